@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An intrusive, circular, doubly linked list. A link that is in no list points to itself or is
+// zeroed; mlt_list_init makes a list head. No memory is owned.
+#ifndef MLT_BASE_LIST_H
+#define MLT_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct mlt_link {
+    struct mlt_link *next, *prev;
+} mlt_link;
+
+#define mlt_container_of(pointer, type, member)                                                    \
+    ((type *)((char *)(pointer) - offsetof(type, member)))
+
+static inline void mlt_list_init(mlt_link *list)
+{
+    list->next = list->prev = list;
+}
+
+static inline bool mlt_list_empty(const mlt_link *list)
+{
+    return list->next == list;
+}
+
+static inline void mlt_list_push_back(mlt_link *list, mlt_link *item)
+{
+    item->next = list;
+    item->prev = list->prev;
+    list->prev->next = item;
+    list->prev = item;
+}
+
+static inline void mlt_list_push_front(mlt_link *list, mlt_link *item)
+{
+    mlt_list_push_back(list->next, item);
+}
+
+static inline void mlt_list_remove(mlt_link *item)
+{
+    item->prev->next = item->next;
+    item->next->prev = item->prev;
+    item->next = item->prev = item;
+}
+
+// The first item, removed; NULL if the list is empty.
+static inline mlt_link *mlt_list_pop_front(mlt_link *list)
+{
+    mlt_link *item = list->next;
+    if (item == list)
+        return NULL;
+    mlt_list_remove(item);
+    return item;
+}
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sentences for people, and the end of the process when Millet itself is at fault.
+// A line is written with one write(2), so lines of several processes never mix.
+#ifndef MLT_BASE_LOG_H
+#define MLT_BASE_LOG_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+// Writes "millet: <sentence>\n" to standard error.
+void mlt_log(const char *format, ...) MLT_PRINTF(1, 2);
+void mlt_vlog(const char *format, va_list args) MLT_PRINTF(1, 0);
+
+// Says the sentence and ends the process with status 70. For faults of the machine or of Millet.
+_Noreturn void mlt_fatal(const char *format, ...) MLT_PRINTF(1, 2) MLT_COLD;
+
+// Called with the sentence before mlt_fatal ends the process (the boot layer tells the launcher).
+// Set once at start-up.
+extern void (*mlt_fatal_hook)(const char *sentence);
+
+_Noreturn void mlt_assert_failed(const char *file, int line, const char *condition) MLT_COLD;
+
+// Stays on in release builds: keep the condition cheap.
+#define mlt_assert(condition)                                                                      \
+    ((condition) ? (void)0 : mlt_assert_failed(__FILE__, __LINE__, #condition))
+
+#endif

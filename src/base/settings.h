@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings: one declarative table a layer, read once from the environment (MILLET_<NAME>), printed
+// by `millet info`, unknown names refused. mpirun's options set the same variables.
+#ifndef MLT_BASE_SETTINGS_H
+#define MLT_BASE_SETTINGS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef enum mlt_setting_kind {
+    MLT_SETTING_INT,    // int64_t
+    MLT_SETTING_SIZE,   // int64_t; suffixes K, M, G (powers of 1024)
+    MLT_SETTING_BOOL,   // int64_t 0 or 1; 0/1, no/yes, off/on, false/true
+    MLT_SETTING_CHOICE, // int64_t index into choices
+    MLT_SETTING_TEXT,   // const char *, borrowed from the environment or the default
+} mlt_setting_kind;
+
+typedef struct mlt_setting {
+    const char *name; // lower case; the variable is MILLET_ and its upper case
+    mlt_setting_kind kind;
+    const char *initial; // the default, as a user would write it
+    const char *choices; // MLT_SETTING_CHOICE: "a|b|c"
+    const char *help;    // one line: what it does and why the default is what it is
+    void *value;         // where the parsed value goes: int64_t * or const char **
+} mlt_setting;
+
+typedef struct mlt_settings_table {
+    const char *layer;
+    const mlt_setting *settings;
+    size_t count;
+} mlt_settings_table;
+
+// Reads every setting of the tables from the environment. On a bad value or an unknown MILLET_
+// variable: a sentence in why[why_size] and MLT_ERR_INVALID.
+mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, char *why,
+                             size_t why_size) MLT_MUST_CHECK;
+
+// Parses one value as the setting's kind wants it; used for mpirun's options too.
+mlt_status mlt_setting_parse(const mlt_setting *setting, const char *text, char *why,
+                             size_t why_size) MLT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The job's shared segment: who is in the job, and the memory that its workers share on this host.
+//
+// mpirun makes it as a memfd, and its processes inherit the descriptor: nothing has a name, so nothing
+// is left behind after any crash. A program that was started alone makes one for itself. It holds only offsets
+// and fixed-width fields; every process maps it at an address of its own.
+//
+//     mlt_job | mlt_job_proc[procs] | mlt_job_worker[workers] | news bitmaps | rings | chunk pools
+//
+// Rings and pools are laid out here (sizes and offsets) and used by wire/shm. Pages that nobody touches
+// cost nothing, so a ring for every ordered pair of workers is affordable.
+#ifndef MLT_BOOT_JOB_H
+#define MLT_BOOT_JOB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
+
+enum {
+    MLT_JOB_VERSION = 1,
+    MLT_JOB_MAX_WORKERS = 4096,
+    MLT_SLOT_BYTES = 64,
+    MLT_LINE = 128, // two lines: processors that fetch pairs of lines must not couple neighbours
+};
+
+typedef struct mlt_job {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t procs, workers, ranks; // ranks: size of MPI_COMM_WORLD
+    uint32_t cores;                 // cores of this host that the job may use
+    uint32_t launched;              // 1: mpirun made it; 0: a program started alone
+    uint64_t bytes;                 // of the whole segment
+    uint64_t procs_at, workers_at, news_at, rings_at, pools_at; // offsets
+    uint32_t news_words;            // 64-bit words in one worker's news bitmap
+    uint32_t ring_slots, ring_data; // slots (power of two) and data bytes (power of two) of a ring
+    uint32_t chunks, chunk_bytes;   // of a worker's pool for large messages
+    uint64_t ring_bytes, pool_bytes; // distances between neighbours
+    uint64_t started_ns;            // monotonic clock when mpirun started
+    uint32_t profile;               // 1: --report: time calls and count bytes
+    // mpirun asks all workers for a hang report by raising this and waking them (mlt_job_ask).
+    _Alignas(MLT_LINE) _Atomic uint32_t report_wanted;
+} mlt_job;
+
+typedef struct mlt_job_proc {
+    uint32_t first_worker, workers;
+    uint32_t first_rank, ranks;
+    uint32_t app;            // MPI_APPNUM
+    _Atomic uint32_t pid;    // taken by the first process that attaches, 0 before
+} mlt_job_proc;
+
+typedef enum mlt_worker_sleep {
+    MLT_WORKER_AWAKE,
+    MLT_WORKER_ASLEEP,  // every rank of it is parked in MPI or has ended; waits on the futex
+    MLT_WORKER_ENDED,   // every rank of it has ended
+    MLT_WORKER_UNBORN = 3, // not attached yet (the initial value that mpirun writes)
+} mlt_worker_sleep;
+
+typedef struct mlt_job_worker {
+    // Written by mpirun before the start.
+    _Alignas(MLT_LINE) uint32_t first_rank;
+    uint32_t ranks, proc;
+    // Written by the owner, read by senders before they wake it and by mpirun. `sent` and `received` count
+    // ring messages; they and `epoch` (one more at each wake) are current while asleep. If in two looks all workers
+    // are asleep or ended with the same epochs, and the sums of sent and received agree, then nothing is in flight
+    // and no rank can ever go on: a proven deadlock (if any worker is asleep).
+    _Alignas(MLT_LINE) _Atomic uint32_t asleep; // mlt_worker_sleep; the futex
+    _Atomic uint32_t epoch;
+    _Atomic uint64_t sent, received;
+    _Atomic uint32_t blocked; // ranks parked in MPI
+    _Atomic uint32_t reported; // the report_wanted that it answered last
+    // Written by senders.
+    _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
+} mlt_job_worker;
+
+// What mpirun decides, to lay a segment out. Ranks are numbered in blocks, worker by worker.
+typedef struct mlt_job_plan {
+    uint32_t procs;
+    const uint32_t *workers_of_proc; // [procs]
+    const uint32_t *ranks_a_worker;  // [procs]: ranks of each worker of that process
+    const uint32_t *app_of_proc;     // [procs]
+    uint32_t cores;
+    bool launched, profile;
+} mlt_job_plan;
+
+// Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's), otherwise private memory.
+// On failure a sentence in why.
+mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *why,
+                       size_t why_size) MLT_MUST_CHECK;
+
+// Maps the segment behind an inherited descriptor and checks magic, version and size.
+mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size) MLT_MUST_CHECK;
+void mlt_job_close(mlt_job *job);
+
+static inline mlt_job_proc *mlt_job_proc_at(mlt_job *job, uint32_t i)
+{
+    return (mlt_job_proc *)((char *)job + job->procs_at) + i;
+}
+
+static inline mlt_job_worker *mlt_job_worker_at(mlt_job *job, uint32_t i)
+{
+    return (mlt_job_worker *)((char *)job + job->workers_at) + i;
+}
+
+static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t worker)
+{
+    return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)worker * job->news_words;
+}
+
+// Wakes a sleeping worker; cheap if it is awake. May be called by anyone in the job.
+void mlt_job_wake(mlt_job_worker *worker);
+
+// mpirun: asks every worker for its wait records (they come as MLT_CTL_WAITS).
+void mlt_job_ask(mlt_job *job);
+
+typedef struct mlt_job_look {
+    bool quiet;      // every worker is asleep or has ended, and at least one is asleep
+    uint64_t epochs; // sum of epochs
+    uint64_t in_flight; // sent minus received
+} mlt_job_look;
+
+// mpirun: one look at all workers; two equal quiet looks with nothing in flight prove a deadlock.
+mlt_job_look mlt_job_look_at(mlt_job *job);
+
+#endif

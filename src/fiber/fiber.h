@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fibers and the scheduler of one worker.
+//
+// A worker is a thread with one mlt_sched. Its fibers never leave it, so nothing here is locked or
+// atomic, and compiled code may keep thread-local addresses across a switch. A fiber is NEW until it
+// first runs (it has no stack before), then RUNNING, RUNNABLE (in the run queue) or PARKED, and
+// ENDED when its entry returned; its stack then serves the next new fiber.
+//
+// There is no scheduler fiber: the one that parks picks its successor and switches to it directly.
+// When nothing is runnable it calls the idle function (the progress step of the transports) on its own
+// stack, again and again, until somebody is. A worker with a single rank runs it on the thread's own
+// stack as the `home` fiber (solo): parking is then a loop around idle.
+//
+//     run queue: what wake, yield and spawn put in; the policy says where and what is taken next
+//     home:      the thread's own stack; returns from mlt_sched_run when all fibers have ended
+//
+// Who may suspend: mlt_fiber_park, mlt_fiber_yield, mlt_fiber_exit, mlt_sched_run. Nothing else.
+#ifndef MLT_FIBER_FIBER_H
+#define MLT_FIBER_FIBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "fiber/wait.h"
+
+typedef struct mlt_fiber mlt_fiber;
+typedef struct mlt_sched mlt_sched;
+
+typedef enum mlt_fiber_state {
+    MLT_FIBER_NEW,
+    MLT_FIBER_RUNNABLE,
+    MLT_FIBER_RUNNING,
+    MLT_FIBER_PARKED,
+    MLT_FIBER_ENDED,
+} mlt_fiber_state;
+
+struct mlt_fiber {
+    void *sp;              // saved stack pointer while not running; offset 0 is known to switch.S
+    mlt_fiber *next;       // in the run queue
+    const mlt_wait *wait;  // what it waits for, while PARKED; NULL otherwise
+    char *stack;           // lowest usable byte of its stack; NULL before the first run and for home
+    void (*entry)(void *); // runs on the fiber's own stack
+    void *user;            // the owner's object, argument of entry; mlt_fiber_user while it runs
+    uint32_t id;           // index in the worker
+    int saved_errno;
+    uint8_t state;         // mlt_fiber_state
+    uint8_t priority;      // 0 runs first; policy `priority` only
+    void *sanitizer;       // the sanitizer's fiber handle or fake stack; NULL otherwise
+};
+
+typedef struct mlt_policy mlt_policy; // policy.h
+
+struct mlt_sched {
+    mlt_fiber *current;
+    mlt_fiber *head, *tail; // run queue
+    uint32_t runnable;      // fibers in the run queue
+    uint32_t alive;         // spawned and not ended
+    bool solo;              // the only fiber is home
+    uint8_t streak;         // direct hand-overs in a row (policy `direct`)
+    const mlt_policy *policy;
+    uint64_t random;        // state of policy `random`
+    void (*idle)(void *arg);     // called when nothing is runnable; must make progress or sleep
+    void (*breathe)(void *arg);  // called now and then though fibers are runnable; may be NULL
+    void *idle_arg;
+    uint32_t breath;        // switches until the next breathe
+    uint64_t switches;      // for reports
+    mlt_fiber home;
+    mlt_fiber *fibers;      // all spawned ones, dense by id
+    uint32_t count;
+    struct mlt_stacks *stacks; // stack.h
+};
+
+typedef struct mlt_sched_conf {
+    const char *policy;  // "direct", "rr", "random:SEED", "priority"
+    uint32_t fibers;     // how many will be spawned; 0: solo
+    size_t stack_size;   // 0: chosen by the number of fibers
+    uint32_t process_fibers; // fibers of all workers of the process together, for that choice
+    void (*idle)(void *arg);
+    void (*breathe)(void *arg);
+    void *idle_arg;
+} mlt_sched_conf;
+
+// The user object of the running fiber; NULL on threads that are no workers.
+extern _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
+
+// Makes the calling thread a worker. On failure *out is NULL and `why` has a sentence.
+// The caller frees it with mlt_sched_free, on the same thread, after mlt_sched_run returned.
+mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
+                         size_t why_size) MLT_MUST_CHECK;
+void mlt_sched_free(mlt_sched *sched);
+
+// True if the text names a policy ("random:17" included); otherwise a sentence in why.
+bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
+
+// Solo: gives the home fiber its user object; the caller then simply runs.
+void mlt_sched_adopt(mlt_sched *sched, void *user);
+
+// Adds a NEW runnable fiber; at most conf.fibers in all. The fiber's memory is the scheduler's.
+mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
+
+// Runs all spawned fibers until the last one has ended. Called on the thread's own stack.
+void mlt_sched_run(mlt_sched *sched);
+
+// Suspends the running fiber until mlt_fiber_wake. The wake may come before park returns from
+// its first look (solo), never before park was called: set `wait` up first, then park.
+void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait);
+
+// Makes a PARKED fiber of this worker runnable; does nothing for any other state. Does not suspend.
+// The caller is another fiber of the worker or the idle function.
+void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber);
+
+// Lets every other runnable fiber run before this one goes on (rr, direct), or whom the policy picks.
+// Returns at once if there is none.
+void mlt_fiber_yield(mlt_sched *sched);
+
+// Ends the running fiber; never for home.
+_Noreturn void mlt_fiber_exit(mlt_sched *sched);
+
+// If `address` lies in the guard of a stack of this worker: that stack's fiber, else NULL.
+// Safe in a signal handler.
+mlt_fiber *mlt_sched_guard_owner(const mlt_sched *sched, const void *address);
+size_t mlt_sched_stack_size(const mlt_sched *sched);
+
+// How stacks are guarded: "guard pages", "mprotect", "canary" or "none"; for reports.
+const char *mlt_sched_guard_kind(const mlt_sched *sched);
+
+// Gives back the untouched-again pages below the stack pointers of all parked fibers.
+// Called by the scheduler itself when memory is tight. Returns how many bytes were offered back.
+uint64_t mlt_sched_trim(mlt_sched *sched);
+
+#endif

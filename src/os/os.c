@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+void *mlt_os_map(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void *mlt_os_map_stacks(size_t bytes)
+{
+    void *at = mlt_os_map(bytes);
+    if (at)
+        (void)madvise(at, bytes, MADV_NOHUGEPAGE); // refused where huge pages are not built in
+    return at;
+}
+
+void *mlt_os_map_fd(int fd, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void mlt_os_unmap(void *at, size_t bytes)
+{
+    if (at)
+        (void)munmap(at, bytes);
+}
+
+void mlt_os_discard(void *at, size_t bytes)
+{
+    if (bytes)
+        (void)madvise(at, bytes, MADV_DONTNEED);
+}
+
+size_t mlt_os_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+mlt_status mlt_os_guard_install(void *at, size_t bytes)
+{
+    return madvise(at, bytes, MADV_GUARD_INSTALL) == 0 ? MLT_OK : MLT_ERR_UNSUPPORTED;
+}
+
+mlt_status mlt_os_protect(void *at, size_t bytes)
+{
+    return mprotect(at, bytes, PROT_NONE) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
+}
+
+int mlt_os_memfd(const char *label, size_t bytes)
+{
+    int fd = memfd_create(label, MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)bytes) != 0) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+// The number after `key` in a small file of lines "key: number"; 0 if absent.
+static uint64_t number_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static bool read_small(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    return true;
+}
+
+mlt_status mlt_os_memory_state(mlt_os_memory *out)
+{
+    char text[4096];
+    if (!read_small("/proc/meminfo", text, sizeof text))
+        return MLT_ERR_SYSTEM;
+    out->total = number_after(text, "MemTotal:") * 1024;
+    out->available = number_after(text, "MemAvailable:") * 1024;
+    if (!read_small("/proc/self/statm", text, sizeof text))
+        return MLT_ERR_SYSTEM;
+    unsigned long size = 0, resident = 0;
+    if (sscanf(text, "%lu %lu", &size, &resident) != 2)
+        return MLT_ERR_SYSTEM;
+    out->own = (uint64_t)resident * mlt_os_page_size();
+    // A container's own limit may be far below the machine's.
+    char used_text[64];
+    if (read_small("/sys/fs/cgroup/memory.max", text, sizeof text) && text[0] != 'm' &&
+        read_small("/sys/fs/cgroup/memory.current", used_text, sizeof used_text)) {
+        uint64_t limit = strtoull(text, NULL, 10), used = strtoull(used_text, NULL, 10);
+        uint64_t left = limit > used ? limit - used : 0;
+        if (limit < out->total)
+            out->total = limit;
+        if (left < out->available)
+            out->available = left;
+    }
+    return MLT_OK;
+}
+
+void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    struct timespec limit = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+    int saved = errno;
+    (void)syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns < 0 ? NULL : &limit, NULL, 0);
+    errno = saved; // the callers' users see their own errno only
+}
+
+void mlt_os_futex_wake(_Atomic uint32_t *word, int count)
+{
+    int saved = errno;
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+    errno = saved;
+}
+
+uint64_t mlt_os_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int mlt_os_cores(void)
+{
+    // A dynamic set: machines with over 1,024 cores exist.
+    for (int limit = 1024; limit <= 1 << 20; limit *= 2) {
+        size_t bytes = CPU_ALLOC_SIZE((size_t)limit);
+        cpu_set_t *set = CPU_ALLOC((size_t)limit);
+        if (!set)
+            return 1;
+        int n = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (n > 0)
+            return n;
+    }
+    return 1;
+}
+
+void mlt_os_yield(void)
+{
+    (void)sched_yield();
+}
+
+mlt_status mlt_os_read_peer(pid_t peer, void *to, uint64_t from, size_t bytes)
+{
+    char *at = to;
+    while (bytes > 0) {
+        struct iovec local = {.iov_base = at, .iov_len = bytes};
+        struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
+        ssize_t n = process_vm_readv(peer, &local, 1, &remote, 1, 0);
+        if (n <= 0)
+            return MLT_ERR_SYSTEM;
+        at += n;
+        from += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return MLT_OK;
+}
+
+void mlt_os_die_with_parent(void)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}

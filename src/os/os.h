@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every system call that the engine makes. Nothing here suspends a fiber; mlt_os_futex_wait
+// blocks the calling thread.
+#ifndef MLT_OS_OS_H
+#define MLT_OS_OS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+
+// Memory. Areas are zeroed, without reserve, without huge pages when they hold stacks.
+void *mlt_os_map(size_t bytes);         // NULL if the system refuses
+void *mlt_os_map_stacks(size_t bytes);  // as above, never backed by huge pages
+void *mlt_os_map_fd(int fd, size_t bytes); // shared mapping of a memfd; NULL on failure
+void mlt_os_unmap(void *at, size_t bytes);
+void mlt_os_discard(void *at, size_t bytes); // give the pages back; they read as zero afterwards
+size_t mlt_os_page_size(void);
+
+// Guards an address range so that touching it raises SIGSEGV. guard_install needs no mapping of its
+// own (Linux 6.13) and says MLT_ERR_UNSUPPORTED elsewhere; protect splits the mapping.
+mlt_status mlt_os_guard_install(void *at, size_t bytes) MLT_MUST_CHECK;
+mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
+
+// An anonymous file of this size in memory; nothing has a name on disk. Returns the descriptor
+// (close-on-exec) or -1.
+int mlt_os_memfd(const char *label, size_t bytes);
+
+typedef struct mlt_os_memory {
+    uint64_t available; // bytes that could be taken now without swapping, cgroup limit included
+    uint64_t total;
+    uint64_t own;       // this process's resident bytes
+} mlt_os_memory;
+mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
+
+// Futex, usable between processes. wait returns when *word != expected, when woken, after
+// timeout_ns (-1: never), or spuriously.
+void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
+void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
+
+uint64_t mlt_os_now_ns(void); // monotonic
+int mlt_os_cores(void);       // cores that this process may run on, at least 1
+void mlt_os_yield(void);      // let another runnable thread of this core run
+
+// Reads from another process's memory in one copy. Returns MLT_OK only if all bytes arrived.
+mlt_status mlt_os_read_peer(pid_t peer, void *to, uint64_t from, size_t bytes) MLT_MUST_CHECK;
+
+// The calling process gets SIGKILL when its parent ends.
+void mlt_os_die_with_parent(void);
+
+#endif
