@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine without MPI above it: workers as threads, each with some ranks, that exchange messages of all sizes and modes
+// and check every byte. Run under ASan, UBSan and TSan.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "p2p/p2p.h"
+#include "p2p/settings.h"
+#include "p2p/worker.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static const mlt_type byte_type = {
+    .magic = MLT_TYPE_MAGIC, .contiguous = true, .committed = true, .size = 1, .extent = 1, .blocks = 1,
+    .block = {{0, 1}}, .name = "byte"};
+
+typedef struct job_run {
+    mlt_boot boot;
+    uint32_t worker;
+    uint32_t fibers;
+    void (*entry)(void *rank);
+} job_run;
+
+static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag, mlt_send_mode mode)
+{
+    *req = (mlt_req){.magic = MLT_REQ_MAGIC, .rank = me, .mode = (uint8_t)mode, .buf = buf, .count = n,
+                     .type = &byte_type, .peer = to, .self = me->world, .tag = tag};
+    mlt_p2p_send(req);
+}
+
+static void start_recv(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int from, int tag)
+{
+    *req = (mlt_req){.magic = MLT_REQ_MAGIC, .rank = me, .buf = buf, .count = n, .type = &byte_type,
+                     .peer = from, .tag = tag};
+    mlt_p2p_recv(req);
+}
+
+static unsigned char pattern(int from, int to, int round, uint64_t i)
+{
+    return (unsigned char)(from * 131 + to * 17 + round * 7 + (int)i);
+}
+
+static const uint64_t sizes[] = {0, 1, 8, 31, 32, 33, 64, 100, 1000, 4096, 8192, 16384, 16385, 100000, 1 << 20};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+// Every rank sends to every rank (itself too), all sizes, alternating modes; receives in another order.
+static void all_to_all(void *rank)
+{
+    mlt_rank *me = rank;
+    int n = (int)me->worker->world_size;
+    for (int round = 0; round < SIZES; round++) {
+        uint64_t bytes = sizes[round];
+        mlt_req *sends = calloc((size_t)n, sizeof *sends), *recvs = calloc((size_t)n, sizeof *recvs);
+        unsigned char **out = calloc((size_t)n, sizeof *out), **in = calloc((size_t)n, sizeof *in);
+        mlt_req **all = calloc((size_t)n * 2, sizeof *all);
+        for (int p = 0; p < n; p++) {
+            out[p] = malloc(bytes + 1);
+            in[p] = malloc(bytes + 1);
+            for (uint64_t i = 0; i < bytes; i++)
+                out[p][i] = pattern(me->world, p, round, i);
+            all[p] = &sends[p];
+            all[n + p] = &recvs[p];
+        }
+        for (int k = 0; k < n; k++) {
+            int to = (me->world + k) % n, from = (me->world + 2 * n - k) % n;
+            if (round % 3 == 0)
+                start_recv(&recvs[from], me, in[from], bytes, from, round);
+            start_send(&sends[to], me, out[to], bytes, to, round, k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD);
+        }
+        if (round % 3)
+            for (int from = n - 1; from >= 0; from--)
+                start_recv(&recvs[from], me, in[from], bytes, from, round);
+        mlt_req_wait_all(me, all, (uint64_t)n * 2, "all_to_all");
+        for (int p = 0; p < n; p++) {
+            CHECK(sends[p].done && recvs[p].done && recvs[p].got == bytes && recvs[p].from == p);
+            for (uint64_t i = 0; i < bytes; i++)
+                CHECK(in[p][i] == pattern(p, me->world, round, i));
+            free(out[p]);
+            free(in[p]);
+        }
+        free(sends);
+        free(recvs);
+        free(out);
+        free(in);
+        free(all);
+    }
+    CHECK(me->sends_open == 0);
+}
+
+// Everybody floods rank 0, which takes its time; order and bounds hold.
+static void flood(void *rank)
+{
+    mlt_rank *me = rank;
+    enum { COUNT = 3000 };
+    int n = (int)me->worker->world_size;
+    if (me->world) {
+        for (int i = 0; i < COUNT; i++) {
+            mlt_req req;
+            uint64_t value[4] = {(uint64_t)i, (uint64_t)me->world};
+            if (!mlt_p2p_send_now(me, value, sizeof value, 0, 0, me->world, 5, 0)) {
+                start_send(&req, me, value, sizeof value, 0, 5, MLT_MODE_STANDARD);
+                mlt_req_wait(&req, "flood");
+            }
+        }
+        return;
+    }
+    int *next = calloc((size_t)n, sizeof *next);
+    for (int k = 0; k < COUNT * (n - 1); k++) {
+        uint64_t value[4];
+        mlt_req req;
+        mlt_msg_info info;
+        mlt_msg *msg = NULL;
+        if (k % 7 == 0) {
+            mlt_p2p_probe(me, MLT_ANY_SOURCE, 5, 0, true, &info, &msg, "probe");
+            req = (mlt_req){.magic = MLT_REQ_MAGIC, .rank = me, .buf = value, .count = sizeof value, .type = &byte_type};
+            mlt_p2p_recv_msg(&req, msg);
+            CHECK(info.bytes == sizeof value);
+        } else {
+            start_recv(&req, me, value, sizeof value, MLT_ANY_SOURCE, MLT_ANY_TAG);
+        }
+        mlt_req_wait(&req, "flood");
+        CHECK(req.got == sizeof value && (int)value[1] == req.from && (int)value[0] == next[req.from]++);
+    }
+    free(next);
+}
+
+static void cancels(void *rank)
+{
+    mlt_rank *me = rank;
+    int n = (int)me->worker->world_size, right = (me->world + 1) % n, left = (me->world + n - 1) % n;
+    char *big = calloc(1, 200000), *got = calloc(1, 200000);
+    mlt_req a, b, c;
+    start_recv(&a, me, got, 10, left, 99);
+    mlt_p2p_cancel(&a);
+    CHECK(a.done && a.cancelled);
+    start_send(&a, me, big, 200000, right, 1, MLT_MODE_STANDARD); // never received
+    start_send(&b, me, big, 4, right, 2, MLT_MODE_SYNC);          // never received
+    mlt_p2p_cancel(&a);
+    mlt_p2p_cancel(&b);
+    mlt_req_wait(&a, "cancel");
+    mlt_req_wait(&b, "cancel");
+    CHECK(a.cancelled && b.cancelled);
+    start_send(&a, me, big, 200000, right, 3, MLT_MODE_STANDARD);
+    start_recv(&c, me, got, 200000, left, 3);
+    mlt_req_wait(&c, "cancel");
+    CHECK(c.got == 200000 && !c.cancelled);
+    // The right neighbour says that it has ours: a cancel now comes too late.
+    start_send(&b, me, big, 1, left, 4, MLT_MODE_STANDARD);
+    start_recv(&c, me, got, 1, right, 4);
+    mlt_req_wait(&b, "cancel");
+    mlt_req_wait(&c, "cancel");
+    mlt_p2p_cancel(&a);
+    mlt_req_wait(&a, "cancel");
+    CHECK(!a.cancelled);
+    free(big);
+    free(got);
+}
+
+static void *worker_main(void *arg)
+{
+    job_run *run = arg;
+    mlt_worker *w;
+    char why[256];
+    if (mlt_worker_new(&run->boot, run->worker, run->fibers, &w, why, sizeof why)) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    mlt_worker_run(w, run->entry);
+    mlt_worker_free(w);
+    return NULL;
+}
+
+static void run(uint32_t workers, uint32_t ranks, const char *policy, void (*entry)(void *rank))
+{
+    mlt_job_plan plan = {.procs = 1, .workers_of_proc = &workers, .ranks_a_worker = &ranks,
+                         .app_of_proc = &(uint32_t){0}, .cores = 2, .launched = true};
+    mlt_job *job;
+    int fd = -1;
+    char why[256];
+    if (mlt_job_new(&plan, &job, &fd, why, sizeof why)) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    mlt_conf.sched = policy;
+    job_run *runs = calloc(workers, sizeof *runs);
+    pthread_t *threads = calloc(workers, sizeof *threads);
+    for (uint32_t i = 0; i < workers; i++) {
+        runs[i] = (job_run){.boot = {.job = job, .ctl = -1}, .worker = i, .fibers = workers * ranks, .entry = entry};
+        CHECK(pthread_create(&threads[i], NULL, worker_main, &runs[i]) == 0);
+    }
+    for (uint32_t i = 0; i < workers; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    free(threads);
+    free(runs);
+    mlt_job_close(job);
+    close(fd);
+}
+
+// With an argument: half round trip of ranks 0 and 1 and bytes.
+static void pingpong(void *rank)
+{
+    mlt_rank *me = rank;
+    enum { ROUNDS = 1000000 };
+    uint64_t value = 0;
+    uint64_t start = mlt_os_now_ns();
+    for (int i = 0; i < ROUNDS; i++) {
+        mlt_req req;
+        for (int turn = 0; turn < 2; turn++)
+            if (turn == me->world) {
+                CHECK(mlt_p2p_send_now(me, &value, 8, 0, 1 - me->world, me->world, 0, 0));
+            } else {
+                start_recv(&req, me, &value, 8, 1 - me->world, 0);
+                mlt_req_wait(&req, "pingpong");
+            }
+    }
+    if (me->world == 0)
+        printf("half round trip %.1f ns\n", (double)(mlt_os_now_ns() - start) / ROUNDS / 2);
+}
+
+int main(int argc, char **argv)
+{
+    char why[256];
+    if (mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why)) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+        run(2, 1, "direct", pingpong);
+        run(1, 2, "direct", pingpong);
+        return 0;
+    }
+    static const char *const policies[] = {"direct", "rr", "random:7", "priority"};
+    for (size_t p = 0; p < 4; p++) {
+        static const uint32_t shapes[][2] = {{1, 4}, {2, 1}, {2, 3}, {4, 1}, {3, 2}};
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            run(shapes[s][0], shapes[s][1], policies[p], all_to_all);
+            run(shapes[s][0], shapes[s][1], policies[p], flood);
+            run(shapes[s][0], shapes[s][1], policies[p], cancels);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each rank of a worker waits for, as records for the launcher (which words and groups them), or in
+// words of our own when the program was started alone.
+#include <stdio.h>
+
+#include "base/log.h"
+#include "p2p/p2p_int.h"
+
+enum { MOST_OPERATIONS = 16, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
+
+typedef struct batch {
+    mlt_worker *worker;
+    uint32_t count;
+    mlt_ctl_wait waits[BATCH];
+} batch;
+
+static void say(const mlt_ctl_wait *wait)
+{
+    char peer[32] = "any rank", tag[32] = "any tag";
+    if (wait->peer >= 0)
+        snprintf(peer, sizeof peer, "rank %d", wait->peer);
+    if (wait->tag >= 0)
+        snprintf(tag, sizeof tag, "tag %d", wait->tag);
+    static const char *const relations[] = {
+        [MLT_WAIT_RECV] = "from", [MLT_WAIT_SEND] = "to", [MLT_WAIT_PROBE] = "from"};
+    const char *relation = wait->kind <= MLT_WAIT_PROBE ? relations[wait->kind] : NULL;
+    if (relation)
+        mlt_log("rank %d: %s %s %s, %s (%llu bytes)", wait->rank, wait->call, relation, peer, tag,
+                (unsigned long long)wait->bytes);
+    else
+        mlt_log("rank %d: %s", wait->rank, wait->call);
+}
+
+static void send_batch(batch *b)
+{
+    if (b->count == 0)
+        return;
+    int ctl = b->worker->boot->ctl;
+    if (ctl < 0) {
+        for (uint32_t i = 0; i < b->count; i++)
+            say(&b->waits[i]);
+    } else {
+        mlt_ctl head = {
+            .type = MLT_CTL_WAITS,
+            .rank = -1,
+            .value = b->count,
+            .detail = b->worker->index,
+            .length = (uint32_t)(b->count * sizeof *b->waits),
+        };
+        (void)mlt_ctl_send(ctl, &head, b->waits); // a launcher that is gone needs no report
+    }
+    b->count = 0;
+}
+
+static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
+{
+    if (b->count == BATCH)
+        send_batch(b);
+    mlt_ctl_wait *wait = &b->waits[b->count++];
+    *wait = (mlt_ctl_wait){.rank = rank->world, .peer = -1, .tag = -2, .open = 1, .all = 1};
+    return wait;
+}
+
+static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, const mlt_req *req, uint32_t open)
+{
+    mlt_ctl_wait *out = next_wait(b, rank);
+    snprintf(out->call, sizeof out->call, "%s", wait->call ? wait->call : "a call");
+    out->open = (uint16_t)(open < UINT16_MAX ? open : UINT16_MAX);
+    out->all = wait->kind != MLT_WAIT_ANY;
+    if (!req) {
+        out->kind = (uint8_t)wait->kind;
+        out->peer = wait->peer;
+        out->tag = wait->tag;
+        out->context = wait->context;
+        out->bytes = wait->bytes;
+        return;
+    }
+    out->kind = req->kind == MLT_REQ_SEND   ? MLT_WAIT_SEND
+                : req->kind == MLT_REQ_RECV ? MLT_WAIT_RECV
+                                            : MLT_WAIT_OTHER;
+    out->peer = req->kind == MLT_REQ_OTHER ? -1 : req->peer;
+    out->tag = req->kind == MLT_REQ_OTHER ? -2 : req->tag;
+    out->context = req->context;
+    out->bytes = req->type ? req->count * req->type->size : 0;
+}
+
+static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
+{
+    if (wait->kind != MLT_WAIT_ALL && wait->kind != MLT_WAIT_ANY) {
+        add_operation(b, rank, wait, NULL, 1);
+        return;
+    }
+    mlt_req *const *reqs = wait->list;
+    uint32_t open = 0, said = 0;
+    for (uint32_t i = 0; i < wait->n; i++)
+        open += reqs[i] && !reqs[i]->done;
+    for (uint32_t i = 0; i < wait->n && said < MOST_OPERATIONS; i++)
+        if (reqs[i] && !reqs[i]->done) {
+            add_operation(b, rank, wait, reqs[i], open);
+            said++;
+        }
+}
+
+void mlt_worker_report(mlt_worker *w)
+{
+    static _Thread_local batch b; // large: not on a rank's stack
+    b.worker = w;
+    b.count = 0;
+    int64_t running = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        const mlt_rank *rank = &w->ranks[i];
+        if (rank->ended || !rank->fiber || rank->fiber->state == MLT_FIBER_ENDED)
+            next_wait(&b, rank)->ended = 1;
+        else if (rank->fiber->state == MLT_FIBER_PARKED && rank->fiber->wait)
+            add_parked(&b, rank, rank->fiber->wait);
+        else
+            running++;
+    }
+    send_batch(&b);
+    if (w->boot->ctl < 0)
+        return;
+    mlt_ctl end = {.type = MLT_CTL_WAITS_END, .rank = -1, .value = running, .detail = w->index};
+    (void)mlt_ctl_send(w->boot->ctl, &end, NULL);
+}

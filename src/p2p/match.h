@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matching of one rank: posted receives against arrived messages, by context, source and tag.
+//
+// While a queue is short it is one list in order. When it grows, exact receives (no wildcard) and messages are also
+// hashed, so an exact match is found in constant time whatever else is queued:
+//
+//     posted:      exact ones in buckets, those with a wildcard in `all`; `order` says which of two candidates is older
+//     unexpected:  every message in `all` (arrival order, for wildcards) and in its bucket (for exact receives)
+//
+// Either way MPI's rule holds: of all that match, the oldest.
+#ifndef MLT_P2P_MATCH_H
+#define MLT_P2P_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "p2p/p2p.h"
+
+enum { MLT_MSG_MAGIC = 0x4d657373 };
+
+typedef enum mlt_msg_kind {
+    MLT_MSG_EAGER,  // the data lies in the message
+    MLT_MSG_REMOTE, // the sender, on another worker, waits for us to ask
+    MLT_MSG_LOCAL,  // the sender is a rank of this worker; its request is still open
+} mlt_msg_kind;
+
+struct mlt_msg {
+    mlt_link all, bucket;
+    uint32_t magic;
+    uint8_t kind;       // mlt_msg_kind
+    uint8_t flags;      // of the slot it came in
+    uint16_t type;
+    uint32_t context;
+    int32_t src, tag;
+    uint32_t cost;      // bytes of memory that it holds
+    uint64_t bytes;
+    struct mlt_peer *peer; // NULL: from this worker
+    uint64_t sender;    // the sender's request, in its own process
+    uint64_t address;   // its buffer
+    unsigned char data[];
+};
+
+void mlt_match_init(mlt_match_queue *queue);
+void mlt_match_fini(mlt_match_queue *queue);
+
+// Adds a receive; removes one that has not matched.
+void mlt_match_post(mlt_rank *rank, mlt_req *req, uint64_t order);
+void mlt_match_unpost(mlt_rank *rank, mlt_req *req);
+
+// The receive that this envelope matches, removed; NULL if there is none.
+mlt_req *mlt_match_take_posted(mlt_rank *rank, uint32_t context, int32_t src, int32_t tag);
+
+void mlt_match_hold(mlt_rank *rank, mlt_msg *msg);
+void mlt_match_unhold(mlt_rank *rank, mlt_msg *msg);
+
+// The message that such a receive matches; it stays until mlt_match_unhold.
+mlt_msg *mlt_match_find_held(mlt_rank *rank, uint32_t context, int32_t src, int32_t tag);
+
+#endif

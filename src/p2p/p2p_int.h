@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of p2p share, and the words they speak on a ring.
+//
+//   eager         EAGER(data) ................................. complete at once
+//   eager, sync   EAGER|SYNC(sender, data) ... matched: FIN(sender)
+//   large         RTS(sender, address) ....... matched: same process: the receiver copies, FIN(sender)
+//                                                       read:         the receiver reads, FIN(sender)
+//                                                       chunks:       CTS(sender, receiver), DATA(receiver, chunk, offset)...
+//   cancel        CANCEL(sender) ............. CANCELLED(sender, yes or no)
+//
+// A sender or receiver is named by the address of its request in its own process; only that process uses it.
+#ifndef MLT_P2P_INT_H
+#define MLT_P2P_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/pool.h"
+#include "p2p/match.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+#include "wire/wire.h"
+
+typedef enum slot_kind {
+    SLOT_EAGER = 1,
+    SLOT_RTS,
+    SLOT_CTS,
+    SLOT_DATA,
+    SLOT_FIN,
+    SLOT_CANCEL,
+    SLOT_CANCELLED,
+} slot_kind;
+
+enum {
+    SLOT_SYNC = 1,       // EAGER: payload names the sender; RTS: always answered anyway
+    SLOT_CONTIGUOUS = 2, // RTS: address .. address + bytes is the message
+};
+
+typedef struct slot_names { // payload of RTS, CTS, FIN, CANCEL, CANCELLED and of EAGER|SYNC
+    uint64_t sender;
+    uint64_t other; // RTS: address; CTS: receiver; CANCELLED: 1 if it was
+} slot_names;
+
+typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
+    uint64_t receiver, offset;
+    uint32_t chunk, unused;
+} slot_chunk;
+
+typedef enum req_stage {
+    STAGE_NONE,
+    STAGE_QUEUED,  // waits for room in the ring
+    STAGE_LOCAL,   // open at a rank of this worker: req->remote is the mlt_msg
+    STAGE_ASKED,   // the envelope has left, the answer will come
+    STAGE_STREAM,  // being sent in chunks
+    STAGE_POSTED,  // receives: in the match queue
+    STAGE_MOVING,  // receives: matched, data is under way
+} req_stage;
+
+// A message that found no room in its ring.
+typedef struct out_node {
+    mlt_link link;
+    mlt_req *req; // a send that has not left; NULL: the slot below
+    mlt_slot slot;
+} out_node;
+
+typedef struct mlt_p2p_state {
+    mlt_link waiting; // peers with a queue
+    mlt_link streams; // sends in STAGE_STREAM, by req->link
+    mlt_pool outs, messages;
+    uint64_t order;   // of posting
+    uint64_t eager[3];  // largest eager message, by distance
+    uint64_t peer_hold; // bytes that one peer may make us hold
+    uint64_t spin_ns;
+    bool crowded;     // more workers than cores
+    bool read_peers;  // large messages between processes are read
+    uint32_t barren;  // polls in a row without progress
+    uint32_t ticks;
+    uint64_t started_ns;
+} mlt_p2p_state;
+
+enum { SMALL_MESSAGE = 64 }; // payload of a held message from the pool
+
+uint32_t mlt_p2p_worker_of(const mlt_worker *worker, int32_t world); // any job; send.c
+
+static inline uint32_t worker_of(const mlt_worker *w, int32_t world)
+{
+    if (w->ranks_a_worker == 1)
+        return (uint32_t)world;
+    if (w->ranks_a_worker)
+        return (uint32_t)world / w->ranks_a_worker;
+    return mlt_p2p_worker_of(w, world);
+}
+
+static inline mlt_rank *local_rank(const mlt_worker *w, int32_t world)
+{
+    uint32_t i = (uint32_t)(world - w->first_rank);
+    return i < w->count ? &w->ranks[i] : NULL;
+}
+
+// send.c
+void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other, int32_t dst,
+                     uint64_t bytes);
+void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // CTS, FIN, CANCELLED
+bool mlt_p2p_flush(mlt_worker *w); // queued messages; true if any left
+bool mlt_p2p_pump(mlt_worker *w);  // streams; true if any moved
+void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
+
+// recv.c
+void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring
+void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send);       // a send that found no receive
+void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type, uint64_t bytes,
+                       uint16_t type_code, int32_t src, int32_t tag, uint32_t context);
+void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes, uint16_t type_code,
+                        int32_t src, int32_t tag); // one copy, straight; completes recv
+void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg);
+
+// progress.c
+bool mlt_p2p_progress(mlt_worker *w);
+void mlt_p2p_idle(void *worker);
+void mlt_p2p_breathe(void *worker);
+
+#endif

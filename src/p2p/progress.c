@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress and idling: who looks at the transports, and when a worker sleeps.
+#include "arch/arch.h"
+#include "os/os.h"
+#include "p2p/p2p_int.h"
+
+enum {
+    BURST = 64,       // messages taken from one ring before the next
+    EAGER_POLLS = 200, // polls without a pause: the answer of a peer that is at it comes within these
+    TICK = 256,       // progress steps between looks at the launcher's wishes
+};
+
+static void answer_launcher(mlt_worker *w)
+{
+    uint32_t wanted = atomic_load_explicit(&w->boot->job->report_wanted, memory_order_acquire);
+    if (wanted == atomic_load_explicit(&w->wire->own->reported, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&w->wire->own->reported, wanted, memory_order_relaxed);
+    mlt_worker_report(w);
+}
+
+bool mlt_p2p_progress(mlt_worker *w)
+{
+    mlt_wire *wire = w->wire;
+    if (!wire)
+        return false;
+    bool any = false;
+    for (uint32_t i = 0; i < wire->hot_count; i++) {
+        mlt_peer *peer = wire->hot[i];
+        const mlt_slot *slot;
+        for (int n = 0; n < BURST && (slot = mlt_ring_peek(&peer->rx)); n++) {
+            mlt_p2p_arrived(w, peer, slot);
+            any = true;
+        }
+    }
+    if (MLT_UNLIKELY(mlt_wire_has_news(wire))) {
+        mlt_wire_gather(wire);
+        any = true;
+    }
+    if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->waiting)))
+        any |= mlt_p2p_flush(w);
+    if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->streams)))
+        any |= mlt_p2p_pump(w);
+    if (MLT_UNLIKELY(++w->p2p->ticks % TICK == 0))
+        answer_launcher(w);
+    return any;
+}
+
+void mlt_p2p_breathe(void *worker)
+{
+    mlt_p2p_progress(worker);
+}
+
+static bool ready(void *worker)
+{
+    mlt_worker *w = worker;
+    return (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
+           (!mlt_list_empty(&w->p2p->streams) && mlt_p2p_pump(w));
+}
+
+static bool spin(mlt_worker *w)
+{
+    uint64_t start = 0;
+    for (uint32_t n = 1;; n++) {
+        if (mlt_p2p_progress(w))
+            return true;
+        if (n < EAGER_POLLS)
+            continue;
+        mlt_arch_pause();
+        if (n % 64 == 0) {
+            uint64_t now = mlt_os_now_ns();
+            if (!start)
+                start = now;
+            else if (now - start > w->p2p->spin_ns)
+                return false;
+        }
+    }
+}
+
+static void sleep_until_news(mlt_worker *w)
+{
+    bool starving = !mlt_list_empty(&w->p2p->waiting) || !mlt_list_empty(&w->p2p->streams);
+    if (starving)
+        mlt_p2p_mark_starved(w, true);
+    mlt_wire_sleep(w->wire, w->living, ready, w, -1);
+    if (starving)
+        mlt_p2p_mark_starved(w, false);
+    answer_launcher(w);
+}
+
+void mlt_p2p_idle(void *worker)
+{
+    mlt_worker *w = worker;
+    if (mlt_p2p_progress(w))
+        return;
+    if (!w->wire) { // alone in the world, and nobody can go on
+        mlt_worker_deadlock_hook(w);
+        return;
+    }
+    uint64_t start = w->boot->job->profile ? mlt_os_now_ns() : 0;
+    if (w->p2p->spin_ns == 0 || !spin(w))
+        sleep_until_news(w);
+    if (start)
+        w->counts.wait_ns += mlt_os_now_ns() - start;
+}
+
+void mlt_p2p_poll(mlt_rank *rank)
+{
+    mlt_worker *w = rank->worker;
+    bool any = mlt_p2p_progress(w);
+    if (w->sched->runnable) {
+        w->p2p->barren = 0;
+        mlt_fiber_yield(w->sched);
+    } else if (any) {
+        w->p2p->barren = 0;
+    } else if (++w->p2p->barren >= (w->p2p->crowded ? 8 : 4096)) {
+        // Somebody else may need this core to produce what we poll for.
+        w->p2p->barren = 0;
+        mlt_os_yield();
+    }
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiving half: what arrives meets its receive or is held; data goes straight to the user's buffer.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "os/os.h"
+#include "p2p/p2p_int.h"
+
+// ---- results and copies
+
+// Notes what arrives; the bytes to move are then req->got.
+static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes, uint16_t type_code)
+{
+    uint64_t room = req->count * req->type->size;
+    req->from = src;
+    req->got_tag = tag;
+    req->sent = bytes;
+    req->sent_type = type_code;
+    req->status = MLT_LIKELY(bytes <= room) ? MLT_OK : MLT_ERR_TRUNCATED;
+    req->got = bytes <= room ? bytes : room;
+}
+
+static inline void unpack(mlt_req *req, uint64_t at, const void *data, uint64_t bytes)
+{
+    if (MLT_LIKELY(req->type->contiguous)) {
+        if (bytes == 8)
+            memcpy((char *)req->buf + at, data, 8);
+        else if (bytes)
+            memcpy((char *)req->buf + at, data, bytes);
+    } else {
+        mlt_type_unpack(req->type, req->buf, at, data, bytes);
+    }
+}
+
+// From one user buffer to another. A NULL type is contiguous bytes.
+static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes)
+{
+    if (!type || type->contiguous) {
+        unpack(recv, 0, buf, bytes);
+        return;
+    }
+    if (recv->type->contiguous) {
+        mlt_type_pack(type, buf, 0, recv->buf, bytes);
+        return;
+    }
+    unsigned char bounce[512]; // small: it lies on a rank's stack
+    for (uint64_t at = 0; at < bytes;) {
+        uint64_t n = bytes - at < sizeof bounce ? bytes - at : sizeof bounce;
+        mlt_type_pack(type, buf, at, bounce, n);
+        mlt_type_unpack(recv->type, recv->buf, at, bounce, n);
+        at += n;
+    }
+}
+
+void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes, uint16_t type_code,
+                        int32_t src, int32_t tag)
+{
+    accept(recv, src, tag, bytes, type_code);
+    move(recv, buf, type, recv->got);
+    mlt_req_complete(recv);
+}
+
+// ---- held messages
+
+static void tell_backlog(mlt_worker *w, mlt_peer *peer)
+{
+    uint64_t step = w->p2p->peer_hold / 16;
+    uint64_t change = peer->held > peer->held_told ? peer->held - peer->held_told : peer->held_told - peer->held;
+    if (change > step || (peer->held == 0 && peer->held_told)) {
+        peer->held_told = peer->held;
+        atomic_store_explicit(&peer->rx.ring->backlog, peer->held, memory_order_relaxed);
+    }
+}
+
+static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
+{
+    mlt_msg *msg;
+    uint64_t size = sizeof *msg + (data_bytes <= SMALL_MESSAGE ? SMALL_MESSAGE : data_bytes);
+    if (data_bytes <= SMALL_MESSAGE)
+        msg = mlt_pool_take(&w->p2p->messages);
+    else if (!(msg = malloc(size)))
+        mlt_fatal("out of memory: no %llu bytes for a message that has no receive yet", (unsigned long long)size);
+    *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = (uint32_t)size, .peer = peer};
+    w->held += size;
+    if (w->held > w->counts.unexpected_peak)
+        w->counts.unexpected_peak = w->held;
+    if (peer) {
+        peer->held += size;
+        tell_backlog(w, peer);
+    }
+    return msg;
+}
+
+void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg)
+{
+    w->held -= msg->cost;
+    if (msg->peer) {
+        msg->peer->held -= msg->cost;
+        tell_backlog(w, msg->peer);
+    }
+    msg->magic = 0;
+    if (msg->cost <= sizeof *msg + SMALL_MESSAGE)
+        mlt_pool_give(&w->p2p->messages, msg);
+    else
+        free(msg);
+}
+
+typedef struct prober {
+    mlt_link link;
+    mlt_fiber *fiber;
+} prober;
+
+static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
+{
+    mlt_match_hold(to, msg);
+    for (mlt_link *l; (l = mlt_list_pop_front(&to->probers));)
+        mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
+}
+
+static void set_envelope(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code, uint32_t context, int32_t src,
+                         int32_t tag, uint64_t bytes)
+{
+    msg->kind = (uint8_t)kind;
+    msg->type = type_code;
+    msg->context = context;
+    msg->src = src;
+    msg->tag = tag;
+    msg->bytes = bytes;
+}
+
+void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type, uint64_t bytes,
+                       uint16_t type_code, int32_t src, int32_t tag, uint32_t context)
+{
+    mlt_msg *msg = new_msg(w, NULL, bytes);
+    set_envelope(msg, MLT_MSG_EAGER, type_code, context, src, tag, bytes);
+    if (!type || type->contiguous) {
+        if (bytes)
+            memcpy(msg->data, buf, bytes);
+    } else {
+        mlt_type_pack(type, buf, 0, msg->data, bytes);
+    }
+    hold(w, to, msg);
+}
+
+void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
+{
+    mlt_msg *msg = new_msg(w, NULL, 0);
+    set_envelope(msg, MLT_MSG_LOCAL, send->type->code, send->context, send->self, send->tag, send->total);
+    msg->sender = (uintptr_t)send;
+    send->stage = STAGE_LOCAL;
+    send->remote = (uintptr_t)msg;
+    hold(w, to, msg);
+}
+
+// ---- a receive meets a message of another worker
+
+// The sender waits with its buffer: fetch the data in the best way for the distance.
+static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address, uint8_t flags)
+{
+    if (recv->got > 0 && peer->distance == MLT_SAME_PROCESS) {
+        const mlt_req *send = (const mlt_req *)(uintptr_t)sender;
+        move(recv, send->buf, send->type, recv->got);
+    } else if (recv->got > 0) {
+        bool both = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
+        uint32_t proc = mlt_job_worker_at(w->boot->job, peer->worker)->proc;
+        pid_t pid = (pid_t)atomic_load_explicit(&mlt_job_proc_at(w->boot->job, proc)->pid, memory_order_relaxed);
+        if (!(both && w->p2p->read_peers && mlt_os_read_peer(pid, recv->buf, address, recv->got) == MLT_OK)) {
+            recv->stage = STAGE_MOVING;
+            recv->moved = 0;
+            mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
+            return;
+        }
+    }
+    mlt_p2p_control(w, peer, SLOT_FIN, sender, 0, 0, 0);
+    mlt_req_complete(recv);
+}
+
+static void deliver(mlt_req *recv, mlt_msg *msg)
+{
+    mlt_worker *w = recv->rank->worker;
+    accept(recv, msg->src, msg->tag, msg->bytes, msg->type);
+    switch ((mlt_msg_kind)msg->kind) {
+    case MLT_MSG_EAGER:
+        unpack(recv, 0, msg->data, recv->got);
+        if (msg->flags & SLOT_SYNC)
+            mlt_p2p_control(w, msg->peer, SLOT_FIN, msg->sender, 0, 0, 0);
+        mlt_req_complete(recv);
+        break;
+    case MLT_MSG_LOCAL: {
+        mlt_req *send = (mlt_req *)(uintptr_t)msg->sender;
+        move(recv, send->buf, send->type, recv->got);
+        mlt_req_complete(send);
+        mlt_req_complete(recv);
+        break;
+    }
+    case MLT_MSG_REMOTE:
+        fetch(w, recv, msg->peer, msg->sender, msg->address, msg->flags);
+        break;
+    }
+    mlt_p2p_drop(w, msg);
+}
+
+static void start_recv(mlt_req *req)
+{
+    req->kind = MLT_REQ_RECV;
+    req->done = req->cancelled = false;
+    req->stage = STAGE_NONE;
+}
+
+void mlt_p2p_recv(mlt_req *req)
+{
+    start_recv(req);
+    mlt_msg *msg = mlt_match_find_held(req->rank, req->context, req->peer, req->tag);
+    if (msg) {
+        mlt_match_unhold(req->rank, msg);
+        deliver(req, msg);
+        return;
+    }
+    req->stage = STAGE_POSTED;
+    mlt_match_post(req->rank, req, ++req->rank->worker->p2p->order);
+}
+
+void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg)
+{
+    mlt_assert(msg->magic == MLT_MSG_MAGIC);
+    start_recv(req);
+    deliver(req, msg);
+}
+
+bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take, mlt_msg_info *info,
+                    mlt_msg **msg)
+{
+    mlt_msg *found = mlt_match_find_held(rank, context, source, tag);
+    if (!found)
+        return false;
+    *info = (mlt_msg_info){.from = found->src, .tag = found->tag, .bytes = found->bytes, .type = found->type};
+    if (take) {
+        mlt_match_unhold(rank, found);
+        if (found->kind == MLT_MSG_LOCAL) // it has matched: no longer to be cancelled
+            ((mlt_req *)(uintptr_t)found->sender)->stage = STAGE_MOVING;
+        *msg = found;
+    }
+    return true;
+}
+
+void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take, mlt_msg_info *info,
+                   mlt_msg **msg, const char *call)
+{
+    mlt_wait wait = {
+        .call = call, .kind = MLT_WAIT_PROBE, .peer = source, .tag = tag, .context = context, .n = 1};
+    prober self = {.fiber = rank->fiber};
+    while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
+        mlt_list_push_back(&rank->probers, &self.link);
+        mlt_fiber_park(rank->worker->sched, &wait);
+    }
+}
+
+// ---- what comes out of a ring
+
+static uint32_t payload_units(const mlt_slot *slot)
+{
+    if (slot->kind != SLOT_EAGER)
+        return 0;
+    bool in_slot = slot->bytes <= MLT_SLOT_PAYLOAD && (!(slot->flags & SLOT_SYNC) || slot->bytes == 0);
+    return in_slot ? 0 : mlt_ring_units(slot->bytes);
+}
+
+static void eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigned char *data)
+{
+    mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
+    mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
+    slot_names names = {0};
+    if (slot->flags & SLOT_SYNC)
+        memcpy(&names, slot->payload, sizeof names);
+    if (MLT_LIKELY(recv != NULL)) {
+        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        unpack(recv, 0, data, recv->got);
+        if (slot->flags & SLOT_SYNC)
+            mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);
+        mlt_req_complete(recv);
+        return;
+    }
+    mlt_msg *msg = new_msg(w, peer, slot->bytes);
+    set_envelope(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    msg->flags = slot->flags;
+    msg->sender = names.sender;
+    if (slot->bytes)
+        memcpy(msg->data, data, slot->bytes);
+    hold(w, to, msg);
+}
+
+static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
+    slot_names names;
+    memcpy(&names, slot->payload, sizeof names);
+    mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
+    if (recv) {
+        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        fetch(w, recv, peer, names.sender, names.other, slot->flags);
+        return;
+    }
+    mlt_msg *msg = new_msg(w, peer, 0);
+    set_envelope(msg, MLT_MSG_REMOTE, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    msg->flags = slot->flags;
+    msg->sender = names.sender;
+    msg->address = names.other;
+    hold(w, to, msg);
+}
+
+static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    slot_chunk body;
+    memcpy(&body, slot->payload, sizeof body);
+    mlt_req *recv = (mlt_req *)(uintptr_t)body.receiver;
+    mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING);
+    unpack(recv, body.offset, mlt_wire_chunk_at(w->wire, peer->worker, body.chunk), slot->bytes);
+    mlt_wire_chunk_release(w->wire, peer->worker, body.chunk);
+    recv->moved += slot->bytes;
+    if (recv->moved == recv->got)
+        mlt_req_complete(recv);
+}
+
+static void cancel_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    slot_names names;
+    memcpy(&names, slot->payload, sizeof names);
+    mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
+    bool found = false;
+    for (mlt_link *l = to->unexpected.all.next; l != &to->unexpected.all; l = l->next) {
+        mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
+        if (msg->peer == peer && msg->sender == names.sender) {
+            mlt_match_unhold(to, msg);
+            mlt_p2p_drop(w, msg);
+            found = true;
+            break;
+        }
+    }
+    mlt_p2p_control(w, peer, SLOT_CANCELLED, names.sender, found, 0, 0);
+}
+
+void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    uint32_t units = payload_units(slot);
+    switch ((slot_kind)slot->kind) {
+    case SLOT_EAGER:
+        mlt_assert((uint32_t)(slot->dst - w->first_rank) < w->count);
+        eager_arrived(w, peer, slot, units ? mlt_ring_payload(&peer->rx, units) : slot->payload);
+        break;
+    case SLOT_RTS:
+        mlt_assert((uint32_t)(slot->dst - w->first_rank) < w->count);
+        rts_arrived(w, peer, slot);
+        break;
+    case SLOT_DATA:
+        chunk_arrived(w, peer, slot);
+        break;
+    case SLOT_CANCEL:
+        mlt_assert((uint32_t)(slot->dst - w->first_rank) < w->count);
+        cancel_arrived(w, peer, slot);
+        break;
+    case SLOT_CTS:
+    case SLOT_FIN:
+    case SLOT_CANCELLED:
+        mlt_p2p_answered(w, peer, slot);
+        break;
+    default:
+        mlt_fatal("a ring holds a message of unknown kind %u: the job's shared memory was overwritten", slot->kind);
+    }
+    mlt_wire_consume(w->wire, peer, units);
+}

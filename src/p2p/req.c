@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/log.h"
+#include "p2p/p2p_int.h"
+
+mlt_req *mlt_req_new(mlt_rank *rank)
+{
+    mlt_req *req = mlt_pool_take(&rank->worker->reqs);
+    memset(req, 0, sizeof *req);
+    req->magic = MLT_REQ_MAGIC;
+    req->rank = rank;
+    return req;
+}
+
+void mlt_req_free(mlt_req *req)
+{
+    mlt_assert(req->magic == MLT_REQ_MAGIC);
+    req->magic = 0;
+    mlt_pool_give(&req->rank->worker->reqs, req);
+}
+
+void mlt_req_complete(mlt_req *req)
+{
+    mlt_assert(!req->done);
+    req->done = true;
+    req->stage = STAGE_NONE;
+    if (req->kind == MLT_REQ_SEND)
+        req->rank->sends_open--;
+    mlt_waiter *waiter = req->waiter;
+    if (waiter && --waiter->need == 0)
+        mlt_fiber_wake(req->rank->worker->sched, waiter->fiber);
+    if (req->on_done)
+        req->on_done(req); // last: it may free the request
+}
+
+static mlt_wait_kind wait_kind(const mlt_req *req)
+{
+    switch (req->kind) {
+    case MLT_REQ_SEND:
+        return MLT_WAIT_SEND;
+    case MLT_REQ_RECV:
+        return MLT_WAIT_RECV;
+    default:
+        return MLT_WAIT_OTHER;
+    }
+}
+
+void mlt_req_wait(mlt_req *req, const char *call)
+{
+    if (req->done)
+        return;
+    mlt_rank *rank = mlt_rank_self();
+    mlt_waiter waiter = {.fiber = rank->fiber, .need = 1};
+    mlt_wait wait = {
+        .call = call,
+        .kind = wait_kind(req),
+        .peer = req->peer,
+        .tag = req->tag,
+        .context = req->context,
+        .bytes = req->type ? req->count * req->type->size : 0,
+        .n = 1,
+    };
+    req->waiter = &waiter;
+    mlt_fiber_park(rank->worker->sched, &wait);
+    mlt_assert(req->done);
+    req->waiter = NULL;
+}
+
+static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool all, uint32_t open,
+                      const char *call)
+{
+    mlt_waiter waiter = {.fiber = rank->fiber, .need = all ? open : 1};
+    mlt_wait wait = {
+        .call = call,
+        .kind = all ? MLT_WAIT_ALL : MLT_WAIT_ANY,
+        .peer = MLT_WAIT_ANYONE,
+        .tag = MLT_WAIT_ANY_TAG,
+        .n = (uint32_t)(count < UINT32_MAX ? count : UINT32_MAX),
+        .list = reqs,
+    };
+    for (uint64_t i = 0; i < count; i++)
+        if (reqs[i] && !reqs[i]->done)
+            reqs[i]->waiter = &waiter;
+    mlt_fiber_park(rank->worker->sched, &wait);
+    for (uint64_t i = 0; i < count; i++)
+        if (reqs[i])
+            reqs[i]->waiter = NULL;
+}
+
+void mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
+{
+    uint32_t open = 0;
+    for (uint64_t i = 0; i < count; i++)
+        open += reqs[i] && !reqs[i]->done;
+    if (open)
+        wait_list(rank, reqs, count, true, open, call);
+}
+
+void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
+{
+    uint32_t open = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (reqs[i] && reqs[i]->done)
+            return;
+        open += reqs[i] != NULL;
+    }
+    if (open)
+        wait_list(rank, reqs, count, false, open, call);
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sending half: to a rank of this worker, or into a ring; what waits for room; streams of chunks.
+#include "base/log.h"
+#include "p2p/p2p_int.h"
+
+uint32_t mlt_p2p_worker_of(const mlt_worker *w, int32_t world)
+{
+    mlt_job *job = w->boot->job;
+    uint32_t low = 0, high = job->workers; // the worker is in [low, high)
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((uint32_t)world < mlt_job_worker_at(job, middle)->first_rank)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+// The receiver holds more of ours than it should: ask before sending data.
+static bool must_ask(const mlt_worker *w, const mlt_peer *peer)
+{
+    return atomic_load_explicit(&peer->tx.ring->backlog, memory_order_relaxed) > w->p2p->peer_hold;
+}
+
+static void count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes, bool eager)
+{
+    w->counts.messages[distance]++;
+    w->counts.bytes[distance] += bytes;
+    if (eager)
+        w->counts.eager++;
+    else
+        w->counts.rendezvous++;
+}
+
+// Up to 32 bytes without a call: two overlapping moves of a power of two.
+static inline void copy_small(unsigned char *to, const void *from, uint64_t n)
+{
+    const unsigned char *f = from;
+    if (n == 8) {
+        memcpy(to, f, 8);
+    } else if (n >= 16) {
+        memcpy(to, f, 16);
+        memcpy(to + n - 16, f + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, f, 8);
+        memcpy(to + n - 8, f + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, f, 4);
+        memcpy(to + n - 4, f + n - 4, 4);
+    } else {
+        for (uint64_t i = 0; i < n; i++)
+            to[i] = f[i];
+    }
+}
+
+static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, uint16_t type, uint32_t context,
+                                 int32_t tag, int32_t src, int32_t dst, uint64_t bytes)
+{
+    slot->kind = (uint8_t)kind;
+    slot->flags = flags;
+    slot->type = type;
+    slot->context = context;
+    slot->tag = tag;
+    slot->src = src;
+    slot->dst = dst;
+    slot->bytes = bytes;
+}
+
+bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code, int32_t dest_world,
+                      int32_t self, int32_t tag, uint32_t context)
+{
+    mlt_worker *w = rank->worker;
+    mlt_rank *local = local_rank(w, dest_world);
+    if (local) {
+        mlt_req *recv = mlt_match_take_posted(local, context, self, tag);
+        if (recv) {
+            mlt_p2p_take_local(recv, buf, NULL, bytes, type_code, self, tag);
+        } else {
+            if (bytes > w->p2p->eager[MLT_SAME_WORKER] || w->held > w->held_limit)
+                return false;
+            mlt_p2p_hold_copy(w, local, buf, NULL, bytes, type_code, self, tag, context);
+        }
+        count_message(w, MLT_SAME_WORKER, bytes, true);
+        return true;
+    }
+    mlt_peer *peer = &w->wire->peers[worker_of(w, dest_world)];
+    if (MLT_UNLIKELY(bytes > w->p2p->eager[peer->distance] || peer->waits || must_ask(w, peer)))
+        return false;
+    mlt_slot *slot;
+    if (bytes <= MLT_SLOT_PAYLOAD) {
+        slot = mlt_ring_reserve(&peer->tx, 0, NULL);
+        if (MLT_UNLIKELY(!slot))
+            return false;
+        copy_small(slot->payload, buf, bytes);
+    } else {
+        unsigned char *data = NULL;
+        slot = mlt_ring_reserve(&peer->tx, mlt_ring_units(bytes), &data);
+        if (MLT_UNLIKELY(!slot))
+            return false;
+        memcpy(data, buf, bytes);
+    }
+    fill_envelope(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
+    mlt_wire_post(w->wire, peer, slot);
+    count_message(w, peer->distance, bytes, true);
+    return true;
+}
+
+// ---- into a ring
+
+static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
+{
+    if (req->type->contiguous)
+        memcpy(to, (const char *)req->buf + from, bytes);
+    else
+        mlt_type_pack(req->type, req->buf, from, to, bytes);
+}
+
+// Puts the envelope of a send into the ring, with the data if it is small; false if there is no room.
+static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+{
+    bool eager = req->total <= w->p2p->eager[peer->distance] && !must_ask(w, peer);
+    bool sync = req->mode == MLT_MODE_SYNC;
+    unsigned char *data = NULL;
+    uint32_t units = 0;
+    if (eager && (req->total > MLT_SLOT_PAYLOAD || (sync && req->total > 0)))
+        units = mlt_ring_units(req->total);
+    mlt_slot *slot = mlt_ring_reserve(&peer->tx, units, &data);
+    if (!slot)
+        return false;
+    uint8_t flags = (uint8_t)((sync ? SLOT_SYNC : 0) | (req->type->contiguous ? SLOT_CONTIGUOUS : 0));
+    fill_envelope(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context, req->tag, req->self,
+                  req->peer, req->total);
+    if (eager)
+        pack(req, 0, units ? data : slot->payload, req->total);
+    if (!eager || sync) {
+        slot_names names = {.sender = (uintptr_t)req, .other = (uintptr_t)req->buf};
+        memcpy(slot->payload, &names, sizeof names);
+    }
+    req->stage = STAGE_ASKED;
+    req->remote_worker = peer->worker;
+    mlt_wire_post(w->wire, peer, slot);
+    count_message(w, peer->distance, req->total, eager);
+    if (eager && !sync)
+        mlt_req_complete(req);
+    return true;
+}
+
+static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+{
+    out_node *out = mlt_pool_take(&w->p2p->outs);
+    out->req = req;
+    mlt_list_push_back(&peer->queue, &out->link);
+    if (!peer->waits) {
+        peer->waits = true;
+        mlt_list_push_back(&w->p2p->waiting, &peer->waiting);
+    }
+    return out;
+}
+
+static void send_remote(mlt_worker *w, mlt_req *req)
+{
+    mlt_peer *peer = &w->wire->peers[worker_of(w, req->peer)];
+    if (peer->waits || !push(w, peer, req)) {
+        req->stage = STAGE_QUEUED;
+        enqueue(w, peer, req);
+    }
+}
+
+static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
+{
+    mlt_req *recv = mlt_match_take_posted(to, req->context, req->self, req->tag);
+    bool eager = true;
+    if (recv) {
+        mlt_p2p_take_local(recv, req->buf, req->type, req->total, req->type->code, req->self, req->tag);
+    } else if (req->mode == MLT_MODE_SYNC || req->total > w->p2p->eager[MLT_SAME_WORKER] ||
+               w->held > w->held_limit) {
+        eager = false;
+        mlt_p2p_hold_local(w, to, req);
+    } else {
+        mlt_p2p_hold_copy(w, to, req->buf, req->type, req->total, req->type->code, req->self, req->tag,
+                          req->context);
+    }
+    count_message(w, MLT_SAME_WORKER, req->total, eager);
+    if (eager)
+        mlt_req_complete(req);
+}
+
+void mlt_p2p_send(mlt_req *req)
+{
+    mlt_worker *w = req->rank->worker;
+    req->kind = MLT_REQ_SEND;
+    req->done = req->cancelled = false;
+    req->status = MLT_OK;
+    req->got = req->moved = 0;
+    req->total = req->count * req->type->size;
+    req->rank->sends_open++;
+    mlt_rank *local = local_rank(w, req->peer);
+    if (local)
+        send_local(w, local, req);
+    else
+        send_remote(w, req);
+}
+
+// ---- control messages
+
+void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other, int32_t dst,
+                     uint64_t bytes)
+{
+    slot_names names = {.sender = sender, .other = other};
+    mlt_slot *slot = peer->waits ? NULL : mlt_ring_reserve(&peer->tx, 0, NULL);
+    bool room = slot != NULL;
+    if (!room)
+        slot = &enqueue(w, peer, NULL)->slot;
+    fill_envelope(slot, kind, 0, 0, 0, 0, 0, dst, bytes);
+    memcpy(slot->payload, &names, sizeof names);
+    if (room)
+        mlt_wire_post(w->wire, peer, slot);
+}
+
+static bool push_control(mlt_worker *w, mlt_peer *peer, const mlt_slot *from)
+{
+    mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
+    if (!slot)
+        return false;
+    fill_envelope(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src, from->dst,
+                  from->bytes);
+    memcpy(slot->payload, from->payload, sizeof slot->payload);
+    mlt_wire_post(w->wire, peer, slot);
+    return true;
+}
+
+static bool flush_peer(mlt_worker *w, mlt_peer *peer)
+{
+    bool any = false;
+    while (!mlt_list_empty(&peer->queue)) {
+        out_node *out = mlt_container_of(peer->queue.next, out_node, link);
+        if (!(out->req ? push(w, peer, out->req) : push_control(w, peer, &out->slot)))
+            return any;
+        mlt_list_remove(&out->link);
+        mlt_pool_give(&w->p2p->outs, out);
+        any = true;
+    }
+    peer->waits = false;
+    mlt_list_remove(&peer->waiting);
+    atomic_store_explicit(&peer->tx.ring->starved, 0, memory_order_relaxed);
+    return any;
+}
+
+bool mlt_p2p_flush(mlt_worker *w)
+{
+    bool any = false;
+    mlt_link *list = &w->p2p->waiting;
+    for (mlt_link *l = list->next, *next; l != list; l = next) {
+        next = l->next;
+        any |= flush_peer(w, mlt_container_of(l, mlt_peer, waiting));
+    }
+    return any;
+}
+
+// ---- streams
+
+// Sends one chunk of a stream; false if there is no chunk or no room.
+static bool push_chunk(mlt_worker *w, mlt_req *req)
+{
+    mlt_peer *peer = &w->wire->peers[req->remote_worker];
+    if (peer->waits)
+        return false;
+    mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
+    if (!slot)
+        return false;
+    int32_t chunk = mlt_wire_chunk_take(w->wire);
+    if (chunk < 0)
+        return false; // the reserved slot was not published: it stays the next one
+    uint64_t n = req->total - req->moved;
+    if (n > w->wire->chunk_bytes)
+        n = w->wire->chunk_bytes;
+    pack(req, req->moved, mlt_wire_chunk_at(w->wire, w->index, (uint32_t)chunk), n);
+    slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
+    fill_envelope(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
+    memcpy(slot->payload, &body, sizeof body);
+    req->moved += n;
+    mlt_wire_post(w->wire, peer, slot);
+    return true;
+}
+
+bool mlt_p2p_pump(mlt_worker *w)
+{
+    bool any = false;
+    mlt_link *list = &w->p2p->streams;
+    for (mlt_link *l = list->next, *next; l != list; l = next) {
+        next = l->next;
+        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        while (req->moved < req->total && push_chunk(w, req))
+            any = true;
+        if (req->moved < req->total)
+            continue; // another stream may go to a ring with room
+        mlt_list_remove(l);
+        mlt_req_complete(req);
+    }
+    return any;
+}
+
+void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
+{
+    for (mlt_link *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
+        atomic_store_explicit(&mlt_container_of(l, mlt_peer, waiting)->tx.ring->starved, starved,
+                              memory_order_relaxed);
+    for (mlt_link *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
+        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        atomic_store_explicit(&w->wire->peers[req->remote_worker].tx.ring->starved, starved,
+                              memory_order_relaxed);
+    }
+    atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_give_back
+}
+
+// ---- answers
+
+void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    slot_names names;
+    memcpy(&names, slot->payload, sizeof names);
+    mlt_req *req = (mlt_req *)(uintptr_t)names.sender;
+    if (slot->kind == SLOT_CANCELLED && !names.other)
+        return; // it had matched: the usual answer comes or came, and the request may be gone
+    mlt_assert(req->magic == MLT_REQ_MAGIC && req->kind == MLT_REQ_SEND && req->stage == STAGE_ASKED);
+    if (slot->kind == SLOT_CTS) {
+        req->remote = names.other;
+        req->total = slot->bytes; // what the receiver has room for
+        req->stage = STAGE_STREAM;
+        mlt_list_push_back(&w->p2p->streams, &req->link);
+        mlt_p2p_pump(w);
+        return;
+    }
+    req->cancelled = slot->kind == SLOT_CANCELLED;
+    mlt_req_complete(req);
+}
+
+void mlt_p2p_cancel(mlt_req *req)
+{
+    mlt_worker *w = req->rank->worker;
+    if (req->done)
+        return;
+    switch (req->stage) {
+    case STAGE_POSTED:
+        mlt_match_unpost(req->rank, req);
+        break;
+    case STAGE_LOCAL: {
+        mlt_msg *msg = (mlt_msg *)(uintptr_t)req->remote;
+        mlt_match_unhold(local_rank(w, req->peer), msg);
+        mlt_p2p_drop(w, msg);
+        break;
+    }
+    case STAGE_QUEUED: {
+        mlt_peer *peer = &w->wire->peers[worker_of(w, req->peer)];
+        mlt_link *l = peer->queue.next;
+        while (mlt_container_of(l, out_node, link)->req != req)
+            l = l->next;
+        mlt_list_remove(l);
+        mlt_pool_give(&w->p2p->outs, mlt_container_of(l, out_node, link));
+        break; // an empty queue is noticed by the next flush
+    }
+    case STAGE_ASKED:
+        mlt_p2p_control(w, &w->wire->peers[req->remote_worker], SLOT_CANCEL, (uintptr_t)req, 0, req->peer, 0);
+        return;
+    default:
+        return; // the data is moving: too late
+    }
+    req->cancelled = true;
+    mlt_req_complete(req);
+}

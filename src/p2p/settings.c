@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "p2p/settings.h"
+
+#include "p2p/worker.h"
+
+mlt_p2p_conf mlt_conf;
+
+static const mlt_setting fiber_settings[] = {
+    {"sched", MLT_SETTING_TEXT, "direct", NULL,
+     "scheduling policy: direct, rr, random:SEED or priority", &mlt_conf.sched},
+    {"stack_size", MLT_SETTING_SIZE, "0", NULL,
+     "bytes of stack a rank; 0: 8M, less when a process holds thousands", &mlt_conf.stack_size},
+};
+
+static const mlt_setting wire_settings[] = {
+    {"spin_us", MLT_SETTING_INT, "50", NULL,
+     "microseconds to poll before sleeping; none if there are more workers than cores",
+     &mlt_conf.spin_us},
+    {"large", MLT_SETTING_CHOICE, "auto", "auto|chunks|read",
+     "large messages between processes: a pipeline of chunks, or reading the sender's memory",
+     &mlt_conf.large},
+};
+
+static const mlt_setting p2p_settings[] = {
+    {"eager_worker", MLT_SETTING_SIZE, "8K", NULL,
+     "largest message buffered for a rank of the same worker that has no receive posted",
+     &mlt_conf.eager_worker},
+    {"eager_thread", MLT_SETTING_SIZE, "16K", NULL,
+     "largest message copied through the ring between threads; larger ones are copied once",
+     &mlt_conf.eager_thread},
+    {"eager_process", MLT_SETTING_SIZE, "16K", NULL,
+     "largest message copied through the ring between processes", &mlt_conf.eager_process},
+    {"hold", MLT_SETTING_SIZE, "64M", NULL,
+     "memory a worker spends on messages that wait for a receive, before senders must wait",
+     &mlt_conf.hold},
+};
+
+const mlt_settings_table mlt_p2p_settings[] = {
+    {"fiber", fiber_settings, sizeof fiber_settings / sizeof *fiber_settings},
+    {"wire", wire_settings, sizeof wire_settings / sizeof *wire_settings},
+    {"p2p", p2p_settings, sizeof p2p_settings / sizeof *p2p_settings},
+};
+const size_t mlt_p2p_settings_count = sizeof mlt_p2p_settings / sizeof *mlt_p2p_settings;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "p2p/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "os/os.h"
+#include "p2p/p2p_int.h"
+#include "p2p/settings.h"
+
+enum { HOLD_A_RANK = 256, LEAST_HOLD_A_PEER = 1 << 20 };
+
+static void default_deadlock(mlt_worker *w)
+{
+    mlt_worker_report(w);
+    mlt_fatal("no rank of this job can ever go on: deadlock");
+}
+
+void (*mlt_worker_deadlock_hook)(mlt_worker *worker) = default_deadlock;
+
+static bool choose_read(const mlt_job *job)
+{
+    // Measured: the pipeline of chunks beats reading where both are possible, so auto means chunks.
+    return job->launched && mlt_conf.large == MLT_LARGE_READ;
+}
+
+static mlt_p2p_state *new_state(mlt_worker *w)
+{
+    mlt_p2p_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return NULL;
+    const mlt_job *job = w->boot->job;
+    mlt_list_init(&state->waiting);
+    mlt_list_init(&state->streams);
+    mlt_pool_init(&state->outs, sizeof(out_node), 16);
+    mlt_pool_init(&state->messages, sizeof(mlt_msg) + SMALL_MESSAGE, 64);
+    state->crowded = job->workers > job->cores;
+    state->spin_ns = state->crowded ? 0 : (uint64_t)mlt_conf.spin_us * 1000;
+    uint64_t ring_most = job->ring_data / 4; // so that a message always fits beside others
+    uint64_t thread = (uint64_t)mlt_conf.eager_thread, process = (uint64_t)mlt_conf.eager_process;
+    state->eager[MLT_SAME_WORKER] = (uint64_t)mlt_conf.eager_worker;
+    state->eager[MLT_SAME_PROCESS] = thread < ring_most ? thread : ring_most;
+    state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
+    uint64_t share = (uint64_t)mlt_conf.hold / job->workers;
+    state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
+    state->read_peers = choose_read(job);
+    state->started_ns = mlt_os_now_ns();
+    return state;
+}
+
+static void init_ranks(mlt_worker *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        mlt_rank *rank = &w->ranks[i];
+        rank->worker = w;
+        rank->world = w->first_rank + (int32_t)i;
+        mlt_match_init(&rank->posted);
+        mlt_match_init(&rank->unexpected);
+        mlt_list_init(&rank->probers);
+    }
+}
+
+static uint32_t uniform_ranks(mlt_job *job)
+{
+    uint32_t n = mlt_job_worker_at(job, 0)->ranks;
+    for (uint32_t i = 1; i < job->workers; i++)
+        if (mlt_job_worker_at(job, i)->ranks != n)
+            return 0;
+    return n;
+}
+
+mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fibers, mlt_worker **out, char *why,
+                          size_t why_size)
+{
+    mlt_job_worker *own = mlt_job_worker_at(boot->job, index);
+    *out = NULL;
+    mlt_worker *w = calloc(1, sizeof *w);
+    mlt_rank *ranks = calloc(own->ranks, sizeof *ranks);
+    if (!w || !ranks) {
+        free(w);
+        free(ranks);
+        snprintf(why, why_size, "out of memory: no room for %u ranks", own->ranks);
+        return MLT_ERR_NO_MEMORY;
+    }
+    *w = (mlt_worker){
+        .ranks = ranks,
+        .count = own->ranks,
+        .living = own->ranks,
+        .first_rank = (int32_t)own->first_rank,
+        .index = index,
+        .world_size = boot->job->ranks,
+        .ranks_a_worker = uniform_ranks(boot->job),
+        .boot = boot,
+        .held_limit = (uint64_t)mlt_conf.hold + (uint64_t)own->ranks * HOLD_A_RANK,
+    };
+    mlt_pool_init(&w->reqs, sizeof(mlt_req), 16);
+    mlt_status status = MLT_ERR_NO_MEMORY;
+    snprintf(why, why_size, "out of memory: worker %u cannot start", index);
+    w->p2p = new_state(w);
+    if (!w->p2p)
+        goto free_worker;
+    if (boot->job->launched && !(w->wire = mlt_wire_new(boot->job, index)))
+        goto free_worker;
+    mlt_sched_conf conf = {
+        .policy = mlt_conf.sched,
+        .fibers = w->count > 1 ? w->count : 0,
+        .stack_size = (size_t)mlt_conf.stack_size,
+        .process_fibers = process_fibers,
+        .idle = mlt_p2p_idle,
+        .breathe = boot->job->workers > 1 ? mlt_p2p_breathe : NULL,
+        .idle_arg = w,
+    };
+    status = mlt_sched_new(&conf, &w->sched, why, why_size);
+    if (status)
+        goto free_worker;
+    init_ranks(w);
+    *out = w;
+    return MLT_OK;
+
+free_worker:
+    mlt_worker_free(w);
+    return status;
+}
+
+void mlt_worker_run(mlt_worker *w, void (*entry)(void *rank))
+{
+    if (w->count == 1) {
+        mlt_sched_adopt(w->sched, &w->ranks[0]);
+        w->ranks[0].fiber = &w->sched->home;
+        entry(&w->ranks[0]);
+        return;
+    }
+    for (uint32_t i = 0; i < w->count; i++)
+        w->ranks[i].fiber = mlt_fiber_spawn(w->sched, entry, &w->ranks[i]);
+    mlt_sched_run(w->sched);
+}
+
+void mlt_worker_free(mlt_worker *w)
+{
+    if (!w)
+        return;
+    for (uint32_t i = 0; i < w->count; i++) {
+        mlt_match_fini(&w->ranks[i].posted);
+        mlt_match_fini(&w->ranks[i].unexpected);
+    }
+    if (w->sched)
+        mlt_sched_free(w->sched);
+    mlt_wire_free(w->wire);
+    if (w->p2p) {
+        mlt_pool_fini(&w->p2p->outs);
+        mlt_pool_fini(&w->p2p->messages);
+        free(w->p2p);
+    }
+    mlt_pool_fini(&w->reqs);
+    free(w->ranks);
+    free(w);
+}

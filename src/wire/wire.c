@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire/wire.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "os/os.h"
+
+typedef struct chunk_head {
+    _Alignas(MLT_LINE) _Atomic uint32_t busy;
+} chunk_head;
+_Static_assert(sizeof(chunk_head) == MLT_LINE, "the job's layout counts on it");
+
+static void *ring_memory(mlt_job *job, uint32_t to, uint32_t from)
+{
+    return (char *)job + job->rings_at + ((uint64_t)to * job->workers + from) * job->ring_bytes;
+}
+
+static chunk_head *chunk_heads(mlt_job *job, uint32_t worker)
+{
+    return (chunk_head *)((char *)job + job->pools_at + (uint64_t)worker * job->pool_bytes);
+}
+
+static void attend(mlt_wire *wire, mlt_peer *peer)
+{
+    if (peer->hot)
+        return;
+    if (wire->hot_count == MLT_WIRE_HOT) {
+        // Make room: stop attending to one, and look at it once more as the contract asks.
+        mlt_peer *old = wire->hot[wire->hot_next];
+        mlt_ring_attend(&old->rx, false);
+        atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
+        old->hot = false;
+        if (mlt_ring_give_back(&old->rx))
+            mlt_job_wake(mlt_job_worker_at(wire->job, old->worker));
+        if (mlt_ring_peek(&old->rx)) {
+            // Not forgotten: it comes back with the next look at the news.
+            atomic_fetch_or_explicit(mlt_job_news_at(wire->job, wire->self) + old->worker / 64,
+                                     UINT64_C(1) << old->worker % 64, memory_order_relaxed);
+            atomic_store_explicit(&wire->own->news, 1, memory_order_relaxed);
+        }
+        wire->hot[wire->hot_next] = peer;
+        wire->hot_next = (wire->hot_next + 1) % MLT_WIRE_HOT;
+    } else {
+        wire->hot[wire->hot_count++] = peer;
+    }
+    peer->hot = true;
+    mlt_ring_attend(&peer->rx, true);
+}
+
+mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
+{
+    mlt_wire *wire = calloc(1, sizeof *wire);
+    mlt_peer *peers = calloc(job->workers, sizeof *peers);
+    if (!wire || !peers) {
+        free(wire);
+        free(peers);
+        return NULL;
+    }
+    mlt_job_worker *own = mlt_job_worker_at(job, self);
+    *wire = (mlt_wire){
+        .job = job,
+        .own = own,
+        .self = self,
+        .workers = job->workers,
+        .peers = peers,
+        .chunks = job->chunks,
+        .chunk_bytes = job->chunk_bytes,
+    };
+    for (uint32_t i = 0; i < job->workers; i++) {
+        mlt_peer *peer = &peers[i];
+        peer->worker = i;
+        mlt_list_init(&peer->queue);
+        if (i == self)
+            continue;
+        peer->distance =
+            mlt_job_worker_at(job, i)->proc == own->proc ? MLT_SAME_PROCESS : MLT_SAME_HOST;
+        mlt_ring_open_tx(&peer->tx, ring_memory(job, i, self), job->ring_slots, job->ring_data);
+        mlt_ring_open_rx(&peer->rx, ring_memory(job, self, i), job->ring_slots, job->ring_data);
+    }
+    atomic_store(&own->asleep, MLT_WORKER_AWAKE);
+    return wire;
+}
+
+void mlt_wire_free(mlt_wire *wire)
+{
+    if (!wire)
+        return;
+    atomic_store(&wire->own->sent, wire->sent);
+    atomic_store(&wire->own->received, wire->received);
+    atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
+    free(wire->peers);
+    free(wire);
+}
+
+void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
+{
+    mlt_job_worker *to = mlt_job_worker_at(wire->job, peer->worker);
+    atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->worker) + wire->self / 64,
+                             UINT64_C(1) << wire->self % 64, memory_order_release);
+    // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_sleep.
+    atomic_store_explicit(&to->news, 1, memory_order_seq_cst);
+    mlt_job_wake(to);
+}
+
+void mlt_wire_gather(mlt_wire *wire)
+{
+    atomic_store_explicit(&wire->own->news, 0, memory_order_seq_cst);
+    _Atomic uint64_t *words = mlt_job_news_at(wire->job, wire->self);
+    for (uint32_t i = 0; i < wire->job->news_words; i++) {
+        if (atomic_load_explicit(&words[i], memory_order_relaxed) == 0)
+            continue;
+        // acquire: pairs with the release in mlt_wire_notify.
+        uint64_t bits = atomic_exchange_explicit(&words[i], 0, memory_order_acquire);
+        while (bits) {
+            uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+            bits &= bits - 1;
+            attend(wire, &wire->peers[i * 64 + bit]);
+        }
+    }
+}
+
+// Stops attending to all rings; false if one of them has a message after all.
+static bool leave_all(mlt_wire *wire)
+{
+    for (uint32_t i = 0; i < wire->hot_count; i++)
+        mlt_ring_attend(&wire->hot[i]->rx, false);
+    atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
+    bool empty = true;
+    for (uint32_t i = 0; i < wire->hot_count; i++)
+        if (mlt_ring_peek(&wire->hot[i]->rx))
+            empty = false;
+    if (!empty) {
+        for (uint32_t i = 0; i < wire->hot_count; i++)
+            mlt_ring_attend(&wire->hot[i]->rx, true);
+        return false;
+    }
+    for (uint32_t i = 0; i < wire->hot_count; i++) {
+        wire->hot[i]->hot = false;
+        if (mlt_ring_give_back(&wire->hot[i]->rx))
+            mlt_job_wake(mlt_job_worker_at(wire->job, wire->hot[i]->worker));
+    }
+    wire->hot_count = wire->hot_next = 0;
+    return true;
+}
+
+void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
+                    int64_t timeout_ns)
+{
+    mlt_job_worker *own = wire->own;
+    if (mlt_wire_has_news(wire) || !leave_all(wire))
+        return;
+    atomic_store_explicit(&own->sent, wire->sent, memory_order_relaxed);
+    atomic_store_explicit(&own->received, wire->received, memory_order_relaxed);
+    atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
+    // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify, mlt_job_ask
+    // and the fence in mlt_wire_chunk_release.
+    atomic_store_explicit(&own->asleep, MLT_WORKER_ASLEEP, memory_order_seq_cst);
+    bool asked = atomic_load(&wire->job->report_wanted) != atomic_load(&own->reported);
+    if (atomic_load(&own->news) == 0 && !asked && !ready(arg))
+        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
+    atomic_store_explicit(&own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->epoch, 1, memory_order_relaxed);
+}
+
+bool mlt_wire_chunk_free(mlt_wire *wire)
+{
+    chunk_head *heads = chunk_heads(wire->job, wire->self);
+    for (uint32_t i = 0; i < wire->chunks; i++)
+        if (!atomic_load_explicit(&heads[i].busy, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+int32_t mlt_wire_chunk_take(mlt_wire *wire)
+{
+    chunk_head *heads = chunk_heads(wire->job, wire->self);
+    for (uint32_t i = 0; i < wire->chunks; i++) {
+        uint32_t at = wire->chunk_next + i < wire->chunks ? wire->chunk_next + i
+                                                          : wire->chunk_next + i - wire->chunks;
+        // acquire: the receiver's reads come before our writes; pairs with mlt_wire_chunk_release.
+        if (!atomic_load_explicit(&heads[at].busy, memory_order_acquire)) {
+            atomic_store_explicit(&heads[at].busy, 1, memory_order_relaxed);
+            wire->chunk_next = at + 1 < wire->chunks ? at + 1 : 0;
+            return (int32_t)at;
+        }
+    }
+    return -1;
+}
+
+void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk)
+{
+    mlt_job *job = wire->job;
+    mlt_assert(worker < job->workers && chunk < job->chunks);
+    uint64_t heads = ((uint64_t)job->chunks * MLT_LINE + 4095) & ~UINT64_C(4095);
+    return (char *)chunk_heads(job, worker) + heads + (uint64_t)chunk * job->chunk_bytes;
+}
+
+void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk)
+{
+    atomic_store_explicit(&chunk_heads(wire->job, worker)[chunk].busy, 0, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `asleep` in mlt_wire_sleep
+    mlt_job_wake(mlt_job_worker_at(wire->job, worker));
+}

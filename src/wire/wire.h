@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport between the workers of one host: a ring each way for every pair, whether the peer is a thread of this
+// process or another process, plus a pool of chunks for large messages and the art of sleeping.
+//
+// A receiver looks only at rings with news. It attends to a few (the hot ones) by reading their next slot; for any other, the
+// sender sees that the ring is unattended, sets the ring's bit in the receiver's news bitmap and wakes it if it sleeps.
+// A worker that goes to sleep stops attending to all.
+//
+// Chunks belong to the sender: it takes one, fills it, names it in a message; the receiver copies it out and releases it.
+#ifndef MLT_WIRE_WIRE_H
+#define MLT_WIRE_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/status.h"
+#include "boot/job.h"
+#include "wire/ring.h"
+
+typedef enum mlt_distance {
+    MLT_SAME_WORKER,  // a call
+    MLT_SAME_PROCESS, // a ring, and the peer's memory can be read directly
+    MLT_SAME_HOST,    // a ring in shared memory
+} mlt_distance;
+
+enum { MLT_WIRE_HOT = 8 };
+
+typedef struct mlt_peer {
+    mlt_ring_tx tx;
+    mlt_ring_rx rx;
+    uint32_t worker;      // its index in the job
+    uint8_t distance;     // mlt_distance
+    bool hot;
+    bool waits;           // in the owner's list of peers with a queue
+    mlt_link queue;       // the owner's: what could not be sent yet
+    mlt_link waiting;     // the owner's: place in that list
+    uint64_t held;        // the owner's: bytes from this peer that wait for a receive
+    uint64_t held_told;   // as last published in the ring's backlog
+} mlt_peer;
+
+typedef struct mlt_wire {
+    mlt_job *job;
+    mlt_job_worker *own;
+    uint32_t self, workers;
+    mlt_peer *peers;      // [workers]; the own entry is unused
+    mlt_peer *hot[MLT_WIRE_HOT];
+    uint32_t hot_count, hot_next;
+    uint64_t sent, received; // messages
+    uint32_t chunk_next;  // where to look for a free chunk
+    uint32_t chunks, chunk_bytes;
+} mlt_wire;
+
+// For worker `self` of the job. Owned by the caller; NULL if memory is exhausted.
+mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self);
+void mlt_wire_free(mlt_wire *wire);
+
+// Tells a peer that does not attend to our ring.
+void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer) MLT_COLD;
+
+// After mlt_ring_reserve and filling in: publish, count, tell.
+static inline void mlt_wire_post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
+{
+    mlt_ring_publish(&peer->tx, slot);
+    wire->sent++;
+    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx)))
+        mlt_wire_notify(wire, peer);
+}
+
+// True if some unattended ring has news; mlt_wire_gather then makes those rings hot.
+static inline bool mlt_wire_has_news(const mlt_wire *wire)
+{
+    return atomic_load_explicit(&wire->own->news, memory_order_relaxed) != 0;
+}
+void mlt_wire_gather(mlt_wire *wire);
+
+// Done with the message at hand from that peer.
+static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t units)
+{
+    wire->received++;
+    if (MLT_UNLIKELY(mlt_ring_consume(&peer->rx, units)))
+        mlt_job_wake(mlt_job_worker_at(wire->job, peer->worker));
+}
+
+// Blocks the thread until there may be something to do. `ready` is asked once after everybody can see that this
+// worker sleeps; if it says true, the call returns at once. `blocked`: ranks parked, for the launcher.
+void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
+                    int64_t timeout_ns);
+
+// A free chunk of our own pool, or -1.
+int32_t mlt_wire_chunk_take(mlt_wire *wire);
+bool mlt_wire_chunk_free(mlt_wire *wire); // is there one?
+void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk);
+// The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.
+void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk);
+
+#endif
