@@ -11,6 +11,7 @@
 #ifndef MLT_P2P_P2P_H
 #define MLT_P2P_P2P_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -91,8 +92,8 @@ struct mlt_req {
     uint64_t moved;    // bytes packed or unpacked so far
     uint64_t remote;   // the peer's request or buffer
     uint32_t remote_worker;
-    uint32_t pending;  // chunks or acknowledgements outstanding
     uint8_t stage;
+    _Atomic uint64_t claimed, copied; // of a send that both sides copy
 };
 
 // What a probe tells.

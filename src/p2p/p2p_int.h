@@ -4,6 +4,8 @@
 //   eager         EAGER(data) ................................. complete at once
 //   eager, sync   EAGER|SYNC(sender, data) ... matched: FIN(sender)
 //   large         RTS(sender, address) ....... matched: same process: the receiver copies, FIN(sender)
+//                                                       larger:       HELP(sender, receiver), both copy; if the sender copied
+//                                                                     the last piece, TAKEN(sender, receiver); FIN(sender)
 //                                                       read:         the receiver reads, FIN(sender)
 //                                                       chunks:       CTS(sender, receiver), DATA(receiver, chunk, offset)...
 //   cancel        CANCEL(sender) ............. CANCELLED(sender, yes or no)
@@ -12,6 +14,7 @@
 #ifndef MLT_P2P_INT_H
 #define MLT_P2P_INT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -31,6 +34,8 @@ typedef enum slot_kind {
     SLOT_FIN,
     SLOT_CANCEL,
     SLOT_CANCELLED,
+    SLOT_HELP,
+    SLOT_TAKEN,
 } slot_kind;
 
 enum {
@@ -38,9 +43,9 @@ enum {
     SLOT_CONTIGUOUS = 2, // RTS: address .. address + bytes is the message
 };
 
-typedef struct slot_names { // payload of RTS, CTS, FIN, CANCEL, CANCELLED and of EAGER|SYNC
+typedef struct slot_names { // payload of all but DATA and plain EAGER
     uint64_t sender;
-    uint64_t other; // RTS: address; CTS: receiver; CANCELLED: 1 if it was
+    uint64_t other; // RTS: address; CTS, HELP, TAKEN: receiver; CANCELLED: 1 if it was
 } slot_names;
 
 typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
@@ -106,6 +111,25 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // C
 bool mlt_p2p_flush(mlt_worker *w); // queued messages; true if any left
 bool mlt_p2p_pump(mlt_worker *w);  // streams; true if any moved
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
+
+// A message inside one process that sender and receiver copy together, piece by piece.
+enum { SHARED_LEAST = 256 << 10, SHARED_PIECE = 64 << 10 };
+
+// Copies pieces that nobody has claimed; true if the last piece of all was copied here. `recv` is not looked at unless a
+// piece was claimed: it may be gone.
+static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t total)
+{
+    for (;;) {
+        uint64_t at = atomic_fetch_add_explicit(&send->claimed, SHARED_PIECE, memory_order_relaxed);
+        if (at >= total)
+            return false;
+        uint64_t n = total - at < SHARED_PIECE ? total - at : SHARED_PIECE;
+        memcpy((char *)recv->buf + at, (const char *)send->buf + at, n);
+        // acq_rel: whoever reaches the total has seen all copies.
+        if (atomic_fetch_add_explicit(&send->copied, n, memory_order_acq_rel) + n == total)
+            return true;
+    }
+}
 
 // recv.c
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring

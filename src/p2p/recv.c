@@ -158,14 +158,24 @@ void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 // The sender waits with its buffer: fetch the data in the best way for the distance.
 static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address, uint8_t flags)
 {
+    bool plain = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
     if (recv->got > 0 && peer->distance == MLT_SAME_PROCESS) {
-        const mlt_req *send = (const mlt_req *)(uintptr_t)sender;
-        move(recv, send->buf, send->type, recv->got);
+        mlt_req *send = (mlt_req *)(uintptr_t)sender;
+        if (plain && recv->got >= SHARED_LEAST) {
+            atomic_store_explicit(&send->claimed, 0, memory_order_relaxed); // the ring's release publishes both
+            atomic_store_explicit(&send->copied, 0, memory_order_relaxed);
+            recv->stage = STAGE_MOVING;
+            uint64_t total = recv->got;
+            mlt_p2p_control(w, peer, SLOT_HELP, sender, (uintptr_t)recv, 0, total);
+            if (!copy_shared(send, recv, total))
+                return; // the sender copies the last piece, TAKEN comes
+        } else {
+            move(recv, send->buf, send->type, recv->got);
+        }
     } else if (recv->got > 0) {
-        bool both = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
         uint32_t proc = mlt_job_worker_at(w->boot->job, peer->worker)->proc;
         pid_t pid = (pid_t)atomic_load_explicit(&mlt_job_proc_at(w->boot->job, proc)->pid, memory_order_relaxed);
-        if (!(both && w->p2p->read_peers && mlt_os_read_peer(pid, recv->buf, address, recv->got) == MLT_OK)) {
+        if (!(plain && w->p2p->read_peers && mlt_os_read_peer(pid, recv->buf, address, recv->got) == MLT_OK)) {
             recv->stage = STAGE_MOVING;
             recv->moved = 0;
             mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
@@ -359,9 +369,17 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_assert((uint32_t)(slot->dst - w->first_rank) < w->count);
         cancel_arrived(w, peer, slot);
         break;
+    case SLOT_TAKEN: {
+        slot_names names;
+        memcpy(&names, slot->payload, sizeof names);
+        mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);
+        mlt_req_complete((mlt_req *)(uintptr_t)names.other);
+        break;
+    }
     case SLOT_CTS:
     case SLOT_FIN:
     case SLOT_CANCELLED:
+    case SLOT_HELP:
         mlt_p2p_answered(w, peer, slot);
         break;
     default:

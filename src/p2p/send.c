@@ -332,6 +332,12 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_p2p_pump(w);
         return;
     }
+    if (slot->kind == SLOT_HELP) {
+        // FIN comes either way: the receiver may still be about to claim a piece of this request.
+        if (copy_shared(req, (const mlt_req *)(uintptr_t)names.other, slot->bytes))
+            mlt_p2p_control(w, peer, SLOT_TAKEN, names.sender, names.other, 0, 0);
+        return;
+    }
     req->cancelled = slot->kind == SLOT_CANCELLED;
     mlt_req_complete(req);
 }
