@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mlt_layer(NAME [TOOL] [USES layer...]): one layer of the house. Its C files (not *_test.c) become the object library
 # mlt_NAME. USES names the layers directly below; what those use is allowed too. test/layers_test.py reads
-# ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include.
-set(MLT_LAYERS_FILE ${CMAKE_BINARY_DIR}/layers.txt)
-file(WRITE ${MLT_LAYERS_FILE}.new "")
+# ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library.
+#
+# mlt_layer_closure(NAME OUT): NAME and every layer below it that has sources, for linking.
 set(MLT_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
     -Wvla -Wno-unused-parameter)
 
@@ -19,22 +19,34 @@ if(MLT_WERROR)
 endif()
 if(MLT_SANITIZE)
   string(REPLACE ";" "," MLT_SANITIZE_LIST "${MLT_SANITIZE}")
-  target_compile_options(mlt_flags INTERFACE -fsanitize=${MLT_SANITIZE_LIST} -fno-sanitize-recover=all)
-  target_link_options(mlt_flags INTERFACE -fsanitize=${MLT_SANITIZE_LIST})
+  set(MLT_SANITIZE_FLAG "-fsanitize=${MLT_SANITIZE_LIST}")
+  target_compile_options(mlt_flags INTERFACE ${MLT_SANITIZE_FLAG} -fno-sanitize-recover=all)
+  target_link_options(mlt_flags INTERFACE ${MLT_SANITIZE_FLAG})
+endif()
+if(MLT_FUZZ)
+  target_compile_options(mlt_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 target_link_libraries(mlt_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
-set(MLT_LAYERS "")
+set(MLT_LAYERS "")    # layers of the library that have sources, lowest first
+set(MLT_LAYER_LIST "") # all declared layers
 function(mlt_layer NAME)
   cmake_parse_arguments(LAYER "TOOL" "" "USES" ${ARGN})
-  file(APPEND ${MLT_LAYERS_FILE}.new "${NAME}: ${LAYER_USES}\n")
+  foreach(BELOW IN LISTS LAYER_USES)
+    if(NOT BELOW IN_LIST MLT_LAYER_LIST)
+      message(FATAL_ERROR "layer '${NAME}' uses '${BELOW}', which is not declared above it")
+    endif()
+  endforeach()
+  set(MLT_LAYER_LIST ${MLT_LAYER_LIST} ${NAME} PARENT_SCOPE)
+  set(MLT_LAYER_USES_${NAME} "${LAYER_USES}" PARENT_SCOPE)
+
   if(NAME STREQUAL arch)
     file(GLOB SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/arch/${CMAKE_SYSTEM_PROCESSOR}/*.[cS])
   else()
     file(GLOB_RECURSE SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${NAME}/*.c)
-    list(FILTER SOURCES EXCLUDE REGEX "_(test|fuzz)\\.c$")
-    list(FILTER SOURCES EXCLUDE REGEX "/main_[a-z]+\\.c$")
   endif()
+  list(FILTER SOURCES EXCLUDE REGEX "_(test|fuzz)\\.c$")
+  list(FILTER SOURCES EXCLUDE REGEX "/main_[a-z]+\\.c$")
   if(SOURCES)
     add_library(mlt_${NAME} OBJECT ${SOURCES})
     target_link_libraries(mlt_${NAME} PRIVATE mlt_flags)
@@ -42,5 +54,41 @@ function(mlt_layer NAME)
       list(APPEND MLT_LAYERS ${NAME})
       set(MLT_LAYERS ${MLT_LAYERS} PARENT_SCOPE)
     endif()
+  endif()
+endfunction()
+
+function(mlt_layer_closure NAME OUT)
+  set(OPEN ${NAME})
+  set(FOUND "")
+  while(OPEN)
+    list(POP_FRONT OPEN LAYER)
+    if(NOT LAYER IN_LIST FOUND)
+      list(APPEND FOUND ${LAYER})
+      list(APPEND OPEN ${MLT_LAYER_USES_${LAYER}})
+    endif()
+  endwhile()
+  set(TARGETS "")
+  foreach(LAYER IN LISTS FOUND)
+    if(TARGET mlt_${LAYER})
+      list(APPEND TARGETS mlt_${LAYER})
+    endif()
+  endforeach()
+  set(${OUT} ${TARGETS} PARENT_SCOPE)
+endfunction()
+
+# Writes the declared graph for the layer test; called once, after the last mlt_layer.
+function(mlt_layers_write)
+  set(TEXT "")
+  foreach(LAYER IN LISTS MLT_LAYER_LIST)
+    string(REPLACE ";" " " USES "${MLT_LAYER_USES_${LAYER}}")
+    string(APPEND TEXT "${LAYER}: ${USES}\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/layers.txt CONTENT "${TEXT}" @ONLY)
+endfunction()
+
+# A program that may include what is generated from the tables is compiled after it.
+function(mlt_after_generation NAME)
+  if(TARGET mlt_gen)
+    add_dependencies(${NAME} mlt_gen)
   endif()
 endfunction()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# mpi.h and the MPI surface from the tables of spec/ (docs/mpi-layer.md), and libmpi_abi.so.1 from all layers.
+
+set(MLT_CHAPTERS 03 04 05 06 07 08 09 10 11 12 13 14 15 16 19 20)
+set(MLT_GEN ${CMAKE_BINARY_DIR}/gen)
+set(MLT_SURFACE ${MLT_GEN}/mpi_fn.c)
+foreach(CHAPTER ${MLT_CHAPTERS})
+  list(APPEND MLT_SURFACE ${MLT_GEN}/mpi_surface_${CHAPTER}.c)
+endforeach()
+set(MLT_GENERATED ${MLT_SURFACE} ${MLT_GEN}/mpi_fn.h ${MLT_GEN}/mpi_bodies.h ${MLT_GEN}/type_predefined.c
+    ${CMAKE_BINARY_DIR}/include/mpi.h)
+
+# The bodies say which functions are built, so they are an input of the tables' output.
+file(GLOB MLT_BODIES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpi/*.c)
+file(GLOB MLT_SPEC CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/*)
+add_custom_command(
+  OUTPUT ${MLT_GEN}/stamp
+  BYPRODUCTS ${MLT_GENERATED}
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/spec/gen_mpi.py ${CMAKE_SOURCE_DIR}/spec
+          ${CMAKE_SOURCE_DIR}/src/mpi ${CMAKE_BINARY_DIR} ${PROJECT_VERSION}
+  COMMAND ${CMAKE_COMMAND} -E touch ${MLT_GEN}/stamp
+  DEPENDS ${MLT_SPEC} ${MLT_BODIES}
+  COMMENT "The MPI surface from its tables")
+add_custom_target(mlt_gen DEPENDS ${MLT_GEN}/stamp)
+set_source_files_properties(${MLT_GENERATED} PROPERTIES GENERATED TRUE)
+
+if(TARGET mlt_type)
+  target_sources(mlt_type PRIVATE ${MLT_GEN}/type_predefined.c)
+  add_dependencies(mlt_type mlt_gen)
+endif()
+if(TARGET mlt_mpi)
+  target_sources(mlt_mpi PRIVATE ${MLT_SURFACE})
+  add_dependencies(mlt_mpi mlt_gen)
+endif()
+if(TARGET mlt_tools)
+  add_dependencies(mlt_tools mlt_gen)
+endif()
+
+set(MLT_OBJECTS "")
+foreach(LAYER ${MLT_LAYERS})
+  list(APPEND MLT_OBJECTS $<TARGET_OBJECTS:mlt_${LAYER}>)
+endforeach()
+
+# What a program links: the name and SONAME of the standard ABI. Only what is marked for export is visible.
+add_library(mpi_abi SHARED ${MLT_OBJECTS})
+set_target_properties(mpi_abi PROPERTIES SOVERSION 1 LINKER_LANGUAGE C)
+target_link_libraries(mpi_abi PRIVATE mlt_flags)
+target_link_options(mpi_abi PRIVATE -Wl,-z,defs -Wl,-z,relro)
+if(MLT_SANITIZE)
+  target_link_options(mpi_abi PRIVATE -Wl,-z,undefs) # the sanitizer's names come with the program
+endif()

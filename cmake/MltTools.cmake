@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What people call: mpirun (mpiexec), millet, mpicc and its kin, the pkg-config files; and what is installed where.
+# A build tree has the shape of an installed one (bin, lib, include, share), so everything works in place.
+
+set(MLT_BIN ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib") # an installed tree may be moved
+
+# mlt_tool(NAME MAIN layer): the program NAME from its main file and the objects of a layer and all below it.
+function(mlt_tool NAME MAIN LAYER)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${MAIN})
+    return()
+  endif()
+  add_executable(${NAME} ${MAIN})
+  mlt_layer_closure(${LAYER} OBJECTS)
+  target_link_libraries(${NAME} PRIVATE mlt_flags ${OBJECTS})
+  mlt_after_generation(${NAME})
+  install(TARGETS ${NAME} RUNTIME DESTINATION bin)
+endfunction()
+
+# mlt_alias(NAME TARGET): another name in bin/ for the same file.
+function(mlt_alias NAME FILE)
+  file(MAKE_DIRECTORY ${MLT_BIN})
+  file(CREATE_LINK ${FILE} ${MLT_BIN}/${NAME} SYMBOLIC)
+  install(FILES ${MLT_BIN}/${NAME} DESTINATION bin)
+endfunction()
+
+mlt_tool(mpirun src/launch/main_mpirun.c launch)
+if(TARGET mpirun)
+  mlt_alias(mpiexec mpirun)
+endif()
+mlt_tool(millet src/tools/main_millet.c tools)
+
+# ---- mpicc
+
+# The compiler that Millet was built with, by its bare name where the name alone finds it.
+function(mlt_bare_name PATH OUT)
+  get_filename_component(BARE "${PATH}" NAME)
+  find_program(MLT_BARE_FOUND ${BARE} NO_CACHE)
+  if(MLT_BARE_FOUND STREQUAL PATH)
+    set(PATH ${BARE})
+  endif()
+  set(${OUT} "${PATH}" PARENT_SCOPE)
+endfunction()
+
+mlt_bare_name("${CMAKE_C_COMPILER}" MLT_WRAPPER_CC)
+# The C++ compiler of the same family: cc and c++, gcc-12 and g++-12, clang and clang++.
+string(REGEX REPLACE "gcc((-[0-9.]+)?)$" "g++\\1" MLT_WRAPPER_CXX "${MLT_WRAPPER_CC}")
+string(REGEX REPLACE "clang((-[0-9.]+)?)$" "clang++\\1" MLT_WRAPPER_CXX "${MLT_WRAPPER_CXX}")
+string(REGEX REPLACE "(^|[/-])cc$" "\\1c++" MLT_WRAPPER_CXX "${MLT_WRAPPER_CXX}")
+
+configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/mpicc.in ${MLT_BIN}/mpicc @ONLY FILE_PERMISSIONS
+               OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+install(PROGRAMS ${MLT_BIN}/mpicc DESTINATION bin)
+foreach(NAME mpicxx mpic++ mpiCC)
+  mlt_alias(${NAME} mpicc)
+endforeach()
+
+set(MLT_PC ${CMAKE_BINARY_DIR}/lib/pkgconfig)
+configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/millet.pc.in ${MLT_PC}/millet.pc @ONLY)
+foreach(MLT_PC_NAME mpi-c mpi-cxx)
+  set(MLT_PC_LANGUAGE C)
+  if(MLT_PC_NAME STREQUAL mpi-cxx)
+    set(MLT_PC_LANGUAGE C++)
+  endif()
+  configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/mpi.pc.in ${MLT_PC}/${MLT_PC_NAME}.pc @ONLY)
+endforeach()
+install(FILES ${MLT_PC}/millet.pc ${MLT_PC}/mpi-c.pc ${MLT_PC}/mpi-cxx.pc DESTINATION lib/pkgconfig)
+
+# ---- what else is installed
+
+if(TARGET mpi_abi)
+  install(TARGETS mpi_abi LIBRARY DESTINATION lib)
+  install(FILES ${CMAKE_BINARY_DIR}/include/mpi.h DESTINATION include)
+endif()
+file(GLOB MLT_HEADERS ${CMAKE_SOURCE_DIR}/include/*.h)
+foreach(HEADER IN LISTS MLT_HEADERS)
+  # The build tree's include/ is what mpicc shows programs, so it holds the hand-written headers too.
+  get_filename_component(NAME ${HEADER} NAME)
+  configure_file(${HEADER} ${CMAKE_BINARY_DIR}/include/${NAME} COPYONLY)
+  install(FILES ${HEADER} DESTINATION include)
+endforeach()
+
+if(EXISTS ${CMAKE_SOURCE_DIR}/share)
+  file(GLOB MLT_SHARED ${CMAKE_SOURCE_DIR}/share/*)
+  foreach(FILE IN LISTS MLT_SHARED)
+    get_filename_component(NAME ${FILE} NAME)
+    configure_file(${FILE} ${CMAKE_BINARY_DIR}/share/millet/${NAME} COPYONLY)
+  endforeach()
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/ DESTINATION share/millet)
+endif()
+install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/millet)
+install(DIRECTORY docs examples DESTINATION share/doc/millet)

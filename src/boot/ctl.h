@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The control channel between a process of the job and mpirun: a SOCK_SEQPACKET pair, one message a packet.
 // The process writes, mpirun reads. mpirun's requests come through the segment (report_wanted) and by signals.
-// The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD and its index in MILLET_PROC.
+// The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD and its index in MILLET_PROC; MILLET_LAUNCHER is
+// mpirun's process id.
 #ifndef MLT_BOOT_CTL_H
 #define MLT_BOOT_CTL_H
 
@@ -15,7 +16,7 @@ typedef enum mlt_ctl_type {
     MLT_CTL_INIT,      // every rank of the process has called MPI_Init; sent once
     MLT_CTL_FINAL,     // every rank of the process has called MPI_Finalize; sent once
     MLT_CTL_EXIT,      // rank ended with status `value` (sent when it is not 0, or when it ended between
-                       // MPI_Init and MPI_Finalize: then detail is 1)
+                       // MPI_Init and MPI_Finalize: then detail is 1; 2: it ended before MPI_Init)
     MLT_CTL_ABORT,     // MPI_Abort or a fatal error: rank, value: exit status, text: the sentence (printed by mpirun)
     MLT_CTL_CRASH,     // a fatal signal: rank, value: signal number, text: sentence and backtrace, several lines
     MLT_CTL_WAITS,     // hang report: detail: worker, value: number of mlt_ctl_wait that follow

@@ -121,6 +121,7 @@ typedef struct mlt_job_look {
     bool quiet;      // every worker is asleep or has ended, and at least one is asleep
     uint64_t epochs; // sum of epochs
     uint64_t in_flight; // sent minus received
+    uint32_t ended;     // workers that have ended; what was sent to them stays in flight for ever
 } mlt_job_look;
 
 // mpirun: one look at all workers; two equal quiet looks with nothing in flight prove a deadlock.

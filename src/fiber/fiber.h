@@ -41,42 +41,63 @@ struct mlt_fiber {
     mlt_fiber *next;       // in the run queue
     const mlt_wait *wait;  // what it waits for, while PARKED; NULL otherwise
     char *stack;           // lowest usable byte of its stack; NULL before the first run and for home
-    void (*entry)(void *); // runs on the fiber's own stack
+    union {                // a million fibers: a line each, not two
+        void (*entry)(void *); // until the first run; runs on the fiber's own stack
+        void *sanitizer;       // afterwards: the sanitizer's fiber handle or fake stack
+    };
     void *user;            // the owner's object, argument of entry; mlt_fiber_user while it runs
-    uint32_t id;           // index in the worker
+    uint32_t id;           // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
     uint8_t state;         // mlt_fiber_state
-    uint8_t priority;      // 0 runs first; policy `priority` only
-    void *sanitizer;       // the sanitizer's fiber handle or fake stack; NULL otherwise
+    bool trimmed;          // the pages below sp were given back since it last ran
+    uint8_t priority;      // 0 runs first; policy `priority` only; may be set until it is taken
 };
+
+enum { MLT_FIBER_HOME = UINT32_MAX };
+
+_Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache line");
 
 typedef struct mlt_policy mlt_policy; // policy.h
 
 struct mlt_sched {
-    mlt_fiber *current;
-    mlt_fiber *head, *tail; // run queue
-    uint32_t runnable;      // fibers in the run queue
-    uint32_t alive;         // spawned and not ended
-    bool solo;              // the only fiber is home
-    uint8_t streak;         // direct hand-overs in a row (policy `direct`)
+    // The first line is what a switch touches: on the machines measured, stores are what it costs.
+    _Alignas(64) mlt_fiber *current;
+    mlt_fiber *head, *tail; // run queue; policies `random` and `priority` have their own
+    mlt_fiber *ahead;       // runs before the queue (policy `direct`); NULL: nobody
     const mlt_policy *policy;
-    uint64_t random;        // state of policy `random`
+    int *error;             // errno of the worker's thread
+    uint64_t switches;      // for reports, and every 64th breathes
+    uint32_t runnable;      // fibers in the run queue
+    bool solo;              // the only fiber is home
+    bool plain;             // the queue is a list and nothing must be checked or told at a switch
+    bool canary;            // stacks have no guard pages: look for overflows at each switch
+
+    uint32_t alive;         // spawned and not ended
+    uint32_t count;         // spawned
+    uint32_t limit;         // how many may be spawned
+    mlt_fiber *fibers;      // all spawned ones, dense by id
     void (*idle)(void *arg);     // called when nothing is runnable; must make progress or sleep
     void (*breathe)(void *arg);  // called now and then though fibers are runnable; may be NULL
     void *idle_arg;
-    uint32_t breath;        // switches until the next breathe
-    uint64_t switches;      // for reports
-    mlt_fiber home;
-    mlt_fiber *fibers;      // all spawned ones, dense by id
-    uint32_t count;
+    void *policy_state;     // policies `random` and `priority`
+    uint64_t random;        // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
+    uint64_t fp_mode;       // of the thread when it became a worker; its fibers start with it
+    int32_t trim_in;        // first runs, and 64s of switches, until memory is looked at
+    int32_t trim_period;
+    uint32_t trims;         // for reports: how often memory was tight
+    mlt_sched *next_sched;  // in mlt_sched_list
+    mlt_fiber home;
 };
+
+_Static_assert(offsetof(mlt_sched, alive) == 64, "a switch touches one line of the scheduler");
 
 typedef struct mlt_sched_conf {
     const char *policy;  // "direct", "rr", "random:SEED", "priority"
     uint32_t fibers;     // how many will be spawned; 0: solo
     size_t stack_size;   // 0: chosen by the number of fibers
     uint32_t process_fibers; // fibers of all workers of the process together, for that choice
+    uint8_t guard;       // mlt_stack_guard: 0 is the best there is; tests ask for a lesser one
     void (*idle)(void *arg);
     void (*breathe)(void *arg);
     void *idle_arg;
@@ -84,6 +105,13 @@ typedef struct mlt_sched_conf {
 
 // The user object of the running fiber; NULL on threads that are no workers.
 extern _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
+
+// The scheduler of the calling thread; NULL on threads that are no workers.
+extern _Thread_local mlt_sched *mlt_sched_self __attribute__((tls_model("initial-exec")));
+
+// All schedulers of the process, for debuggers: share/millet-gdb.py starts here. Changed by
+// mlt_sched_new and mlt_sched_free only, under a lock of theirs; nobody in the process walks it.
+extern mlt_sched *mlt_sched_list;
 
 // Makes the calling thread a worker. On failure *out is NULL and `why` has a sentence.
 // The caller frees it with mlt_sched_free, on the same thread, after mlt_sched_run returned.
@@ -123,10 +151,12 @@ _Noreturn void mlt_fiber_exit(mlt_sched *sched);
 mlt_fiber *mlt_sched_guard_owner(const mlt_sched *sched, const void *address);
 size_t mlt_sched_stack_size(const mlt_sched *sched);
 
-// How stacks are guarded: "guard pages", "mprotect", "canary" or "none"; for reports.
+// How stacks are guarded: "guard pages", "mprotect", "canary" (the weakest so far, if some have
+// another) or "none" (solo); for reports.
 const char *mlt_sched_guard_kind(const mlt_sched *sched);
 
-// Gives back the untouched-again pages below the stack pointers of all parked fibers.
+// Gives back the untouched-again pages below the stack pointers of all suspended fibers, and those
+// of stacks that nobody uses.
 // Called by the scheduler itself when memory is tight. Returns how many bytes were offered back.
 uint64_t mlt_sched_trim(mlt_sched *sched);
 

@@ -15,16 +15,17 @@ typedef struct mlt_type {
     bool contiguous;    // element i is the `size` bytes at i * extent, and extent == size
     bool committed;
     uint64_t size;      // bytes of data in an element
-    int64_t extent;     // distance between elements
+    int64_t lb, extent; // lower bound; distance between elements
     uint32_t blocks;    // 1 or 2
     struct {
         uint32_t offset, length;
     } block[2];
     const char *name;   // "MPI_INT"
 } mlt_type;
+_Static_assert(sizeof(mlt_type) == 64, "a handle is looked up in the table below by a shift");
 
 // All predefined types, indexed by handle value & 1023; absent ones have magic 0. Generated from spec/datatypes.tsv.
-extern const mlt_type mlt_type_predefined[1024];
+extern const mlt_type mlt_type_predefined[1024] __attribute__((visibility("hidden")));
 
 // Copies `bytes` bytes of the packed form, from byte `from` of it, out of (pack) or into (unpack) `count` elements at
 // buf. from + bytes <= count * size. Any cut is allowed, inside an element too.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FG-MPI's way to run a different function in each rank:
+//
+//     int worker(int argc, char **argv);
+//     FG_ProcessPtr_t binding(int argc, char **argv, int rank) { return worker; }
+//     int main(int argc, char **argv) { return FGmpiexec(&argc, &argv, binding); }
+//
+// The binding may also be a function of the rank alone, or FG-MPI's lookup function, which finds a binding by the
+// name in the environment variable FGMAP. In Millet every rank runs main already, so FGmpiexec
+// calls the function that the calling rank is bound to, and returns what it returns.
+#ifndef FGMPI_H_MILLET
+#define FGMPI_H_MILLET
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int (*FG_ProcessPtr_t)(int argc, char **argv);
+typedef FG_ProcessPtr_t (*FG_MapPtr_t)(int argc, char **argv, int rank);
+typedef FG_MapPtr_t (*LookupMapPtr_t)(int argc, char **argv, char *name);
+typedef FG_ProcessPtr_t (*FG_RankMapPtr_t)(int rank);
+
+int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map);
+int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup);
+int FGmpiexec_rank(int *argc, char ***argv, FG_RankMapPtr_t map);
+
+#ifdef __cplusplus
+}
+
+static inline int FGmpiexec(int *argc, char ***argv, FG_MapPtr_t map)
+{
+    return FGmpiexec_map(argc, argv, map);
+}
+
+static inline int FGmpiexec(int *argc, char ***argv, LookupMapPtr_t lookup)
+{
+    return FGmpiexec_lookup(argc, argv, lookup);
+}
+
+static inline int FGmpiexec(int *argc, char ***argv, FG_RankMapPtr_t map)
+{
+    return FGmpiexec_rank(argc, argv, map);
+}
+#else
+#define FGmpiexec(argc, argv, binding)                                                             \
+    _Generic((binding),                                                                            \
+        FG_MapPtr_t: FGmpiexec_map,                                                                \
+        LookupMapPtr_t: FGmpiexec_lookup,                                                          \
+        FG_RankMapPtr_t: FGmpiexec_rank)((argc), (argv), (binding))
+#endif
+
+#endif

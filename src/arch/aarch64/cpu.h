@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// aarch64; see arch.h.
+#ifndef MLT_ARCH_AARCH64_CPU_H
+#define MLT_ARCH_AARCH64_CPU_H
+
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "arch/arch.h"
+
+enum { MLT_ARCH_FRAME_BYTES = 176 };
+
+// The frame of switch.S, lowest address first.
+typedef struct mlt_arch_frame {
+    uint64_t x29, x30; // first, so that a saved stack pointer is also a frame record
+    uint64_t x19, x20, x21, x22, x23, x24, x25, x26, x27, x28;
+    uint64_t d[8];     // d8 to d15
+    uint64_t fpcr;
+    uint64_t unused;   // keeps the stack pointer at a multiple of 16
+} mlt_arch_frame;
+
+_Static_assert(sizeof(mlt_arch_frame) == MLT_ARCH_FRAME_BYTES, "switch.S counts on it");
+
+// `yield` is a hint that cores without hardware threads execute as nothing, so that a waiting core sees
+// the other's write at once. `isb` (which others use to wait longer between looks) would add tens of
+// nanoseconds to a message; our rings have one reader and one writer, so there is no contention to calm.
+static inline void mlt_arch_pause(void)
+{
+    __asm__ volatile("yield" ::: "memory");
+}
+
+static inline uint64_t mlt_arch_cycles(void)
+{
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+}
+
+static inline uint64_t mlt_arch_fp_mode(void)
+{
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fpcr;
+}
+
+// Builds a frame below stack_top (a multiple of 16) from which mlt_arch_switch starts entry(arg);
+// returns the stack pointer to load.
+static inline void *mlt_arch_fiber_init(void *stack_top, void (*entry)(void *), void *arg,
+                                        uint64_t fp_mode)
+{
+    mlt_arch_frame *frame = (mlt_arch_frame *)((char *)stack_top - sizeof *frame);
+    memset(frame, 0, sizeof *frame); // x29 = 0 ends the chain of frame records
+    frame->x30 = (uint64_t)(uintptr_t)mlt_arch_start;
+    frame->x19 = (uint64_t)(uintptr_t)entry;
+    frame->x20 = (uint64_t)(uintptr_t)arg;
+    frame->fpcr = fp_mode;
+    return frame;
+}
+
+// Address at which the fiber with this saved stack pointer goes on.
+static inline uint64_t mlt_arch_parked(const void *sp)
+{
+    return ((const mlt_arch_frame *)sp)->x30;
+}
+
+static inline const void *mlt_arch_signal_pc(const void *context)
+{
+    return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+}
+
+#endif

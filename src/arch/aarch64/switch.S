@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The context switch for aarch64 (AAPCS64). What a call must keep is saved on the running stack:
+//
+//     old sp  +-----------------+ +176   (16-byte aligned)
+//             |     unused      | +168
+//             |      fpcr       | +160
+//             |    d8 ... d15   |  +96
+//             |   x19 ... x28   |  +16
+//             |    x30 (lr)     |   +8   where the fiber goes on
+//     new sp  |    x29 (fp)     |   +0   with x30 a frame record: a frame-pointer walk starts here
+//             +-----------------+        <- stored to *save_sp
+//
+// Only the low halves of v8-v15 belong to the callee, and no SVE or SME state survives a call, so
+// this is all. x18 is the platform's, and Linux leaves it to the compiler as scratch.
+//
+// fpcr (rounding, flush to zero) is a rank's own, as mxcsr is on x86-64. Writing it drains the
+// pipeline, so it is written only where the two fibers differ.
+//
+// The return address is in memory while a fiber is parked. It is not signed (no PAC): a sign and
+// an authentication would cost more than the rest, for a stack only this process can write.
+
+        .text
+        .p2align 6
+        .globl  mlt_arch_switch
+        .hidden mlt_arch_switch
+        .type   mlt_arch_switch, %function
+mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
+        .cfi_startproc
+        hint    #34                     // bti c
+        mrs     x2, fpcr
+        stp     x29, x30, [sp, #-176]!
+        .cfi_def_cfa_offset 176
+        .cfi_offset x29, -176
+        .cfi_offset x30, -168
+        stp     x19, x20, [sp, #16]
+        stp     x21, x22, [sp, #32]
+        stp     x23, x24, [sp, #48]
+        stp     x25, x26, [sp, #64]
+        stp     x27, x28, [sp, #80]
+        stp     d8,  d9,  [sp, #96]
+        stp     d10, d11, [sp, #112]
+        stp     d12, d13, [sp, #128]
+        stp     d14, d15, [sp, #144]
+        str     x2, [sp, #160]
+        .cfi_offset x19, -160
+        .cfi_offset x20, -152
+        .cfi_offset x21, -144
+        .cfi_offset x22, -136
+        .cfi_offset x23, -128
+        .cfi_offset x24, -120
+        .cfi_offset x25, -112
+        .cfi_offset x26, -104
+        .cfi_offset x27, -96
+        .cfi_offset x28, -88
+        .cfi_offset d8,  -80
+        .cfi_offset d9,  -72
+        .cfi_offset d10, -64
+        .cfi_offset d11, -56
+        .cfi_offset d12, -48
+        .cfi_offset d13, -40
+        .cfi_offset d14, -32
+        .cfi_offset d15, -24
+        mov     x3, sp
+        str     x3, [x0]
+        mov     sp, x1                  // from here on the same offsets are the other fiber's
+        ldr     x4, [sp, #160]
+        ldp     x19, x20, [sp, #16]
+        ldp     x21, x22, [sp, #32]
+        ldp     x23, x24, [sp, #48]
+        ldp     x25, x26, [sp, #64]
+        ldp     x27, x28, [sp, #80]
+        ldp     d8,  d9,  [sp, #96]
+        ldp     d10, d11, [sp, #112]
+        ldp     d12, d13, [sp, #128]
+        ldp     d14, d15, [sp, #144]
+        cmp     x2, x4
+        b.ne    1f
+0:      ldp     x29, x30, [sp], #176
+        .cfi_remember_state
+        .cfi_def_cfa_offset 0
+        .cfi_restore x19
+        .cfi_restore x20
+        .cfi_restore x21
+        .cfi_restore x22
+        .cfi_restore x23
+        .cfi_restore x24
+        .cfi_restore x25
+        .cfi_restore x26
+        .cfi_restore x27
+        .cfi_restore x28
+        .cfi_restore x29
+        .cfi_restore x30
+        .cfi_restore d8
+        .cfi_restore d9
+        .cfi_restore d10
+        .cfi_restore d11
+        .cfi_restore d12
+        .cfi_restore d13
+        .cfi_restore d14
+        .cfi_restore d15
+        ret
+1:      .cfi_restore_state
+        msr     fpcr, x4
+        b       0b
+        .cfi_endproc
+        .size   mlt_arch_switch, . - mlt_arch_switch
+
+// First instruction of a fiber: x19 = entry, x20 = its argument, sp = the top of its stack. There
+// is no caller: an undefined return address is how unwinders learn that.
+        .p2align 4
+        .globl  mlt_arch_start
+        .hidden mlt_arch_start
+        .type   mlt_arch_start, %function
+mlt_arch_start:
+        .cfi_startproc
+        .cfi_undefined x30
+        .cfi_undefined x29
+        nop                             // unwinders look at the return address less one
+        mov     x0, x20
+        blr     x19
+        brk     #1                      // entry returned: a fault of ours
+        .cfi_endproc
+        .size   mlt_arch_start, . - mlt_arch_start
+
+        .section .note.GNU-stack, "", %progbits
+
+// GNU property: this object has landing pads (BTI); indirect branches may be checked.
+        .section .note.gnu.property, "a"
+        .p2align 3
+        .word   4, 16, 5
+        .asciz  "GNU"
+        .word   0xc0000000, 4, 1, 0

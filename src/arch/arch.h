@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the engine needs of the processor. Each folder here holds the same files: cpu.h (inline
+// parts) and switch.S. A new processor is a new folder and one line below.
+//
+// Every cpu.h offers:
+//
+//   MLT_ARCH_FRAME_BYTES  what mlt_arch_switch pushes
+//   mlt_arch_pause()      in a loop that waits for another core's write
+//   mlt_arch_cycles()     a counter that only goes up; its rate is the machine's affair
+//   mlt_arch_fp_mode()    rounding and denormal mode of the calling thread
+//   mlt_arch_fiber_init() the first frame of a fiber
+//   mlt_arch_parked()     where a suspended fiber will go on, for reports
+//   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped
+#ifndef MLT_ARCH_ARCH_H
+#define MLT_ARCH_ARCH_H
+
+#include <stdint.h>
+
+// Saves what the calling convention keeps across a call on the running stack, stores the stack
+// pointer to *save_sp, and goes on at load_sp: another call of mlt_arch_switch, or a first frame
+// of mlt_arch_fiber_init. Returns when somebody switches back.
+void mlt_arch_switch(void **save_sp, void *load_sp);
+
+// Where a first frame begins: calls entry(arg), which must never return. Called by nobody; gdb and
+// the unwinder stop here.
+void mlt_arch_start(void);
+
+#if defined(__aarch64__)
+#include "arch/aarch64/cpu.h"
+#elif defined(__x86_64__)
+#include "arch/x86_64/cpu.h"
+#else
+#error "Millet has no context switch for this processor: add a folder to src/arch"
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// x86-64; see arch.h.
+#ifndef MLT_ARCH_X86_64_CPU_H
+#define MLT_ARCH_X86_64_CPU_H
+
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "arch/arch.h"
+
+enum { MLT_ARCH_FRAME_BYTES = 64 };
+
+// The frame of switch.S, lowest address first.
+typedef struct mlt_arch_frame {
+    uint64_t fp_mode; // mxcsr in the low half, x87 control word above it
+    uint64_t r15, r14, r13, r12, rbx;
+    uint64_t rbp, rip; // together a frame record
+} mlt_arch_frame;
+
+_Static_assert(sizeof(mlt_arch_frame) == MLT_ARCH_FRAME_BYTES, "switch.S counts on it");
+
+static inline void mlt_arch_pause(void)
+{
+    __asm__ volatile("pause" ::: "memory");
+}
+
+static inline uint64_t mlt_arch_cycles(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+static inline uint64_t mlt_arch_fp_mode(void)
+{
+    uint32_t mxcsr;
+    uint16_t x87;
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return (uint64_t)x87 << 32 | mxcsr;
+}
+
+// Builds a frame below stack_top (a multiple of 16) from which mlt_arch_switch starts entry(arg);
+// returns the stack pointer to load.
+static inline void *mlt_arch_fiber_init(void *stack_top, void (*entry)(void *), void *arg,
+                                        uint64_t fp_mode)
+{
+    mlt_arch_frame *frame = (mlt_arch_frame *)((char *)stack_top - sizeof *frame);
+    memset(frame, 0, sizeof *frame); // rbp = 0 ends the chain of frame records
+    frame->fp_mode = fp_mode;
+    frame->r12 = (uint64_t)(uintptr_t)entry;
+    frame->r13 = (uint64_t)(uintptr_t)arg;
+    frame->rip = (uint64_t)(uintptr_t)mlt_arch_start;
+    return frame;
+}
+
+// Address at which the fiber with this saved stack pointer goes on.
+static inline uint64_t mlt_arch_parked(const void *sp)
+{
+    return ((const mlt_arch_frame *)sp)->rip;
+}
+
+static inline const void *mlt_arch_signal_pc(const void *context)
+{
+    return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+}
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/ctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+_Static_assert(sizeof(mlt_ctl) == 24, "mpirun and the library agree on it");
+_Static_assert(sizeof(mlt_ctl_wait) == 72, "mpirun and the library agree on it");
+_Static_assert(sizeof(mlt_ctl_call) == MLT_CTL_NAME + 16, "mpirun and the library agree on it");
+
+// A number from the environment, or -1.
+static long number_of(const char *name)
+{
+    const char *text = getenv(name);
+    if (!text)
+        return -1;
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    return errno || end == text || *end || n < 0 ? -1 : n;
+}
+
+// The launcher that started this program, if it was another one than Millet's and made more than
+// one process.
+static const char *foreign_launcher(void)
+{
+    static const struct {
+        const char *sign, *also, *size;
+        const char *name;
+    } launchers[] = {
+        {"PMI_FD", NULL, "PMI_SIZE", "Hydra's mpiexec (or srun --mpi=pmi2)"},
+        {"OMPI_COMM_WORLD_SIZE", NULL, "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
+        {"PMIX_RANK", NULL, NULL, "a PMIx launcher (srun --mpi=pmix, orterun or prterun)"},
+        {"PMI_SIZE", NULL, "PMI_SIZE", "a PMI launcher (mpiexec or srun)"},
+        {"SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
+    };
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (!getenv(launchers[i].sign) || (launchers[i].also && !getenv(launchers[i].also)))
+            continue;
+        // One process of it is one job of one rank either way.
+        if (launchers[i].size && number_of(launchers[i].size) == 1)
+            return NULL;
+        return launchers[i].name;
+    }
+    return NULL;
+}
+
+static mlt_status join_alone(mlt_boot *boot, char *why, size_t why_size)
+{
+    static const uint32_t one = 1, zero = 0;
+    mlt_job_plan plan = {.procs = 1,
+                         .workers_of_proc = &one,
+                         .ranks_a_worker = &one,
+                         .app_of_proc = &zero,
+                         .cores = (uint32_t)mlt_os_cores()};
+    int fd;
+    boot->proc = 0;
+    boot->ctl = -1;
+    mlt_status status = mlt_job_new(&plan, &boot->job, &fd, why, why_size);
+    if (!status)
+        atomic_store_explicit(&mlt_job_proc_at(boot->job, 0)->pid, (uint32_t)getpid(),
+                              memory_order_relaxed);
+    return status;
+}
+
+// True if mpirun's end of the control channel is still open.
+static bool launcher_lives(int ctl)
+{
+    struct pollfd about = {.fd = ctl};
+    return poll(&about, 1, 0) == 0 || !(about.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+static bool is_socket(int fd)
+{
+    int type = 0;
+    socklen_t size = sizeof type;
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+// Takes the place of process `proc` in the job. MLT_ERR_NOT_FOUND: it is taken by a living process.
+static mlt_status take_place(mlt_job *job, long proc, char *why, size_t why_size)
+{
+    if (proc < 0 || proc >= (long)job->procs) {
+        snprintf(why, why_size, "MILLET_PROC names no process of this job of %u", job->procs);
+        return MLT_ERR_INVALID;
+    }
+    uint32_t holder = 0;
+    // relaxed: only the number matters, nothing is published with it.
+    if (atomic_compare_exchange_strong_explicit(&mlt_job_proc_at(job, (uint32_t)proc)->pid, &holder,
+                                                (uint32_t)getpid(), memory_order_relaxed,
+                                                memory_order_relaxed))
+        return MLT_OK;
+    if (holder == (uint32_t)getpid() || kill((pid_t)holder, 0) == 0 || errno == EPERM)
+        return MLT_ERR_NOT_FOUND;
+    snprintf(why, why_size,
+             "process %ld of the job has been an MPI program already (pid %u, now gone); a script "
+             "under mpirun can run only one, so give each program an mpirun of its own",
+             proc, holder);
+    return MLT_ERR_INVALID;
+}
+
+// A rank's descriptors are close-on-exec. So if they are gone, this is a program that a rank
+// started, and a job of its own; but it may also be the rank itself behind a wrapper that closed
+// them, and then silence would make many jobs of one rank. The launcher still has the segment,
+// which knows whether the place is taken.
+static mlt_status join_without(mlt_boot *boot, long job_fd, char *why, size_t why_size)
+{
+    char path[64], ignored[256];
+    long proc = number_of("MILLET_PROC");
+    snprintf(path, sizeof path, "/proc/%ld/fd/%ld", number_of("MILLET_LAUNCHER"), job_fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    mlt_job *job = NULL;
+    bool lost = false;
+    if (fd >= 0 && mlt_job_open(fd, &job, ignored, sizeof ignored) == MLT_OK)
+        lost = job->ranks > 1 && proc >= 0 && proc < (long)job->procs &&
+               atomic_load_explicit(&mlt_job_proc_at(job, (uint32_t)proc)->pid,
+                                    memory_order_relaxed) == 0;
+    mlt_job_close(job);
+    if (fd >= 0)
+        close(fd);
+    if (!lost)
+        return join_alone(boot, why, why_size);
+    snprintf(why, why_size,
+             "this program was started by mpirun through a wrapper that closed the descriptors of "
+             "MILLET_JOB_FD and MILLET_CTL_FD; let it keep them (Python: "
+             "subprocess.run(..., close_fds=False))");
+    return MLT_ERR_INVALID;
+}
+
+mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
+{
+    *boot = (mlt_boot){.ctl = -1};
+    long job_fd = number_of("MILLET_JOB_FD"), ctl = number_of("MILLET_CTL_FD");
+    if (!getenv("MILLET_JOB_FD")) {
+        const char *launcher = foreign_launcher();
+        if (!launcher)
+            return join_alone(boot, why, why_size);
+        snprintf(why, why_size,
+                 "this program runs with Millet, but was started by %s, which Millet does not "
+                 "understand yet; use Millet's mpirun",
+                 launcher);
+        return MLT_ERR_UNSUPPORTED;
+    }
+    if (job_fd < 0 || ctl < 0 || !is_socket((int)ctl))
+        return join_without(boot, job_fd, why, why_size);
+    mlt_status status = mlt_job_open((int)job_fd, &boot->job, why, why_size);
+    if (status == MLT_ERR_NOT_FOUND)
+        return join_without(boot, job_fd, why, why_size);
+    if (status)
+        return status;
+    long proc = number_of("MILLET_PROC");
+    status = take_place(boot->job, proc, why, why_size);
+    if (status) {
+        mlt_job_close(boot->job);
+        boot->job = NULL;
+        return status == MLT_ERR_NOT_FOUND ? join_alone(boot, why, why_size) : status;
+    }
+    boot->proc = (uint32_t)proc;
+    boot->ctl = (int)ctl;
+    (void)fcntl((int)ctl, F_SETFD, FD_CLOEXEC);
+    (void)fcntl((int)job_fd, F_SETFD, FD_CLOEXEC);
+    // If the parent ended just before, no signal comes; but then mpirun is gone or about to kill
+    // what is left.
+    mlt_os_die_with_parent();
+    if (!launcher_lives(boot->ctl))
+        _exit(128 + SIGKILL);
+    mlt_ctl hello = {.type = MLT_CTL_HELLO, .rank = -1, .value = getpid()};
+    return mlt_ctl_send(boot->ctl, &hello, NULL);
+}
+
+mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body)
+{
+    if (ctl < 0)
+        return MLT_ERR_CLOSED;
+    struct iovec parts[2] = {
+        {.iov_base = (void *)(uintptr_t)head, .iov_len = sizeof *head},
+        {.iov_base = (void *)(uintptr_t)body, .iov_len = head->length},
+    };
+    struct msghdr packet = {.msg_iov = parts, .msg_iovlen = head->length ? 2 : 1};
+    int saved = errno; // a signal handler may call this
+    ssize_t n;
+    do
+        n = sendmsg(ctl, &packet, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    mlt_status status = n >= 0                                  ? MLT_OK
+                        : errno == EPIPE || errno == ECONNRESET ? MLT_ERR_CLOSED
+                                                                : MLT_ERR_SYSTEM;
+    errno = saved;
+    return status;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "os/os.h"
+
+_Static_assert(sizeof(mlt_job) % MLT_LINE == 0, "what follows starts on a line of its own");
+_Static_assert(sizeof(mlt_job_worker) == 3 * MLT_LINE,
+               "one line each: mpirun's, owner's, senders'");
+_Static_assert(sizeof(_Atomic uint32_t) == 4 && sizeof(_Atomic uint64_t) == 8,
+               "shared memory holds fixed-width fields");
+
+// The more workers, the more rings (their square), and the less each of them gets.
+typedef struct geometry {
+    uint32_t most_workers;
+    uint32_t ring_slots, ring_data, chunks, chunk_bytes;
+} geometry;
+
+static const geometry geometries[] = {
+    {1, 0, 0, 0, 0}, // nobody to talk to
+    {16, 256, 64 << 10, 32, 32 << 10},
+    {64, 128, 32 << 10, 16, 32 << 10},
+    {MLT_JOB_MAX_WORKERS, 64, 16 << 10, 8, 16 << 10},
+};
+
+static const geometry *geometry_for(uint32_t workers)
+{
+    const geometry *g = geometries;
+    while (g->most_workers < workers)
+        g++;
+    return g;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+// Fills in every size and offset; the counts are set.
+static void lay_out(mlt_job *job)
+{
+    const geometry *g = geometry_for(job->workers);
+    uint64_t page = mlt_os_page_size(), workers = job->workers;
+    job->ring_slots = g->ring_slots;
+    job->ring_data = g->ring_data;
+    job->chunks = g->chunks;
+    job->chunk_bytes = g->chunk_bytes;
+    if (workers > 1) {
+        job->ring_bytes =
+            round_up(MLT_LINE + (uint64_t)g->ring_slots * MLT_SLOT_BYTES + g->ring_data, MLT_LINE);
+        job->pool_bytes =
+            round_up((uint64_t)g->chunks * (MLT_LINE + (uint64_t)g->chunk_bytes), page);
+    }
+    // Whole lines, so that two workers' bitmaps never share one.
+    job->news_words = (uint32_t)(round_up((workers + 63) / 64 * 8, MLT_LINE) / 8);
+
+    job->procs_at = sizeof(mlt_job);
+    job->workers_at =
+        round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), MLT_LINE);
+    job->news_at = job->workers_at + workers * sizeof(mlt_job_worker);
+    job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
+    job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
+    job->bytes = round_up(job->pools_at + workers * job->pool_bytes, page);
+}
+
+static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, size_t why_size)
+{
+    uint64_t workers = 0, ranks = 0;
+    for (uint32_t p = 0; p < plan->procs; p++) {
+        workers += plan->workers_of_proc[p];
+        ranks += (uint64_t)plan->workers_of_proc[p] * plan->ranks_a_worker[p];
+    }
+    if (workers == 0 || workers > MLT_JOB_MAX_WORKERS) {
+        snprintf(why, why_size, "%llu workers were asked for, but a job has 1 to %d of them%s",
+                 (unsigned long long)workers, MLT_JOB_MAX_WORKERS,
+                 workers ? "; -nfg puts many ranks into each" : "");
+        return MLT_ERR_INVALID;
+    }
+    if (ranks == 0 || ranks > INT32_MAX) {
+        snprintf(why, why_size, "%llu ranks were asked for, but a job has 1 to %d of them",
+                 (unsigned long long)ranks, INT32_MAX);
+        return MLT_ERR_INVALID;
+    }
+    *job = (mlt_job){.magic = MLT_JOB_MAGIC,
+                     .version = MLT_JOB_VERSION,
+                     .procs = plan->procs,
+                     .workers = (uint32_t)workers,
+                     .ranks = (uint32_t)ranks,
+                     .cores = plan->cores,
+                     .launched = plan->launched,
+                     .profile = plan->profile,
+                     .started_ns = mlt_os_now_ns()};
+    return MLT_OK;
+}
+
+static void fill_in(const mlt_job_plan *plan, mlt_job *job)
+{
+    uint32_t worker = 0, rank = 0;
+    for (uint32_t p = 0; p < plan->procs; p++) {
+        mlt_job_proc *proc = mlt_job_proc_at(job, p);
+        proc->first_worker = worker;
+        proc->workers = plan->workers_of_proc[p];
+        proc->first_rank = rank;
+        proc->ranks = plan->workers_of_proc[p] * plan->ranks_a_worker[p];
+        proc->app = plan->app_of_proc[p];
+        for (uint32_t w = 0; w < proc->workers; w++, worker++) {
+            mlt_job_worker *own = mlt_job_worker_at(job, worker);
+            own->first_rank = rank;
+            own->ranks = plan->ranks_a_worker[p];
+            own->proc = p;
+            atomic_init(&own->asleep, MLT_WORKER_UNBORN);
+            rank += own->ranks;
+        }
+    }
+    mlt_assert(worker == job->workers && rank == job->ranks);
+}
+
+mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *why, size_t why_size)
+{
+    *out = NULL;
+    *fd = -1;
+    mlt_job head;
+    mlt_status status = count_up(plan, &head, why, why_size);
+    if (status)
+        return status;
+    lay_out(&head);
+    mlt_job *job;
+    if (plan->launched) {
+        *fd = mlt_os_memfd("millet-job", head.bytes);
+        job = *fd < 0 ? NULL : mlt_os_map_fd(*fd, head.bytes);
+    } else {
+        job = mlt_os_map(head.bytes);
+    }
+    if (!job) {
+        snprintf(why, why_size,
+                 "no shared memory of %llu MiB for %u workers (%s); fewer workers need less, and "
+                 "`ulimit -v` may set a limit",
+                 (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno));
+        if (*fd >= 0)
+            close(*fd);
+        *fd = -1;
+        return MLT_ERR_NO_MEMORY;
+    }
+    memcpy(job, &head, sizeof head);
+    fill_in(plan, job);
+    *out = job;
+    return MLT_OK;
+}
+
+mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size)
+{
+    *out = NULL;
+    struct stat about;
+    mlt_job head;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) ||
+        pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != MLT_JOB_MAGIC) {
+        snprintf(why, why_size, "descriptor %d holds no job of Millet's mpirun", fd);
+        return MLT_ERR_NOT_FOUND;
+    }
+    if (head.version != MLT_JOB_VERSION) {
+        snprintf(why, why_size,
+                 "mpirun speaks version %u and this program's library version %d; use the mpirun "
+                 "of the Millet that the program runs with",
+                 head.version, MLT_JOB_VERSION);
+        return MLT_ERR_UNSUPPORTED;
+    }
+    if (head.bytes != (uint64_t)about.st_size) {
+        snprintf(why, why_size, "the job's segment has %lld bytes instead of %llu",
+                 (long long)about.st_size, (unsigned long long)head.bytes);
+        return MLT_ERR_INVALID;
+    }
+    mlt_job *job = mlt_os_map_fd(fd, head.bytes);
+    if (!job) {
+        snprintf(why, why_size,
+                 "the job's shared memory of %llu MiB cannot be mapped (%s); `ulimit -v` may set a "
+                 "limit",
+                 (unsigned long long)(head.bytes >> 20) + 1, strerror(errno));
+        return MLT_ERR_NO_MEMORY;
+    }
+    *out = job;
+    return MLT_OK;
+}
+
+void mlt_job_close(mlt_job *job)
+{
+    if (job)
+        mlt_os_unmap(job, job->bytes);
+}
+
+void mlt_job_wake(mlt_job_worker *worker)
+{
+    // Pairs with the sleeper's own fence between its store of ASLEEP and its last look at the news:
+    // one of the two sees the other.
+    atomic_thread_fence(memory_order_seq_cst);
+    uint32_t asleep = MLT_WORKER_ASLEEP;
+    // acq_rel: what was written before is seen by the worker that finds itself AWAKE.
+    if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) == asleep &&
+        atomic_compare_exchange_strong_explicit(&worker->asleep, &asleep, MLT_WORKER_AWAKE,
+                                                memory_order_acq_rel, memory_order_relaxed))
+        mlt_os_futex_wake(&worker->asleep, 1);
+}
+
+void mlt_job_ask(mlt_job *job)
+{
+    atomic_fetch_add_explicit(&job->report_wanted, 1, memory_order_release);
+    for (uint32_t w = 0; w < job->workers; w++)
+        mlt_job_wake(mlt_job_worker_at(job, w));
+}
+
+mlt_job_look mlt_job_look_at(mlt_job *job)
+{
+    mlt_job_look look = {.quiet = false};
+    uint32_t sleeping = 0;
+    for (uint32_t w = 0; w < job->workers; w++) {
+        mlt_job_worker *worker = mlt_job_worker_at(job, w);
+        // The epoch is read on both sides: if it stood still, then the worker slept in that very
+        // epoch when its counts were read, and two equal looks mean that it slept all the time
+        // between them. acquire pairs with the owner's release when it goes to sleep, whose counts
+        // are then current.
+        uint32_t before = atomic_load_explicit(&worker->epoch, memory_order_acquire);
+        uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_acquire);
+        uint64_t sent = atomic_load_explicit(&worker->sent, memory_order_relaxed);
+        uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);
+        atomic_thread_fence(memory_order_acquire);
+        if (atomic_load_explicit(&worker->epoch, memory_order_relaxed) == before) {
+            sleeping += asleep == MLT_WORKER_ASLEEP;
+            look.ended += asleep == MLT_WORKER_ENDED;
+        }
+        look.epochs += before;
+        look.in_flight += sent - received;
+    }
+    look.quiet = sleeping > 0 && sleeping + look.ended == job->workers;
+    return look;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/job.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+static int failures;
+
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
+
+static void check_failed(const char *file, int line, const char *condition)
+{
+    failures++;
+    fprintf(stderr, "%s:%d: '%s' does not hold\n", file, line, condition);
+}
+
+// A job of `procs` processes with `each` workers of `fine` ranks.
+static mlt_job *make(uint32_t procs, uint32_t each, uint32_t fine, bool launched, int *fd)
+{
+    uint32_t *workers = calloc(procs, sizeof *workers), *ranks = calloc(procs, sizeof *ranks);
+    uint32_t *apps = calloc(procs, sizeof *apps);
+    if (!workers || !ranks || !apps)
+        exit(1);
+    for (uint32_t p = 0; p < procs; p++) {
+        workers[p] = each;
+        ranks[p] = fine;
+        apps[p] = p % 3;
+    }
+    mlt_job_plan plan = {.procs = procs,
+                         .workers_of_proc = workers,
+                         .ranks_a_worker = ranks,
+                         .app_of_proc = apps,
+                         .cores = 2,
+                         .launched = launched};
+    mlt_job *job;
+    char why[256] = "";
+    mlt_status status = mlt_job_new(&plan, &job, fd, why, sizeof why);
+    CHECK((status == MLT_OK) == (job != NULL));
+    CHECK((status == MLT_OK) == (why[0] == '\0'));
+    free(workers);
+    free(ranks);
+    free(apps);
+    return job;
+}
+
+static void check_layout(uint32_t procs, uint32_t each, uint32_t fine)
+{
+    int fd;
+    mlt_job *job = make(procs, each, fine, true, &fd);
+    if (!job)
+        return;
+    uint32_t workers = procs * each;
+    CHECK(job->workers == workers && job->ranks == workers * fine && job->procs == procs);
+    uint32_t slots = workers == 1 ? 0 : workers <= 16 ? 256 : workers <= 64 ? 128 : 64;
+    CHECK(job->ring_slots == slots);
+    CHECK(workers == 1 || (job->ring_data & (job->ring_data - 1)) == 0);
+    CHECK(job->ring_bytes % MLT_LINE == 0);
+    CHECK(workers == 1 ||
+          job->ring_bytes >= MLT_LINE + (uint64_t)slots * MLT_SLOT_BYTES + job->ring_data);
+    uint64_t page = mlt_os_page_size();
+    CHECK(job->pools_at % page == 0 && job->pool_bytes % page == 0 && job->bytes % page == 0);
+    CHECK(job->procs_at >= sizeof *job);
+    CHECK(job->workers_at >= job->procs_at + procs * sizeof(mlt_job_proc));
+    CHECK(job->workers_at % MLT_LINE == 0);
+    CHECK(job->news_at >= job->workers_at + workers * sizeof(mlt_job_worker));
+    CHECK(job->news_words * 64 >= workers);
+    CHECK(job->rings_at >= job->news_at + (uint64_t)workers * job->news_words * 8);
+    CHECK(job->rings_at % MLT_LINE == 0);
+    CHECK(job->pools_at >= job->rings_at + (uint64_t)workers * workers * job->ring_bytes);
+    CHECK(job->bytes >= job->pools_at + workers * job->pool_bytes);
+    uint32_t rank = 0;
+    for (uint32_t w = 0; w < workers; w++) {
+        const mlt_job_worker *worker = mlt_job_worker_at(job, w);
+        CHECK(worker->first_rank == rank && worker->ranks == fine && worker->proc == w / each);
+        CHECK(worker->asleep == MLT_WORKER_UNBORN);
+        rank += worker->ranks;
+    }
+    for (uint32_t p = 0; p < procs; p++) {
+        const mlt_job_proc *proc = mlt_job_proc_at(job, p);
+        CHECK(proc->first_worker == p * each && proc->workers == each && proc->app == p % 3);
+        CHECK(proc->first_rank == p * each * fine && proc->ranks == each * fine && proc->pid == 0);
+    }
+    // Another process sees the same, and the last byte is there.
+    mlt_job *twin;
+    char why[256];
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_OK && twin != job);
+    ((char *)job)[job->bytes - 1] = 42;
+    CHECK(((char *)twin)[twin->bytes - 1] == 42);
+    mlt_job_close(twin);
+    mlt_job_close(job);
+    close(fd);
+}
+
+static void test_refusals(void)
+{
+    int fd;
+    CHECK(!make(MLT_JOB_MAX_WORKERS + 1, 1, 1, true, &fd));
+    CHECK(!make(1, 2, INT32_MAX, true, &fd));
+    CHECK(!make(1, 0, 1, true, &fd));
+    mlt_job *job = make(2, 1, 1, true, &fd), *twin;
+    char why[256];
+    if (!job)
+        return;
+    job->version++;
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_UNSUPPORTED && !twin);
+    job->version--;
+    job->magic++;
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_NOT_FOUND && !twin);
+    job->magic--;
+    CHECK(ftruncate(fd, (off_t)job->bytes + 4096) == 0);
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_INVALID && !twin);
+    CHECK(mlt_job_open(999, &twin, why, sizeof why) == MLT_ERR_NOT_FOUND);
+    int null = open("/dev/null", O_RDWR);
+    CHECK(mlt_job_open(null, &twin, why, sizeof why) == MLT_ERR_NOT_FOUND);
+    close(null);
+    mlt_job_close(job);
+    close(fd);
+    job = make(1, 1, 1, false, &fd);
+    CHECK(job && fd == -1 && !job->launched && job->ring_bytes == 0 && job->pool_bytes == 0);
+    mlt_job_close(job);
+}
+
+static void test_look(void)
+{
+    int fd;
+    mlt_job *job = make(3, 1, 1, true, &fd);
+    if (!job)
+        return;
+    mlt_job_worker *w[3];
+    for (uint32_t i = 0; i < 3; i++)
+        w[i] = mlt_job_worker_at(job, i);
+    CHECK(!mlt_job_look_at(job).quiet); // not born
+    w[0]->asleep = MLT_WORKER_ASLEEP;
+    w[1]->asleep = MLT_WORKER_ASLEEP;
+    w[2]->asleep = MLT_WORKER_AWAKE;
+    CHECK(!mlt_job_look_at(job).quiet);
+    w[2]->asleep = MLT_WORKER_ENDED;
+    w[0]->sent = 7;
+    w[1]->received = 6;
+    mlt_job_look look = mlt_job_look_at(job);
+    CHECK(look.quiet && look.in_flight == 1 && look.ended == 1 && look.epochs == 0);
+    w[2]->received = 1;
+    w[1]->epoch = 5;
+    look = mlt_job_look_at(job);
+    CHECK(look.quiet && look.in_flight == 0 && look.epochs == 5);
+    mlt_job_wake(w[1]);
+    CHECK(w[1]->asleep == MLT_WORKER_AWAKE && !mlt_job_look_at(job).quiet);
+    mlt_job_wake(w[2]);
+    CHECK(w[2]->asleep == MLT_WORKER_ENDED);
+    mlt_job_ask(job);
+    CHECK(job->report_wanted == 1 && w[0]->asleep == MLT_WORKER_AWAKE);
+    w[0]->asleep = w[1]->asleep = w[2]->asleep = MLT_WORKER_ENDED;
+    CHECK(!mlt_job_look_at(job).quiet); // nobody sleeps: the job is over
+    mlt_job_close(job);
+    close(fd);
+}
+
+enum { TURNS = 20000 };
+
+typedef struct pair {
+    mlt_job_worker *own, *other;
+    _Atomic uint32_t *inbox, *outbox;
+} pair;
+
+// Passes a token to and fro; each sleeps as a worker does, and the other's mlt_job_wake must never
+// be lost.
+static void *play(void *arg)
+{
+    pair *p = arg;
+    for (uint32_t turn = 1; turn <= TURNS; turn++) {
+        atomic_store_explicit(p->outbox, turn, memory_order_release);
+        mlt_job_wake(p->other);
+        while (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
+            atomic_store_explicit(&p->own->asleep, MLT_WORKER_ASLEEP, memory_order_relaxed);
+            atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_job_wake
+            if (atomic_load_explicit(p->inbox, memory_order_acquire) < turn)
+                mlt_os_futex_wait(&p->own->asleep, MLT_WORKER_ASLEEP, -1);
+            atomic_store_explicit(&p->own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
+        }
+    }
+    return NULL;
+}
+
+static void test_wake(void)
+{
+    int fd;
+    mlt_job *job = make(2, 1, 1, true, &fd);
+    if (!job)
+        return;
+    static _Atomic uint32_t boxes[2];
+    mlt_job_worker *a = mlt_job_worker_at(job, 0), *b = mlt_job_worker_at(job, 1);
+    pair sides[2] = {{a, b, &boxes[0], &boxes[1]}, {b, a, &boxes[1], &boxes[0]}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_create(&threads[i], NULL, play, &sides[i]) == 0);
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    mlt_job_close(job);
+    close(fd);
+}
+
+int main(void)
+{
+    static const uint32_t shapes[][3] = {{1, 1, 1},  {2, 1, 1},  {1, 2, 500000},
+                                         {16, 1, 1}, {17, 1, 3}, {8, 8, 2},
+                                         {65, 1, 1}, {4, 64, 1}, {4096, 1, 1}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        check_layout(shapes[i][0], shapes[i][1], shapes[i][2]);
+    test_refusals();
+    test_look();
+    test_wake();
+    if (!failures)
+        puts("all right");
+    return failures != 0;
+}

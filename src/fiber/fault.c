@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fiber/fault.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "fiber/sanitize.h"
+#include "os/os.h"
+
+// Room for the callback besides the kernel's frame, whose size depends on the vector registers.
+enum { CALLBACK_BYTES = 64 * 1024 };
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static void (*describe_fault)(const mlt_fault *fault); // set once, before there are handlers
+static atomic_flag described = ATOMIC_FLAG_INIT;
+
+static _Thread_local void *own_stack; // alternate stack that we made for this thread
+static _Thread_local size_t own_bytes;
+
+// Calls describe, once for the process. A thread that comes second waits for its end.
+static void tell(const mlt_fault *fault)
+{
+    // Relaxed: nothing is passed from one thread to another here, and the second one only waits.
+    if (atomic_flag_test_and_set_explicit(&described, memory_order_relaxed))
+        for (;;)
+            pause();
+    if (describe_fault)
+        describe_fault(fault);
+}
+
+static void default_action(int signal_number)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = SIG_DFL;
+    (void)sigaction(signal_number, &action, NULL);
+}
+
+static void on_fault(int signal_number, siginfo_t *info, void *context)
+{
+    mlt_sched *sched = mlt_sched_self;
+    mlt_fault fault = {
+        .signal = signal_number,
+        .sent = info->si_code <= 0,
+        .address = info->si_code > 0 ? info->si_addr : NULL,
+        .pc = mlt_arch_signal_pc(context),
+        .user = mlt_fiber_user,
+    };
+    if (sched) {
+        mlt_fiber *owner = fault.address ? mlt_sched_guard_owner(sched, fault.address) : NULL;
+        fault.overflow = owner == sched->current && owner;
+        fault.fiber = sched->current;
+        fault.stack_size = sched->current->stack ? mlt_sched_stack_size(sched) : 0;
+    }
+    tell(&fault);
+    default_action(signal_number);
+    // An instruction at fault runs again when we return, and the core shows it. What was sent must
+    // be sent again; it is blocked until we return.
+    if (fault.sent)
+        (void)raise(signal_number);
+}
+
+void mlt_fault_install(void (*describe)(const mlt_fault *fault))
+{
+    if (MLT_SANITIZED)
+        return;
+    describe_fault = describe;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction action;
+        if (sigaction(signals[i], NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) ||
+            action.sa_handler != SIG_DFL)
+            continue;
+        memset(&action, 0, sizeof action);
+        action.sa_sigaction = on_fault;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        sigfillset(&action.sa_mask);
+        (void)sigaction(signals[i], &action, NULL);
+    }
+}
+
+mlt_status mlt_fault_thread_init(void)
+{
+    stack_t stack;
+    if (MLT_SANITIZED || (sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_DISABLE)))
+        return MLT_OK;
+    long frame = sysconf(_SC_MINSIGSTKSZ);
+    size_t page = mlt_os_page_size();
+    size_t bytes = CALLBACK_BYTES + (frame > 0 ? (size_t)frame : 0);
+    bytes = (bytes + page - 1) / page * page;
+    memset(&stack, 0, sizeof stack);
+    stack.ss_sp = mlt_os_map(bytes);
+    stack.ss_size = bytes;
+    if (!stack.ss_sp)
+        return MLT_ERR_NO_MEMORY;
+    if (sigaltstack(&stack, NULL) != 0) {
+        mlt_os_unmap(stack.ss_sp, bytes);
+        return MLT_ERR_SYSTEM;
+    }
+    own_stack = stack.ss_sp;
+    own_bytes = bytes;
+    return MLT_OK;
+}
+
+void mlt_fault_thread_fini(void)
+{
+    if (!own_stack)
+        return;
+    stack_t now, off;
+    memset(&off, 0, sizeof off);
+    off.ss_flags = SS_DISABLE;
+    // The program may have put its own in place of ours meanwhile.
+    if (sigaltstack(NULL, &now) == 0 && now.ss_sp == own_stack)
+        (void)sigaltstack(&off, NULL);
+    mlt_os_unmap(own_stack, own_bytes);
+    own_stack = NULL;
+}
+
+_Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber)
+{
+    mlt_fault fault = {
+        .signal = SIGSEGV,
+        .overflow = true,
+        .address = fiber->stack - 1,
+        .user = fiber->user,
+        .fiber = fiber,
+        .stack_size = mlt_sched_stack_size(sched),
+    };
+    tell(&fault);
+    default_action(SIGSEGV);
+    sigset_t just;
+    sigemptyset(&just);
+    sigaddset(&just, SIGSEGV);
+    (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
+    (void)raise(SIGSEGV);
+    _exit(128 + SIGSEGV);
+}

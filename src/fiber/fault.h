@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last words of a process: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are told to a callback with the
+// rank that ran and whether it overflowed its stack, then take their default course, so that the
+// exit status and the core file are what they would have been.
+//
+// The handler runs on an alternate stack of its thread: a fiber that overflowed has none left.
+#ifndef MLT_FIBER_FAULT_H
+#define MLT_FIBER_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "fiber/fiber.h"
+
+typedef struct mlt_fault {
+    int signal;
+    bool sent;           // by kill, raise or abort, not by an instruction: address means nothing
+    bool overflow;       // the stack of `fiber` is too small
+    const void *address; // that was touched, or of the instruction (SIGILL, SIGFPE)
+    const void *pc;      // of the instruction that faulted; NULL if unknown
+    void *user;          // of the fiber that ran (or that overflowed, if overflow); NULL: no worker's thread
+    mlt_fiber *fiber;    // that fiber; NULL: no worker's thread
+    size_t stack_size;   // usable bytes of its stack; 0 for the thread's own stack
+} mlt_fault;
+
+// Describe must be async-signal-safe: write(2), no malloc, no printf. It is called at most once.
+// Once a process, before workers start. A signal for which the program has a handler (or which it
+// ignores) is left to it. Does nothing in a build with a sanitizer, which has its own report.
+void mlt_fault_install(void (*describe)(const mlt_fault *fault));
+
+// Gives the calling thread its alternate stack, unless it has one; fini takes that away again.
+mlt_status mlt_fault_thread_init(void) MLT_MUST_CHECK;
+void mlt_fault_thread_fini(void);
+
+// The scheduler found that the fiber wrote below its stack: describes it and dies by SIGSEGV.
+_Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber) MLT_COLD;
+
+#endif

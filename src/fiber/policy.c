@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fiber/policy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/os.h"
+
+// ---- The run queue as a list: rr and direct
+
+static void rr_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
+{
+    (void)how;
+    mlt_policy_list_push(sched, fiber);
+}
+
+// The first that the running fiber wakes runs next: its message is in the caches, and it will
+// likely wake another. What else is woken meanwhile queues. So that two which wake each other
+// cannot keep the rest waiting, one switch in MLT_POLICY_TURN takes from the queue: a fiber with k
+// others before it runs after at most k + 1 times that many switches.
+static void direct_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
+{
+    if (how == MLT_PUT_WAKE && !sched->ahead)
+        sched->ahead = fiber;
+    else
+        mlt_policy_list_push(sched, fiber);
+}
+
+// ---- random:SEED: an array of fiber ids, in any order
+
+static mlt_status random_init(mlt_sched *sched, uint64_t seed)
+{
+    sched->random = seed;
+    sched->policy_state = mlt_os_map(sched->limit * sizeof(uint32_t));
+    return sched->policy_state ? MLT_OK : MLT_ERR_NO_MEMORY;
+}
+
+static void random_fini(mlt_sched *sched)
+{
+    mlt_os_unmap(sched->policy_state, sched->limit * sizeof(uint32_t));
+}
+
+static void random_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
+{
+    (void)how;
+    uint32_t *ids = sched->policy_state;
+    ids[sched->runnable - 1] = fiber->id;
+}
+
+// splitmix64: any seed is a good one, 0 too.
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static mlt_fiber *random_take(mlt_sched *sched)
+{
+    uint32_t *ids = sched->policy_state;
+    uint32_t n = sched->runnable;
+    // High half of a product: uniform without a division (its bias of n in 2^32 is no matter here).
+    uint32_t pick = (uint32_t)((random_next(&sched->random) >> 32) * n >> 32);
+    uint32_t id = ids[pick];
+    ids[pick] = ids[n - 1];
+    return &sched->fibers[id];
+}
+
+// ---- priority: a list a level, and one for those that yielded
+
+enum { LEVELS = 256, YIELDED = LEVELS, WORDS = LEVELS / 64 };
+
+typedef struct mlt_levels {
+    struct {
+        mlt_fiber *head, *tail;
+    } level[LEVELS + 1];
+    uint64_t filled[WORDS]; // bit a level
+    uint32_t passed;        // takes in a row that passed the yielded ones by
+} mlt_levels;
+
+static mlt_status priority_init(mlt_sched *sched, uint64_t argument)
+{
+    (void)argument;
+    sched->policy_state = calloc(1, sizeof(mlt_levels));
+    return sched->policy_state ? MLT_OK : MLT_ERR_NO_MEMORY;
+}
+
+static void priority_fini(mlt_sched *sched)
+{
+    free(sched->policy_state);
+}
+
+static void level_push(mlt_levels *levels, unsigned at, mlt_fiber *fiber)
+{
+    fiber->next = NULL;
+    if (levels->level[at].head)
+        levels->level[at].tail->next = fiber;
+    else
+        levels->level[at].head = fiber;
+    levels->level[at].tail = fiber;
+    if (at < LEVELS)
+        levels->filled[at / 64] |= UINT64_C(1) << at % 64;
+}
+
+static mlt_fiber *level_pop(mlt_levels *levels, unsigned at)
+{
+    mlt_fiber *fiber = levels->level[at].head;
+    levels->level[at].head = fiber->next;
+    if (at < LEVELS && !fiber->next)
+        levels->filled[at / 64] &= ~(UINT64_C(1) << at % 64);
+    return fiber;
+}
+
+// A new fiber waits in the scheduler's own list for its priority, which its maker sets after
+// spawning it. A yield waits behind everybody: a rank that polls with the best priority would else
+// keep the one that it polls for from ever running.
+static void priority_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
+{
+    if (how == MLT_PUT_SPAWN)
+        mlt_policy_list_push(sched, fiber);
+    else
+        level_push(sched->policy_state, how == MLT_PUT_YIELD ? YIELDED : fiber->priority, fiber);
+}
+
+static mlt_fiber *priority_take(mlt_sched *sched)
+{
+    mlt_levels *levels = sched->policy_state;
+    while (sched->head) { // once a fiber
+        mlt_fiber *fiber = mlt_policy_list_take(sched, true);
+        level_push(levels, fiber->priority, fiber);
+    }
+    if (levels->level[YIELDED].head && levels->passed >= MLT_POLICY_TURN) {
+        levels->passed = 0;
+        return level_pop(levels, YIELDED);
+    }
+    levels->passed++;
+    for (unsigned word = 0; word < WORDS; word++)
+        if (levels->filled[word])
+            return level_pop(levels,
+                             word * 64 + (unsigned)__builtin_ctzll(levels->filled[word]));
+    levels->passed = 0;
+    return level_pop(levels, YIELDED);
+}
+
+// ---- The table
+
+const mlt_policy mlt_policies[] = {
+    {"direct", "a woken rank runs next, within a bound that keeps it fair", NULL, NULL, NULL,
+     direct_put, NULL},
+    {"rr", "round robin in the order of becoming runnable", NULL, NULL, NULL, rr_put, NULL},
+    {"random", "any runnable rank; the same seed replays the same order", "SEED", random_init,
+     random_fini, random_put, random_take},
+    {"priority", "the lowest priority number first, round robin among equals", NULL, priority_init,
+     priority_fini, priority_put, priority_take},
+};
+const size_t mlt_policies_count = sizeof mlt_policies / sizeof mlt_policies[0];
+
+static const mlt_policy *find_name(const char *name, size_t length)
+{
+    for (size_t i = 0; i < mlt_policies_count; i++)
+        if (strlen(mlt_policies[i].name) == length &&
+            memcmp(mlt_policies[i].name, name, length) == 0)
+            return &mlt_policies[i];
+    return NULL;
+}
+
+const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *why, size_t why_size)
+{
+    const char *colon = strchr(text, ':');
+    const mlt_policy *policy = find_name(text, colon ? (size_t)(colon - text) : strlen(text));
+    *argument = 0;
+    if (!policy) {
+        snprintf(why, why_size,
+                 "'%s' is no scheduling policy; there are direct, rr, random:SEED and priority",
+                 text);
+        return NULL;
+    }
+    if (!policy->argument && !colon)
+        return policy;
+    if (!policy->argument) {
+        snprintf(why, why_size, "the scheduling policy '%s' takes nothing after its name, but '%s' does",
+                 policy->name, text);
+        return NULL;
+    }
+    char *end = NULL;
+    errno = 0;
+    // strtoull would take a sign and turn it round.
+    if (colon && colon[1] >= '0' && colon[1] <= '9')
+        *argument = strtoull(colon + 1, &end, 0);
+    if (!end || *end || errno) {
+        snprintf(why, why_size, "the scheduling policy '%s' needs a number after a colon: '%s:17'",
+                 policy->name, policy->name);
+        return NULL;
+    }
+    return policy;
+}

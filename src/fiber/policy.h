@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scheduling policies: which runnable fiber runs next. A policy is one line of the table in policy.c
+// and four small functions. Its order must depend on nothing but the order of its calls (and a
+// seed), so that a run replays.
+//
+// Every policy keeps these promises, and fiber_test.c tests each in the table for them:
+//   - what was put is taken exactly once;
+//   - put and take take constant time, whatever the number of fibers;
+//   - a fiber that yields again and again does not keep any other runnable fiber from running.
+#ifndef MLT_FIBER_POLICY_H
+#define MLT_FIBER_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "fiber/fiber.h"
+
+typedef enum mlt_put {
+    MLT_PUT_SPAWN, // new; its priority may still be set until the next take
+    MLT_PUT_WAKE,  // was parked
+    MLT_PUT_YIELD, // is the running one, and wants others to run first
+} mlt_put;
+
+struct mlt_policy {
+    const char *name;
+    const char *help;     // one line
+    const char *argument; // what must follow the name after a colon ("SEED"); NULL: nothing
+    mlt_status (*init)(mlt_sched *sched, uint64_t argument); // NULL: nothing to do
+    void (*fini)(mlt_sched *sched);                          // NULL: nothing to undo
+    // Called when sched->runnable counts the fiber already, and still counts the one to be taken.
+    void (*put)(mlt_sched *sched, mlt_fiber *fiber, mlt_put how);
+    mlt_fiber *(*take)(mlt_sched *sched); // NULL: the scheduler's list
+};
+
+// Of so many switches one goes to a fiber that waits its turn in the queue, whoever is woken meanwhile.
+enum { MLT_POLICY_TURN = 64 };
+
+// The scheduler's list, inline, for it is on the path of every message between two fibers. A policy
+// whose take is NULL keeps its queue there, and puts a yield at its end.
+static inline void mlt_policy_list_push(mlt_sched *sched, mlt_fiber *fiber)
+{
+    fiber->next = NULL;
+    if (sched->head)
+        sched->tail->next = fiber;
+    else
+        sched->head = fiber;
+    sched->tail = fiber;
+}
+
+// in_turn: who is ahead must wait for once.
+static inline mlt_fiber *mlt_policy_list_take(mlt_sched *sched, bool in_turn)
+{
+    mlt_fiber *fiber = sched->ahead;
+    if (fiber && !(in_turn && sched->head)) {
+        sched->ahead = NULL;
+    } else {
+        fiber = sched->head;
+        sched->head = fiber->next;
+    }
+    return fiber;
+}
+
+extern const mlt_policy mlt_policies[];
+extern const size_t mlt_policies_count;
+
+// Reads "name" or "name:argument". NULL and a sentence in why if it names no policy.
+const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The run loop of a worker: whoever suspends takes its successor from the queue and switches to it.
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "fiber/fault.h"
+#include "fiber/fiber.h"
+#include "fiber/policy.h"
+#include "fiber/sanitize.h"
+#include "fiber/stack.h"
+#include "os/os.h"
+
+enum {
+    BREATH = MLT_POLICY_TURN, // switches between two calls of breathe
+    TRIM_PERIOD = 4096,   // first runs, or 64s of switches, between two looks at memory
+    TRIM_PERIOD_MAX = TRIM_PERIOD << 10,
+};
+
+_Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
+_Thread_local mlt_sched *mlt_sched_self __attribute__((tls_model("initial-exec")));
+
+// The lock is taken when a worker comes or goes, a few times in a process's life.
+mlt_sched *mlt_sched_list;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// The thread's own stack, which ASan wants to know when a fiber goes home.
+static _Thread_local const void *home_stack;
+static _Thread_local size_t home_size;
+
+// ---- Making and freeing
+
+static void list_add(mlt_sched *sched)
+{
+    pthread_mutex_lock(&list_lock);
+    sched->next_sched = mlt_sched_list;
+    mlt_sched_list = sched;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void list_drop(mlt_sched *sched)
+{
+    pthread_mutex_lock(&list_lock);
+    mlt_sched **at = &mlt_sched_list;
+    while (*at != sched)
+        at = &(*at)->next_sched;
+    *at = sched->next_sched;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void sched_destroy(mlt_sched *sched)
+{
+    if (sched->stacks)
+        mlt_stacks_fini(sched->stacks);
+    free(sched->stacks);
+    if (sched->policy->fini && sched->policy_state)
+        sched->policy->fini(sched);
+    mlt_os_unmap(sched->fibers, sched->limit * sizeof *sched->fibers);
+    free(sched);
+}
+
+// The kind of guard may change when a stack is first used.
+static void note_guard(mlt_sched *sched)
+{
+    sched->canary = sched->stacks->guard == MLT_STACK_GUARD_CANARY;
+    sched->plain = !sched->policy->take && !sched->canary && !MLT_SANITIZED;
+}
+
+// What a worker with fibers has and a solo one has not.
+static mlt_status sched_furnish(mlt_sched *sched, const mlt_sched_conf *conf, uint64_t argument,
+                                char *why, size_t why_size)
+{
+    sched->limit = conf->fibers;
+    sched->fibers = mlt_os_map(sched->limit * sizeof *sched->fibers);
+    sched->stacks = calloc(1, sizeof *sched->stacks);
+    snprintf(why, why_size, "no memory for %u fibers", conf->fibers);
+    if (!sched->fibers || !sched->stacks)
+        return MLT_ERR_NO_MEMORY;
+    if (sched->policy->init && sched->policy->init(sched, argument) != MLT_OK)
+        return MLT_ERR_NO_MEMORY;
+    mlt_status status =
+        mlt_stacks_init(sched->stacks, conf->fibers, conf->process_fibers, conf->stack_size,
+                        (mlt_stack_guard)conf->guard, why, why_size);
+    if (status == MLT_OK)
+        note_guard(sched);
+    return status;
+}
+
+mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why, size_t why_size)
+{
+    *out = NULL;
+    mlt_assert(!mlt_sched_self && conf->idle);
+    uint64_t argument;
+    const mlt_policy *policy = mlt_policy_find(conf->policy, &argument, why, why_size);
+    if (!policy)
+        return MLT_ERR_INVALID;
+    mlt_sched *sched = aligned_alloc(_Alignof(mlt_sched), sizeof *sched);
+    if (!sched) {
+        snprintf(why, why_size, "no memory for a scheduler");
+        return MLT_ERR_NO_MEMORY;
+    }
+    memset(sched, 0, sizeof *sched);
+    sched->policy = policy;
+    sched->solo = conf->fibers == 0;
+    sched->idle = conf->idle;
+    sched->breathe = conf->breathe;
+    sched->idle_arg = conf->idle_arg;
+    sched->error = &errno;
+    sched->trim_in = sched->trim_period = TRIM_PERIOD;
+    sched->fp_mode = mlt_arch_fp_mode();
+    sched->home.state = MLT_FIBER_RUNNING;
+    sched->home.id = MLT_FIBER_HOME;
+    sched->current = &sched->home;
+    mlt_sanitize_home(&sched->home);
+    if (!sched->solo) {
+        mlt_status status = sched_furnish(sched, conf, argument, why, why_size);
+        if (status != MLT_OK) {
+            sched_destroy(sched);
+            return status;
+        }
+    }
+    list_add(sched);
+    mlt_sched_self = sched;
+    *out = sched;
+    return MLT_OK;
+}
+
+void mlt_sched_free(mlt_sched *sched)
+{
+    if (!sched)
+        return;
+    mlt_assert(mlt_sched_self == sched && sched->current == &sched->home);
+    mlt_sched_self = NULL;
+    mlt_fiber_user = NULL;
+    list_drop(sched);
+    sched_destroy(sched);
+}
+
+bool mlt_sched_policy_known(const char *text, char *why, size_t why_size)
+{
+    uint64_t argument;
+    return mlt_policy_find(text, &argument, why, why_size) != NULL;
+}
+
+void mlt_sched_adopt(mlt_sched *sched, void *user)
+{
+    mlt_assert(sched->solo && sched->current == &sched->home);
+    sched->home.user = user;
+    mlt_fiber_user = user;
+}
+
+// ---- The run queue
+
+static inline void put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
+{
+    sched->runnable++;
+    sched->policy->put(sched, fiber, how);
+}
+
+mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *user)
+{
+    mlt_assert(!sched->solo && sched->count < sched->limit);
+    mlt_fiber *fiber = &sched->fibers[sched->count];
+    fiber->entry = entry;
+    fiber->user = user;
+    fiber->id = sched->count++;
+    fiber->state = MLT_FIBER_NEW;
+    sched->alive++;
+    put(sched, fiber, MLT_PUT_SPAWN);
+    return fiber;
+}
+
+void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
+{
+    if (fiber->state != MLT_FIBER_PARKED)
+        return;
+    fiber->state = MLT_FIBER_RUNNABLE;
+    fiber->wait = NULL;
+    if (MLT_LIKELY(!sched->solo))
+        put(sched, fiber, MLT_PUT_WAKE);
+}
+
+// ---- Memory
+
+// Everything below the saved stack pointer is dead: no red zone survives a call.
+static uint64_t trim_fiber(mlt_fiber *fiber, uintptr_t page)
+{
+    if ((fiber->state != MLT_FIBER_PARKED && fiber->state != MLT_FIBER_RUNNABLE) ||
+        !fiber->stack || fiber->trimmed)
+        return 0;
+    fiber->trimmed = true;
+    size_t bytes = ((uintptr_t)fiber->sp & ~(page - 1)) - (uintptr_t)fiber->stack;
+    mlt_os_discard(fiber->stack, bytes);
+    return bytes;
+}
+
+uint64_t mlt_sched_trim(mlt_sched *sched)
+{
+    if (sched->solo)
+        return 0;
+    int saved = errno;
+    uintptr_t page = mlt_os_page_size();
+    uint64_t offered = mlt_stacks_trim_free(sched->stacks);
+    for (uint32_t i = 0; i < sched->count; i++)
+        if (&sched->fibers[i] != sched->current)
+            offered += trim_fiber(&sched->fibers[i], page);
+    errno = saved;
+    return offered;
+}
+
+// A trim costs a system call for each fiber that ran since the last one. Where memory is full of
+// something else, so that it brings nothing, it is tried ever more rarely.
+static MLT_COLD void trim_if_tight(mlt_sched *sched)
+{
+    mlt_os_memory before, after;
+    if (mlt_os_memory_state(&before) == MLT_OK && before.available < before.total / 4) {
+        sched->trims++;
+        (void)mlt_sched_trim(sched);
+        bool useful = mlt_os_memory_state(&after) == MLT_OK && after.own < before.own &&
+                      before.own - after.own > before.total / 64;
+        if (useful)
+            sched->trim_period = TRIM_PERIOD;
+        else if (sched->trim_period < TRIM_PERIOD_MAX)
+            sched->trim_period *= 2;
+    } else {
+        sched->trim_period = TRIM_PERIOD;
+    }
+    sched->trim_in = sched->trim_period;
+}
+
+// ---- Switching
+
+static MLT_COLD void take_breath(mlt_sched *sched)
+{
+    if (--sched->trim_in <= 0)
+        trim_if_tight(sched);
+    if (sched->breathe)
+        sched->breathe(sched->idle_arg);
+}
+
+// First code of every fiber, on its own stack.
+static _Noreturn void fiber_main(void *arg)
+{
+    mlt_sched *sched = mlt_sched_self;
+    void (*entry)(void *) = (void (*)(void *))arg;
+    mlt_fiber *me = sched->current;
+    if (home_stack)
+        mlt_sanitize_enter(me, NULL, NULL);
+    else
+        mlt_sanitize_enter(me, &home_stack, &home_size);
+    errno = 0;
+    entry(me->user);
+    mlt_fiber_exit(sched);
+}
+
+// Gives a NEW fiber its stack and first frame.
+static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
+{
+    if (--sched->trim_in <= 0)
+        trim_if_tight(sched);
+    mlt_stacks *stacks = sched->stacks;
+    fiber->stack = mlt_stack_take(stacks, fiber->id);
+    note_guard(sched);
+    fiber->sp = mlt_arch_fiber_init(fiber->stack + stacks->size, fiber_main, (void *)fiber->entry,
+                                    sched->fp_mode);
+    mlt_sanitize_born(fiber); // takes the place of entry
+}
+
+// Stacks without guard pages: the frame or the gap below tells an overflow, late but surely.
+static MLT_COLD void look_for_overflow(mlt_sched *sched, mlt_fiber *fiber)
+{
+    if (fiber->stack && ((char *)__builtin_frame_address(0) < fiber->stack ||
+                         !mlt_stack_intact(fiber->stack)))
+        mlt_fault_overflow(sched, fiber);
+}
+
+// Leaves `me` for `to`, which is another. Everything that suspends ends in tail calls down to here,
+// and what `to` needs is set on its behalf, so that a parked stack holds no frame of ours but the
+// switch's own, and its return goes straight to the caller of park, where it is predicted.
+static inline MLT_SANITIZE_NONE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
+{
+    bool ends = me->state == MLT_FIBER_ENDED;
+    to->state = MLT_FIBER_RUNNING;
+    to->trimmed = false;
+    if (*sched->error != to->saved_errno)
+        *sched->error = to->saved_errno;
+    sched->current = to;
+    mlt_fiber_user = to->user;
+    mlt_sanitize_leave(me, to, sched->stacks->size, home_stack, home_size, ends);
+    mlt_arch_switch(&me->sp, to->sp);
+    mlt_sanitize_enter(me, NULL, NULL);
+}
+
+// The general way to suspend: whatever the policy, and with all that is rare.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched, mlt_fiber *me)
+{
+    me->saved_errno = *sched->error;
+    bool breath = ++sched->switches % BREATH == 0;
+    if (breath)
+        take_breath(sched);
+    mlt_fiber *to = &sched->home;
+    if (sched->alive > 0) {
+        while (sched->runnable == 0)
+            sched->idle(sched->idle_arg);
+        to = sched->policy->take ? sched->policy->take(sched)
+                                 : mlt_policy_list_take(sched, breath);
+        sched->runnable--;
+    }
+    if (sched->canary)
+        look_for_overflow(sched, me);
+    if (to->state == MLT_FIBER_NEW)
+        give_birth(sched, to);
+    // Not before: the new fiber must not get the stack we stand on.
+    if (me->state == MLT_FIBER_ENDED) {
+        mlt_stack_give(sched->stacks, me->stack);
+        me->stack = NULL;
+    }
+    if (to != me) {
+        go(sched, me, to);
+        return;
+    }
+    me->state = MLT_FIBER_RUNNING;
+    *sched->error = me->saved_errno;
+}
+
+// Suspends `me`, the running fiber, in favour of whom the policy picks, which may be itself. Returns
+// when it runs again; never if it has ENDED. Fast if the next is a list's head that ran before.
+static inline MLT_SANITIZE_NONE void suspend(mlt_sched *sched, mlt_fiber *me)
+{
+    mlt_fiber *to = sched->ahead ? sched->ahead : sched->head;
+    uint64_t switches = sched->switches + 1;
+    if (MLT_UNLIKELY(!sched->plain || !to || to->state == MLT_FIBER_NEW || to == me ||
+                     switches % BREATH == 0)) {
+        suspend_slowly(sched, me);
+        return;
+    }
+    sched->switches = switches;
+    sched->runnable--;
+    if (me->saved_errno != *sched->error)
+        me->saved_errno = *sched->error;
+    go(sched, me, mlt_policy_list_take(sched, false));
+}
+
+static MLT_COLD void park_solo(mlt_sched *sched, mlt_fiber *me)
+{
+    int saved = errno;
+    while (me->state == MLT_FIBER_PARKED)
+        sched->idle(sched->idle_arg);
+    me->state = MLT_FIBER_RUNNING;
+    errno = saved;
+}
+
+void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
+{
+    mlt_fiber *me = sched->current;
+    me->wait = wait;
+    me->state = MLT_FIBER_PARKED;
+    if (MLT_UNLIKELY(sched->solo))
+        park_solo(sched, me);
+    else
+        suspend(sched, me);
+}
+
+void mlt_fiber_yield(mlt_sched *sched)
+{
+    if (sched->runnable == 0)
+        return;
+    mlt_fiber *me = sched->current;
+    me->state = MLT_FIBER_RUNNABLE;
+    if (MLT_LIKELY(sched->plain)) {
+        sched->runnable++;
+        mlt_policy_list_push(sched, me);
+    } else {
+        put(sched, me, MLT_PUT_YIELD);
+    }
+    suspend(sched, me);
+}
+
+_Noreturn void mlt_fiber_exit(mlt_sched *sched)
+{
+    mlt_fiber *me = sched->current;
+    mlt_assert(me != &sched->home);
+    me->state = MLT_FIBER_ENDED;
+    sched->alive--;
+    suspend_slowly(sched, me);
+    __builtin_unreachable();
+}
+
+void mlt_sched_run(mlt_sched *sched)
+{
+    mlt_fiber *home = &sched->home;
+    mlt_assert(!sched->solo && sched->current == home && home->state == MLT_FIBER_RUNNING);
+    if (sched->alive == 0)
+        return;
+    home->state = MLT_FIBER_PARKED;
+    suspend_slowly(sched, home);
+    mlt_assert(sched->alive == 0 && sched->runnable == 0);
+}
+
+// ---- Questions
+
+mlt_fiber *mlt_sched_guard_owner(const mlt_sched *sched, const void *address)
+{
+    if (sched->solo)
+        return NULL;
+    uint32_t owner = mlt_stack_guard_owner(sched->stacks, address);
+    return owner < sched->count ? &sched->fibers[owner] : NULL;
+}
+
+size_t mlt_sched_stack_size(const mlt_sched *sched)
+{
+    return sched->solo ? 0 : sched->stacks->size;
+}
+
+const char *mlt_sched_guard_kind(const mlt_sched *sched)
+{
+    static const char *const names[] = {"none", "guard pages", "mprotect", "canary"};
+    return names[sched->solo ? 0 : sched->stacks->guard];
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fiber/stack.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fiber/sanitize.h"
+#include "os/os.h"
+
+#define FREE_BIT 0x80000000u
+
+// Up to so many fibers a process, so many usable bytes. Programs assume their shell's 8 MiB. A stack
+// whose slot is 2 MiB or more costs a page-table page of its own (4 KiB), of smaller slots many
+// share one: 1.1 MiB 2.1 KiB each, 256 KiB 0.6, 192 KiB 0.5 and 64 KiB 0.25. The budget of
+// a rank is 8 KiB in all, so the steps keep page tables below a quarter of it where ranks are many.
+static const struct {
+    uint32_t fibers;
+    size_t bytes;
+} steps[] = {
+    {4096, 8u << 20},
+    {32768, 1u << 20},
+    {UINT32_MAX, 192u << 10},
+};
+
+size_t mlt_stack_size_for(uint32_t process_fibers)
+{
+    size_t i = 0;
+    while (process_fibers > steps[i].fibers)
+        i++;
+    return steps[i].bytes;
+}
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+// Reserves the area for slots of that usable size.
+static bool reserve(mlt_stacks *stacks, size_t size)
+{
+    stacks->size = size;
+    stacks->slot = size + MLT_STACK_GUARD_BYTES;
+    if (stacks->slot > SIZE_MAX / 2 / stacks->count)
+        return false;
+    stacks->area_bytes = stacks->slot * stacks->count;
+    stacks->area = mlt_os_map_stacks(stacks->area_bytes);
+    return stacks->area != NULL;
+}
+
+mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_fibers,
+                           size_t asked, mlt_stack_guard guard, char *why, size_t why_size)
+{
+    size_t page = mlt_os_page_size();
+    mlt_assert(count > 0 && count < FREE_BIT && MLT_STACK_GUARD_BYTES % page == 0);
+    memset(stacks, 0, sizeof *stacks);
+    stacks->count = count;
+    stacks->free = MLT_STACK_NONE;
+    stacks->guard = guard == MLT_STACK_GUARD_BEST ? MLT_STACK_GUARD_PAGES : guard;
+    if (asked && asked < MLT_STACK_MIN) {
+        snprintf(why, why_size, "a stack of %zu bytes is too small: at least %d KiB are needed",
+                 asked, MLT_STACK_MIN / 1024);
+        return MLT_ERR_INVALID;
+    }
+    size_t size = asked;
+    if (!asked)
+        size = mlt_stack_size_for(process_fibers > count ? process_fibers : count);
+    else if (asked <= SIZE_MAX / 4)
+        size = round_up(asked, page);
+    // Nobody asked for a size: less is better than none where address space is limited (ulimit -v,
+    // strict overcommit).
+    while (!reserve(stacks, size) && !asked && size / 2 >= 64 * 1024)
+        size = round_up(size / 2, page);
+    if (!stacks->area) {
+        snprintf(why, why_size,
+                 "the system refuses address space for %u stacks of %zu KiB; fewer ranks, a smaller "
+                 "--stack-size, or a higher 'ulimit -v' would help",
+                 count, size / 1024);
+        return MLT_ERR_NO_MEMORY;
+    }
+    stacks->owner = mlt_os_map(count * sizeof *stacks->owner);
+    if (!stacks->owner) {
+        mlt_stacks_fini(stacks);
+        snprintf(why, why_size, "no memory for the table of %u stacks", count);
+        return MLT_ERR_NO_MEMORY;
+    }
+    if (mlt_sanitize_valgrind())
+        stacks->valgrind = mlt_os_map(count * sizeof *stacks->valgrind);
+    return MLT_OK;
+}
+
+void mlt_stacks_fini(mlt_stacks *stacks)
+{
+    if (stacks->valgrind) {
+        for (uint32_t i = 0; i < stacks->fresh; i++)
+            mlt_sanitize_valgrind_forget(stacks->valgrind[i]);
+        mlt_os_unmap(stacks->valgrind, stacks->count * sizeof *stacks->valgrind);
+    }
+    if (stacks->owner)
+        mlt_os_unmap(stacks->owner, stacks->count * sizeof *stacks->owner);
+    mlt_os_unmap(stacks->area, stacks->area_bytes);
+    memset(stacks, 0, sizeof *stacks);
+}
+
+static char *slot_at(const mlt_stacks *stacks, uint32_t index)
+{
+    return stacks->area + (size_t)index * stacks->slot;
+}
+
+// First use of a slot. The first refusal of a kind decides for all later slots: a kernel without
+// MADV_GUARD_INSTALL stays without, and a full map count stays full.
+static void guard_slot(mlt_stacks *stacks, char *slot)
+{
+    if (stacks->guard == MLT_STACK_GUARD_PAGES) {
+        if (mlt_os_guard_install(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
+            return;
+        stacks->guard = MLT_STACK_GUARD_PROTECT;
+    }
+    if (stacks->guard == MLT_STACK_GUARD_PROTECT) {
+        if (mlt_os_protect(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
+            return;
+        stacks->guard = MLT_STACK_GUARD_CANARY;
+    }
+}
+
+char *mlt_stack_take(mlt_stacks *stacks, uint32_t owner)
+{
+    uint32_t index = stacks->free;
+    char *slot;
+    if (index != MLT_STACK_NONE) {
+        uint32_t next = stacks->owner[index] & ~FREE_BIT;
+        stacks->free = next == (MLT_STACK_NONE & ~FREE_BIT) ? MLT_STACK_NONE : next;
+        stacks->free_count--;
+        if (stacks->free_clean > stacks->free_count)
+            stacks->free_clean = stacks->free_count;
+        slot = slot_at(stacks, index);
+    } else {
+        mlt_assert(stacks->fresh < stacks->count);
+        index = stacks->fresh++;
+        slot = slot_at(stacks, index);
+        guard_slot(stacks, slot);
+        if (stacks->valgrind)
+            stacks->valgrind[index] = mlt_sanitize_valgrind_tell(slot + MLT_STACK_GUARD_BYTES,
+                                                                 slot + stacks->slot);
+    }
+    stacks->owner[index] = owner;
+    mlt_sanitize_fresh(slot + MLT_STACK_GUARD_BYTES, stacks->size);
+    return slot + MLT_STACK_GUARD_BYTES;
+}
+
+void mlt_stack_give(mlt_stacks *stacks, char *stack)
+{
+    uint32_t index = (uint32_t)((size_t)(stack - stacks->area) / stacks->slot);
+    mlt_assert(index < stacks->fresh && !(stacks->owner[index] & FREE_BIT));
+    stacks->owner[index] = stacks->free | FREE_BIT;
+    stacks->free = index;
+    stacks->free_count++;
+}
+
+uint64_t mlt_stacks_trim_free(mlt_stacks *stacks)
+{
+    uint64_t offered = 0;
+    uint32_t index = stacks->free;
+    for (uint32_t n = stacks->free_count; n > stacks->free_clean; n--) {
+        mlt_os_discard(slot_at(stacks, index) + MLT_STACK_GUARD_BYTES, stacks->size);
+        offered += stacks->size;
+        index = stacks->owner[index] & ~FREE_BIT;
+    }
+    stacks->free_clean = stacks->free_count;
+    return offered;
+}
+
+uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address)
+{
+    uintptr_t at = (uintptr_t)address, area = (uintptr_t)stacks->area;
+    if (!stacks->area || at < area || at - area >= stacks->area_bytes)
+        return MLT_STACK_NONE;
+    size_t index = (at - area) / stacks->slot;
+    if ((at - area) % stacks->slot >= MLT_STACK_GUARD_BYTES || index >= stacks->fresh)
+        return MLT_STACK_NONE;
+    uint32_t owner = stacks->owner[index];
+    return owner & FREE_BIT ? MLT_STACK_NONE : owner;
+}

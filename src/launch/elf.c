@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/elf.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MOST_SECTIONS = 1 << 16,
+    MOST_TABLE_BYTES = 256 << 20, // of symbols, names or relocations
+    MOST_HEADERS = 4096,
+    MOST_COPIES = 256,
+    START_FILES_BYTES = 24, // __dso_handle, completed.0 and padding, which every program has
+};
+
+typedef struct elf {
+    int fd;
+    uint64_t size; // of the file
+    Elf64_Ehdr head;
+    Elf64_Shdr *sections;
+    size_t section_count;
+    char *names; // of sections, with a NUL behind
+    uint64_t names_bytes;
+    uint64_t *copies; // addresses of variables that belong to libraries (copy relocations)
+    size_t copy_count;
+} elf;
+
+// A piece of the file in memory of its own, with a NUL behind; NULL if it is not all there.
+static void *piece(const elf *e, uint64_t at, uint64_t bytes)
+{
+    if (bytes > MOST_TABLE_BYTES || at > e->size || bytes > e->size - at)
+        return NULL;
+    char *memory = malloc(bytes + 1);
+    uint64_t done = 0;
+    while (memory && done < bytes) {
+        ssize_t n = pread(e->fd, memory + done, bytes - done, (off_t)(at + done));
+        if (n <= 0) {
+            free(memory);
+            return NULL;
+        }
+        done += (uint64_t)n;
+    }
+    if (memory)
+        memory[bytes] = '\0';
+    return memory;
+}
+
+static bool read_head(elf *e)
+{
+    static const uint16_t probe = 1;
+    unsigned char order = *(const unsigned char *)&probe ? ELFDATA2LSB : ELFDATA2MSB;
+    Elf64_Ehdr *head = piece(e, 0, sizeof *head);
+    if (!head)
+        return false;
+    e->head = *head;
+    free(head);
+    return memcmp(e->head.e_ident, ELFMAG, SELFMAG) == 0 &&
+           e->head.e_ident[EI_CLASS] == ELFCLASS64 && e->head.e_ident[EI_DATA] == order &&
+           (e->head.e_type == ET_EXEC || e->head.e_type == ET_DYN);
+}
+
+// The program headers; NULL if they are not all there. The caller frees them.
+static Elf64_Phdr *read_headers(const elf *e, size_t *count)
+{
+    *count = e->head.e_phnum;
+    if (*count == 0 || *count > MOST_HEADERS || e->head.e_phentsize != sizeof(Elf64_Phdr))
+        return NULL;
+    return piece(e, e->head.e_phoff, *count * sizeof(Elf64_Phdr));
+}
+
+static bool is_dynamic(const elf *e)
+{
+    size_t count;
+    Elf64_Phdr *headers = read_headers(e, &count);
+    bool found = false;
+    for (size_t i = 0; headers && i < count; i++)
+        found |= headers[i].p_type == PT_INTERP;
+    free(headers);
+    return found;
+}
+
+static bool read_sections(elf *e)
+{
+    uint64_t count = e->head.e_shnum;
+    if (e->head.e_shoff == 0 || e->head.e_shentsize != sizeof(Elf64_Shdr))
+        return false;
+    if (count == 0) { // too many for the header: the first section tells
+        Elf64_Shdr *zero = piece(e, e->head.e_shoff, sizeof *zero);
+        if (!zero)
+            return false;
+        count = zero->sh_size;
+        free(zero);
+    }
+    if (count == 0 || count > MOST_SECTIONS)
+        return false;
+    e->sections = piece(e, e->head.e_shoff, count * sizeof *e->sections);
+    if (!e->sections)
+        return false;
+    e->section_count = count;
+    uint64_t names = e->head.e_shstrndx == SHN_XINDEX ? e->sections[0].sh_link : e->head.e_shstrndx;
+    if (names < count) {
+        e->names = piece(e, e->sections[names].sh_offset, e->sections[names].sh_size);
+        e->names_bytes = e->names ? e->sections[names].sh_size : 0;
+    }
+    return true;
+}
+
+static const char *section_name(const elf *e, const Elf64_Shdr *section)
+{
+    return section->sh_name < e->names_bytes ? e->names + section->sh_name : "";
+}
+
+// True for a section that holds variables which ranks could change.
+static bool holds_variables(const elf *e, const Elf64_Shdr *section)
+{
+    static const char *const others[] = {".data.rel.ro", ".got",        ".dynamic",
+                                         ".init_array",  ".fini_array", ".tm_clone_table",
+                                         ".jcr",         ".eh_frame",   ".preinit_array",
+                                         ".ctors",       ".dtors"};
+    uint64_t wanted = SHF_WRITE | SHF_ALLOC;
+    if ((section->sh_flags & (wanted | SHF_TLS)) != wanted ||
+        (section->sh_type != SHT_PROGBITS && section->sh_type != SHT_NOBITS))
+        return false;
+    const char *name = section_name(e, section);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(name, others[i], strlen(others[i])) == 0)
+            return false;
+    return true;
+}
+
+static bool is_copy(uint64_t type, uint16_t machine)
+{
+    return (machine == EM_AARCH64 && type == R_AARCH64_COPY) ||
+           (machine == EM_X86_64 && type == R_X86_64_COPY);
+}
+
+static void read_copies(elf *e)
+{
+    for (size_t s = 0; s < e->section_count; s++) {
+        const Elf64_Shdr *section = &e->sections[s];
+        if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC))
+            continue;
+        Elf64_Rela *entries = piece(e, section->sh_offset, section->sh_size);
+        for (size_t i = 0; entries && i < section->sh_size / sizeof *entries; i++) {
+            if (e->copy_count == MOST_COPIES)
+                break;
+            if (!is_copy(ELF64_R_TYPE(entries[i].r_info), e->head.e_machine))
+                continue;
+            uint64_t *more = reallocarray(e->copies, e->copy_count + 1, sizeof *more);
+            if (!more)
+                break;
+            e->copies = more;
+            e->copies[e->copy_count++] = entries[i].r_offset;
+        }
+        free(entries);
+    }
+}
+
+static bool is_own(const elf *e, const Elf64_Sym *symbol, const char *name)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    if ((type != STT_OBJECT && type != STT_COMMON) || symbol->st_size == 0 ||
+        symbol->st_shndx >= e->section_count || symbol->st_shndx == SHN_UNDEF ||
+        !holds_variables(e, &e->sections[symbol->st_shndx]))
+        return false;
+    // The compiler's and the C library's own.
+    if (!*name || strncmp(name, "__", 2) == 0 || strncmp(name, "completed.", 10) == 0 ||
+        strncmp(name, "_ZSt", 4) == 0 || strncmp(name, "_ZGV", 4) == 0 || strchr(name, '@'))
+        return false;
+    for (size_t i = 0; i < e->copy_count; i++)
+        if (e->copies[i] == symbol->st_value)
+            return false;
+    return true;
+}
+
+// A source name in C++'s coding ("7counter"); returns what follows it, NULL if it is none.
+static const char *source_name(const char *at, char *to, size_t room)
+{
+    if (!isdigit((unsigned char)*at))
+        return NULL;
+    char *end;
+    unsigned long n = strtoul(at, &end, 10);
+    if (n >= room || strnlen(end, n) < n)
+        return NULL;
+    memcpy(to, end, n);
+    to[n] = '\0';
+    return end + n;
+}
+
+// Names as people wrote them: "counter.0" (a static in a function) is counter, "_ZL7counter" is
+// counter, and
+// "_ZN5shape5countE" is shape::count. What is more involved stays as it is.
+static void plain_name(const char *name, char out[MLT_ELF_NAME])
+{
+    char part[MLT_ELF_NAME], whole[MLT_ELF_NAME] = "";
+    const char *at = NULL;
+    if (strncmp(name, "_ZN", 3) == 0) {
+        size_t n = 0;
+        for (at = name + 3; at && *at && *at != 'E';) {
+            at += *at == 'L';
+            at = source_name(at, part, sizeof part);
+            size_t length = at ? strlen(part) : 0;
+            if (!at || n + length + 3 > sizeof whole) {
+                at = NULL;
+                break;
+            }
+            if (n) {
+                memcpy(whole + n, "::", 2);
+                n += 2;
+            }
+            memcpy(whole + n, part, length + 1);
+            n += length;
+        }
+        at = at && at[0] == 'E' && !at[1] ? at : NULL;
+    } else if (strncmp(name, "_ZL", 3) == 0) {
+        at = source_name(name + 3, whole, sizeof whole);
+        at = at && !*at ? at : NULL;
+    }
+    if (!at) {
+        size_t n = strnlen(name, MLT_ELF_NAME - 1);
+        memcpy(whole, name, n);
+        whole[n] = '\0';
+        char *dot = strchr(whole, '.');
+        if (dot && dot > whole && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1))
+            *dot = '\0';
+    }
+    memcpy(out, whole, MLT_ELF_NAME);
+    for (char *c = out; *c; c++) // a hostile file shall not talk to the terminal
+        if (!isprint((unsigned char)*c))
+            *c = '?';
+}
+
+static void read_symbols(const elf *e, const Elf64_Shdr *section, size_t most, mlt_elf_globals *out)
+{
+    if (section->sh_link >= e->section_count)
+        return;
+    const Elf64_Shdr *strings = &e->sections[section->sh_link];
+    Elf64_Sym *symbols = piece(e, section->sh_offset, section->sh_size);
+    char *names = piece(e, strings->sh_offset, strings->sh_size);
+    if (symbols && names)
+        out->stripped = false;
+    for (size_t i = 0; symbols && names && i < section->sh_size / sizeof *symbols; i++) {
+        if (symbols[i].st_name >= strings->sh_size ||
+            !is_own(e, &symbols[i], names + symbols[i].st_name))
+            continue;
+        out->count++;
+        out->bytes += symbols[i].st_size;
+        if (out->kept < most) {
+            mlt_elf_global *own = &out->first[out->kept++];
+            plain_name(names + symbols[i].st_name, own->name);
+            own->bytes = symbols[i].st_size;
+        }
+    }
+    free(symbols);
+    free(names);
+}
+
+static void count_unnamed(const elf *e, mlt_elf_globals *out)
+{
+    for (size_t s = 0; s < e->section_count; s++)
+        if (holds_variables(e, &e->sections[s]))
+            out->bytes += e->sections[s].sh_size;
+    for (size_t i = 0; i < e->copy_count; i++)
+        out->bytes -= out->bytes >= 8 ? 8 : 0; // nearly all of them are pointers
+    out->bytes = out->bytes > START_FILES_BYTES ? out->bytes - START_FILES_BYTES : 0;
+}
+
+void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
+{
+    *out = (mlt_elf_globals){.program = false};
+    elf e = {.fd = fd};
+    struct stat about;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+        return;
+    e.size = (uint64_t)about.st_size;
+    if (!read_head(&e) || !is_dynamic(&e) || !read_sections(&e))
+        return;
+    out->program = true;
+    out->stripped = true;
+    out->first = calloc(most ? most : 1, sizeof *out->first);
+    if (!out->first)
+        most = 0;
+    read_copies(&e);
+    for (size_t s = 0; s < e.section_count; s++)
+        if (e.sections[s].sh_type == SHT_SYMTAB)
+            read_symbols(&e, &e.sections[s], most, out);
+    if (out->stripped)
+        count_unnamed(&e, out);
+    free(e.sections);
+    free(e.names);
+    free(e.copies);
+}
+
+void mlt_elf_fini(mlt_elf_globals *globals)
+{
+    free(globals->first);
+    globals->first = NULL;
+}

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Up to FEW_RANKS, every rank has a line. Above that, ranks that do the same thing share one: the
+// same call, kinds, tags and communicators, and the same relation to their peers, which is either a
+// distance (rank-1, modulo the size) or a rank number. Which of the two is chosen for a rank by
+// what more others have in common with it.
+//
+// The wait-for graph has an edge from a blocked rank to each blocked peer. A rank in a barrier
+// waits for all blocked ranks that are not in it; one extra node, the barrier, keeps these edges
+// few:
+//
+//     rank in barrier -> barrier -> every blocked rank outside
+//
+// A depth-first walk with a stack of its own finds a cycle.
+#include "launch/hang.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fiber/wait.h"
+#include "launch/numbers.h"
+#include "launch/say.h"
+
+enum {
+    FEW_RANKS = 16,
+    MOST_GROUPS = 32,
+    MOST_RANGES = 6,
+    MOST_OPERATIONS = 4, // named in one line
+    CYCLE_HEAD = 6,
+    CYCLE_TAIL = 3,
+    MOST_COMPLAINTS = 8, // about waiting for ranks that have ended
+    WORLD = 0,           // context of MPI_COMM_WORLD
+};
+
+struct mlt_hang {
+    uint32_t ranks;
+    uint8_t *state; // [ranks] mlt_hang_state
+    mlt_ctl_wait *records;
+    size_t count, room;
+    // After sorting: the records of rank r are records[order[first[r]]] .. records[order[first[r +
+    // 1] - 1]].
+    size_t *first, *order;
+};
+
+mlt_hang *mlt_hang_new(uint32_t ranks)
+{
+    mlt_hang *hang = mlt_need(1, sizeof *hang);
+    hang->ranks = ranks;
+    hang->state = mlt_need(ranks, sizeof *hang->state);
+    return hang;
+}
+
+void mlt_hang_free(mlt_hang *hang)
+{
+    if (!hang)
+        return;
+    free(hang->state);
+    free(hang->records);
+    free(hang->first);
+    free(hang->order);
+    free(hang);
+}
+
+void mlt_hang_set(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, mlt_hang_state state)
+{
+    for (uint32_t r = first_rank; r - first_rank < ranks && r < hang->ranks; r++)
+        hang->state[r] = (uint8_t)state;
+}
+
+void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
+{
+    if (hang->count + count > hang->room) {
+        hang->room = 2 * (hang->count + count);
+        hang->records = mlt_need_more(hang->records, hang->room, sizeof *hang->records);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].rank < 0 || (uint32_t)records[i].rank >= hang->ranks)
+            continue;
+        mlt_ctl_wait *own = &hang->records[hang->count++];
+        *own = records[i];
+        own->call[sizeof own->call - 1] = '\0';
+    }
+}
+
+static const mlt_ctl_wait *record(const mlt_hang *hang, size_t i)
+{
+    return &hang->records[hang->order[i]];
+}
+
+// Orders the records by rank, keeping their order within a rank, and sets the ranks' states.
+static void sort_records(mlt_hang *hang)
+{
+    free(hang->first);
+    free(hang->order);
+    hang->first = mlt_need((size_t)hang->ranks + 2, sizeof *hang->first);
+    hang->order = mlt_need(hang->count, sizeof *hang->order);
+    for (size_t i = 0; i < hang->count; i++)
+        hang->first[hang->records[i].rank + 2]++;
+    for (uint32_t r = 0; r < hang->ranks; r++)
+        hang->first[r + 2] += hang->first[r + 1];
+    for (size_t i = 0; i < hang->count; i++)
+        hang->order[hang->first[hang->records[i].rank + 1]++] = i;
+    for (size_t i = 0; i < hang->count; i++) {
+        const mlt_ctl_wait *w = &hang->records[i];
+        hang->state[w->rank] = w->ended ? MLT_HANG_ENDED : MLT_HANG_BLOCKED;
+    }
+}
+
+static bool peer_exists(const mlt_hang *hang, const mlt_ctl_wait *w)
+{
+    return w->peer >= 0 && (uint32_t)w->peer < hang->ranks;
+}
+
+static bool peer_ended(const mlt_hang *hang, const mlt_ctl_wait *w)
+{
+    return peer_exists(hang, w) && hang->state[w->peer] == MLT_HANG_ENDED;
+}
+
+// In a barrier of all, without a peer of its own.
+static bool in_barrier(const mlt_ctl_wait *w)
+{
+    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context == WORLD;
+}
+
+// ---- The cycle
+
+typedef struct walk {
+    const mlt_hang *hang;
+    bool either;     // follow "one of them" waits too
+    uint8_t *colour; // [ranks + 1] 0 new, 1 on the stack, 2 done
+    uint32_t *stack; // nodes
+    size_t *edge;    // [ranks + 1] next edge of each node
+    size_t depth;
+} walk;
+
+enum { NEW, OPEN, DONE };
+
+static void push(walk *w, uint32_t node)
+{
+    w->colour[node] = OPEN;
+    w->edge[node] = node < w->hang->ranks ? w->hang->first[node] : 0;
+    w->stack[w->depth++] = node;
+}
+
+static bool is_in_barrier(const mlt_hang *hang, uint32_t rank)
+{
+    for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++)
+        if (in_barrier(record(hang, i)))
+            return true;
+    return false;
+}
+
+// The node at the end of the next edge of `node`; UINT32_MAX if there are no more.
+static uint32_t next_edge(walk *w, uint32_t node)
+{
+    const mlt_hang *hang = w->hang;
+    if (node == hang->ranks) { // the barrier
+        while (w->edge[node] < hang->ranks) {
+            uint32_t rank = (uint32_t)w->edge[node]++;
+            if (hang->state[rank] == MLT_HANG_BLOCKED && !is_in_barrier(hang, rank))
+                return rank;
+        }
+        return UINT32_MAX;
+    }
+    while (w->edge[node] < hang->first[node + 1]) {
+        const mlt_ctl_wait *own = record(hang, w->edge[node]++);
+        if (own->ended || (!w->either && !own->all && own->open > 1))
+            continue;
+        if (in_barrier(own))
+            return hang->ranks;
+        if (peer_exists(hang, own) && hang->state[own->peer] == MLT_HANG_BLOCKED)
+            return (uint32_t)own->peer;
+    }
+    return UINT32_MAX;
+}
+
+// Walks from `start`. True: the cycle is at the end of the stack, from *cycle on.
+static bool walk_from(walk *w, uint32_t start, size_t *cycle)
+{
+    w->depth = 0;
+    push(w, start);
+    while (w->depth > 0) {
+        uint32_t node = w->stack[w->depth - 1];
+        uint32_t next = next_edge(w, node);
+        if (next == UINT32_MAX) {
+            w->colour[node] = DONE;
+            w->depth--;
+        } else if (w->colour[next] == NEW) {
+            push(w, next);
+        } else if (w->colour[next] == OPEN) {
+            *cycle = w->depth - 1;
+            while (w->stack[*cycle] != next)
+                --*cycle;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_cycle(const walk *w, size_t from, FILE *out)
+{
+    // Only ranks, turned so that the lowest comes first.
+    uint32_t *ranks = mlt_need(w->depth - from, sizeof *ranks);
+    size_t n = 0, low = 0;
+    for (size_t i = from; i < w->depth; i++)
+        if (w->stack[i] < w->hang->ranks)
+            ranks[n++] = w->stack[i];
+    for (size_t i = 1; i < n; i++)
+        if (ranks[i] < ranks[low])
+            low = i;
+    char text[MLT_NUMBER_BYTES];
+    bool all = n <= CYCLE_HEAD + CYCLE_TAIL + 3;
+    if (all)
+        fputs("cycle: ", out);
+    else
+        fprintf(out, "cycle of %s ranks: ", mlt_number(text, n));
+    for (size_t i = 0; i < n; i++) {
+        if (!all && i == CYCLE_HEAD) {
+            fputs("... -> ", out);
+            i = n - CYCLE_TAIL;
+        }
+        fprintf(out, "%u -> ", ranks[(low + i) % n]);
+    }
+    fprintf(out, "%u\n", ranks[low]);
+    free(ranks);
+}
+
+static void find_cycle(const mlt_hang *hang, FILE *out)
+{
+    size_t nodes = (size_t)hang->ranks + 1, cycle;
+    walk w = {.hang = hang,
+              .colour = mlt_need(nodes, sizeof *w.colour),
+              .stack = mlt_need(nodes, sizeof *w.stack),
+              .edge = mlt_need(nodes, sizeof *w.edge)};
+    // Waits for all first: such a cycle alone explains the hang.
+    for (int pass = 0; pass < 2; pass++) {
+        w.either = pass;
+        memset(w.colour, NEW, nodes);
+        for (uint32_t r = 0; r < hang->ranks; r++)
+            if (hang->state[r] == MLT_HANG_BLOCKED && w.colour[r] == NEW &&
+                walk_from(&w, r, &cycle)) {
+                print_cycle(&w, cycle, out);
+                pass = 2;
+                break;
+            }
+    }
+    free(w.colour);
+    free(w.stack);
+    free(w.edge);
+}
+
+// ---- What a rank does, in words
+
+typedef enum relation { ABSOLUTE, DISTANCE, RELATIONS } relation;
+
+// (peer - rank) modulo the size, from -size/2 to size/2.
+static int64_t distance_of(const mlt_hang *hang, const mlt_ctl_wait *w)
+{
+    int64_t size = hang->ranks, d = ((int64_t)w->peer - w->rank) % size;
+    if (d > size / 2)
+        d -= size;
+    if (d < -(size - 1) / 2)
+        d += size;
+    return d;
+}
+
+static void print_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, FILE *out)
+{
+    if (w->peer < 0)
+        fputs("any rank", out);
+    else if (how == DISTANCE && peer_exists(hang, w))
+        fprintf(out, "rank%+lld", (long long)distance_of(hang, w));
+    else
+        fprintf(out, "rank %d", w->peer);
+}
+
+static void print_envelope(const mlt_ctl_wait *w, bool with_bytes, FILE *out)
+{
+    if (w->tag == MLT_WAIT_ANY_TAG)
+        fputs(", any tag", out);
+    else
+        fprintf(out, ", tag %d", w->tag);
+    if (w->context == WORLD)
+        fputs(", MPI_COMM_WORLD", out);
+    else
+        fprintf(out, ", communicator #%u", w->context);
+    if (with_bytes && w->kind != MLT_WAIT_PROBE)
+        fprintf(out, " (%llu bytes)", (unsigned long long)w->bytes);
+}
+
+// True if "MPI_Recv from rank 2" says it all, false if it must be "MPI_Wait for a receive from rank
+// 2".
+static bool name_tells(const mlt_ctl_wait *w)
+{
+    if (strcasestr(w->call, "sendrecv") || w->open > 1)
+        return false;
+    switch (w->kind) {
+    case MLT_WAIT_RECV:
+        return strcasestr(w->call, "recv");
+    case MLT_WAIT_SEND:
+        return strcasestr(w->call, "send");
+    case MLT_WAIT_PROBE:
+        return strcasestr(w->call, "probe");
+    default:
+        return true;
+    }
+}
+
+static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, bool bytes,
+                            FILE *out)
+{
+    bool tells = name_tells(w);
+    switch (w->kind) {
+    case MLT_WAIT_RECV:
+    case MLT_WAIT_PROBE:
+        fputs(tells                      ? " from "
+              : w->kind == MLT_WAIT_RECV ? "a receive from "
+                                         : "a message from ",
+              out);
+        print_peer(hang, w, how, out);
+        print_envelope(w, bytes, out);
+        break;
+    case MLT_WAIT_SEND:
+        fputs(tells ? " to " : "a send to ", out);
+        print_peer(hang, w, how, out);
+        print_envelope(w, bytes, out);
+        break;
+    case MLT_WAIT_BARRIER:
+        if (w->context == WORLD)
+            fputs(" on MPI_COMM_WORLD", out);
+        else
+            fprintf(out, " on communicator #%u", w->context);
+        break;
+    default:
+        if (w->peer >= 0) {
+            fputs(", which needs ", out);
+            print_peer(hang, w, how, out);
+        }
+        break;
+    }
+    if (w->peer >= 0 && peer_ended(hang, w))
+        fputs(how == DISTANCE ? " (which have ended)" : " (which has ended)", out);
+}
+
+// The whole line of a blocked rank, after "rank 3: ".
+static void print_blocked(const mlt_hang *hang, uint32_t rank, relation how, bool bytes, FILE *out)
+{
+    size_t from = hang->first[rank], to = hang->first[rank + 1];
+    const mlt_ctl_wait *w = record(hang, from);
+    fputs(w->call[0] ? w->call : "MPI", out);
+    if (w->open <= 1 && to - from == 1) {
+        if (!name_tells(w))
+            fputs(" for ", out);
+        print_operation(hang, w, how, bytes, out);
+        return;
+    }
+    char text[MLT_NUMBER_BYTES];
+    fprintf(out, " for %s %s%s open operations: ", w->all ? "all of" : "one of",
+            mlt_number(text, w->open), w->open == UINT16_MAX ? " or more" : "");
+    size_t shown = to - from < MOST_OPERATIONS ? to - from : MOST_OPERATIONS;
+    for (size_t i = 0; i < shown; i++) {
+        if (i)
+            fputs("; ", out);
+        mlt_ctl_wait one = *record(hang, from + i);
+        one.open = 2; // the call's name says nothing about this operation
+        if (one.kind == MLT_WAIT_OTHER || one.kind == MLT_WAIT_BARRIER)
+            fputs(one.kind == MLT_WAIT_OTHER ? "something else" : "a barrier", out);
+        print_operation(hang, &one, how, bytes, out);
+    }
+    if (w->open > shown)
+        fprintf(out, "; and %s more", mlt_number(text, w->open - shown));
+}
+
+static const char *state_text(uint8_t state)
+{
+    static const char *const texts[] = {
+        [MLT_HANG_OUTSIDE] = "not in an MPI call",
+        [MLT_HANG_RUNNING] = "running, not blocked in MPI",
+        [MLT_HANG_UNBORN] = "has not started MPI",
+        [MLT_HANG_ENDED] = "has ended",
+        [MLT_HANG_BLOCKED] = "blocked",
+    };
+    return texts[state];
+}
+
+// ---- Groups
+
+typedef struct group {
+    uint64_t hash;
+    uint32_t leader;  // its first rank; the others do the same
+    uint8_t how;      // relation
+    bool bytes;       // all operations have the leader's sizes
+    bool wraps;       // some distance passes the last rank
+    uint32_t count;   // ranks that could belong to it
+    uint32_t members; // ranks that do
+    uint32_t ranges;  // of consecutive members
+    struct {
+        uint32_t first, last;
+    } shown[MOST_RANGES], last;
+} group;
+
+typedef struct groups {
+    const mlt_hang *hang;
+    group *items;
+    size_t count, room;
+    uint32_t *table; // open hashing: index + 1
+    size_t mask;
+} groups;
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+// What a peer looks like under a relation. "Anyone" is like no distance.
+static int64_t seen_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation how)
+{
+    if (!peer_exists(hang, w))
+        return INT64_MIN;
+    return how == DISTANCE ? distance_of(hang, w) : w->peer;
+}
+
+static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
+{
+    uint64_t hash = mix(hang->state[rank], how);
+    if (hang->state[rank] != MLT_HANG_BLOCKED)
+        return hash;
+    for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
+        const mlt_ctl_wait *w = record(hang, i);
+        hash = mix(hash, (uint64_t)seen_peer(hang, w, how));
+        hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context);
+        hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
+                             ((uint64_t)peer_ended(hang, w) << 8) | w->kind);
+    }
+    for (const char *c = record(hang, hang->first[rank])->call; *c; c++)
+        hash = mix(hash, (unsigned char)*c);
+    return hash;
+}
+
+static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
+{
+    if (hang->state[a] != hang->state[b])
+        return false;
+    if (hang->state[a] != MLT_HANG_BLOCKED)
+        return true;
+    size_t n = hang->first[a + 1] - hang->first[a];
+    if (hang->first[b + 1] - hang->first[b] != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const mlt_ctl_wait *x = record(hang, hang->first[a] + i);
+        const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
+        if (x->kind != y->kind || x->tag != y->tag || x->context != y->context ||
+            x->all != y->all || x->open != y->open ||
+            seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
+            peer_ended(hang, x) != peer_ended(hang, y) || strcmp(x->call, y->call) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void grow(groups *g)
+{
+    size_t size = g->mask ? 2 * (g->mask + 1) : 1024;
+    free(g->table);
+    g->table = mlt_need(size, sizeof *g->table);
+    g->mask = size - 1;
+    for (size_t i = 0; i < g->count; i++) {
+        size_t at = g->items[i].hash & g->mask;
+        while (g->table[at])
+            at = (at + 1) & g->mask;
+        g->table[at] = (uint32_t)i + 1;
+    }
+}
+
+// The index of a rank's group under a relation; made if it is not there.
+static uint32_t group_of(groups *g, uint32_t rank, relation how)
+{
+    if (2 * g->count >= g->mask)
+        grow(g);
+    uint64_t hash = hash_of(g->hang, rank, how);
+    size_t at = hash & g->mask;
+    for (; g->table[at]; at = (at + 1) & g->mask) {
+        const group *old = &g->items[g->table[at] - 1];
+        if (old->hash == hash && old->how == how && same(g->hang, old->leader, rank, how))
+            return g->table[at] - 1;
+    }
+    if (g->count == g->room) {
+        g->room = g->room ? 2 * g->room : 256;
+        g->items = mlt_need_more(g->items, g->room, sizeof *g->items);
+    }
+    g->items[g->count] = (group){.hash = hash, .leader = rank, .how = (uint8_t)how, .bytes = true};
+    g->table[at] = (uint32_t)++g->count;
+    return (uint32_t)g->count - 1;
+}
+
+static void join(group *own, const mlt_hang *hang, uint32_t rank)
+{
+    if (own->members == 0)
+        own->leader = rank;
+    own->members++;
+    if (own->ranges > 0 && own->last.last + 1 == rank) {
+        own->last.last = rank;
+    } else {
+        own->ranges++;
+        own->last.first = own->last.last = rank;
+    }
+    if (own->ranges <= MOST_RANGES) {
+        own->shown[own->ranges - 1].first = own->last.first;
+        own->shown[own->ranges - 1].last = own->last.last;
+    }
+    if (hang->state[rank] != MLT_HANG_BLOCKED)
+        return;
+    for (size_t i = 0; i < hang->first[rank + 1] - hang->first[rank]; i++) {
+        const mlt_ctl_wait *w = record(hang, hang->first[rank] + i);
+        own->bytes &= w->bytes == record(hang, hang->first[own->leader] + i)->bytes;
+        if (own->how == DISTANCE && peer_exists(hang, w))
+            own->wraps |= w->rank + distance_of(hang, w) != w->peer;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const group *x = a, *y = b;
+    if (x->members != y->members)
+        return x->members < y->members ? 1 : -1;
+    return x->leader < y->leader ? -1 : x->leader > y->leader;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const group *x = a, *y = b;
+    return x->leader < y->leader ? -1 : x->leader > y->leader;
+}
+
+static void print_group(const mlt_hang *hang, const group *own, FILE *out)
+{
+    char text[MLT_NUMBER_BYTES];
+    fputs(own->members == 1 ? "rank " : "ranks ", out);
+    for (uint32_t i = 0; i < own->ranges && i < MOST_RANGES; i++) {
+        fprintf(out, i ? ",%u" : "%u", own->shown[i].first);
+        if (own->shown[i].last > own->shown[i].first)
+            fprintf(out, "-%u", own->shown[i].last);
+    }
+    if (own->ranges > MOST_RANGES)
+        fputs(",...", out);
+    if (own->members > 1)
+        fprintf(out, " (%s)", mlt_number(text, own->members));
+    fputs(": ", out);
+    if (hang->state[own->leader] != MLT_HANG_BLOCKED) {
+        const char *words = state_text(hang->state[own->leader]);
+        fprintf(out, "%s\n",
+                own->members > 1 && strncmp(words, "has ", 4) == 0
+                    ? (fputs("have ", out), words + 4)
+                    : words);
+        return;
+    }
+    print_blocked(hang, own->leader, own->members > 1 ? (relation)own->how : ABSOLUTE, own->bytes,
+                  out);
+    if (own->wraps && own->members > 1)
+        fprintf(out, ", modulo %u", hang->ranks);
+    fputc('\n', out);
+}
+
+static void print_groups(const mlt_hang *hang, FILE *out)
+{
+    groups g = {.hang = hang};
+    uint32_t *own[RELATIONS];
+    for (int how = 0; how < RELATIONS; how++) {
+        own[how] = mlt_need(hang->ranks, sizeof *own[how]);
+        for (uint32_t r = 0; r < hang->ranks; r++) {
+            own[how][r] = group_of(&g, r, (relation)how);
+            g.items[own[how][r]].count++;
+        }
+    }
+    for (uint32_t r = 0; r < hang->ranks; r++) {
+        group *absolute = &g.items[own[ABSOLUTE][r]], *distance = &g.items[own[DISTANCE][r]];
+        join(distance->count > absolute->count ? distance : absolute, hang, r);
+    }
+    for (int how = 0; how < RELATIONS; how++)
+        free(own[how]);
+    size_t used = 0;
+    for (size_t i = 0; i < g.count; i++)
+        if (g.items[i].members)
+            g.items[used++] = g.items[i];
+    qsort(g.items, used, sizeof *g.items, by_size);
+    size_t shown = used < MOST_GROUPS ? used : MOST_GROUPS;
+    qsort(g.items, shown, sizeof *g.items, by_rank);
+    for (size_t i = 0; i < shown; i++)
+        print_group(hang, &g.items[i], out);
+    uint64_t left = 0;
+    for (size_t i = shown; i < used; i++)
+        left += g.items[i].members;
+    char text[2][MLT_NUMBER_BYTES];
+    if (left)
+        fprintf(out, "and %s ranks in %s more groups\n", mlt_number(text[0], left),
+                mlt_number(text[1], used - shown));
+    free(g.items);
+    free(g.table);
+}
+
+// ---- The report
+
+static void print_each(const mlt_hang *hang, FILE *out)
+{
+    for (uint32_t r = 0; r < hang->ranks; r++) {
+        fprintf(out, "rank %u: ", r);
+        if (hang->state[r] == MLT_HANG_BLOCKED)
+            print_blocked(hang, r, ABSOLUTE, true, out);
+        else
+            fputs(state_text(hang->state[r]), out);
+        fputc('\n', out);
+    }
+}
+
+// Names those who wait for ranks that have ended.
+static void print_complaints(const mlt_hang *hang, FILE *out)
+{
+    uint64_t more = 0;
+    uint32_t said = 0, ended = UINT32_MAX;
+    for (uint32_t r = 0; r < hang->ranks; r++) {
+        if (hang->state[r] == MLT_HANG_ENDED && ended == UINT32_MAX)
+            ended = r;
+        if (hang->state[r] != MLT_HANG_BLOCKED)
+            continue;
+        for (size_t i = hang->first[r]; i < hang->first[r + 1]; i++) {
+            const mlt_ctl_wait *w = record(hang, i);
+            if (!peer_ended(hang, w))
+                continue;
+            if (said++ < MOST_COMPLAINTS)
+                fprintf(out, "rank %u waits for rank %d, which has ended\n", r, w->peer);
+            else
+                more++;
+            break;
+        }
+    }
+    char text[MLT_NUMBER_BYTES];
+    if (more)
+        fprintf(out, "and %s more ranks wait for ranks that have ended\n", mlt_number(text, more));
+    if (ended == UINT32_MAX)
+        return;
+    for (uint32_t r = 0; r < hang->ranks; r++)
+        if (hang->state[r] == MLT_HANG_BLOCKED && is_in_barrier(hang, r)) {
+            fprintf(out, "rank %u waits in a barrier for rank %u, which has ended\n", r, ended);
+            return;
+        }
+}
+
+void mlt_hang_print(mlt_hang *hang, FILE *out)
+{
+    sort_records(hang);
+    if (hang->ranks <= FEW_RANKS)
+        print_each(hang, out);
+    else
+        print_groups(hang, out);
+    print_complaints(hang, out);
+    find_cycle(hang, out);
+}

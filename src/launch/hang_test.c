@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hang.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fiber/wait.h"
+#include "os/os.h"
+
+static int failures;
+
+enum { SMALL = 4, MILLION = 1000000 };
+
+static mlt_ctl_wait receive(int32_t rank, int32_t peer, int32_t tag)
+{
+    return (mlt_ctl_wait){.rank = rank,
+                          .peer = peer,
+                          .tag = tag,
+                          .bytes = 8,
+                          .kind = MLT_WAIT_RECV,
+                          .all = 1,
+                          .open = 1,
+                          .call = "MPI_Recv"};
+}
+
+static mlt_ctl_wait barrier(int32_t rank)
+{
+    return (mlt_ctl_wait){.rank = rank,
+                          .peer = -1,
+                          .kind = MLT_WAIT_BARRIER,
+                          .all = 1,
+                          .open = 1,
+                          .call = "MPI_Barrier"};
+}
+
+static char *print(mlt_hang *hang)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        exit(1);
+    mlt_hang_print(hang, out);
+    fclose(out);
+    mlt_hang_free(hang);
+    return text;
+}
+
+static void expect(const char *name, mlt_hang *hang, const char *wanted)
+{
+    char *text = print(hang);
+    if (strcmp(text, wanted) != 0) {
+        failures++;
+        fprintf(stderr, "%s: wanted\n%s\nbut got\n%s\n", name, wanted, text);
+    }
+    free(text);
+}
+
+static void expect_part(const char *name, mlt_hang *hang, const char *part, bool there)
+{
+    char *text = print(hang);
+    if ((strstr(text, part) != NULL) != there) {
+        failures++;
+        fprintf(stderr, "%s: '%s' should %sbe in\n%s\n", name, part, there ? "" : "not ", text);
+    }
+    free(text);
+}
+
+static void test_ring_of_four(void)
+{
+    mlt_hang *hang = mlt_hang_new(SMALL);
+    for (int32_t r = 0; r < SMALL; r++) {
+        mlt_ctl_wait w = receive(r, (r + 3) % 4, 7);
+        mlt_hang_add(hang, &w, 1);
+    }
+    expect("ring", hang,
+           "rank 0: MPI_Recv from rank 3, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+           "rank 1: MPI_Recv from rank 0, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+           "rank 2: MPI_Recv from rank 1, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+           "rank 3: MPI_Recv from rank 2, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+           "cycle: 0 -> 3 -> 2 -> 1 -> 0\n");
+}
+
+static void test_words(void)
+{
+    mlt_hang *hang = mlt_hang_new(8);
+    mlt_ctl_wait records[] = {
+        receive(0, -1, MLT_WAIT_ANY_TAG),
+        {.rank = 1,
+         .peer = 0,
+         .tag = 3,
+         .context = 5,
+         .bytes = 100,
+         .kind = MLT_WAIT_SEND,
+         .all = 1,
+         .open = 1,
+         .call = "MPI_Ssend"},
+        {.rank = 2,
+         .peer = 1,
+         .tag = 3,
+         .kind = MLT_WAIT_PROBE,
+         .all = 1,
+         .open = 1,
+         .call = "MPI_Probe"},
+        {.rank = 3,
+         .peer = 1,
+         .tag = 3,
+         .bytes = 4,
+         .kind = MLT_WAIT_RECV,
+         .all = 1,
+         .open = 1,
+         .call = "MPI_Wait"},
+        {.rank = 4,
+         .peer = 1,
+         .tag = 3,
+         .bytes = 4,
+         .kind = MLT_WAIT_RECV,
+         .all = 0,
+         .open = 20,
+         .call = "MPI_Waitany"},
+        {.rank = 4,
+         .peer = 6,
+         .tag = 4,
+         .bytes = 4,
+         .kind = MLT_WAIT_SEND,
+         .all = 0,
+         .open = 20,
+         .call = "MPI_Waitany"},
+        barrier(5),
+        {.rank = 6, .ended = 1},
+        receive(9, 0, 0), // no such rank
+        receive(-1, 0, 0),
+    };
+    mlt_hang_add(hang, records, sizeof records / sizeof *records);
+    mlt_hang_set(hang, 7, 1, MLT_HANG_UNBORN);
+    expect("words", hang,
+           "rank 0: MPI_Recv from any rank, any tag, MPI_COMM_WORLD (8 bytes)\n"
+           "rank 1: MPI_Ssend to rank 0, tag 3, communicator #5 (100 bytes)\n"
+           "rank 2: MPI_Probe from rank 1, tag 3, MPI_COMM_WORLD\n"
+           "rank 3: MPI_Wait for a receive from rank 1, tag 3, MPI_COMM_WORLD (4 bytes)\n"
+           "rank 4: MPI_Waitany for one of 20 open operations: a receive from rank 1, tag 3, "
+           "MPI_COMM_WORLD (4 bytes); a send to rank 6, tag 4, MPI_COMM_WORLD (4 bytes) (which has "
+           "ended); and 18 more\n"
+           "rank 5: MPI_Barrier on MPI_COMM_WORLD\n"
+           "rank 6: has ended\n"
+           "rank 7: has not started MPI\n"
+           "rank 4 waits for rank 6, which has ended\n"
+           "rank 5 waits in a barrier for rank 6, which has ended\n");
+}
+
+static void test_cycles(void)
+{
+    // Through a barrier: 0 waits for 2, which is in the barrier, which waits for 0.
+    mlt_hang *hang = mlt_hang_new(3);
+    mlt_ctl_wait records[] = {receive(0, 2, 1), barrier(1), barrier(2)};
+    mlt_hang_add(hang, records, 3);
+    expect_part("barrier", hang, "cycle: 0 -> 2 -> 0\n", true);
+
+    // To itself.
+    hang = mlt_hang_new(2);
+    records[0] = receive(1, 1, 1);
+    mlt_hang_add(hang, records, 1);
+    expect_part("self", hang, "cycle: 1 -> 1\n", true);
+
+    // The second of two operations closes it.
+    hang = mlt_hang_new(3);
+    mlt_ctl_wait all[] = {receive(0, 2, 1), receive(0, 1, 1), receive(1, 0, 1)};
+    all[0].open = all[1].open = 2;
+    mlt_hang_add(hang, all, 3);
+    expect_part("waitall", hang, "cycle: 0 -> 1 -> 0\n", true);
+
+    // A chain is no cycle; a running rank ends it.
+    hang = mlt_hang_new(3);
+    mlt_ctl_wait chain[] = {receive(0, 1, 1), receive(1, 2, 1)};
+    mlt_hang_add(hang, chain, 2);
+    mlt_hang_set(hang, 2, 1, MLT_HANG_RUNNING);
+    expect_part("chain", hang, "cycle", false);
+}
+
+static void test_million(void)
+{
+    mlt_hang *hang = mlt_hang_new(MILLION);
+    for (int32_t r = 0; r < MILLION; r++) {
+        mlt_ctl_wait w = receive(r, (r + 1) % MILLION, 7);
+        mlt_hang_add(hang, &w, 1);
+    }
+    uint64_t start = mlt_os_now_ns();
+    expect("million", hang,
+           "ranks 0-999999 (1,000,000): MPI_Recv from rank+1, tag 7, MPI_COMM_WORLD (8 bytes), "
+           "modulo 1000000\n"
+           "cycle of 1,000,000 ranks: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> ... -> 999997 -> 999998 -> "
+           "999999 -> 0\n");
+    printf("a million ranks in %.3f s\n", (double)(mlt_os_now_ns() - start) / 1e9);
+
+    // A chain to one that has ended, and all the rest at one master with different sizes.
+    hang = mlt_hang_new(MILLION);
+    mlt_hang_set(hang, 0, 1, MLT_HANG_ENDED);
+    for (int32_t r = 1; r < MILLION / 2; r++) {
+        mlt_ctl_wait w = receive(r, r - 1, 7);
+        mlt_hang_add(hang, &w, 1);
+    }
+    for (int32_t r = MILLION / 2; r < MILLION; r++) {
+        mlt_ctl_wait w = receive(r, 1, 8);
+        w.bytes = (uint64_t)r;
+        mlt_hang_add(hang, &w, 1);
+    }
+    expect("chain and master", hang,
+           "rank 0: has ended\n"
+           "rank 1: MPI_Recv from rank 0, tag 7, MPI_COMM_WORLD (8 bytes) (which has ended)\n"
+           "ranks 2-499999 (499,998): MPI_Recv from rank-1, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+           "ranks 500000-999999 (500,000): MPI_Recv from rank 1, tag 8, MPI_COMM_WORLD\n"
+           "rank 1 waits for rank 0, which has ended\n");
+}
+
+static void test_groups(void)
+{
+    // Every rank something else: the report stays short.
+    enum { MANY = 100000 };
+    mlt_hang *hang = mlt_hang_new(MANY);
+    for (int32_t r = 0; r < MANY; r++) {
+        mlt_ctl_wait w = receive(r, (int32_t)(((uint32_t)r * 7919u + 13u) % MANY), r);
+        mlt_hang_add(hang, &w, 1);
+    }
+    expect_part("all different", hang, "and 99,968 ranks in 99,968 more groups\n", true);
+
+    // Even ranks run, odd ones wait for their left and right neighbours.
+    hang = mlt_hang_new(40);
+    for (int32_t r = 1; r < 40; r += 2) {
+        mlt_ctl_wait two[] = {receive(r, r - 1, 1), receive(r, (r + 1) % 40, 1)};
+        two[0].open = two[1].open = 2;
+        strcpy(two[0].call, "MPI_Waitall");
+        strcpy(two[1].call, "MPI_Waitall");
+        mlt_hang_add(hang, two, 2);
+    }
+    expect("neighbours", hang,
+           "ranks 0,2,4,6,8,10,... (20): not in an MPI call\n"
+           "ranks 1,3,5,7,9,11,... (20): MPI_Waitall for all of 2 open operations: a receive from "
+           "rank-1, tag 1, MPI_COMM_WORLD (8 bytes); a receive from rank+1, tag 1, MPI_COMM_WORLD "
+           "(8 bytes), modulo 40\n");
+
+    // "Any rank" is not the left neighbour.
+    hang = mlt_hang_new(20);
+    for (int32_t r = 0; r < 20; r++) {
+        mlt_ctl_wait w = receive(r, r < 10 ? -1 : r - 1, 1);
+        mlt_hang_add(hang, &w, 1);
+    }
+    expect("any", hang,
+           "ranks 0-9 (10): MPI_Recv from any rank, tag 1, MPI_COMM_WORLD (8 bytes)\n"
+           "ranks 10-19 (10): MPI_Recv from rank-1, tag 1, MPI_COMM_WORLD (8 bytes)\n");
+
+    hang = mlt_hang_new(100);
+    mlt_hang_set(hang, 0, 50, MLT_HANG_ENDED);
+    mlt_hang_set(hang, 50, 1000, MLT_HANG_RUNNING);
+    expect("states", hang,
+           "ranks 0-49 (50): have ended\nranks 50-99 (50): running, not blocked in MPI\n");
+}
+
+int main(void)
+{
+    test_ring_of_four();
+    test_words();
+    test_cycles();
+    test_groups();
+    test_million();
+    if (!failures)
+        puts("all right");
+    return failures != 0;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Standard input, output and error of the ranks.
+//
+// Without options ranks have mpirun's own descriptors, and mpirun is not involved. Labelled output
+// of a process with one rank comes through pipes, and mpirun writes whole lines. Output files are
+// opened by the process itself. A process with several ranks does both by itself, told by
+// MILLET_LABEL, MILLET_OUTFILE, MILLET_ERRFILE. What goes into files is not labelled.
+#ifndef MLT_LAUNCH_IO_H
+#define MLT_LAUNCH_IO_H
+
+#include "launch/env.h"
+#include "launch/options.h"
+#include "launch/plan.h"
+#include "launch/spawn.h"
+
+typedef struct mlt_io mlt_io;
+
+// Ends mpirun if a rank of --stdin does not exist or an output file cannot be made.
+mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop);
+
+// Adds to the environment of an app's processes what they must do by themselves.
+void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env);
+
+// Sets spawn->streams for a process, and mlt_io_started closes its ends in mpirun afterwards.
+// False: no more descriptors; a sentence in why.
+bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size);
+void mlt_io_started(mlt_io *io, uint32_t proc);
+
+// Begins to copy standard input (--stdin all); once all processes are started.
+void mlt_io_run(mlt_io *io);
+
+// All processes are gone: writes what is left, waiting as long as it takes, and frees io.
+void mlt_io_finish(mlt_io *io);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "boot/job.h"
+#include "launch/bind.h"
+#include "launch/env.h"
+#include "launch/globals.h"
+#include "launch/hosts.h"
+#include "launch/io.h"
+#include "launch/loop.h"
+#include "launch/plan.h"
+#include "launch/program.h"
+#include "launch/report.h"
+#include "launch/say.h"
+#include "launch/spawn.h"
+#include "launch/watch.h"
+#include "os/os.h"
+
+// Inherited descriptors have numbers that scripts do not use themselves.
+enum { FIRST_FD = 20 };
+
+typedef struct launch {
+    const mlt_options *options;
+    mlt_plan plan;
+    const char **paths; // of the apps' programs
+    const char *gdb;    // NULL: not asked for
+    mlt_bind bind;
+    mlt_job *job;
+    int job_fd, ctl_as;
+    int loop;
+    mlt_io *io;
+    mlt_watch *watch;
+} launch;
+
+static const char *dir_of(const launch *l, const mlt_app *app)
+{
+    return app->dir ? app->dir : l->options->dir;
+}
+
+static void find_programs(launch *l)
+{
+    const mlt_options *o = l->options;
+    l->paths = mlt_need(o->app_count, sizeof *l->paths);
+    for (size_t a = 0; a < o->app_count; a++)
+        l->paths[a] = mlt_program_find(o->apps[a].argv[0], dir_of(l, &o->apps[a]), o->apps[a].path);
+    if (o->gdb >= (int64_t)l->plan.ranks)
+        mlt_quit(MLT_EXIT_USAGE, "--gdb names rank %lld, but the job has ranks 0 to %u",
+                 (long long)o->gdb, l->plan.ranks - 1);
+    if (o->gdb >= 0)
+        l->gdb = mlt_program_find("gdb", NULL, NULL);
+}
+
+static void note_globals(const launch *l)
+{
+    const mlt_options *o = l->options;
+    if (o->quiet || o->no_globals)
+        return;
+    for (uint32_t p = 0; p < l->plan.proc_count; p++) {
+        const mlt_plan_proc *proc = &l->plan.procs[p];
+        bool first = p == 0 || proc[-1].app != proc->app;
+        for (uint32_t q = 0; first && q < p; q++) // the same program in an earlier section
+            first = strcmp(l->paths[l->plan.procs[q].app], l->paths[proc->app]) != 0;
+        if (first && proc->ranks > 1)
+            mlt_globals_note(l->paths[proc->app], dir_of(l, &o->apps[proc->app]),
+                             o->apps[proc->app].argv[0], proc->ranks);
+    }
+}
+
+static void make_job(launch *l, uint32_t cores)
+{
+    uint32_t count = l->plan.proc_count;
+    uint32_t *workers = mlt_need(count, sizeof *workers), *ranks = mlt_need(count, sizeof *ranks);
+    uint32_t *apps = mlt_need(count, sizeof *apps);
+    for (uint32_t p = 0; p < count; p++) {
+        workers[p] = l->plan.procs[p].workers;
+        ranks[p] = l->plan.procs[p].ranks / workers[p];
+        apps[p] = l->plan.procs[p].app;
+    }
+    mlt_job_plan plan = {.procs = count,
+                         .workers_of_proc = workers,
+                         .ranks_a_worker = ranks,
+                         .app_of_proc = apps,
+                         .cores = cores,
+                         .launched = true,
+                         .profile = l->options->report};
+    char why[512];
+    int fd;
+    if (mlt_job_new(&plan, &l->job, &fd, why, sizeof why))
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    l->job_fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+    l->ctl_as = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD + 1);
+    if (l->job_fd < 0 || l->ctl_as < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+    close(fd);
+    free(workers);
+    free(ranks);
+    free(apps);
+}
+
+// gdb --args program ...; the caller frees it.
+static char **gdb_words(char **argv)
+{
+    static char gdb[] = "gdb", quiet[] = "-q", args[] = "--args";
+    mlt_texts words = {NULL, 0};
+    mlt_texts_add(&words, gdb);
+    mlt_texts_add(&words, quiet);
+    mlt_texts_add(&words, args);
+    while (*argv)
+        mlt_texts_add(&words, *argv++);
+    return words.items;
+}
+
+static bool open_ctl(int pair[2], char *why, size_t why_size)
+{
+    static const int on = 1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        return false;
+    }
+    // The system then tells the sender's process id, as this side would call it.
+    (void)setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+    return true;
+}
+
+static void tell_start(const launch *l, uint32_t p, pid_t pid, const cpu_set_t *cpus)
+{
+    char who[64], where[256] = "any processor";
+    mlt_plan_name(&l->plan, p, who, sizeof who);
+    if (cpus) {
+        size_t n = (size_t)snprintf(where, sizeof where, "processors ");
+        mlt_bind_text(&l->bind, cpus, where + n, sizeof where - n);
+    }
+    mlt_say("%s: process %d on %s, on %s: %s", who, (int)pid, mlt_hosts_own(), where,
+            l->options->apps[l->plan.procs[p].app].argv[0]);
+}
+
+// Starts one process. On failure the exit code, after a sentence.
+static int start(launch *l, uint32_t p, mlt_env *env)
+{
+    const mlt_plan_proc *proc = &l->plan.procs[p];
+    const mlt_app *app = &l->options->apps[proc->app];
+    bool under_gdb = l->gdb && p == mlt_plan_proc_of(&l->plan, (uint32_t)l->options->gdb);
+    char why[512];
+    int pair[2], code = MLT_EXIT_SYSTEM;
+    if (!open_ctl(pair, why, sizeof why)) {
+        mlt_say("%s", why);
+        return code;
+    }
+    cpu_set_t *cpus = mlt_bind_set(&l->bind, proc->first_worker, proc->workers);
+    mlt_env_proc own = {.proc = p, .job_fd = l->job_fd, .ctl_fd = l->ctl_as};
+    mlt_spawn spawn = {.path = under_gdb ? l->gdb : l->paths[proc->app],
+                       .argv = under_gdb ? gdb_words(app->argv) : app->argv,
+                       .env = mlt_env_for(env, &l->plan, &own),
+                       .dir = dir_of(l, app),
+                       .job_fd = l->job_fd,
+                       .ctl_fd = pair[1],
+                       .ctl_as = l->ctl_as,
+                       .cpus = cpus,
+                       .cpus_bytes = l->bind.set_bytes,
+                       .own_group = l->gdb && !under_gdb};
+    pid_t pid = -1;
+    if (mlt_io_prepare(l->io, p, &spawn, why, sizeof why))
+        pid = mlt_spawn_start(&spawn, &code, why, sizeof why);
+    mlt_io_started(l->io, p);
+    close(pair[1]);
+    if (pid > 0) {
+        mlt_watch_started(l->watch, p, pid, pair[0]);
+        if (l->options->verbose)
+            tell_start(l, p, pid, cpus);
+    } else {
+        close(pair[0]);
+        mlt_say("%s", why);
+    }
+    CPU_FREE(cpus);
+    if (under_gdb)
+        free(spawn.argv);
+    return pid > 0 ? 0 : code;
+}
+
+static void start_all(launch *l)
+{
+    mlt_env env;
+    bool have_env = false;
+    for (uint32_t p = 0; p < l->plan.proc_count; p++) {
+        uint32_t app = l->plan.procs[p].app;
+        if (p == 0 || l->plan.procs[p - 1].app != app) {
+            if (have_env)
+                mlt_env_fini(&env);
+            mlt_env_init(&env, l->options, &l->options->apps[app]);
+            mlt_io_env(l->io, p, &env);
+            have_env = true;
+        }
+        int code = start(l, p, &env);
+        if (code) {
+            mlt_watch_give_up(l->watch, code);
+            break;
+        }
+    }
+    mlt_env_fini(&env);
+    mlt_io_run(l->io);
+}
+
+static void print_report(launch *l, mlt_report *report)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    mlt_report_print(report, l->options->apps[0].argv[0], mlt_os_now_ns() - l->job->started_ns,
+                     out);
+    fclose(out);
+    mlt_say_raw(text, size);
+    free(text);
+}
+
+int mlt_launch(const mlt_options *options)
+{
+    launch l = {.options = options};
+    uint32_t cores = (uint32_t)mlt_os_cores();
+    int signal_fd;
+    mlt_plan_make(options, &l.plan);
+    find_programs(&l);
+    note_globals(&l);
+    mlt_bind_plan(&l.bind, options->bind_to, options->map_by, l.plan.workers);
+    if (options->verbose)
+        mlt_say("%u ranks in %u workers, %u processes, on %u cores", l.plan.ranks, l.plan.workers,
+                l.plan.proc_count, cores);
+    mlt_spawn_prepare(&signal_fd);
+    make_job(&l, cores);
+    l.loop = mlt_loop_new();
+    l.io = mlt_io_new(options, &l.plan, l.loop);
+    mlt_report *report = options->report ? mlt_report_new(&l.plan, cores) : NULL;
+    mlt_watch_conf conf = {.options = options,
+                           .plan = &l.plan,
+                           .job = l.job,
+                           .report = report,
+                           .loop = l.loop,
+                           .signal_fd = signal_fd};
+    l.watch = mlt_watch_new(&conf);
+    start_all(&l);
+    int code = mlt_watch_run(l.watch);
+    mlt_spawn_restore(signal_fd);
+    mlt_io_finish(l.io);
+    if (report)
+        print_report(&l, report);
+    mlt_report_free(report);
+    mlt_watch_free(l.watch);
+    mlt_job_close(l.job);
+    return code;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/report.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/numbers.h"
+#include "launch/say.h"
+
+enum { MOST_CALLS_SHOWN = 10 };
+
+struct mlt_report {
+    const mlt_plan *plan;
+    uint32_t cores;
+    mlt_ctl_call *calls;
+    size_t call_count;
+    mlt_ctl_stats sum; // sums; the texts and sizes are the first worker's
+    uint32_t workers;  // that have told their numbers
+    uint64_t peak;
+    uint32_t ended;
+};
+
+mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores)
+{
+    mlt_report *report = mlt_need(1, sizeof *report);
+    report->plan = plan;
+    report->cores = cores;
+    return report;
+}
+
+void mlt_report_free(mlt_report *report)
+{
+    if (report)
+        free(report->calls);
+    free(report);
+}
+
+void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mlt_ctl_call one = calls[i];
+        one.name[sizeof one.name - 1] = '\0';
+        size_t at = 0;
+        while (at < report->call_count && strcmp(report->calls[at].name, one.name) != 0)
+            at++;
+        if (at == report->call_count) {
+            report->calls = mlt_need_more(report->calls, at + 1, sizeof *report->calls);
+            report->calls[report->call_count++] = one;
+            continue;
+        }
+        report->calls[at].calls += one.calls;
+        report->calls[at].time_ns += one.time_ns;
+    }
+}
+
+static void close_text(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+}
+
+void mlt_report_stats(mlt_report *report, const mlt_ctl_stats *stats)
+{
+    mlt_ctl_stats *sum = &report->sum;
+    if (report->workers++ == 0) {
+        *sum = *stats;
+        close_text(sum->guard, sizeof sum->guard);
+        close_text(sum->policy, sizeof sum->policy);
+        close_text(sum->large_thread, sizeof sum->large_thread);
+        close_text(sum->large_process, sizeof sum->large_process);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        sum->messages[i] += stats->messages[i];
+        sum->bytes[i] += stats->bytes[i];
+    }
+    sum->eager += stats->eager;
+    sum->rendezvous += stats->rendezvous;
+    sum->wait_ns += stats->wait_ns;
+    sum->total_ns += stats->total_ns;
+    sum->switches += stats->switches;
+    if (stats->unexpected_peak > sum->unexpected_peak)
+        sum->unexpected_peak = stats->unexpected_peak;
+}
+
+void mlt_report_ended(mlt_report *report, uint64_t peak_bytes)
+{
+    report->peak += peak_bytes;
+    report->ended++;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const mlt_ctl_call *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void print_calls(mlt_report *report, FILE *out)
+{
+    uint64_t total = report->sum.total_ns;
+    char calls[MLT_NUMBER_BYTES], time[MLT_NUMBER_BYTES], each[MLT_NUMBER_BYTES];
+    qsort(report->calls, report->call_count, sizeof *report->calls, by_time);
+    for (size_t i = 0; i < report->call_count && i < MOST_CALLS_SHOWN; i++) {
+        const mlt_ctl_call *call = &report->calls[i];
+        fprintf(out, "  %-11s %-22s %15s calls  %9s", i ? "" : "calls", call->name,
+                mlt_number(calls, call->calls), mlt_time(time, call->time_ns));
+        if (total)
+            fprintf(out, "  %5.1f %%", 100 * (double)call->time_ns / (double)total);
+        if (call->calls)
+            fprintf(out, "  %s each", mlt_time(each, call->time_ns / call->calls));
+        fputc('\n', out);
+    }
+    if (report->call_count > MOST_CALLS_SHOWN)
+        fprintf(out, "  %-11s and %zu more functions\n", "", report->call_count - MOST_CALLS_SHOWN);
+}
+
+static void print_messages(const mlt_report *report, FILE *out)
+{
+    static const char *const distances[] = {"same worker", "same process", "same host"};
+    const mlt_ctl_stats *sum = &report->sum;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    bool first = true;
+    for (int i = 0; i < 3; i++) {
+        if (!sum->messages[i])
+            continue;
+        fprintf(out, "  %-11s %-12s %15s messages  %s\n", first ? "sent" : "", distances[i],
+                mlt_number(a, sum->messages[i]), mlt_bytes(b, sum->bytes[i]));
+        first = false;
+    }
+    if (first) {
+        fprintf(out, "  %-11s nothing\n", "sent");
+        return;
+    }
+    fprintf(out, "  %-11s %s eager,", "", mlt_number(a, sum->eager));
+    fprintf(out, " %s by rendezvous; ", mlt_number(a, sum->rendezvous));
+    fprintf(out, "at most %s held unexpected in a worker\n", mlt_bytes(a, sum->unexpected_peak));
+}
+
+static const char *or_none(const char *text)
+{
+    return *text ? text : "-";
+}
+
+void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns, FILE *out)
+{
+    const mlt_plan *plan = report->plan;
+    const mlt_ctl_stats *sum = &report->sum;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    fprintf(out, "mpirun: report of %s\n", program);
+    fprintf(out, "  %-11s %s", "time", mlt_time(a, wall_ns));
+    if (sum->total_ns)
+        fprintf(out, "; workers waited %.1f %% of theirs",
+                100 * (double)sum->wait_ns / (double)sum->total_ns);
+    fprintf(out, "\n  %-11s %s rank%s in %s worker%s, ", "job", mlt_number(a, plan->ranks),
+            plan->ranks == 1 ? "" : "s", mlt_number(b, plan->workers),
+            plan->workers == 1 ? "" : "s");
+    fprintf(out, "%s process%s, %u core%s\n", mlt_number(a, plan->proc_count),
+            plan->proc_count == 1 ? "" : "es", report->cores, report->cores == 1 ? "" : "s");
+    fprintf(out, "  %-11s %s at the peak, ", "memory", mlt_bytes(a, report->peak));
+    fprintf(out, "%s bytes a rank (pages that processes share count in each)\n",
+            mlt_number(a, report->peak / plan->ranks));
+    if (report->workers == 0) {
+        fputs("  no worker told its numbers: the program does not use Millet, or was ended\n", out);
+        return;
+    }
+    if (report->workers < plan->workers)
+        fprintf(out, "  %-11s only %u of %u workers told theirs\n", "numbers", report->workers,
+                plan->workers);
+    print_messages(report, out);
+    print_calls(report, out);
+    fprintf(out, "  %-11s %s, ", "stacks",
+            sum->stack_size ? mlt_bytes(a, sum->stack_size) : "the process's");
+    fprintf(out, "guard: %s; scheduler %s, %s switches\n", or_none(sum->guard),
+            or_none(sum->policy), mlt_number(a, sum->switches));
+    fprintf(out, "  %-11s between threads: %s; between processes: %s\n", "large data",
+            or_none(sum->large_thread), or_none(sum->large_process));
+}

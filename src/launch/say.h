@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpirun's own sentences, and the exit codes that it gives itself.
+#ifndef MLT_LAUNCH_SAY_H
+#define MLT_LAUNCH_SAY_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+// A rank's own exit status and 128 + signal pass through; these are mpirun's.
+enum {
+    MLT_EXIT_FAILED = 1,    // a rank ended with 0 between MPI_Init and MPI_Finalize
+    MLT_EXIT_USAGE = 2,     // the command line, a host file or a configuration file is wrong
+    MLT_EXIT_SYSTEM = 70,   // the machine refused: memory, descriptors, processes
+    MLT_EXIT_TIMEOUT = 124, // --timeout
+    MLT_EXIT_DEADLOCK = 125,
+    MLT_EXIT_NOT_EXECUTABLE = 126,
+    MLT_EXIT_NOT_FOUND = 127,
+};
+
+// Writes "mpirun: <sentence>\n" to standard error, in one write.
+void mlt_say(const char *format, ...) MLT_PRINTF(1, 2);
+
+// Writes all bytes to standard error; gives up quietly if nobody listens.
+void mlt_say_raw(const char *text, size_t bytes);
+
+// Says the sentence and ends mpirun. Only before the first rank has been started.
+_Noreturn void mlt_quit(int code, const char *format, ...) MLT_PRINTF(2, 3) MLT_COLD;
+
+// Memory for mpirun itself; ends it with a sentence if there is none.
+void *mlt_need(size_t count, size_t size) MLT_MUST_CHECK;
+void *mlt_need_more(void *old, size_t count, size_t size) MLT_MUST_CHECK;
+char *mlt_need_text(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting one process of the job.
+//
+// All processes stay in mpirun's process group: Ctrl-C and Ctrl-Z at a terminal reach them as they
+// reach any program, and reading from the terminal works. They end with mpirun (PDEATHSIG), however
+// it ends. vfork shares mpirun's memory until the program starts, so a start costs the same however
+// large mpirun has grown.
+#ifndef MLT_LAUNCH_SPAWN_H
+#define MLT_LAUNCH_SPAWN_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+// Where a stream of the process leads. First match: file, fd, inherited.
+typedef struct mlt_spawn_stream {
+    int fd;           // -1: inherited (if file is NULL)
+    const char *file; // opened by the process itself; %p is its id, %% a percent sign
+    bool append;      // the file is shared: do not empty it
+} mlt_spawn_stream;
+
+typedef struct mlt_spawn {
+    const char *path;
+    char **argv, **env;
+    const char *dir;             // NULL: mpirun's
+    mlt_spawn_stream streams[3]; // standard input, output, error
+    bool merge;                  // standard error goes where standard output goes
+    int job_fd;                  // inherited under its own number
+    int ctl_fd, ctl_as;          // inherited under the number ctl_as
+    const cpu_set_t *cpus;       // NULL: not pinned
+    size_t cpus_bytes;
+    bool own_group; // --gdb: keep the keyboard's signals away
+} mlt_spawn;
+
+// Remembers the signal mask and limits that processes of the job shall have, then sets mpirun's
+// own: signals of mpirun are blocked (they come through *signal_fd), SIGPIPE is ignored, the limit
+// of open files is raised to what is allowed, orphans of the job become mpirun's children. Once,
+// before the first start. Ends mpirun on failure.
+void mlt_spawn_prepare(int *signal_fd);
+
+// Lets signals end mpirun again; once all ranks are gone.
+void mlt_spawn_restore(int signal_fd);
+
+// The process id, or -1 with a sentence in why and the exit code for mpirun in *code.
+pid_t mlt_spawn_start(const mlt_spawn *spawn, int *code, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/sweep.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/say.h"
+
+enum { MOST_ROUNDS = 1000 }; // of a millisecond
+
+typedef struct entry {
+    pid_t pid, parent;
+    bool ours;
+} entry;
+
+static pid_t parent_of(const char *pid)
+{
+    char path[300], text[512];
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    // "pid (name) state parent": the name may hold anything, blanks and brackets included.
+    const char *end = strrchr(text, ')');
+    int parent;
+    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : -1;
+}
+
+static size_t list_processes(entry **out)
+{
+    entry *list = NULL;
+    size_t count = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *e; proc && (e = readdir(proc));) {
+        if (!isdigit((unsigned char)e->d_name[0]))
+            continue;
+        list = mlt_need_more(list, count + 1, sizeof *list);
+        list[count++] = (entry){.pid = (pid_t)atol(e->d_name), .parent = parent_of(e->d_name)};
+    }
+    if (proc)
+        closedir(proc);
+    *out = list;
+    return count;
+}
+
+static bool is_ours(const entry *list, size_t count, pid_t pid)
+{
+    if (pid == getpid())
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return list[i].ours;
+    return false;
+}
+
+static void kill_descendants(void)
+{
+    entry *list;
+    size_t count = list_processes(&list);
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < count; i++)
+            if (!list[i].ours && list[i].parent > 0 && is_ours(list, count, list[i].parent))
+                again = list[i].ours = true;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (list[i].ours)
+            (void)kill(list[i].pid, SIGKILL);
+    free(list);
+}
+
+void mlt_sweep(void)
+{
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        pid_t pid;
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        if (pid < 0)
+            return; // no child left
+        kill_descendants();
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}

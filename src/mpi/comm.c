@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/error.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
+{
+    if (!comm->extra && !(comm->extra = calloc(1, sizeof *comm->extra)))
+        mlt_fatal("memory is exhausted: no room for the name or buffer of a communicator");
+    return comm->extra;
+}
+
+MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm)
+{
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    return comm == &mpi->world ? MPI_COMM_WORLD : comm == &mpi->self ? MPI_COMM_SELF : (MPI_Comm)comm;
+}
+
+const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
+{
+    if (comm->extra && comm->extra->name)
+        return comm->extra->name;
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    return comm == &mpi->world ? "MPI_COMM_WORLD" : comm == &mpi->self ? "MPI_COMM_SELF" : "the communicator";
+}
+
+int mlt_mpi_Comm_rank(mlt_rank *me, mlt_comm *comm, int *rank)
+{
+    *rank = comm->rank;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_size(mlt_rank *me, mlt_comm *comm, int *size)
+{
+    *size = comm->size;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
+{
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *result)
+{
+    *result = MPI_UNEQUAL;
+    if (comm1 == comm2) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    if (comm1->size != comm2->size)
+        return MPI_SUCCESS;
+    for (int r = 0; r < comm1->size; r++)
+        if (mlt_comm_world_rank(comm1, r) != mlt_comm_world_rank(comm2, r))
+            return MPI_SUCCESS;
+    *result = MPI_CONGRUENT;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_get_name(mlt_rank *me, mlt_comm *comm, char *comm_name, int *resultlen)
+{
+    const char *name = mlt_comm_name(me, comm);
+    *resultlen = (int)strlen(name);
+    memcpy(comm_name, name, (size_t)*resultlen + 1);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
+{
+    char *copy = strndup(comm_name, MPI_MAX_OBJECT_NAME - 1);
+    if (!copy)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    mlt_comm_extra *extra = mlt_comm_extra_of(comm);
+    free(extra->name);
+    extra->name = copy;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything below mlt_crash_install runs in a signal handler: no stdio, no malloc.
+#include "mpi/crash.h"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fiber/fault.h"
+#include "p2p/p2p.h"
+
+enum { FRAMES = 32, TEXT_BYTES = 8 * 1024 };
+
+typedef struct text {
+    size_t length;
+    char bytes[TEXT_BYTES];
+} text;
+
+static const mlt_boot *own_boot;
+static text last_words; // one thread of the process comes here, once
+
+static void add(text *t, const char *more)
+{
+    size_t n = strlen(more), room = TEXT_BYTES - t->length;
+    n = n < room ? n : room;
+    memcpy(t->bytes + t->length, more, n);
+    t->length += n;
+}
+
+static void add_number(text *t, uint64_t n, unsigned base)
+{
+    char digits[24], *at = digits + sizeof digits - 1;
+    *at = '\0';
+    do
+        *--at = "0123456789abcdef"[n % base];
+    while (n /= base);
+    add(t, at);
+}
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGSEGV:
+        return "segmentation fault";
+    case SIGBUS:
+        return "bus error";
+    case SIGFPE:
+        return "arithmetic fault";
+    case SIGILL:
+        return "illegal instruction";
+    case SIGABRT:
+        return "abort";
+    default:
+        return "signal";
+    }
+}
+
+// backtrace_symbols_fd writes to a descriptor only, so its lines go through a pipe, which holds them all.
+static void add_backtrace(text *t)
+{
+    void *frames[FRAMES];
+    int fds[2];
+    int n = backtrace(frames, FRAMES);
+    if (n <= 0 || pipe2(fds, O_NONBLOCK | O_CLOEXEC) != 0)
+        return;
+    backtrace_symbols_fd(frames, n, fds[1]);
+    close(fds[1]);
+    add(t, "\n");
+    ssize_t got;
+    while (t->length < TEXT_BYTES && (got = read(fds[0], t->bytes + t->length, TEXT_BYTES - t->length)) > 0)
+        t->length += (size_t)got;
+    close(fds[0]);
+    while (t->length > 0 && t->bytes[t->length - 1] == '\n')
+        t->length--;
+}
+
+static void describe(const mlt_fault *fault)
+{
+    const mlt_rank *rank = fault->user;
+    text *t = &last_words;
+    t->length = 0;
+    if (rank) {
+        add(t, "rank ");
+        add_number(t, (uint64_t)rank->world, 10);
+        add(t, ": ");
+    }
+    if (fault->overflow) {
+        add(t, "stack overflow: it used more than its ");
+        add_number(t, fault->stack_size, 10);
+        add(t, " bytes; start with a larger --stack-size");
+    } else {
+        add(t, signal_name(fault->signal));
+        if (!fault->sent) {
+            add(t, fault->signal == SIGSEGV || fault->signal == SIGBUS ? " at address 0x" : " at instruction 0x");
+            add_number(t, (uint64_t)(uintptr_t)fault->address, 16);
+        }
+        add_backtrace(t);
+    }
+    mlt_ctl head = {.type = MLT_CTL_CRASH,
+                    .rank = rank ? rank->world : -1,
+                    .value = fault->signal,
+                    .length = (uint32_t)t->length};
+    if (own_boot->ctl >= 0 && mlt_ctl_send(own_boot->ctl, &head, t->bytes) == MLT_OK)
+        return;
+    add(t, "\n");
+    if (t->length == TEXT_BYTES)
+        t->bytes[TEXT_BYTES - 1] = '\n';
+    for (size_t at = 0; at < t->length;) {
+        ssize_t n = write(STDERR_FILENO, t->bytes + at, t->length - at);
+        if (n <= 0)
+            return;
+        at += (size_t)n;
+    }
+}
+
+void mlt_crash_install(const mlt_boot *boot)
+{
+    void *first[1];
+    (void)backtrace(first, 1); // the first call loads a library, which a handler must not
+    own_boot = boot;
+    mlt_fault_install(describe);
+}

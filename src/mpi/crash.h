@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last words of a rank that a signal kills: which rank, which signal, where; or that its stack was too small.
+#ifndef MLT_MPI_CRASH_H
+#define MLT_MPI_CRASH_H
+
+#include "boot/ctl.h"
+
+// Once a process, before its ranks run. ctl: the launcher's, or -1.
+void mlt_crash_install(const mlt_boot *boot);
+
+#endif

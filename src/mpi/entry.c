@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// __libc_start_main is what a program's start-up code calls with its main; exit ends the process. A program that is linked
+// with this library finds both here first.
+#include "mpi/entry.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "boot/ctl.h"
+#include "boot/job.h"
+#include "fiber/fault.h"
+#include "mpi/crash.h"
+#include "mpi/output.h"
+#include "mpi/own.h"
+#include "mpi/self.h"
+#include "mpi/settings.h"
+#include "p2p/settings.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { WHY_BYTES = 512, ARGS_ON_STACK = 2048, THREAD_STACK = 8 << 20, EXIT_CANNOT_START = 70 };
+
+typedef int main_function(int argc, char **argv, char **envp);
+
+// What the program is and where it stands. Written before the workers' threads start, but for the counters.
+static struct {
+    main_function *main;
+    int argc;
+    char **argv, **envp;
+    bool taken_over; // we run main
+    bool many;       // several ranks
+    bool joined;
+    pid_t pid;
+    mlt_boot boot;
+    mlt_worker *only; // the worker of a process with one rank
+    int only_status;
+    // Relaxed: each is a sum or a first value that nothing else depends on.
+    _Atomic uint32_t inited, finalized;
+    _Atomic int status; // the first that was not 0
+} program;
+
+// Where exit goes on in a worker whose rank runs on the thread's own stack.
+static _Thread_local jmp_buf *home;
+
+bool mlt_entry_joined(void)
+{
+    return program.joined;
+}
+
+bool mlt_entry_many(void)
+{
+    return program.many;
+}
+
+bool mlt_entry_any_inited(void)
+{
+    return atomic_load_explicit(&program.inited, memory_order_relaxed) > 0;
+}
+
+static uint32_t own_ranks(void)
+{
+    return mlt_job_proc_at(program.boot.job, program.boot.proc)->ranks;
+}
+
+bool mlt_entry_all_finalized(void)
+{
+    return program.joined &&
+           atomic_load_explicit(&program.finalized, memory_order_relaxed) == own_ranks();
+}
+
+static void count(_Atomic uint32_t *counter, mlt_ctl_type type)
+{
+    if (atomic_fetch_add_explicit(counter, 1, memory_order_relaxed) + 1 != own_ranks())
+        return;
+    mlt_ctl head = {.type = type, .rank = -1};
+    (void)mlt_ctl_send(program.boot.ctl, &head, NULL); // without a launcher nobody wants to know
+}
+
+void mlt_entry_count_init(void)
+{
+    count(&program.inited, MLT_CTL_INIT);
+}
+
+void mlt_entry_count_final(void)
+{
+    count(&program.finalized, MLT_CTL_FINAL);
+}
+
+_Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *text, uint32_t length)
+{
+    fflush(NULL); // what the ranks wrote comes before what we say about them
+    mlt_ctl head = {.type = MLT_CTL_ABORT, .rank = rank, .value = status, .length = length};
+    if (!program.joined || mlt_ctl_send(program.boot.ctl, &head, text) != MLT_OK)
+        mlt_log("%.*s", (int)length, text);
+    _exit(status);
+}
+
+static _Noreturn void cannot_start(const char *why)
+{
+    mlt_entry_end_job(-1, EXIT_CANNOT_START, why, (uint32_t)strlen(why));
+}
+
+// ---- joining
+
+// The number of ranks that the launcher wants in this process; 1 without a launcher. Does not join.
+static uint32_t ranks_wanted(void)
+{
+    const char *fd = getenv("MILLET_JOB_FD"), *proc = getenv("MILLET_PROC");
+    if (!fd || !proc)
+        return 1;
+    char why[WHY_BYTES];
+    mlt_job *job;
+    if (mlt_job_open(atoi(fd), &job, why, sizeof why) != MLT_OK)
+        return 1; // MPI_Init will say what is wrong, if this is an MPI program at all
+    uint32_t ranks = 1, index = (uint32_t)strtoul(proc, NULL, 10);
+    if (index < job->procs && atomic_load_explicit(&mlt_job_proc_at(job, index)->pid, memory_order_relaxed) == 0)
+        ranks = mlt_job_proc_at(job, index)->ranks;
+    mlt_job_close(job);
+    return ranks;
+}
+
+static void on_deadlock(mlt_worker *worker)
+{
+    fflush(NULL);
+    mlt_log("no rank can ever go on: each waits for a message that nobody will send");
+    mlt_worker_report(worker);
+    _exit(EXIT_FAILURE);
+}
+
+static void join(void)
+{
+    char why[WHY_BYTES];
+    mlt_settings_table tables[MLT_SETTINGS_MOST];
+    size_t n = mlt_mpi_all_settings(tables);
+    if (mlt_settings_read(tables, n, why, sizeof why) != MLT_OK ||
+        mlt_boot_join(&program.boot, why, sizeof why) != MLT_OK)
+        cannot_start(why);
+    program.pid = getpid();
+    program.joined = true;
+    mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
+    mlt_worker_deadlock_hook = on_deadlock;
+    mlt_crash_install(&program.boot);
+}
+
+static mlt_worker *new_worker(uint32_t index)
+{
+    char why[WHY_BYTES];
+    mlt_worker *worker;
+    if (mlt_worker_new(&program.boot, index, own_ranks(), &worker, why, sizeof why) != MLT_OK)
+        cannot_start(why);
+    // Without a stack for signals a crash is not described, but nothing else is lost.
+    (void)!mlt_fault_thread_init();
+    mlt_mpi_worker_init(worker);
+    return worker;
+}
+
+static void tell_exit(const mlt_rank *rank, int status)
+{
+    bool early = rank->life == MLT_LIFE_READY;
+    if (!early && status == 0)
+        return;
+    fflush(NULL);
+    mlt_ctl head = {.type = MLT_CTL_EXIT, .rank = rank->world, .value = status, .detail = early};
+    (void)mlt_ctl_send(program.boot.ctl, &head, NULL);
+}
+
+static void remember_status(int status, void *unused)
+{
+    program.only_status = status & 0xff;
+}
+
+// Runs after the program's own exit handlers, which may still call MPI_Finalize. Not for a child that the program
+// forked.
+__attribute__((destructor)) static void only_rank_ends(void)
+{
+    mlt_worker *worker = program.only;
+    if (!worker || getpid() != program.pid)
+        return;
+    program.only = NULL;
+    tell_exit(&worker->ranks[0], program.only_status);
+    mlt_mpi_worker_fini(worker);
+    mlt_worker_free(worker);
+    mlt_fiber_user = NULL;
+}
+
+mlt_rank *mlt_entry_rank(void)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (me || program.joined)
+        return me;
+    if (ranks_wanted() > 1)
+        cannot_start("this process should hold several ranks (-nfg), but the library was loaded after the program "
+                     "had started, so it cannot run main for each of them; start it with one rank a process");
+    join();
+    uint32_t index = mlt_job_proc_at(program.boot.job, program.boot.proc)->first_worker;
+    mlt_worker *worker = new_worker(index);
+    mlt_sched_adopt(worker->sched, &worker->ranks[0]);
+    worker->ranks[0].fiber = &worker->sched->home;
+    program.only = worker;
+    on_exit(remember_status, NULL);
+    return &worker->ranks[0];
+}
+
+// ---- several ranks
+
+static void rank_ends(mlt_rank *rank, int status)
+{
+    status &= 0xff;
+    int none = 0;
+    if (status)
+        atomic_compare_exchange_strong_explicit(&program.status, &none, status, memory_order_relaxed,
+                                                memory_order_relaxed);
+    mlt_own_end(rank);
+    tell_exit(rank, status);
+    rank->ended = true;
+    rank->worker->living--;
+}
+
+static size_t args_bytes(void)
+{
+    size_t bytes = (size_t)(program.argc + 1) * sizeof(char *);
+    for (int i = 0; i < program.argc; i++)
+        bytes += strlen(program.argv[i]) + 1;
+    return bytes;
+}
+
+// Programs change their arguments, so each rank has its own.
+static char **copy_args(void *memory)
+{
+    char **argv = memory, *at = (char *)(argv + program.argc + 1);
+    for (int i = 0; i < program.argc; i++) {
+        argv[i] = at;
+        at = stpcpy(at, program.argv[i]) + 1;
+    }
+    argv[program.argc] = NULL;
+    return argv;
+}
+
+static void run_main(void *arg)
+{
+    mlt_rank *rank = arg;
+    size_t bytes = args_bytes();
+    bool small = bytes <= ARGS_ON_STACK;
+    void *memory = small ? alloca(bytes) : malloc(bytes);
+    if (!memory)
+        mlt_fatal("memory is exhausted: no room for the arguments of rank %d", rank->world);
+    rank_ends(rank, program.main(program.argc, copy_args(memory), program.envp));
+    if (!small)
+        free(memory);
+}
+
+static void run_rank(void *arg)
+{
+    mlt_rank *rank = arg;
+    if (rank->worker->count > 1) {
+        run_main(rank);
+        return;
+    }
+    jmp_buf back;
+    home = &back;
+    if (_setjmp(back) == 0)
+        run_main(rank);
+    home = NULL;
+}
+
+static void *run_worker(void *index)
+{
+    mlt_worker *worker = new_worker((uint32_t)(uintptr_t)index);
+    mlt_worker_run(worker, run_rank);
+    mlt_mpi_worker_fini(worker);
+    mlt_worker_free(worker);
+    mlt_fiber_user = NULL;
+    mlt_fault_thread_fini();
+    return NULL;
+}
+
+// A rank that is alone in its worker runs on the thread's stack, and wants what a process would have.
+static size_t thread_stack(void)
+{
+    size_t bytes = THREAD_STACK;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > bytes)
+        bytes = limit.rlim_cur;
+    if ((size_t)mlt_conf.stack_size > bytes)
+        bytes = (size_t)mlt_conf.stack_size;
+    return bytes;
+}
+
+static void run_workers(void)
+{
+    const mlt_job_proc *proc = mlt_job_proc_at(program.boot.job, program.boot.proc);
+    pthread_t *threads = calloc(proc->workers, sizeof *threads);
+    pthread_attr_t attr;
+    if (!threads || pthread_attr_init(&attr) != 0 || pthread_attr_setstacksize(&attr, thread_stack()) != 0)
+        cannot_start("memory is exhausted: no room for the workers' threads");
+    for (uint32_t i = 1; i < proc->workers; i++)
+        if (pthread_create(&threads[i], &attr, run_worker, (void *)(uintptr_t)(proc->first_worker + i)) != 0)
+            cannot_start("the system refuses another thread: fewer workers, or --workers process");
+    run_worker((void *)(uintptr_t)proc->first_worker);
+    for (uint32_t i = 1; i < proc->workers; i++)
+        pthread_join(threads[i], NULL);
+    pthread_attr_destroy(&attr);
+    free(threads);
+}
+
+static int run_program(int argc, char **argv, char **envp)
+{
+    if (ranks_wanted() == 1)
+        return program.main(argc, argv, envp);
+    program.argc = argc;
+    program.argv = argv;
+    program.envp = envp;
+    program.many = true;
+    join();
+    mlt_output_init();
+    run_workers();
+    program.many = false; // from here on exit is exit
+    return atomic_load_explicit(&program.status, memory_order_relaxed);
+}
+
+// ---- what takes the place of libc's
+
+typedef int start_function(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                           void (*rtld_fini)(void), void *stack_end);
+start_function __libc_start_main;
+
+EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                             void (*rtld_fini)(void), void *stack_end)
+{
+    start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
+    if (!next)
+        mlt_fatal("libc's own __libc_start_main is not to be found");
+    program.main = main;
+    program.taken_over = true;
+    return next(run_program, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+typedef void exit_function(int status);
+
+EXPORT _Noreturn void exit(int status)
+{
+    mlt_rank *me = program.many ? mlt_rank_self() : NULL;
+    if (me && !me->ended) {
+        rank_ends(me, status);
+        if (!home)
+            mlt_fiber_exit(me->worker->sched);
+        _longjmp(*home, 1);
+    }
+    exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "exit");
+    if (next)
+        next(status);
+    _exit(status);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles become objects. A handle is 0..4095 (predefined, or wrong) or the address of an object of ours, which begins
+// a pool's memory and so stays readable after it was freed; its magic is cleared then. NULL: a bad handle.
+#ifndef MLT_MPI_HANDLE_H
+#define MLT_MPI_HANDLE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/comm.h"
+#include "mpi/self.h"
+#include "p2p/p2p.h"
+#include "type/type.h"
+
+enum { MLT_HANDLE_PREDEFINED = 4096, MLT_MESSAGE_MAGIC = 0x03e55a9e };
+
+// A message between MPI_Mprobe and its receive; from mlt_mpi_worker.messages. The handle is its address.
+typedef struct mlt_message {
+    uint32_t magic; // MLT_MESSAGE_MAGIC while it lives
+    mlt_msg_info info;
+    mlt_rank *rank;
+    mlt_comm *comm;
+    mlt_msg *msg;
+} mlt_message;
+
+// True if the value may be the address of an object.
+static inline bool mlt_handle_is_address(uintptr_t h)
+{
+    return h >= MLT_HANDLE_PREDEFINED && h % sizeof(void *) == 0;
+}
+
+// The magic of the world is 0 while the rank has only sessions, so no test of ours lets it through.
+static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    mlt_comm *comm = &mlt_mpi_of(me)->world;
+    if (MLT_UNLIKELY(h != (uintptr_t)MPI_COMM_WORLD)) {
+        comm = h == (uintptr_t)MPI_COMM_SELF ? &mlt_mpi_of(me)->self : (mlt_comm *)h;
+        if (h != (uintptr_t)MPI_COMM_SELF && !mlt_handle_is_address(h))
+            return NULL;
+    }
+    return MLT_LIKELY(comm->magic == MLT_COMM_MAGIC) ? comm : NULL;
+}
+
+static inline const mlt_type *mlt_type_of(MPI_Datatype handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    const mlt_type *type = &mlt_type_predefined[h % 1024];
+    if (MLT_UNLIKELY(h >= 1024)) {
+        if (!mlt_handle_is_address(h))
+            return NULL;
+        type = (const mlt_type *)h;
+    }
+    return MLT_LIKELY(type->magic == MLT_TYPE_MAGIC) ? type : NULL;
+}
+
+// MPI_REQUEST_NULL gives NULL too: ask for it first.
+static inline mlt_req *mlt_req_of(MPI_Request handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    mlt_req *req = (mlt_req *)h;
+    return mlt_handle_is_address(h) && req->magic == MLT_REQ_MAGIC ? req : NULL;
+}
+
+static inline MPI_Request mlt_req_handle(mlt_req *req)
+{
+    return (MPI_Request)req;
+}
+
+// MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC give NULL too.
+static inline mlt_message *mlt_message_of(MPI_Message handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    mlt_message *message = (mlt_message *)h;
+    return mlt_handle_is_address(h) && message->magic == MLT_MESSAGE_MAGIC ? message : NULL;
+}
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The beginning and the end of MPI in a rank.
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "mpi/barrier.h"
+#include "mpi/buffer.h"
+#include "mpi/entry.h"
+#include "mpi/errhandler.h"
+#include "mpi/error.h"
+#include "mpi/profile.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+static int init(mlt_rank *me, uint16_t fn, int required)
+{
+    if (!me && !(me = mlt_entry_rank()))
+        return mlt_mpi_not_ready(fn);
+    me->fn = fn;
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    if (mpi->inited)
+        return mlt_mpi_raise(me, NULL, fn, MPI_ERR_OTHER,
+                             mpi->finalized ? "MPI cannot be initialised again after MPI_Finalize"
+                                            : "MPI is initialised already; a program does it once");
+    mlt_mpi_rank_open(me);
+    mpi->inited = true;
+    mpi->provided = required < MPI_THREAD_FUNNELED ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
+    me->life = MLT_LIFE_READY;
+    mlt_entry_count_init();
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Init(mlt_rank *me, int *argc, char ***argv)
+{
+    return init(me, MLT_FN_Init, MPI_THREAD_SINGLE);
+}
+
+int mlt_mpi_Init_thread(mlt_rank *me, int *argc, char ***argv, int required, int *provided)
+{
+    int code = init(me, MLT_FN_Init_thread, required);
+    if (code == MPI_SUCCESS)
+        *provided = mlt_mpi_of(mlt_rank_self())->provided;
+    return code;
+}
+
+// A thread that is no rank asks for the process.
+int mlt_mpi_Initialized(mlt_rank *me, int *flag)
+{
+    *flag = me ? mlt_mpi_of(me)->inited : mlt_entry_any_inited();
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Finalized(mlt_rank *me, int *flag)
+{
+    *flag = me ? mlt_mpi_of(me)->finalized : mlt_entry_all_finalized();
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Query_thread(mlt_rank *me, int *provided)
+{
+    *provided = mlt_mpi_of(me)->provided;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
+{
+    *flag = me && mlt_mpi_of(me)->inited;
+    return MPI_SUCCESS;
+}
+
+// Sends whose request the user freed may be under way; their buffers are the user's after MPI_Finalize.
+static void drain_sends(mlt_rank *me)
+{
+    static const struct timespec nap = {.tv_nsec = 50 * 1000};
+    for (uint32_t polls = 0; me->sends_open > 0; polls++) {
+        mlt_p2p_poll(me);
+        if (polls > 1000 && me->worker->sched->runnable == 0)
+            (void)nanosleep(&nap, NULL);
+    }
+}
+
+static void close_comm(mlt_rank *me, mlt_comm *comm)
+{
+    if (comm->extra) {
+        mlt_buffer_drop(me, &comm->extra->buffer);
+        free(comm->extra->name);
+        free(comm->extra);
+        comm->extra = NULL;
+    }
+    mlt_errhandler_drop(comm->errhandler);
+    comm->errhandler = MPI_ERRORS_ARE_FATAL;
+    comm->magic = 0;
+}
+
+int mlt_mpi_Finalize(mlt_rank *me)
+{
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    if (!mpi->inited || mpi->finalized)
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
+                             mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
+    close_comm(me, &mpi->world);
+    close_comm(me, &mpi->self);
+    mlt_buffer_drop(me, &mpi->buffer);
+    drain_sends(me);
+    // A worker must answer its peers (a cancelled send asks for an answer) until all have come here.
+    if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
+        mlt_barrier_workers(me);
+        mlt_profile_send(me->worker);
+    }
+    mpi->finalized = true;
+    if (mpi->sessions == 0)
+        me->life = MLT_LIFE_DONE;
+    mlt_entry_count_final();
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Abort(mlt_rank *me, mlt_comm *comm, int errorcode)
+{
+    char text[256];
+    snprintf(text, sizeof text, "MPI_Abort(%s, %d)", mlt_comm_name(me, comm), errorcode);
+    // The shell sees eight bits of it, and must see that it failed.
+    mlt_mpi_abort(me, errorcode & 0xff ? errorcode & 0xff : 1, text);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions of libc with hidden state, in versions that keep it for each rank. A process that holds one rank gets
+// libc's own. The sequences of numbers are libc's too: the same program gives the same numbers in every mode.
+//
+// getopt's variables (optind, optarg, ...) are the program's own memory, and the program reads them after the call:
+// they can be exchanged only when the calling rank changes. This serves ranks that parse their arguments one
+// after the other, as fibers do; two workers that are threads and parse at the same time share them.
+#include <dlfcn.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "mpi/entry.h"
+#include "mpi/own.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct getopt_place {
+    bool used;
+    int optind, opterr, optopt;
+    char *optarg;
+} getopt_place;
+
+struct mlt_libc_state {
+    char *token;
+    struct random_data random;
+    int32_t random_words[32]; // libc's own size
+    struct drand48_data drand48;
+    struct tm time;
+    char time_text[64], error_text[128];
+    getopt_place options;
+};
+
+void mlt_libc_state_free(struct mlt_libc_state *state)
+{
+    free(state);
+}
+
+// The calling rank's; NULL: use libc's.
+static struct mlt_libc_state *own_state(void)
+{
+    if (!mlt_entry_many())
+        return NULL;
+    mlt_rank *me = mlt_rank_self();
+    if (!me || !me->mpi || me->ended)
+        return NULL;
+    mlt_rank_own *own = mlt_own_of(me);
+    if (!own->libc) {
+        own->libc = calloc(1, sizeof *own->libc);
+        if (!own->libc)
+            mlt_fatal("memory is exhausted: no room for libc's state of rank %d", me->world);
+        initstate_r(1, (char *)own->libc->random_words, sizeof own->libc->random_words, &own->libc->random);
+    }
+    return own->libc;
+}
+
+// libc's function of that name, looked up once for each caller.
+#define LIBC(function)                                                                             \
+    ({                                                                                             \
+        static __typeof__(function) *found;                                                        \
+        if (!found)                                                                                \
+            found = (__typeof__(function) *)dlsym(RTLD_NEXT, #function);                           \
+        found;                                                                                     \
+    })
+
+EXPORT char *strtok(char *restrict string, const char *restrict delimiters)
+{
+    struct mlt_libc_state *own = own_state();
+    return own ? strtok_r(string, delimiters, &own->token) : LIBC(strtok)(string, delimiters);
+}
+
+EXPORT long random(void)
+{
+    struct mlt_libc_state *own = own_state();
+    int32_t n;
+    if (!own)
+        return LIBC(random)();
+    random_r(&own->random, &n);
+    return n;
+}
+
+EXPORT void srandom(unsigned seed)
+{
+    struct mlt_libc_state *own = own_state();
+    if (own)
+        srandom_r(seed, &own->random);
+    else
+        LIBC(srandom)(seed);
+}
+
+EXPORT int rand(void)
+{
+    struct mlt_libc_state *own = own_state();
+    int32_t n;
+    if (!own)
+        return LIBC(rand)();
+    random_r(&own->random, &n);
+    return n;
+}
+
+EXPORT void srand(unsigned seed)
+{
+    struct mlt_libc_state *own = own_state();
+    if (own)
+        srandom_r(seed, &own->random);
+    else
+        LIBC(srand)(seed);
+}
+
+EXPORT double drand48(void)
+{
+    struct mlt_libc_state *own = own_state();
+    double n;
+    if (!own)
+        return LIBC(drand48)();
+    drand48_r(&own->drand48, &n);
+    return n;
+}
+
+EXPORT long lrand48(void)
+{
+    struct mlt_libc_state *own = own_state();
+    long n;
+    if (!own)
+        return LIBC(lrand48)();
+    lrand48_r(&own->drand48, &n);
+    return n;
+}
+
+EXPORT long mrand48(void)
+{
+    struct mlt_libc_state *own = own_state();
+    long n;
+    if (!own)
+        return LIBC(mrand48)();
+    mrand48_r(&own->drand48, &n);
+    return n;
+}
+
+EXPORT void srand48(long seed)
+{
+    struct mlt_libc_state *own = own_state();
+    if (own)
+        srand48_r(seed, &own->drand48);
+    else
+        LIBC(srand48)(seed);
+}
+
+EXPORT struct tm *localtime(const time_t *at)
+{
+    struct mlt_libc_state *own = own_state();
+    if (!own)
+        return LIBC(localtime)(at);
+    tzset(); // localtime_r need not
+    return localtime_r(at, &own->time);
+}
+
+EXPORT struct tm *gmtime(const time_t *at)
+{
+    struct mlt_libc_state *own = own_state();
+    return own ? gmtime_r(at, &own->time) : LIBC(gmtime)(at);
+}
+
+EXPORT char *asctime(const struct tm *at)
+{
+    struct mlt_libc_state *own = own_state();
+    return own ? asctime_r(at, own->time_text) : LIBC(asctime)(at);
+}
+
+EXPORT char *ctime(const time_t *at)
+{
+    struct mlt_libc_state *own = own_state();
+    if (!own)
+        return LIBC(ctime)(at);
+    tzset();
+    return ctime_r(at, own->time_text);
+}
+
+EXPORT char *strerror(int number)
+{
+    struct mlt_libc_state *own = own_state();
+    return own ? strerror_r(number, own->error_text, sizeof own->error_text) : LIBC(strerror)(number);
+}
+
+// ---- getopt
+
+static _Thread_local getopt_place *options_of; // whose values the variables have
+
+// Gives the variables the calling rank's values; before its first call, those that a program starts with.
+static void take_options(void)
+{
+    struct mlt_libc_state *own = own_state();
+    if (!own || options_of == &own->options)
+        return;
+    options_of = &own->options;
+    if (!own->options.used) {
+        own->options.used = true;
+        optind = 0; // libc begins anew
+        return;
+    }
+    optind = own->options.optind;
+    opterr = own->options.opterr;
+    optopt = own->options.optopt;
+    optarg = own->options.optarg;
+}
+
+static int keep_options(int result)
+{
+    if (options_of && own_state() && options_of == &own_state()->options) {
+        options_of->optind = optind;
+        options_of->opterr = opterr;
+        options_of->optopt = optopt;
+        options_of->optarg = optarg;
+    }
+    return result;
+}
+
+EXPORT int getopt(int argc, char *const argv[], const char *shorts)
+{
+    take_options();
+    return keep_options(LIBC(getopt)(argc, argv, shorts));
+}
+
+EXPORT int getopt_long(int argc, char *const argv[], const char *shorts, const struct option *longs, int *index)
+{
+    take_options();
+    return keep_options(LIBC(getopt_long)(argc, argv, shorts, longs, index));
+}
+
+EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts, const struct option *longs,
+                            int *index)
+{
+    take_options();
+    return keep_options(LIBC(getopt_long_only)(argc, argv, shorts, longs, index));
+}

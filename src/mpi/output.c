@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "mpi/own.h"
+#include "mpi/self.h"
+#include "mpi/settings.h"
+
+enum {
+    LINE_FIRST = 128,
+    LINE_MOST = 64 * 1024, // a longer line is written in pieces
+    FILES_OPEN = 256,      // more are opened and closed for each line
+    PATH_BYTES = 4096,
+};
+
+static _Atomic int files_open; // relaxed everywhere: only a bound
+
+static const char *pattern_of(int which)
+{
+    const char *pattern = which ? mlt_mpi_settings.errfile : mlt_mpi_settings.outfile;
+    return pattern && *pattern ? pattern : NULL;
+}
+
+// Replaces %r, %h, %p and %%.
+static void file_name(char *out, size_t size, const char *pattern, int32_t rank)
+{
+    size_t n = 0;
+    for (const char *p = pattern; *p && n + 1 < size; p++) {
+        char host[256];
+        if (*p != '%' || !p[1]) {
+            out[n++] = *p;
+            continue;
+        }
+        switch (*++p) {
+        case 'r':
+            n += (size_t)snprintf(out + n, size - n, "%d", rank);
+            break;
+        case 'p':
+            n += (size_t)snprintf(out + n, size - n, "%d", (int)getpid());
+            break;
+        case 'h':
+            if (gethostname(host, sizeof host) != 0)
+                snprintf(host, sizeof host, "localhost");
+            host[sizeof host - 1] = '\0';
+            n += (size_t)snprintf(out + n, size - n, "%s", host);
+            break;
+        default:
+            out[n++] = *p;
+        }
+        if (n >= size)
+            n = size - 1;
+    }
+    out[n] = '\0';
+}
+
+static void write_all(int fd, struct iovec *parts, int count)
+{
+    while (count > 0) {
+        ssize_t done = writev(fd, parts, count);
+        if (done < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (done <= 0)
+            return; // nobody listens
+        for (; count > 0 && (size_t)done >= parts->iov_len; parts++, count--)
+            done -= (ssize_t)parts->iov_len;
+        if (count > 0) {
+            parts->iov_base = (char *)parts->iov_base + done;
+            parts->iov_len -= (size_t)done;
+        }
+    }
+}
+
+// Opens the rank's file. The path is not on the stack: a rank's may be small.
+static void open_file(mlt_rank *me, mlt_line *line, int which)
+{
+    char *path = malloc(PATH_BYTES);
+    if (!path)
+        mlt_fatal("memory is exhausted: rank %d cannot write its output", me->world);
+    file_name(path, PATH_BYTES, pattern_of(which), me->world);
+    line->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (line->created ? O_APPEND : O_TRUNC), 0666);
+    if (line->fd < 0)
+        mlt_fatal("rank %d cannot write its output to '%s': %s", me->world, path, strerror(errno));
+    line->created = 1;
+    free(path);
+    atomic_fetch_add_explicit(&files_open, 1, memory_order_relaxed);
+}
+
+static void close_file(mlt_line *line)
+{
+    if (line->fd < 0)
+        return;
+    close(line->fd);
+    line->fd = -1;
+    atomic_fetch_sub_explicit(&files_open, 1, memory_order_relaxed);
+}
+
+// Writes a piece, with the label if `begins` a line and labels are wanted.
+static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size_t length)
+{
+    char label[24];
+    struct iovec parts[3];
+    int n = 0;
+    if (pattern_of(which)) {
+        if (line->fd < 0)
+            open_file(me, line, which);
+        parts[n++] = (struct iovec){line->text, line->length};
+        parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
+        write_all(line->fd, parts, n);
+        if (atomic_load_explicit(&files_open, memory_order_relaxed) > FILES_OPEN)
+            close_file(line);
+    } else {
+        if (mlt_mpi_settings.label) {
+            int size = snprintf(label, sizeof label, "[%d] ", me->world);
+            parts[n++] = (struct iovec){label, (size_t)size};
+        }
+        parts[n++] = (struct iovec){line->text, line->length};
+        parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
+        write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
+    }
+    line->length = 0;
+}
+
+static void keep(mlt_rank *me, mlt_line *line, const char *text, size_t length)
+{
+    if (line->length + length > line->room) {
+        uint32_t room = line->room ? line->room : LINE_FIRST;
+        while (room < line->length + length)
+            room *= 2;
+        char *more = realloc(line->text, room);
+        if (!more)
+            mlt_fatal("memory is exhausted: no room for a line of rank %d", me->world);
+        line->text = more;
+        line->room = room;
+    }
+    memcpy(line->text + line->length, text, length);
+    line->length += (uint32_t)length;
+}
+
+static ssize_t write_stream(int which, const char *text, size_t size)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (!me || !me->mpi) {
+        struct iovec all = {(void *)(uintptr_t)text, size};
+        write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
+        return (ssize_t)size;
+    }
+    mlt_line *line = &mlt_own_of(me)->line[which];
+    const char *at = text, *end = text + size;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((newline ? newline + 1 : end) - at);
+        if (newline || line->length + length > LINE_MOST)
+            emit(me, line, which, at, length);
+        else
+            keep(me, line, at, length);
+        at += length;
+    }
+    return (ssize_t)size;
+}
+
+static ssize_t write_out(void *cookie, const char *text, size_t size)
+{
+    return write_stream(0, text, size);
+}
+
+static ssize_t write_err(void *cookie, const char *text, size_t size)
+{
+    return write_stream(1, text, size);
+}
+
+static FILE *stream(cookie_write_function_t *write_function)
+{
+    FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_function});
+    if (!f)
+        mlt_fatal("no stream for the ranks' output: %s", strerror(errno));
+    // No buffer of its own: it would hold bytes of several ranks.
+    setvbuf(f, NULL, _IONBF, 0);
+    return f;
+}
+
+void mlt_output_init(void)
+{
+    if (mlt_mpi_settings.label || pattern_of(0)) {
+        fflush(stdout);
+        stdout = stream(write_out);
+    }
+    if (mlt_mpi_settings.label || pattern_of(1))
+        stderr = stream(write_err);
+}
+
+void mlt_output_end(mlt_rank *me)
+{
+    mlt_rank_own *own = mlt_mpi_of(me)->own;
+    for (int which = 0; which < 2; which++) {
+        mlt_line *line = &own->line[which];
+        if (line->length > 0)
+            emit(me, line, which, "\n", pattern_of(which) ? 0 : 1);
+        close_file(line);
+        free(line->text);
+    }
+}

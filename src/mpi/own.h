@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank has of its own where a process holds several: lines of output that are not complete, and libc's state.
+// Made when a rank first needs it.
+#ifndef MLT_MPI_OWN_H
+#define MLT_MPI_OWN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "p2p/p2p.h"
+
+struct mlt_libc_state; // libcstate.c
+
+// A line that has not ended, and where lines go.
+typedef struct mlt_line {
+    char *text;
+    uint32_t length, room;
+    int fd;      // a file of its own; -1: not open now
+    int created; // the file exists: append to it
+} mlt_line;
+
+typedef struct mlt_rank_own {
+    mlt_line line[2]; // standard output, standard error
+    struct mlt_libc_state *libc;
+} mlt_rank_own;
+
+// Never NULL: ends the process if memory is exhausted.
+mlt_rank_own *mlt_own_of(mlt_rank *me);
+
+// The rank has ended: writes what is left and frees it all.
+void mlt_own_end(mlt_rank *me);
+
+// libcstate.c
+void mlt_libc_state_free(struct mlt_libc_state *state);
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "boot/ctl.h"
+#include "mpi/self.h"
+#include "os/os.h"
+#include "p2p/settings.h"
+
+bool mlt_mpi_profiling;
+
+struct mlt_mpi_profile {
+    uint64_t started_ns;
+    struct {
+        uint64_t calls, time_ns;
+    } fn[MLT_FN_COUNT];
+};
+
+struct mlt_mpi_profile *mlt_profile_new(void)
+{
+    struct mlt_mpi_profile *p = calloc(1, sizeof *p);
+    if (!p)
+        mlt_fatal("memory is exhausted: no room for --report");
+    p->started_ns = mlt_os_now_ns();
+    return p;
+}
+
+uint64_t mlt_mpi_clock(void)
+{
+    return mlt_os_now_ns();
+}
+
+void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns)
+{
+    if (!me)
+        return;
+    struct mlt_mpi_profile *p = mlt_mpi_worker_of(me)->profile;
+    p->fn[fn].calls++;
+    p->fn[fn].time_ns += mlt_os_now_ns() - start_ns;
+}
+
+static void send_calls(mlt_worker *worker, const struct mlt_mpi_profile *p)
+{
+    enum { MOST = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_call) };
+    _Static_assert((int)MLT_FN_COUNT <= (int)MOST, "one message holds all functions");
+    mlt_ctl_call *calls = calloc(MOST, sizeof *calls);
+    if (!calls)
+        return;
+    uint32_t n = 0;
+    for (uint32_t fn = 1; fn < MLT_FN_COUNT; fn++) {
+        if (!p->fn[fn].calls)
+            continue;
+        snprintf(calls[n].name, sizeof calls[n].name, "%s", mlt_fn_table[fn].name);
+        calls[n].calls = p->fn[fn].calls;
+        calls[n++].time_ns = p->fn[fn].time_ns;
+    }
+    mlt_ctl head = {.type = MLT_CTL_CALLS,
+                    .rank = -1,
+                    .value = n,
+                    .detail = worker->index,
+                    .length = (uint32_t)(n * sizeof *calls)};
+    (void)mlt_ctl_send(worker->boot->ctl, &head, calls); // a launcher that is gone needs no report
+    free(calls);
+}
+
+static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
+{
+    const mlt_worker_counts *c = &worker->counts;
+    struct rusage usage;
+    mlt_ctl_stats stats = {
+        .eager = c->eager,
+        .rendezvous = c->rendezvous,
+        .wait_ns = c->wait_ns,
+        .total_ns = mlt_os_now_ns() - p->started_ns,
+        .switches = worker->sched->switches,
+        .unexpected_peak = c->unexpected_peak,
+        .peak_rss = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0,
+        .stack_size = worker->count > 1 ? mlt_sched_stack_size(worker->sched) : 0,
+    };
+    memcpy(stats.messages, c->messages, sizeof stats.messages);
+    memcpy(stats.bytes, c->bytes, sizeof stats.bytes);
+    snprintf(stats.guard, sizeof stats.guard, "%s",
+             worker->count > 1 ? mlt_sched_guard_kind(worker->sched) : "the system's");
+    snprintf(stats.policy, sizeof stats.policy, "%s", mlt_conf.sched);
+    snprintf(stats.large_thread, sizeof stats.large_thread, "one copy");
+    snprintf(stats.large_process, sizeof stats.large_process, "%s",
+             mlt_conf.large == MLT_LARGE_READ ? "read" : "chunks");
+    mlt_ctl head = {.type = MLT_CTL_STATS,
+                    .rank = -1,
+                    .value = 1,
+                    .detail = worker->index,
+                    .length = sizeof stats};
+    (void)mlt_ctl_send(worker->boot->ctl, &head, &stats);
+}
+
+void mlt_profile_send(mlt_worker *worker)
+{
+    const struct mlt_mpi_profile *p = ((mlt_mpi_worker *)worker->mpi)->profile;
+    if (!p)
+        return;
+    send_calls(worker, p);
+    send_stats(worker, p);
+}

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests: what wait, test and their kin do with them, and MPI_Request_free.
+//
+// Every call goes the same way: look at all handles (a bad one is an error that names its place), wait or poll once if not
+// enough is done, then finish the done ones: fill in the status, and free the request or make it inactive.
+// Null handles and inactive persistent requests count as nothing.
+//
+// While a call that may block does block, the user's array belongs to us: null handles in it are NULL for that time,
+// which is what p2p takes, so that waiting needs no memory of its own.
+#include "mpi/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/error.h"
+#include "mpi/self.h"
+#include "mpi/status.h"
+#include "mpi_bodies.h"
+
+mlt_req mlt_req_sent = {
+    .magic = MLT_REQ_MAGIC,
+    .kind = MLT_REQ_SEND,
+    .done = true,
+    .flags = MLT_REQF_SHARED,
+};
+
+mlt_req mlt_req_nobody = {
+    .magic = MLT_REQ_MAGIC,
+    .kind = MLT_REQ_RECV,
+    .done = true,
+    .from = MPI_PROC_NULL,
+    .got_tag = MPI_ANY_TAG,
+    .flags = MLT_REQF_SHARED,
+};
+
+void mlt_req_fill_other(mlt_req *req, mlt_rank *me, mlt_comm *comm)
+{
+    mlt_req_fill(req, me, MLT_REQ_OTHER, NULL, 0, NULL, MPI_ANY_SOURCE, MPI_ANY_TAG, comm);
+    req->from = MPI_ANY_SOURCE;
+    req->got_tag = MPI_ANY_TAG;
+    req->got = req->sent = 0;
+    req->sent_type = 0;
+}
+
+void mlt_req_free_done(mlt_req *req)
+{
+    if (req->flags & MLT_REQF_OWNS_BUF)
+        free(req->buf);
+    mlt_req_free(req);
+}
+
+// ---- errors
+
+// "8 MPI_DOUBLE, ", or nothing if the bytes are no whole number of elements of a type with a name.
+static void words_of_data(char *words, size_t size, uint64_t bytes, const mlt_type *type, const char *after)
+{
+    words[0] = '\0';
+    if (type && type->magic == MLT_TYPE_MAGIC && type->name && type->size && bytes % type->size == 0)
+        snprintf(words, size, "%llu %s%s", (unsigned long long)(bytes / type->size), type->name, after);
+}
+
+int mlt_req_code(mlt_rank *me, const mlt_req *req)
+{
+    char sent[160], room[160], from[80] = "";
+    const mlt_comm *comm = req->owner;
+    if (req->fn != me->fn)
+        snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
+    if (req->status != MLT_ERR_TRUNCATED)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "the operation%s failed inside the library, with status %d",
+                            from, (int)req->status);
+    uint64_t space = req->count * req->type->size;
+    words_of_data(sent, sizeof sent, req->sent,
+                  req->sent_type ? &mlt_type_predefined[req->sent_type % 1024] : NULL, ", ");
+    words_of_data(room, sizeof room, space, req->type, "");
+    return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
+                        "message truncated: rank %d sent %llu bytes (%stag %d, %s), but the receive%s has room "
+                        "for %llu%s%s%s",
+                        req->from, (unsigned long long)req->sent, sent, req->got_tag, mlt_comm_name(me, comm),
+                        from, (unsigned long long)space, room[0] ? " (" : "", room, room[0] ? ")" : "");
+}
+
+// index < 0: the argument is `request`, otherwise array_of_requests[index].
+static MLT_COLD int bad_request(mlt_rank *me, int index, MPI_Request handle)
+{
+    char name[48] = "request";
+    if (index >= 0)
+        snprintf(name, sizeof name, "array_of_requests[%d]", index);
+    mlt_req *req = mlt_req_of(handle);
+    if (!req)
+        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request", (uintptr_t)handle);
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
+                         "argument %s is %p, a request of rank %d, but should be one of rank %d; ranks of one process "
+                         "share the program's global variables",
+                         name, (void *)req, req->rank ? (int)req->rank->world : -1, (int)me->world);
+}
+
+// A request that this rank may complete; NULL: a bad handle. Not for MPI_REQUEST_NULL.
+static inline mlt_req *request_of(const mlt_rank *me, MPI_Request handle)
+{
+    mlt_req *req = mlt_req_of(handle);
+    if (MLT_UNLIKELY(!req) || MLT_LIKELY(req->rank == me) || (req->flags & MLT_REQF_SHARED))
+        return req;
+    return NULL;
+}
+
+// ---- completion
+
+// The end of a done request as far as the user sees it.
+static inline void release(MPI_Request *handle, mlt_req *req)
+{
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_PERSISTENT)) {
+        req->flags &= ~(uint32_t)MLT_REQF_ACTIVE;
+        return;
+    }
+    *handle = MPI_REQUEST_NULL;
+    if (!(req->flags & MLT_REQF_SHARED))
+        mlt_req_free(req);
+}
+
+// For the calls that complete one operation: status, release, and the error handler if it failed.
+static inline int finish_one(mlt_rank *me, MPI_Request *handle, mlt_req *req, MPI_Status *status)
+{
+    mlt_status_set_req(status, req);
+    if (MLT_LIKELY(req->status == MLT_OK)) {
+        release(handle, req);
+        return MPI_SUCCESS;
+    }
+    mlt_comm *comm = req->owner;
+    int code = mlt_req_code(me, req);
+    release(handle, req);
+    return mlt_mpi_raise_code(me, comm, me->fn, code);
+}
+
+// What the calls that complete several operations remember of failures.
+typedef struct failures {
+    mlt_comm *comm;
+    int index; // of the first failed one in array_of_requests
+    int code;  // MPI_SUCCESS: none failed
+} failures;
+
+static MLT_COLD int note_failure(mlt_rank *me, failures *failed, int index, const mlt_req *req, MPI_Status *statuses,
+                                 int before)
+{
+    int code = mlt_req_code(me, req);
+    if (failed->code == MPI_SUCCESS) {
+        failed->comm = req->owner;
+        failed->index = index;
+        failed->code = code;
+        for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < before; i++)
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+    }
+    return code;
+}
+
+// Finishes requests[index], whose status is statuses[place] (of those before it all are filled in).
+static inline void finish_several(mlt_rank *me, MPI_Request *requests, int index, MPI_Status *statuses, int place,
+                                  failures *failed)
+{
+    mlt_req *req = (mlt_req *)requests[index];
+    int code = MPI_SUCCESS;
+    if (MLT_UNLIKELY(req->status != MLT_OK))
+        code = note_failure(me, failed, index, req, statuses, place);
+    if (statuses != MPI_STATUSES_IGNORE) {
+        mlt_status_set_req(&statuses[place], req);
+        if (MLT_UNLIKELY(failed->code != MPI_SUCCESS))
+            statuses[place].MPI_ERROR = code;
+    }
+    release(&requests[index], req);
+}
+
+static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
+{
+    const char *call = mlt_mpi_call(me), *why = mlt_mpi_sentence(me, failed->code);
+    size_t length = strlen(call);
+    if (strncmp(why, call, length) == 0 && strncmp(why + length, ": ", 2) == 0)
+        why += length + 2;
+    return mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS, "array_of_requests[%d] failed: %s",
+                         failed->index, why);
+}
+
+// ---- one request
+
+int mlt_mpi_Wait(mlt_rank *me, MPI_Request *request, MPI_Status *status)
+{
+    MPI_Request handle = *request;
+    mlt_req *req = request_of(me, handle);
+    if (MLT_UNLIKELY(!req)) {
+        if (handle != MPI_REQUEST_NULL)
+            return bad_request(me, -1, handle);
+        mlt_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
+    if (MLT_UNLIKELY(mlt_req_is_inactive(req))) {
+        mlt_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
+    if (!req->done)
+        mlt_req_wait(req, mlt_mpi_call(me));
+    return finish_one(me, request, req, status);
+}
+
+int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *status)
+{
+    MPI_Request handle = *request;
+    mlt_req *req = request_of(me, handle);
+    if (MLT_UNLIKELY(!req) && handle != MPI_REQUEST_NULL)
+        return bad_request(me, -1, handle);
+    if (MLT_UNLIKELY(!req || mlt_req_is_inactive(req))) {
+        *flag = 1;
+        mlt_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
+    if (!req->done)
+        mlt_p2p_poll(me);
+    *flag = req->done;
+    if (!req->done)
+        return MPI_SUCCESS;
+    return finish_one(me, request, req, status);
+}
+
+// The operation's error, if any, is left to the call that completes it.
+int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI_Status *status)
+{
+    mlt_req *req = request_of(me, request);
+    if (!req && request != MPI_REQUEST_NULL)
+        return bad_request(me, -1, request);
+    if (!req || mlt_req_is_inactive(req)) {
+        *flag = 1;
+        mlt_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
+    if (!req->done)
+        mlt_p2p_poll(me);
+    *flag = req->done;
+    if (req->done)
+        mlt_status_set_req(status, req);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
+{
+    mlt_req *req = request_of(me, *request);
+    if (!req)
+        return bad_request(me, -1, *request);
+    *request = MPI_REQUEST_NULL;
+    if (req->flags & MLT_REQF_SHARED)
+        return MPI_SUCCESS;
+    req->flags &= ~(uint32_t)(MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE);
+    if (req->done)
+        mlt_req_free(req);
+    else
+        req->on_done = mlt_req_free_done;
+    return MPI_SUCCESS;
+}
+
+// ---- several requests
+
+// What an array of handles holds.
+typedef struct look {
+    int active; // neither null nor inactive
+    int done;   // active and done
+    int first;  // the first of these; -1: none
+} look;
+
+// False if a handle is bad: its index is in look->first.
+static bool look_at(mlt_rank *me, int count, const MPI_Request *requests, look *seen)
+{
+    look l = {0, 0, -1};
+    for (int i = 0; i < count; i++) {
+        if (requests[i] == MPI_REQUEST_NULL)
+            continue;
+        const mlt_req *req = request_of(me, requests[i]);
+        if (MLT_UNLIKELY(!req)) {
+            seen->first = i;
+            return false;
+        }
+        if (mlt_req_is_inactive(req))
+            continue;
+        l.active++;
+        if (req->done) {
+            if (l.done++ == 0)
+                l.first = i;
+        }
+    }
+    *seen = l;
+    return true;
+}
+
+static inline bool is_done(MPI_Request handle)
+{
+    const mlt_req *req = (const mlt_req *)handle;
+    return handle != MPI_REQUEST_NULL && !mlt_req_is_inactive(req) && req->done;
+}
+
+static bool hide_nulls(int count, MPI_Request *requests)
+{
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        if (requests[i] == MPI_REQUEST_NULL) {
+            requests[i] = NULL;
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void show_nulls(int count, MPI_Request *requests)
+{
+    for (int i = 0; i < count; i++) {
+        if (!requests[i])
+            requests[i] = MPI_REQUEST_NULL;
+    }
+}
+
+// Waits until all are done; inactive ones are.
+static void wait_all(mlt_rank *me, int count, MPI_Request *requests)
+{
+    bool nulls = hide_nulls(count, requests);
+    mlt_req_wait_all(me, (mlt_req *const *)requests, (uint64_t)count, mlt_mpi_call(me));
+    if (nulls)
+        show_nulls(count, requests);
+}
+
+static void mark_inactive(int count, MPI_Request *requests, bool done)
+{
+    for (int i = 0; i < count; i++) {
+        mlt_req *req = (mlt_req *)requests[i];
+        if (req && mlt_req_is_inactive(req))
+            req->done = done;
+    }
+}
+
+// Waits until an active one is done. Inactive ones are not done for that time, so p2p does not take them for one.
+static void wait_any(mlt_rank *me, int count, MPI_Request *requests)
+{
+    hide_nulls(count, requests);
+    mark_inactive(count, requests, false);
+    mlt_req_wait_any(me, (mlt_req *const *)requests, (uint64_t)count, mlt_mpi_call(me));
+    mark_inactive(count, requests, true);
+    show_nulls(count, requests);
+}
+
+// The second half of MPI_Waitall and MPI_Testall: everything is done.
+static int finish_all(mlt_rank *me, int count, MPI_Request *requests, MPI_Status *statuses)
+{
+    failures failed = {NULL, 0, MPI_SUCCESS};
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            // The same handle twice: its request was freed a moment ago.
+            if (MLT_UNLIKELY(!mlt_req_of(requests[i])))
+                return bad_request(me, i, requests[i]);
+            if (MLT_LIKELY(!mlt_req_is_inactive((mlt_req *)requests[i]))) {
+                finish_several(me, requests, i, statuses, i, &failed);
+                continue;
+            }
+        }
+        if (statuses != MPI_STATUSES_IGNORE)
+            mlt_status_set_empty(&statuses[i]);
+    }
+    return MLT_LIKELY(failed.code == MPI_SUCCESS) ? MPI_SUCCESS : raise_in_status(me, &failed);
+}
+
+int mlt_mpi_Waitall(mlt_rank *me, int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    bool open = false;
+    for (int i = 0; i < count; i++) {
+        if (requests[i] == mlt_req_sent_handle() || requests[i] == MPI_REQUEST_NULL)
+            continue;
+        const mlt_req *req = request_of(me, requests[i]);
+        if (MLT_UNLIKELY(!req))
+            return bad_request(me, i, requests[i]);
+        open |= !req->done;
+    }
+    if (open)
+        wait_all(me, count, requests);
+    return finish_all(me, count, requests, statuses);
+}
+
+int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    look seen;
+    if (!look_at(me, count, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (seen.done < seen.active) {
+        mlt_p2p_poll(me);
+        (void)look_at(me, count, requests, &seen);
+    }
+    *flag = seen.done == seen.active;
+    return *flag ? finish_all(me, count, requests, statuses) : MPI_SUCCESS;
+}
+
+int mlt_mpi_Waitany(mlt_rank *me, int count, MPI_Request requests[], int *index, MPI_Status *status)
+{
+    look seen;
+    if (!look_at(me, count, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (seen.active && !seen.done) {
+        wait_any(me, count, requests);
+        (void)look_at(me, count, requests, &seen);
+    }
+    if (!seen.active) {
+        *index = MPI_UNDEFINED;
+        mlt_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
+    *index = seen.first;
+    return finish_one(me, &requests[seen.first], (mlt_req *)requests[seen.first], status);
+}
+
+int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+{
+    look seen;
+    if (!look_at(me, count, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (seen.active && !seen.done) {
+        mlt_p2p_poll(me);
+        (void)look_at(me, count, requests, &seen);
+    }
+    *flag = seen.done || !seen.active;
+    if (!seen.done) {
+        *index = MPI_UNDEFINED;
+        if (!seen.active)
+            mlt_status_set_empty(status);
+        return MPI_SUCCESS;
+    }
+    *index = seen.first;
+    return finish_one(me, &requests[seen.first], (mlt_req *)requests[seen.first], status);
+}
+
+// The second half of MPI_Waitsome and MPI_Testsome: whatever is done.
+static int finish_some(mlt_rank *me, int count, MPI_Request *requests, int *outcount, int *indices,
+                       MPI_Status *statuses)
+{
+    failures failed = {NULL, 0, MPI_SUCCESS};
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        if (MLT_UNLIKELY(requests[i] != MPI_REQUEST_NULL && !mlt_req_of(requests[i])))
+            return bad_request(me, i, requests[i]); // the same handle twice
+        if (!is_done(requests[i]))
+            continue;
+        indices[n] = i;
+        finish_several(me, requests, i, statuses, n, &failed);
+        n++;
+    }
+    *outcount = n;
+    return MLT_LIKELY(failed.code == MPI_SUCCESS) ? MPI_SUCCESS : raise_in_status(me, &failed);
+}
+
+int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount, int indices[],
+                     MPI_Status statuses[])
+{
+    look seen;
+    if (!look_at(me, incount, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (!seen.active) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    if (!seen.done)
+        wait_any(me, incount, requests);
+    else if (seen.done < seen.active)
+        mlt_p2p_poll(me); // fairness: what is done every time must not keep the others from being seen
+    return finish_some(me, incount, requests, outcount, indices, statuses);
+}
+
+int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount, int indices[],
+                     MPI_Status statuses[])
+{
+    look seen;
+    if (!look_at(me, incount, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (!seen.active) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    if (seen.done < seen.active)
+        mlt_p2p_poll(me);
+    return finish_some(me, incount, requests, outcount, indices, statuses);
+}
+
+// ---- several requests, only looked at
+
+int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request requests[], int *flag,
+                                   MPI_Status statuses[])
+{
+    look seen;
+    if (!look_at(me, count, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (seen.done < seen.active) {
+        mlt_p2p_poll(me);
+        (void)look_at(me, count, requests, &seen);
+    }
+    *flag = seen.done == seen.active;
+    for (int i = 0; *flag && statuses != MPI_STATUSES_IGNORE && i < count; i++) {
+        if (is_done(requests[i]))
+            mlt_status_set_req(&statuses[i], (const mlt_req *)requests[i]);
+        else
+            mlt_status_set_empty(&statuses[i]);
+    }
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request requests[], int *index, int *flag,
+                                   MPI_Status *status)
+{
+    look seen;
+    if (!look_at(me, count, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (seen.active && !seen.done) {
+        mlt_p2p_poll(me);
+        (void)look_at(me, count, requests, &seen);
+    }
+    *flag = seen.done || !seen.active;
+    *index = seen.done ? seen.first : MPI_UNDEFINED;
+    if (seen.done)
+        mlt_status_set_req(status, (const mlt_req *)requests[seen.first]);
+    else if (!seen.active)
+        mlt_status_set_empty(status);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request requests[], int *outcount,
+                                    int indices[], MPI_Status statuses[])
+{
+    look seen;
+    if (!look_at(me, incount, requests, &seen))
+        return bad_request(me, seen.first, requests[seen.first]);
+    if (seen.done < seen.active)
+        mlt_p2p_poll(me);
+    int n = 0;
+    for (int i = 0; i < incount; i++) {
+        if (!is_done(requests[i]))
+            continue;
+        if (statuses != MPI_STATUSES_IGNORE)
+            mlt_status_set_req(&statuses[n], (const mlt_req *)requests[i]);
+        indices[n++] = i;
+    }
+    *outcount = seen.active ? n : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Request: how the MPI layer uses mlt_req.
+//
+// A handle is the address of
+//   - a mlt_req of the worker's pool, freed by the call that completes it (wait, test) or by p2p when it is done after
+//     MPI_Request_free;
+//   - a persistent one, kept until MPI_Request_free: inactive (and `done`) or active;
+//   - mlt_req_sent or mlt_req_nobody: operations that were complete at once. Both are constant and shared by all ranks, so
+//     starting such an operation costs no memory.
+#ifndef MLT_MPI_REQUEST_H
+#define MLT_MPI_REQUEST_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/comm.h"
+#include "mpi/error.h"
+#include "mpi/handle.h"
+#include "mpi/self.h"
+#include "mpi/status.h"
+#include "p2p/p2p.h"
+
+// mlt_req.flags
+enum {
+    MLT_REQF_PERSISTENT = 1,
+    MLT_REQF_ACTIVE = 2,    // a persistent one between its start and its completion by the user
+    MLT_REQF_SHARED = 4,    // mlt_req_sent, mlt_req_nobody
+    MLT_REQF_BUFFERED = 8,  // persistent: MPI_Bsend_init
+    MLT_REQF_NOBODY = 16,   // persistent: the peer is MPI_PROC_NULL
+    MLT_REQF_OWNS_BUF = 32, // `buf` is malloc's and freed when done
+};
+
+extern mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
+extern mlt_req mlt_req_nobody; // a receive from MPI_PROC_NULL
+
+static inline MPI_Request mlt_req_sent_handle(void)
+{
+    return (MPI_Request)(uintptr_t)&mlt_req_sent;
+}
+
+static inline MPI_Request mlt_req_nobody_handle(void)
+{
+    return (MPI_Request)(uintptr_t)&mlt_req_nobody;
+}
+
+static inline bool mlt_req_is_inactive(const mlt_req *req)
+{
+    return (req->flags & (MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE)) == MLT_REQF_PERSISTENT;
+}
+
+// Fills in everything that p2p wants to know before a start; the mode is standard. peer: as mlt_req says.
+static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, const void *buf, uint64_t count,
+                                const mlt_type *type, int32_t peer, int tag, mlt_comm *comm)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = (uint8_t)kind;
+    req->mode = MLT_MODE_STANDARD;
+    req->done = false;
+    req->cancelled = false;
+    req->rank = me;
+    req->buf = (void *)(uintptr_t)buf;
+    req->count = count;
+    req->type = type;
+    req->context = comm->context;
+    req->peer = peer;
+    req->self = comm->rank;
+    req->tag = tag;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+    req->owner = comm;
+    req->flags = 0;
+    req->fn = me->fn;
+}
+
+// A MLT_REQ_OTHER request without a result (its status is empty), to be completed by mlt_req_complete.
+void mlt_req_fill_other(mlt_req *req, mlt_rank *me, mlt_comm *comm);
+
+// The code, with its sentence, of a request that is done with an error. No handler is called.
+int mlt_req_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
+
+// on_done of a request that nobody will wait for: gives it back.
+void mlt_req_free_done(mlt_req *req);
+
+// The end of a blocking receive: waits for it, fills in the status and raises its error, if any. May suspend.
+static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
+{
+    if (!req->done)
+        mlt_req_wait(req, mlt_mpi_call(me));
+    mlt_status_set(status, req->from, req->got_tag, req->got, false);
+    if (MLT_UNLIKELY(req->status != MLT_OK))
+        return mlt_mpi_raise_code(me, req->owner, me->fn, mlt_req_code(me, req));
+    return MPI_SUCCESS;
+}
+
+// ---- sends, shared between the files of this chapter; dest is a rank in comm, not MPI_PROC_NULL
+
+// Sends at once if that is possible without a request. False: nothing was done.
+static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
+                                    int tag, const mlt_comm *comm)
+{
+    return MLT_LIKELY(type->contiguous) &&
+           mlt_p2p_send_now(me, buf, count * type->size, type->code, mlt_comm_world_rank(comm, dest), comm->rank,
+                            tag, comm->context);
+}
+
+// Sends with a request on the stack and waits for it. May suspend.
+void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest, int tag,
+                       mlt_comm *comm, mlt_send_mode mode);
+
+// The type that packed data of `type` travel as, and how many elements of it `bytes` are: itself if the packed form is
+// the array, otherwise MPI_PACKED.
+static inline const mlt_type *mlt_packed_type(const mlt_type *type)
+{
+    return type->contiguous ? type : &mlt_type_predefined[(uintptr_t)MPI_PACKED % 1024];
+}
+
+static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)
+{
+    return type->contiguous ? count : count * type->size;
+}
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/self.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "mpi/barrier.h"
+#include "mpi/handle.h"
+#include "mpi/profile.h"
+#include "mpi/session.h"
+
+// A communicator of consecutive world ranks.
+static mlt_comm linear(uint32_t context, int32_t rank, int32_t size, int32_t base)
+{
+    return (mlt_comm){
+        .magic = MLT_COMM_MAGIC,
+        .context = context,
+        .rank = rank,
+        .size = size,
+        .base = base,
+        .stride = 1,
+        .errhandler = MPI_ERRORS_ARE_FATAL,
+    };
+}
+
+void mlt_mpi_rank_open(mlt_rank *me)
+{
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    mpi->world = linear(MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0);
+    mpi->self = linear(MLT_CONTEXT_SELF, 0, 1, me->world);
+}
+
+void mlt_mpi_worker_init(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = calloc(1, sizeof *w);
+    mlt_mpi *ranks = calloc(worker->count, sizeof *ranks);
+    if (!w || !ranks)
+        mlt_fatal("memory is exhausted: no room for %u ranks", worker->count);
+    w->ranks = ranks;
+    mlt_pool_init(&w->messages, sizeof(mlt_message), 16);
+    mlt_pool_init(&w->sessions, sizeof(mlt_session), 4);
+    w->barrier = mlt_barrier_new();
+    if (mlt_mpi_profiling)
+        w->profile = mlt_profile_new();
+    worker->mpi = w;
+    for (uint32_t i = 0; i < worker->count; i++) {
+        worker->ranks[i].mpi = &ranks[i];
+        // Errors before MPI_Init have a handler.
+        ranks[i].self.errhandler = MPI_ERRORS_ARE_FATAL;
+    }
+}
+
+void mlt_mpi_worker_fini(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (!w)
+        return;
+    mlt_pool_fini(&w->messages);
+    mlt_pool_fini(&w->sessions);
+    free(w->errors);
+    free(w->profile);
+    free(w->barrier);
+    free(w->ranks);
+    free(w);
+    worker->mpi = NULL;
+}

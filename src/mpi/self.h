@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the MPI layer keeps for a rank and for a worker, and how a call finds it.
+#ifndef MLT_MPI_SELF_H
+#define MLT_MPI_SELF_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "mpi/comm.h"
+#include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+
+// mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session.
+enum { MLT_LIFE_NEW, MLT_LIFE_READY, MLT_LIFE_DONE };
+
+struct mlt_rank_own; // own.h: a rank's output and libc state
+
+// A rank's part; rank->mpi. They are one array a worker.
+typedef struct mlt_mpi {
+    mlt_comm world, self;
+    void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
+    struct mlt_rank_own *own; // output lines, libc state; NULL while unused
+    int32_t exit_status;
+    uint16_t provided;        // thread level
+    uint16_t sessions;        // open ones
+    bool inited, finalized;
+} mlt_mpi;
+_Static_assert(sizeof(mlt_mpi) <= 128, "a million ranks have one each");
+
+struct mlt_error_log;   // error.c
+struct mlt_mpi_profile; // profile.c
+struct mlt_barrier;     // barrier.c
+
+// A worker's part; worker->mpi.
+typedef struct mlt_mpi_worker {
+    mlt_mpi *ranks;         // [worker->count]
+    mlt_pool messages;      // mlt_message, see handle.h
+    mlt_pool sessions;      // mlt_session, see session.h
+    uint32_t finalized;     // ranks of the worker that have come so far
+    struct mlt_error_log *errors;  // the last sentences; NULL until the first
+    struct mlt_mpi_profile *profile; // NULL without --report
+    struct mlt_barrier *barrier;
+} mlt_mpi_worker;
+
+static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)
+{
+    return (mlt_mpi *)me->mpi;
+}
+
+static inline mlt_mpi_worker *mlt_mpi_worker_of(const mlt_rank *me)
+{
+    return (mlt_mpi_worker *)me->worker->mpi;
+}
+
+// The calling rank if it is READY, else NULL. Remembers the function: me->fn is from now on
+// the call that the user made, whatever bodies call each other; sentences and wait records name it.
+static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (MLT_UNLIKELY(!me || me->life != MLT_LIFE_READY))
+        return NULL;
+    me->fn = fn;
+    return me;
+}
+
+// The same for calls that are allowed at any time: NULL only if the thread is no rank (yet).
+static inline mlt_rank *mlt_mpi_enter_anytime(uint16_t fn)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (me)
+        me->fn = fn;
+    return me;
+}
+
+// "MPI_Send": the name of a function by its index, and of the call that a rank is in.
+static inline const char *mlt_fn_name(uint16_t fn)
+{
+    return mlt_fn_table[fn].name;
+}
+
+static inline const char *mlt_mpi_call(const mlt_rank *me)
+{
+    return mlt_fn_table[me->fn].name;
+}
+
+// Gives all ranks of a worker their mlt_mpi; called once for each worker, and undone at its end.
+void mlt_mpi_worker_init(mlt_worker *worker);
+void mlt_mpi_worker_fini(mlt_worker *worker);
+
+// MPI_Init: makes the world and self of a rank.
+void mlt_mpi_rank_open(mlt_rank *me);
+
+// --report: set once before any rank runs. The surface counts and times every call.
+extern bool mlt_mpi_profiling __attribute__((visibility("hidden"))); // no detour to read it
+uint64_t mlt_mpi_clock(void);
+void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns); // one call ended; me may be NULL
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/session.h"
+
+#include "base/pool.h"
+#include "mpi/buffer.h"
+#include "mpi/entry.h"
+#include "mpi/errhandler.h"
+#include "mpi/error.h"
+#include "mpi_bodies.h"
+
+int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
+{
+    if (!me && !(me = mlt_entry_rank()))
+        return mlt_mpi_not_ready(MLT_FN_Session_init);
+    me->fn = MLT_FN_Session_init;
+    const mlt_errhandler *e = mlt_errhandler_of(errhandler);
+    if (!mlt_errhandler_is_predefined(errhandler) && !(e && e->kind == MLT_ERRHANDLER_SESSION))
+        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ERRHANDLER, "errhandler",
+                              "error handler for sessions", (uintptr_t)errhandler);
+    mlt_session *s = mlt_pool_take(&mlt_mpi_worker_of(me)->sessions);
+    *s = (mlt_session){.magic = MLT_SESSION_MAGIC,
+                       .provided = MPI_THREAD_FUNNELED,
+                       .rank = me,
+                       .errhandler = errhandler};
+    mlt_errhandler_hold(errhandler);
+    mlt_mpi_of(me)->sessions++;
+    me->life = MLT_LIFE_READY;
+    *session = (MPI_Session)s;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
+{
+    mlt_session *s = mlt_session_of(*session);
+    if (!s)
+        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
+                              (uintptr_t)*session);
+    mlt_buffer_drop(me, &s->buffer);
+    mlt_errhandler_drop(s->errhandler);
+    s->magic = 0;
+    mlt_pool_give(&mlt_mpi_worker_of(me)->sessions, s);
+    *session = MPI_SESSION_NULL;
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    if (--mpi->sessions == 0 && (!mpi->inited || mpi->finalized))
+        me->life = mpi->inited ? MLT_LIFE_DONE : MLT_LIFE_NEW;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sessions: for now an object with an error handler and a buffer for buffered sends.
+#ifndef MLT_MPI_SESSION_H
+#define MLT_MPI_SESSION_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "mpi/handle.h"
+
+enum { MLT_SESSION_MAGIC = 0x05e55104 };
+
+typedef struct mlt_session {
+    uint32_t magic;
+    uint16_t provided;         // thread level
+    mlt_rank *rank;
+    MPI_Errhandler errhandler; // a counted reference
+    void *buffer;              // MPI_Session_attach_buffer's (buffer.c)
+} mlt_session;
+
+// NULL: MPI_SESSION_NULL or a bad handle.
+static inline mlt_session *mlt_session_of(MPI_Session handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    mlt_session *session = (mlt_session *)h;
+    return mlt_handle_is_address(h) && session->magic == MLT_SESSION_MAGIC ? session : NULL;
+}
+
+#endif

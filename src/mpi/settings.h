@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPI layer's own settings, and those of all layers together.
+#ifndef MLT_MPI_SETTINGS_H
+#define MLT_MPI_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+
+typedef struct mlt_mpi_conf {
+    int64_t label;
+    const char *outfile, *errfile; // "": none
+} mlt_mpi_conf;
+
+extern mlt_mpi_conf mlt_mpi_settings;
+
+enum { MLT_SETTINGS_MOST = 16 };
+
+// All layers' tables, this one's last; returns how many.
+size_t mlt_mpi_all_settings(mlt_settings_table tables[MLT_SETTINGS_MOST]);
+
+#endif

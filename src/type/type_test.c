@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The predefined datatypes against the compiler's own structs, and packing with every cut.
+#include "type/type.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
+
+static _Noreturn void failed(const char *file, int line, const char *condition)
+{
+    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
+    exit(1);
+}
+
+static const mlt_type *find(const char *name)
+{
+    for (int i = 0; i < 1024; i++)
+        if (mlt_type_predefined[i].name && strcmp(mlt_type_predefined[i].name, name) == 0)
+            return &mlt_type_predefined[i];
+    fprintf(stderr, "no datatype %s\n", name);
+    exit(1);
+}
+
+static void check_all(void)
+{
+    int count = 0;
+    for (int i = 0; i < 1024; i++) {
+        const mlt_type *t = &mlt_type_predefined[i];
+        if (t->magic == 0)
+            continue;
+        count++;
+        CHECK(t->magic == MLT_TYPE_MAGIC && t->code == i && t->committed && t->name && t->lb == 0);
+        CHECK(t->size > 0 && (int64_t)t->size <= t->extent);
+        CHECK(t->contiguous == ((int64_t)t->size == t->extent));
+        uint64_t size = 0;
+        for (uint32_t b = 0; b < t->blocks; b++) {
+            CHECK(t->block[b].length > 0 && t->block[b].offset + t->block[b].length <= t->extent);
+            size += t->block[b].length;
+        }
+        CHECK(size == t->size);
+        // The standard says this of the types with a size in their name.
+        if ((i >= 0x240 && i <= 0x27f) || (i >= 0x2c0 && i <= 0x2ff))
+            CHECK(t->size == UINT64_C(1) << ((i >> 3) & 7));
+    }
+    CHECK(count == 70);
+}
+
+static void check_sizes(void)
+{
+    struct short_int {
+        short value;
+        int index;
+    };
+    struct long_double_int {
+        long double value;
+        int index;
+    };
+    const mlt_type *t = find("MPI_SHORT_INT");
+    CHECK(t->size == sizeof(short) + sizeof(int) && t->extent == sizeof(struct short_int) && t->blocks == 2);
+    CHECK(t->block[1].offset == offsetof(struct short_int, index));
+    t = find("MPI_LONG_DOUBLE_INT");
+    CHECK(t->size == sizeof(long double) + sizeof(int) && t->extent == sizeof(struct long_double_int));
+    CHECK(find("MPI_DOUBLE_INT")->blocks == 1 && !find("MPI_DOUBLE_INT")->contiguous);
+    CHECK(find("MPI_2INT")->contiguous && find("MPI_FLOAT_INT")->contiguous);
+    CHECK(find("MPI_LONG_DOUBLE")->size == sizeof(long double));
+    CHECK(find("MPI_BYTE")->size == 1 && find("MPI_PACKED")->size == 1 && find("MPI_WCHAR")->size == sizeof(wchar_t));
+}
+
+// Element by element, the slow and obvious way.
+static void pack_slowly(const mlt_type *t, const unsigned char *buf, unsigned char *out, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (uint32_t b = 0; b < t->blocks; b++) {
+            memcpy(out, buf + i * t->extent + t->block[b].offset, t->block[b].length);
+            out += t->block[b].length;
+        }
+}
+
+static void check_cuts(const mlt_type *t)
+{
+    enum { COUNT = 3, MOST = COUNT * 64 };
+    unsigned char buf[MOST], packed[MOST], part[MOST], back[MOST];
+    uint64_t total = COUNT * t->size;
+    CHECK(COUNT * t->extent <= MOST);
+    for (int i = 0; i < MOST; i++)
+        buf[i] = (unsigned char)(i * 7 + 3);
+    pack_slowly(t, buf, packed, COUNT);
+    for (uint64_t from = 0; from <= total; from++)
+        for (uint64_t to = from; to <= total; to++) {
+            memset(part, 0, sizeof part);
+            mlt_type_pack(t, buf, from, part, to - from);
+            CHECK(memcmp(part, packed + from, to - from) == 0);
+            CHECK(to - from == MOST || part[to - from] == 0);
+        }
+    for (uint64_t cut = 0; cut <= total; cut++) {
+        memset(back, 0xee, sizeof back);
+        mlt_type_unpack(t, back, 0, packed, cut);
+        mlt_type_unpack(t, back, cut, packed + cut, total - cut);
+        pack_slowly(t, back, part, COUNT);
+        CHECK(memcmp(part, packed, total) == 0);
+        for (int i = 0; i < COUNT; i++) // what lies between the blocks is not touched
+            if (t->blocks == 2)
+                for (uint32_t gap = t->block[0].length; gap < t->block[1].offset; gap++)
+                    CHECK(back[i * t->extent + gap] == 0xee);
+    }
+}
+
+int main(void)
+{
+    check_all();
+    check_sizes();
+    for (int i = 0; i < 1024; i++)
+        if (mlt_type_predefined[i].magic)
+            check_cuts(&mlt_type_predefined[i]);
+    return 0;
+}

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Do build systems find Millet, and do the programs that they build run?
+
+Everything is tried twice: in the build tree, and in a tree that was installed and then moved to a folder with a space in its
+name. Prints a line a case, and `N passed, N failed` at the end. What a machine has no tool for is said as `skipped`."""
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "test" / "build"
+
+
+class Fault(Exception):
+    """A case failed; the text says how."""
+
+
+class Skip(Exception):
+    """This machine cannot run a case; the text says why."""
+
+
+class Tree:
+    """A Millet to try: a folder with bin, lib and include."""
+
+    def __init__(self, name, root):
+        self.name, self.root = name, pathlib.Path(root)
+        self.mpicc, self.mpicxx = self.root / "bin/mpicc", self.root / "bin/mpicxx"
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith(("MPI", "OMPI", "MPICH", "MILLET", "PKG_CONFIG", "LD_LIBRARY", "I_MPI"))}
+        self.env["PATH"] = f"{self.root}/bin:{os.environ['PATH']}"
+        self.env["PKG_CONFIG_LIBDIR"] = str(self.root / "lib/pkgconfig")
+
+
+def run(command, tree, cwd=None, fails=False, **env):
+    """Runs a command in the tree's environment; its output. `fails`: it must fail, and standard error is returned."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, cwd=cwd, env={**tree.env, **env}, capture_output=True, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL)
+    if bool(done.returncode) != fails:
+        said = (done.stdout + done.stderr).strip()[-3000:]
+        raise Fault(f"{shlex.join(command)} ended with {done.returncode}:\n{said}")
+    return done.stderr if fails else done.stdout
+
+
+def need(program):
+    if not shutil.which(program):
+        raise Skip(f"{program} is not installed")
+
+
+def expect(condition, sentence):
+    if not condition:
+        raise Fault(sentence)
+
+
+def try_program(tree, program):
+    """Runs a built program as one rank, as processes and as fibers, and looks at what it is linked with."""
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "-d", program], tree))
+    expect("libmpi_abi.so.1" in needed, f"{program} does not need libmpi_abi.so.1, only {needed}")
+    expect(needed.index("libmpi_abi.so.1") < needed.index("libc.so.6"),
+           f"{program} has libc.so.6 before libmpi_abi.so.1, so main would not be Millet's: {needed}")
+    others = [name for name in needed if re.match(r"lib(mpi|open|pmpi)", name) and name != "libmpi_abi.so.1"]
+    expect(not others, f"{program} needs another MPI: {others}")
+    mpirun = tree.root / "bin/mpirun"
+    if not mpirun.exists():
+        raise Skip("there is no mpirun to run the program with")
+    expect(run([program], tree) == "sum 0 of 1 ranks\n", f"{program} alone: wrong output")
+    for options in (["-n", "3"], ["-n", "1", "-nfg", "3"]):
+        said = run([mpirun, *options, program], tree)
+        expect(said == "sum 3 of 3 ranks\n", f"mpirun {' '.join(options)} {program} printed {said!r}")
+
+
+# ---- the wrapper's own options: nothing is compiled
+
+def case_show(tree, work):
+    def words(*args, **env):
+        return shlex.split(run([tree.mpicc, *args], tree, **env))
+
+    include, lib = f"-I{tree.root}/include", f"-L{tree.root}/lib"
+    rpath = f"-Wl,-rpath,{tree.root}/lib"
+    compiler = words("-showme:command")
+    for option in ("-showme:compile", "--showme:compile"):
+        expect(include in words(option) and "-lmpi_abi" not in words(option), f"{option} printed {words(option)}")
+    for option in ("-showme:link", "--showme:link"):
+        expect(words(option)[-3:] == [lib, rpath, "-lmpi_abi"], f"{option} printed {words(option)}")
+        expect(include not in words(option), f"{option} printed {words(option)}")
+    for option in ("-show", "-showme", "--showme", "-link-info"):
+        full = words(option)
+        expect(full[:len(compiler)] == compiler and include in full and full[-3:] == [lib, rpath, "-lmpi_abi"],
+               f"{option} printed {full}")
+    expect("-lmpi_abi" not in words("-compile-info"), "-compile-info has link flags")
+    expect(words("-showme:libs") == ["mpi_abi"], "-showme:libs")
+    expect(words("-showme:incdirs") == [f"{tree.root}/include"], "-showme:incdirs")
+    expect(words("-showme:libdirs") == [f"{tree.root}/lib"], "-showme:libdirs")
+    expect(re.search(r"\b\d+\.\d+\.\d+\b", run([tree.mpicc, "--showme:version"], tree)), "no version x.y.z")
+    full = words("-show", "-DTEXT=\"a b\"", "x $y.c", "-o", "it's")
+    expect("-DTEXT=\"a b\"" in full and "x $y.c" in full and "it's" in full, f"quoting is wrong: {full}")
+
+
+def case_show_when_linking(tree, work):
+    def links(*args):
+        return "-lmpi_abi" in run([tree.mpicc, "-show", *args], tree)
+
+    for args in (["x.c"], ["x.o", "-o", "x"], ["-shared", "x.o"], ["-x", "c", "-"], ["-v", "x.c"], ["@files"],
+                 ["-lx"], ["-l", "x"], ["-MD", "-MF", "x.d", "x.c"]):
+        expect(links(*args), f"mpicc {' '.join(args)} does not link with the library")
+    for args in (["-c", "x.c"], ["x.c", "-S"], ["-E", "x.c"], ["-M", "x.c"], ["-MM", "x.c"], ["-fsyntax-only", "x.c"],
+                 ["-v"], ["--version"], ["-dumpversion"], ["-print-search-dirs"], ["-o", "x"], ["-include", "x.h", "-v"],
+                 ["-r", "x.o", "-o", "y.o"]):
+        expect(not links(*args), f"mpicc {' '.join(args)} would link")
+
+
+def case_refuses(tree, work):
+    for option in ("-showme:nonsense", "--showme:nonsense", "-showme:", "-shownothing"):
+        said = run([tree.mpicc, option], tree, fails=True)
+        expect("unknown option" in said and said.count("\n") == 1, f"{option}: {said!r}")
+    said = run([tree.mpicc, "-cxx=g++", "-show"], tree, fails=True)
+    expect("-cc=COMPILER" in said, said)
+
+
+def case_choose_compiler(tree, work):
+    def command(wrapper, *args, **env):
+        return run([wrapper, *args, "-showme:command"], tree, **env).strip()
+
+    expect(command(tree.mpicc, "-cc=xcc") == "xcc", "-cc=")
+    expect(command(tree.mpicc, "-cc=ccache xcc") == "ccache xcc", "-cc= with two words")
+    expect(command(tree.mpicc, MPICH_CC="xcc") == "xcc", "MPICH_CC")
+    expect(command(tree.mpicc, OMPI_CC="xcc") == "xcc", "OMPI_CC")
+    expect(command(tree.mpicc, "-cc=ycc", OMPI_CC="xcc") == "ycc", "-cc= over OMPI_CC")
+    expect(command(tree.mpicc, OMPI_CXX="x++") != "x++", "OMPI_CXX for C")
+    for name in ("mpicxx", "mpic++", "mpiCC"):
+        wrapper = tree.root / "bin" / name
+        expect(command(wrapper, "-cxx=x++") == "x++", f"{name} -cxx=")
+        expect(command(wrapper, MPICH_CXX="x++") == "x++", "MPICH_CXX")
+        expect("++" in command(wrapper), f"{name} calls {command(wrapper)}")
+
+
+def case_link_to_wrapper(tree, work):
+    (work / "elsewhere").mkdir()
+    for name in ("mpicc", "mpicxx"):
+        (work / "elsewhere" / name).symlink_to(tree.root / "bin" / name)
+        said = run([work / "elsewhere" / name, "-showme:incdirs"], tree)
+        expect(shlex.split(said) == [f"{tree.root}/include"], f"through a link: {said}")
+    said = run(["mpicc", "-showme:incdirs"], tree, cwd=work)
+    expect(shlex.split(said) == [f"{tree.root}/include"], f"through PATH: {said}")
+    said = run(["./mpicc", "-showme:incdirs"], tree, cwd=tree.root / "bin")
+    expect(shlex.split(said) == [f"{tree.root}/include"], f"from its folder: {said}")
+
+
+# ---- building
+
+def case_compile_and_link(tree, work):
+    run([tree.mpicc, "-Wall", "-Wextra", "-Werror", SOURCES / "program.c", "-o", work / "a"], tree)
+    try_program(tree, work / "a")
+    run([tree.mpicc, "-c", SOURCES / "program.c", "-o", work / "a.o"], tree)
+    run([tree.mpicc, work / "a.o", "-o", work / "b", "-lm", "-pthread", "-Wl,--as-needed"], tree)
+    try_program(tree, work / "b")
+
+
+def case_configure(tree, work):
+    """What a script made by autoconf does with CC=mpicc."""
+    (work / "conftest.c").write_text("int main(void) { return 0; }\n")
+    run(["mpicc", "conftest.c"], tree, cwd=work)
+    expect((work / "a.out").exists(), "mpicc conftest.c made no a.out")
+    run([work / "a.out"], tree)
+    for option in ("--version", "-v", "-dumpmachine", "-print-prog-name=ld"):
+        run(["mpicc", option], tree, cwd=work)
+    run(["mpicc", "--no-such-option"], tree, cwd=work, fails=True)
+    (work / "conftest.c").write_text("#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) + MPI_Finalize(); }\n")
+    run(["mpicc", "-o", "conftest", "-g", "-O2", "conftest.c"], tree, cwd=work)
+    expect("MPI_Init" in run(["mpicc", "-E", "conftest.c"], tree, cwd=work), "mpicc -E")
+    run(["mpicc", "-S", "conftest.c"], tree, cwd=work)
+    run(["mpicc", "-c", "-MD", "-MP", "-MF", "conftest.d", "conftest.c"], tree, cwd=work)
+    expect("mpi.h" in (work / "conftest.d").read_text(), "no dependency on mpi.h")
+    expect("mpi.h" in run(["mpicc", "-M", "conftest.c"], tree, cwd=work), "mpicc -M")
+    run(["mpicc", "-r", "-nostdlib", "conftest.o", "-o", "conftest2.o"], tree, cwd=work)
+    # AC_SEARCH_LIBS(MPI_Init, mpi): found without a library.
+    (work / "conftest.c").write_text("char MPI_Init(void);\nint main(void) { return MPI_Init(); }\n")
+    run(["mpicc", "-o", "conftest", "-fno-builtin", "-w", "conftest.c"], tree, cwd=work)
+
+
+def case_clang(tree, work):
+    need("clang")
+    cc = "-cc=clang"
+    if run([tree.mpicc, "-showme:compile"], tree).find("-fsanitize") >= 0:
+        raise Skip("the library was built with gcc's sanitizers")
+    run([tree.mpicc, cc, "-Weverything", "-Wno-padded", "-Werror=unused-command-line-argument", "-c",
+         SOURCES / "program.c", "-o", work / "a.o"], tree)
+    run([tree.mpicc, cc, "-Werror", work / "a.o", "-o", work / "a"], tree)
+    try_program(tree, work / "a")
+
+
+def case_cplusplus(tree, work):
+    need("c++")
+    for name in ("mpicxx", "mpic++", "mpiCC"):
+        run([tree.root / "bin" / name, "-Wall", "-Wextra", "-Werror", SOURCES / "program.cc", "-o", work / name], tree)
+    try_program(tree, work / "mpicxx")
+
+
+def case_shared_library(tree, work):
+    """The program itself does not use MPI, only its library does; distributions link with --as-needed."""
+    run([tree.mpicc, "-shared", "-fPIC", SOURCES / "tell.c", "-o", work / "libtell.so"], tree)
+    run([tree.mpicc, "-Wl,--as-needed", SOURCES / "tell_main.c", "-o", work / "a", f"-L{work}", "-ltell",
+         f"-Wl,-rpath,{work}"], tree)
+    try_program(tree, work / "a")
+
+
+def case_pkg_config(tree, work):
+    need("pkg-config")
+    for name in ("mpi-c", "millet", "mpi-cxx"):
+        flags = shlex.split(run(["pkg-config", "--cflags", "--libs", name], tree))
+        compiler = run([tree.mpicc, "-showme:command"], tree).split()
+        run([*compiler, SOURCES / "program.c", *flags, "-o", work / name], tree)
+        try_program(tree, work / name)
+
+
+def case_cmake_path(tree, work):
+    cmake_project(tree, work, [])
+
+
+def case_cmake_home(tree, work):
+    tree.env["PATH"] = os.environ["PATH"]
+    try:
+        cmake_project(tree, work, [f"-DMPI_HOME={tree.root}"])
+    finally:
+        tree.env["PATH"] = f"{tree.root}/bin:{os.environ['PATH']}"
+
+
+def cmake_project(tree, work, options):
+    need("cmake")
+    if not (tree.root / "bin/mpirun").exists():
+        raise Skip("CMake's MPI module wants an mpiexec, and there is none")
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    compiler = run([tree.mpicc, "-showme:command"], tree).strip()
+    said = run(["cmake", "-S", SOURCES / "cmake", "-B", work / "out", *generator, *options,
+                f"-DCMAKE_C_COMPILER={compiler}"], tree)
+    expect(f"mpiexec is {tree.root}/bin/mpi" in said, f"CMake found another mpiexec:\n{said}")
+    run(["cmake", "--build", work / "out"], tree)
+    programs = ["program_c", "tell_main"] + ["program_cxx"] * (work / "out/program_cxx").exists()
+    for program in programs:
+        try_program(tree, work / "out" / program)
+
+
+def case_meson(tree, work):
+    need("meson")
+    need("ninja")
+    shutil.copytree(SOURCES / "meson", work / "source")
+    for name in ("program.c", "program.cc"):
+        shutil.copy(SOURCES / name, work / "source")
+    if "-fsanitize" in run([tree.mpicc, "-showme:compile"], tree):
+        raise Skip("Meson does not pass a sanitizer on when it links")
+    run(["meson", "setup", work / "out", work / "source"], tree)
+    run(["ninja", "-C", work / "out"], tree)
+    for program in ("program_c", "program_cxx"):
+        if (work / "out" / program).exists():
+            try_program(tree, work / "out" / program)
+
+
+def case_examples(tree, work):
+    for source in sorted((ROOT / "examples").glob("*.c")):
+        run([tree.mpicc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", source, "-o", work / source.stem], tree)
+
+
+def case_files(tree, work):
+    for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC",
+                 "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h", "lib/pkgconfig/mpi-c.pc",
+                 "lib/pkgconfig/millet.pc", "share/millet/millet-gdb.py"):
+        expect((tree.root / path).exists(), f"{path} is missing")
+
+
+WRAPPER = [case_show, case_show_when_linking, case_refuses, case_choose_compiler, case_link_to_wrapper]
+BUILDING = [case_files, case_compile_and_link, case_configure, case_clang, case_cplusplus, case_shared_library,
+            case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples]
+
+
+def install_and_move(build, folder):
+    """A tree installed under one name and used under another, which has a space in it."""
+    first, moved = folder / "first", folder / "moved tree"
+    done = subprocess.run(["cmake", "--install", str(build), "--prefix", str(first)], capture_output=True, text=True)
+    if done.returncode:
+        return None, (done.stdout + done.stderr).strip()[-2000:]
+    first.rename(moved)
+    return moved, ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--only", default="", help="only cases whose name has this in it")
+    parser.add_argument("--no-install", action="store_true", help="only the build tree")
+    args = parser.parse_args()
+    count = {"ok": 0, "FAILED": 0, "skipped": 0}
+
+    def say(word, name, text=""):
+        count[word] += 1
+        print(f"{word}: {name}{': ' + text if text else ''}", flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="millet-build-") as temporary:
+        folder = pathlib.Path(temporary).resolve()
+        trees = [Tree("build tree", args.build.resolve())]
+        if not args.no_install:
+            moved, why = install_and_move(args.build, folder)
+            if moved:
+                trees.append(Tree("installed and moved", moved))
+            else:
+                say("FAILED", "install", why)
+        for tree in trees:
+            for case in WRAPPER + BUILDING:
+                name = f"{tree.name}: {case.__name__[5:].replace('_', ' ')}"
+                if args.only not in case.__name__:
+                    continue
+                if case in BUILDING and not (tree.root / "lib/libmpi_abi.so.1").exists():
+                    say("skipped", name, "the library is not built")
+                    continue
+                work = folder / tree.name.replace(" ", "_") / case.__name__
+                work.mkdir(parents=True)
+                try:
+                    case(tree, work)
+                    say("ok", name)
+                except Skip as why:
+                    say("skipped", name, str(why))
+                except (Fault, OSError, subprocess.TimeoutExpired) as why:
+                    say("FAILED", name, str(why))
+    print(f"{count['ok']} passed, {count['FAILED']} failed")
+    return 1 if count["FAILED"] or not count["ok"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

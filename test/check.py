@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs every test, stage by stage: a line a stage, details in build/check-logs/, the sum in the last line.
+
+A stage that cannot run here, or a part of one, is listed as `skipped: why` and is never counted as passed."""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+LOGS = BUILD / "check-logs"
+ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
+SEEDS = 200
+FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
+SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
+
+
+class Stage:
+    """One line of output: counts what passed, failed and was skipped, and logs every command."""
+
+    def __init__(self, name):
+        self.name, self.passed, self.failed = name, 0, 0
+        self.skipped, self.faults = [], []
+        self.log = LOGS / f"{name}.log"
+        self.log.write_text("")
+
+    def skip(self, why):
+        self.skipped.append(why)
+
+    def fault(self, what, count=1):
+        self.failed += count
+        self.faults.append(what)
+
+    def command(self, command, limit, env=None):
+        """Runs a command with its output in the log. (exit status, output); status None when its time was over."""
+        command = [str(word) for word in command]
+        with open(self.log, "a") as log:
+            log.write(f"\n$ {' '.join(command)}\n")
+            log.flush()
+            start = log.tell()
+            process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       env={**os.environ, **(env or {})}, start_new_session=True)
+            try:
+                status = process.wait(timeout=limit)
+            except subprocess.TimeoutExpired:
+                status = None
+            finally:  # also on Ctrl-C: a stage leaves no process behind
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                process.wait()
+        with open(self.log, errors="replace") as log:
+            log.seek(start)
+            return status, log.read()
+
+    def step(self, what, command, limit=600, env=None):
+        """A command that must succeed but is no test of its own. False, and a fault, if it fails."""
+        status, output = self.command(command, limit, env)
+        if status == 0:
+            return True
+        self.fault(f"{what}: {'no end after %d s' % limit if status is None else tail(output)}")
+        return False
+
+    def runner(self, command, limit, env=None):
+        """A test runner: its last line is `N passed, N failed`, and `skipped: why` lines are its own."""
+        status, output = self.command(command, limit, env)
+        sums = SUM.findall(output)
+        for line in output.splitlines():
+            match = re.match(r"\s*(?:skipped|SKIPPED):?\s+(.*)", line)
+            if match:
+                self.skip(match.group(1))
+        if not sums or status is None:
+            why = f"no end after {limit} s" if status is None else f"ended with {status} without its sum: {tail(output)}"
+            self.fault(f"{pathlib.Path(command[0]).name}: {why}")
+            return
+        passed, failed = map(int, sums[-1])
+        self.passed += passed
+        if failed or status != 0:
+            bad = [line for line in output.splitlines() if re.match(r"\s*(FAIL|FAILED|failed|not ok)\b", line)]
+            self.fault("\n".join(bad[:12]) or tail(output), max(failed, 1))
+
+    def ctest(self, build, labels=None, limit=400, env=None, prefix=()):
+        """CTest's tests with these labels (None: all but the source tests)."""
+        chosen = ["-LE", "^source$"] if labels is None else ["-L", f"^({'|'.join(labels)})$"]
+        command = [*prefix, "ctest", "--test-dir", build, "--output-on-failure", "-j", str(os.cpu_count()), *chosen]
+        status, output = self.command(command, limit, env)
+        lines = re.findall(r"Test +#\d+: (\S+) \.*(.*?) +[\d.]+ sec", output)
+        for name, result in lines:
+            if "Skipped" in result:
+                self.skip(f"{name}: it says that this machine cannot run it")
+            elif "Passed" in result:
+                self.passed += 1
+            else:
+                self.fault(f"{name}:{result.replace('*', ' ')}")
+        if status is None:
+            self.fault(f"ctest: no end after {limit} s")
+        elif not lines:
+            self.skip("there are no such tests") if "No tests were found" in output else self.fault(tail(output))
+        elif status != 0 and not self.failed:
+            self.fault(tail(output))
+
+
+def tail(output, lines=8):
+    return "\n".join(output.strip().splitlines()[-lines:])
+
+
+def preset(stage, name, targets=(), options=()):
+    """Configures and builds a preset; False if that failed."""
+    jobs = ["--", "-k", "0"]
+    if not stage.step(f"configure {name}", ["cmake", "--preset", name, *options], 120):
+        return False
+    folder = {"release": "build", "cross-x86_64": "build-cross", "cross-aarch64": "build-cross"}.get(name, f"build-{name}")
+    chosen = ["--target", *targets] if targets else []
+    return stage.step(f"build {name}", ["cmake", "--build", folder, *chosen, *jobs], 600)
+
+
+def no_address_randomisation():
+    """Sanitizers of older compilers fail where the kernel spreads addresses widely; without randomisation they do not."""
+    tool = shutil.which("setarch")
+    if tool and subprocess.run([tool, "-R", "true"], capture_output=True).returncode == 0:
+        return [tool, "-R"]
+    return []
+
+
+def script(stage, path, *arguments, limit=600, env=None):
+    """A test runner of the repository, skipped if it is not there (yet)."""
+    if not (ROOT / path).exists():
+        stage.skip(f"{path} does not exist")
+        return
+    stage.runner([ROOT / path, *arguments], limit, env)
+
+
+# ---- the stages, in the order in which they run
+
+def stage_build(stage, quick):
+    """the release build, warnings are errors"""
+    if preset(stage, "release"):
+        stage.passed += 1
+
+
+def stage_source(stage, quick):
+    """includes go down the layers only, every header compiles alone; and both tests can fail"""
+    for name in ("layers_test.py", "headers_test.py"):
+        script(stage, f"test/{name}", "--build", BUILD, limit=120)
+        script(stage, f"test/{name}", "--self-test", limit=120)
+
+
+def stage_format(stage, quick):
+    """clang-format"""
+    tool = shutil.which(f"clang-format-{FORMAT_VERSION}") or shutil.which("clang-format")
+    if not tool:
+        return stage.skip("there is no clang-format")
+    said = subprocess.run([tool, "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"version (\d+)", said)
+    if not found or int(found.group(1)) != FORMAT_VERSION:
+        return stage.skip(f"the layout is that of clang-format {FORMAT_VERSION}; this one is {said.strip()}")
+    files = [path for folder in ("src", "include", "test", "bench", "examples") for path in (ROOT / folder).rglob("*")
+             if path.suffix in (".c", ".h", ".cc")]
+    for path in sorted(files):
+        status, _ = stage.command([tool, "--dry-run", "--Werror", path.relative_to(ROOT)], 60)
+        if status == 0:
+            stage.passed += 1
+        else:
+            stage.fault(f"{path.relative_to(ROOT)}: clang-format -i would change it")
+
+
+def stage_docs(stage, quick):
+    """README under 150 lines, links between documents lead somewhere, nothing is left to fill in"""
+    lines = len((ROOT / "README.md").read_text().splitlines())
+    stage.passed += lines < 150
+    if lines >= 150:
+        stage.fault(f"README.md has {lines} lines; it must stay under 150")
+    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]):
+        text, name = path.read_text(), path.relative_to(ROOT)
+        links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+        lost = [link for link in links if link and not (path.parent / link).exists()]
+        marks = re.findall(r"@@[^@\n]*@@", text)
+        if lost or marks:
+            stage.fault(f"{name}: " + "; ".join([f"{link} does not exist" for link in lost] + [f"{m} is left" for m in marks]))
+        else:
+            stage.passed += 1
+
+
+def stage_unit(stage, quick):
+    """the tests beside the sources"""
+    stage.ctest(BUILD)
+
+
+def stage_surface(stage, quick):
+    """every function and constant of the standard ABI, at its value, in header and library"""
+    script(stage, "test/surface_test.py", "--build", BUILD, limit=120)
+
+
+def stage_mpi(stage, quick):
+    """the multi-rank tests in all five modes"""
+    script(stage, "test/run_mpi", "--build", BUILD, *(["--mode", "fiber"] if quick else []))
+
+
+def stage_seeds(stage, quick):
+    """the multi-rank tests under random schedules"""
+    # Within one worker a seed decides everything, so that is where most of them are spent.
+    script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{10 if quick else SEEDS}")
+    if not quick:
+        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 10}")
+
+
+def stage_launch(stage, quick):
+    """mpirun: options, exits, signals, faults, reports"""
+    script(stage, "test/launch/run", "--build", BUILD)
+
+
+def stage_systems(stage, quick):
+    """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
+    script(stage, "test/build_test.py", "--build", BUILD)
+
+
+def stage_asan(stage, quick):
+    """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
+    if preset(stage, "asan", options=["-DMLT_TEST_TIMEOUT=240"]):
+        stage.ctest("build-asan", ENGINE, prefix=no_address_randomisation())
+        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--mode", "proc", "--mode", "split")
+
+
+def stage_tsan(stage, quick):
+    """rings, transports and messages under TSan"""
+    if preset(stage, "tsan", ["tests_wire", "tests_p2p"], ["-DMLT_TEST_TIMEOUT=240"]):
+        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
+
+
+def stage_cross(stage, quick):
+    """fibers and rings for the other processor, under qemu-user"""
+    other = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
+    for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
+        if not shutil.which(tool):
+            return stage.skip(f"there is no {tool}")
+    if preset(stage, f"cross-{other}", ["tests_arch", "tests_fiber", "tests_wire"], ["-DMLT_TEST_TIMEOUT=240"]):
+        stage.ctest("build-cross", ["arch", "fiber", "wire"])
+
+
+def stage_clang(stage, quick):
+    """everything compiles with clang, warnings are errors"""
+    if not shutil.which("clang"):
+        return stage.skip("there is no clang")
+    if preset(stage, "clang"):
+        stage.passed += 1
+
+
+NOT_QUICK = ("asan", "tsan", "cross", "clang", "launch", "systems")
+STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
+
+
+def run_stage(name, quick):
+    stage = Stage(name)
+    terminal = sys.stdout.isatty()
+    if terminal:
+        print(f"{name:9} ...", end="", flush=True)
+    start = time.monotonic()
+    try:
+        STAGES[name](stage, quick)
+    except OSError as error:
+        stage.fault(str(error))
+    result = f"{stage.passed} passed"
+    if stage.failed:
+        result += f", {stage.failed} FAILED"
+    if stage.skipped:
+        result += f", {len(stage.skipped)} skipped"
+    title = STAGES[name].__doc__
+    print(f"{chr(13) if terminal else ''}{name:9} {time.monotonic() - start:4.0f} s  {result:28} {title}", flush=True)
+    for fault in stage.faults[:5]:
+        print("    " + fault.replace("\n", "\n    "))
+    if stage.faults:
+        print(f"    all of it: {stage.log.relative_to(ROOT)}", flush=True)
+    return stage
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="check", description=__doc__)
+    parser.add_argument("--only", metavar="STAGE", action="append", default=[], help="only this stage (repeatable)")
+    parser.add_argument("--quick", action="store_true", help="leave the slow stages out: " + ", ".join(NOT_QUICK))
+    parser.add_argument("--list", action="store_true", help="list the stages")
+    parser.add_argument("--no-install", action="store_true", help="install no packages")
+    args = parser.parse_args()
+    if args.list:
+        for name, function in STAGES.items():
+            print(f"{name:9} {function.__doc__}")
+        return 0
+    for name in args.only:
+        if name not in STAGES:
+            parser.error(f"there is no stage {name}; ./check --list shows them")
+    names = args.only or [name for name in STAGES if not (args.quick and name in NOT_QUICK)]
+    LOGS.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    stages = []
+    for name in names:
+        stages.append(run_stage(name, args.quick))
+        if name == "build" and stages[-1].failed:
+            break  # nothing else can say anything then
+    print(f"{time.monotonic() - start:.0f} s in all; logs in {LOGS.relative_to(ROOT)}/")
+    for stage in stages:
+        for why in stage.skipped:
+            print(f"skipped: {stage.name}: {why}")
+    for name in names[len(stages):]:
+        print(f"skipped: {name}: the build failed")
+    passed, failed = sum(s.passed for s in stages), sum(s.failed for s in stages)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        sys.exit(130)

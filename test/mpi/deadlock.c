@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Programs that can never go on, by the argument. The job must end by itself, with a report that
+// names for each rank the call, its peer and its tag.
+
+#include "check.h"
+
+#define WORLD MPI_COMM_WORLD
+
+enum { TAG = 4242, BIG = 5 << 20 };
+
+int main(int argc, char **argv)
+{
+    int value = -1, index = -1;
+    CHECK(argc > 1);
+    const char *what = argv[1];
+    CHECK_OK(MPI_Init(&argc, &argv));
+    int rank = world_rank(), size = world_size(), right = (rank + 1) % size;
+    char *big = must_alloc(BIG);
+    MPI_Request r = MPI_REQUEST_NULL;
+    memset(big, rank, BIG);
+    if (strcmp(what, "recv-cycle") == 0) { // everyone waits for its right neighbour
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, right, TAG, WORLD, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "finished") == 0) { // rank 0 waits for rank 1, which has nothing to say
+        if (rank == 0)
+            CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 1, TAG, WORLD, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "send-cycle") == 0) { // nobody receives before its large send is taken
+        CHECK_OK(MPI_Send(big, BIG, MPI_BYTE, right, TAG, WORLD));
+        CHECK_OK(MPI_Recv(big, BIG, MPI_BYTE, MPI_ANY_SOURCE, TAG, WORLD, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "ssend-cycle") == 0) {
+        CHECK_OK(MPI_Ssend(&rank, 1, MPI_INT, right, TAG, WORLD));
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, WORLD, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "wrong-tag") ==
+               0) { // the message is there, but not the one that is wanted
+        CHECK_OK(MPI_Isend(&rank, 1, MPI_INT, right, TAG + 1, WORLD, &r));
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, TAG, WORLD, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "probe") == 0) {
+        CHECK_OK(MPI_Probe(right, TAG, WORLD, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "wait") == 0) {
+        CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, right, TAG, WORLD, &r));
+        CHECK_OK(MPI_Waitany(1, &r, &index, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "barrier") == 0) { // rank 0 does not come to the barrier
+        if (rank == 0)
+            CHECK_OK(MPI_Recv(&value, 1, MPI_INT, size - 1, TAG, WORLD, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Barrier(WORLD));
+    }
+    free(big);
+    CHECK_OK(MPI_Finalize());
+    return 0;
+}

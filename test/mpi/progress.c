@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Progress. A rank that polls must let the rank that it polls for go on, even if both share a
+// thread; and a rank that is blocked in one call must serve its other communication.
+
+#include "check.h"
+
+#define WORLD MPI_COMM_WORLD
+
+enum { TAG = 1, BIG = 1 << 20 };
+
+enum poll { TEST, TESTANY, TESTSOME, TESTALL, GET_STATUS, IPROBE, IMPROBE, POLLS };
+
+// Receives one int from a rank by polling.
+static int poll_for(enum poll how, int source)
+{
+    int in = -1, flag = 0, index = -1, count = 0, indices[2];
+    MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Message message = MPI_MESSAGE_NULL;
+    if (how < IPROBE)
+        CHECK_OK(MPI_Irecv(&in, 1, MPI_INT, source, TAG, WORLD, &r[1]));
+    while (!flag) {
+        switch (how) {
+        case TEST:
+            CHECK_OK(MPI_Test(&r[1], &flag, MPI_STATUS_IGNORE));
+            break;
+        case TESTANY:
+            CHECK_OK(MPI_Testany(2, r, &index, &flag, MPI_STATUS_IGNORE));
+            break;
+        case TESTSOME:
+            CHECK_OK(MPI_Testsome(2, r, &count, indices, MPI_STATUSES_IGNORE));
+            flag = count > 0;
+            break;
+        case TESTALL:
+            CHECK_OK(MPI_Testall(2, r, &flag, MPI_STATUSES_IGNORE));
+            break;
+        case GET_STATUS:
+            CHECK_OK(MPI_Request_get_status(r[1], &flag, MPI_STATUS_IGNORE));
+            break;
+        case IPROBE:
+            CHECK_OK(MPI_Iprobe(source, TAG, WORLD, &flag, MPI_STATUS_IGNORE));
+            break;
+        default:
+            CHECK_OK(MPI_Improbe(MPI_ANY_SOURCE, TAG, WORLD, &flag, &message, MPI_STATUS_IGNORE));
+            break;
+        }
+    }
+    if (how == IPROBE)
+        CHECK_OK(MPI_Recv(&in, 1, MPI_INT, source, TAG, WORLD, MPI_STATUS_IGNORE));
+    if (how == IMPROBE)
+        CHECK_OK(MPI_Mrecv(&in, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Wait(&r[1], MPI_STATUS_IGNORE));
+    return in;
+}
+
+// A token goes round in both directions; everyone waits for it by polling.
+static void token(enum poll how, int step)
+{
+    int rank = world_rank(), size = world_size();
+    int next = (rank + size + step) % size, previous = (rank + size - step) % size;
+    for (int round = 0; round < 20; round++) {
+        int value = round;
+        if (rank > 0)
+            value = poll_for(how, previous);
+        CHECK_INT(value, round + (rank == 0 ? 0 : step > 0 ? rank - 1 : size - rank - 1));
+        if (rank > 0)
+            value++;
+        CHECK_OK(MPI_Send(&value, 1, MPI_INT, next, TAG, WORLD));
+        if (rank == 0)
+            CHECK_INT(poll_for(how, previous), round + size - 1);
+    }
+}
+
+// Everyone polls at the same time for something that the others send only when they have polled a
+// while themselves.
+static void all_poll(enum poll how)
+{
+    int rank = world_rank(), size = world_size(), flag = -1;
+    MPI_Request send = MPI_REQUEST_NULL;
+    for (int step = 1; step < size; step++) {
+        for (int i = 0; i < 10; i++) {
+            CHECK_OK(MPI_Iprobe(MPI_ANY_SOURCE, TAG + 9, WORLD, &flag, MPI_STATUS_IGNORE));
+            CHECK(!flag);
+        }
+        CHECK_OK(MPI_Isend(&rank, 1, MPI_INT, (rank + step) % size, TAG, WORLD, &send));
+        int source = (rank + size - step) % size, got = poll_for(how, source);
+        CHECK_INT(got, source);
+        CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Barrier(WORLD));
+    }
+}
+
+// Rank 0 has started a large send to rank 1 and blocks in a receive from the last rank, which sends
+// only when rank 1 has the large message: rank 0 must serve it while it is blocked. In the `way`s
+// it blocks in other calls.
+static void blocked_serves(int way, int n)
+{
+    int rank = world_rank(), size = world_size(), last = size - 1, token = 0, index = -1;
+    char *buf = must_alloc((size_t)n);
+    if (rank == 0) {
+        MPI_Request send = MPI_REQUEST_NULL, recv = MPI_REQUEST_NULL;
+        pattern_fill(buf, (size_t)n, (unsigned)way);
+        CHECK_OK(MPI_Isend(buf, n, MPI_BYTE, 1, TAG, WORLD, &send));
+        switch (way) {
+        case 0:
+            CHECK_OK(MPI_Recv(&token, 1, MPI_INT, last, TAG, WORLD, MPI_STATUS_IGNORE));
+            break;
+        case 1:
+            CHECK_OK(MPI_Probe(MPI_ANY_SOURCE, TAG, WORLD, MPI_STATUS_IGNORE));
+            CHECK_OK(MPI_Recv(&token, 1, MPI_INT, last, TAG, WORLD, MPI_STATUS_IGNORE));
+            break;
+        case 2:
+            CHECK_OK(MPI_Irecv(&token, 1, MPI_INT, last, TAG, WORLD, &recv));
+            CHECK_OK(MPI_Waitany(1, &recv, &index, MPI_STATUS_IGNORE));
+            break;
+        case 3:
+            CHECK_OK(MPI_Ssend(&rank, 1, MPI_INT, last, TAG + 1, WORLD));
+            break;
+        default:
+            CHECK_OK(MPI_Barrier(WORLD));
+            break;
+        }
+        if (way < 3)
+            CHECK_INT(token, 4711);
+        CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    }
+    if (rank == 1) {
+        CHECK_OK(MPI_Recv(buf, n, MPI_BYTE, 0, TAG, WORLD, MPI_STATUS_IGNORE));
+        CHECK_PATTERN(buf, (size_t)n, (unsigned)way);
+        CHECK_OK(MPI_Send(NULL, 0, MPI_BYTE, last, TAG + 2, WORLD));
+    }
+    if (rank == last) {
+        CHECK_OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG + 2, WORLD, MPI_STATUS_IGNORE));
+        token = 4711;
+        if (way < 3)
+            CHECK_OK(MPI_Send(&token, 1, MPI_INT, 0, TAG, WORLD));
+        if (way == 3)
+            CHECK_OK(MPI_Recv(&token, 1, MPI_INT, 0, TAG + 1, WORLD, MPI_STATUS_IGNORE));
+    }
+    if (way == 4 && rank != 0)
+        CHECK_OK(MPI_Barrier(WORLD));
+    CHECK_OK(MPI_Barrier(WORLD));
+    free(buf);
+}
+
+int main(int argc, char **argv)
+{
+    const int sizes[] = {8, 5000, 70000, BIG};
+    CHECK_OK(MPI_Init(&argc, &argv));
+    for (int how = 0; how < POLLS; how++) {
+        token((enum poll)how, 1);
+        token((enum poll)how, -1);
+        CHECK_OK(MPI_Barrier(WORLD));
+        all_poll((enum poll)how);
+    }
+    for (int way = 0; way < 5 && world_size() >= 3; way++)
+        for (int i = 0; i < COUNT_OF(sizes); i++)
+            blocked_serves(way, sizes[i]);
+    CHECK_OK(MPI_Finalize());
+    return 0;
+}
