@@ -49,3 +49,9 @@ target_link_options(mpi_abi PRIVATE -Wl,-z,defs -Wl,-z,relro)
 if(MLT_SANITIZE)
   target_link_options(mpi_abi PRIVATE -Wl,-z,undefs) # the sanitizer's names come with the program
 endif()
+
+if(NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME mpi_surface COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/surface_test.py
+           --build ${CMAKE_BINARY_DIR})
+  set_tests_properties(mpi_surface PROPERTIES LABELS mpi TIMEOUT 120 ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+endif()

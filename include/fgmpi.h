@@ -5,9 +5,9 @@
 //     FG_ProcessPtr_t binding(int argc, char **argv, int rank) { return worker; }
 //     int main(int argc, char **argv) { return FGmpiexec(&argc, &argv, binding); }
 //
-// The binding may also be a function of the rank alone, or FG-MPI's lookup function, which finds a binding by the
-// name in the environment variable FGMAP. In Millet every rank runs main already, so FGmpiexec
-// calls the function that the calling rank is bound to, and returns what it returns.
+// The binding may also be a function of the rank alone, or FG-MPI's lookup function, which finds a
+// binding by the name in the environment variable FGMAP. In Millet every rank runs main already, so
+// FGmpiexec calls the function that the calling rank is bound to, and returns what it returns.
 #ifndef FGMPI_H_MILLET
 #define FGMPI_H_MILLET
 
@@ -45,10 +45,10 @@ static inline int FGmpiexec(int *argc, char ***argv, FG_RankMapPtr_t map)
 }
 #else
 #define FGmpiexec(argc, argv, binding)                                                             \
-    _Generic((binding),                                                                            \
-        FG_MapPtr_t: FGmpiexec_map,                                                                \
-        LookupMapPtr_t: FGmpiexec_lookup,                                                          \
-        FG_RankMapPtr_t: FGmpiexec_rank)((argc), (argv), (binding))
+    _Generic((binding), FG_MapPtr_t                                                                \
+             : FGmpiexec_map, LookupMapPtr_t                                                       \
+             : FGmpiexec_lookup, FG_RankMapPtr_t                                                   \
+             : FGmpiexec_rank)((argc), (argv), (binding))
 #endif
 
 #endif

@@ -7,7 +7,9 @@
 //   MLT_ARCH_FRAME_BYTES  what mlt_arch_switch pushes
 //   mlt_arch_pause()      in a loop that waits for another core's write
 //   mlt_arch_cycles()     a counter that only goes up; its rate is the machine's affair
-//   mlt_arch_fp_mode()    rounding and denormal mode of the calling thread
+//   mlt_arch_fp_mode()    rounding, denormals, exceptions: control bits that a call keeps. Storing them at
+//                         each switch would cost more than looking whether they are the usual ones,
+//                         so mlt_arch_switch leaves them alone; mlt_arch_fp_mode_set() writes them
 //   mlt_arch_fiber_init() the first frame of a fiber
 //   mlt_arch_parked()     where a suspended fiber will go on, for reports
 //   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped

@@ -38,10 +38,9 @@ struct mlt_policy {
 enum { MLT_POLICY_TURN = 64 };
 
 // The scheduler's list, inline, for it is on the path of every message between two fibers. A policy
-// whose take is NULL keeps its queue there, and puts a yield at its end.
+// whose take is NULL keeps its queue there, and puts a yield at its end. The last one's next means nothing.
 static inline void mlt_policy_list_push(mlt_sched *sched, mlt_fiber *fiber)
 {
-    fiber->next = NULL;
     if (sched->head)
         sched->tail->next = fiber;
     else
@@ -57,7 +56,7 @@ static inline mlt_fiber *mlt_policy_list_take(mlt_sched *sched, bool in_turn)
         sched->ahead = NULL;
     } else {
         fiber = sched->head;
-        sched->head = fiber->next;
+        sched->head = fiber == sched->tail ? NULL : fiber->next;
     }
     return fiber;
 }

@@ -265,8 +265,7 @@ static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
     mlt_stacks *stacks = sched->stacks;
     fiber->stack = mlt_stack_take(stacks, fiber->id);
     note_guard(sched);
-    fiber->sp = mlt_arch_fiber_init(fiber->stack + stacks->size, fiber_main, (void *)fiber->entry,
-                                    sched->fp_mode);
+    fiber->sp = mlt_arch_fiber_init(fiber->stack + stacks->size, fiber_main, (void *)fiber->entry);
     mlt_sanitize_born(fiber); // takes the place of entry
 }
 
@@ -295,10 +294,13 @@ static inline MLT_SANITIZE_NONE void go(mlt_sched *sched, mlt_fiber *me, mlt_fib
     mlt_sanitize_enter(me, NULL, NULL);
 }
 
-// The general way to suspend: whatever the policy, and with all that is rare.
-static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched, mlt_fiber *me)
+// The general way to suspend: whatever the policy, and with all that is rare. A fiber that changed
+// its floating-point mode keeps it to itself: at every switch the mode is the worker's.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched,
+                                                                       mlt_fiber *me)
 {
     me->saved_errno = *sched->error;
+    uint64_t fp_mode = mlt_arch_fp_mode();
     bool breath = ++sched->switches % BREATH == 0;
     if (breath)
         take_breath(sched);
@@ -319,22 +321,25 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
         mlt_stack_give(sched->stacks, me->stack);
         me->stack = NULL;
     }
-    if (to != me) {
+    if (to == me) {
+        me->state = MLT_FIBER_RUNNING;
+        *sched->error = me->saved_errno;
+    } else if (fp_mode == sched->fp_mode) {
         go(sched, me, to);
-        return;
+    } else {
+        mlt_arch_fp_mode_set(sched->fp_mode);
+        go(sched, me, to);
+        mlt_arch_fp_mode_set(fp_mode);
     }
-    me->state = MLT_FIBER_RUNNING;
-    *sched->error = me->saved_errno;
 }
 
-// Suspends `me`, the running fiber, in favour of whom the policy picks, which may be itself. Returns
-// when it runs again; never if it has ENDED. Fast if the next is a list's head that ran before.
+// The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain).
 static inline MLT_SANITIZE_NONE void suspend(mlt_sched *sched, mlt_fiber *me)
 {
     mlt_fiber *to = sched->ahead ? sched->ahead : sched->head;
     uint64_t switches = sched->switches + 1;
-    if (MLT_UNLIKELY(!sched->plain || !to || to->state == MLT_FIBER_NEW || to == me ||
-                     switches % BREATH == 0)) {
+    if (MLT_UNLIKELY(!to || to == me || to->state == MLT_FIBER_NEW || switches % BREATH == 0 ||
+                     mlt_arch_fp_mode() != sched->fp_mode)) {
         suspend_slowly(sched, me);
         return;
     }
@@ -359,10 +364,18 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
     mlt_fiber *me = sched->current;
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
-    if (MLT_UNLIKELY(sched->solo))
+    if (MLT_LIKELY(sched->plain))
+        suspend(sched, me);
+    else if (sched->solo)
         park_solo(sched, me);
     else
-        suspend(sched, me);
+        suspend_slowly(sched, me);
+}
+
+static MLT_COLD void yield_slowly(mlt_sched *sched, mlt_fiber *me)
+{
+    put(sched, me, MLT_PUT_YIELD);
+    suspend_slowly(sched, me);
 }
 
 void mlt_fiber_yield(mlt_sched *sched)
@@ -371,12 +384,12 @@ void mlt_fiber_yield(mlt_sched *sched)
         return;
     mlt_fiber *me = sched->current;
     me->state = MLT_FIBER_RUNNABLE;
-    if (MLT_LIKELY(sched->plain)) {
-        sched->runnable++;
-        mlt_policy_list_push(sched, me);
-    } else {
-        put(sched, me, MLT_PUT_YIELD);
+    if (MLT_UNLIKELY(!sched->plain)) {
+        yield_slowly(sched, me);
+        return;
     }
+    mlt_policy_list_push(sched, me);
+    sched->runnable++;
     suspend(sched, me);
 }
 

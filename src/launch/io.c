@@ -19,7 +19,7 @@
 enum {
     READ_BYTES = 64 << 10,
     WRITE_BYTES = 4096,     // PIPE_BUF: a pipe that is ready takes that much without blocking
-    LONGEST_LINE = 1 << 20, // longer ones are passed on in parts
+    LONGEST_LINE = 8 << 20, // longer ones are passed on in parts
     QUEUE_FULL = 1 << 20,   // stop reading from ranks
     QUEUE_LOW = 256 << 10,  // go on reading
 };
@@ -270,17 +270,17 @@ static void put_label(stream *s)
         sink_put(s->to, label, (size_t)n);
 }
 
-// Passes whole lines on and keeps the rest.
-static void pass_lines(stream *s)
+// Passes whole lines on and keeps the rest. The first `seen` bytes hold no end of a line.
+static void pass_lines(stream *s, size_t seen)
 {
     size_t at = 0;
     char *end;
-    while ((end = memchr(s->line + at, '\n', s->length - at))) {
+    while ((end = memchr(s->line + seen, '\n', s->length - seen))) {
         size_t n = (size_t)(end - (s->line + at)) + 1;
         put_label(s);
         sink_put(s->to, s->line + at, n);
         s->inside = false;
-        at += n;
+        seen = at += n;
     }
     s->length -= at;
     memmove(s->line, s->line + at, s->length);
@@ -325,7 +325,7 @@ static bool stream_read(stream *s)
         return false;
     }
     s->length += (size_t)n;
-    pass_lines(s);
+    pass_lines(s, s->length - (size_t)n);
     return true;
 }
 

@@ -23,7 +23,7 @@ const char *mlt_bytes(char text[MLT_NUMBER_BYTES], uint64_t n)
     int unit = 0;
     for (; value >= 1024 && unit < 6; unit++)
         value /= 1024;
-    int places = unit == 0 || value >= 100 ? 0 : 1;
+    int places = unit == 0 || value >= 100 || value == (double)(int)value ? 0 : 1;
     snprintf(text, MLT_NUMBER_BYTES, "%.*f %s", places, value,
              unit == 0 && n == 1 ? "byte" : units[unit]);
     return text;

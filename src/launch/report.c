@@ -99,15 +99,18 @@ static int by_time(const void *a, const void *b)
 
 static void print_calls(mlt_report *report, FILE *out)
 {
-    uint64_t total = report->sum.total_ns;
+    // The time of all ranks together: calls of fibers overlap, so the workers' time would be too
+    // little.
+    double total =
+        report->workers ? (double)report->sum.total_ns / report->workers * report->plan->ranks : 0;
     char calls[MLT_NUMBER_BYTES], time[MLT_NUMBER_BYTES], each[MLT_NUMBER_BYTES];
     qsort(report->calls, report->call_count, sizeof *report->calls, by_time);
     for (size_t i = 0; i < report->call_count && i < MOST_CALLS_SHOWN; i++) {
         const mlt_ctl_call *call = &report->calls[i];
         fprintf(out, "  %-11s %-22s %15s calls  %9s", i ? "" : "calls", call->name,
                 mlt_number(calls, call->calls), mlt_time(time, call->time_ns));
-        if (total)
-            fprintf(out, "  %5.1f %%", 100 * (double)call->time_ns / (double)total);
+        if (total > 0)
+            fprintf(out, "  %5.1f %%", 100 * (double)call->time_ns / total);
         if (call->calls)
             fprintf(out, "  %s each", mlt_time(each, call->time_ns / call->calls));
         fputc('\n', out);

@@ -31,9 +31,21 @@ static struct {
 static const int watched[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                               SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
 
+// Our own descriptors must not take the numbers of standard streams that the caller has closed.
+static void fill_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 void mlt_spawn_prepare(int *signal_fd)
 {
     sigset_t set;
+    fill_streams();
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
         struct sigaction now;

@@ -56,7 +56,8 @@ typedef enum purpose { FOR_NOBODY, FOR_SIGNAL, FOR_TIMEOUT, FOR_DEADLOCK } purpo
 typedef struct proc {
     mlt_source ctl; // fd -1: closed
     mlt_watch *watch;
-    pid_t pid;  // 0: not started, or gone
+    pid_t pid;     // 0: not started, or gone
+    pid_t mpi_pid; // of the process that attached; 0: none, or the system does not say
     int mpi_fd; // pidfd of the process that attached, if it is not `pid` but one behind a script;
                 // -1
     bool attached, initialised, finalised;
@@ -88,7 +89,7 @@ struct mlt_watch {
     bool *answered; // [workers]
     uint32_t open_answers;
 
-    char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
+    _Alignas(16) char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
 };
 
 // ---- Verdict and end
@@ -406,6 +407,7 @@ static void take_hello(mlt_watch *w, proc *p, pid_t sender)
     if (!p->attached)
         w->attached++;
     p->attached = true;
+    p->mpi_pid = sender;
     if (sender > 0 && sender != p->pid && p->mpi_fd < 0)
         p->mpi_fd = (int)syscall(SYS_pidfd_open, sender, 0);
     if (!w->look_at && !w->ending)
@@ -419,6 +421,8 @@ static void take_hello(mlt_watch *w, proc *p, pid_t sender)
 static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, pid_t sender)
 {
     mlt_report *report = w->conf.report;
+    if (p->mpi_pid && sender != p->mpi_pid)
+        return; // a fork of the rank; it speaks for nobody
     switch (head->type) {
     case MLT_CTL_HELLO:
         take_hello(w, p, sender);
@@ -510,6 +514,13 @@ static void ctl_ready(mlt_source *source, uint32_t events)
             return;
 }
 
+// Takes what has been said so far: who attached decides whom a signal is meant for.
+static void hear_all(mlt_watch *w)
+{
+    for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
+        ctl_ready(&w->procs[p].ctl, 0);
+}
+
 // ---- Ends of processes
 
 static void judge_end(mlt_watch *w, proc *p, int status)
@@ -577,6 +588,7 @@ static void reap(mlt_watch *w)
 
 static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 {
+    hear_all(w);
     if (w->ending) { // the second one
         kill_all(w, true);
         return;
@@ -635,6 +647,7 @@ static void signals_ready(mlt_source *source, uint32_t events)
             stop(w, from_keyboard);
             break;
         default: // USR1, USR2, CONT
+            hear_all(w);
             signal_all(w, signal);
             break;
         }

@@ -12,7 +12,8 @@
 static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1,
                  last_used_code = MPI_ERR_LASTCODE;
 
-int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int comm_keyval, void *attribute_val, int *flag)
+int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int comm_keyval, void *attribute_val,
+                          int *flag)
 {
     mlt_boot *boot = me->worker->boot;
     const void *value;

@@ -22,8 +22,8 @@ struct mlt_barrier {
     arrival *first, **end; // in order of arrival
 };
 
-// Tags on the world's context for collectives. A round has a tag of its own; between two workers the messages of
-// one tag keep their order, so barriers need no numbers.
+// Tags on the world's context for collectives. A round has a tag of its own; between two workers
+// the messages of one tag keep their order, so barriers need no numbers.
 enum { TAG_BARRIER = 0, TAG_FINALIZE = 64 };
 
 struct mlt_barrier *mlt_barrier_new(void)
@@ -72,8 +72,8 @@ static mlt_req message(mlt_worker *w, mlt_req_kind kind, uint32_t peer_worker, i
     };
 }
 
-// Dissemination: in round k each worker hears from the one 2^k before it. Messages are between the first ranks of
-// the workers, whichever rank waits for them.
+// Dissemination: in round k each worker hears from the one 2^k before it. Messages are between the
+// first ranks of the workers, whichever rank waits for them.
 static void go_round(mlt_rank *me, int first_tag)
 {
     mlt_worker *w = me->worker;

@@ -2,22 +2,15 @@
 // Cancelling: a receive that has not matched, or a send that its receiver has not matched.
 #include "mpi/error.h"
 #include "mpi/request.h"
-#include "mpi/self.h"
 #include "mpi/status.h"
 #include "mpi_bodies.h"
 
 int mlt_mpi_Cancel(mlt_rank *me, MPI_Request *request)
 {
-    mlt_req *req = mlt_req_of(*request);
+    mlt_req *req = mlt_req_mine(me, *request);
     if (!req)
-        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, "request", "request", (uintptr_t)*request);
-    if (req->flags & MLT_REQF_SHARED)
-        return MPI_SUCCESS; // done: too late
+        return mlt_req_bad(me, -1, *request);
     mlt_comm *comm = req->owner;
-    if (req->rank != me)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                             "argument request is a request of rank %d, but should be one of rank %d",
-                             (int)req->rank->world, (int)me->world);
     if (mlt_req_is_inactive(req))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_REQUEST,
                              "argument request is an inactive persistent request of %s, but should be one that "
@@ -28,7 +21,7 @@ int mlt_mpi_Cancel(mlt_rank *me, MPI_Request *request)
                              "argument request is a request of %s, which cannot be cancelled; only a send or a "
                              "receive can",
                              mlt_fn_name(req->fn));
-    if (!req->done)
+    if (!req->done) // otherwise it is too late
         mlt_p2p_cancel(req);
     return MPI_SUCCESS;
 }

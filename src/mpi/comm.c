@@ -19,7 +19,9 @@ mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    return comm == &mpi->world ? MPI_COMM_WORLD : comm == &mpi->self ? MPI_COMM_SELF : (MPI_Comm)comm;
+    return comm == &mpi->world  ? MPI_COMM_WORLD
+           : comm == &mpi->self ? MPI_COMM_SELF
+                                : (MPI_Comm)comm;
 }
 
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
@@ -27,7 +29,9 @@ const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
     if (comm->extra && comm->extra->name)
         return comm->extra->name;
     mlt_mpi *mpi = mlt_mpi_of(me);
-    return comm == &mpi->world ? "MPI_COMM_WORLD" : comm == &mpi->self ? "MPI_COMM_SELF" : "the communicator";
+    return comm == &mpi->world  ? "MPI_COMM_WORLD"
+           : comm == &mpi->self ? "MPI_COMM_SELF"
+                                : "the communicator";
 }
 
 int mlt_mpi_Comm_rank(mlt_rank *me, mlt_comm *comm, int *rank)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator as one rank sees it. MPI_COMM_WORLD (context 0) and MPI_COMM_SELF (context 2) lie in the rank's
-// mlt_mpi; others will come from the worker's pool. `context` is for point-to-point messages, `context + 1` for what
-// the library itself sends (collectives). Everything that few communicators have is in `extra`, made when needed:
-// a million ranks hold two of these each.
+// A communicator as one rank sees it. MPI_COMM_WORLD (context 0) and MPI_COMM_SELF (context 2) lie
+// in the rank's mlt_mpi; others will come from the worker's pool. `context` is for point-to-point
+// messages, `context + 1` for what the library itself sends (collectives). Everything that few
+// communicators have is in `extra`, made when needed: a million ranks hold two of these each.
 #ifndef MLT_MPI_COMM_H
 #define MLT_MPI_COMM_H
 
@@ -30,19 +30,20 @@ typedef struct mlt_comm_extra {
 } mlt_comm_extra;
 
 typedef struct mlt_comm {
-    uint32_t magic;           // MLT_COMM_MAGIC while it lives
+    uint32_t magic; // MLT_COMM_MAGIC while it lives
     uint32_t context;
-    int32_t rank, size;       // own rank, number of ranks
-    int32_t base, stride;     // rank r is world rank base + r * stride, unless map says
+    int32_t rank, size;        // own rank, number of ranks
+    int32_t base, stride;      // rank r is world rank base + r * stride, unless map says
     MPI_Errhandler errhandler; // predefined or a mlt_errhandler; a counted reference
-    mlt_comm_map *map;        // NULL: linear
-    mlt_comm_extra *extra;    // NULL: none
+    mlt_comm_map *map;         // NULL: linear
+    mlt_comm_extra *extra;     // NULL: none
 } mlt_comm;
 _Static_assert(sizeof(mlt_comm) <= 48, "a million ranks hold two each");
 
 static inline int32_t mlt_comm_world_rank(const mlt_comm *comm, int rank)
 {
-    return MLT_UNLIKELY(comm->map != NULL) ? comm->map->world[rank] : comm->base + rank * comm->stride;
+    return MLT_UNLIKELY(comm->map != NULL) ? comm->map->world[rank]
+                                           : comm->base + rank * comm->stride;
 }
 
 // The communicator's extra part, made if it was not there.

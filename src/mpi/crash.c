@@ -58,19 +58,24 @@ static const char *signal_name(int number)
     }
 }
 
-// backtrace_symbols_fd writes to a descriptor only, so its lines go through a pipe, which holds them all.
-static void add_backtrace(text *t)
+// backtrace_symbols_fd writes to a descriptor only, so its lines go through a pipe, which holds
+// them all.
+static void add_backtrace(text *t, const void *pc)
 {
     void *frames[FRAMES];
-    int fds[2];
+    int fds[2], first = 0;
     int n = backtrace(frames, FRAMES);
     if (n <= 0 || pipe2(fds, O_NONBLOCK | O_CLOEXEC) != 0)
         return;
-    backtrace_symbols_fd(frames, n, fds[1]);
+    while (first < n && frames[first] != pc) // what lies before is the handler
+        first++;
+    first = first < n ? first : 0;
+    backtrace_symbols_fd(frames + first, n - first, fds[1]);
     close(fds[1]);
     add(t, "\n");
     ssize_t got;
-    while (t->length < TEXT_BYTES && (got = read(fds[0], t->bytes + t->length, TEXT_BYTES - t->length)) > 0)
+    while (t->length < TEXT_BYTES &&
+           (got = read(fds[0], t->bytes + t->length, TEXT_BYTES - t->length)) > 0)
         t->length += (size_t)got;
     close(fds[0]);
     while (t->length > 0 && t->bytes[t->length - 1] == '\n')
@@ -94,10 +99,11 @@ static void describe(const mlt_fault *fault)
     } else {
         add(t, signal_name(fault->signal));
         if (!fault->sent) {
-            add(t, fault->signal == SIGSEGV || fault->signal == SIGBUS ? " at address 0x" : " at instruction 0x");
+            add(t, fault->signal == SIGSEGV || fault->signal == SIGBUS ? " at address 0x"
+                                                                       : " at instruction 0x");
             add_number(t, (uint64_t)(uintptr_t)fault->address, 16);
         }
-        add_backtrace(t);
+        add_backtrace(t, fault->pc);
     }
     mlt_ctl head = {.type = MLT_CTL_CRASH,
                     .rank = rank ? rank->world : -1,

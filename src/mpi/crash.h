@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last words of a rank that a signal kills: which rank, which signal, where; or that its stack was too small.
+// The last words of a rank that a signal kills: which rank, which signal, where; or that its stack
+// was too small.
 #ifndef MLT_MPI_CRASH_H
 #define MLT_MPI_CRASH_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// __libc_start_main is what a program's start-up code calls with its main; exit ends the process. A program that is linked
-// with this library finds both here first.
+// __libc_start_main is what a program's start-up code calls with its main; exit ends the process. A
+// program that is linked with this library finds both here first.
 #include "mpi/entry.h"
 
 #include <alloca.h>
@@ -31,7 +31,8 @@ enum { WHY_BYTES = 512, ARGS_ON_STACK = 2048, THREAD_STACK = 8 << 20, EXIT_CANNO
 
 typedef int main_function(int argc, char **argv, char **envp);
 
-// What the program is and where it stands. Written before the workers' threads start, but for the counters.
+// What the program is and where it stands. Written before the workers' threads start, but for the
+// counters.
 static struct {
     main_function *main;
     int argc;
@@ -95,18 +96,24 @@ void mlt_entry_count_final(void)
     count(&program.finalized, MLT_CTL_FINAL);
 }
 
-_Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *text, uint32_t length)
+_Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
 {
     fflush(NULL); // what the ranks wrote comes before what we say about them
-    mlt_ctl head = {.type = MLT_CTL_ABORT, .rank = rank, .value = status, .length = length};
-    if (!program.joined || mlt_ctl_send(program.boot.ctl, &head, text) != MLT_OK)
-        mlt_log("%.*s", (int)length, text);
+    mlt_ctl head = {
+        .type = MLT_CTL_ABORT, .rank = rank, .value = status, .length = (uint32_t)strlen(sentence)};
+    if (!program.joined || mlt_ctl_send(program.boot.ctl, &head, sentence) != MLT_OK) {
+        if (rank >= 0)
+            mlt_log("rank %d%s %s", rank, strncmp(sentence, "called ", 7) == 0 ? "" : ":",
+                    sentence);
+        else
+            mlt_log("%s", sentence);
+    }
     _exit(status);
 }
 
 static _Noreturn void cannot_start(const char *why)
 {
-    mlt_entry_end_job(-1, EXIT_CANNOT_START, why, (uint32_t)strlen(why));
+    mlt_entry_end_job(-1, EXIT_CANNOT_START, why);
 }
 
 // ---- joining
@@ -122,7 +129,8 @@ static uint32_t ranks_wanted(void)
     if (mlt_job_open(atoi(fd), &job, why, sizeof why) != MLT_OK)
         return 1; // MPI_Init will say what is wrong, if this is an MPI program at all
     uint32_t ranks = 1, index = (uint32_t)strtoul(proc, NULL, 10);
-    if (index < job->procs && atomic_load_explicit(&mlt_job_proc_at(job, index)->pid, memory_order_relaxed) == 0)
+    if (index < job->procs &&
+        atomic_load_explicit(&mlt_job_proc_at(job, index)->pid, memory_order_relaxed) == 0)
         ranks = mlt_job_proc_at(job, index)->ranks;
     mlt_job_close(job);
     return ranks;
@@ -165,11 +173,17 @@ static mlt_worker *new_worker(uint32_t index)
 
 static void tell_exit(const mlt_rank *rank, int status)
 {
-    bool early = rank->life == MLT_LIFE_READY;
-    if (!early && status == 0)
+    enum {
+        AFTER_MPI,
+        DURING_MPI,
+        BEFORE_MPI
+    } when = rank->life == MLT_LIFE_READY ? DURING_MPI
+             : rank->life == MLT_LIFE_NEW ? BEFORE_MPI
+                                          : AFTER_MPI;
+    if (when != DURING_MPI && status == 0)
         return;
     fflush(NULL);
-    mlt_ctl head = {.type = MLT_CTL_EXIT, .rank = rank->world, .value = status, .detail = early};
+    mlt_ctl head = {.type = MLT_CTL_EXIT, .rank = rank->world, .value = status, .detail = when};
     (void)mlt_ctl_send(program.boot.ctl, &head, NULL);
 }
 
@@ -178,8 +192,8 @@ static void remember_status(int status, void *unused)
     program.only_status = status & 0xff;
 }
 
-// Runs after the program's own exit handlers, which may still call MPI_Finalize. Not for a child that the program
-// forked.
+// Runs after the program's own exit handlers, which may still call MPI_Finalize. Not for a child
+// that the program forked.
 __attribute__((destructor)) static void only_rank_ends(void)
 {
     mlt_worker *worker = program.only;
@@ -198,8 +212,10 @@ mlt_rank *mlt_entry_rank(void)
     if (me || program.joined)
         return me;
     if (ranks_wanted() > 1)
-        cannot_start("this process should hold several ranks (-nfg), but the library was loaded after the program "
-                     "had started, so it cannot run main for each of them; start it with one rank a process");
+        cannot_start("this process should hold several ranks (-nfg), but the library was loaded "
+                     "after the program "
+                     "had started, so it cannot run main for each of them; start it with one rank "
+                     "a process");
     join();
     uint32_t index = mlt_job_proc_at(program.boot.job, program.boot.proc)->first_worker;
     mlt_worker *worker = new_worker(index);
@@ -217,8 +233,8 @@ static void rank_ends(mlt_rank *rank, int status)
     status &= 0xff;
     int none = 0;
     if (status)
-        atomic_compare_exchange_strong_explicit(&program.status, &none, status, memory_order_relaxed,
-                                                memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&program.status, &none, status,
+                                                memory_order_relaxed, memory_order_relaxed);
     mlt_own_end(rank);
     tell_exit(rank, status);
     rank->ended = true;
@@ -283,12 +299,14 @@ static void *run_worker(void *index)
     return NULL;
 }
 
-// A rank that is alone in its worker runs on the thread's stack, and wants what a process would have.
+// A rank that is alone in its worker runs on the thread's stack, and wants what a process would
+// have.
 static size_t thread_stack(void)
 {
     size_t bytes = THREAD_STACK;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > bytes)
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur > bytes)
         bytes = limit.rlim_cur;
     if ((size_t)mlt_conf.stack_size > bytes)
         bytes = (size_t)mlt_conf.stack_size;
@@ -300,10 +318,12 @@ static void run_workers(void)
     const mlt_job_proc *proc = mlt_job_proc_at(program.boot.job, program.boot.proc);
     pthread_t *threads = calloc(proc->workers, sizeof *threads);
     pthread_attr_t attr;
-    if (!threads || pthread_attr_init(&attr) != 0 || pthread_attr_setstacksize(&attr, thread_stack()) != 0)
+    if (!threads || pthread_attr_init(&attr) != 0 ||
+        pthread_attr_setstacksize(&attr, thread_stack()) != 0)
         cannot_start("memory is exhausted: no room for the workers' threads");
     for (uint32_t i = 1; i < proc->workers; i++)
-        if (pthread_create(&threads[i], &attr, run_worker, (void *)(uintptr_t)(proc->first_worker + i)) != 0)
+        if (pthread_create(&threads[i], &attr, run_worker,
+                           (void *)(uintptr_t)(proc->first_worker + i)) != 0)
             cannot_start("the system refuses another thread: fewer workers, or --workers process");
     run_worker((void *)(uintptr_t)proc->first_worker);
     for (uint32_t i = 1; i < proc->workers; i++)
@@ -329,12 +349,12 @@ static int run_program(int argc, char **argv, char **envp)
 
 // ---- what takes the place of libc's
 
-typedef int start_function(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
-                           void (*rtld_fini)(void), void *stack_end);
+typedef int start_function(main_function *main, int argc, char **argv, void (*init)(void),
+                           void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 start_function __libc_start_main;
 
-EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
-                             void (*rtld_fini)(void), void *stack_end)
+EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                             void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
     if (!next)

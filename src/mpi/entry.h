@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way into and out of the program: who runs main, when the job is joined, how a rank and the process end.
+// The way into and out of the program: who runs main, when the job is joined, how a rank and the
+// process end.
 //
-// A process that holds one rank runs its main as if the library were not there, and joins the job in MPI_Init. A
-// process that holds several is taken over before main: the library makes the workers and runs main once a rank.
+// A process that holds one rank runs its main as if the library were not there, and joins the job
+// in MPI_Init. A process that holds several is taken over before main: the library makes the
+// workers and runs main once a rank.
 #ifndef MLT_MPI_ENTRY_H
 #define MLT_MPI_ENTRY_H
 
@@ -13,8 +15,8 @@
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
-// The calling thread's rank; joins the job if the process holds one rank and has not joined. NULL: the
-// thread is no rank. A job that cannot be joined ends the process with a sentence.
+// The calling thread's rank; joins the job if the process holds one rank and has not joined. NULL:
+// the thread is no rank. A job that cannot be joined ends the process with a sentence.
 mlt_rank *mlt_entry_rank(void);
 
 // The process has joined its job.
@@ -23,14 +25,16 @@ bool mlt_entry_joined(void);
 // The process holds several ranks.
 bool mlt_entry_many(void);
 
-// MPI_Init, MPI_Finalize: one more rank of the process has done it; the launcher hears when all have.
+// MPI_Init, MPI_Finalize: one more rank of the process has done it; the launcher hears when all
+// have.
 void mlt_entry_count_init(void);
 void mlt_entry_count_final(void);
 bool mlt_entry_any_inited(void);
 bool mlt_entry_all_finalized(void);
 
 // Ends the job: tells the launcher, or says it on standard error without one. rank: -1 if none.
-_Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *text, uint32_t length) MLT_COLD;
-
+// Either way the reader is told the rank; a sentence that begins with "called" goes on after its
+// name.
+_Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence) MLT_COLD;
 
 #endif

@@ -18,8 +18,9 @@ double mlt_mpi_Wtime(void)
 double mlt_mpi_Wtick(void)
 {
     struct timespec tick;
-    return clock_getres(CLOCK_MONOTONIC, &tick) == 0 ? (double)tick.tv_sec + (double)tick.tv_nsec * 1e-9
-                                                     : 1e-9;
+    return clock_getres(CLOCK_MONOTONIC, &tick) == 0
+               ? (double)tick.tv_sec + (double)tick.tv_nsec * 1e-9
+               : 1e-9;
 }
 
 int mlt_mpi_Get_version(mlt_rank *me, int *version, int *subversion)
@@ -31,8 +32,9 @@ int mlt_mpi_Get_version(mlt_rank *me, int *version, int *subversion)
 
 int mlt_mpi_Get_library_version(mlt_rank *me, char *version, int *resultlen)
 {
-    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Millet %s, MPI %d.%d, ABI %d.%d",
-                          MLT_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+    *resultlen =
+        snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Millet %s, MPI %d.%d, ABI %d.%d",
+                 MLT_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
     return MPI_SUCCESS;
 }
 

@@ -9,7 +9,8 @@
 #include "mpi/session.h"
 #include "mpi_bodies.h"
 
-// One pool for the process: handlers may outlive their rank's MPI. The lock is never held across a switch.
+// One pool for the process: handlers may outlive their rank's MPI. The lock is never held across a
+// switch.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mlt_pool pool;
 

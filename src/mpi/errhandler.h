@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error handlers: the predefined ones are handle values, the user's are counted objects. They may be made before
-// MPI_Init and freed after MPI_Finalize, so they come from a pool of the process.
+// Error handlers: the predefined ones are handle values, the user's are counted objects. They may
+// be made before MPI_Init and freed after MPI_Finalize, so they come from a pool of the process.
 #ifndef MLT_MPI_ERRHANDLER_H
 #define MLT_MPI_ERRHANDLER_H
 
@@ -38,7 +38,8 @@ static inline mlt_errhandler *mlt_errhandler_of(MPI_Errhandler handle)
 
 static inline bool mlt_errhandler_is_predefined(MPI_Errhandler handle)
 {
-    return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT || handle == MPI_ERRORS_RETURN;
+    return handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_ABORT ||
+           handle == MPI_ERRORS_RETURN;
 }
 
 // Predefined handlers are not counted, but may be given.

@@ -58,7 +58,7 @@ static int keep(mlt_rank *me, int class, const char *text)
         w->errors->next++;
     uint32_t slot = w->errors->next;
     w->errors->next = (slot + 1) % SLOTS;
-    w->errors->slot[slot].class = (uint8_t)class;
+    w->errors->slot[slot].class = (uint8_t) class;
     memcpy(w->errors->slot[slot].text, text, strlen(text) + 1);
     return code_of(class, slot);
 }
@@ -133,12 +133,7 @@ int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code)
 
 _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence)
 {
-    char text[MPI_MAX_ERROR_STRING + 64];
-    int n = me ? snprintf(text, sizeof text, "rank %d: %s", me->world, sentence)
-               : snprintf(text, sizeof text, "%s", sentence);
-    if (n >= (int)sizeof text)
-        n = (int)sizeof text - 1;
-    mlt_entry_end_job(me ? me->world : -1, status, text, (uint32_t)n);
+    mlt_entry_end_job(me ? me->world : -1, status, sentence);
 }
 
 // ---- the generated checks' ways out
@@ -151,7 +146,8 @@ int mlt_mpi_not_ready(uint16_t fn)
     if (me && me->life == MLT_LIFE_DONE)
         why = "was called after MPI_Finalize";
     else if (!me && mlt_entry_joined())
-        why = "was called by a thread that is no rank; Millet provides MPI_THREAD_FUNNELED, so only the thread that "
+        why = "was called by a thread that is no rank; Millet provides MPI_THREAD_FUNNELED, so "
+              "only the thread that "
               "called MPI_Init may call MPI";
     snprintf(text, sizeof text, "%s %s", mlt_fn_name(fn), why);
     mlt_mpi_abort(me, MPI_ERR_OTHER, text);
@@ -161,7 +157,8 @@ int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn)
 {
     char text[MPI_MAX_ERROR_STRING];
     snprintf(text, sizeof text,
-             "%s is not built yet in Millet " MLT_VERSION "; `millet info --functions` lists what is",
+             "%s is not built yet in Millet " MLT_VERSION
+             "; `millet info --functions` lists what is",
              mlt_fn_name(fn));
     int code = keep(me, MPI_ERR_UNSUPPORTED_OPERATION, text);
     // The tool information interface reports by its return value only.
@@ -200,22 +197,23 @@ int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const c
 {
     const char *null = null_name(class, value);
     if (null)
-        return mlt_mpi_raise(me, comm, fn, class, "argument %s is %s, but should be a valid %s", name,
-                             null, what);
-    return mlt_mpi_raise(me, comm, fn, class,
-                         "argument %s is %#llx, but should be a valid %s (was it freed, or never set?)",
-                         name, (unsigned long long)value, what);
+        return mlt_mpi_raise(me, comm, fn, class, "argument %s is %s, but should be a valid %s",
+                             name, null, what);
+    return mlt_mpi_raise(
+        me, comm, fn, class,
+        "argument %s is %#llx, but should be a valid %s (was it freed, or never set?)", name,
+        (unsigned long long)value, what);
 }
 
-int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name, int64_t value,
-                  const char *should)
+int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                  int64_t value, const char *should)
 {
     return mlt_mpi_raise(me, comm, fn, class, "argument %s is %lld, but should be %s", name,
                          (long long)value, should);
 }
 
-int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name, int64_t value,
-                 const char *more)
+int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                 int64_t value, const char *more)
 {
     return mlt_mpi_raise(me, comm, fn, class,
                          "argument %s is %lld, but should be a rank from 0 to %d of %s%s", name,
@@ -224,15 +222,16 @@ int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const cha
 
 int mlt_bad_uncommitted(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name)
 {
-    return mlt_mpi_raise(me, comm, fn, MPI_ERR_TYPE,
-                         "argument %s is a datatype that is not committed; call MPI_Type_commit first",
-                         name);
+    return mlt_mpi_raise(
+        me, comm, fn, MPI_ERR_TYPE,
+        "argument %s is a datatype that is not committed; call MPI_Type_commit first", name);
 }
 
 int mlt_bad_null(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                  const char *should)
 {
-    return mlt_mpi_raise(me, comm, fn, class, "argument %s is NULL, but should be %s", name, should);
+    return mlt_mpi_raise(me, comm, fn, class, "argument %s is NULL, but should be %s", name,
+                         should);
 }
 
 int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, int64_t value)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errors: a sentence, a code, a handler.
 //
-// A code is class + 64 * (1 + slot). The class is in the low 6 bits; the slot names one of the last 253 sentences of the
-// worker, so that MPI_Error_string of that very code gives that very sentence. A plain class is a code too.
+// A code is class + 64 * (1 + slot). The class is in the low 6 bits; the slot names one of the last
+// 253 sentences of the worker, so that MPI_Error_string of that very code gives that very sentence.
+// A plain class is a code too.
 //
 // Everything here is cold: a call that succeeds never comes here.
 #ifndef MLT_MPI_ERROR_H
@@ -16,9 +17,10 @@
 #include "mpi/comm.h"
 #include "p2p/p2p.h"
 
-// Words an error as "<function>: <sentence>", calls the error handler of comm (NULL: of MPI_COMM_SELF, as the standard
-// says for errors without a communicator), and returns the code, if the handler returns. me may be NULL (called by a
-// thread that is no rank): then the handler is MPI_ERRORS_ARE_FATAL. fn: normally me->fn.
+// Words an error as "<function>: <sentence>", calls the error handler of comm (NULL: of
+// MPI_COMM_SELF, as the standard says for errors without a communicator), and returns the code, if
+// the handler returns. me may be NULL (called by a thread that is no rank): then the handler is
+// MPI_ERRORS_ARE_FATAL. fn: normally me->fn.
 int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *format, ...)
     MLT_PRINTF(5, 6) MLT_COLD;
 
@@ -35,31 +37,33 @@ const char *mlt_mpi_sentence(mlt_rank *me, int code) MLT_COLD;
 // True if it is a code of ours or a class, and its class.
 bool mlt_mpi_code_class(int code, int *class) MLT_COLD;
 
-// Ends the job: the launcher prints "rank 3: <sentence>" and stops everybody; alone, the process says it and exits
-// with `status`. me may be NULL.
+// Ends the job: the launcher prints "rank 3: <sentence>" and stops everybody; alone, the process
+// says it and exits with `status`. me may be NULL.
 _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence) MLT_COLD;
 
 // ---- the generated checks' ways out; all return a code
 
-int mlt_mpi_not_ready(uint16_t fn) MLT_COLD; // before MPI_Init, after MPI_Finalize, or not a rank's thread
+int mlt_mpi_not_ready(
+    uint16_t fn) MLT_COLD; // before MPI_Init, after MPI_Finalize, or not a rank's thread
 int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn) MLT_COLD;
 
 // "MPI_Send: argument datatype is 0x9, which is no valid datatype handle"; what: "datatype".
 int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                    const char *what, uintptr_t value) MLT_COLD;
 // "MPI_Send: argument count is -1, but should be at least 0"
-int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name, int64_t value,
-                  const char *should) MLT_COLD;
-// "MPI_Send: argument dest is 17, but should be a rank from 0 to 3 of MPI_COMM_WORLD or MPI_PROC_NULL";
-// more: what else is allowed, " or MPI_PROC_NULL"
-int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name, int64_t value,
-                 const char *more) MLT_COLD;
+int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                  int64_t value, const char *should) MLT_COLD;
+// "MPI_Send: argument dest is 17, but should be a rank from 0 to 3 of MPI_COMM_WORLD or
+// MPI_PROC_NULL"; more: what else is allowed, " or MPI_PROC_NULL"
+int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                 int64_t value, const char *more) MLT_COLD;
 // "MPI_Send: argument datatype is a type that was not committed; call MPI_Type_commit first"
 int mlt_bad_uncommitted(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name) MLT_COLD;
 // "MPI_Comm_rank: argument rank is NULL, but should be ..."
 int mlt_bad_null(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                  const char *should) MLT_COLD;
 // An output does not fit in an int: MPI_ERR_VALUE_TOO_LARGE.
-int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, int64_t value) MLT_COLD;
+int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
+                   int64_t value) MLT_COLD;
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles become objects. A handle is 0..4095 (predefined, or wrong) or the address of an object of ours, which begins
-// a pool's memory and so stays readable after it was freed; its magic is cleared then. NULL: a bad handle.
+// Handles become objects. A handle is 0..4095 (predefined, or wrong) or the address of an object of
+// ours, which begins a pool's memory and so stays readable after it was freed; its magic is cleared
+// then. NULL: a bad handle.
 #ifndef MLT_MPI_HANDLE_H
 #define MLT_MPI_HANDLE_H
 
@@ -15,7 +16,8 @@
 
 enum { MLT_HANDLE_PREDEFINED = 4096, MLT_MESSAGE_MAGIC = 0x03e55a9e };
 
-// A message between MPI_Mprobe and its receive; from mlt_mpi_worker.messages. The handle is its address.
+// A message between MPI_Mprobe and its receive; from mlt_mpi_worker.messages. The handle is its
+// address.
 typedef struct mlt_message {
     uint32_t magic; // MLT_MESSAGE_MAGIC while it lives
     mlt_msg_info info;

@@ -69,7 +69,8 @@ int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
     return MPI_SUCCESS;
 }
 
-// Sends whose request the user freed may be under way; their buffers are the user's after MPI_Finalize.
+// Sends whose request the user freed may be under way; their buffers are the user's after
+// MPI_Finalize.
 static void drain_sends(mlt_rank *me)
 {
     static const struct timespec nap = {.tv_nsec = 50 * 1000};
@@ -103,7 +104,8 @@ int mlt_mpi_Finalize(mlt_rank *me)
     close_comm(me, &mpi->self);
     mlt_buffer_drop(me, &mpi->buffer);
     drain_sends(me);
-    // A worker must answer its peers (a cancelled send asks for an answer) until all have come here.
+    // A worker must answer its peers (a cancelled send asks for an answer) until all have come
+    // here.
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
         mlt_barrier_workers(me);
         mlt_profile_send(me->worker);
@@ -118,7 +120,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
 int mlt_mpi_Abort(mlt_rank *me, mlt_comm *comm, int errorcode)
 {
     char text[256];
-    snprintf(text, sizeof text, "MPI_Abort(%s, %d)", mlt_comm_name(me, comm), errorcode);
+    snprintf(text, sizeof text, "called MPI_Abort(%s, %d)", mlt_comm_name(me, comm), errorcode);
     // The shell sees eight bits of it, and must see that it failed.
     mlt_mpi_abort(me, errorcode & 0xff ? errorcode & 0xff : 1, text);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of libc with hidden state, in versions that keep it for each rank. A process that holds one rank gets
-// libc's own. The sequences of numbers are libc's too: the same program gives the same numbers in every mode.
+// Functions of libc with hidden state, in versions that keep it for each rank. A process that holds
+// one rank gets libc's own. The sequences of numbers are libc's too: the same program gives the
+// same numbers in every mode.
 //
-// getopt's variables (optind, optarg, ...) are the program's own memory, and the program reads them after the call:
-// they can be exchanged only when the calling rank changes. This serves ranks that parse their arguments one
-// after the other, as fibers do; two workers that are threads and parse at the same time share them.
+// getopt's variables (optind, optarg, ...) are the program's own memory, and the program reads them
+// after the call: they can be exchanged only when the calling rank changes. This serves ranks that
+// parse their arguments one after the other, as fibers do; two workers that are threads and parse
+// at the same time share them.
 #include <dlfcn.h>
 #include <getopt.h>
 #include <stdint.h>
@@ -52,7 +54,8 @@ static struct mlt_libc_state *own_state(void)
         own->libc = calloc(1, sizeof *own->libc);
         if (!own->libc)
             mlt_fatal("memory is exhausted: no room for libc's state of rank %d", me->world);
-        initstate_r(1, (char *)own->libc->random_words, sizeof own->libc->random_words, &own->libc->random);
+        initstate_r(1, (char *)own->libc->random_words, sizeof own->libc->random_words,
+                    &own->libc->random);
     }
     return own->libc;
 }
@@ -182,14 +185,16 @@ EXPORT char *ctime(const time_t *at)
 EXPORT char *strerror(int number)
 {
     struct mlt_libc_state *own = own_state();
-    return own ? strerror_r(number, own->error_text, sizeof own->error_text) : LIBC(strerror)(number);
+    return own ? strerror_r(number, own->error_text, sizeof own->error_text)
+               : LIBC(strerror)(number);
 }
 
 // ---- getopt
 
 static _Thread_local getopt_place *options_of; // whose values the variables have
 
-// Gives the variables the calling rank's values; before its first call, those that a program starts with.
+// Gives the variables the calling rank's values; before its first call, those that a program starts
+// with.
 static void take_options(void)
 {
     struct mlt_libc_state *own = own_state();
@@ -224,14 +229,15 @@ EXPORT int getopt(int argc, char *const argv[], const char *shorts)
     return keep_options(LIBC(getopt)(argc, argv, shorts));
 }
 
-EXPORT int getopt_long(int argc, char *const argv[], const char *shorts, const struct option *longs, int *index)
+EXPORT int getopt_long(int argc, char *const argv[], const char *shorts, const struct option *longs,
+                       int *index)
 {
     take_options();
     return keep_options(LIBC(getopt_long)(argc, argv, shorts, longs, index));
 }
 
-EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts, const struct option *longs,
-                            int *index)
+EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts,
+                            const struct option *longs, int *index)
 {
     take_options();
     return keep_options(LIBC(getopt_long_only)(argc, argv, shorts, longs, index));

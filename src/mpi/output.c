@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -79,6 +81,24 @@ static void write_all(int fd, struct iovec *parts, int count)
     }
 }
 
+// Makes the folders that the path goes through.
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0777); // if it fails, open says so
+        *slash = '/';
+    }
+}
+
+// A file of the rank's own is emptied when it is first opened. One that several ranks share, or
+// both streams of a rank, is the launcher's to empty.
+static bool is_shared(int which)
+{
+    return !strstr(pattern_of(which), "%r") ||
+           (which == 1 && pattern_of(0) && strcmp(pattern_of(0), pattern_of(1)) == 0);
+}
+
 // Opens the rank's file. The path is not on the stack: a rank's may be small.
 static void open_file(mlt_rank *me, mlt_line *line, int which)
 {
@@ -86,7 +106,13 @@ static void open_file(mlt_rank *me, mlt_line *line, int which)
     if (!path)
         mlt_fatal("memory is exhausted: rank %d cannot write its output", me->world);
     file_name(path, PATH_BYTES, pattern_of(which), me->world);
-    line->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (line->created ? O_APPEND : O_TRUNC), 0666);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND |
+                (line->created || is_shared(which) ? 0 : O_TRUNC);
+    line->fd = open(path, flags, 0666);
+    if (line->fd < 0 && errno == ENOENT) {
+        make_folders(path);
+        line->fd = open(path, flags, 0666);
+    }
     if (line->fd < 0)
         mlt_fatal("rank %d cannot write its output to '%s': %s", me->world, path, strerror(errno));
     line->created = 1;

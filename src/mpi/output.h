@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose line is it? Where a process holds several ranks and output is labelled or goes into a file a rank, the
-// library puts streams of its own in the place of stdout and stderr. They find the rank that writes, gather its line,
-// and write it whole. (Output that does not go through C's stdout and stderr, such as C++'s std::cout, whose buffer is
-// bound to the descriptors before any library code of ours runs, stays as it is.)
+// Whose line is it? Where a process holds several ranks and output is labelled or goes into a file
+// a rank, the library puts streams of its own in the place of stdout and stderr. They find the rank
+// that writes, gather its line, and write it whole. (Output that does not go through C's stdout and
+// stderr, such as C++'s std::cout, whose buffer is bound to the descriptors before any library code
+// of ours runs, stays as it is.)
 #ifndef MLT_MPI_OUTPUT_H
 #define MLT_MPI_OUTPUT_H
 

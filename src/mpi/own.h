@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank has of its own where a process holds several: lines of output that are not complete, and libc's state.
-// Made when a rank first needs it.
+// What a rank has of its own where a process holds several: lines of output that are not complete,
+// and libc's state. Made when a rank first needs it.
 #ifndef MLT_MPI_OWN_H
 #define MLT_MPI_OWN_H
 

@@ -5,7 +5,6 @@
 #include "mpi/buffer.h"
 #include "mpi/error.h"
 #include "mpi/request.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 
 static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t flags, const void *buf,
@@ -91,18 +90,14 @@ static int start(mlt_rank *me, mlt_req *req)
 // MPI_SUCCESS if the handle is an inactive persistent request of this rank. index < 0: the argument is `request`.
 static int check(mlt_rank *me, MPI_Request handle, int index)
 {
-    const mlt_req *req = mlt_req_of(handle);
-    if (MLT_LIKELY(req && req->rank == me && mlt_req_is_inactive(req)))
+    const mlt_req *req = mlt_req_mine(me, handle);
+    if (MLT_UNLIKELY(!req))
+        return mlt_req_bad(me, index, handle);
+    if (MLT_LIKELY(mlt_req_is_inactive(req)))
         return MPI_SUCCESS;
     char name[48] = "request";
     if (index >= 0)
         snprintf(name, sizeof name, "array_of_requests[%d]", index);
-    if (!req)
-        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request", (uintptr_t)handle);
-    if (req->rank && req->rank != me)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                             "argument %s is a request of rank %d, but should be one of rank %d", name,
-                             (int)req->rank->world, (int)me->world);
     if (!(req->flags & MLT_REQF_PERSISTENT))
         return mlt_mpi_raise(me, req->owner, me->fn, MPI_ERR_REQUEST,
                              "argument %s is %p, a request of a nonblocking operation, which is started already, but "

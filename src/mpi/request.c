@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/error.h"
-#include "mpi/self.h"
-#include "mpi/status.h"
 #include "mpi_bodies.h"
 
 mlt_req mlt_req_sent = {
@@ -80,28 +77,18 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
                         from, (unsigned long long)space, room[0] ? " (" : "", room, room[0] ? ")" : "");
 }
 
-// index < 0: the argument is `request`, otherwise array_of_requests[index].
-static MLT_COLD int bad_request(mlt_rank *me, int index, MPI_Request handle)
+int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle)
 {
     char name[48] = "request";
     if (index >= 0)
         snprintf(name, sizeof name, "array_of_requests[%d]", index);
-    mlt_req *req = mlt_req_of(handle);
+    const mlt_req *req = mlt_req_of(handle);
     if (!req)
         return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request", (uintptr_t)handle);
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
                          "argument %s is %p, a request of rank %d, but should be one of rank %d; ranks of one process "
                          "share the program's global variables",
-                         name, (void *)req, req->rank ? (int)req->rank->world : -1, (int)me->world);
-}
-
-// A request that this rank may complete; NULL: a bad handle. Not for MPI_REQUEST_NULL.
-static inline mlt_req *request_of(const mlt_rank *me, MPI_Request handle)
-{
-    mlt_req *req = mlt_req_of(handle);
-    if (MLT_UNLIKELY(!req) || MLT_LIKELY(req->rank == me) || (req->flags & MLT_REQF_SHARED))
-        return req;
-    return NULL;
+                         name, (const void *)req, (int)req->rank->world, (int)me->world);
 }
 
 // ---- completion
@@ -184,10 +171,10 @@ static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
 int mlt_mpi_Wait(mlt_rank *me, MPI_Request *request, MPI_Status *status)
 {
     MPI_Request handle = *request;
-    mlt_req *req = request_of(me, handle);
+    mlt_req *req = mlt_req_mine(me, handle);
     if (MLT_UNLIKELY(!req)) {
         if (handle != MPI_REQUEST_NULL)
-            return bad_request(me, -1, handle);
+            return mlt_req_bad(me, -1, handle);
         mlt_status_set_empty(status);
         return MPI_SUCCESS;
     }
@@ -203,9 +190,9 @@ int mlt_mpi_Wait(mlt_rank *me, MPI_Request *request, MPI_Status *status)
 int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *status)
 {
     MPI_Request handle = *request;
-    mlt_req *req = request_of(me, handle);
+    mlt_req *req = mlt_req_mine(me, handle);
     if (MLT_UNLIKELY(!req) && handle != MPI_REQUEST_NULL)
-        return bad_request(me, -1, handle);
+        return mlt_req_bad(me, -1, handle);
     if (MLT_UNLIKELY(!req || mlt_req_is_inactive(req))) {
         *flag = 1;
         mlt_status_set_empty(status);
@@ -222,9 +209,9 @@ int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *stat
 // The operation's error, if any, is left to the call that completes it.
 int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI_Status *status)
 {
-    mlt_req *req = request_of(me, request);
+    mlt_req *req = mlt_req_mine(me, request);
     if (!req && request != MPI_REQUEST_NULL)
-        return bad_request(me, -1, request);
+        return mlt_req_bad(me, -1, request);
     if (!req || mlt_req_is_inactive(req)) {
         *flag = 1;
         mlt_status_set_empty(status);
@@ -240,9 +227,9 @@ int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI
 
 int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
 {
-    mlt_req *req = request_of(me, *request);
+    mlt_req *req = mlt_req_mine(me, *request);
     if (!req)
-        return bad_request(me, -1, *request);
+        return mlt_req_bad(me, -1, *request);
     *request = MPI_REQUEST_NULL;
     if (req->flags & MLT_REQF_SHARED)
         return MPI_SUCCESS;
@@ -270,7 +257,7 @@ static bool look_at(mlt_rank *me, int count, const MPI_Request *requests, look *
     for (int i = 0; i < count; i++) {
         if (requests[i] == MPI_REQUEST_NULL)
             continue;
-        const mlt_req *req = request_of(me, requests[i]);
+        const mlt_req *req = mlt_req_mine(me, requests[i]);
         if (MLT_UNLIKELY(!req)) {
             seen->first = i;
             return false;
@@ -349,7 +336,7 @@ static int finish_all(mlt_rank *me, int count, MPI_Request *requests, MPI_Status
         if (requests[i] != MPI_REQUEST_NULL) {
             // The same handle twice: its request was freed a moment ago.
             if (MLT_UNLIKELY(!mlt_req_of(requests[i])))
-                return bad_request(me, i, requests[i]);
+                return mlt_req_bad(me, i, requests[i]);
             if (MLT_LIKELY(!mlt_req_is_inactive((mlt_req *)requests[i]))) {
                 finish_several(me, requests, i, statuses, i, &failed);
                 continue;
@@ -367,9 +354,9 @@ int mlt_mpi_Waitall(mlt_rank *me, int count, MPI_Request requests[], MPI_Status 
     for (int i = 0; i < count; i++) {
         if (requests[i] == mlt_req_sent_handle() || requests[i] == MPI_REQUEST_NULL)
             continue;
-        const mlt_req *req = request_of(me, requests[i]);
+        const mlt_req *req = mlt_req_mine(me, requests[i]);
         if (MLT_UNLIKELY(!req))
-            return bad_request(me, i, requests[i]);
+            return mlt_req_bad(me, i, requests[i]);
         open |= !req->done;
     }
     if (open)
@@ -381,7 +368,7 @@ int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag, 
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active) {
         mlt_p2p_poll(me);
         (void)look_at(me, count, requests, &seen);
@@ -394,7 +381,7 @@ int mlt_mpi_Waitany(mlt_rank *me, int count, MPI_Request requests[], int *index,
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         wait_any(me, count, requests);
         (void)look_at(me, count, requests, &seen);
@@ -412,7 +399,7 @@ int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index,
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         mlt_p2p_poll(me);
         (void)look_at(me, count, requests, &seen);
@@ -436,7 +423,7 @@ static int finish_some(mlt_rank *me, int count, MPI_Request *requests, int *outc
     int n = 0;
     for (int i = 0; i < count; i++) {
         if (MLT_UNLIKELY(requests[i] != MPI_REQUEST_NULL && !mlt_req_of(requests[i])))
-            return bad_request(me, i, requests[i]); // the same handle twice
+            return mlt_req_bad(me, i, requests[i]); // the same handle twice
         if (!is_done(requests[i]))
             continue;
         indices[n] = i;
@@ -452,7 +439,7 @@ int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
 {
     look seen;
     if (!look_at(me, incount, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (!seen.active) {
         *outcount = MPI_UNDEFINED;
         return MPI_SUCCESS;
@@ -469,7 +456,7 @@ int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
 {
     look seen;
     if (!look_at(me, incount, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (!seen.active) {
         *outcount = MPI_UNDEFINED;
         return MPI_SUCCESS;
@@ -486,7 +473,7 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active) {
         mlt_p2p_poll(me);
         (void)look_at(me, count, requests, &seen);
@@ -506,7 +493,7 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         mlt_p2p_poll(me);
         (void)look_at(me, count, requests, &seen);
@@ -525,7 +512,7 @@ int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request
 {
     look seen;
     if (!look_at(me, incount, requests, &seen))
-        return bad_request(me, seen.first, requests[seen.first]);
+        return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active)
         mlt_p2p_poll(me);
     int n = 0;

@@ -49,6 +49,18 @@ static inline bool mlt_req_is_inactive(const mlt_req *req)
     return (req->flags & (MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE)) == MLT_REQF_PERSISTENT;
 }
 
+// The request of a handle that this rank may use; NULL: a bad handle, MPI_REQUEST_NULL among them.
+static inline mlt_req *mlt_req_mine(const mlt_rank *me, MPI_Request handle)
+{
+    mlt_req *req = mlt_req_of(handle);
+    if (MLT_UNLIKELY(!req) || MLT_LIKELY(req->rank == me) || (req->flags & MLT_REQF_SHARED))
+        return req;
+    return NULL;
+}
+
+// Raises the error of a handle that is not: it is the argument `request` (index < 0) or array_of_requests[index].
+int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle) MLT_COLD;
+
 // Fills in everything that p2p wants to know before a start; the mode is standard. peer: as mlt_req says.
 static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, const void *buf, uint64_t count,
                                 const mlt_type *type, int32_t peer, int tag, mlt_comm *comm)

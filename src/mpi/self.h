@@ -24,8 +24,8 @@ typedef struct mlt_mpi {
     void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_rank_own *own; // output lines, libc state; NULL while unused
     int32_t exit_status;
-    uint16_t provided;        // thread level
-    uint16_t sessions;        // open ones
+    uint16_t provided; // thread level
+    uint16_t sessions; // open ones
     bool inited, finalized;
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 128, "a million ranks have one each");
@@ -36,11 +36,11 @@ struct mlt_barrier;     // barrier.c
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
-    mlt_mpi *ranks;         // [worker->count]
-    mlt_pool messages;      // mlt_message, see handle.h
-    mlt_pool sessions;      // mlt_session, see session.h
-    uint32_t finalized;     // ranks of the worker that have come so far
-    struct mlt_error_log *errors;  // the last sentences; NULL until the first
+    mlt_mpi *ranks;                  // [worker->count]
+    mlt_pool messages;               // mlt_message, see handle.h
+    mlt_pool sessions;               // mlt_session, see session.h
+    uint32_t finalized;              // ranks of the worker that have come so far
+    struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report
     struct mlt_barrier *barrier;
 } mlt_mpi_worker;

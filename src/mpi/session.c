@@ -8,7 +8,8 @@
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
-int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
+int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
+                         MPI_Session *session)
 {
     if (!me && !(me = mlt_entry_rank()))
         return mlt_mpi_not_ready(MLT_FN_Session_init);

@@ -12,7 +12,7 @@ enum { MLT_SESSION_MAGIC = 0x05e55104 };
 
 typedef struct mlt_session {
     uint32_t magic;
-    uint16_t provided;         // thread level
+    uint16_t provided; // thread level
     mlt_rank *rank;
     MPI_Errhandler errhandler; // a counted reference
     void *buffer;              // MPI_Session_attach_buffer's (buffer.c)

@@ -10,12 +10,14 @@ mlt_mpi_conf mlt_mpi_settings;
 
 static const mlt_setting settings[] = {
     {"label", MLT_SETTING_BOOL, "no", NULL,
-     "begin each line of output with [rank], where a process holds several ranks; mpirun -l sets it",
+     "begin each line of output with [rank], where a process holds several ranks; mpirun -l sets "
+     "it",
      &mlt_mpi_settings.label},
     {"outfile", MLT_SETTING_TEXT, "", NULL,
      "standard output of each rank into a file of this name; %r: rank, %h: host, %p: process id",
      &mlt_mpi_settings.outfile},
-    {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error", &mlt_mpi_settings.errfile},
+    {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error",
+     &mlt_mpi_settings.errfile},
 };
 
 size_t mlt_mpi_all_settings(mlt_settings_table tables[MLT_SETTINGS_MOST])

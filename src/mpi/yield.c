@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPIX_Yield, and FG-MPI's way to run a different function in each rank. With Millet every rank runs main anyway, so
-// FGmpiexec only looks up the calling rank's function and calls it.
+// MPIX_Yield, and FG-MPI's way to run a different function in each rank. With Millet every rank
+// runs main anyway, so FGmpiexec only looks up the calling rank's function and calls it.
 #include <fgmpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ EXPORT int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup)
     char *name = getenv("FGMAP"), none[] = "";
     FG_MapPtr_t map = lookup(*argc, *argv, name ? name : none);
     if (!map)
-        mlt_mpi_abort(mlt_rank_self(), 1, "FGmpiexec: the lookup function knows no binding of this name");
+        mlt_mpi_abort(mlt_rank_self(), 1,
+                      "FGmpiexec: the lookup function knows no binding of this name");
     return FGmpiexec_map(argc, argv, map);
 }
 

@@ -5,7 +5,8 @@
 
 #include "base/log.h"
 
-// The part of the packed form that lies in one block of one element: where in memory, and how many bytes to its end.
+// The part of the packed form that lies in one block of one element: where in memory, and how many
+// bytes to its end.
 typedef struct piece {
     int64_t at;
     uint64_t bytes;
@@ -36,7 +37,8 @@ void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *t
     }
 }
 
-void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed, uint64_t bytes)
+void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed,
+                     uint64_t bytes)
 {
     if (type->contiguous) {
         memcpy((char *)buf + from, packed, bytes);

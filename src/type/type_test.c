@@ -59,14 +59,17 @@ static void check_sizes(void)
         int index;
     };
     const mlt_type *t = find("MPI_SHORT_INT");
-    CHECK(t->size == sizeof(short) + sizeof(int) && t->extent == sizeof(struct short_int) && t->blocks == 2);
+    CHECK(t->size == sizeof(short) + sizeof(int) && t->extent == sizeof(struct short_int) &&
+          t->blocks == 2);
     CHECK(t->block[1].offset == offsetof(struct short_int, index));
     t = find("MPI_LONG_DOUBLE_INT");
-    CHECK(t->size == sizeof(long double) + sizeof(int) && t->extent == sizeof(struct long_double_int));
+    CHECK(t->size == sizeof(long double) + sizeof(int) &&
+          t->extent == sizeof(struct long_double_int));
     CHECK(find("MPI_DOUBLE_INT")->blocks == 1 && !find("MPI_DOUBLE_INT")->contiguous);
     CHECK(find("MPI_2INT")->contiguous && find("MPI_FLOAT_INT")->contiguous);
     CHECK(find("MPI_LONG_DOUBLE")->size == sizeof(long double));
-    CHECK(find("MPI_BYTE")->size == 1 && find("MPI_PACKED")->size == 1 && find("MPI_WCHAR")->size == sizeof(wchar_t));
+    CHECK(find("MPI_BYTE")->size == 1 && find("MPI_PACKED")->size == 1 &&
+          find("MPI_WCHAR")->size == sizeof(wchar_t));
 }
 
 // Element by element, the slow and obvious way.

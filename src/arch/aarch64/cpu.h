@@ -9,15 +9,13 @@
 
 #include "arch/arch.h"
 
-enum { MLT_ARCH_FRAME_BYTES = 176 };
+enum { MLT_ARCH_FRAME_BYTES = 160 };
 
 // The frame of switch.S, lowest address first.
 typedef struct mlt_arch_frame {
     uint64_t x29, x30; // first, so that a saved stack pointer is also a frame record
     uint64_t x19, x20, x21, x22, x23, x24, x25, x26, x27, x28;
     uint64_t d[8];     // d8 to d15
-    uint64_t fpcr;
-    uint64_t unused;   // keeps the stack pointer at a multiple of 16
 } mlt_arch_frame;
 
 _Static_assert(sizeof(mlt_arch_frame) == MLT_ARCH_FRAME_BYTES, "switch.S counts on it");
@@ -44,17 +42,20 @@ static inline uint64_t mlt_arch_fp_mode(void)
     return fpcr;
 }
 
+static inline void mlt_arch_fp_mode_set(uint64_t fpcr)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+}
+
 // Builds a frame below stack_top (a multiple of 16) from which mlt_arch_switch starts entry(arg);
 // returns the stack pointer to load.
-static inline void *mlt_arch_fiber_init(void *stack_top, void (*entry)(void *), void *arg,
-                                        uint64_t fp_mode)
+static inline void *mlt_arch_fiber_init(void *stack_top, void (*entry)(void *), void *arg)
 {
     mlt_arch_frame *frame = (mlt_arch_frame *)((char *)stack_top - sizeof *frame);
     memset(frame, 0, sizeof *frame); // x29 = 0 ends the chain of frame records
     frame->x30 = (uint64_t)(uintptr_t)mlt_arch_start;
     frame->x19 = (uint64_t)(uintptr_t)entry;
     frame->x20 = (uint64_t)(uintptr_t)arg;
-    frame->fpcr = fp_mode;
     return frame;
 }
 

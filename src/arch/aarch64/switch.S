@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The context switch for aarch64 (AAPCS64). What a call must keep is saved on the running stack:
 //
-//     old sp  +-----------------+ +176   (16-byte aligned)
-//             |     unused      | +168
-//             |      fpcr       | +160
+//     old sp  +-----------------+ +160   (a multiple of 16)
 //             |    d8 ... d15   |  +96
 //             |   x19 ... x28   |  +16
 //             |    x30 (lr)     |   +8   where the fiber goes on
@@ -13,8 +11,8 @@
 // Only the low halves of v8-v15 belong to the callee, and no SVE or SME state survives a call, so
 // this is all. x18 is the platform's, and Linux leaves it to the compiler as scratch.
 //
-// fpcr (rounding, flush to zero) is a rank's own, as mxcsr is on x86-64. Writing it drains the
-// pipeline, so it is written only where the two fibers differ.
+// fpcr (rounding, flush to zero) belongs to the callee too, but the scheduler sees to it: see
+// mlt_arch_fp_mode in arch.h.
 //
 // The return address is in memory while a fiber is parked. It is not signed (no PAC): a sign and
 // an authentication would cost more than the rest, for a stack only this process can write.
@@ -27,11 +25,10 @@
 mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
         .cfi_startproc
         hint    #34                     // bti c
-        mrs     x2, fpcr
-        stp     x29, x30, [sp, #-176]!
-        .cfi_def_cfa_offset 176
-        .cfi_offset x29, -176
-        .cfi_offset x30, -168
+        stp     x29, x30, [sp, #-160]!
+        .cfi_def_cfa_offset 160
+        .cfi_offset x29, -160
+        .cfi_offset x30, -152
         stp     x19, x20, [sp, #16]
         stp     x21, x22, [sp, #32]
         stp     x23, x24, [sp, #48]
@@ -41,29 +38,27 @@ mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
         stp     d10, d11, [sp, #112]
         stp     d12, d13, [sp, #128]
         stp     d14, d15, [sp, #144]
-        str     x2, [sp, #160]
-        .cfi_offset x19, -160
-        .cfi_offset x20, -152
-        .cfi_offset x21, -144
-        .cfi_offset x22, -136
-        .cfi_offset x23, -128
-        .cfi_offset x24, -120
-        .cfi_offset x25, -112
-        .cfi_offset x26, -104
-        .cfi_offset x27, -96
-        .cfi_offset x28, -88
-        .cfi_offset d8,  -80
-        .cfi_offset d9,  -72
-        .cfi_offset d10, -64
-        .cfi_offset d11, -56
-        .cfi_offset d12, -48
-        .cfi_offset d13, -40
-        .cfi_offset d14, -32
-        .cfi_offset d15, -24
-        mov     x3, sp
-        str     x3, [x0]
+        .cfi_offset x19, -144
+        .cfi_offset x20, -136
+        .cfi_offset x21, -128
+        .cfi_offset x22, -120
+        .cfi_offset x23, -112
+        .cfi_offset x24, -104
+        .cfi_offset x25, -96
+        .cfi_offset x26, -88
+        .cfi_offset x27, -80
+        .cfi_offset x28, -72
+        .cfi_offset d8,  -64
+        .cfi_offset d9,  -56
+        .cfi_offset d10, -48
+        .cfi_offset d11, -40
+        .cfi_offset d12, -32
+        .cfi_offset d13, -24
+        .cfi_offset d14, -16
+        .cfi_offset d15, -8
+        mov     x2, sp
+        str     x2, [x0]
         mov     sp, x1                  // from here on the same offsets are the other fiber's
-        ldr     x4, [sp, #160]
         ldp     x19, x20, [sp, #16]
         ldp     x21, x22, [sp, #32]
         ldp     x23, x24, [sp, #48]
@@ -73,10 +68,7 @@ mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
         ldp     d10, d11, [sp, #112]
         ldp     d12, d13, [sp, #128]
         ldp     d14, d15, [sp, #144]
-        cmp     x2, x4
-        b.ne    1f
-0:      ldp     x29, x30, [sp], #176
-        .cfi_remember_state
+        ldp     x29, x30, [sp], #160
         .cfi_def_cfa_offset 0
         .cfi_restore x19
         .cfi_restore x20
@@ -99,9 +91,6 @@ mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
         .cfi_restore d14
         .cfi_restore d15
         ret
-1:      .cfi_restore_state
-        msr     fpcr, x4
-        b       0b
         .cfi_endproc
         .size   mlt_arch_switch, . - mlt_arch_switch
 

@@ -9,11 +9,10 @@
 
 #include "arch/arch.h"
 
-enum { MLT_ARCH_FRAME_BYTES = 64 };
+enum { MLT_ARCH_FRAME_BYTES = 56 };
 
 // The frame of switch.S, lowest address first.
 typedef struct mlt_arch_frame {
-    uint64_t fp_mode; // mxcsr in the low half, x87 control word above it
     uint64_t r15, r14, r13, r12, rbx;
     uint64_t rbp, rip; // together a frame record
 } mlt_arch_frame;
@@ -38,17 +37,23 @@ static inline uint64_t mlt_arch_fp_mode(void)
     uint16_t x87;
     __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
     __asm__ volatile("fnstcw %0" : "=m"(x87));
-    return (uint64_t)x87 << 32 | mxcsr;
+    return (uint64_t)x87 << 32 | (mxcsr & ~0x3fu); // without the flags of past operations
+}
+
+static inline void mlt_arch_fp_mode_set(uint64_t mode)
+{
+    uint32_t mxcsr = (uint32_t)mode;
+    uint16_t x87 = (uint16_t)(mode >> 32);
+    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
+    __asm__ volatile("fldcw %0" : : "m"(x87));
 }
 
 // Builds a frame below stack_top (a multiple of 16) from which mlt_arch_switch starts entry(arg);
 // returns the stack pointer to load.
-static inline void *mlt_arch_fiber_init(void *stack_top, void (*entry)(void *), void *arg,
-                                        uint64_t fp_mode)
+static inline void *mlt_arch_fiber_init(void *stack_top, void (*entry)(void *), void *arg)
 {
     mlt_arch_frame *frame = (mlt_arch_frame *)((char *)stack_top - sizeof *frame);
     memset(frame, 0, sizeof *frame); // rbp = 0 ends the chain of frame records
-    frame->fp_mode = fp_mode;
     frame->r12 = (uint64_t)(uintptr_t)entry;
     frame->r13 = (uint64_t)(uintptr_t)arg;
     frame->rip = (uint64_t)(uintptr_t)mlt_arch_start;

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The context switch for x86-64 (System V). What a call must keep is saved on the running stack:
 //
-//     old sp  +-----------------+ +64    (a multiple of 16)
-//             | return address  | +56    pushed by the call: where the fiber goes on
-//             |       rbp       | +48    with the above a frame record: a frame-pointer walk starts here
-//             |       rbx       | +40
-//             |       r12       | +32
-//             |       r13       | +24
-//             |       r14       | +16
-//             |       r15       |  +8
-//             | x87 cw | mxcsr  |  +0
+//     old sp  +-----------------+ +56    (a multiple of 16)
+//             | return address  | +48    pushed by the call: where the fiber goes on
+//             |       rbp       | +40    with the above a frame record: a frame-pointer walk starts here
+//             |       rbx       | +32
+//             |       r12       | +24
+//             |       r13       | +16
+//             |       r14       |  +8
+//             |       r15       |  +0
 //     new sp  +-----------------+        <- stored to *save_sp
 //
-// The control parts of mxcsr and the x87 control word belong to the callee. Loading them is slow (it
-// waits for what is in flight), so they are loaded only where the two fibers differ; mxcsr's
-// low six bits are mere flags of past operations, and are kept as they fell.
+// The control parts of mxcsr and the x87 control word belong to the callee too, but the scheduler
+// sees to them: see mlt_arch_fp_mode in arch.h.
 
         .text
         .p2align 6
@@ -42,22 +40,8 @@ mlt_arch_switch:                        # rdi = save_sp, rsi = load_sp
         pushq   %r15
         .cfi_def_cfa_offset 56
         .cfi_offset r15, -56
-        subq    $8, %rsp
-        .cfi_def_cfa_offset 64
-        stmxcsr (%rsp)
-        fnstcw  4(%rsp)
-        movl    (%rsp), %eax
-        movzwl  4(%rsp), %ecx
         movq    %rsp, (%rdi)
         movq    %rsi, %rsp              # from here on the same offsets are the other fiber's
-        xorl    (%rsp), %eax
-        testl   $0xffc0, %eax
-        jne     2f
-0:      cmpw    4(%rsp), %cx
-        jne     3f
-1:      addq    $8, %rsp
-        .cfi_remember_state
-        .cfi_def_cfa_offset 56
         popq    %r15
         .cfi_def_cfa_offset 48
         .cfi_restore r15
@@ -77,11 +61,6 @@ mlt_arch_switch:                        # rdi = save_sp, rsi = load_sp
         .cfi_def_cfa_offset 8
         .cfi_restore rbp
         ret
-2:      .cfi_restore_state
-        ldmxcsr (%rsp)
-        jmp     0b
-3:      fldcw   4(%rsp)
-        jmp     1b
         .cfi_endproc
         .size   mlt_arch_switch, . - mlt_arch_switch
 

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/info.h"
+
+#include <ctype.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "base/status.h"
+#include "mpi/settings.h"
+#include "mpi_fn.h"
+#include "os/os.h"
+#include "p2p/settings.h"
+
+enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
+
+// One fact about this machine: what Millet does and why.
+typedef struct fact {
+    const char *name;
+    char text[256];
+} fact;
+
+enum { FACTS = 8 };
+
+static void variable_name(const mlt_setting *setting, char out[VARIABLE_BYTES])
+{
+    int n = snprintf(out, VARIABLE_BYTES, "MILLET_%s", setting->name);
+    for (int i = 0; i < n; i++)
+        out[i] = (char)toupper((unsigned char)out[i]);
+}
+
+static const char *value_text(const mlt_setting *setting)
+{
+    char variable[VARIABLE_BYTES];
+    variable_name(setting, variable);
+    const char *text = getenv(variable);
+    return text ? text : setting->initial;
+}
+
+static const char *guard_here(void)
+{
+    size_t page = mlt_os_page_size();
+    char *memory = mlt_os_map_stacks(2 * page);
+    if (!memory)
+        return "unknown: no memory";
+    bool light = mlt_os_guard_install(memory, page) == MLT_OK;
+    mlt_os_unmap(memory, 2 * page);
+    return light ? "guard pages without a mapping of their own (MADV_GUARD_INSTALL)"
+                 : "mprotect for up to some 30,000 ranks a process, then canaries";
+}
+
+static bool can_read_peers(void)
+{
+    uint64_t from = 42, to = 0;
+    return mlt_os_read_peer(getpid(), &to, (uint64_t)(uintptr_t)&from, sizeof to) == MLT_OK &&
+           to == from;
+}
+
+static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const char *format, ...)
+{
+    int i = 0;
+    while (facts[i].name)
+        i++;
+    va_list args;
+    va_start(args, format);
+    facts[i].name = name;
+    vsnprintf(facts[i].text, sizeof facts[i].text, format, args);
+    va_end(args);
+}
+
+// The list ends with one without a name.
+static void find_facts(fact facts[FACTS])
+{
+    struct utsname system;
+    bool readable = can_read_peers();
+    memset(facts, 0, FACTS * sizeof *facts);
+    if (uname(&system) == 0)
+        add_fact(facts, "machine", "%s, %s %s, %d cores for this process", system.machine,
+                 system.sysname, system.release, mlt_os_cores());
+    add_fact(facts, "same worker", "a call; one copy from the sender's buffer to the receiver's");
+    add_fact(facts, "same process",
+             "a ring; above %lld bytes the receiver copies straight from the sender's buffer",
+             (long long)mlt_conf.eager_thread);
+    add_fact(facts, "same host", "a ring in a memfd; above %lld bytes %s",
+             (long long)mlt_conf.eager_process,
+             mlt_conf.large == MLT_LARGE_READ && readable
+                 ? "the receiver reads the sender's memory (process_vm_readv)"
+                 : "a pipeline of chunks through the segment");
+    add_fact(facts, "reading peers", "%s",
+             readable ? "process_vm_readv works here; MILLET_LARGE=read uses it"
+                      : "process_vm_readv is refused here");
+    add_fact(facts, "stack guards", "%s", guard_here());
+    add_fact(facts, "idle workers",
+             "poll for %lld us, then sleep (at once, if there are more workers than cores)",
+             (long long)mlt_conf.spin_us);
+}
+
+static void count_chapter(int chapter, int *built, int *total)
+{
+    *built = *total = 0;
+    for (int i = 1; i < MLT_FN_COUNT; i++)
+        if (chapter == 0 || mlt_fn_table[i].chapter == chapter) {
+            *total += 1;
+            *built += mlt_fn_table[i].built;
+        }
+}
+
+// ---- for people
+
+static void say_functions(void)
+{
+    for (int c = 0; c < MLT_CHAPTER_COUNT; c++) {
+        printf("\nChapter %d, %s\n", mlt_chapter_table[c].number, mlt_chapter_table[c].title);
+        for (int built = 1; built >= 0; built--) {
+            int column = 0;
+            for (int i = 1; i < MLT_FN_COUNT; i++) {
+                const mlt_fn *fn = &mlt_fn_table[i];
+                if (fn->chapter != mlt_chapter_table[c].number || fn->built != built)
+                    continue;
+                if (column == 0 || column + 1 + (int)strlen(fn->name) > 100)
+                    column = printf("%s%s",
+                                    column  ? "\n           "
+                                    : built ? "  built    "
+                                            : "  unbuilt  ",
+                                    fn->name) -
+                             (column ? 1 : 0);
+                else
+                    column += printf(" %s", fn->name);
+            }
+            if (column)
+                putchar('\n');
+        }
+    }
+}
+
+static void say_coverage(void)
+{
+    int built, total;
+    printf("\nMPI functions built, by chapter of the standard\n");
+    for (int c = 0; c < MLT_CHAPTER_COUNT; c++) {
+        count_chapter(mlt_chapter_table[c].number, &built, &total);
+        printf("  %2d  %3d of %3d  %s\n", mlt_chapter_table[c].number, built, total,
+               mlt_chapter_table[c].title);
+    }
+    count_chapter(0, &built, &total);
+    printf(
+        "      %3d of %3d  in all; the others are there and raise MPI_ERR_UNSUPPORTED_OPERATION\n",
+        built, total);
+}
+
+static void say_settings(const mlt_settings_table *tables, size_t count)
+{
+    printf("\nSettings: environment variables, * where yours differs from the default\n");
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const mlt_setting *s = &tables[t].settings[i];
+            char variable[VARIABLE_BYTES];
+            variable_name(s, variable);
+            bool changed = strcmp(value_text(s), s->initial) != 0;
+            printf("  %c %-21s %-8s %s", changed ? '*' : ' ', variable,
+                   *value_text(s) ? value_text(s) : "-", s->help);
+            if (changed)
+                printf(" (default %s)", *s->initial ? s->initial : "-");
+            if (s->choices)
+                printf(" [%s]", s->choices);
+            putchar('\n');
+        }
+}
+
+static void say_all(const mlt_settings_table *tables, size_t count, bool functions)
+{
+    fact facts[FACTS];
+    find_facts(facts);
+    printf("Millet %s: MPI %d.%d, ABI %d.%d (libmpi_abi.so.1)\n\nHere\n", MLT_VERSION, MPI_VERSION,
+           MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+    for (int i = 0; facts[i].name; i++)
+        printf("  %-14s %s\n", facts[i].name, facts[i].text);
+    say_settings(tables, count);
+    say_coverage();
+    if (functions)
+        say_functions();
+    else
+        printf("      `millet info --functions` names them\n");
+}
+
+// ---- for programs
+
+static void json_text(const char *text)
+{
+    putchar('"');
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            putchar('\\');
+        if ((unsigned char)*c < 0x20)
+            printf("\\u%04x", (unsigned char)*c);
+        else
+            putchar(*c);
+    }
+    putchar('"');
+}
+
+static void json_field(const char *name, const char *text, const char *end)
+{
+    printf("\"%s\": ", name);
+    json_text(text);
+    printf("%s", end);
+}
+
+static void json_settings(const mlt_settings_table *tables, size_t count)
+{
+    printf("  \"settings\": [");
+    const char *comma = "\n";
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const mlt_setting *s = &tables[t].settings[i];
+            printf("%s    {", comma);
+            json_field("layer", tables[t].layer, ", ");
+            json_field("name", s->name, ", ");
+            json_field("value", value_text(s), ", ");
+            json_field("default", s->initial, ", ");
+            json_field("help", s->help, "}");
+            comma = ",\n";
+        }
+    printf("\n  ],\n");
+}
+
+static void json_all(const mlt_settings_table *tables, size_t count)
+{
+    fact facts[FACTS];
+    find_facts(facts);
+    printf("{\n  \"version\": \"%s\",\n  \"mpi\": \"%d.%d\",\n  \"abi\": \"%d.%d\",\n  \"here\": {",
+           MLT_VERSION, MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+    for (int i = 0; facts[i].name; i++) {
+        printf("%s\n    ", i ? "," : "");
+        json_field(facts[i].name, facts[i].text, "");
+    }
+    printf("\n  },\n");
+    json_settings(tables, count);
+    printf("  \"chapters\": [");
+    for (int c = 0; c < MLT_CHAPTER_COUNT; c++) {
+        int built, total;
+        count_chapter(mlt_chapter_table[c].number, &built, &total);
+        printf("%s\n    {\"chapter\": %d, ", c ? "," : "", mlt_chapter_table[c].number);
+        json_field("title", mlt_chapter_table[c].title, ", ");
+        printf("\"built\": %d, \"total\": %d}", built, total);
+    }
+    printf("\n  ],\n  \"functions\": [");
+    for (int i = 1; i < MLT_FN_COUNT; i++) {
+        const mlt_fn *fn = &mlt_fn_table[i];
+        printf("%s\n    {\"name\": \"%s\", \"chapter\": %d, \"built\": %s, \"abi\": %s}",
+               i > 1 ? "," : "", fn->name, fn->chapter, fn->built ? "true" : "false",
+               fn->abi ? "true" : "false");
+    }
+    printf("\n  ]\n}\n");
+}
+
+static int usage(int status)
+{
+    fprintf(status ? stderr : stdout, "usage: millet info [--functions] [--json]\n"
+                                      "  what this Millet is, what it would choose on this "
+                                      "machine, its settings, and how much of MPI it has\n"
+                                      "  --functions  name every MPI function, built and unbuilt\n"
+                                      "  --json       the same for programs\n");
+    return status;
+}
+
+int mlt_info_main(int argc, char **argv)
+{
+    bool functions = false, json = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--functions") == 0)
+            functions = true;
+        else if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return usage(0);
+        else {
+            fprintf(stderr, "millet info: '%s' is no option of it\n", argv[i]);
+            return usage(2);
+        }
+    }
+    mlt_settings_table tables[MLT_SETTINGS_MOST];
+    char why[WHY_BYTES];
+    size_t count = mlt_mpi_all_settings(tables);
+    if (mlt_settings_read(tables, count, why, sizeof why) != MLT_OK)
+        fprintf(stderr, "millet info: %s\n", why);
+    if (json)
+        json_all(tables, count);
+    else
+        say_all(tables, count, functions);
+    return 0;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stand-in for an MPI program: it joins the job as the library does and says to mpirun what it is
+// told to say. Arguments are verbs, done in order; "@R" before a verb: only if the process's first
+// rank is R.
+//
+//     join init final      the messages of a well-behaved program
+//     exit N | _exit N     end; `exit` tells mpirun first, as the library does
+//     abort N TEXT | crash SIGNAL TEXT | kill SIGNAL
+//     fatal SIGNAL         crash with a message, then die of it
+//     sleep SECONDS | say TEXT | child COMMAND | stats | tell
+//     wait right|right:N|left|any|barrier|RANK    all ranks are blocked like that for ever; answers
+//     reports busy                 never answers
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "boot/ctl.h"
+#include "fiber/wait.h"
+#include "os/os.h"
+
+static mlt_boot boot = {.ctl = -1};
+static uint32_t first_rank;
+static bool initialised, finalised;
+
+static void send_text(mlt_ctl_type type, int32_t rank, int64_t value, const char *text)
+{
+    mlt_ctl head = {.type = type, .rank = rank, .value = value, .length = (uint32_t)strlen(text)};
+    if (mlt_ctl_send(boot.ctl, &head, text) && boot.job && boot.job->launched)
+        perror("fake: mlt_ctl_send");
+}
+
+static void join(void)
+{
+    char why[512];
+    if (mlt_boot_join(&boot, why, sizeof why)) {
+        fprintf(stderr, "fake: %s\n", why);
+        exit(3);
+    }
+    mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
+    first_rank = proc->first_rank;
+    for (uint32_t w = 0; w < proc->workers; w++)
+        mlt_job_worker_at(boot.job, proc->first_worker + w)->asleep = MLT_WORKER_AWAKE;
+}
+
+static mlt_ctl_wait wait_of(const char *how, int32_t rank)
+{
+    int32_t size = (int32_t)boot.job->ranks;
+    mlt_ctl_wait w = {
+        .rank = rank, .tag = 7, .bytes = 8, .kind = MLT_WAIT_RECV, .all = 1, .open = 1};
+    strcpy(w.call, "MPI_Recv");
+    if (strncmp(how, "right", 5) == 0) {
+        w.peer = (rank + 1) % size;
+    } else if (strcmp(how, "left") == 0) {
+        w.peer = (rank + size - 1) % size;
+    } else if (strcmp(how, "any") == 0) {
+        w.peer = MLT_WAIT_ANYONE;
+    } else if (strcmp(how, "barrier") == 0) {
+        w.peer = -1;
+        w.kind = MLT_WAIT_BARRIER;
+        strcpy(w.call, "MPI_Barrier");
+    } else {
+        w.peer = atoi(how);
+    }
+    return w;
+}
+
+static void answer(uint32_t worker, const char *how)
+{
+    enum { MOST = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
+    static mlt_ctl_wait records[MOST];
+    const mlt_job_worker *own = mlt_job_worker_at(boot.job, worker);
+    for (uint32_t at = 0; at < own->ranks;) {
+        uint32_t n = 0;
+        for (; n < MOST && at < own->ranks; n++, at++)
+            records[n] = wait_of(how, (int32_t)(own->first_rank + at));
+        mlt_ctl head = {.type = MLT_CTL_WAITS,
+                        .rank = -1,
+                        .value = n,
+                        .detail = worker,
+                        .length = n * (uint32_t)sizeof *records};
+        mlt_ctl_send(boot.ctl, &head, records);
+    }
+    mlt_ctl end = {.type = MLT_CTL_WAITS_END, .rank = -1, .detail = worker};
+    mlt_ctl_send(boot.ctl, &end, NULL);
+}
+
+static void wait_for_ever(const char *how)
+{
+    const mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
+    uint32_t seen = 0;
+    for (;;) {
+        for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++)
+            mlt_job_worker_at(boot.job, w)->asleep = MLT_WORKER_ASLEEP;
+        while (boot.job->report_wanted == seen)
+            mlt_os_futex_wait(&mlt_job_worker_at(boot.job, proc->first_worker)->asleep,
+                              MLT_WORKER_ASLEEP, 20000000);
+        seen = boot.job->report_wanted;
+        for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++) {
+            mlt_job_worker *own = mlt_job_worker_at(boot.job, w);
+            own->epoch++;
+            own->asleep = MLT_WORKER_AWAKE;
+            answer(w, how);
+            own->reported = seen;
+        }
+    }
+}
+
+static void stats(void)
+{
+    const mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
+    for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++) {
+        mlt_ctl_call calls[] = {{"MPI_Send", 1000, 2000000}, {"MPI_Recv", 1000, 7000000}};
+        mlt_ctl head = {
+            .type = MLT_CTL_CALLS, .rank = -1, .value = 2, .detail = w, .length = sizeof calls};
+        mlt_ctl_send(boot.ctl, &head, calls);
+        mlt_ctl_stats all = {.messages = {10, 20, 30},
+                             .bytes = {1 << 10, 1 << 20, 1 << 30},
+                             .eager = 50,
+                             .rendezvous = 10,
+                             .wait_ns = 25000000,
+                             .total_ns = 100000000,
+                             .switches = 12345,
+                             .unexpected_peak = 4096,
+                             .stack_size = 65536,
+                             .guard = "guard pages",
+                             .policy = "direct",
+                             .large_thread = "direct",
+                             .large_process = "pipelined"};
+        head = (mlt_ctl){.type = MLT_CTL_STATS, .rank = -1, .detail = w, .length = sizeof all};
+        mlt_ctl_send(boot.ctl, &head, &all);
+    }
+}
+
+static void end(int status)
+{
+    if (status || initialised != finalised) {
+        mlt_ctl head = {.type = MLT_CTL_EXIT,
+                        .rank = (int32_t)first_rank,
+                        .value = status,
+                        .detail = initialised && !finalised};
+        mlt_ctl_send(boot.ctl, &head, NULL);
+    }
+    exit(status);
+}
+
+static void tell(void)
+{
+    const mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
+    printf(
+        "proc %u of %u, workers %u+%u of %u, ranks %u+%u of %u, app %u, launched %u, profile %u\n",
+        boot.proc, boot.job->procs, proc->first_worker, proc->workers, boot.job->workers,
+        proc->first_rank, proc->ranks, boot.job->ranks, proc->app, boot.job->launched,
+        boot.job->profile);
+    fflush(stdout);
+}
+
+// Does one verb; returns how many arguments it took.
+static int act(const char *verb, const char *a, const char *b)
+{
+    if (strcmp(verb, "join") == 0) {
+        join();
+        return 0;
+    }
+    if (strcmp(verb, "init") == 0 || strcmp(verb, "final") == 0) {
+        *(*verb == 'i' ? &initialised : &finalised) = true;
+        send_text(*verb == 'i' ? MLT_CTL_INIT : MLT_CTL_FINAL, -1, 0, "");
+        return 0;
+    }
+    if (strcmp(verb, "stats") == 0 || strcmp(verb, "tell") == 0) {
+        (*verb == 's' ? stats : tell)();
+        return 0;
+    }
+    if (strcmp(verb, "busy") == 0)
+        for (;;)
+            sleep(1);
+    if (strcmp(verb, "exit") == 0)
+        end(atoi(a));
+    if (strcmp(verb, "_exit") == 0)
+        _exit(atoi(a));
+    if (strcmp(verb, "wait") == 0)
+        wait_for_ever(a);
+    if (strcmp(verb, "kill") == 0)
+        kill(getpid(), atoi(a));
+    if (strcmp(verb, "child") == 0 && system(a) != 0)
+        fprintf(stderr, "fake: child failed\n");
+    if (strcmp(verb, "say") == 0) {
+        puts(a);
+        fflush(stdout);
+    }
+    if (strcmp(verb, "sleep") == 0) {
+        struct timespec t = {.tv_sec = (time_t)atof(a),
+                             .tv_nsec = (long)((atof(a) - (double)(time_t)atof(a)) * 1e9)};
+        while (nanosleep(&t, &t) != 0 && errno == EINTR)
+            ;
+    }
+    if (strcmp(verb, "abort") == 0) {
+        send_text(MLT_CTL_ABORT, (int32_t)first_rank, atoi(a), b);
+        return 2;
+    }
+    if (strcmp(verb, "crash") == 0 || strcmp(verb, "fatal") == 0) {
+        send_text(MLT_CTL_CRASH, (int32_t)first_rank, atoi(a), b);
+        if (*verb == 'f')
+            kill(getpid(), atoi(a));
+        return 2;
+    }
+    return 1;
+}
+
+static int arguments_of(const char *verb)
+{
+    static const char *const none[] = {"join", "init", "final", "stats", "tell", "busy"};
+    static const char *const two[] = {"abort", "crash", "fatal"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (strcmp(verb, none[i]) == 0)
+            return 0;
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
+        if (strcmp(verb, two[i]) == 0)
+            return 2;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        bool wanted = true;
+        if (argv[i][0] == '@') {
+            wanted = (uint32_t)atoi(argv[i] + 1) == first_rank;
+            i++;
+        }
+        if (wanted)
+            act(argv[i], i + 1 < argc ? argv[i + 1] : "", i + 2 < argc ? argv[i + 2] : "");
+        i += arguments_of(argv[i]);
+    }
+    end(0);
+}

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares the built mpi.h and libmpi_abi.so.1 with MPI's own tables.
+
+The tables are those of --tables (by default ../shared/facts beside the repository if it is there: the standard's data,
+apart from ours; else spec/). Checked: every function is declared, as MPI_ and PMPI_, with its exact type; every function
+of the ABI is exported, PMPI_ strong and MPI_ weak, and nothing foreign is; every constant and type has its value and size; the
+headers compile alone, as C and C++, without a warning, with each compiler found.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FACTS = ROOT.parent / "shared" / "facts"
+WARNINGS = "-Wall -Wextra -pedantic -Werror".split()
+FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, libcstate.c, yield.c
+    "__libc_start_main", "exit", "strtok", "random", "srandom", "rand", "srand", "drand48", "lrand48", "mrand48", "srand48",
+    "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",
+    "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
+}
+
+failures = []
+
+
+def check(holds, sentence):
+    if not holds:
+        failures.append(sentence)
+
+
+def read(folder, name):
+    """The rows of a table as dictionaries; ours and the standard's have different names for a few columns."""
+    path = folder / f"{name}.tsv"
+    if not path.exists():
+        path = folder / f"{name.replace('mpi_', 'mpi-5.0-abi-').replace('abi-functions', 'functions')}.tsv"
+    lines = [line.split("\t") for line in path.read_text().splitlines() if line]
+    return [dict(zip(lines[0], row + [""] * len(lines[0]))) for row in lines[1:]]
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=110, **more)
+
+
+def compile_text(compiler, options, text, suffix, folder, out=None):
+    path = folder / f"test{suffix}"
+    path.write_text(text)
+    action = ["-o", str(out)] if out else ["-fsyntax-only"]
+    return run([compiler, *options, *action, str(path)])
+
+
+def functions_of(folder):
+    """(name, in the ABI, returned type, parameters)"""
+    out = []
+    for row in read(folder, "mpi_functions"):
+        abi = (row.get("abi") or row.get("in_standard_abi")) in ("yes", "True")
+        m = re.match(r"(.*?)\s*(MPI_\w+)\((.*)\);?$", row["signature"])
+        out.append((m.group(2), abi, m.group(1), m.group(3)))
+    return out
+
+
+def check_declared(compiler, include, functions, folder):
+    lines = ["#include <mpi.h>"]
+    for name, _, returns, params in functions:
+        for prefix in ("", "P"):
+            lines.append(f"{returns} (*const {prefix}{name}_)({params}) = {prefix}{name};")
+    done = compile_text(compiler, ["-std=c11", f"-I{include}", "-Werror"], "\n".join(lines) + "\n", ".c", folder)
+    check(done.returncode == 0, f"mpi.h declares a function otherwise than the standard:\n{done.stdout}")
+    check(len(functions) == 690, f"the table has {len(functions)} functions instead of 690")
+
+
+def check_exported(library, functions):
+    found = {}
+    for line in run(["nm", "-D", "--defined-only", str(library)]).stdout.splitlines():
+        words = line.split()
+        found[words[-1]] = words[-2]
+    for name, abi, _, _ in functions:
+        if not abi:
+            continue
+        check(found.get("P" + name) == "T", f"P{name} is not exported as a function")
+        check(found.get(name) == "W", f"{name} is not exported as a weak function")
+    known = {p + f[0] for f in functions for p in ("", "P")} | FOREIGN
+    foreign = sorted(set(found) - known)
+    check(not foreign, f"foreign names are exported: {' '.join(foreign)}")
+    abi = sum(f[1] for f in functions)
+    check(abi == 662, f"the table has {abi} functions of the ABI instead of 662")
+    check("[libmpi_abi.so.1]" in run(["readelf", "-d", str(library)]).stdout, "the SONAME is not libmpi_abi.so.1")
+
+
+def check_values(compiler, include, constants, types, folder):
+    lines = ["#include <mpi.h>", "#include <stdint.h>", "#include <stdio.h>", "int main(void) {"]
+    for row in constants:
+        type_ = (row.get("type") or row["c_type"]).replace(" (enum)", "")
+        lines.append(f'{{ {type_} v = {row["name"]}; printf("{row["name"]} %lld\\n", (long long)(intptr_t)v); }}')
+    sizes = {"MPI_Aint": "intptr_t", "MPI_Offset": "int64_t", "MPI_Count": "int64_t", "MPI_Fint": "int"}
+    for row in types:
+        name = row["name"]
+        definition = row.get("definition") or row.get("C definition", "")
+        if definition.startswith("struct MPI_ABI"):
+            sizes[name] = "void *"
+        elif definition == "enum":
+            sizes[name] = "int"
+        elif re.match(r"(int|void) \(", definition):  # a callback
+            lines.append(f"{{ {definition.replace('(', '(*f)(', 1)} = ({name} *)0; (void)f; }}")
+    for name, same in sizes.items():
+        lines.append(f'_Static_assert(sizeof({name}) == sizeof({same}), "{name}");')
+    lines.append("_Static_assert(sizeof(MPI_Status) == 32 && _Alignof(MPI_Status) == 4, \"MPI_Status\");")
+    lines.append("return 0; }")
+    program = folder / "values"
+    done = compile_text(compiler, ["-std=c11", f"-I{include}", "-Werror"], "\n".join(lines) + "\n", ".c", folder,
+                        program)
+    check(done.returncode == 0, f"constants and types do not compile:\n{done.stdout}")
+    if done.returncode:
+        return
+    got = dict(line.split() for line in run([str(program)]).stdout.splitlines())
+    for row in constants:
+        want = int(row["value"], 0)
+        check(int(got[row["name"]]) == want, f"{row['name']} is {got[row['name']]} instead of {want}")
+
+
+FG_USE = """
+#include <fgmpi.h>
+static int work(int argc, char **argv) { return argv ? argc : 0; }
+static FG_ProcessPtr_t map(int argc, char **argv, int rank) { return argc && argv && rank ? work : 0; }
+static FG_MapPtr_t lookup(int argc, char **argv, char *name) { return argc && argv && *name ? map : 0; }
+static FG_ProcessPtr_t by_rank(int rank) { return rank ? work : 0; }
+int main(int argc, char **argv)
+{
+    return FGmpiexec(&argc, &argv, map) + FGmpiexec(&argc, &argv, &lookup) + FGmpiexec(&argc, &argv, by_rank);
+}
+"""
+
+
+def check_compiles(include, folder):
+    """The headers alone, with every compiler of this machine."""
+    include_dirs = [f"-I{include}", f"-I{ROOT / 'include'}"]
+    for compiler, standards, suffix in (("gcc", ("c99", "c11", "c17"), ".c"), ("clang", ("c99", "c11", "c17"), ".c"),
+                                        ("g++", ("c++11", "c++17"), ".cc"), ("clang++", ("c++11", "c++17"), ".cc")):
+        if not shutil.which(compiler):
+            print(f"no {compiler} here: not tried")
+            continue
+        for standard in standards:
+            texts = ["#include <mpi.h>\n", "#define MILLET_ABI_ONLY\n#include <mpi.h>\n"]
+            if standard != "c99":
+                texts.append(FG_USE)
+            for text in texts:
+                done = compile_text(compiler, [f"-std={standard}", *WARNINGS, *include_dirs], text, suffix, folder)
+                check(done.returncode == 0, f"{compiler} -std={standard} objects to the headers:\n{done.stdout[:2000]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
+    parser.add_argument("--tables", type=pathlib.Path, default=FACTS if FACTS.exists() else ROOT / "spec")
+    args = parser.parse_args()
+    include, library = args.build / "include", args.build / "lib" / "libmpi_abi.so.1"
+    compiler = os.environ.get("CC", "cc")
+    functions = functions_of(args.tables)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        check_declared(compiler, include, functions, folder)
+        check_exported(library, functions)
+        check_values(compiler, include, read(args.tables, "mpi_constants"), read(args.tables, "mpi_types"), folder)
+        check_compiles(include, folder)
+    for sentence in failures:
+        print(sentence)
+    print(f"{len(functions)} functions against {args.tables}: {len(failures)} faults")
+    return 1 if failures else 0
+
+
+sys.exit(main())
