@@ -200,6 +200,14 @@ def stage_docs(stage, quick):
             stage.passed += 1
 
 
+    coverage = subprocess.run([BUILD / "bin/millet", "info"], capture_output=True, text=True).stdout
+    lines = [line for line in coverage.splitlines() if re.match(r" *(\d+ +)?\d+ of +\d+  ", line)]
+    if lines and "\n".join(lines) in (ROOT / "README.md").read_text():
+        stage.passed += 1
+    else:
+        stage.fault("README.md: its list of MPI chapters is not what `millet info` prints")
+
+
 def stage_unit(stage, quick):
     """the tests beside the sources"""
     stage.ctest(BUILD)

@@ -95,6 +95,7 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                      .cores = plan->cores,
                      .launched = plan->launched,
                      .profile = plan->profile,
+                     .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
                      .started_ns = mlt_os_now_ns()};
     return MLT_OK;
 }

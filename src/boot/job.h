@@ -42,6 +42,9 @@ typedef struct mlt_job {
     uint64_t ring_bytes, pool_bytes; // distances between neighbours
     uint64_t started_ns;            // monotonic clock when mpirun started
     uint32_t profile;               // 1: --report: time calls and count bytes
+    // 1: who stops looking pays for the memory barrier of everybody (mlt_os_barrier), and senders need no fence. Worth it unless
+    // workers sleep all the time, as they do when there are more of them than cores.
+    uint32_t lean;
     // mpirun asks all workers for a hang report by raising this and waking them (mlt_job_ask).
     _Alignas(MLT_LINE) _Atomic uint32_t report_wanted;
 } mlt_job;

@@ -168,7 +168,8 @@ static bool is_own(const elf *e, const Elf64_Sym *symbol, const char *name)
         return false;
     // The compiler's and the C library's own.
     if (!*name || strncmp(name, "__", 2) == 0 || strncmp(name, "completed.", 10) == 0 ||
-        strncmp(name, "_ZSt", 4) == 0 || strncmp(name, "_ZGV", 4) == 0 || strchr(name, '@'))
+        strncmp(name, "_ZSt", 4) == 0 || strncmp(name, "_ZGV", 4) == 0 ||
+        strncmp(name, "DW.ref.", 7) == 0 || strchr(name, '@'))
         return false;
     for (size_t i = 0; i < e->copy_count; i++)
         if (e->copies[i] == symbol->st_value)
@@ -192,7 +193,8 @@ static const char *source_name(const char *at, char *to, size_t room)
 
 // Names as people wrote them: "counter.0" (a static in a function) is counter, "_ZL7counter" is
 // counter, and
-// "_ZN5shape5countE" is shape::count. What is more involved stays as it is.
+// "_ZN5shape5countE" is shape::count, "_ZZ4mainE5calls" calls. What is more involved stays as it
+// is.
 static void plain_name(const char *name, char out[MLT_ELF_NAME])
 {
     char part[MLT_ELF_NAME], whole[MLT_ELF_NAME] = "";
@@ -215,6 +217,9 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
             n += length;
         }
         at = at && at[0] == 'E' && !at[1] ? at : NULL;
+    } else if (strncmp(name, "_ZZ", 3) == 0 && strrchr(name, 'E')) {
+        at = source_name(strrchr(name, 'E') + 1, whole, sizeof whole);
+        at = at && !*at ? at : NULL;
     } else if (strncmp(name, "_ZL", 3) == 0) {
         at = source_name(name + 3, whole, sizeof whole);
         at = at && !*at ? at : NULL;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Buffered sends and their buffers.
 //
-// A message that can leave at once does. Otherwise a block of the buffer takes its request and its packed data, and
-// an ordinary standard send starts from there; when it is done, p2p calls block_done, which frees the block.
+// A message that can leave at once does. Otherwise a block of the buffer takes its request and its
+// packed data, and an ordinary standard send starts from there; when it is done, p2p calls
+// block_done, which frees the block.
 //
-//     the user's memory:  | mlt_block: link, home, turn, size, request | data |   gap   | mlt_block ... | data |  gap  |
+//     the user's memory:  | mlt_block with its request | data |   gap   | mlt_block | data |  gap |
 //
-// The blocks are in a list by address; what lies between them is free. Space is given as the standard's model says, circular
-// and contiguous: behind the last message (at `tail`), else at the start of the buffer; and beyond the model, in the
-// first gap that fits. So a program that computed its buffer's size by that model never runs out. An empty
-// buffer starts again at its beginning.
+// The blocks are in a list by address; what lies between them is free. Space is given as the
+// standard's model says, circular and contiguous: behind the last message (at `tail`), else at the
+// start of the buffer; and beyond the model, in the first gap that fits. So a program that computed
+// its buffer's size by that model never runs out. An empty buffer starts again at its beginning.
 //
 // With MPI_BUFFER_AUTOMATIC each block is malloc's.
 #include "mpi/buffer.h"
@@ -42,7 +43,7 @@ typedef struct mlt_block {
 struct mlt_buffer {
     void *address; // as the user gave it
     uint64_t bytes;
-    char *start;   // the aligned part of it
+    char *start; // the aligned part of it
     uint64_t room;
     mlt_link blocks;
     uint64_t open;   // messages in the buffer
@@ -173,8 +174,8 @@ static void block_done(mlt_req *req)
 
 // ---- sending
 
-// The buffer for sends on a communicator: its own, else the process's. (Between them comes that of the session that the
-// communicator was made from; the ones that exist so far come from none.)
+// The buffer for sends on a communicator: its own, else the process's. (Between them comes that of
+// the session that the communicator was made from; the ones that exist so far come from none.)
 static mlt_buffer *buffer_for(mlt_rank *me, const mlt_comm *comm)
 {
     if (comm->extra && comm->extra->buffer)
@@ -184,37 +185,41 @@ static mlt_buffer *buffer_for(mlt_rank *me, const mlt_comm *comm)
 
 static MLT_COLD int no_buffer(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
 {
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_BUFFER,
-                         "no buffer is attached to %s or to the process; this message of %llu bytes needs one of at "
-                         "least %llu (MPI_BSEND_OVERHEAD is %d), or MPI_BUFFER_AUTOMATIC: see MPI_Buffer_attach",
-                         mlt_comm_name(me, comm), (unsigned long long)bytes,
-                         (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), MPI_BSEND_OVERHEAD);
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_BUFFER,
+        "no buffer is attached to %s or to the process; this message of %llu bytes needs one of at "
+        "least %llu (MPI_BSEND_OVERHEAD is %d), or MPI_BUFFER_AUTOMATIC: see MPI_Buffer_attach",
+        mlt_comm_name(me, comm), (unsigned long long)bytes,
+        (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), MPI_BSEND_OVERHEAD);
 }
 
 static MLT_COLD int no_space(mlt_rank *me, mlt_comm *comm, const mlt_buffer *buffer, uint64_t bytes)
 {
     if (buffer->address == MPI_BUFFER_AUTOMATIC)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM,
-                             "there is no memory to buffer a message of %llu bytes; %llu messages wait in the automatic "
+                             "there is no memory to buffer a message of %llu bytes; %llu messages "
+                             "wait in the automatic "
                              "buffer of %s, in %llu bytes",
                              (unsigned long long)bytes, (unsigned long long)buffer->open,
-                             buffer == mlt_mpi_of(me)->buffer ? "the process" : mlt_comm_name(me, comm),
+                             buffer == mlt_mpi_of(me)->buffer ? "the process"
+                                                              : mlt_comm_name(me, comm),
                              (unsigned long long)buffer->used);
     char waiting[80] = "";
     if (buffer->open)
         snprintf(waiting, sizeof waiting, "; %llu messages in it have not left yet",
                  (unsigned long long)buffer->open);
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_BUFFER,
-                         "the message needs %llu bytes of buffer (%llu of data and MPI_BSEND_OVERHEAD, %d), but the "
-                         "buffer of %llu bytes attached to %s has %llu available%s",
-                         (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), (unsigned long long)bytes,
-                         MPI_BSEND_OVERHEAD, (unsigned long long)buffer->bytes,
-                         buffer == mlt_mpi_of(me)->buffer ? "the process" : mlt_comm_name(me, comm),
-                         (unsigned long long)(buffer->bytes - buffer->used), waiting);
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_BUFFER,
+        "the message needs %llu bytes of buffer (%llu of data and MPI_BSEND_OVERHEAD, %d), but the "
+        "buffer of %llu bytes attached to %s has %llu available%s",
+        (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), (unsigned long long)bytes,
+        MPI_BSEND_OVERHEAD, (unsigned long long)buffer->bytes,
+        buffer == mlt_mpi_of(me)->buffer ? "the process" : mlt_comm_name(me, comm),
+        (unsigned long long)(buffer->bytes - buffer->used), waiting);
 }
 
-int mlt_buffer_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest, int tag,
-                    mlt_comm *comm)
+int mlt_buffer_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
+                    int tag, mlt_comm *comm)
 {
     mlt_buffer *buffer = buffer_for(me, comm);
     uint64_t bytes = count * type->size;
@@ -241,16 +246,16 @@ int mlt_buffer_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_typ
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Bsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                  mlt_comm *comm)
+int mlt_mpi_Bsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
         return MPI_SUCCESS;
     return mlt_buffer_send(me, buf, (uint64_t)count, type, dest, tag, comm);
 }
 
-int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                   mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm, MPI_Request *request)
 {
     int code = mlt_mpi_Bsend(me, buf, count, type, dest, tag, comm);
     if (MLT_LIKELY(code == MPI_SUCCESS))
@@ -260,8 +265,8 @@ int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
 
 // ---- attaching, detaching, flushing: the same for all three holders
 
-// A holder, as sentences name it; comm (for its error handler) may be NULL. slot is NULL if the holder never had a buffer
-// and is not about to get one.
+// A holder, as sentences name it; comm (for its error handler) may be NULL. slot is NULL if the
+// holder never had a buffer and is not about to get one.
 typedef struct holder {
     void **slot;
     mlt_comm *comm;
@@ -277,23 +282,26 @@ static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
 {
     const mlt_buffer *old = held_by(h);
     if (old && old->address == MPI_BUFFER_AUTOMATIC)
-        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER,
-                             "%s has automatic buffering already: detach MPI_BUFFER_AUTOMATIC first", h.name);
+        return mlt_mpi_raise(
+            me, h.comm, me->fn, MPI_ERR_BUFFER,
+            "%s has automatic buffering already: detach MPI_BUFFER_AUTOMATIC first", h.name);
     if (old)
         return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER,
-                             "%s has a buffer already, the %llu bytes at %p: detach it first", h.name,
-                             (unsigned long long)old->bytes, old->address);
+                             "%s has a buffer already, the %llu bytes at %p: detach it first",
+                             h.name, (unsigned long long)old->bytes, old->address);
     if (address == MPI_BUFFER_AUTOMATIC)
         bytes = INT64_MAX; // the argument means nothing
     else if (bytes < 0)
         return mlt_bad_value(me, h.comm, me->fn, MPI_ERR_ARG, "size", bytes, "at least 0");
     else if (!address && bytes > 0)
-        return mlt_bad_null(me, h.comm, me->fn, MPI_ERR_BUFFER, "buffer", "memory or MPI_BUFFER_AUTOMATIC");
+        return mlt_bad_null(me, h.comm, me->fn, MPI_ERR_BUFFER, "buffer",
+                            "memory or MPI_BUFFER_AUTOMATIC");
     else if (!address)
         return MPI_SUCCESS; // what MPI_Buffer_detach gave when there was none
     mlt_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
-        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM, "there is no memory to manage the buffer");
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM,
+                             "there is no memory to manage the buffer");
     buffer->address = address;
     buffer->bytes = (uint64_t)bytes;
     if (address != MPI_BUFFER_AUTOMATIC) {
@@ -310,10 +318,12 @@ static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
 
 static MLT_COLD int not_attached(mlt_rank *me, holder h)
 {
-    return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER, "%s has no buffer: attach one first", h.name);
+    return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER, "%s has no buffer: attach one first",
+                         h.name);
 }
 
-// Not inline: gcc would warn of a flush on the stack, as it cannot see that block_done takes it out of the list again.
+// Not inline: gcc would warn of a flush on the stack, as it cannot see that block_done takes it out
+// of the list again.
 static __attribute__((noinline)) void flush_start(mlt_buffer *buffer, flush *f, mlt_req *req)
 {
     f->req = req;
@@ -347,8 +357,8 @@ void mlt_buffer_drop(mlt_rank *me, void **slot)
     free(buffer);
 }
 
-// No buffer acts as one of no bytes, as in MPICH: a library may put its own in the place of whatever there was,
-// and restore that afterwards.
+// No buffer acts as one of no bytes, as in MPICH: a library may put its own in the place of
+// whatever there was, and restore that afterwards.
 static int detach(mlt_rank *me, holder h, void *address, MPI_Count *bytes)
 {
     const mlt_buffer *buffer = held_by(h);
@@ -380,7 +390,8 @@ static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
     }
     flush *f = malloc(sizeof *f);
     if (!f)
-        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM, "there is no memory for the request");
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM,
+                             "there is no memory for the request");
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, h.comm ? h.comm : &mlt_mpi_of(me)->self);
     f->on_heap = true;
@@ -452,7 +463,8 @@ static bool holder_session(mlt_rank *me, MPI_Session handle, holder *h, int *cod
 {
     mlt_session *session = mlt_session_of(handle);
     if (!session || session->rank != me) {
-        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session", (uintptr_t)handle);
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
+                               (uintptr_t)handle);
         return false;
     }
     *h = (holder){&session->buffer, NULL, "the session"};
@@ -466,7 +478,8 @@ int mlt_mpi_Session_attach_buffer(mlt_rank *me, MPI_Session session, void *buffe
     return holder_session(me, session, &h, &code) ? attach(me, h, buffer, size) : code;
 }
 
-int mlt_mpi_Session_detach_buffer(mlt_rank *me, MPI_Session session, void *buffer_addr, MPI_Count *size)
+int mlt_mpi_Session_detach_buffer(mlt_rank *me, MPI_Session session, void *buffer_addr,
+                                  MPI_Count *size)
 {
     holder h;
     int code;

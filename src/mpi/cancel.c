@@ -2,6 +2,7 @@
 // Cancelling: a receive that has not matched, or a send that its receiver has not matched.
 #include "mpi/error.h"
 #include "mpi/request.h"
+#include "mpi/self.h"
 #include "mpi/status.h"
 #include "mpi_bodies.h"
 
@@ -12,15 +13,17 @@ int mlt_mpi_Cancel(mlt_rank *me, MPI_Request *request)
         return mlt_req_bad(me, -1, *request);
     mlt_comm *comm = req->owner;
     if (mlt_req_is_inactive(req))
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_REQUEST,
-                             "argument request is an inactive persistent request of %s, but should be one that "
-                             "MPI_Start has started",
-                             mlt_fn_name(req->fn));
+        return mlt_mpi_raise(
+            me, comm, me->fn, MPI_ERR_REQUEST,
+            "argument request is an inactive persistent request of %s, but should be one that "
+            "MPI_Start has started",
+            mlt_fn_name(req->fn));
     if (req->kind == MLT_REQ_OTHER)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_REQUEST,
-                             "argument request is a request of %s, which cannot be cancelled; only a send or a "
-                             "receive can",
-                             mlt_fn_name(req->fn));
+        return mlt_mpi_raise(
+            me, comm, me->fn, MPI_ERR_REQUEST,
+            "argument request is a request of %s, which cannot be cancelled; only a send or a "
+            "receive can",
+            mlt_fn_name(req->fn));
     if (!req->done) // otherwise it is too late
         mlt_p2p_cancel(req);
     return MPI_SUCCESS;

@@ -4,8 +4,8 @@
 #include "mpi/status.h"
 #include "mpi_bodies.h"
 
-int mlt_mpi_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source, int tag,
-                 mlt_comm *comm, MPI_Status *status)
+int mlt_mpi_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
+                 int tag, mlt_comm *comm, MPI_Status *status)
 {
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         mlt_status_set_nobody(status);
@@ -17,8 +17,8 @@ int mlt_mpi_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
     return mlt_recv_finish(me, &req, status);
 }
 
-int mlt_mpi_Irecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source, int tag,
-                  mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Irecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
+                  int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         *request = mlt_req_nobody_handle();

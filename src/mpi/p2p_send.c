@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends of standard, synchronous and ready mode. Buffered mode is in buffer.c.
 //
-// A message that can leave at once (the normal case below the rendezvous size) needs no request: the blocking call
-// returns, the nonblocking one hands out the shared request that is done.
+// A message that can leave at once (the normal case below the rendezvous size) needs no request:
+// the blocking call returns, the nonblocking one hands out the shared request that is done.
 #include "mpi/request.h"
 
 #include "mpi/self.h"
@@ -10,19 +10,20 @@
 
 // Not inline: its request must not widen the frame of callers that send at once.
 __attribute__((noinline)) void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count,
-                                                 const mlt_type *type, int dest, int tag, mlt_comm *comm,
-                                                 mlt_send_mode mode)
+                                                 const mlt_type *type, int dest, int tag,
+                                                 mlt_comm *comm, mlt_send_mode mode)
 {
     mlt_req req;
-    mlt_req_fill(&req, me, MLT_REQ_SEND, buf, count, type, mlt_comm_world_rank(comm, dest), tag, comm);
+    mlt_req_fill(&req, me, MLT_REQ_SEND, buf, count, type, mlt_comm_world_rank(comm, dest), tag,
+                 comm);
     req.mode = (uint8_t)mode;
     mlt_p2p_send(&req);
     if (!req.done)
         mlt_req_wait(&req, mlt_mpi_call(me));
 }
 
-int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                 mlt_comm *comm)
+int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                 int tag, mlt_comm *comm)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
         return MPI_SUCCESS;
@@ -31,8 +32,8 @@ int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type 
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Rsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                  mlt_comm *comm)
+int mlt_mpi_Rsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
         return MPI_SUCCESS;
@@ -41,26 +42,27 @@ int mlt_mpi_Rsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Ssend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                  mlt_comm *comm)
+int mlt_mpi_Ssend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm)
 {
     if (MLT_LIKELY(dest != MPI_PROC_NULL))
         mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, MLT_MODE_SYNC);
     return MPI_SUCCESS;
 }
 
-static MPI_Request send_start(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
-                              int tag, mlt_comm *comm, mlt_send_mode mode)
+static MPI_Request send_start(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                              int dest, int tag, mlt_comm *comm, mlt_send_mode mode)
 {
     mlt_req *req = mlt_req_new(me);
-    mlt_req_fill(req, me, MLT_REQ_SEND, buf, (uint64_t)count, type, mlt_comm_world_rank(comm, dest), tag, comm);
+    mlt_req_fill(req, me, MLT_REQ_SEND, buf, (uint64_t)count, type, mlt_comm_world_rank(comm, dest),
+                 tag, comm);
     req->mode = (uint8_t)mode;
     mlt_p2p_send(req);
     return mlt_req_handle(req);
 }
 
-int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                  mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
         mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
@@ -70,8 +72,8 @@ int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Irsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                   mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Irsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
         mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
@@ -81,8 +83,8 @@ int mlt_mpi_Irsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Issend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                   mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Issend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
         *request = mlt_req_sent_handle();

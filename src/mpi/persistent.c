@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent requests: a mlt_req that is kept. Inactive, it is `done`; MPI_Start gives it to p2p again.
+// Persistent requests: a mlt_req that is kept. Inactive, it is `done`; MPI_Start gives it to p2p
+// again.
 #include <stdio.h>
 
 #include "mpi/buffer.h"
 #include "mpi/error.h"
 #include "mpi/request.h"
+#include "mpi/self.h"
 #include "mpi_bodies.h"
 
-static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t flags, const void *buf,
-                MPI_Count count, const mlt_type *type, int peer, int tag, mlt_comm *comm, MPI_Request *request)
+static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t flags,
+                const void *buf, MPI_Count count, const mlt_type *type, int peer, int tag,
+                mlt_comm *comm, MPI_Request *request)
 {
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill(req, me, kind, buf, (uint64_t)count, type, peer, tag, comm);
@@ -23,36 +26,37 @@ static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t fl
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Send_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                      mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Send_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                      int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
     return init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, 0, buf, count, type, dest, tag, comm, request);
 }
 
-int mlt_mpi_Ssend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                       mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Ssend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
     return init(me, MLT_REQ_SEND, MLT_MODE_SYNC, 0, buf, count, type, dest, tag, comm, request);
 }
 
-int mlt_mpi_Rsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                       mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Rsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
     return init(me, MLT_REQ_SEND, MLT_MODE_READY, 0, buf, count, type, dest, tag, comm, request);
 }
 
 // Its `peer` stays a rank in the communicator: mlt_buffer_send wants that.
-int mlt_mpi_Bsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest, int tag,
-                       mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Bsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, MLT_REQF_BUFFERED, buf, count, type, dest, tag, comm,
-                request);
+    return init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, MLT_REQF_BUFFERED, buf, count, type, dest, tag,
+                comm, request);
 }
 
-int mlt_mpi_Recv_init(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source, int tag,
-                      mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Recv_init(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
+                      int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_RECV, MLT_MODE_STANDARD, 0, buf, count, type, source, tag, comm, request);
+    return init(me, MLT_REQ_RECV, MLT_MODE_STANDARD, 0, buf, count, type, source, tag, comm,
+                request);
 }
 
 // ---- starting
@@ -67,7 +71,8 @@ static int start(mlt_rank *me, mlt_req *req)
         req->got_tag = MPI_ANY_TAG;
         req->got = 0;
     } else if (req->flags & MLT_REQF_BUFFERED) {
-        int code = mlt_buffer_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
+        int code =
+            mlt_buffer_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
         if (code != MPI_SUCCESS)
             return code;
     } else {
@@ -77,8 +82,8 @@ static int start(mlt_rank *me, mlt_req *req)
         if (req->kind == MLT_REQ_RECV)
             mlt_p2p_recv(req);
         else if (req->mode != MLT_MODE_SYNC && req->type->contiguous &&
-                 mlt_p2p_send_now(me, req->buf, req->count * req->type->size, req->type->code, req->peer,
-                                  req->self, req->tag, req->context))
+                 mlt_p2p_send_now(me, req->buf, req->count * req->type->size, req->type->code,
+                                  req->peer, req->self, req->tag, req->context))
             req->done = true;
         else
             mlt_p2p_send(req);
@@ -87,7 +92,8 @@ static int start(mlt_rank *me, mlt_req *req)
     return MPI_SUCCESS;
 }
 
-// MPI_SUCCESS if the handle is an inactive persistent request of this rank. index < 0: the argument is `request`.
+// MPI_SUCCESS if the handle is an inactive persistent request of this rank. index < 0: the argument
+// is `request`.
 static int check(mlt_rank *me, MPI_Request handle, int index)
 {
     const mlt_req *req = mlt_req_mine(me, handle);
@@ -100,11 +106,13 @@ static int check(mlt_rank *me, MPI_Request handle, int index)
         snprintf(name, sizeof name, "array_of_requests[%d]", index);
     if (!(req->flags & MLT_REQF_PERSISTENT))
         return mlt_mpi_raise(me, req->owner, me->fn, MPI_ERR_REQUEST,
-                             "argument %s is %p, a request of a nonblocking operation, which is started already, but "
+                             "argument %s is %p, a request of a nonblocking operation, which is "
+                             "started already, but "
                              "should be a persistent one, as MPI_Send_init or MPI_Recv_init gives",
                              name, (const void *)req);
     return mlt_mpi_raise(me, req->owner, me->fn, MPI_ERR_REQUEST,
-                         "argument %s is %p, a persistent request of %s that is active, but should be inactive: complete "
+                         "argument %s is %p, a persistent request of %s that is active, but should "
+                         "be inactive: complete "
                          "it with MPI_Wait or MPI_Test before it is started again",
                          name, (const void *)req, mlt_fn_name(req->fn));
 }

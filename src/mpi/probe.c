@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Probes: looking at a message before its receive; and receives of a message that a matching probe has taken.
+// Probes: looking at a message before its receive; and receives of a message that a matching probe
+// has taken.
 #include "mpi/error.h"
 #include "mpi/request.h"
 #include "mpi/self.h"
@@ -7,7 +8,8 @@
 #include "mpi_bodies.h"
 
 // A failed look makes one step of progress and looks again.
-static bool look_for(mlt_rank *me, int source, int tag, mlt_comm *comm, bool take, mlt_msg_info *info, mlt_msg **msg)
+static bool look_for(mlt_rank *me, int source, int tag, mlt_comm *comm, bool take,
+                     mlt_msg_info *info, mlt_msg **msg)
 {
     if (mlt_p2p_iprobe(me, source, tag, comm->context, take, info, msg))
         return true;
@@ -49,7 +51,8 @@ int mlt_mpi_Iprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag,
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Mprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, MPI_Message *message, MPI_Status *status)
+int mlt_mpi_Mprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, MPI_Message *message,
+                   MPI_Status *status)
 {
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         *message = MPI_MESSAGE_NO_PROC;
@@ -64,8 +67,8 @@ int mlt_mpi_Mprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, MPI_Messag
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Improbe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag, MPI_Message *message,
-                    MPI_Status *status)
+int mlt_mpi_Improbe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag,
+                    MPI_Message *message, MPI_Status *status)
 {
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         *flag = 1;
@@ -85,13 +88,13 @@ int mlt_mpi_Improbe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag
 // ---- receives of such a message
 
 // Fills a request in for the message and gives the handle up.
-static mlt_msg *message_take(mlt_rank *me, MPI_Message *handle, mlt_req *req, void *buf, MPI_Count count,
-                             const mlt_type *type)
+static mlt_msg *message_take(mlt_rank *me, MPI_Message *handle, mlt_req *req, void *buf,
+                             MPI_Count count, const mlt_type *type)
 {
     mlt_message *message = mlt_message_of(*handle);
     mlt_msg *msg = message->msg;
-    mlt_req_fill(req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, message->info.from, message->info.tag,
-                 message->comm);
+    mlt_req_fill(req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, message->info.from,
+                 message->info.tag, message->comm);
     message->magic = 0;
     mlt_pool_give(&mlt_mpi_worker_of(me)->messages, message);
     *handle = MPI_MESSAGE_NULL;
@@ -105,19 +108,21 @@ static int message_check(mlt_rank *me, MPI_Message handle)
     if (MLT_LIKELY(message && message->rank == me))
         return MPI_SUCCESS;
     if (!message)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                             "argument message is %s0x%llx, but should be a message that MPI_Mprobe or MPI_Improbe "
-                             "gave and that has not been received yet",
-                             handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL, " : "",
-                             (unsigned long long)(uintptr_t)handle);
+        return mlt_mpi_raise(
+            me, NULL, me->fn, MPI_ERR_REQUEST,
+            "argument message is %s0x%llx, but should be a message that MPI_Mprobe or MPI_Improbe "
+            "gave and that has not been received yet",
+            handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL, " : "",
+            (unsigned long long)(uintptr_t)handle);
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                         "argument message is a message of rank %d, but should be one of rank %d; ranks of one process "
+                         "argument message is a message of rank %d, but should be one of rank %d; "
+                         "ranks of one process "
                          "share the program's global variables",
                          (int)message->rank->world, (int)me->world);
 }
 
-int mlt_mpi_Mrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, MPI_Message *message,
-                  MPI_Status *status)
+int mlt_mpi_Mrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
+                  MPI_Message *message, MPI_Status *status)
 {
     if (MLT_UNLIKELY(*message == MPI_MESSAGE_NO_PROC)) {
         *message = MPI_MESSAGE_NULL;
@@ -132,8 +137,8 @@ int mlt_mpi_Mrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type
     return mlt_recv_finish(me, &req, status);
 }
 
-int mlt_mpi_Imrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, MPI_Message *message,
-                   MPI_Request *request)
+int mlt_mpi_Imrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
+                   MPI_Message *message, MPI_Request *request)
 {
     if (MLT_UNLIKELY(*message == MPI_MESSAGE_NO_PROC)) {
         *message = MPI_MESSAGE_NULL;

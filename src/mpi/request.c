@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests: what wait, test and their kin do with them, and MPI_Request_free.
 //
-// Every call goes the same way: look at all handles (a bad one is an error that names its place), wait or poll once if not
-// enough is done, then finish the done ones: fill in the status, and free the request or make it inactive.
-// Null handles and inactive persistent requests count as nothing.
+// Every call goes the same way: look at all handles (a bad one is an error that names its place),
+// wait or poll once if not enough is done, then finish the done ones: fill in the status, and free
+// the request or make it inactive. Null handles and inactive persistent requests count as nothing.
 //
-// While a call that may block does block, the user's array belongs to us: null handles in it are NULL for that time,
-// which is what p2p takes, so that waiting needs no memory of its own.
+// While a call that may block does block, the user's array belongs to us: null handles in it are
+// NULL for that time, which is what p2p takes, so that waiting needs no memory of its own.
 #include "mpi/request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/error.h"
+#include "mpi/self.h"
+#include "mpi/status.h"
 #include "mpi_bodies.h"
 
 mlt_req mlt_req_sent = {
@@ -50,11 +53,14 @@ void mlt_req_free_done(mlt_req *req)
 // ---- errors
 
 // "8 MPI_DOUBLE, ", or nothing if the bytes are no whole number of elements of a type with a name.
-static void words_of_data(char *words, size_t size, uint64_t bytes, const mlt_type *type, const char *after)
+static void words_of_data(char *words, size_t size, uint64_t bytes, const mlt_type *type,
+                          const char *after)
 {
     words[0] = '\0';
-    if (type && type->magic == MLT_TYPE_MAGIC && type->name && type->size && bytes % type->size == 0)
-        snprintf(words, size, "%llu %s%s", (unsigned long long)(bytes / type->size), type->name, after);
+    if (type && type->magic == MLT_TYPE_MAGIC && type->name && type->size &&
+        bytes % type->size == 0)
+        snprintf(words, size, "%llu %s%s", (unsigned long long)(bytes / type->size), type->name,
+                 after);
 }
 
 int mlt_req_code(mlt_rank *me, const mlt_req *req)
@@ -64,17 +70,19 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
     if (req->status != MLT_ERR_TRUNCATED)
-        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "the operation%s failed inside the library, with status %d",
-                            from, (int)req->status);
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
+                            "the operation%s failed inside the library, with status %d", from,
+                            (int)req->status);
     uint64_t space = req->count * req->type->size;
     words_of_data(sent, sizeof sent, req->sent,
                   req->sent_type ? &mlt_type_predefined[req->sent_type % 1024] : NULL, ", ");
     words_of_data(room, sizeof room, space, req->type, "");
-    return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
-                        "message truncated: rank %d sent %llu bytes (%stag %d, %s), but the receive%s has room "
-                        "for %llu%s%s%s",
-                        req->from, (unsigned long long)req->sent, sent, req->got_tag, mlt_comm_name(me, comm),
-                        from, (unsigned long long)space, room[0] ? " (" : "", room, room[0] ? ")" : "");
+    return mlt_mpi_code(
+        me, me->fn, MPI_ERR_TRUNCATE,
+        "message truncated: rank %d sent %llu bytes (%stag %d, %s), but the receive%s has room "
+        "for %llu%s%s%s",
+        req->from, (unsigned long long)req->sent, sent, req->got_tag, mlt_comm_name(me, comm), from,
+        (unsigned long long)space, room[0] ? " (" : "", room, room[0] ? ")" : "");
 }
 
 int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle)
@@ -84,9 +92,11 @@ int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle)
         snprintf(name, sizeof name, "array_of_requests[%d]", index);
     const mlt_req *req = mlt_req_of(handle);
     if (!req)
-        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request", (uintptr_t)handle);
+        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request",
+                              (uintptr_t)handle);
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                         "argument %s is %p, a request of rank %d, but should be one of rank %d; ranks of one process "
+                         "argument %s is %p, a request of rank %d, but should be one of rank %d; "
+                         "ranks of one process "
                          "share the program's global variables",
                          name, (const void *)req, (int)req->rank->world, (int)me->world);
 }
@@ -126,8 +136,8 @@ typedef struct failures {
     int code;  // MPI_SUCCESS: none failed
 } failures;
 
-static MLT_COLD int note_failure(mlt_rank *me, failures *failed, int index, const mlt_req *req, MPI_Status *statuses,
-                                 int before)
+static MLT_COLD int note_failure(mlt_rank *me, failures *failed, int index, const mlt_req *req,
+                                 MPI_Status *statuses, int before)
 {
     int code = mlt_req_code(me, req);
     if (failed->code == MPI_SUCCESS) {
@@ -141,8 +151,8 @@ static MLT_COLD int note_failure(mlt_rank *me, failures *failed, int index, cons
 }
 
 // Finishes requests[index], whose status is statuses[place] (of those before it all are filled in).
-static inline void finish_several(mlt_rank *me, MPI_Request *requests, int index, MPI_Status *statuses, int place,
-                                  failures *failed)
+static inline void finish_several(mlt_rank *me, MPI_Request *requests, int index,
+                                  MPI_Status *statuses, int place, failures *failed)
 {
     mlt_req *req = (mlt_req *)requests[index];
     int code = MPI_SUCCESS;
@@ -162,8 +172,8 @@ static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
     size_t length = strlen(call);
     if (strncmp(why, call, length) == 0 && strncmp(why + length, ": ", 2) == 0)
         why += length + 2;
-    return mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS, "array_of_requests[%d] failed: %s",
-                         failed->index, why);
+    return mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS,
+                         "array_of_requests[%d] failed: %s", failed->index, why);
 }
 
 // ---- one request
@@ -318,7 +328,8 @@ static void mark_inactive(int count, MPI_Request *requests, bool done)
     }
 }
 
-// Waits until an active one is done. Inactive ones are not done for that time, so p2p does not take them for one.
+// Waits until an active one is done. Inactive ones are not done for that time, so p2p does not take
+// them for one.
 static void wait_any(mlt_rank *me, int count, MPI_Request *requests)
 {
     hide_nulls(count, requests);
@@ -364,7 +375,8 @@ int mlt_mpi_Waitall(mlt_rank *me, int count, MPI_Request requests[], MPI_Status 
     return finish_all(me, count, requests, statuses);
 }
 
-int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag,
+                    MPI_Status statuses[])
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
@@ -395,7 +407,8 @@ int mlt_mpi_Waitany(mlt_rank *me, int count, MPI_Request requests[], int *index,
     return finish_one(me, &requests[seen.first], (mlt_req *)requests[seen.first], status);
 }
 
-int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index, int *flag,
+                    MPI_Status *status)
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
@@ -434,8 +447,8 @@ static int finish_some(mlt_rank *me, int count, MPI_Request *requests, int *outc
     return MLT_LIKELY(failed.code == MPI_SUCCESS) ? MPI_SUCCESS : raise_in_status(me, &failed);
 }
 
-int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount, int indices[],
-                     MPI_Status statuses[])
+int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount,
+                     int indices[], MPI_Status statuses[])
 {
     look seen;
     if (!look_at(me, incount, requests, &seen))
@@ -447,12 +460,13 @@ int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
     if (!seen.done)
         wait_any(me, incount, requests);
     else if (seen.done < seen.active)
-        mlt_p2p_poll(me); // fairness: what is done every time must not keep the others from being seen
+        mlt_p2p_poll(
+            me); // fairness: what is done every time must not keep the others from being seen
     return finish_some(me, incount, requests, outcount, indices, statuses);
 }
 
-int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount, int indices[],
-                     MPI_Status statuses[])
+int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount,
+                     int indices[], MPI_Status statuses[])
 {
     look seen;
     if (!look_at(me, incount, requests, &seen))
@@ -488,8 +502,8 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request requests[], int *index, int *flag,
-                                   MPI_Status *status)
+int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request requests[],
+                                   int *index, int *flag, MPI_Status *status)
 {
     look seen;
     if (!look_at(me, count, requests, &seen))
@@ -507,8 +521,8 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request requests[], int *outcount,
-                                    int indices[], MPI_Status statuses[])
+int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request requests[],
+                                    int *outcount, int indices[], MPI_Status statuses[])
 {
     look seen;
     if (!look_at(me, incount, requests, &seen))

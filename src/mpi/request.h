@@ -2,11 +2,11 @@
 // MPI_Request: how the MPI layer uses mlt_req.
 //
 // A handle is the address of
-//   - a mlt_req of the worker's pool, freed by the call that completes it (wait, test) or by p2p when it is done after
-//     MPI_Request_free;
-//   - a persistent one, kept until MPI_Request_free: inactive (and `done`) or active;
-//   - mlt_req_sent or mlt_req_nobody: operations that were complete at once. Both are constant and shared by all ranks, so
-//     starting such an operation costs no memory.
+// - a mlt_req of the worker's pool, freed by the call that completes it (wait, test), or when it is
+//   done if MPI_Request_free came before that;
+// - a persistent one, kept until MPI_Request_free: inactive (and `done`) or active;
+// - mlt_req_sent or mlt_req_nobody: operations that were complete at once. Both are shared by all
+//   ranks of the process and never change, so starting such an operation costs no memory.
 #ifndef MLT_MPI_REQUEST_H
 #define MLT_MPI_REQUEST_H
 
@@ -58,12 +58,15 @@ static inline mlt_req *mlt_req_mine(const mlt_rank *me, MPI_Request handle)
     return NULL;
 }
 
-// Raises the error of a handle that is not: it is the argument `request` (index < 0) or array_of_requests[index].
+// Raises the error of a handle that is not: it is the argument `request` (index < 0) or
+// array_of_requests[index].
 int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle) MLT_COLD;
 
-// Fills in everything that p2p wants to know before a start; the mode is standard. peer: as mlt_req says.
-static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, const void *buf, uint64_t count,
-                                const mlt_type *type, int32_t peer, int tag, mlt_comm *comm)
+// Fills in everything that p2p wants to know before a start; the mode is standard. peer: as mlt_req
+// says.
+static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, const void *buf,
+                                uint64_t count, const mlt_type *type, int32_t peer, int tag,
+                                mlt_comm *comm)
 {
     req->magic = MLT_REQ_MAGIC;
     req->kind = (uint8_t)kind;
@@ -86,7 +89,8 @@ static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, c
     req->fn = me->fn;
 }
 
-// A MLT_REQ_OTHER request without a result (its status is empty), to be completed by mlt_req_complete.
+// A MLT_REQ_OTHER request without a result (its status is empty), to be completed by
+// mlt_req_complete.
 void mlt_req_fill_other(mlt_req *req, mlt_rank *me, mlt_comm *comm);
 
 // The code, with its sentence, of a request that is done with an error. No handler is called.
@@ -95,7 +99,8 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 // on_done of a request that nobody will wait for: gives it back.
 void mlt_req_free_done(mlt_req *req);
 
-// The end of a blocking receive: waits for it, fills in the status and raises its error, if any. May suspend.
+// The end of a blocking receive: waits for it, fills in the status and raises its error, if any.
+// May suspend.
 static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
 {
     if (!req->done)
@@ -109,20 +114,20 @@ static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status
 // ---- sends, shared between the files of this chapter; dest is a rank in comm, not MPI_PROC_NULL
 
 // Sends at once if that is possible without a request. False: nothing was done.
-static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
-                                    int tag, const mlt_comm *comm)
+static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t count,
+                                    const mlt_type *type, int dest, int tag, const mlt_comm *comm)
 {
     return MLT_LIKELY(type->contiguous) &&
-           mlt_p2p_send_now(me, buf, count * type->size, type->code, mlt_comm_world_rank(comm, dest), comm->rank,
-                            tag, comm->context);
+           mlt_p2p_send_now(me, buf, count * type->size, type->code,
+                            mlt_comm_world_rank(comm, dest), comm->rank, tag, comm->context);
 }
 
 // Sends with a request on the stack and waits for it. May suspend.
-void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest, int tag,
-                       mlt_comm *comm, mlt_send_mode mode);
+void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type,
+                       int dest, int tag, mlt_comm *comm, mlt_send_mode mode);
 
-// The type that packed data of `type` travel as, and how many elements of it `bytes` are: itself if the packed form is
-// the array, otherwise MPI_PACKED.
+// The type that packed data of `type` travel as, and how many elements of it `bytes` are: itself if
+// the packed form is the array, otherwise MPI_PACKED.
 static inline const mlt_type *mlt_packed_type(const mlt_type *type)
 {
     return type->contiguous ? type : &mlt_type_predefined[(uintptr_t)MPI_PACKED % 1024];

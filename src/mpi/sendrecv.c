@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A send and a receive in one call.
 //
-// The blocking ones post the receive, send, and wait. The nonblocking ones hand out a MLT_REQ_OTHER request, the whole, that
-// two inner requests count down:
+// The blocking ones post the receive, send, and wait. The nonblocking ones hand out a MLT_REQ_OTHER
+// request, the whole, that two inner requests count down:
 //
-//     whole (the user's handle)  <--extra--  receive: copies its result into the whole, frees itself
-//       extra: parts still open  <--extra--  send:    frees its copy of the data if it has one, and itself
+//     whole (the user's handle)  <--extra--  receive: copies its result into the whole
+//       extra: parts still open  <--extra--  send:    frees its copy of the data, if it has one
+//
+// Both free themselves.
 //
 // The replacing ones send a packed copy, unless the message can leave before the receive is posted.
 #include <stdlib.h>
@@ -18,18 +20,21 @@
 
 enum { SMALL_COPY = 512 }; // on the stack; fibers should not touch a second page
 
-int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount, const mlt_type *sendtype, int dest,
-                     int sendtag, void *recvbuf, MPI_Count recvcount, const mlt_type *recvtype, int source,
-                     int recvtag, mlt_comm *comm, MPI_Status *status)
+int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                     const mlt_type *sendtype, int dest, int sendtag, void *recvbuf,
+                     MPI_Count recvcount, const mlt_type *recvtype, int source, int recvtag,
+                     mlt_comm *comm, MPI_Status *status)
 {
     mlt_req recv;
     if (MLT_LIKELY(source != MPI_PROC_NULL)) {
-        mlt_req_fill(&recv, me, MLT_REQ_RECV, recvbuf, (uint64_t)recvcount, recvtype, source, recvtag, comm);
+        mlt_req_fill(&recv, me, MLT_REQ_RECV, recvbuf, (uint64_t)recvcount, recvtype, source,
+                     recvtag, comm);
         mlt_p2p_recv(&recv);
     }
     if (MLT_LIKELY(dest != MPI_PROC_NULL) &&
         !mlt_send_at_once(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm))
-        mlt_send_and_wait(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm, MLT_MODE_STANDARD);
+        mlt_send_and_wait(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm,
+                          MLT_MODE_STANDARD);
     if (MLT_LIKELY(source != MPI_PROC_NULL))
         return mlt_recv_finish(me, &recv, status);
     mlt_status_set_nobody(status);
@@ -40,26 +45,30 @@ int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount, con
 
 static MLT_COLD int no_memory(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
 {
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM,
-                         "there is no memory for a copy of the %llu bytes to send; MPI_Sendrecv with two buffers "
-                         "needs none",
-                         (unsigned long long)bytes);
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_NO_MEM,
+        "there is no memory for a copy of the %llu bytes to send; MPI_Sendrecv with two buffers "
+        "needs none",
+        (unsigned long long)bytes);
 }
 
 // Not inline: the copy must not widen the frame of calls that need none.
-static __attribute__((noinline)) int replace_small(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
-                                                   int dest, int sendtag, int source, int recvtag,
-                                                   mlt_comm *comm, MPI_Status *status)
+static __attribute__((noinline)) int replace_small(mlt_rank *me, void *buf, MPI_Count count,
+                                                   const mlt_type *type, int dest, int sendtag,
+                                                   int source, int recvtag, mlt_comm *comm,
+                                                   MPI_Status *status)
 {
     char copy[SMALL_COPY];
     if (count > 0)
         mlt_type_pack(type, buf, 0, copy, (uint64_t)count * type->size);
-    return mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count), mlt_packed_type(type),
-                            dest, sendtag, buf, count, type, source, recvtag, comm, status);
+    return mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count),
+                            mlt_packed_type(type), dest, sendtag, buf, count, type, source, recvtag,
+                            comm, status);
 }
 
-int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int dest, int sendtag,
-                             int source, int recvtag, mlt_comm *comm, MPI_Status *status)
+int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
+                             int dest, int sendtag, int source, int recvtag, mlt_comm *comm,
+                             MPI_Status *status)
 {
     // Once the message has left, or if there is only one of the two, the buffer is free.
     if (dest == MPI_PROC_NULL || source == MPI_PROC_NULL ||
@@ -77,8 +86,8 @@ int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt
         return no_memory(me, comm, bytes);
     mlt_type_pack(type, buf, 0, copy, bytes);
     int code = mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count),
-                                mlt_packed_type(type), dest, sendtag, buf, count, type, source, recvtag, comm,
-                                status);
+                                mlt_packed_type(type), dest, sendtag, buf, count, type, source,
+                                recvtag, comm, status);
     free(copy);
     return code;
 }
@@ -113,8 +122,10 @@ static void pair_sent(mlt_req *send)
     pair_step(whole);
 }
 
-// The whole, with two parts open. count and type are the receive's, for the sentence of a truncation.
-static mlt_req *pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recvtype, mlt_comm *comm)
+// The whole, with two parts open. count and type are the receive's, for the sentence of a
+// truncation.
+static mlt_req *pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recvtype,
+                         mlt_comm *comm)
 {
     mlt_req *whole = mlt_req_new(me);
     mlt_req_fill_other(whole, me, comm);
@@ -139,20 +150,22 @@ static void pair_recv(mlt_rank *me, mlt_req *whole, void *buf, int source, int t
 }
 
 // flags: MLT_REQF_OWNS_BUF or 0.
-static void pair_send(mlt_rank *me, mlt_req *whole, const void *buf, uint64_t count, const mlt_type *type, int dest,
-                      int tag, mlt_comm *comm, uint32_t flags)
+static void pair_send(mlt_rank *me, mlt_req *whole, const void *buf, uint64_t count,
+                      const mlt_type *type, int dest, int tag, mlt_comm *comm, uint32_t flags)
 {
     mlt_req *send = mlt_req_new(me);
-    mlt_req_fill(send, me, MLT_REQ_SEND, buf, count, type, mlt_comm_world_rank(comm, dest), tag, comm);
+    mlt_req_fill(send, me, MLT_REQ_SEND, buf, count, type, mlt_comm_world_rank(comm, dest), tag,
+                 comm);
     send->flags = flags;
     send->extra = whole;
     send->on_done = pair_sent;
     mlt_p2p_send(send);
 }
 
-int mlt_mpi_Isendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount, const mlt_type *sendtype, int dest,
-                      int sendtag, void *recvbuf, MPI_Count recvcount, const mlt_type *recvtype, int source,
-                      int recvtag, mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Isendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                      const mlt_type *sendtype, int dest, int sendtag, void *recvbuf,
+                      MPI_Count recvcount, const mlt_type *recvtype, int source, int recvtag,
+                      mlt_comm *comm, MPI_Request *request)
 {
     mlt_req *whole = pair_new(me, recvcount, recvtype, comm);
     pair_recv(me, whole, recvbuf, source, recvtag, comm);
@@ -165,8 +178,9 @@ int mlt_mpi_Isendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount, co
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Isendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int dest, int sendtag,
-                              int source, int recvtag, mlt_comm *comm, MPI_Request *request)
+int mlt_mpi_Isendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
+                              int dest, int sendtag, int source, int recvtag, mlt_comm *comm,
+                              MPI_Request *request)
 {
     uint64_t bytes = (uint64_t)count * type->size;
     bool sent = dest == MPI_PROC_NULL ||
@@ -184,8 +198,8 @@ int mlt_mpi_Isendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const ml
     if (sent)
         pair_step(whole);
     else
-        pair_send(me, whole, copy, mlt_packed_count(type, (uint64_t)count), mlt_packed_type(type), dest, sendtag,
-                  comm, MLT_REQF_OWNS_BUF);
+        pair_send(me, whole, copy, mlt_packed_count(type, (uint64_t)count), mlt_packed_type(type),
+                  dest, sendtag, comm, MLT_REQF_OWNS_BUF);
     *request = mlt_req_handle(whole);
     return MPI_SUCCESS;
 }

@@ -4,7 +4,8 @@
 
 #include "mpi_bodies.h"
 
-int mlt_mpi_Get_count(mlt_rank *me, const MPI_Status *status, const mlt_type *type, MPI_Count *count)
+int mlt_mpi_Get_count(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
+                      MPI_Count *count)
 {
     uint64_t bytes = mlt_status_bytes(status);
     if (bytes == 0)

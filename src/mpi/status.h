@@ -5,8 +5,8 @@
 //     [2]    1 if the operation was cancelled
 //     [3..4] unused
 //
-// MPI_ERROR is written by an empty status, and by calls that complete several operations when one of
-// them failed; otherwise it keeps what the user had there, as the standard says.
+// MPI_ERROR is written by an empty status, and by calls that complete several operations when one
+// of them failed; otherwise it keeps what the user had there, as the standard says.
 #ifndef MLT_MPI_STATUS_H
 #define MLT_MPI_STATUS_H
 
@@ -18,7 +18,8 @@
 #include "p2p/p2p.h"
 
 // status may be MPI_STATUS_IGNORE in all of these.
-static inline void mlt_status_set(MPI_Status *status, int source, int tag, uint64_t bytes, bool cancelled)
+static inline void mlt_status_set(MPI_Status *status, int source, int tag, uint64_t bytes,
+                                  bool cancelled)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
@@ -28,7 +29,7 @@ static inline void mlt_status_set(MPI_Status *status, int source, int tag, uint6
     status->MPI_internal[2] = cancelled;
 }
 
-// Of a null or inactive request, and of a flush.
+// Of a null or inactive request.
 static inline void mlt_status_set_empty(MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
@@ -49,7 +50,8 @@ static inline void mlt_status_set_info(MPI_Status *status, const mlt_msg_info *i
     mlt_status_set(status, info->from, info->tag, info->bytes, false);
 }
 
-// Of a request that is done. Source and tag mean nothing in the status of a send or of what was cancelled.
+// Of a request that is done. Source and tag mean nothing in the status of a send or of what was
+// cancelled.
 static inline void mlt_status_set_req(MPI_Status *status, const mlt_req *req)
 {
     if (status == MPI_STATUS_IGNORE)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -142,6 +143,21 @@ void mlt_os_futex_wake(_Atomic uint32_t *word, int count)
     int saved = errno;
     (void)syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
     errno = saved;
+}
+
+mlt_status mlt_os_barrier_join(void)
+{
+    int needed = MEMBARRIER_CMD_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
+    long known = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (known < 0 || (known & needed) != needed ||
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0)
+        return MLT_ERR_UNSUPPORTED;
+    return MLT_OK;
+}
+
+void mlt_os_barrier(void)
+{
+    (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
 uint64_t mlt_os_now_ns(void)

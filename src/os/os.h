@@ -41,6 +41,11 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
 
+// A full memory barrier on every thread of every process that has joined, by one system call of a few microseconds: lets
+// the other side of a store-then-look handshake do without a fence. join says whether this kernel can.
+mlt_status mlt_os_barrier_join(void) MLT_MUST_CHECK;
+void mlt_os_barrier(void);
+
 uint64_t mlt_os_now_ns(void); // monotonic
 int mlt_os_cores(void);       // cores that this process may run on, at least 1
 void mlt_os_yield(void);      // let another runnable thread of this core run

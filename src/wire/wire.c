@@ -21,6 +21,15 @@ static chunk_head *chunk_heads(mlt_job *job, uint32_t worker)
     return (chunk_head *)((char *)job + job->pools_at + (uint64_t)worker * job->pool_bytes);
 }
 
+// After some rings were left: everybody's earlier stamps can be seen, and later senders see that they were left.
+static void barrier(mlt_wire *wire)
+{
+    if (wire->lean)
+        mlt_os_barrier();
+    else
+        atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
+}
+
 static void attend(mlt_wire *wire, mlt_peer *peer)
 {
     if (peer->hot)
@@ -29,7 +38,7 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
         // Make room: stop attending to one, and look at it once more as the contract asks.
         mlt_peer *old = wire->hot[wire->hot_next];
         mlt_ring_attend(&old->rx, false);
-        atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
+        barrier(wire);
         old->hot = false;
         if (mlt_ring_give_back(&old->rx))
             mlt_job_wake(mlt_job_worker_at(wire->job, old->worker));
@@ -58,11 +67,14 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
         return NULL;
     }
     mlt_job_worker *own = mlt_job_worker_at(job, self);
+    if (job->lean && mlt_os_barrier_join() != MLT_OK)
+        mlt_fatal("this process may not call membarrier, though mpirun may: run both in one container");
     *wire = (mlt_wire){
         .job = job,
         .own = own,
         .self = self,
         .workers = job->workers,
+        .lean = job->lean,
         .peers = peers,
         .chunks = job->chunks,
         .chunk_bytes = job->chunk_bytes,
@@ -125,7 +137,7 @@ static bool leave_all(mlt_wire *wire)
 {
     for (uint32_t i = 0; i < wire->hot_count; i++)
         mlt_ring_attend(&wire->hot[i]->rx, false);
-    atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
+    barrier(wire);
     bool empty = true;
     for (uint32_t i = 0; i < wire->hot_count; i++)
         if (mlt_ring_peek(&wire->hot[i]->rx))

@@ -43,6 +43,7 @@ typedef struct mlt_wire {
     mlt_job *job;
     mlt_job_worker *own;
     uint32_t self, workers;
+    bool lean;            // as the job's
     mlt_peer *peers;      // [workers]; the own entry is unused
     mlt_peer *hot[MLT_WIRE_HOT];
     uint32_t hot_count, hot_next;
@@ -63,7 +64,7 @@ static inline void mlt_wire_post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 {
     mlt_ring_publish(&peer->tx, slot);
     wire->sent++;
-    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx)))
+    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx, wire->lean)))
         mlt_wire_notify(wire, peer);
 }
 
