@@ -51,7 +51,10 @@ if(MLT_SANITIZE)
 endif()
 
 if(NOT CMAKE_CROSSCOMPILING)
-  add_test(NAME mpi_surface COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/surface_test.py
-           --build ${CMAKE_BINARY_DIR})
+  set(MLT_SURFACE_TEST ${CMAKE_SOURCE_DIR}/test/surface_test.py --build ${CMAKE_BINARY_DIR})
+  if(MLT_SANITIZE)
+    list(APPEND MLT_SURFACE_TEST --sanitized)
+  endif()
+  add_test(NAME mpi_surface COMMAND ${Python3_EXECUTABLE} ${MLT_SURFACE_TEST})
   set_tests_properties(mpi_surface PROPERTIES LABELS mpi TIMEOUT 120 ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
 endif()

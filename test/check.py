@@ -215,7 +215,8 @@ def stage_unit(stage, quick):
 
 def stage_surface(stage, quick):
     """every function and constant of the standard ABI, at its value, in header and library"""
-    script(stage, "test/surface_test.py", "--build", BUILD, limit=120)
+    if stage.step("test/surface_test.py", [ROOT / "test/surface_test.py", "--build", BUILD], 120):
+        stage.passed += 1
 
 
 def stage_mpi(stage, quick):

@@ -91,6 +91,14 @@ def check_exported(library, functions):
     check("[libmpi_abi.so.1]" in run(["readelf", "-d", str(library)]).stdout, "the SONAME is not libmpi_abi.so.1")
 
 
+def check_loads_late(library):
+    """An interpreter loads the library when it runs: its thread-local memory must fit in what libc keeps for that."""
+    code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).MPI_Get_version(ctypes.byref(ctypes.c_int()), " \
+           "ctypes.byref(ctypes.c_int()))"
+    done = run([sys.executable, "-c", code, str(library)])
+    check(done.returncode == 0, f"the library cannot be loaded by a running program:\n{done.stdout}")
+
+
 def check_values(compiler, include, constants, types, folder):
     lines = ["#include <mpi.h>", "#include <stdint.h>", "#include <stdio.h>", "int main(void) {"]
     for row in constants:
@@ -156,6 +164,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
     parser.add_argument("--tables", type=pathlib.Path, default=FACTS if FACTS.exists() else ROOT / "spec")
+    parser.add_argument("--sanitized", action="store_true", help="the library needs a sanitizer's, so do not load it")
     args = parser.parse_args()
     include, library = args.build / "include", args.build / "lib" / "libmpi_abi.so.1"
     compiler = os.environ.get("CC", "cc")
@@ -164,6 +173,8 @@ def main():
         folder = pathlib.Path(name)
         check_declared(compiler, include, functions, folder)
         check_exported(library, functions)
+        if not args.sanitized:
+            check_loads_late(library)
         check_values(compiler, include, read(args.tables, "mpi_constants"), read(args.tables, "mpi_types"), folder)
         check_compiles(include, folder)
     for sentence in failures:

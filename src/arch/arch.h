@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engine needs of the processor. Each folder here holds the same files: cpu.h (inline
-// parts) and switch.S. A new processor is a new folder and one line below.
+// parts), switch.S and copy.S. A new processor is a new folder and one line below.
 //
 // Every cpu.h offers:
 //
@@ -16,6 +16,7 @@
 #ifndef MLT_ARCH_ARCH_H
 #define MLT_ARCH_ARCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Saves what the calling convention keeps across a call on the running stack, stores the stack
@@ -34,5 +35,8 @@ void mlt_arch_start(void);
 #else
 #error "Millet has no context switch for this processor: add a folder to src/arch"
 #endif
+
+// Copies what is read once and not soon again, such as a large message on its way out. bytes: a multiple of 64.
+void mlt_arch_copy_once(void *to, const void *from, size_t bytes);
 
 #endif

@@ -41,7 +41,7 @@ typedef struct mlt_ctl_wait {
     int32_t rank;
     int32_t peer;     // world rank; -1: anyone
     int32_t tag;      // -2: any tag
-    uint32_t context; // 0: MPI_COMM_WORLD; name it
+    uint32_t context; // 0: MPI_COMM_WORLD, 2: MPI_COMM_SELF; the odd one after it for collectives
     uint64_t bytes;
     uint8_t kind;     // mlt_wait_kind of this operation: RECV, SEND, PROBE, BARRIER, OTHER
     uint8_t all;      // 1: waits for all of `open` operations; 0: for one of them

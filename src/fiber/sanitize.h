@@ -26,12 +26,16 @@
 #define MLT_SANITIZE_THREAD 1
 #endif
 
+// MLT_SANITIZE_NONE: what runs between telling of a switch and switching must not be instrumented, nor be
+// a function of its own, whose entry and exit TSan would count on two different fibers.
+#define MLT_SANITIZE_INLINE static inline __attribute__((always_inline)) MLT_SANITIZE_NONE
+
 #if defined(MLT_SANITIZE_ADDRESS)
 
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
-enum { MLT_SANITIZED = 1 };
+enum { MLT_SANITIZED = 1, MLT_SANITIZED_THREAD = 0 };
 #define MLT_SANITIZE_NONE __attribute__((no_sanitize_address))
 
 // A stack that a new fiber gets: frames of the one before may have left poison.
@@ -40,27 +44,28 @@ static inline void mlt_sanitize_fresh(char *stack, size_t size)
     __asan_unpoison_memory_region(stack, size);
 }
 
-static inline void mlt_sanitize_born(mlt_fiber *fiber)
+MLT_SANITIZE_INLINE void mlt_sanitize_born(mlt_fiber *fiber)
 {
     fiber->sanitizer = NULL;
 }
 
-// Right before mlt_arch_switch. ends: `from` never runs again. home_stack: what it has no record of.
-static inline void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t stack_size,
-                                      const void *home_stack, size_t home_size, bool ends)
+// Right before mlt_arch_switch. ends: `from` never runs again. home_stack: the thread's own.
+MLT_SANITIZE_INLINE void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t stack_size,
+                                            const void *home_stack, size_t home_size, bool ends)
 {
     __sanitizer_start_switch_fiber(ends ? NULL : &from->sanitizer,
                                    to->stack ? to->stack : home_stack,
                                    to->stack ? stack_size : home_size);
 }
 
-// Right after: `now` runs. born: for the first time. The bounds of the stack left are stored for home.
-static inline void mlt_sanitize_enter(mlt_fiber *now, const void **left_stack, size_t *left_size)
+// Right after: `now` runs. Stores the bounds of the stack that was left, if asked.
+MLT_SANITIZE_INLINE void mlt_sanitize_enter(mlt_fiber *now, const void **left_stack,
+                                            size_t *left_size)
 {
     __sanitizer_finish_switch_fiber(now->sanitizer, left_stack, left_size);
 }
 
-static inline void mlt_sanitize_home(mlt_fiber *home)
+MLT_SANITIZE_INLINE void mlt_sanitize_home(mlt_fiber *home)
 {
     home->sanitizer = NULL;
 }
@@ -69,7 +74,7 @@ static inline void mlt_sanitize_home(mlt_fiber *home)
 
 #include <sanitizer/tsan_interface.h>
 
-enum { MLT_SANITIZED = 1 };
+enum { MLT_SANITIZED = 1, MLT_SANITIZED_THREAD = 1 };
 #define MLT_SANITIZE_NONE __attribute__((no_sanitize_thread))
 
 static inline void mlt_sanitize_fresh(char *stack, size_t size)
@@ -77,13 +82,13 @@ static inline void mlt_sanitize_fresh(char *stack, size_t size)
     (void)stack, (void)size;
 }
 
-static inline void mlt_sanitize_born(mlt_fiber *fiber)
+MLT_SANITIZE_INLINE void mlt_sanitize_born(mlt_fiber *fiber)
 {
     fiber->sanitizer = __tsan_create_fiber(0);
 }
 
-static inline void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t stack_size,
-                                      const void *home_stack, size_t home_size, bool ends)
+MLT_SANITIZE_INLINE void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t stack_size,
+                                            const void *home_stack, size_t home_size, bool ends)
 {
     (void)stack_size, (void)home_stack, (void)home_size;
     __tsan_switch_to_fiber(to->sanitizer, 0);
@@ -91,19 +96,20 @@ static inline void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t sta
         __tsan_destroy_fiber(from->sanitizer);
 }
 
-static inline void mlt_sanitize_enter(mlt_fiber *now, const void **left_stack, size_t *left_size)
+MLT_SANITIZE_INLINE void mlt_sanitize_enter(mlt_fiber *now, const void **left_stack,
+                                            size_t *left_size)
 {
     (void)now, (void)left_stack, (void)left_size;
 }
 
-static inline void mlt_sanitize_home(mlt_fiber *home)
+MLT_SANITIZE_INLINE void mlt_sanitize_home(mlt_fiber *home)
 {
     home->sanitizer = __tsan_get_current_fiber();
 }
 
 #else
 
-enum { MLT_SANITIZED = 0 };
+enum { MLT_SANITIZED = 0, MLT_SANITIZED_THREAD = 0 };
 #define MLT_SANITIZE_NONE
 
 static inline void mlt_sanitize_fresh(char *stack, size_t size)
@@ -111,23 +117,24 @@ static inline void mlt_sanitize_fresh(char *stack, size_t size)
     (void)stack, (void)size;
 }
 
-static inline void mlt_sanitize_born(mlt_fiber *fiber)
+MLT_SANITIZE_INLINE void mlt_sanitize_born(mlt_fiber *fiber)
 {
     (void)fiber;
 }
 
-static inline void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t stack_size,
-                                      const void *home_stack, size_t home_size, bool ends)
+MLT_SANITIZE_INLINE void mlt_sanitize_leave(mlt_fiber *from, mlt_fiber *to, size_t stack_size,
+                                            const void *home_stack, size_t home_size, bool ends)
 {
     (void)from, (void)to, (void)stack_size, (void)home_stack, (void)home_size, (void)ends;
 }
 
-static inline void mlt_sanitize_enter(mlt_fiber *now, const void **left_stack, size_t *left_size)
+MLT_SANITIZE_INLINE void mlt_sanitize_enter(mlt_fiber *now, const void **left_stack,
+                                            size_t *left_size)
 {
     (void)now, (void)left_stack, (void)left_size;
 }
 
-static inline void mlt_sanitize_home(mlt_fiber *home)
+MLT_SANITIZE_INLINE void mlt_sanitize_home(mlt_fiber *home)
 {
     (void)home;
 }

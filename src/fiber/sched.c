@@ -243,7 +243,7 @@ static MLT_COLD void take_breath(mlt_sched *sched)
 }
 
 // First code of every fiber, on its own stack.
-static _Noreturn void fiber_main(void *arg)
+static _Noreturn MLT_SANITIZE_NONE void fiber_main(void *arg)
 {
     mlt_sched *sched = mlt_sched_self;
     void (*entry)(void *) = (void (*)(void *))arg;
@@ -280,7 +280,7 @@ static MLT_COLD void look_for_overflow(mlt_sched *sched, mlt_fiber *fiber)
 // Leaves `me` for `to`, which is another. Everything that suspends ends in tail calls down to here,
 // and what `to` needs is set on its behalf, so that a parked stack holds no frame of ours but the
 // switch's own, and its return goes straight to the caller of park, where it is predicted.
-static inline MLT_SANITIZE_NONE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
+MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
 {
     bool ends = me->state == MLT_FIBER_ENDED;
     to->state = MLT_FIBER_RUNNING;
@@ -334,7 +334,7 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
 }
 
 // The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain).
-static inline MLT_SANITIZE_NONE void suspend(mlt_sched *sched, mlt_fiber *me)
+MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
 {
     mlt_fiber *to = sched->ahead ? sched->ahead : sched->head;
     uint64_t switches = sched->switches + 1;

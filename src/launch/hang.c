@@ -28,8 +28,9 @@ enum {
     MOST_OPERATIONS = 4, // named in one line
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
-    MOST_COMPLAINTS = 8, // about waiting for ranks that have ended
-    WORLD = 0,           // context of MPI_COMM_WORLD
+    // A communicator has two contexts: an even one, and the next for its collectives.
+    WORLD = 0,
+    SELF = 1,
 };
 
 struct mlt_hang {
@@ -119,7 +120,7 @@ static bool peer_ended(const mlt_hang *hang, const mlt_ctl_wait *w)
 // In a barrier of all, without a peer of its own.
 static bool in_barrier(const mlt_ctl_wait *w)
 {
-    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context == WORLD;
+    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context / 2 == WORLD;
 }
 
 // ---- The cycle
@@ -274,16 +275,25 @@ static void print_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation how
         fprintf(out, "rank %d", w->peer);
 }
 
+static void print_communicator(const mlt_ctl_wait *w, FILE *out)
+{
+    uint32_t number = w->context / 2;
+    if (number == WORLD)
+        fputs("MPI_COMM_WORLD", out);
+    else if (number == SELF)
+        fputs("MPI_COMM_SELF", out);
+    else
+        fprintf(out, "communicator #%u", number);
+}
+
 static void print_envelope(const mlt_ctl_wait *w, bool with_bytes, FILE *out)
 {
     if (w->tag == MLT_WAIT_ANY_TAG)
         fputs(", any tag", out);
     else
         fprintf(out, ", tag %d", w->tag);
-    if (w->context == WORLD)
-        fputs(", MPI_COMM_WORLD", out);
-    else
-        fprintf(out, ", communicator #%u", w->context);
+    fputs(", ", out);
+    print_communicator(w, out);
     if (with_bytes && w->kind != MLT_WAIT_PROBE)
         fprintf(out, " (%llu bytes)", (unsigned long long)w->bytes);
 }
@@ -326,10 +336,8 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
         print_envelope(w, bytes, out);
         break;
     case MLT_WAIT_BARRIER:
-        if (w->context == WORLD)
-            fputs(" on MPI_COMM_WORLD", out);
-        else
-            fprintf(out, " on communicator #%u", w->context);
+        fputs(" on ", out);
+        print_communicator(w, out);
         break;
     default:
         if (w->peer >= 0) {
@@ -429,7 +437,7 @@ static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
     for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
         const mlt_ctl_wait *w = record(hang, i);
         hash = mix(hash, (uint64_t)seen_peer(hang, w, how));
-        hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context);
+        hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context / 2);
         hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
                              ((uint64_t)peer_ended(hang, w) << 8) | w->kind);
     }
@@ -450,7 +458,7 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
     for (size_t i = 0; i < n; i++) {
         const mlt_ctl_wait *x = record(hang, hang->first[a] + i);
         const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
-        if (x->kind != y->kind || x->tag != y->tag || x->context != y->context ||
+        if (x->kind != y->kind || x->tag != y->tag || x->context / 2 != y->context / 2 ||
             x->all != y->all || x->open != y->open ||
             seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
             peer_ended(hang, x) != peer_ended(hang, y) || strcmp(x->call, y->call) != 0)
@@ -613,37 +621,43 @@ static void print_each(const mlt_hang *hang, FILE *out)
     }
 }
 
+// The first record of a rank whose peer has ended; NULL if there is none.
+static const mlt_ctl_wait *waits_in_vain(const mlt_hang *hang, uint32_t rank)
+{
+    for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++)
+        if (peer_ended(hang, record(hang, i)))
+            return record(hang, i);
+    return NULL;
+}
+
 // Names those who wait for ranks that have ended.
 static void print_complaints(const mlt_hang *hang, FILE *out)
 {
-    uint64_t more = 0;
-    uint32_t said = 0, ended = UINT32_MAX;
+    uint32_t count = 0, first = UINT32_MAX, ended = UINT32_MAX, barrier = UINT32_MAX;
+    bool same_peer = true;
     for (uint32_t r = 0; r < hang->ranks; r++) {
         if (hang->state[r] == MLT_HANG_ENDED && ended == UINT32_MAX)
             ended = r;
         if (hang->state[r] != MLT_HANG_BLOCKED)
             continue;
-        for (size_t i = hang->first[r]; i < hang->first[r + 1]; i++) {
-            const mlt_ctl_wait *w = record(hang, i);
-            if (!peer_ended(hang, w))
-                continue;
-            if (said++ < MOST_COMPLAINTS)
-                fprintf(out, "rank %u waits for rank %d, which has ended\n", r, w->peer);
-            else
-                more++;
-            break;
-        }
+        if (barrier == UINT32_MAX && is_in_barrier(hang, r))
+            barrier = r;
+        const mlt_ctl_wait *w = waits_in_vain(hang, r);
+        if (!w)
+            continue;
+        if (count++ == 0)
+            first = r;
+        same_peer &= w->peer == waits_in_vain(hang, first)->peer;
+        if (hang->ranks <= FEW_RANKS)
+            fprintf(out, "rank %u waits for rank %d, which has ended\n", r, w->peer);
     }
     char text[MLT_NUMBER_BYTES];
-    if (more)
-        fprintf(out, "and %s more ranks wait for ranks that have ended\n", mlt_number(text, more));
-    if (ended == UINT32_MAX)
-        return;
-    for (uint32_t r = 0; r < hang->ranks; r++)
-        if (hang->state[r] == MLT_HANG_BLOCKED && is_in_barrier(hang, r)) {
-            fprintf(out, "rank %u waits in a barrier for rank %u, which has ended\n", r, ended);
-            return;
-        }
+    if (hang->ranks > FEW_RANKS && count > 0)
+        fprintf(out, "%s rank%s for rank%s %s%d, which ha%s ended\n", mlt_number(text, count),
+                count == 1 ? " waits" : "s wait", same_peer ? "" : "s", same_peer ? "" : "such as ",
+                waits_in_vain(hang, first)->peer, same_peer ? "s" : "ve");
+    if (ended != UINT32_MAX && barrier != UINT32_MAX)
+        fprintf(out, "rank %u waits in a barrier for rank %u, which has ended\n", barrier, ended);
 }
 
 void mlt_hang_print(mlt_hang *hang, FILE *out)

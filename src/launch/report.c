@@ -99,18 +99,23 @@ static int by_time(const void *a, const void *b)
 
 static void print_calls(mlt_report *report, FILE *out)
 {
-    // The time of all ranks together: calls of fibers overlap, so the workers' time would be too
-    // little.
-    double total =
-        report->workers ? (double)report->sum.total_ns / report->workers * report->plan->ranks : 0;
     char calls[MLT_NUMBER_BYTES], time[MLT_NUMBER_BYTES], each[MLT_NUMBER_BYTES];
+    uint64_t inside = 0;
+    for (size_t i = 0; i < report->call_count; i++)
+        inside += report->calls[i].time_ns;
+    // Fibers of one worker are in calls at the same time: the ranks' time is more than the
+    // workers'.
+    double whole = (double)report->sum.total_ns / report->workers * report->plan->ranks;
+    fprintf(out, "  %-11s %s in MPI", "calls", mlt_time(time, inside));
+    if (whole > 0)
+        fprintf(out, ", %.1f %% of the ranks' time", 100 * (double)inside / whole);
+    fputs(report->call_count ? "; of that\n" : "\n", out);
     qsort(report->calls, report->call_count, sizeof *report->calls, by_time);
     for (size_t i = 0; i < report->call_count && i < MOST_CALLS_SHOWN; i++) {
         const mlt_ctl_call *call = &report->calls[i];
-        fprintf(out, "  %-11s %-22s %15s calls  %9s", i ? "" : "calls", call->name,
-                mlt_number(calls, call->calls), mlt_time(time, call->time_ns));
-        if (total > 0)
-            fprintf(out, "  %5.1f %%", 100 * (double)call->time_ns / total);
+        fprintf(out, "  %-11s %-22s %15s calls  %9s  %5.1f %%", "", call->name,
+                mlt_number(calls, call->calls), mlt_time(time, call->time_ns),
+                inside ? 100 * (double)call->time_ns / (double)inside : 0);
         if (call->calls)
             fprintf(out, "  %s each", mlt_time(each, call->time_ns / call->calls));
         fputc('\n', out);

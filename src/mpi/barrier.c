@@ -64,6 +64,7 @@ static mlt_req message(mlt_worker *w, mlt_req_kind kind, uint32_t peer_worker, i
         .magic = MLT_REQ_MAGIC,
         .kind = (uint8_t)kind,
         .rank = &w->ranks[0],
+        .buf = w, // of no bytes, but not NULL
         .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
         .context = MLT_CONTEXT_WORLD + 1,
         .peer = (int32_t)mlt_job_worker_at(w->boot->job, peer_worker)->first_rank,

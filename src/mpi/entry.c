@@ -37,8 +37,7 @@ static struct {
     main_function *main;
     int argc;
     char **argv, **envp;
-    bool taken_over; // we run main
-    bool many;       // several ranks
+    bool many; // several ranks
     bool joined;
     pid_t pid;
     mlt_boot boot;
@@ -360,7 +359,6 @@ EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*
     if (!next)
         mlt_fatal("libc's own __libc_start_main is not to be found");
     program.main = main;
-    program.taken_over = true;
     return next(run_program, argc, argv, init, fini, rtld_fini, stack_end);
 }
 

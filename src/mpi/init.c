@@ -59,7 +59,9 @@ int mlt_mpi_Finalized(mlt_rank *me, int *flag)
 
 int mlt_mpi_Query_thread(mlt_rank *me, int *provided)
 {
-    *provided = mlt_mpi_of(me)->provided;
+    if (me ? me->life != MLT_LIFE_READY : !mlt_entry_any_inited())
+        return mlt_mpi_not_ready(MLT_FN_Query_thread);
+    *provided = me ? mlt_mpi_of(me)->provided : MPI_THREAD_FUNNELED;
     return MPI_SUCCESS;
 }
 

@@ -198,8 +198,8 @@ static _Thread_local getopt_place *options_of; // whose values the variables hav
 static void take_options(void)
 {
     struct mlt_libc_state *own = own_state();
-    if (!own || options_of == &own->options)
-        return;
+    if (!own || (own->options.used && options_of == &own->options))
+        return; // an unused one may lie where that of a rank lay that has ended
     options_of = &own->options;
     if (!own->options.used) {
         own->options.used = true;

@@ -18,14 +18,14 @@
 #include "mpi/status.h"
 #include "mpi_bodies.h"
 
-mlt_req mlt_req_sent = {
+const mlt_req mlt_req_sent = {
     .magic = MLT_REQ_MAGIC,
     .kind = MLT_REQ_SEND,
     .done = true,
     .flags = MLT_REQF_SHARED,
 };
 
-mlt_req mlt_req_nobody = {
+const mlt_req mlt_req_nobody = {
     .magic = MLT_REQ_MAGIC,
     .kind = MLT_REQ_RECV,
     .done = true,

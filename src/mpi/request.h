@@ -31,8 +31,8 @@ enum {
     MLT_REQF_OWNS_BUF = 32, // `buf` is malloc's and freed when done
 };
 
-extern mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
-extern mlt_req mlt_req_nobody; // a receive from MPI_PROC_NULL
+extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
+extern const mlt_req mlt_req_nobody; // a receive from MPI_PROC_NULL
 
 static inline MPI_Request mlt_req_sent_handle(void)
 {

@@ -56,7 +56,7 @@ struct mlt_req {
     uint64_t order;
 
     // What: filled in by the caller before each start.
-    uint32_t magic;    // MLT_REQ_MAGIC, set by mlt_req_new or mlt_req_init
+    uint32_t magic;    // MLT_REQ_MAGIC, set by mlt_req_new or by hand for a request on the stack
     uint8_t kind;      // mlt_req_kind
     uint8_t mode;      // mlt_send_mode, sends only
     bool done;

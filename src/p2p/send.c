@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sending half: to a rank of this worker, or into a ring; what waits for room; streams of chunks.
+#include "arch/arch.h"
 #include "base/log.h"
 #include "p2p/p2p_int.h"
+
+enum { STREAM_LEAST = 512 << 10 };
 
 uint32_t mlt_p2p_worker_of(const mlt_worker *w, int32_t world)
 {
@@ -110,10 +113,20 @@ bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t 
 
 static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
 {
-    if (req->type->contiguous)
-        memcpy(to, (const char *)req->buf + from, bytes);
-    else
+    if (!req->type->contiguous)
         mlt_type_pack(req->type, req->buf, from, to, bytes);
+    else if (bytes)
+        memcpy(to, (const char *)req->buf + from, bytes);
+}
+
+// A piece of a message that does not fit the caches anyway: leave them to the chunks.
+static void pack_streaming(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
+{
+    if (!req->type->contiguous || req->total < STREAM_LEAST || bytes % 64) {
+        pack(req, from, to, bytes);
+        return;
+    }
+    mlt_arch_copy_once(to, (const char *)req->buf + from, bytes);
 }
 
 // Puts the envelope of a send into the ring, with the data if it is small; false if there is no room.
@@ -269,13 +282,13 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
     mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
     if (!slot)
         return false;
-    int32_t chunk = mlt_wire_chunk_take(w->wire);
+    int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST);
     if (chunk < 0)
         return false; // the reserved slot was not published: it stays the next one
     uint64_t n = req->total - req->moved;
     if (n > w->wire->chunk_bytes)
         n = w->wire->chunk_bytes;
-    pack(req, req->moved, mlt_wire_chunk_at(w->wire, w->index, (uint32_t)chunk), n);
+    pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->index, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
     fill_envelope(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
     memcpy(slot->payload, &body, sizeof body);

@@ -25,6 +25,8 @@ static piece piece_at(const mlt_type *type, uint64_t from)
 
 void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *to, uint64_t bytes)
 {
+    if (bytes == 0)
+        return; // the addresses may be NULL
     if (type->contiguous) {
         memcpy(to, (const char *)buf + from, bytes);
         return;
@@ -40,6 +42,8 @@ void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *t
 void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed,
                      uint64_t bytes)
 {
+    if (bytes == 0)
+        return;
     if (type->contiguous) {
         memcpy((char *)buf + from, packed, bytes);
         return;

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "os/os.h"
 
+enum { HOT_CHUNKS = 8 };
+
 typedef struct chunk_head {
     _Alignas(MLT_LINE) _Atomic uint32_t busy;
 } chunk_head;
@@ -175,27 +177,25 @@ void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), 
     atomic_fetch_add_explicit(&own->epoch, 1, memory_order_relaxed);
 }
 
-bool mlt_wire_chunk_free(mlt_wire *wire)
+// acquire: the receiver's reads come before our writes; pairs with mlt_wire_chunk_release.
+static bool try_chunk(chunk_head *head)
 {
-    chunk_head *heads = chunk_heads(wire->job, wire->self);
-    for (uint32_t i = 0; i < wire->chunks; i++)
-        if (!atomic_load_explicit(&heads[i].busy, memory_order_relaxed))
-            return true;
-    return false;
+    if (atomic_load_explicit(&head->busy, memory_order_acquire))
+        return false;
+    atomic_store_explicit(&head->busy, 1, memory_order_relaxed);
+    return true;
 }
 
-int32_t mlt_wire_chunk_take(mlt_wire *wire)
+int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot)
 {
     chunk_head *heads = chunk_heads(wire->job, wire->self);
-    for (uint32_t i = 0; i < wire->chunks; i++) {
-        uint32_t at = wire->chunk_next + i < wire->chunks ? wire->chunk_next + i
-                                                          : wire->chunk_next + i - wire->chunks;
-        // acquire: the receiver's reads come before our writes; pairs with mlt_wire_chunk_release.
-        if (!atomic_load_explicit(&heads[at].busy, memory_order_acquire)) {
-            atomic_store_explicit(&heads[at].busy, 1, memory_order_relaxed);
-            wire->chunk_next = at + 1 < wire->chunks ? at + 1 : 0;
+    uint32_t peers = wire->hot_count ? wire->hot_count : 1;
+    uint32_t limit = hot && HOT_CHUNKS * peers < wire->chunks ? HOT_CHUNKS * peers : wire->chunks;
+    for (uint32_t i = 0; i < limit; i++) {
+        uint32_t at = wire->chunk_next < limit ? wire->chunk_next : 0;
+        wire->chunk_next = at + 1;
+        if (try_chunk(&heads[at]))
             return (int32_t)at;
-        }
     }
     return -1;
 }

@@ -88,9 +88,10 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
 void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
                     int64_t timeout_ns);
 
-// A free chunk of our own pool, or -1.
-int32_t mlt_wire_chunk_take(mlt_wire *wire);
-bool mlt_wire_chunk_free(mlt_wire *wire); // is there one?
+// A free chunk of our own pool, or -1. Hot: one of the first few, which stay in the cache between their uses; worth it for
+// messages so large that they would sweep through the whole pool (measured: +15 % from 1 MiB on). Otherwise
+// the whole pool in turn, so that the receiver may lag behind.
+int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot);
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk);
 // The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.
 void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk);
