@@ -2,6 +2,7 @@
 // What each rank of a worker waits for, as records for the launcher (which words and groups them), or in
 // words of our own when the program was started alone.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/log.h"
 #include "p2p/p2p_int.h"
@@ -103,20 +104,25 @@ static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
 
 void mlt_worker_report(mlt_worker *w)
 {
-    static _Thread_local batch b; // large: not on a rank's stack
-    b.worker = w;
-    b.count = 0;
+    batch *b = malloc(sizeof *b); // large: not for a rank's stack, nor for the library's static TLS
+    if (!b) {
+        mlt_log("out of memory: worker %u cannot say what its ranks wait for", w->index);
+        return;
+    }
+    b->worker = w;
+    b->count = 0;
     int64_t running = 0;
     for (uint32_t i = 0; i < w->count; i++) {
         const mlt_rank *rank = &w->ranks[i];
         if (rank->ended || !rank->fiber || rank->fiber->state == MLT_FIBER_ENDED)
-            next_wait(&b, rank)->ended = 1;
+            next_wait(b, rank)->ended = 1;
         else if (rank->fiber->state == MLT_FIBER_PARKED && rank->fiber->wait)
-            add_parked(&b, rank, rank->fiber->wait);
+            add_parked(b, rank, rank->fiber->wait);
         else
             running++;
     }
-    send_batch(&b);
+    send_batch(b);
+    free(b);
     if (w->boot->ctl < 0)
         return;
     mlt_ctl end = {.type = MLT_CTL_WAITS_END, .rank = -1, .value = running, .detail = w->index};
