@@ -11,8 +11,7 @@ typedef struct mlt_link {
     struct mlt_link *next, *prev;
 } mlt_link;
 
-#define mlt_container_of(pointer, type, member)                                                    \
-    ((type *)((char *)(pointer) - offsetof(type, member)))
+#define mlt_container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 static inline void mlt_list_init(mlt_link *list)
 {

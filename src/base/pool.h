@@ -10,9 +10,9 @@
 #include "base/status.h"
 
 typedef struct mlt_pool {
-    void *free;         // first free object; its first word links to the next
-    void *chunks;       // all chunks, linked by their first word
-    size_t object_size; // rounded up to 16
+    void *free;          // first free object; its first word links to the next
+    void *chunks;        // all chunks, linked by their first word
+    size_t object_size;  // rounded up to 16
     uint32_t next_count; // objects in the next chunk
     size_t in_use;
 } mlt_pool;

@@ -46,7 +46,8 @@ static bool parse_number(const char *text, bool with_suffix, int64_t *out)
 
 static bool parse_bool(const char *text, int64_t *out)
 {
-    static const char *const words[][2] = {{"0", "1"}, {"no", "yes"}, {"off", "on"}, {"false", "true"}};
+    static const char *const words[][2] = {
+        {"0", "1"}, {"no", "yes"}, {"off", "on"}, {"false", "true"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         for (int v = 0; v < 2; v++)
             if (strcasecmp(text, words[i][v]) == 0) {

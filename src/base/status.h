@@ -6,20 +6,20 @@
 
 typedef enum mlt_status {
     MLT_OK = 0,
-    MLT_PENDING = 1,          // not done yet, nothing wrong
-    MLT_ERR_NO_MEMORY = -1,   // memory, mappings or shared memory exhausted
-    MLT_ERR_INVALID = -2,     // the caller's argument is wrong
-    MLT_ERR_SYSTEM = -3,      // a system call failed; errno tells
-    MLT_ERR_TRUNCATED = -4,   // a message was longer than its receive buffer
+    MLT_PENDING = 1,        // not done yet, nothing wrong
+    MLT_ERR_NO_MEMORY = -1, // memory, mappings or shared memory exhausted
+    MLT_ERR_INVALID = -2,   // the caller's argument is wrong
+    MLT_ERR_SYSTEM = -3,    // a system call failed; errno tells
+    MLT_ERR_TRUNCATED = -4, // a message was longer than its receive buffer
     MLT_ERR_NOT_FOUND = -5,
     MLT_ERR_UNSUPPORTED = -6, // this kernel or machine cannot do it
     MLT_ERR_CLOSED = -7,      // the peer or the launcher is gone
 } mlt_status;
 
-#define MLT_MUST_CHECK __attribute__((warn_unused_result))
-#define MLT_COLD __attribute__((cold, noinline))
-#define MLT_LIKELY(x) __builtin_expect(!!(x), 1)
-#define MLT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define MLT_MUST_CHECK   __attribute__((warn_unused_result))
+#define MLT_COLD         __attribute__((cold, noinline))
+#define MLT_LIKELY(x)    __builtin_expect(!!(x), 1)
+#define MLT_UNLIKELY(x)  __builtin_expect(!!(x), 0)
 #define MLT_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 #endif

@@ -87,16 +87,17 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                  (unsigned long long)ranks, INT32_MAX);
         return MLT_ERR_INVALID;
     }
-    *job = (mlt_job){.magic = MLT_JOB_MAGIC,
-                     .version = MLT_JOB_VERSION,
-                     .procs = plan->procs,
-                     .workers = (uint32_t)workers,
-                     .ranks = (uint32_t)ranks,
-                     .cores = plan->cores,
-                     .launched = plan->launched,
-                     .profile = plan->profile,
-                     .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
-                     .started_ns = mlt_os_now_ns()};
+    *job =
+        (mlt_job){.magic = MLT_JOB_MAGIC,
+                  .version = MLT_JOB_VERSION,
+                  .procs = plan->procs,
+                  .workers = (uint32_t)workers,
+                  .ranks = (uint32_t)ranks,
+                  .cores = plan->cores,
+                  .launched = plan->launched,
+                  .profile = plan->profile,
+                  .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
+                  .started_ns = mlt_os_now_ns()};
     return MLT_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "fiber/fault.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +55,22 @@ static void idle_never(void *arg)
     _exit(3);
 }
 
+// Keeps the compiler from seeing through an array.
+static void use(volatile char *array)
+{
+    __asm__ volatile("" : : "r"(array) : "memory");
+}
+
+static volatile int zero;
+
 static __attribute__((noinline)) int overflow(int depth)
 {
     volatile char here[1000];
     here[depth % 1000] = (char)depth;
-    return depth < 0 ? 0 : overflow(depth + 1) + here[depth % 1000];
+    use(here);
+    int deeper = zero ? 0 : overflow(depth + 1);
+    use(here);
+    return deeper + here[depth % 1000];
 }
 
 // One large frame whose probes step over a page at a time, or 64 KiB (aarch64).
@@ -67,6 +79,7 @@ static __attribute__((noinline)) int jump(void)
     volatile char here[STACK + 1000];
     here[0] = 1;
     here[STACK / 2] = 1;
+    use(here);
     return here[0];
 }
 
@@ -75,16 +88,17 @@ static __attribute__((noinline)) int dip(int depth)
 {
     volatile char here[1000];
     memset((char *)here, 1, sizeof here);
-    return depth * 1000 > STACK + 4000 ? 0 : dip(depth + 1) + here[5];
+    use(here);
+    int deeper = depth * 1000 > STACK + 4000 ? 0 : dip(depth + 1);
+    use(here);
+    return deeper + here[5];
 }
 
 static void null_pointer(void)
 {
-    int *volatile nowhere = NULL;
+    volatile char *nowhere = (volatile char *)(intptr_t)(zero + 16);
     *nowhere = 1;
 }
-
-static volatile int zero;
 
 static void (*deed)(void);
 

@@ -273,7 +273,7 @@ static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
 static MLT_COLD void look_for_overflow(mlt_sched *sched, mlt_fiber *fiber)
 {
     if (fiber->stack && ((char *)__builtin_frame_address(0) < fiber->stack ||
-                         !mlt_stack_intact(fiber->stack)))
+                         !mlt_stack_intact(sched->stacks, fiber->stack)))
         mlt_fault_overflow(sched, fiber);
 }
 

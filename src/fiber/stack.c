@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/stack.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/log.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
 
 #define FREE_BIT 0x80000000u
+
+// Stacks of a process that mprotect may guard: with 65,530 mappings (Linux's default) those of the
+// program, its libraries and its allocator must still find room.
+enum { PROTECT_MAX = 28000 };
 
 // Up to so many fibers a process, so many usable bytes. Programs assume their shell's 8 MiB. A stack
 // whose slot is 2 MiB or more costs a page-table page of its own (4 KiB), of smaller slots many
@@ -40,10 +46,10 @@ static size_t round_up(size_t n, size_t unit)
 // Reserves the area for slots of that usable size.
 static bool reserve(mlt_stacks *stacks, size_t size)
 {
+    if (size > SIZE_MAX / 4 / stacks->count)
+        return false;
     stacks->size = size;
     stacks->slot = size + MLT_STACK_GUARD_BYTES;
-    if (stacks->slot > SIZE_MAX / 2 / stacks->count)
-        return false;
     stacks->area_bytes = stacks->slot * stacks->count;
     stacks->area = mlt_os_map_stacks(stacks->area_bytes);
     return stacks->area != NULL;
@@ -58,6 +64,11 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     stacks->count = count;
     stacks->free = MLT_STACK_NONE;
     stacks->guard = guard == MLT_STACK_GUARD_BEST ? MLT_STACK_GUARD_PAGES : guard;
+    if (process_fibers < count)
+        process_fibers = count;
+    stacks->protect_limit = PROTECT_MAX;
+    if (process_fibers > PROTECT_MAX) // each worker has its share
+        stacks->protect_limit = (uint32_t)((uint64_t)PROTECT_MAX * count / process_fibers);
     if (asked && asked < MLT_STACK_MIN) {
         snprintf(why, why_size, "a stack of %zu bytes is too small: at least %d KiB are needed",
                  asked, MLT_STACK_MIN / 1024);
@@ -65,7 +76,7 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     }
     size_t size = asked;
     if (!asked)
-        size = mlt_stack_size_for(process_fibers > count ? process_fibers : count);
+        size = mlt_stack_size_for(process_fibers);
     else if (asked <= SIZE_MAX / 4)
         size = round_up(asked, page);
     // Nobody asked for a size: less is better than none where address space is limited (ulimit -v,
@@ -108,19 +119,29 @@ static char *slot_at(const mlt_stacks *stacks, uint32_t index)
     return stacks->area + (size_t)index * stacks->slot;
 }
 
+// True if the guard is real. Some emulators (qemu-user) accept an madvise that they do not know; a system
+// call that is asked to write there must refuse.
+static bool guard_holds(char *slot)
+{
+    return getrandom(slot, 1, GRND_NONBLOCK) == -1 && errno == EFAULT;
+}
+
 // First use of a slot. The first refusal of a kind decides for all later slots: a kernel without
 // MADV_GUARD_INSTALL stays without, and a full map count stays full.
-static void guard_slot(mlt_stacks *stacks, char *slot)
+static void guard_slot(mlt_stacks *stacks, uint32_t index, char *slot)
 {
     if (stacks->guard == MLT_STACK_GUARD_PAGES) {
-        if (mlt_os_guard_install(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
+        if (mlt_os_guard_install(slot, MLT_STACK_GUARD_BYTES) == MLT_OK &&
+            (index > 0 || guard_holds(slot)))
             return;
         stacks->guard = MLT_STACK_GUARD_PROTECT;
     }
     if (stacks->guard == MLT_STACK_GUARD_PROTECT) {
-        if (mlt_os_protect(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
+        if (index < stacks->protect_limit &&
+            mlt_os_protect(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
             return;
         stacks->guard = MLT_STACK_GUARD_CANARY;
+        stacks->bare = index;
     }
 }
 
@@ -128,7 +149,7 @@ char *mlt_stack_take(mlt_stacks *stacks, uint32_t owner)
 {
     uint32_t index = stacks->free;
     char *slot;
-    if (index != MLT_STACK_NONE) {
+    if (index != MLT_STACK_NONE) { // the one used last: its pages are warm
         uint32_t next = stacks->owner[index] & ~FREE_BIT;
         stacks->free = next == (MLT_STACK_NONE & ~FREE_BIT) ? MLT_STACK_NONE : next;
         stacks->free_count--;
@@ -139,7 +160,7 @@ char *mlt_stack_take(mlt_stacks *stacks, uint32_t owner)
         mlt_assert(stacks->fresh < stacks->count);
         index = stacks->fresh++;
         slot = slot_at(stacks, index);
-        guard_slot(stacks, slot);
+        guard_slot(stacks, index, slot);
         if (stacks->valgrind)
             stacks->valgrind[index] = mlt_sanitize_valgrind_tell(slot + MLT_STACK_GUARD_BYTES,
                                                                  slot + stacks->slot);

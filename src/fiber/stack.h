@@ -15,6 +15,7 @@
 #ifndef MLT_FIBER_STACK_H
 #define MLT_FIBER_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +31,7 @@ enum {
 typedef enum mlt_stack_guard {
     MLT_STACK_GUARD_BEST,
     MLT_STACK_GUARD_PAGES,   // MADV_GUARD_INSTALL: no mapping of its own
-    MLT_STACK_GUARD_PROTECT, // mprotect: two mappings a stack, of 65,530 by default
+    MLT_STACK_GUARD_PROTECT, // mprotect: two mappings a stack, of the process's 65,530
     MLT_STACK_GUARD_CANARY,  // nothing faults: see mlt_stack_intact
 } mlt_stack_guard;
 
@@ -45,6 +46,8 @@ typedef struct mlt_stacks {
     uint32_t free_count;
     uint32_t free_clean; // that many at the end of the free list have no pages
     mlt_stack_guard guard; // what the next fresh slot gets
+    uint32_t protect_limit; // so many may be guarded by mprotect
+    uint32_t bare;      // slots from here on have no guard pages (MLT_STACK_GUARD_CANARY)
     uint32_t *owner;    // [count] fiber id; of a free slot the next free one, with the top bit set
     unsigned *valgrind; // [count] its names of our stacks; NULL unless it runs us
 } mlt_stacks;
@@ -73,9 +76,11 @@ uint64_t mlt_stacks_trim_free(mlt_stacks *stacks);
 uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address);
 
 // What a stack without guard pages has: the gap below it has never been written. Its highest
-// line must read as zero; reading an untouched page costs no memory. True if so.
-static inline int mlt_stack_intact(const char *stack)
+// line must read as zero; reading an untouched page costs no memory. False if the stack overflowed.
+static inline bool mlt_stack_intact(const mlt_stacks *stacks, const char *stack)
 {
+    if (stack < stacks->area + (size_t)stacks->bare * stacks->slot)
+        return true; // has guard pages, which must not be read
     const uint64_t *line = (const uint64_t *)(stack - 64);
     return !(line[0] | line[1] | line[2] | line[3] | line[4] | line[5] | line[6] | line[7]);
 }

@@ -13,8 +13,8 @@
 #include "base/status.h"
 
 // Memory. Areas are zeroed, without reserve, without huge pages when they hold stacks.
-void *mlt_os_map(size_t bytes);         // NULL if the system refuses
-void *mlt_os_map_stacks(size_t bytes);  // as above, never backed by huge pages
+void *mlt_os_map(size_t bytes);            // NULL if the system refuses
+void *mlt_os_map_stacks(size_t bytes);     // as above, never backed by huge pages
 void *mlt_os_map_fd(int fd, size_t bytes); // shared mapping of a memfd; NULL on failure
 void mlt_os_unmap(void *at, size_t bytes);
 void mlt_os_discard(void *at, size_t bytes); // give the pages back; they read as zero afterwards
@@ -32,7 +32,7 @@ int mlt_os_memfd(const char *label, size_t bytes);
 typedef struct mlt_os_memory {
     uint64_t available; // bytes that could be taken now without swapping, cgroup limit included
     uint64_t total;
-    uint64_t own;       // this process's resident bytes
+    uint64_t own; // this process's resident bytes
 } mlt_os_memory;
 mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 
@@ -41,8 +41,9 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
 
-// A full memory barrier on every thread of every process that has joined, by one system call of a few microseconds: lets
-// the other side of a store-then-look handshake do without a fence. join says whether this kernel can.
+// A full memory barrier on every thread of every process that has joined, by one system call of a
+// few microseconds: lets the other side of a store-then-look handshake do without a fence. join
+// says whether this kernel can.
 mlt_status mlt_os_barrier_join(void) MLT_MUST_CHECK;
 void mlt_os_barrier(void);
 

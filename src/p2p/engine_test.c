@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine without MPI above it: workers as threads, each with some ranks, that exchange messages of all sizes and modes
-// and check every byte. Run under ASan, UBSan and TSan.
+// The engine without MPI above it: workers as threads, each with some ranks, that exchange messages
+// of all sizes and modes and check every byte. Run under ASan, UBSan and TSan.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +20,14 @@
         }                                                                                          \
     } while (0)
 
-static const mlt_type byte_type = {
-    .magic = MLT_TYPE_MAGIC, .contiguous = true, .committed = true, .size = 1, .extent = 1, .blocks = 1,
-    .block = {{0, 1}}, .name = "byte"};
+static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
+                                   .contiguous = true,
+                                   .committed = true,
+                                   .size = 1,
+                                   .extent = 1,
+                                   .blocks = 1,
+                                   .block = {{0, 1}},
+                                   .name = "byte"};
 
 typedef struct job_run {
     mlt_boot boot;
@@ -31,17 +36,30 @@ typedef struct job_run {
     void (*entry)(void *rank);
 } job_run;
 
-static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag, mlt_send_mode mode)
+static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag,
+                       mlt_send_mode mode)
 {
-    *req = (mlt_req){.magic = MLT_REQ_MAGIC, .rank = me, .mode = (uint8_t)mode, .buf = buf, .count = n,
-                     .type = &byte_type, .peer = to, .self = me->world, .tag = tag};
+    *req = (mlt_req){.magic = MLT_REQ_MAGIC,
+                     .rank = me,
+                     .mode = (uint8_t)mode,
+                     .buf = buf,
+                     .count = n,
+                     .type = &byte_type,
+                     .peer = to,
+                     .self = me->world,
+                     .tag = tag};
     mlt_p2p_send(req);
 }
 
 static void start_recv(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int from, int tag)
 {
-    *req = (mlt_req){.magic = MLT_REQ_MAGIC, .rank = me, .buf = buf, .count = n, .type = &byte_type,
-                     .peer = from, .tag = tag};
+    *req = (mlt_req){.magic = MLT_REQ_MAGIC,
+                     .rank = me,
+                     .buf = buf,
+                     .count = n,
+                     .type = &byte_type,
+                     .peer = from,
+                     .tag = tag};
     mlt_p2p_recv(req);
 }
 
@@ -50,17 +68,20 @@ static unsigned char pattern(int from, int to, int round, uint64_t i)
     return (unsigned char)(from * 131 + to * 17 + round * 7 + (int)i);
 }
 
-static const uint64_t sizes[] = {0, 1, 8, 31, 32, 33, 64, 100, 1000, 4096, 8192, 16384, 16385, 100000, 1 << 20};
+static const uint64_t sizes[] = {0,    1,    8,    31,    32,    33,     64,     100,
+                                 1000, 4096, 8192, 16384, 16385, 100000, 1 << 20};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-// Every rank sends to every rank (itself too), all sizes, alternating modes; receives in another order.
+// Every rank sends to every rank (itself too), all sizes, alternating modes; receives in another
+// order.
 static void all_to_all(void *rank)
 {
     mlt_rank *me = rank;
     int n = (int)me->worker->world_size;
     for (int round = 0; round < SIZES; round++) {
         uint64_t bytes = sizes[round];
-        mlt_req *sends = calloc((size_t)n, sizeof *sends), *recvs = calloc((size_t)n, sizeof *recvs);
+        mlt_req *sends = calloc((size_t)n, sizeof *sends),
+                *recvs = calloc((size_t)n, sizeof *recvs);
         unsigned char **out = calloc((size_t)n, sizeof *out), **in = calloc((size_t)n, sizeof *in);
         mlt_req **all = calloc((size_t)n * 2, sizeof *all);
         for (int p = 0; p < n; p++) {
@@ -75,7 +96,8 @@ static void all_to_all(void *rank)
             int to = (me->world + k) % n, from = (me->world + 2 * n - k) % n;
             if (round % 3 == 0)
                 start_recv(&recvs[from], me, in[from], bytes, from, round);
-            start_send(&sends[to], me, out[to], bytes, to, round, k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD);
+            start_send(&sends[to], me, out[to], bytes, to, round,
+                       k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD);
         }
         if (round % 3)
             for (int from = n - 1; from >= 0; from--)
@@ -122,14 +144,19 @@ static void flood(void *rank)
         mlt_msg *msg = NULL;
         if (k % 7 == 0) {
             mlt_p2p_probe(me, MLT_ANY_SOURCE, 5, 0, true, &info, &msg, "probe");
-            req = (mlt_req){.magic = MLT_REQ_MAGIC, .rank = me, .buf = value, .count = sizeof value, .type = &byte_type};
+            req = (mlt_req){.magic = MLT_REQ_MAGIC,
+                            .rank = me,
+                            .buf = value,
+                            .count = sizeof value,
+                            .type = &byte_type};
             mlt_p2p_recv_msg(&req, msg);
             CHECK(info.bytes == sizeof value);
         } else {
             start_recv(&req, me, value, sizeof value, MLT_ANY_SOURCE, MLT_ANY_TAG);
         }
         mlt_req_wait(&req, "flood");
-        CHECK(req.got == sizeof value && (int)value[1] == req.from && (int)value[0] == next[req.from]++);
+        CHECK(req.got == sizeof value && (int)value[1] == req.from &&
+              (int)value[0] == next[req.from]++);
     }
     free(next);
 }
@@ -137,7 +164,8 @@ static void flood(void *rank)
 static void cancels(void *rank)
 {
     mlt_rank *me = rank;
-    int n = (int)me->worker->world_size, right = (me->world + 1) % n, left = (me->world + n - 1) % n;
+    int n = (int)me->worker->world_size, right = (me->world + 1) % n,
+        left = (me->world + n - 1) % n;
     char *big = calloc(1, 200000), *got = calloc(1, 200000);
     mlt_req a, b, c;
     start_recv(&a, me, got, 10, left, 99);
@@ -182,8 +210,12 @@ static void *worker_main(void *arg)
 
 static void run(uint32_t workers, uint32_t ranks, const char *policy, void (*entry)(void *rank))
 {
-    mlt_job_plan plan = {.procs = 1, .workers_of_proc = &workers, .ranks_a_worker = &ranks,
-                         .app_of_proc = &(uint32_t){0}, .cores = 2, .launched = true};
+    mlt_job_plan plan = {.procs = 1,
+                         .workers_of_proc = &workers,
+                         .ranks_a_worker = &ranks,
+                         .app_of_proc = &(uint32_t){0},
+                         .cores = 2,
+                         .launched = true};
     mlt_job *job;
     int fd = -1;
     char why[256];
@@ -195,7 +227,10 @@ static void run(uint32_t workers, uint32_t ranks, const char *policy, void (*ent
     job_run *runs = calloc(workers, sizeof *runs);
     pthread_t *threads = calloc(workers, sizeof *threads);
     for (uint32_t i = 0; i < workers; i++) {
-        runs[i] = (job_run){.boot = {.job = job, .ctl = -1}, .worker = i, .fibers = workers * ranks, .entry = entry};
+        runs[i] = (job_run){.boot = {.job = job, .ctl = -1},
+                            .worker = i,
+                            .fibers = workers * ranks,
+                            .entry = entry};
         CHECK(pthread_create(&threads[i], NULL, worker_main, &runs[i]) == 0);
     }
     for (uint32_t i = 0; i < workers; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each rank of a worker waits for, as records for the launcher (which words and groups them), or in
-// words of our own when the program was started alone.
+// What each rank of a worker waits for, as records for the launcher (which words and groups them),
+// or in words of our own when the program was started alone.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,7 +62,8 @@ static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
     return wait;
 }
 
-static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, const mlt_req *req, uint32_t open)
+static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, const mlt_req *req,
+                          uint32_t open)
 {
     mlt_ctl_wait *out = next_wait(b, rank);
     snprintf(out->call, sizeof out->call, "%s", wait->call ? wait->call : "a call");

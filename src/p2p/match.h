@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matching of one rank: posted receives against arrived messages, by context, source and tag.
 //
-// While a queue is short it is one list in order. When it grows, exact receives (no wildcard) and messages are also
-// hashed, so an exact match is found in constant time whatever else is queued:
+// While a queue is short it is one list in order. When it grows, exact receives (no wildcard) and
+// messages are also hashed, so an exact match is found in constant time whatever else is queued:
 //
-//     posted:      exact ones in buckets, those with a wildcard in `all`; `order` says which of two candidates is older
-//     unexpected:  every message in `all` (arrival order, for wildcards) and in its bucket (for exact receives)
+//     posted:      exact ones in buckets, those with a wildcard in `all`; `order` says which of two
+//     candidates is older unexpected:  every message in `all` (arrival order, for wildcards) and in
+//     its bucket (for exact receives)
 //
 // Either way MPI's rule holds: of all that match, the oldest.
 #ifndef MLT_P2P_MATCH_H
@@ -27,16 +28,16 @@ typedef enum mlt_msg_kind {
 struct mlt_msg {
     mlt_link all, bucket;
     uint32_t magic;
-    uint8_t kind;       // mlt_msg_kind
-    uint8_t flags;      // of the slot it came in
+    uint8_t kind;  // mlt_msg_kind
+    uint8_t flags; // of the slot it came in
     uint16_t type;
     uint32_t context;
     int32_t src, tag;
-    uint32_t cost;      // bytes of memory that it holds
+    uint32_t cost; // bytes of memory that it holds
     uint64_t bytes;
     struct mlt_peer *peer; // NULL: from this worker
-    uint64_t sender;    // the sender's request, in its own process
-    uint64_t address;   // its buffer
+    uint64_t sender;       // the sender's request, in its own process
+    uint64_t address;      // its buffer
     unsigned char data[];
 };
 

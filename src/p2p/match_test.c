@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random posts, arrivals, cancels and probes against a naive model that keeps two plain arrays in order.
+// Random posts, arrivals, cancels and probes against a naive model that keeps two plain arrays in
+// order.
 #include "p2p/match.h"
 
 #include <stdio.h>
@@ -62,7 +63,8 @@ static void run(unsigned long long seed0, uint32_t sources, uint32_t tags, uint3
             if (pick(100) < wild)
                 want.tag = MLT_ANY_TAG;
             int at = 0;
-            while (at < m.n_held && !fits(&want, m.held[at]->context, m.held[at]->src, m.held[at]->tag))
+            while (at < m.n_held &&
+                   !fits(&want, m.held[at]->context, m.held[at]->src, m.held[at]->tag))
                 at++;
             mlt_msg *found = mlt_match_find_held(&rank, context, want.peer, want.tag);
             CHECK(found == (at < m.n_held ? m.held[at] : NULL));
@@ -104,7 +106,8 @@ static void run(unsigned long long seed0, uint32_t sources, uint32_t tags, uint3
             free(m.held[at]);
             cut((void **)m.held, &m.n_held, at);
         }
-        CHECK(rank.posted.size == (uint32_t)m.n_posted && rank.unexpected.size == (uint32_t)m.n_held);
+        CHECK(rank.posted.size == (uint32_t)m.n_posted &&
+              rank.unexpected.size == (uint32_t)m.n_held);
     }
     for (int i = 0; i < m.n_posted; i++)
         free(m.posted[i]);

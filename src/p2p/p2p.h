@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Point-to-point messages between ranks: envelopes, matching, protocols, requests, progress.
 //
-// A request describes one operation and is the caller's memory: on the stack for a blocking call, from
-// mlt_req_new for a handle, kept for a persistent one. The caller fills the "what" part in, then starts it with
-// mlt_p2p_send or mlt_p2p_recv. It completes exactly once for each start: `done` becomes true, the result part is valid,
-// on_done (if any) is called once, and the waiter (if any) is counted down. Until then the memory must stay.
+// A request describes one operation and is the caller's memory: on the stack for a blocking call,
+// from mlt_req_new for a handle, kept for a persistent one. The caller fills the "what" part in,
+// then starts it with mlt_p2p_send or mlt_p2p_recv. It completes exactly once for each start:
+// `done` becomes true, the result part is valid, on_done (if any) is called once, and the waiter
+// (if any) is counted down. Until then the memory must stay.
 //
 // All of it is owned by one worker and used by its thread only. Which calls may suspend the fiber:
 // mlt_req_wait*, mlt_p2p_probe, mlt_p2p_poll. Starting an operation never suspends.
@@ -34,7 +35,8 @@ enum {
 typedef enum mlt_req_kind {
     MLT_REQ_SEND,
     MLT_REQ_RECV,
-    MLT_REQ_OTHER, // completed by its owner with mlt_req_complete: a pair, a flush, a generalized request
+    MLT_REQ_OTHER, // completed by its owner with mlt_req_complete: a pair, a flush, a generalized
+                   // request
 } mlt_req_kind;
 
 typedef enum mlt_send_mode {
@@ -56,41 +58,43 @@ struct mlt_req {
     uint64_t order;
 
     // What: filled in by the caller before each start.
-    uint32_t magic;    // MLT_REQ_MAGIC, set by mlt_req_new or by hand for a request on the stack
-    uint8_t kind;      // mlt_req_kind
-    uint8_t mode;      // mlt_send_mode, sends only
+    uint32_t magic; // MLT_REQ_MAGIC, set by mlt_req_new or by hand for a request on the stack
+    uint8_t kind;   // mlt_req_kind
+    uint8_t mode;   // mlt_send_mode, sends only
     bool done;
-    bool cancelled;    // result: the operation was cancelled (done is true too)
-    mlt_rank *rank;    // the rank that sends or receives
+    bool cancelled; // result: the operation was cancelled (done is true too)
+    mlt_rank *rank; // the rank that sends or receives
     void *buf;
     uint64_t count;
     const mlt_type *type;
-    uint32_t context;  // of the communicator
-    int32_t peer;      // send: destination, as a WORLD rank. recv: source as a rank in the communicator or MLT_ANY_SOURCE
-    int32_t self;      // send: own rank in the communicator (what the receiver matches)
-    int32_t tag;       // recv: or MLT_ANY_TAG
+    uint32_t context; // of the communicator
+    int32_t peer; // send: destination, as a WORLD rank. recv: source as a rank in the communicator
+                  // or MLT_ANY_SOURCE
+    int32_t self; // send: own rank in the communicator (what the receiver matches)
+    int32_t tag;  // recv: or MLT_ANY_TAG
 
     mlt_waiter *waiter;
-    void (*on_done)(mlt_req *req); // may complete other requests; must not suspend or start operations
+    void (*on_done)(
+        mlt_req *req); // may complete other requests; must not suspend or start operations
 
     // Result: valid when done.
     mlt_status status; // MLT_OK, MLT_ERR_TRUNCATED
     int32_t from;      // source, as a rank in the communicator
     int32_t got_tag;
-    uint64_t got;      // bytes received (at most the buffer's); sends: 0
-    uint64_t sent;     // bytes that the sender sent (above `got` only if truncated)
+    uint64_t got;       // bytes received (at most the buffer's); sends: 0
+    uint64_t sent;      // bytes that the sender sent (above `got` only if truncated)
     uint16_t sent_type; // ABI code of the sender's datatype if predefined, else 0
 
     // For the MPI layer; p2p never looks at them.
-    void *owner;       // its communicator
+    void *owner; // its communicator
     void *extra;
     uint32_t flags;
-    uint16_t fn;       // the function that made it
+    uint16_t fn; // the function that made it
 
     // Private: protocol state between start and completion.
-    uint64_t total;    // bytes of the message
-    uint64_t moved;    // bytes packed or unpacked so far
-    uint64_t remote;   // the peer's request or buffer
+    uint64_t total;  // bytes of the message
+    uint64_t moved;  // bytes packed or unpacked so far
+    uint64_t remote; // the peer's request or buffer
     uint32_t remote_worker;
     uint8_t stage;
     _Atomic uint64_t claimed, copied; // of a send that both sides copy
@@ -105,23 +109,23 @@ typedef struct mlt_msg_info {
 
 // The matching half of a rank; see match.h.
 typedef struct mlt_match_queue {
-    mlt_link all;       // in order of arrival (unexpected) or posting (posted with a wildcard)
-    mlt_link *buckets;  // hashed by context, source, tag; NULL while few
-    uint32_t mask;      // buckets - 1
+    mlt_link all;      // in order of arrival (unexpected) or posting (posted with a wildcard)
+    mlt_link *buckets; // hashed by context, source, tag; NULL while few
+    uint32_t mask;     // buckets - 1
     uint32_t size;
 } mlt_match_queue;
 
 struct mlt_rank {
     mlt_worker *worker;
     mlt_fiber *fiber;
-    int32_t world;        // rank in MPI_COMM_WORLD
-    uint16_t fn;          // the MPI function it is in or was in last; 0: none
-    uint8_t life;         // the MPI layer's: before init, initialised, finalised
+    int32_t world; // rank in MPI_COMM_WORLD
+    uint16_t fn;   // the MPI function it is in or was in last; 0: none
+    uint8_t life;  // the MPI layer's: before init, initialised, finalised
     bool ended;
-    uint32_t sends_open;  // started sends that are not done: finalize waits for them
+    uint32_t sends_open; // started sends that are not done: finalize waits for them
     mlt_match_queue posted, unexpected;
-    mlt_link probers;     // fibers in mlt_p2p_probe, woken by every new unexpected message
-    void *mpi;            // the MPI layer's state of this rank
+    mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
+    void *mpi;        // the MPI layer's state of this rank
 };
 
 // The running rank; NULL on threads that are none.
@@ -132,16 +136,17 @@ static inline mlt_rank *mlt_rank_self(void)
 
 // ---- requests
 
-// A request from the worker's pool, zeroed but for magic and rank. mlt_req_free gives it back; it must be done
-// or never started.
+// A request from the worker's pool, zeroed but for magic and rank. mlt_req_free gives it back; it
+// must be done or never started.
 mlt_req *mlt_req_new(mlt_rank *rank);
 void mlt_req_free(mlt_req *req);
 
 // Completes a MLT_REQ_OTHER request, or any request from inside p2p.
 void mlt_req_complete(mlt_req *req);
 
-// Wait until done; `call` is the user's function, for reports ("MPI_Wait"). The array may hold NULLs (they count as
-// nothing). wait_any returns when at least one is done (at once if all are NULL).
+// Wait until done; `call` is the user's function, for reports ("MPI_Wait"). The array may hold
+// NULLs (they count as nothing). wait_any returns when at least one is done (at once if all are
+// NULL).
 void mlt_req_wait(mlt_req *req, const char *call);
 void mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call);
 void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call);
@@ -151,12 +156,14 @@ void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, cons
 void mlt_p2p_send(mlt_req *req);
 void mlt_p2p_recv(mlt_req *req);
 
-// The short way for a standard send of a contiguous buffer that can leave at once. False: nothing was done, use a request.
-bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code, int32_t dest_world,
-                      int32_t self, int32_t tag, uint32_t context);
+// The short way for a standard send of a contiguous buffer that can leave at once. False: nothing
+// was done, use a request.
+bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
 
-// Looks for an arrived message. take: remove it from matching and give it to the caller (mprobe), who must receive
-// it with mlt_p2p_recv_msg. iprobe does not suspend and does not poll: call mlt_p2p_poll when it fails.
+// Looks for an arrived message. take: remove it from matching and give it to the caller (mprobe),
+// who must receive it with mlt_p2p_recv_msg. iprobe does not suspend and does not poll: call
+// mlt_p2p_poll when it fails.
 bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
                     mlt_msg_info *info, mlt_msg **msg);
 void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
@@ -169,8 +176,8 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg);
 // Does nothing to a request that is done.
 void mlt_p2p_cancel(mlt_req *req);
 
-// One step of progress for a rank that polls (a failed test or probe): looks at the transports and lets the
-// other fibers of the worker run. May suspend.
+// One step of progress for a rank that polls (a failed test or probe): looks at the transports and
+// lets the other fibers of the worker run. May suspend.
 void mlt_p2p_poll(mlt_rank *rank);
 
 #endif

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of p2p share, and the words they speak on a ring.
 //
-//   eager         EAGER(data) ................................. complete at once
-//   eager, sync   EAGER|SYNC(sender, data) ... matched: FIN(sender)
-//   large         RTS(sender, address) ....... matched: same process: the receiver copies, FIN(sender)
-//                                                       larger:       HELP(sender, receiver), both copy; if the sender copied
-//                                                                     the last piece, TAKEN(sender, receiver); FIN(sender)
-//                                                       read:         the receiver reads, FIN(sender)
-//                                                       chunks:       CTS(sender, receiver), DATA(receiver, chunk, offset)...
-//   cancel        CANCEL(sender) ............. CANCELLED(sender, yes or no)
+// clang-format off
+// eager        EAGER(data) ....................... complete at once
+// eager, sync  EAGER|SYNC(sender, data) .......... matched: FIN(sender)
+// large        RTS(sender, address) .............. matched, and then
+//   process      the receiver copies; FIN(sender)
+//   larger       HELP(sender, receiver), both copy; if the sender copied the last piece:
+//                TAKEN(sender, receiver); FIN(sender)
+//   read         the receiver reads the sender's memory; FIN(sender)
+//   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
+// cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
+// clang-format on
 //
-// A sender or receiver is named by the address of its request in its own process; only that process uses it.
+// A sender or receiver is named by the address of its request in its own process; only that process
+// uses it.
 #ifndef MLT_P2P_INT_H
 #define MLT_P2P_INT_H
 
@@ -55,12 +59,12 @@ typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
 
 typedef enum req_stage {
     STAGE_NONE,
-    STAGE_QUEUED,  // waits for room in the ring
-    STAGE_LOCAL,   // open at a rank of this worker: req->remote is the mlt_msg
-    STAGE_ASKED,   // the envelope has left, the answer will come
-    STAGE_STREAM,  // being sent in chunks
-    STAGE_POSTED,  // receives: in the match queue
-    STAGE_MOVING,  // receives: matched, data is under way
+    STAGE_QUEUED, // waits for room in the ring
+    STAGE_LOCAL,  // open at a rank of this worker: req->remote is the mlt_msg
+    STAGE_ASKED,  // the envelope has left, the answer will come
+    STAGE_STREAM, // being sent in chunks
+    STAGE_POSTED, // receives: in the match queue
+    STAGE_MOVING, // receives: matched, data is under way
 } req_stage;
 
 // A message that found no room in its ring.
@@ -74,13 +78,13 @@ typedef struct mlt_p2p_state {
     mlt_link waiting; // peers with a queue
     mlt_link streams; // sends in STAGE_STREAM, by req->link
     mlt_pool outs, messages;
-    uint64_t order;   // of posting
+    uint64_t order;     // of posting
     uint64_t eager[3];  // largest eager message, by distance
     uint64_t peer_hold; // bytes that one peer may make us hold
     uint64_t spin_ns;
-    bool crowded;     // more workers than cores
-    bool read_peers;  // large messages between processes are read
-    uint32_t barren;  // polls in a row without progress
+    bool crowded;    // more workers than cores
+    bool read_peers; // large messages between processes are read
+    uint32_t barren; // polls in a row without progress
     uint32_t ticks;
     uint64_t started_ns;
 } mlt_p2p_state;
@@ -105,8 +109,8 @@ static inline mlt_rank *local_rank(const mlt_worker *w, int32_t world)
 }
 
 // send.c
-void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other, int32_t dst,
-                     uint64_t bytes);
+void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
+                     int32_t dst, uint64_t bytes);
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // CTS, FIN, CANCELLED
 bool mlt_p2p_flush(mlt_worker *w); // queued messages; true if any left
 bool mlt_p2p_pump(mlt_worker *w);  // streams; true if any moved
@@ -115,8 +119,8 @@ void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
 // A message inside one process that sender and receiver copy together, piece by piece.
 enum { SHARED_LEAST = 256 << 10, SHARED_PIECE = 64 << 10 };
 
-// Copies pieces that nobody has claimed; true if the last piece of all was copied here. `recv` is not looked at unless a
-// piece was claimed: it may be gone.
+// Copies pieces that nobody has claimed; true if the last piece of all was copied here. `recv` is
+// not looked at unless a piece was claimed: it may be gone.
 static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t total)
 {
     for (;;) {
@@ -133,11 +137,13 @@ static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t tota
 
 // recv.c
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring
-void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send);       // a send that found no receive
-void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type, uint64_t bytes,
-                       uint16_t type_code, int32_t src, int32_t tag, uint32_t context);
-void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes, uint16_t type_code,
-                        int32_t src, int32_t tag); // one copy, straight; completes recv
+void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send); // a send that found no receive
+void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
+                       uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,
+                       uint32_t context);
+void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,
+                        uint16_t type_code, int32_t src,
+                        int32_t tag); // one copy, straight; completes recv
 void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg);
 
 // progress.c

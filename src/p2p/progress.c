@@ -5,9 +5,10 @@
 #include "p2p/p2p_int.h"
 
 enum {
-    BURST = 64,       // messages taken from one ring before the next
-    EAGER_POLLS = 200, // polls without a pause: the answer of a peer that is at it comes within these
-    TICK = 256,       // progress steps between looks at the launcher's wishes
+    BURST = 64, // messages taken from one ring before the next
+    EAGER_POLLS =
+        200,    // polls without a pause: the answer of a peer that is at it comes within these
+    TICK = 256, // progress steps between looks at the launcher's wishes
 };
 
 static void answer_launcher(mlt_worker *w)

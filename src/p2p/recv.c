@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiving half: what arrives meets its receive or is held; data goes straight to the user's buffer.
+// The receiving half: what arrives meets its receive or is held; data goes straight to the user's
+// buffer.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -10,7 +11,8 @@
 // ---- results and copies
 
 // Notes what arrives; the bytes to move are then req->got.
-static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes, uint16_t type_code)
+static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes,
+                          uint16_t type_code)
 {
     uint64_t room = req->count * req->type->size;
     req->from = src;
@@ -53,8 +55,8 @@ static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t 
     }
 }
 
-void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes, uint16_t type_code,
-                        int32_t src, int32_t tag)
+void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,
+                        uint16_t type_code, int32_t src, int32_t tag)
 {
     accept(recv, src, tag, bytes, type_code);
     move(recv, buf, type, recv->got);
@@ -66,7 +68,8 @@ void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, ui
 static void tell_backlog(mlt_worker *w, mlt_peer *peer)
 {
     uint64_t step = w->p2p->peer_hold / 16;
-    uint64_t change = peer->held > peer->held_told ? peer->held - peer->held_told : peer->held_told - peer->held;
+    uint64_t change =
+        peer->held > peer->held_told ? peer->held - peer->held_told : peer->held_told - peer->held;
     if (change > step || (peer->held == 0 && peer->held_told)) {
         peer->held_told = peer->held;
         atomic_store_explicit(&peer->rx.ring->backlog, peer->held, memory_order_relaxed);
@@ -80,7 +83,8 @@ static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
     if (data_bytes <= SMALL_MESSAGE)
         msg = mlt_pool_take(&w->p2p->messages);
     else if (!(msg = malloc(size)))
-        mlt_fatal("out of memory: no %llu bytes for a message that has no receive yet", (unsigned long long)size);
+        mlt_fatal("out of memory: no %llu bytes for a message that has no receive yet",
+                  (unsigned long long)size);
     *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = (uint32_t)size, .peer = peer};
     w->held += size;
     if (w->held > w->counts.unexpected_peak)
@@ -118,8 +122,8 @@ static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
         mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
 }
 
-static void set_envelope(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code, uint32_t context, int32_t src,
-                         int32_t tag, uint64_t bytes)
+static void set_envelope(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code, uint32_t context,
+                         int32_t src, int32_t tag, uint64_t bytes)
 {
     msg->kind = (uint8_t)kind;
     msg->type = type_code;
@@ -129,8 +133,9 @@ static void set_envelope(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code, ui
     msg->bytes = bytes;
 }
 
-void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type, uint64_t bytes,
-                       uint16_t type_code, int32_t src, int32_t tag, uint32_t context)
+void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
+                       uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,
+                       uint32_t context)
 {
     mlt_msg *msg = new_msg(w, NULL, bytes);
     set_envelope(msg, MLT_MSG_EAGER, type_code, context, src, tag, bytes);
@@ -146,7 +151,8 @@ void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_t
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 {
     mlt_msg *msg = new_msg(w, NULL, 0);
-    set_envelope(msg, MLT_MSG_LOCAL, send->type->code, send->context, send->self, send->tag, send->total);
+    set_envelope(msg, MLT_MSG_LOCAL, send->type->code, send->context, send->self, send->tag,
+                 send->total);
     msg->sender = (uintptr_t)send;
     send->stage = STAGE_LOCAL;
     send->remote = (uintptr_t)msg;
@@ -156,13 +162,15 @@ void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 // ---- a receive meets a message of another worker
 
 // The sender waits with its buffer: fetch the data in the best way for the distance.
-static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address, uint8_t flags)
+static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
+                  uint8_t flags)
 {
     bool plain = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
     if (recv->got > 0 && peer->distance == MLT_SAME_PROCESS) {
         mlt_req *send = (mlt_req *)(uintptr_t)sender;
         if (plain && recv->got >= SHARED_LEAST) {
-            atomic_store_explicit(&send->claimed, 0, memory_order_relaxed); // the ring's release publishes both
+            atomic_store_explicit(&send->claimed, 0,
+                                  memory_order_relaxed); // the ring's release publishes both
             atomic_store_explicit(&send->copied, 0, memory_order_relaxed);
             recv->stage = STAGE_MOVING;
             uint64_t total = recv->got;
@@ -174,8 +182,10 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
         }
     } else if (recv->got > 0) {
         uint32_t proc = mlt_job_worker_at(w->boot->job, peer->worker)->proc;
-        pid_t pid = (pid_t)atomic_load_explicit(&mlt_job_proc_at(w->boot->job, proc)->pid, memory_order_relaxed);
-        if (!(plain && w->p2p->read_peers && mlt_os_read_peer(pid, recv->buf, address, recv->got) == MLT_OK)) {
+        pid_t pid = (pid_t)atomic_load_explicit(&mlt_job_proc_at(w->boot->job, proc)->pid,
+                                                memory_order_relaxed);
+        if (!(plain && w->p2p->read_peers &&
+              mlt_os_read_peer(pid, recv->buf, address, recv->got) == MLT_OK)) {
             recv->stage = STAGE_MOVING;
             recv->moved = 0;
             mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
@@ -238,13 +248,14 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg)
     deliver(req, msg);
 }
 
-bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take, mlt_msg_info *info,
-                    mlt_msg **msg)
+bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
+                    mlt_msg_info *info, mlt_msg **msg)
 {
     mlt_msg *found = mlt_match_find_held(rank, context, source, tag);
     if (!found)
         return false;
-    *info = (mlt_msg_info){.from = found->src, .tag = found->tag, .bytes = found->bytes, .type = found->type};
+    *info = (mlt_msg_info){
+        .from = found->src, .tag = found->tag, .bytes = found->bytes, .type = found->type};
     if (take) {
         mlt_match_unhold(rank, found);
         if (found->kind == MLT_MSG_LOCAL) // it has matched: no longer to be cancelled
@@ -254,11 +265,15 @@ bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t contex
     return true;
 }
 
-void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take, mlt_msg_info *info,
-                   mlt_msg **msg, const char *call)
+void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
+                   mlt_msg_info *info, mlt_msg **msg, const char *call)
 {
-    mlt_wait wait = {
-        .call = call, .kind = MLT_WAIT_PROBE, .peer = source, .tag = tag, .context = context, .n = 1};
+    mlt_wait wait = {.call = call,
+                     .kind = MLT_WAIT_PROBE,
+                     .peer = source,
+                     .tag = tag,
+                     .context = context,
+                     .n = 1};
     prober self = {.fiber = rank->fiber};
     while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
         mlt_list_push_back(&rank->probers, &self.link);
@@ -272,11 +287,13 @@ static uint32_t payload_units(const mlt_slot *slot)
 {
     if (slot->kind != SLOT_EAGER)
         return 0;
-    bool in_slot = slot->bytes <= MLT_SLOT_PAYLOAD && (!(slot->flags & SLOT_SYNC) || slot->bytes == 0);
+    bool in_slot =
+        slot->bytes <= MLT_SLOT_PAYLOAD && (!(slot->flags & SLOT_SYNC) || slot->bytes == 0);
     return in_slot ? 0 : mlt_ring_units(slot->bytes);
 }
 
-static void eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigned char *data)
+static void eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
+                          const unsigned char *data)
 {
     mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
@@ -383,7 +400,9 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_p2p_answered(w, peer, slot);
         break;
     default:
-        mlt_fatal("a ring holds a message of unknown kind %u: the job's shared memory was overwritten", slot->kind);
+        mlt_fatal(
+            "a ring holds a message of unknown kind %u: the job's shared memory was overwritten",
+            slot->kind);
     }
     mlt_wire_consume(w->wire, peer, units);
 }

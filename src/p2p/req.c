@@ -82,7 +82,8 @@ static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
             reqs[i]->waiter = &waiter;
     mlt_fiber_park(rank->worker->sched, &wait);
     for (uint64_t i = 0; i < count; i++)
-        if (reqs[i] && reqs[i]->waiter == &waiter) // not those that were done before, which may be shared
+        if (reqs[i] &&
+            reqs[i]->waiter == &waiter) // not those that were done before, which may be shared
             reqs[i]->waiter = NULL;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending half: to a rank of this worker, or into a ring; what waits for room; streams of chunks.
+// The sending half: to a rank of this worker, or into a ring; what waits for room; streams of
+// chunks.
 #include "arch/arch.h"
 #include "base/log.h"
 #include "p2p/p2p_int.h"
@@ -57,8 +58,9 @@ static inline void copy_small(unsigned char *to, const void *from, uint64_t n)
     }
 }
 
-static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, uint16_t type, uint32_t context,
-                                 int32_t tag, int32_t src, int32_t dst, uint64_t bytes)
+static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, uint16_t type,
+                                 uint32_t context, int32_t tag, int32_t src, int32_t dst,
+                                 uint64_t bytes)
 {
     slot->kind = (uint8_t)kind;
     slot->flags = flags;
@@ -70,8 +72,8 @@ static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, 
     slot->bytes = bytes;
 }
 
-bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code, int32_t dest_world,
-                      int32_t self, int32_t tag, uint32_t context)
+bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
 {
     mlt_worker *w = rank->worker;
     mlt_rank *local = local_rank(w, dest_world);
@@ -129,7 +131,8 @@ static void pack_streaming(const mlt_req *req, uint64_t from, void *to, uint64_t
     mlt_arch_copy_once(to, (const char *)req->buf + from, bytes);
 }
 
-// Puts the envelope of a send into the ring, with the data if it is small; false if there is no room.
+// Puts the envelope of a send into the ring, with the data if it is small; false if there is no
+// room.
 static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     bool eager = req->total <= w->p2p->eager[peer->distance] && !must_ask(w, peer);
@@ -141,9 +144,10 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     mlt_slot *slot = mlt_ring_reserve(&peer->tx, units, &data);
     if (!slot)
         return false;
-    uint8_t flags = (uint8_t)((sync ? SLOT_SYNC : 0) | (req->type->contiguous ? SLOT_CONTIGUOUS : 0));
-    fill_envelope(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context, req->tag, req->self,
-                  req->peer, req->total);
+    uint8_t flags =
+        (uint8_t)((sync ? SLOT_SYNC : 0) | (req->type->contiguous ? SLOT_CONTIGUOUS : 0));
+    fill_envelope(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context,
+                  req->tag, req->self, req->peer, req->total);
     if (eager)
         pack(req, 0, units ? data : slot->payload, req->total);
     if (!eager || sync) {
@@ -185,14 +189,15 @@ static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
     mlt_req *recv = mlt_match_take_posted(to, req->context, req->self, req->tag);
     bool eager = true;
     if (recv) {
-        mlt_p2p_take_local(recv, req->buf, req->type, req->total, req->type->code, req->self, req->tag);
+        mlt_p2p_take_local(recv, req->buf, req->type, req->total, req->type->code, req->self,
+                           req->tag);
     } else if (req->mode == MLT_MODE_SYNC || req->total > w->p2p->eager[MLT_SAME_WORKER] ||
                w->held > w->held_limit) {
         eager = false;
         mlt_p2p_hold_local(w, to, req);
     } else {
-        mlt_p2p_hold_copy(w, to, req->buf, req->type, req->total, req->type->code, req->self, req->tag,
-                          req->context);
+        mlt_p2p_hold_copy(w, to, req->buf, req->type, req->total, req->type->code, req->self,
+                          req->tag, req->context);
     }
     count_message(w, MLT_SAME_WORKER, req->total, eager);
     if (eager)
@@ -217,8 +222,8 @@ void mlt_p2p_send(mlt_req *req)
 
 // ---- control messages
 
-void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other, int32_t dst,
-                     uint64_t bytes)
+void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
+                     int32_t dst, uint64_t bytes)
 {
     slot_names names = {.sender = sender, .other = other};
     mlt_slot *slot = peer->waits ? NULL : mlt_ring_reserve(&peer->tx, 0, NULL);
@@ -236,8 +241,8 @@ static bool push_control(mlt_worker *w, mlt_peer *peer, const mlt_slot *from)
     mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
     if (!slot)
         return false;
-    fill_envelope(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src, from->dst,
-                  from->bytes);
+    fill_envelope(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src,
+                  from->dst, from->bytes);
     memcpy(slot->payload, from->payload, sizeof slot->payload);
     mlt_wire_post(w->wire, peer, slot);
     return true;
@@ -336,7 +341,8 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_req *req = (mlt_req *)(uintptr_t)names.sender;
     if (slot->kind == SLOT_CANCELLED && !names.other)
         return; // it had matched: the usual answer comes or came, and the request may be gone
-    mlt_assert(req->magic == MLT_REQ_MAGIC && req->kind == MLT_REQ_SEND && req->stage == STAGE_ASKED);
+    mlt_assert(req->magic == MLT_REQ_MAGIC && req->kind == MLT_REQ_SEND &&
+               req->stage == STAGE_ASKED);
     if (slot->kind == SLOT_CTS) {
         req->remote = names.other;
         req->total = slot->bytes; // what the receiver has room for
@@ -380,7 +386,8 @@ void mlt_p2p_cancel(mlt_req *req)
         break; // an empty queue is noticed by the next flush
     }
     case STAGE_ASKED:
-        mlt_p2p_control(w, &w->wire->peers[req->remote_worker], SLOT_CANCEL, (uintptr_t)req, 0, req->peer, 0);
+        mlt_p2p_control(w, &w->wire->peers[req->remote_worker], SLOT_CANCEL, (uintptr_t)req, 0,
+                        req->peer, 0);
         return;
     default:
         return; // the data is moving: too late

@@ -70,8 +70,8 @@ static uint32_t uniform_ranks(mlt_job *job)
     return n;
 }
 
-mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fibers, mlt_worker **out, char *why,
-                          size_t why_size)
+mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fibers, mlt_worker **out,
+                          char *why, size_t why_size)
 {
     mlt_job_worker *own = mlt_job_worker_at(boot->job, index);
     *out = NULL;

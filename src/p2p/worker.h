@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker: one thread's engine. It holds its ranks, their scheduler, the transports' state and the pools.
+// A worker: one thread's engine. It holds its ranks, their scheduler, the transports' state and the
+// pools.
 #ifndef MLT_P2P_WORKER_H
 #define MLT_P2P_WORKER_H
 
@@ -21,29 +22,30 @@ typedef struct mlt_worker_counts {
 
 struct mlt_worker {
     mlt_sched *sched;
-    mlt_rank *ranks;         // [count]
+    mlt_rank *ranks; // [count]
     uint32_t count;
-    int32_t first_rank;      // world rank of ranks[0]
-    uint32_t index;          // in the job
+    int32_t first_rank; // world rank of ranks[0]
+    uint32_t index;     // in the job
     uint32_t world_size;
     uint32_t ranks_a_worker; // of every worker, if all have the same number; else 0
     mlt_boot *boot;
-    struct mlt_wire *wire;   // transports to the other workers; NULL if it is the only one
+    struct mlt_wire *wire; // transports to the other workers; NULL if it is the only one
     mlt_pool reqs;
     struct mlt_p2p_state *p2p; // protocols' own
-    uint64_t held;           // bytes of unexpected messages held
-    uint64_t held_limit;     // above it, sends from this worker to itself wait for their receive
+    uint64_t held;             // bytes of unexpected messages held
+    uint64_t held_limit;       // above it, sends from this worker to itself wait for their receive
     mlt_worker_counts counts;
-    uint32_t living;         // ranks that have not ended
-    void *mpi;               // the MPI layer's state of this worker
+    uint32_t living; // ranks that have not ended
+    void *mpi;       // the MPI layer's state of this worker
 };
 
-// Makes the calling thread worker `index` of the job: scheduler, ranks, transports. The ranks' fibers are not
-// spawned yet. On failure a sentence in why.
+// Makes the calling thread worker `index` of the job: scheduler, ranks, transports. The ranks'
+// fibers are not spawned yet. On failure a sentence in why.
 mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fibers, mlt_worker **out,
                           char *why, size_t why_size) MLT_MUST_CHECK;
 
-// Runs entry(rank) for each rank of the worker and returns when all have ended. A single rank runs on the calling stack.
+// Runs entry(rank) for each rank of the worker and returns when all have ended. A single rank runs
+// on the calling stack.
 void mlt_worker_run(mlt_worker *worker, void (*entry)(void *rank));
 
 void mlt_worker_free(mlt_worker *worker);
@@ -55,7 +57,8 @@ void mlt_worker_report(mlt_worker *worker);
 extern const mlt_settings_table mlt_p2p_settings[];
 extern const size_t mlt_p2p_settings_count;
 
-// Called (once in a process) when the only worker of a job without launcher finds that no rank can ever go on.
+// Called (once in a process) when the only worker of a job without launcher finds that no rank can
+// ever go on.
 extern void (*mlt_worker_deadlock_hook)(mlt_worker *worker);
 
 #endif

@@ -3,13 +3,15 @@
 //
 //     consumer line | producer line | slot 0 .. slot S-1 (64 bytes each) | data 0 .. data D-1
 //
-// A slot is one cache line that holds the envelope, up to 32 bytes of payload, and the stamp that says that it is full:
-// a small message is one line transfer. Longer payload lies in the data area, contiguous and 64-byte aligned; what does
-// not fit before the end starts at 0 again, and both sides compute that skip from the length alone.
+// A slot is one cache line that holds the envelope, up to 32 bytes of payload, and the stamp that
+// says that it is full: a small message is one line transfer. Longer payload lies in the data area,
+// contiguous and 64-byte aligned; what does not fit before the end starts at 0 again, and both
+// sides compute that skip from the length alone.
 //
-// The stamp of position p is its lap, p / S + 1. Slots hold nothing but messages, so an old slot always shows an older
-// lap and payload can never be taken for a stamp. The consumer frees by publishing how many slots and data units it has
-// consumed, some at a time: the line with these counts moves rarely.
+// The stamp of position p is its lap, p / S + 1. Slots hold nothing but messages, so an old slot
+// always shows an older lap and payload can never be taken for a stamp. The consumer frees by
+// publishing how many slots and data units it has consumed, some at a time: the line with these
+// counts moves rarely.
 //
 // One thread produces, one consumes. tx and rx are the private halves of the two sides.
 #ifndef MLT_WIRE_RING_H
@@ -26,7 +28,7 @@ enum { MLT_SLOT_PAYLOAD = 32, MLT_DATA_UNIT = 64 };
 
 typedef struct mlt_slot {
     _Atomic uint32_t stamp;
-    uint8_t kind;  // the user of the ring says what these mean
+    uint8_t kind; // the user of the ring says what these mean
     uint8_t flags;
     uint16_t type;
     uint32_t context;
@@ -41,7 +43,8 @@ typedef struct mlt_ring {
     // Consumer's line.
     _Alignas(64) _Atomic uint32_t slots_freed; // counts, not indices; they wrap
     _Atomic uint32_t units_freed;
-    _Atomic uint32_t attended; // 1: the consumer looks at this ring; 0 (at first too): tell it of news
+    _Atomic uint32_t
+        attended; // 1: the consumer looks at this ring; 0 (at first too): tell it of news
     _Atomic uint64_t backlog; // bytes of messages from this ring that wait for a receive
     // Producer's line.
     _Alignas(64) _Atomic uint32_t starved; // 1: the producer waits for room: wake it
@@ -53,9 +56,9 @@ typedef struct mlt_ring_tx {
     mlt_slot *slots;
     unsigned char *data;
     uint32_t slot_mask, slot_shift;
-    uint32_t units;      // of the data area, power of two
-    uint32_t tail;       // next slot position
-    uint32_t unit_tail;  // next data unit
+    uint32_t units;                    // of the data area, power of two
+    uint32_t tail;                     // next slot position
+    uint32_t unit_tail;                // next data unit
     uint32_t slots_freed, units_freed; // last seen
 } mlt_ring_tx;
 
@@ -93,7 +96,8 @@ static inline uint32_t mlt_ring_take(uint32_t at, uint32_t want, uint32_t units)
 
 bool mlt_ring_refresh(mlt_ring_tx *tx, uint32_t units_needed) MLT_COLD;
 
-// The next slot to fill, or NULL if the ring is full. With units > 0 *data is where that payload goes.
+// The next slot to fill, or NULL if the ring is full. With units > 0 *data is where that payload
+// goes.
 static inline mlt_slot *mlt_ring_reserve(mlt_ring_tx *tx, uint32_t units, unsigned char **data)
 {
     uint32_t take = units ? mlt_ring_take(tx->unit_tail, units, tx->units) : 0;
@@ -115,9 +119,10 @@ static inline void mlt_ring_publish(mlt_ring_tx *tx, mlt_slot *slot)
     tx->tail++;
 }
 
-// True if the consumer must be told of what was just published. The stamp must be visible before the look. Lean: the consumer
-// sees to that with a barrier of its own for all; otherwise the fence pairs with the caller's of mlt_ring_attend. (A fence
-// makes every message wait for its line to arrive: it halves the message rate.)
+// True if the consumer must be told of what was just published. The stamp must be visible before
+// the look. Lean: the consumer sees to that with a barrier of its own for all; otherwise the fence
+// pairs with the caller's of mlt_ring_attend. (A fence makes every message wait for its line to
+// arrive: it halves the message rate.)
 static inline bool mlt_ring_is_cold(mlt_ring_tx *tx, bool lean)
 {
     if (lean)
@@ -157,8 +162,8 @@ static inline bool mlt_ring_consume(mlt_ring_rx *rx, uint32_t units)
     return false;
 }
 
-// The consumer begins and stops to look. After it stopped (for any number of rings: the fence is the caller's) it must
-// look once more: a producer that did not see the flag has published before.
+// The consumer begins and stops to look. After it stopped (for any number of rings: the fence is
+// the caller's) it must look once more: a producer that did not see the flag has published before.
 static inline void mlt_ring_attend(mlt_ring_rx *rx, bool attended)
 {
     atomic_store_explicit(&rx->ring->attended, attended, memory_order_relaxed);

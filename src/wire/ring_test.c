@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A producer and a consumer thread push numbered messages of random sizes through small rings; also the
-// sleep handshake (attended, starved), which loses no wake-up. Run under TSan too.
+// A producer and a consumer thread push numbered messages of random sizes through small rings; also
+// the sleep handshake (attended, starved), which loses no wake-up. Run under TSan too.
 #include "wire/ring.h"
 
 #include <pthread.h>
@@ -115,9 +115,11 @@ static void consume(job *j)
     CHECK(!mlt_ring_peek(&rx));
 }
 
-static void run(uint32_t slots, uint32_t data_bytes, uint32_t most, uint64_t messages, uint64_t seed)
+static void run(uint32_t slots, uint32_t data_bytes, uint32_t most, uint64_t messages,
+                uint64_t seed)
 {
-    job j = {.slots = slots, .data_bytes = data_bytes, .most = most, .messages = messages, .seed = seed};
+    job j = {
+        .slots = slots, .data_bytes = data_bytes, .most = most, .messages = messages, .seed = seed};
     uint64_t size = mlt_ring_size(slots, data_bytes);
     j.memory = aligned_alloc(MLT_LINE, (size + MLT_LINE - 1) / MLT_LINE * MLT_LINE);
     CHECK(j.memory);
@@ -131,8 +133,8 @@ static void run(uint32_t slots, uint32_t data_bytes, uint32_t most, uint64_t mes
 
 static void all(void)
 {
-    run(8, 4096, 8, 100000, 1);     // wraps often, inline only
-    run(8, 4096, 1024, 50000, 2);   // data wraps with skips
+    run(8, 4096, 8, 100000, 1);   // wraps often, inline only
+    run(8, 4096, 1024, 50000, 2); // data wraps with skips
     run(64, 16384, 4096, 20000, 3);
     run(256, 65536, 40, 200000, 4); // around the inline limit
     run(256, 65536, 16384, 5000, 5);

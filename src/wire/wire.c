@@ -23,7 +23,8 @@ static chunk_head *chunk_heads(mlt_job *job, uint32_t worker)
     return (chunk_head *)((char *)job + job->pools_at + (uint64_t)worker * job->pool_bytes);
 }
 
-// After some rings were left: everybody's earlier stamps can be seen, and later senders see that they were left.
+// After some rings were left: everybody's earlier stamps can be seen, and later senders see that
+// they were left.
 static void barrier(mlt_wire *wire)
 {
     if (wire->lean)
@@ -70,7 +71,8 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
     }
     mlt_job_worker *own = mlt_job_worker_at(job, self);
     if (job->lean && mlt_os_barrier_join() != MLT_OK)
-        mlt_fatal("this process may not call membarrier, though mpirun may: run both in one container");
+        mlt_fatal(
+            "this process may not call membarrier, though mpirun may: run both in one container");
     *wire = (mlt_wire){
         .job = job,
         .own = own,
@@ -167,8 +169,8 @@ void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), 
     atomic_store_explicit(&own->sent, wire->sent, memory_order_relaxed);
     atomic_store_explicit(&own->received, wire->received, memory_order_relaxed);
     atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
-    // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify, mlt_job_ask
-    // and the fence in mlt_wire_chunk_release.
+    // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify,
+    // mlt_job_ask and the fence in mlt_wire_chunk_release.
     atomic_store_explicit(&own->asleep, MLT_WORKER_ASLEEP, memory_order_seq_cst);
     bool asked = atomic_load(&wire->job->report_wanted) != atomic_load(&own->reported);
     if (atomic_load(&own->news) == 0 && !asked && !ready(arg))

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport between the workers of one host: a ring each way for every pair, whether the peer is a thread of this
-// process or another process, plus a pool of chunks for large messages and the art of sleeping.
+// The transport between the workers of one host: a ring each way for every pair, whether the peer
+// is a thread of this process or another process, plus a pool of chunks for large messages and the
+// art of sleeping.
 //
-// A receiver looks only at rings with news. It attends to a few (the hot ones) by reading their next slot; for any other, the
-// sender sees that the ring is unattended, sets the ring's bit in the receiver's news bitmap and wakes it if it sleeps.
-// A worker that goes to sleep stops attending to all.
+// A receiver looks only at rings with news. It attends to a few (the hot ones) by reading their
+// next slot; for any other, the sender sees that the ring is unattended, sets the ring's bit in the
+// receiver's news bitmap and wakes it if it sleeps. A worker that goes to sleep stops attending to
+// all.
 //
-// Chunks belong to the sender: it takes one, fills it, names it in a message; the receiver copies it out and releases it.
+// Chunks belong to the sender: it takes one, fills it, names it in a message; the receiver copies
+// it out and releases it.
 #ifndef MLT_WIRE_WIRE_H
 #define MLT_WIRE_WIRE_H
 
@@ -29,26 +32,26 @@ enum { MLT_WIRE_HOT = 8 };
 typedef struct mlt_peer {
     mlt_ring_tx tx;
     mlt_ring_rx rx;
-    uint32_t worker;      // its index in the job
-    uint8_t distance;     // mlt_distance
+    uint32_t worker;  // its index in the job
+    uint8_t distance; // mlt_distance
     bool hot;
-    bool waits;           // in the owner's list of peers with a queue
-    mlt_link queue;       // the owner's: what could not be sent yet
-    mlt_link waiting;     // the owner's: place in that list
-    uint64_t held;        // the owner's: bytes from this peer that wait for a receive
-    uint64_t held_told;   // as last published in the ring's backlog
+    bool waits;         // in the owner's list of peers with a queue
+    mlt_link queue;     // the owner's: what could not be sent yet
+    mlt_link waiting;   // the owner's: place in that list
+    uint64_t held;      // the owner's: bytes from this peer that wait for a receive
+    uint64_t held_told; // as last published in the ring's backlog
 } mlt_peer;
 
 typedef struct mlt_wire {
     mlt_job *job;
     mlt_job_worker *own;
     uint32_t self, workers;
-    bool lean;            // as the job's
-    mlt_peer *peers;      // [workers]; the own entry is unused
+    bool lean;       // as the job's
+    mlt_peer *peers; // [workers]; the own entry is unused
     mlt_peer *hot[MLT_WIRE_HOT];
     uint32_t hot_count, hot_next;
     uint64_t sent, received; // messages
-    uint32_t chunk_next;  // where to look for a free chunk
+    uint32_t chunk_next;     // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
 } mlt_wire;
 
@@ -83,14 +86,16 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
         mlt_job_wake(mlt_job_worker_at(wire->job, peer->worker));
 }
 
-// Blocks the thread until there may be something to do. `ready` is asked once after everybody can see that this
-// worker sleeps; if it says true, the call returns at once. `blocked`: ranks parked, for the launcher.
+// Blocks the thread until there may be something to do. `ready` is asked once after everybody can
+// see that this worker sleeps; if it says true, the call returns at once. `blocked`: ranks parked,
+// for the launcher.
 void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
                     int64_t timeout_ns);
 
-// A free chunk of our own pool, or -1. Hot: one of the first few, which stay in the cache between their uses; worth it for
-// messages so large that they would sweep through the whole pool (measured: +15 % from 1 MiB on). Otherwise
-// the whole pool in turn, so that the receiver may lag behind.
+// A free chunk of our own pool, or -1. Hot: one of the first few, which stay in the cache between
+// their uses; worth it for messages so large that they would sweep through the whole pool
+// (measured: +15 % from 1 MiB on). Otherwise the whole pool in turn, so that the receiver may lag
+// behind.
 int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot);
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk);
 // The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.
