@@ -24,8 +24,8 @@ typedef struct geometry {
 
 static const geometry geometries[] = {
     {1, 0, 0, 0, 0}, // nobody to talk to
-    {16, 256, 64 << 10, 64, 64 << 10},
-    {64, 128, 32 << 10, 16, 64 << 10},
+    {16, 256, 64 << 10, 128, 32 << 10},
+    {64, 128, 32 << 10, 32, 32 << 10},
     {MLT_JOB_MAX_WORKERS, 64, 16 << 10, 16, 16 << 10},
 };
 

@@ -27,8 +27,15 @@ static void check_failed(const char *file, int line, const char *condition)
     fprintf(stderr, "%s:%d: '%s' does not hold\n", file, line, condition);
 }
 
-// TSan has room for few fibers, and everything is slow under a sanitizer.
-enum { MANY = MLT_SANITIZED_THREAD ? 100 : MLT_SANITIZED ? 2000 : 100000 };
+// TSan has room for few fibers, and everything is slow under a sanitizer; valgrind is slower still.
+static uint32_t many;
+
+static uint32_t many_here(void)
+{
+    if (MLT_SANITIZED_THREAD || mlt_sanitize_valgrind())
+        return 100;
+    return MLT_SANITIZED ? 2000 : 100000;
+}
 
 static const char *const every_policy[] = {"direct", "rr", "random:5", "priority"};
 enum { POLICIES = sizeof every_policy / sizeof every_policy[0] };
@@ -215,7 +222,7 @@ static void adder(void *user)
 static void waker(void *user)
 {
     (void)user;
-    for (uint32_t i = 0; i < MANY; i++)
+    for (uint32_t i = 0; i < many; i++)
         while (sched->fibers[i].state != MLT_FIBER_ENDED) {
             mlt_fiber_wake(sched, &sched->fibers[i]);
             mlt_fiber_yield(sched);
@@ -226,12 +233,12 @@ static void test_many(void)
 {
     for (int p = 0; p < POLICIES; p++) {
         sum = 0;
-        make(every_policy[p], MANY + 1, 0);
-        for (uint32_t i = 0; i < MANY; i++)
+        make(every_policy[p], many + 1, 0);
+        for (uint32_t i = 0; i < many; i++)
             mlt_fiber_spawn(sched, adder, NULL);
         mlt_fiber_spawn(sched, waker, NULL)->priority = 1;
         run_and_free();
-        CHECK(sum == (uint64_t)MANY * (MANY - 1));
+        CHECK(sum == (uint64_t)many * (many - 1));
     }
 }
 
@@ -243,12 +250,12 @@ static void leaver(void *user)
 
 static void test_recycling(void)
 {
-    make("rr", MANY, 0);
-    for (intptr_t i = 0; i < MANY; i++)
+    make("rr", many, 0);
+    for (uintptr_t i = 0; i < many; i++)
         mlt_fiber_spawn(sched, leaver, (void *)(i % 2));
     mlt_sched_run(sched);
     CHECK(sched->stacks->fresh == 2); // the next one's cannot be the one that the last one stands on
-    CHECK(sched->fibers[MANY - 1].state == MLT_FIBER_ENDED && !sched->fibers[MANY - 1].stack);
+    CHECK(sched->fibers[many - 1].state == MLT_FIBER_ENDED && !sched->fibers[many - 1].stack);
     mlt_sched_free(sched);
 }
 
@@ -679,6 +686,7 @@ int main(int argc, char **argv)
         return bench(), 0;
     if (argc > 1 && strcmp(argv[1], "--memory") == 0)
         return memory(argc > 2 ? (uint32_t)atol(argv[2]) : 1000000), 0;
+    many = many_here();
     test_registers();
     test_rounding();
     test_errno();

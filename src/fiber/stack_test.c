@@ -195,7 +195,7 @@ static void yields(void *user)
 static void test_map_count(void)
 {
     enum { FIBERS = 70000 };
-    if (MLT_SANITIZED)
+    if (MLT_SANITIZED || mlt_sanitize_valgrind())
         return;
     make(FIBERS, MLT_STACK_MIN, MLT_STACK_GUARD_PROTECT);
     for (uint32_t i = 0; i < FIBERS; i++)

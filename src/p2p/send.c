@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "p2p/p2p_int.h"
 
-enum { STREAM_LEAST = 512 << 10 };
+enum { STREAM_LEAST = 512 << 10 }; // from here on a message is read past the caches
 
 uint32_t mlt_p2p_worker_of(const mlt_worker *w, int32_t world)
 {

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "os/os.h"
 
-enum { HOT_BYTES = 256 << 10 };
+enum { HOT_BYTES = 384 << 10, LOOKS = 16 };
 
 typedef struct chunk_head {
     _Alignas(MLT_LINE) _Atomic uint32_t busy;
@@ -193,7 +193,7 @@ int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot)
     chunk_head *heads = chunk_heads(wire->job, wire->self);
     uint32_t few = HOT_BYTES / wire->chunk_bytes * (wire->hot_count ? wire->hot_count : 1);
     uint32_t limit = hot && few < wire->chunks ? few : wire->chunks;
-    for (uint32_t i = 0; i < limit; i++) {
+    for (uint32_t i = 0; i < limit && i < LOOKS; i++) { // the next call goes on from there
         uint32_t at = wire->chunk_next < limit ? wire->chunk_next : 0;
         wire->chunk_next = at + 1;
         if (try_chunk(&heads[at]))
