@@ -83,7 +83,7 @@ struct mlt_sched {
     uint64_t random;        // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
     uint64_t fp_mode;       // of the thread when it became a worker; its fibers start with it
-    int32_t trim_in;        // first runs, and 64s of switches, until memory is looked at
+    int32_t trim_in;        // switches until memory is looked at
     int32_t trim_period;
     uint32_t trims;         // for reports: how often memory was tight
     mlt_sched *next_sched;  // in mlt_sched_list

@@ -17,8 +17,10 @@
 
 enum {
     BREATH = MLT_POLICY_TURN, // switches between two calls of breathe
-    TRIM_PERIOD = 4096,   // first runs, or 64s of switches, between two looks at memory
-    TRIM_PERIOD_MAX = TRIM_PERIOD << 10,
+    TRIM_PERIOD = 4096,       // switches between two looks at memory, if it may soon be tight
+    TRIM_PERIOD_MAX = 1 << 18, // if there is plenty: a look costs up to 100 us
+    TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
+    TRIM_USE = 64 * 1024,     // what a fiber may have taken between two switches, typically
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -212,31 +214,37 @@ uint64_t mlt_sched_trim(mlt_sched *sched)
     return offered;
 }
 
-// A trim costs a system call for each fiber that ran since the last one. Where memory is full of
-// something else, so that it brings nothing, it is tried ever more rarely.
+// Looks at memory the more often the less there is. A trim costs a system call for each fiber that
+// ran since the last one. Where memory is full of something else, so that it brings nothing, it is
+// tried ever more rarely.
 static MLT_COLD void trim_if_tight(mlt_sched *sched)
 {
     mlt_os_memory before, after;
-    if (mlt_os_memory_state(&before) == MLT_OK && before.available < before.total / 4) {
-        sched->trims++;
-        (void)mlt_sched_trim(sched);
-        bool useful = mlt_os_memory_state(&after) == MLT_OK && after.own < before.own &&
-                      before.own - after.own > before.total / 64;
-        if (useful)
-            sched->trim_period = TRIM_PERIOD;
-        else if (sched->trim_period < TRIM_PERIOD_MAX)
-            sched->trim_period *= 2;
-    } else {
-        sched->trim_period = TRIM_PERIOD;
+    int32_t period = TRIM_PERIOD_MAX;
+    if (mlt_os_memory_state(&before) == MLT_OK) {
+        uint64_t reserve = before.total / 4;
+        if (before.available < reserve) {
+            sched->trims++;
+            (void)mlt_sched_trim(sched);
+            bool useful = mlt_os_memory_state(&after) == MLT_OK && after.own < before.own &&
+                          before.own - after.own > before.total / 64;
+            period = useful ? TRIM_PERIOD : sched->trim_period;
+            if (!useful && period < TRIM_PERIOD_VAIN)
+                period *= 2;
+        } else if ((before.available - reserve) / TRIM_USE < TRIM_PERIOD_MAX) {
+            period = (int32_t)((before.available - reserve) / TRIM_USE);
+            period = period < TRIM_PERIOD ? TRIM_PERIOD : period;
+        }
     }
-    sched->trim_in = sched->trim_period;
+    sched->trim_in = sched->trim_period = period;
 }
 
 // ---- Switching
 
 static MLT_COLD void take_breath(mlt_sched *sched)
 {
-    if (--sched->trim_in <= 0)
+    sched->trim_in -= BREATH;
+    if (sched->trim_in <= 0)
         trim_if_tight(sched);
     if (sched->breathe)
         sched->breathe(sched->idle_arg);
@@ -260,8 +268,6 @@ static _Noreturn MLT_SANITIZE_NONE void fiber_main(void *arg)
 // Gives a NEW fiber its stack and first frame.
 static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
 {
-    if (--sched->trim_in <= 0)
-        trim_if_tight(sched);
     mlt_stacks *stacks = sched->stacks;
     fiber->stack = mlt_stack_take(stacks, fiber->id);
     note_guard(sched);
