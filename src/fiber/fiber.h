@@ -58,6 +58,7 @@ enum { MLT_FIBER_HOME = UINT32_MAX };
 _Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache line");
 
 typedef struct mlt_policy mlt_policy; // policy.h
+struct mlt_os_memory;                 // os.h
 
 struct mlt_sched {
     // The first line is what a switch touches: on the machines measured, stores are what it costs.
@@ -86,7 +87,9 @@ struct mlt_sched {
     int32_t trim_in;        // switches until memory is looked at
     int32_t trim_period;
     uint32_t trims;         // for reports: how often memory was tight
+    mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
     mlt_sched *next_sched;  // in mlt_sched_list
+    int32_t thread;         // the kernel's number of the worker's thread, for debuggers
     mlt_fiber home;
 };
 

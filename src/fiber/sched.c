@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/log.h"
@@ -113,6 +114,8 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     sched->idle_arg = conf->idle_arg;
     sched->error = &errno;
     sched->trim_in = sched->trim_period = TRIM_PERIOD;
+    sched->memory = mlt_os_memory_state;
+    sched->thread = (int32_t)gettid();
     sched->fp_mode = mlt_arch_fp_mode();
     sched->home.state = MLT_FIBER_RUNNING;
     sched->home.id = MLT_FIBER_HOME;
@@ -221,12 +224,12 @@ static MLT_COLD void trim_if_tight(mlt_sched *sched)
 {
     mlt_os_memory before, after;
     int32_t period = TRIM_PERIOD_MAX;
-    if (mlt_os_memory_state(&before) == MLT_OK) {
+    if (sched->memory(&before) == MLT_OK) {
         uint64_t reserve = before.total / 4;
         if (before.available < reserve) {
             sched->trims++;
             (void)mlt_sched_trim(sched);
-            bool useful = mlt_os_memory_state(&after) == MLT_OK && after.own < before.own &&
+            bool useful = sched->memory(&after) == MLT_OK && after.own < before.own &&
                           before.own - after.own > before.total / 64;
             period = useful ? TRIM_PERIOD : sched->trim_period;
             if (!useful && period < TRIM_PERIOD_VAIN)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
 #include "base/log.h"
@@ -90,6 +91,7 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
                  count, size / 1024);
         return MLT_ERR_NO_MEMORY;
     }
+    (void)madvise(stacks->area, stacks->area_bytes, MADV_DONTDUMP); // or core files are large
     stacks->owner = mlt_os_map(count * sizeof *stacks->owner);
     if (!stacks->owner) {
         mlt_stacks_fini(stacks);
@@ -190,6 +192,15 @@ uint64_t mlt_stacks_trim_free(mlt_stacks *stacks)
     }
     stacks->free_clean = stacks->free_count;
     return offered;
+}
+
+void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *from)
+{
+    uintptr_t low = (uintptr_t)stack, top = low + stacks->size, at = (uintptr_t)from;
+    if (at < low || at >= top)
+        at = low;
+    at -= at % PAGE_MIN; // a part of a page is refused where pages are larger: no harm
+    (void)madvise((void *)at, top - at, MADV_DODUMP);
 }
 
 uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address)

@@ -75,6 +75,11 @@ uint64_t mlt_stacks_trim_free(mlt_stacks *stacks);
 // The owner of the guard in which the address lies, or MLT_STACK_NONE. Safe in a signal handler.
 uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address);
 
+// Core files: the area is left out of them, since most of it is nothing (terabytes of it with many
+// fibers), and gdb's gcore gives up at guard pages. Puts [from, the stack's top) in. Safe in a signal
+// handler; costs two mappings.
+void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *from);
+
 // What a stack without guard pages has: the gap below it has never been written. Its highest
 // line must read as zero; reading an untouched page costs no memory. False if the stack overflowed.
 static inline bool mlt_stack_intact(const mlt_stacks *stacks, const char *stack)

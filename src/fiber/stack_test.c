@@ -263,6 +263,44 @@ static void test_trim(void)
     mlt_sched_free(sched);
 }
 
+// When memory is tight the scheduler trims by itself, and gives up where that brings nothing.
+static uint64_t told_available, told_own;
+
+static mlt_status told_memory(mlt_os_memory *out)
+{
+    *out = (mlt_os_memory){.available = told_available, .total = 1000 << 20, .own = told_own};
+    if (told_own > 900 << 20)
+        told_own -= 100 << 20; // what a trim brought
+    return MLT_OK;
+}
+
+static void spins(void *user)
+{
+    for (intptr_t i = 0; i < (intptr_t)user; i++)
+        mlt_fiber_yield(sched);
+}
+
+static uint32_t trims_with(uint64_t available, uint64_t own)
+{
+    told_available = available;
+    told_own = own;
+    make(2, 64 * 1024, MLT_STACK_GUARD_BEST);
+    sched->memory = told_memory;
+    for (int i = 0; i < 2; i++)
+        mlt_fiber_spawn(sched, spins, (void *)200000);
+    mlt_sched_run(sched);
+    uint32_t trims = sched->trims;
+    mlt_sched_free(sched);
+    return trims;
+}
+
+static void test_tight(void)
+{
+    CHECK(trims_with(300 << 20, 100 << 20) == 0); // enough
+    CHECK(trims_with(100 << 20, 100 << 20) >= 3 && trims_with(100 << 20, 100 << 20) < 10); // in vain
+    CHECK(trims_with(100 << 20, UINT64_C(1) << 40) > 50); // each brings something
+}
+
 // A shallow fiber touches one page.
 static void counts_pages(void *user)
 {
@@ -295,6 +333,7 @@ int main(void)
     test_kinds();
     test_map_count();
     test_trim();
+    test_tight();
     test_one_page();
     return failures != 0;
 }

@@ -25,7 +25,7 @@ static const mlt_setting p2p_settings[] = {
     {"eager_worker", MLT_SETTING_SIZE, "8K", NULL,
      "largest message buffered for a rank of the same worker that has no receive posted",
      &mlt_conf.eager_worker},
-    {"eager_thread", MLT_SETTING_SIZE, "16K", NULL,
+    {"eager_thread", MLT_SETTING_SIZE, "4K", NULL,
      "largest message copied through the ring between threads; larger ones are copied once",
      &mlt_conf.eager_thread},
     {"eager_process", MLT_SETTING_SIZE, "16K", NULL,

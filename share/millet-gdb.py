@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Millet's ranks in gdb. Ranks are fibers: most of them are parked, and no thread shows them.
+
+    (gdb) source millet-gdb.py
+    (gdb) millet ranks            every rank, its state and what it waits for; grouped when many
+    (gdb) millet ranks 3 17 5-9   some of them, one a line
+    (gdb) millet bt 17            the stack of rank 17, whether it runs or is parked
+    (gdb) millet enter 17         make that stack the current one: up, down, info locals, print
+    (gdb) millet leave            back to the thread's own stack
+
+It works on a live process and on a core file alike: nothing in the process is changed or run. The
+library's debug information must be there. It starts at the variable mlt_sched_list, the list of
+schedulers (one a worker); see src/fiber/fiber.h.
+
+A parked stack is shown by a frame unwinder that says: whoever called the thread's innermost frame, it was
+the parked fiber. So frame 0 stays the thread's, and the parked rank's frames follow it.
+"""
+
+import gdb
+import gdb.unwinder
+import struct
+
+GROUP_ABOVE = 40  # ranks; more are shown in groups
+STATES = ["new", "runnable", "running", "parked", "ended"]
+KINDS = {
+    "MLT_WAIT_RECV": "for a message from {peer}",
+    "MLT_WAIT_SEND": "for {peer} to take a message",
+    "MLT_WAIT_PROBE": "for a message from {peer} to look at",
+    "MLT_WAIT_ALL": "for all of {n} operations",
+    "MLT_WAIT_ANY": "for one of {n} operations",
+    "MLT_WAIT_BARRIER": "for the other ranks",
+    "MLT_WAIT_OTHER": "for something inside the library",
+}
+ANYONE, ANY_TAG = -1, -2
+
+# What mlt_arch_switch leaves at the saved stack pointer (src/arch/*/switch.S): words to registers, and
+# the size of the frame.
+FRAMES = {
+    "aarch64": (["x29", "pc"] + ["x%d" % i for i in range(19, 29)], 160, "sp"),
+    "i386:x86-64": (["r15", "r14", "r13", "r12", "rbx", "rbp", "rip"], 56, "rsp"),
+}
+FRAME_POINTER = {"aarch64": "x29", "i386:x86-64": "rbp"}
+
+
+class MilletError(gdb.GdbError):
+    pass
+
+
+class Layout:
+    """Reads structures as bytes: a million ranks are too many for gdb.Value."""
+
+    def __init__(self, name):
+        self.type = gdb.lookup_type(name).strip_typedefs()
+        self.size = self.type.sizeof
+        self.fields = {}
+        self._add(self.type, 0)
+
+    def _add(self, kind, base):
+        for field in kind.fields():
+            if not hasattr(field, "bitpos"):
+                continue
+            at = base + field.bitpos // 8
+            real = field.type.strip_typedefs()
+            if field.name is None or field.is_base_class:
+                self._add(real, at)
+            elif real.sizeof in (1, 2, 4, 8) and real.code != gdb.TYPE_CODE_STRUCT:
+                signed = real.code == gdb.TYPE_CODE_INT and int(gdb.Value(-1).cast(real)) < 0
+                letter = {1: "B", 2: "H", 4: "I", 8: "Q"}[real.sizeof]
+                self.fields[field.name] = (at, "<" + (letter.lower() if signed else letter))
+
+    def get(self, data, name, base=0):
+        at, form = self.fields[name]
+        return struct.unpack_from(form, data, base + at)[0]
+
+
+class Memory:
+    """Reads of the process, by pages, kept for one command."""
+
+    PAGE = 4096
+
+    def __init__(self):
+        self.pages = {}
+
+    def read(self, at, size):
+        first, last = at // self.PAGE, (at + size - 1) // self.PAGE
+        if last - first > 4:
+            return bytes(gdb.selected_inferior().read_memory(at, size))
+        data = b""
+        for page in range(first, last + 1):
+            if page not in self.pages:
+                self.pages[page] = bytes(
+                    gdb.selected_inferior().read_memory(page * self.PAGE, self.PAGE))
+            data += self.pages[page]
+        start = at - first * self.PAGE
+        return data[start:start + size]
+
+
+class Rank:
+    """One fiber of one scheduler."""
+
+    __slots__ = ("sched", "fiber", "world", "state", "wait", "sp", "current")
+
+
+class World:
+    """All ranks of the process, as they are now."""
+
+    def __init__(self):
+        try:
+            head = gdb.parse_and_eval("mlt_sched_list")
+            self.sched = Layout("struct mlt_sched")
+            self.fiber = Layout("struct mlt_fiber")
+            self.wait = Layout("struct mlt_wait")
+        except gdb.error as why:
+            raise MilletError("Millet is not in this program, or has no debug information: %s" % why)
+        try:
+            self.rank = Layout("struct mlt_rank")
+        except gdb.error:
+            self.rank = None
+        self.kinds = {f.enumval: f.name for f in gdb.lookup_type("mlt_wait_kind").strip_typedefs().fields()}
+        self.memory = Memory()
+        self.texts = {}
+        self.scheds = []
+        at = int(head)
+        while at:
+            data = self.memory.read(at, self.sched.size)
+            self.scheds.append((at, data))
+            at = self.sched.get(data, "next_sched")
+
+    def home_at(self, sched):
+        return sched + [f for f in self.sched.type.fields() if f.name == "home"][0].bitpos // 8
+
+    def ranks(self):
+        for at, data in self.scheds:
+            current = self.sched.get(data, "current")
+            if self.sched.get(data, "solo"):
+                home = self.home_at(at)
+                yield self.make(at, home, self.memory.read(home, self.fiber.size), 0, current)
+                continue
+            fibers, count = self.sched.get(data, "fibers"), self.sched.get(data, "count")
+            for first in range(0, count, 65536):
+                some = min(65536, count - first)
+                block = self.memory.read(fibers + first * self.fiber.size, some * self.fiber.size)
+                for i in range(some):
+                    base = i * self.fiber.size
+                    where = fibers + (first + i) * self.fiber.size
+                    yield self.make(at, where, block, base, current)
+
+    def make(self, sched, where, data, base, current):
+        rank = Rank()
+        rank.sched, rank.fiber = sched, where
+        rank.state = self.fiber.get(data, "state", base)
+        rank.sp = self.fiber.get(data, "sp", base)
+        rank.current = where == current
+        user = self.fiber.get(data, "user", base)
+        rank.world = self.fiber.get(data, "id", base)
+        if self.rank and user:
+            try:
+                rank.world = self.rank.get(self.memory.read(user, self.rank.size), "world")
+            except gdb.MemoryError:
+                pass
+        wait = self.fiber.get(data, "wait", base)
+        rank.wait = None
+        if wait and STATES[rank.state] == "parked":
+            try:
+                rank.wait = self.memory.read(wait, self.wait.size)
+            except gdb.MemoryError:
+                pass
+        return rank
+
+    def find(self, world):
+        for rank in self.ranks():
+            if rank.world == world:
+                return rank
+        raise MilletError("no rank %d in this process" % world)
+
+    def text(self, at):
+        if at not in self.texts:
+            try:
+                self.texts[at] = gdb.Value(at).cast(
+                    gdb.lookup_type("char").pointer()).string() if at else "?"
+            except gdb.error:
+                self.texts[at] = "?"
+        return self.texts[at]
+
+    def thread(self, rank):
+        """The thread of the rank's worker, or None."""
+        tid = [self.sched.get(d, "thread") for at, d in self.scheds if at == rank.sched][0]
+        for thread in gdb.selected_inferior().threads():
+            if thread.ptid[1] == tid or (thread.ptid[1] == 0 and thread.ptid[0] == tid):
+                return thread
+        return None
+
+    def describe(self, rank, peer=None):
+        """State and wait record in words; `peer` replaces the number of the peer."""
+        state = STATES[rank.state] if rank.state < len(STATES) else "state %d" % rank.state
+        if rank.wait is None:
+            return state
+        get = lambda name: self.wait.get(rank.wait, name)
+        number = get("peer")
+        if peer is None:
+            peer = "any rank" if number == ANYONE else "rank %d" % number
+        kind = self.kinds.get(get("kind"), "")
+        words = "%s in %s" % (state, self.text(get("call")))
+        what = KINDS.get(kind)
+        if what:
+            words += ", waits " + what.format(peer=peer, n=get("n"))
+        if kind in ("MLT_WAIT_RECV", "MLT_WAIT_SEND", "MLT_WAIT_PROBE"):
+            tag = get("tag")
+            words += " (tag %s, communicator %d" % ("any" if tag == ANY_TAG else tag, get("context"))
+            words += ", %d bytes)" % get("bytes") if kind != "MLT_WAIT_PROBE" else ")"
+        return words
+
+    def key(self, rank):
+        """Ranks with the same key are one group; the peer is looked at later."""
+        if rank.wait is None:
+            return (rank.state,)
+        return (rank.state,) + tuple(self.wait.get(rank.wait, name)
+                                     for name in ("call", "kind", "tag", "context", "bytes", "n"))
+
+
+def ranges(numbers, limit=12):
+    """"0-4, 9, 12-20": short for many."""
+    numbers = sorted(numbers)
+    spans = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    words = ["%d" % a if a == b else "%d-%d" % (a, b) for a, b in spans[:limit]]
+    if len(spans) > limit:
+        words.append("and %d more ranges" % (len(spans) - limit))
+    return ", ".join(words)
+
+
+def parse_ranks(text):
+    wanted = set()
+    for word in text.replace(",", " ").split():
+        first, _, last = word.partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise MilletError("'%s' is no rank; write numbers or ranges: 3 17 5-9" % word)
+        wanted.update(range(int(first), int(last or first) + 1))
+    return wanted
+
+
+class Millet(gdb.Command):
+    """Ranks of a Millet program: millet ranks, millet bt N, millet enter N, millet leave."""
+
+    def __init__(self):
+        super().__init__("millet", gdb.COMMAND_STACK, prefix=True)
+
+
+class Ranks(gdb.Command):
+    """List ranks with their state and what they wait for: millet ranks [N | N-M]..."""
+
+    def __init__(self):
+        super().__init__("millet ranks", gdb.COMMAND_STACK)
+
+    def invoke(self, text, from_tty):
+        world = World()
+        wanted = parse_ranks(text)
+        ranks = [r for r in world.ranks() if not wanted or r.world in wanted]
+        print("%d ranks in %d workers" % (len(ranks), len(world.scheds)))
+        if len(ranks) <= GROUP_ABOVE or wanted:
+            for rank in sorted(ranks, key=lambda r: r.world):
+                print("  %6d  %s%s" % (rank.world, world.describe(rank), self.at(world, rank)))
+            return
+        groups = {}
+        for rank in ranks:
+            groups.setdefault(world.key(rank), []).append(rank)
+        for group in sorted(groups.values(), key=lambda g: -len(g)):
+            print("  %d %s" % (len(group), world.describe(group[0], self.peers(world, group))))
+            print("      %s" % ranges(r.world for r in group))
+
+    @staticmethod
+    def at(world, rank):
+        if not rank.current:
+            return ""
+        thread = world.thread(rank)
+        return " (thread %d)" % thread.num if thread else " (on its worker's thread)"
+
+    @staticmethod
+    def peers(world, group):
+        """What the peers of a group have in common."""
+        if group[0].wait is None:
+            return None
+        pairs = [(r.world, world.wait.get(r.wait, "peer")) for r in group]
+        if len({peer for _, peer in pairs}) == 1:
+            return None
+        steps = {peer - rank for rank, peer in pairs}
+        if len(steps) == 1:
+            return "the rank %+d from itself" % steps.pop()
+        peers = {peer for _, peer in pairs}
+        return "each another rank" if len(peers) == len(pairs) else "%d different ranks" % len(peers)
+
+
+def word(value):
+    return gdb.Value(value).cast(gdb.lookup_type("unsigned long"))
+
+
+class FrameId:
+    """What gdb wants of a frame: a stack address and a program counter."""
+
+    def __init__(self, sp, pc):
+        self.sp, self.pc = word(sp), word(int(pc))
+
+
+class Parked(gdb.unwinder.Unwinder):
+    """Puts a parked fiber's stack below the innermost frame of the selected thread."""
+
+    def __init__(self, rank, memory):
+        super().__init__("millet")
+        self.rank = rank
+        arch = gdb.selected_inferior().architecture().name()
+        if arch not in FRAMES:
+            raise MilletError("no frame layout for the processor '%s'" % arch)
+        names, size, self.sp_name = FRAMES[arch]
+        words = struct.unpack("<%dQ" % len(names), memory.read(rank.sp, 8 * len(names)))
+        self.registers = dict(zip(names, words))
+        self.registers[self.sp_name] = rank.sp + size
+        self.frame_pointer = self.registers[FRAME_POINTER[arch]]
+        self.pc = self.registers["pc" if "pc" in names else "rip"]
+
+    def __call__(self, pending):
+        if pending.level() != 0:
+            return None
+
+        # Below the parked stack pointer, so that frames seem to grow the right way.
+        info = pending.create_unwind_info(FrameId(self.rank.sp, pending.read_register("pc")))
+        for name, value in self.registers.items():
+            kind = pending.read_register(name).type
+            info.add_saved_register(name, word(value).cast(kind))
+        return info
+
+    def enter(self):
+        gdb.unwinder.register_unwinder(None, self, replace=True)
+        gdb.invalidate_cached_frames()
+
+    def leave(self):
+        if self in gdb.frame_unwinders:
+            gdb.frame_unwinders.remove(self)
+        gdb.invalidate_cached_frames()
+
+    def walk(self, memory):
+        """By frame pointers, if the unwinder finds nothing."""
+        pc, frame, lines = self.pc, self.frame_pointer, []
+        for number in range(200):
+            symbol = gdb.execute("info symbol 0x%x" % pc, to_string=True).split(" in section")[0]
+            lines.append("#%-3d 0x%016x in %s" % (number, pc, symbol.strip()))
+            if not frame:
+                break
+            try:
+                frame, pc = struct.unpack("<2Q", memory.read(frame, 16))
+            except gdb.MemoryError:
+                break
+        return "\n".join(lines)
+
+
+entered = None  # the Parked that is in force
+
+
+def leave_parked(_=None):
+    global entered
+    if entered:
+        entered.leave()
+        entered = None
+
+
+def parked_rank(text):
+    """World, rank and unwinder (None if it runs) for the argument of a command."""
+    if not text.strip().isdigit():
+        raise MilletError("which rank? write its number: millet bt 17")
+    leave_parked()
+    world = World()
+    rank = world.find(int(text))
+    if rank.current:
+        thread = world.thread(rank)
+        if thread and thread.num != gdb.selected_thread().num:
+            thread.switch()
+        return world, rank, None
+    state = STATES[rank.state]
+    if state in ("new", "ended"):
+        raise MilletError("rank %d has no stack: it %s" %
+                          (rank.world, "has not started" if state == "new" else "has ended"))
+    return world, rank, Parked(rank, world.memory)
+
+
+class Backtrace(gdb.Command):
+    """Show the stack of a rank, running or parked: millet bt N"""
+
+    def __init__(self):
+        super().__init__("millet bt", gdb.COMMAND_STACK)
+
+    def invoke(self, text, from_tty):
+        before = gdb.selected_thread()
+        world, rank, parked = parked_rank(text)
+        print("rank %d: %s" % (rank.world, world.describe(rank)))
+        if not parked:
+            try:
+                gdb.execute("bt")
+            finally:
+                before.switch()
+            return
+        parked.enter()
+        try:
+            lines = gdb.execute("bt", to_string=True).splitlines()
+        except gdb.error:
+            lines = []
+        finally:
+            parked.leave()
+        # Frame 0 is the thread's. Continuation lines have no number.
+        start = next((i for i, line in enumerate(lines) if line.startswith("#1 ")), None)
+        if start is None:
+            print(parked.walk(world.memory))
+            return
+        for line in lines[start:]:
+            number, _, rest = line.partition(" ")
+            shown = line
+            if line.startswith("#") and number[1:].isdigit():
+                shown = "#%-3d%s" % (int(number[1:]) - 1, rest.rjust(len(rest) + 0))
+            print(shown)
+
+
+class Enter(gdb.Command):
+    """Make the stack of a parked rank the current one: millet enter N; then up, info locals, ..."""
+
+    def __init__(self):
+        super().__init__("millet enter", gdb.COMMAND_STACK)
+
+    def invoke(self, text, from_tty):
+        global entered
+        world, rank, parked = parked_rank(text)
+        if not parked:
+            print("rank %d runs: its stack is the thread's" % rank.world)
+            gdb.execute("frame 0")
+            return
+        parked.enter()
+        entered = parked
+        print("rank %d: %s. Frame 0 is still the thread's. `millet leave` ends this." %
+              (rank.world, world.describe(rank)))
+        gdb.execute("frame 1")
+
+
+class Leave(gdb.Command):
+    """End `millet enter`."""
+
+    def __init__(self):
+        super().__init__("millet leave", gdb.COMMAND_STACK)
+
+    def invoke(self, text, from_tty):
+        leave_parked()
+        gdb.execute("frame 0")
+
+
+gdb.events.cont.connect(leave_parked)
+Millet()
+Ranks()
+Backtrace()
+Enter()
+Leave()

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests share/millet-gdb.py: runs itself under gdb until its fibers are parked, then asks for ranks and
+// stacks, live and from a core file.
+#include "fiber/fiber.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fiber/sanitize.h"
+
+static int failures;
+
+#define CHECK(condition)                                                                           \
+    ((condition) ? (void)0                                                                         \
+                 : (void)(failures++, fprintf(stderr, "%s:%d: '%s' does not hold\n", __FILE__,     \
+                                              __LINE__, #condition)))
+
+enum { FEW = 6, MANY = 200, FIRST = 100 };
+
+// What the script looks for in the p2p layer's structure of this name.
+typedef struct mlt_rank {
+    void *others[3];
+    int32_t world;
+} mlt_rank;
+
+static mlt_sched *sched;
+static mlt_rank ranks[MANY + 1];
+
+void stop_here(void);
+
+__attribute__((noinline)) void stop_here(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+static void idle_stops(void *arg)
+{
+    (void)arg;
+    stop_here();
+    exit(0);
+}
+
+static __attribute__((noinline)) void waits_deep(mlt_rank *rank, int depth)
+{
+    mlt_wait wait = {.call = "MPI_Recv",
+                     .kind = MLT_WAIT_RECV,
+                     .peer = rank->world + 1,
+                     .tag = 7,
+                     .context = 3,
+                     .bytes = 1024};
+    if (depth > 0)
+        waits_deep(rank, depth - 1);
+    else
+        mlt_fiber_park(sched, &wait);
+    __asm__ volatile("" : : "r"(&wait) : "memory"); // no tail call
+}
+
+static void rank_main(void *user)
+{
+    mlt_rank *rank = user;
+    mlt_wait barrier = {.call = "MPI_Barrier", .kind = MLT_WAIT_BARRIER};
+    mlt_wait any = {.call = "MPI_Waitany", .kind = MLT_WAIT_ANY, .n = 4};
+    if (rank->world == FIRST)
+        mlt_fiber_park(sched, &barrier);
+    else if (rank->world == FIRST + 1)
+        mlt_fiber_park(sched, &any);
+    else if (rank->world > FIRST + 2)
+        waits_deep(rank, 3);
+    __asm__ volatile("" : : "r"(&any), "r"(&barrier) : "memory");
+}
+
+static int debugged(uint32_t count)
+{
+    char why[256];
+    mlt_sched_conf conf = {.policy = "rr", .fibers = count + 1, .idle = idle_stops};
+    if (mlt_sched_new(&conf, &sched, why, sizeof why) != MLT_OK)
+        return 1;
+    for (uint32_t i = 0; i < count; i++) {
+        ranks[i].world = FIRST + (int32_t)i;
+        mlt_fiber_spawn(sched, rank_main, &ranks[i]);
+    }
+    mlt_sched_run(sched);
+    return 1;
+}
+
+// ---- The other side
+
+static char output[1 << 20];
+
+static const char *ask(const char *self, const char *arguments)
+{
+    char command[4096], script[2048];
+    snprintf(script, sizeof script, "%s", __FILE__);
+    char *end = strstr(script, "src/fiber/");
+    if (!end)
+        return NULL;
+    snprintf(end, sizeof script - (size_t)(end - script), "share/millet-gdb.py");
+    if (access(script, R_OK) != 0)
+        return NULL;
+    snprintf(command, sizeof command,
+             "gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'source %s' %s %s 2>&1", script,
+             arguments, self);
+    FILE *gdb = popen(command, "r");
+    size_t n = gdb ? fread(output, 1, sizeof output - 1, gdb) : 0;
+    output[n] = '\0';
+    if (gdb)
+        pclose(gdb);
+    return output;
+}
+
+static bool says(const char *words)
+{
+    bool found = strstr(output, words) != NULL;
+    if (!found)
+        fprintf(stderr, "gdb does not say '%s', but:\n%s\n", words, output);
+    return found;
+}
+
+static void check_answers(void)
+{
+    CHECK(says("6 ranks in 1 workers"));
+    CHECK(says("100  parked in MPI_Barrier, waits for the other ranks"));
+    CHECK(says("101  parked in MPI_Waitany, waits for one of 4 operations"));
+    CHECK(says("102  ended"));
+    CHECK(says("104  parked in MPI_Recv, waits for a message from rank 105 "
+               "(tag 7, communicator 3, 1024 bytes)"));
+    // A parked stack, from the call that parked to the first frame, and no further.
+    const char *trace = strstr(output, "rank 103: parked in MPI_Recv");
+    CHECK(trace != NULL);
+    CHECK(trace && strstr(trace, "waits_deep (rank=") && strstr(trace, "depth=3"));
+    CHECK(trace && strstr(trace, "rank_main (user="));
+    const char *first = trace ? strstr(trace, "mlt_arch_start") : NULL;
+    CHECK(first != NULL);
+    CHECK(first && strncmp(strchr(first, '\n') + 1, "rank 102", 8) != 0);
+    CHECK(!strstr(output, "corrupt stack") && !strstr(output, "Traceback"));
+    CHECK(says("rank 102 has no stack: it has ended"));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && strcmp(argv[1], "--debugged") == 0)
+        return debugged((uint32_t)atol(argv[2]));
+    if (MLT_SANITIZED || system("gdb --version > /dev/null 2>&1") != 0)
+        return 77;
+    char core[64], arguments[1024];
+    snprintf(core, sizeof core, "/tmp/millet_gdb_test.%ld", (long)getpid());
+    snprintf(arguments, sizeof arguments,
+             "-ex 'break stop_here' -ex 'run --debugged %d > /dev/null' -ex 'millet ranks' "
+             "-ex 'millet bt 103' -ex 'millet bt 105' -ex 'millet enter 104' -ex 'print wait.peer' "
+             "-ex 'millet leave' -ex bt -ex 'gcore %s' -ex 'millet bt 102'",
+             FEW, core);
+    const char *answer = ask(argv[0], arguments);
+    if (!answer || strstr(answer, "ptrace") || strstr(answer, "Python scripting is not supported"))
+        return 77; // cannot be debugged here
+    check_answers();
+    CHECK(says("$1 = 105")); // a local variable of a parked rank
+    CHECK(says("#0  stop_here"));
+    CHECK(says("idle_stops"));
+
+    snprintf(arguments, sizeof arguments,
+             "-ex 'millet ranks' -ex 'millet bt 103' -ex 'millet enter 104' -ex 'print wait.peer' "
+             "-ex 'millet bt 102' --core=%s",
+             core);
+    ask(argv[0], arguments);
+    check_answers();
+    CHECK(says("$1 = 105"));
+    unlink(core);
+
+    snprintf(arguments, sizeof arguments,
+             "-ex 'break stop_here' -ex 'run --debugged %d > /dev/null' -ex 'millet ranks'", MANY);
+    ask(argv[0], arguments);
+    CHECK(says("197 parked in MPI_Recv, waits for a message from the rank +1 from itself"));
+    CHECK(says("103-299"));
+    return failures != 0;
+}
