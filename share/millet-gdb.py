@@ -7,10 +7,14 @@
     (gdb) millet bt 17            the stack of rank 17, whether it runs or is parked
     (gdb) millet enter 17         make that stack the current one: up, down, info locals, print
     (gdb) millet leave            back to the thread's own stack
+    (gdb) millet gcore [FILE]     a core file with all ranks' stacks, of a live process
 
-It works on a live process and on a core file alike: nothing in the process is changed or run. The
+It works on a live process and on a core file alike, and runs nothing in the process (but for gcore). The
 library's debug information must be there. It starts at the variable mlt_sched_list, the list of
 schedulers (one a worker); see src/fiber/fiber.h.
+
+Stacks of ranks are left out of core files, since most of their address space is empty, until a rank crashes:
+then their live parts are put in. gdb's own `gcore` finds none of them: use `millet gcore`.
 
 A parked stack is shown by a frame unwinder that says: whoever called the thread's innermost frame, it was
 the parked fiber. So frame 0 stays the thread's, and the parked rank's frames follow it.
@@ -244,7 +248,7 @@ def parse_ranks(text):
 
 
 class Millet(gdb.Command):
-    """Ranks of a Millet program: millet ranks, millet bt N, millet enter N, millet leave."""
+    """Ranks of a Millet program: millet ranks, millet bt N, millet enter N, millet leave, millet gcore."""
 
     def __init__(self):
         super().__init__("millet", gdb.COMMAND_STACK, prefix=True)
@@ -417,7 +421,7 @@ class Backtrace(gdb.Command):
             number, _, rest = line.partition(" ")
             shown = line
             if line.startswith("#") and number[1:].isdigit():
-                shown = "#%-3d%s" % (int(number[1:]) - 1, rest.rjust(len(rest) + 0))
+                shown = "#%-3d%s" % (int(number[1:]) - 1, rest.lstrip())
             print(shown)
 
 
@@ -452,9 +456,22 @@ class Leave(gdb.Command):
         gdb.execute("frame 0")
 
 
+class Gcore(gdb.Command):
+    """Write a core file with the stacks of all ranks: millet gcore [FILE]"""
+
+    def __init__(self):
+        super().__init__("millet gcore", gdb.COMMAND_STACK, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, text, from_tty):
+        leave_parked()
+        gdb.execute("call (void)mlt_fault_expose_stacks()")
+        gdb.execute("gcore " + text)
+
+
 gdb.events.cont.connect(leave_parked)
 Millet()
 Ranks()
 Backtrace()
 Enter()
 Leave()
+Gcore()

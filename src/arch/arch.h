@@ -7,7 +7,8 @@
 //   MLT_ARCH_FRAME_BYTES  what mlt_arch_switch pushes
 //   mlt_arch_pause()      in a loop that waits for another core's write
 //   mlt_arch_cycles()     a counter that only goes up; its rate is the machine's affair
-//   mlt_arch_fp_mode()    rounding, denormals, exceptions: control bits that a call keeps. Storing them at
+//   mlt_arch_fp_mode()    rounding, denormals, exceptions: control bits that a call keeps. Storing
+//   them at
 //                         each switch would cost more than looking whether they are the usual ones,
 //                         so mlt_arch_switch leaves them alone; mlt_arch_fp_mode_set() writes them
 //   mlt_arch_fiber_init() the first frame of a fiber
@@ -36,7 +37,8 @@ void mlt_arch_start(void);
 #error "Millet has no context switch for this processor: add a folder to src/arch"
 #endif
 
-// Copies what is read once and not soon again, such as a large message on its way out. bytes: a multiple of 64.
+// Copies what is read once and not soon again, such as a large message on its way out. bytes: a
+// multiple of 64.
 void mlt_arch_copy_once(void *to, const void *from, size_t bytes);
 
 #endif

@@ -9,10 +9,15 @@
 
 #include "arch/arch.h"
 #include "fiber/sanitize.h"
+#include "fiber/stack.h"
 #include "os/os.h"
 
-// Room for the callback besides the kernel's frame, whose size depends on the vector registers.
-enum { CALLBACK_BYTES = 64 * 1024 };
+enum {
+    // Room for the callback besides the kernel's frame, whose size depends on the vector registers.
+    CALLBACK_BYTES = 64 * 1024,
+    // Each costs two of the process's 65,530 mappings and a microsecond.
+    EXPOSED_MAX = 10000,
+};
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -41,6 +46,25 @@ static void default_action(int signal_number)
     (void)sigaction(signal_number, &action, NULL);
 }
 
+// Other threads may go on meanwhile. What they change makes the core file poorer, no worse: the
+// list changes only when a worker comes or goes, and stacks stay mapped until then.
+void mlt_fault_expose_stacks(void)
+{
+    uint32_t exposed = 0;
+    for (mlt_sched *sched = mlt_sched_list; sched; sched = sched->next_sched) {
+        const mlt_fiber *current = sched->current;
+        if (current->stack)
+            mlt_stack_expose(sched->stacks, current->stack, current->stack);
+        for (uint32_t i = 0; i < sched->count && exposed < EXPOSED_MAX; i++) {
+            const mlt_fiber *fiber = &sched->fibers[i];
+            if (!fiber->stack || fiber == current)
+                continue;
+            mlt_stack_expose(sched->stacks, fiber->stack, fiber->sp);
+            exposed++;
+        }
+    }
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
     mlt_sched *sched = mlt_sched_self;
@@ -58,6 +82,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
         fault.stack_size = sched->current->stack ? mlt_sched_stack_size(sched) : 0;
     }
     tell(&fault);
+    mlt_fault_expose_stacks();
     default_action(signal_number);
     // An instruction at fault runs again when we return, and the core shows it. What was sent must
     // be sent again; it is blocked until we return.
@@ -131,6 +156,7 @@ _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber)
         .stack_size = mlt_sched_stack_size(sched),
     };
     tell(&fault);
+    mlt_fault_expose_stacks();
     default_action(SIGSEGV);
     sigset_t just;
     sigemptyset(&just);

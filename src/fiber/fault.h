@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last words of a process: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are told to a callback with the
-// rank that ran and whether it overflowed its stack, then take their default course, so that the
-// exit status and the core file are what they would have been.
+// The last words of a process: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are told to a callback
+// with the rank that ran and whether it overflowed its stack, then take their default course, so
+// that the exit status and the core file are what they would have been.
 //
 // The handler runs on an alternate stack of its thread: a fiber that overflowed has none left.
 #ifndef MLT_FIBER_FAULT_H
@@ -19,9 +19,9 @@ typedef struct mlt_fault {
     bool overflow;       // the stack of `fiber` is too small
     const void *address; // that was touched, or of the instruction (SIGILL, SIGFPE)
     const void *pc;      // of the instruction that faulted; NULL if unknown
-    void *user;          // of the fiber that ran (or that overflowed, if overflow); NULL: no worker's thread
-    mlt_fiber *fiber;    // that fiber; NULL: no worker's thread
-    size_t stack_size;   // usable bytes of its stack; 0 for the thread's own stack
+    void *user; // of the fiber that ran (or that overflowed, if overflow); NULL: no worker's thread
+    mlt_fiber *fiber;  // that fiber; NULL: no worker's thread
+    size_t stack_size; // usable bytes of its stack; 0 for the thread's own stack
 } mlt_fault;
 
 // Describe must be async-signal-safe: write(2), no malloc, no printf. It is called at most once.
@@ -32,6 +32,11 @@ void mlt_fault_install(void (*describe)(const mlt_fault *fault));
 // Gives the calling thread its alternate stack, unless it has one; fini takes that away again.
 mlt_status mlt_fault_thread_init(void) MLT_MUST_CHECK;
 void mlt_fault_thread_fini(void);
+
+// Puts the live parts of all fibers' stacks into core files to come (of some thousand fibers if
+// there are more, and of those that run in any case). The handler does it before it lets the
+// process die; `millet gcore` calls it from gdb. Safe in a signal handler.
+void mlt_fault_expose_stacks(void);
 
 // The scheduler found that the fiber wrote below its stack: describes it and dies by SIGSEGV.
 _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber) MLT_COLD;

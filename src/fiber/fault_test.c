@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the last words, each in a child that dies: the callback hears of the right fiber, and the
-// signal takes its course.
+// Tests of the last words, each in a child that dies: the callback hears of the right fiber, and
+// the signal takes its course.
 #include "fiber/fault.h"
 
 #include <signal.h>

@@ -2,14 +2,14 @@
 // Fibers and the scheduler of one worker.
 //
 // A worker is a thread with one mlt_sched. Its fibers never leave it, so nothing here is locked or
-// atomic, and compiled code may keep thread-local addresses across a switch. A fiber is NEW until it
-// first runs (it has no stack before), then RUNNING, RUNNABLE (in the run queue) or PARKED, and
+// atomic, and compiled code may keep thread-local addresses across a switch. A fiber is NEW until
+// it first runs (it has no stack before), then RUNNING, RUNNABLE (in the run queue) or PARKED, and
 // ENDED when its entry returned; its stack then serves the next new fiber.
 //
 // There is no scheduler fiber: the one that parks picks its successor and switches to it directly.
-// When nothing is runnable it calls the idle function (the progress step of the transports) on its own
-// stack, again and again, until somebody is. A worker with a single rank runs it on the thread's own
-// stack as the `home` fiber (solo): parking is then a loop around idle.
+// When nothing is runnable it calls the idle function (the progress step of the transports) on its
+// own stack, again and again, until somebody is. A worker with a single rank runs it on the
+// thread's own stack as the `home` fiber (solo): parking is then a loop around idle.
 //
 //     run queue: what wake, yield and spawn put in; the policy says where and what is taken next
 //     home:      the thread's own stack; returns from mlt_sched_run when all fibers have ended
@@ -37,20 +37,20 @@ typedef enum mlt_fiber_state {
 } mlt_fiber_state;
 
 struct mlt_fiber {
-    void *sp;              // saved stack pointer while not running; offset 0 is known to switch.S
-    mlt_fiber *next;       // in the run queue
-    const mlt_wait *wait;  // what it waits for, while PARKED; NULL otherwise
-    char *stack;           // lowest usable byte of its stack; NULL before the first run and for home
-    union {                // a million fibers: a line each, not two
+    void *sp;             // saved stack pointer while not running; offset 0 is known to switch.S
+    mlt_fiber *next;      // in the run queue
+    const mlt_wait *wait; // what it waits for, while PARKED; NULL otherwise
+    char *stack;          // lowest usable byte of its stack; NULL before the first run and for home
+    union {               // a million fibers: a line each, not two
         void (*entry)(void *); // until the first run; runs on the fiber's own stack
         void *sanitizer;       // afterwards: the sanitizer's fiber handle or fake stack
     };
-    void *user;            // the owner's object, argument of entry; mlt_fiber_user while it runs
-    uint32_t id;           // index in the worker; MLT_FIBER_HOME for home
+    void *user;  // the owner's object, argument of entry; mlt_fiber_user while it runs
+    uint32_t id; // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
-    uint8_t state;         // mlt_fiber_state
-    bool trimmed;          // the pages below sp were given back since it last ran
-    uint8_t priority;      // 0 runs first; policy `priority` only; may be set until it is taken
+    uint8_t state;    // mlt_fiber_state
+    bool trimmed;     // the pages below sp were given back since it last ran
+    uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
 };
 
 enum { MLT_FIBER_HOME = UINT32_MAX };
@@ -66,41 +66,41 @@ struct mlt_sched {
     mlt_fiber *head, *tail; // run queue; policies `random` and `priority` have their own
     mlt_fiber *ahead;       // runs before the queue (policy `direct`); NULL: nobody
     const mlt_policy *policy;
-    int *error;             // errno of the worker's thread
-    uint64_t switches;      // for reports, and every 64th breathes
-    uint32_t runnable;      // fibers in the run queue
-    bool solo;              // the only fiber is home
-    bool plain;             // the queue is a list and nothing must be checked or told at a switch
-    bool canary;            // stacks have no guard pages: look for overflows at each switch
+    int *error;        // errno of the worker's thread
+    uint64_t switches; // for reports, and every 64th breathes
+    uint32_t runnable; // fibers in the run queue
+    bool solo;         // the only fiber is home
+    bool plain;        // the queue is a list and nothing must be checked or told at a switch
+    bool canary;       // stacks have no guard pages: look for overflows at each switch
 
-    uint32_t alive;         // spawned and not ended
-    uint32_t count;         // spawned
-    uint32_t limit;         // how many may be spawned
-    mlt_fiber *fibers;      // all spawned ones, dense by id
-    void (*idle)(void *arg);     // called when nothing is runnable; must make progress or sleep
-    void (*breathe)(void *arg);  // called now and then though fibers are runnable; may be NULL
+    uint32_t alive;             // spawned and not ended
+    uint32_t count;             // spawned
+    uint32_t limit;             // how many may be spawned
+    mlt_fiber *fibers;          // all spawned ones, dense by id
+    void (*idle)(void *arg);    // called when nothing is runnable; must make progress or sleep
+    void (*breathe)(void *arg); // called now and then though fibers are runnable; may be NULL
     void *idle_arg;
-    void *policy_state;     // policies `random` and `priority`
-    uint64_t random;        // state of policy `random`
+    void *policy_state;        // policies `random` and `priority`
+    uint64_t random;           // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
-    uint64_t fp_mode;       // of the thread when it became a worker; its fibers start with it
-    int32_t trim_in;        // switches until memory is looked at
+    uint64_t fp_mode;          // of the thread when it became a worker; its fibers start with it
+    int32_t trim_in;           // switches until memory is looked at
     int32_t trim_period;
-    uint32_t trims;         // for reports: how often memory was tight
+    uint32_t trims;                                  // for reports: how often memory was tight
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
-    mlt_sched *next_sched;  // in mlt_sched_list
-    int32_t thread;         // the kernel's number of the worker's thread, for debuggers
+    mlt_sched *next_sched;                           // in mlt_sched_list
+    int32_t thread; // the kernel's number of the worker's thread, for debuggers
     mlt_fiber home;
 };
 
 _Static_assert(offsetof(mlt_sched, alive) == 64, "a switch touches one line of the scheduler");
 
 typedef struct mlt_sched_conf {
-    const char *policy;  // "direct", "rr", "random:SEED", "priority"
-    uint32_t fibers;     // how many will be spawned; 0: solo
-    size_t stack_size;   // 0: chosen by the number of fibers
+    const char *policy;      // "direct", "rr", "random:SEED", "priority"
+    uint32_t fibers;         // how many will be spawned; 0: solo
+    size_t stack_size;       // 0: chosen by the number of fibers
     uint32_t process_fibers; // fibers of all workers of the process together, for that choice
-    uint8_t guard;       // mlt_stack_guard: 0 is the best there is; tests ask for a lesser one
+    uint8_t guard;           // mlt_stack_guard: 0 is the best there is; tests ask for a lesser one
     void (*idle)(void *arg);
     void (*breathe)(void *arg);
     void *idle_arg;
@@ -142,8 +142,8 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait);
 // The caller is another fiber of the worker or the idle function.
 void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber);
 
-// Lets every other runnable fiber run before this one goes on (rr, direct), or whom the policy picks.
-// Returns at once if there is none.
+// Lets every other runnable fiber run before this one goes on (rr, direct), or whom the policy
+// picks. Returns at once if there is none.
 void mlt_fiber_yield(mlt_sched *sched);
 
 // Ends the running fiber; never for home.

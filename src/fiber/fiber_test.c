@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the switch, the scheduler and its policies. `fiber_test --bench` prints nanoseconds a switch
-// instead, `fiber_test --memory [FIBERS]` bytes a parked fiber; docs/fibers.md quotes them.
+// Tests of the switch, the scheduler and its policies. `fiber_test --bench` prints nanoseconds a
+// switch instead, `fiber_test --memory [FIBERS]` bytes a parked fiber; docs/fibers.md quotes them.
 #include "fiber/fiber.h"
 
 #include <errno.h>
@@ -18,8 +18,7 @@
 
 static int failures;
 
-#define CHECK(condition)                                                                           \
-    ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
 
 static void check_failed(const char *file, int line, const char *condition)
 {
@@ -254,7 +253,8 @@ static void test_recycling(void)
     for (uintptr_t i = 0; i < many; i++)
         mlt_fiber_spawn(sched, leaver, (void *)(i % 2));
     mlt_sched_run(sched);
-    CHECK(sched->stacks->fresh == 2); // the next one's cannot be the one that the last one stands on
+    CHECK(sched->stacks->fresh ==
+          2); // the next one's cannot be the one that the last one stands on
     CHECK(sched->fibers[many - 1].state == MLT_FIBER_ENDED && !sched->fibers[many - 1].stack);
     mlt_sched_free(sched);
 }
@@ -443,11 +443,19 @@ static void test_pollers(void)
 
 static void test_policy_names(void)
 {
-    static const char *const good[] = {"direct", "rr", "priority", "random:0", "random:17",
-                                       "random:0xffffffffffffffff"};
-    static const char *const bad[] = {"",          "Direct",   "rr:1",     "random",
-                                      "random:",   "random:x", "random:1x", "random:-1",
-                                      "random: 1", "priority:", "random:99999999999999999999"};
+    static const char *const good[] = {"direct",   "rr",        "priority",
+                                       "random:0", "random:17", "random:0xffffffffffffffff"};
+    static const char *const bad[] = {"",
+                                      "Direct",
+                                      "rr:1",
+                                      "random",
+                                      "random:",
+                                      "random:x",
+                                      "random:1x",
+                                      "random:-1",
+                                      "random: 1",
+                                      "priority:",
+                                      "random:99999999999999999999"};
     char why[256];
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         CHECK(mlt_sched_policy_known(good[i], why, sizeof why));

@@ -139,8 +139,7 @@ static mlt_fiber *priority_take(mlt_sched *sched)
     levels->passed++;
     for (unsigned word = 0; word < WORDS; word++)
         if (levels->filled[word])
-            return level_pop(levels,
-                             word * 64 + (unsigned)__builtin_ctzll(levels->filled[word]));
+            return level_pop(levels, word * 64 + (unsigned)__builtin_ctzll(levels->filled[word]));
     levels->passed = 0;
     return level_pop(levels, YIELDED);
 }
@@ -181,7 +180,8 @@ const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *wh
     if (!policy->argument && !colon)
         return policy;
     if (!policy->argument) {
-        snprintf(why, why_size, "the scheduling policy '%s' takes nothing after its name, but '%s' does",
+        snprintf(why, why_size,
+                 "the scheduling policy '%s' takes nothing after its name, but '%s' does",
                  policy->name, text);
         return NULL;
     }

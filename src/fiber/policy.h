@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scheduling policies: which runnable fiber runs next. A policy is one line of the table in policy.c
-// and four small functions. Its order must depend on nothing but the order of its calls (and a
-// seed), so that a run replays.
+// Scheduling policies: which runnable fiber runs next. A policy is one line of the table in
+// policy.c and four small functions. Its order must depend on nothing but the order of its calls
+// (and a seed), so that a run replays.
 //
 // Every policy keeps these promises, and fiber_test.c tests each in the table for them:
 //   - what was put is taken exactly once;
@@ -34,11 +34,13 @@ struct mlt_policy {
     mlt_fiber *(*take)(mlt_sched *sched); // NULL: the scheduler's list
 };
 
-// Of so many switches one goes to a fiber that waits its turn in the queue, whoever is woken meanwhile.
+// Of so many switches one goes to a fiber that waits its turn in the queue, whoever is woken
+// meanwhile.
 enum { MLT_POLICY_TURN = 64 };
 
 // The scheduler's list, inline, for it is on the path of every message between two fibers. A policy
-// whose take is NULL keeps its queue there, and puts a yield at its end. The last one's next means nothing.
+// whose take is NULL keeps its queue there, and puts a yield at its end. The last one's next means
+// nothing.
 static inline void mlt_policy_list_push(mlt_sched *sched, mlt_fiber *fiber)
 {
     if (sched->head)

@@ -2,9 +2,9 @@
 // What sanitizers and valgrind want to know of stacks and switches; nothing in a normal build. The
 // one configuration header of this layer: every #if about them is here.
 //
-//   ASan  the bounds of the stack that is switched to, and a place for the fake stack of the one left
-//   TSan  a handle a fiber, made at its first run, destroyed after its last switch
-//   valgrind (memcheck) the bounds of every stack, told once
+//   ASan  the bounds of the stack that is switched to, and a place for the fake stack of the one
+//   left TSan  a handle a fiber, made at its first run, destroyed after its last switch valgrind
+//   (memcheck) the bounds of every stack, told once
 #ifndef MLT_FIBER_SANITIZE_H
 #define MLT_FIBER_SANITIZE_H
 
@@ -26,8 +26,8 @@
 #define MLT_SANITIZE_THREAD 1
 #endif
 
-// MLT_SANITIZE_NONE: what runs between telling of a switch and switching must not be instrumented, nor be
-// a function of its own, whose entry and exit TSan would count on two different fibers.
+// MLT_SANITIZE_NONE: what runs between telling of a switch and switching must not be instrumented,
+// nor be a function of its own, whose entry and exit TSan would count on two different fibers.
 #define MLT_SANITIZE_INLINE static inline __attribute__((always_inline)) MLT_SANITIZE_NONE
 
 #if defined(MLT_SANITIZE_ADDRESS)

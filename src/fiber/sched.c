@@ -17,11 +17,11 @@
 #include "os/os.h"
 
 enum {
-    BREATH = MLT_POLICY_TURN, // switches between two calls of breathe
-    TRIM_PERIOD = 4096,       // switches between two looks at memory, if it may soon be tight
-    TRIM_PERIOD_MAX = 1 << 18, // if there is plenty: a look costs up to 100 us
+    BREATH = MLT_POLICY_TURN,   // switches between two calls of breathe
+    TRIM_PERIOD = 4096,         // switches between two looks at memory, if it may soon be tight
+    TRIM_PERIOD_MAX = 1 << 18,  // if there is plenty: a look costs up to 100 us
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
-    TRIM_USE = 64 * 1024,     // what a fiber may have taken between two switches, typically
+    TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -194,8 +194,8 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
 // Everything below the saved stack pointer is dead: no red zone survives a call.
 static uint64_t trim_fiber(mlt_fiber *fiber, uintptr_t page)
 {
-    if ((fiber->state != MLT_FIBER_PARKED && fiber->state != MLT_FIBER_RUNNABLE) ||
-        !fiber->stack || fiber->trimmed)
+    if ((fiber->state != MLT_FIBER_PARKED && fiber->state != MLT_FIBER_RUNNABLE) || !fiber->stack ||
+        fiber->trimmed)
         return 0;
     fiber->trimmed = true;
     size_t bytes = ((uintptr_t)fiber->sp & ~(page - 1)) - (uintptr_t)fiber->stack;
@@ -317,8 +317,7 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (sched->alive > 0) {
         while (sched->runnable == 0)
             sched->idle(sched->idle_arg);
-        to = sched->policy->take ? sched->policy->take(sched)
-                                 : mlt_policy_list_take(sched, breath);
+        to = sched->policy->take ? sched->policy->take(sched) : mlt_policy_list_take(sched, breath);
         sched->runnable--;
     }
     if (sched->canary)

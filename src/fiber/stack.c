@@ -18,10 +18,10 @@
 // program, its libraries and its allocator must still find room.
 enum { PROTECT_MAX = 28000 };
 
-// Up to so many fibers a process, so many usable bytes. Programs assume their shell's 8 MiB. A stack
-// whose slot is 2 MiB or more costs a page-table page of its own (4 KiB), of smaller slots many
-// share one: 1.1 MiB 2.1 KiB each, 256 KiB 0.6, 192 KiB 0.5 and 64 KiB 0.25. The budget of
-// a rank is 8 KiB in all, so the steps keep page tables below a quarter of it where ranks are many.
+// Up to so many fibers a process, so many usable bytes. Programs assume their shell's 8 MiB. A
+// stack whose slot is 2 MiB or more costs a page-table page of its own (4 KiB), of smaller slots
+// many share one: 1.1 MiB 2.1 KiB each, 256 KiB 0.6, 192 KiB 0.5 and 64 KiB 0.25. The budget of a
+// rank is 8 KiB in all, so the steps keep page tables below a quarter of it where ranks are many.
 static const struct {
     uint32_t fibers;
     size_t bytes;
@@ -85,10 +85,11 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     while (!reserve(stacks, size) && !asked && size / 2 >= 64 * 1024)
         size = round_up(size / 2, page);
     if (!stacks->area) {
-        snprintf(why, why_size,
-                 "the system refuses address space for %u stacks of %zu KiB; fewer ranks, a smaller "
-                 "--stack-size, or a higher 'ulimit -v' would help",
-                 count, size / 1024);
+        snprintf(
+            why, why_size,
+            "the system refuses address space for %u stacks of %zu KiB; fewer ranks, a smaller "
+            "--stack-size, or a higher 'ulimit -v' would help",
+            count, size / 1024);
         return MLT_ERR_NO_MEMORY;
     }
     (void)madvise(stacks->area, stacks->area_bytes, MADV_DONTDUMP); // or core files are large
@@ -121,8 +122,8 @@ static char *slot_at(const mlt_stacks *stacks, uint32_t index)
     return stacks->area + (size_t)index * stacks->slot;
 }
 
-// True if the guard is real. Some emulators (qemu-user) accept an madvise that they do not know; a system
-// call that is asked to write there must refuse.
+// True if the guard is real. Some emulators (qemu-user) accept an madvise that they do not know; a
+// system call that is asked to write there must refuse.
 static bool guard_holds(char *slot)
 {
     return getrandom(slot, 1, GRND_NONBLOCK) == -1 && errno == EFAULT;
@@ -139,8 +140,7 @@ static void guard_slot(mlt_stacks *stacks, uint32_t index, char *slot)
         stacks->guard = MLT_STACK_GUARD_PROTECT;
     }
     if (stacks->guard == MLT_STACK_GUARD_PROTECT) {
-        if (index < stacks->protect_limit &&
-            mlt_os_protect(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
+        if (index < stacks->protect_limit && mlt_os_protect(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
             return;
         stacks->guard = MLT_STACK_GUARD_CANARY;
         stacks->bare = index;
@@ -164,8 +164,8 @@ char *mlt_stack_take(mlt_stacks *stacks, uint32_t owner)
         slot = slot_at(stacks, index);
         guard_slot(stacks, index, slot);
         if (stacks->valgrind)
-            stacks->valgrind[index] = mlt_sanitize_valgrind_tell(slot + MLT_STACK_GUARD_BYTES,
-                                                                 slot + stacks->slot);
+            stacks->valgrind[index] =
+                mlt_sanitize_valgrind_tell(slot + MLT_STACK_GUARD_BYTES, slot + stacks->slot);
     }
     stacks->owner[index] = owner;
     mlt_sanitize_fresh(slot + MLT_STACK_GUARD_BYTES, stacks->size);
@@ -199,7 +199,7 @@ void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *f
     uintptr_t low = (uintptr_t)stack, top = low + stacks->size, at = (uintptr_t)from;
     if (at < low || at >= top)
         at = low;
-    at -= at % PAGE_MIN; // a part of a page is refused where pages are larger: no harm
+    at -= at % mlt_os_page_size();
     (void)madvise((void *)at, top - at, MADV_DODUMP);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stacks of one worker: one address area, carved into slots of equal size, a guard at the low
-// end of each. Address space is reserved for all of them at once and costs nothing; a stack costs what
-// its fiber touches. A shallow fiber touches one page, the top one.
+// end of each. Address space is reserved for all of them at once and costs nothing; a stack costs
+// what its fiber touches. A shallow fiber touches one page, the top one.
 //
-//     area                                                                       area + count * slot
+//     area                                                                       area + count *
+//     slot
 //      | guard 64 KiB | usable ............ <- top | guard 64 KiB | usable ..... <- top | ...
 //      |<---------------- slot 0 ---------------->|<---------------- slot 1 ---------->|
 //
@@ -36,18 +37,18 @@ typedef enum mlt_stack_guard {
 } mlt_stack_guard;
 
 typedef struct mlt_stacks {
-    char *area;         // first slot
+    char *area; // first slot
     size_t area_bytes;
-    size_t slot;        // guard and usable bytes
-    size_t size;        // usable bytes
-    uint32_t count;     // slots
-    uint32_t fresh;     // slots from here on were never used
-    uint32_t free;      // last given back, or MLT_STACK_NONE
+    size_t slot;    // guard and usable bytes
+    size_t size;    // usable bytes
+    uint32_t count; // slots
+    uint32_t fresh; // slots from here on were never used
+    uint32_t free;  // last given back, or MLT_STACK_NONE
     uint32_t free_count;
-    uint32_t free_clean; // that many at the end of the free list have no pages
-    mlt_stack_guard guard; // what the next fresh slot gets
+    uint32_t free_clean;    // that many at the end of the free list have no pages
+    mlt_stack_guard guard;  // what the next fresh slot gets
     uint32_t protect_limit; // so many may be guarded by mprotect
-    uint32_t bare;      // slots from here on have no guard pages (MLT_STACK_GUARD_CANARY)
+    uint32_t bare;          // slots from here on have no guard pages (MLT_STACK_GUARD_CANARY)
     uint32_t *owner;    // [count] fiber id; of a free slot the next free one, with the top bit set
     unsigned *valgrind; // [count] its names of our stacks; NULL unless it runs us
 } mlt_stacks;
@@ -75,9 +76,9 @@ uint64_t mlt_stacks_trim_free(mlt_stacks *stacks);
 // The owner of the guard in which the address lies, or MLT_STACK_NONE. Safe in a signal handler.
 uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address);
 
-// Core files: the area is left out of them, since most of it is nothing (terabytes of it with many
-// fibers), and gdb's gcore gives up at guard pages. Puts [from, the stack's top) in. Safe in a signal
-// handler; costs two mappings.
+// Core files: the area is left out of them, since most of it is nothing (256 GiB of it with a
+// million fibers), and gdb's gcore gives up at guard pages. Puts [from, the stack's top) in. Safe
+// in a signal handler; costs two mappings.
 void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *from);
 
 // What a stack without guard pages has: the gap below it has never been written. Its highest

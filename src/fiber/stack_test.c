@@ -28,7 +28,8 @@ static void test_sizes(void)
     CHECK(mlt_stack_size_for(1) == 8u << 20);
     CHECK(mlt_stack_size_for(4096) == 8u << 20);
     size_t last = SIZE_MAX;
-    for (uint32_t n = 1; n < 1u << 31; n *= 2) { // never more, never less than 64 KiB, always reservable
+    for (uint32_t n = 1; n < 1u << 31;
+         n *= 2) { // never more, never less than 64 KiB, always reservable
         size_t size = mlt_stack_size_for(n);
         CHECK(size <= last && size >= 64 * 1024);
         last = size;
@@ -81,7 +82,8 @@ static void test_take_give(void)
     CHECK(mlt_stacks_init(&stacks, 4, 4, 64 * 1024, MLT_STACK_GUARD_BEST, why, sizeof why) ==
           MLT_OK);
     char *a = mlt_stack_take(&stacks, 10), *b = mlt_stack_take(&stacks, 11);
-    CHECK(b - a == (ptrdiff_t)stacks.slot && (uintptr_t)(a + stacks.size) % mlt_os_page_size() == 0);
+    CHECK(b - a == (ptrdiff_t)stacks.slot &&
+          (uintptr_t)(a + stacks.size) % mlt_os_page_size() == 0);
     a[0] = b[0] = a[stacks.size - 1] = b[stacks.size - 1] = 1; // all of it is usable
     CHECK(mlt_stack_guard_owner(&stacks, a - 1) == 10);
     CHECK(mlt_stack_guard_owner(&stacks, a - MLT_STACK_GUARD_BYTES) == 10);
@@ -92,7 +94,8 @@ static void test_take_give(void)
     mlt_stack_give(&stacks, a);
     mlt_stack_give(&stacks, b);
     CHECK(mlt_stack_guard_owner(&stacks, b - 1) == MLT_STACK_NONE);
-    CHECK(mlt_stack_take(&stacks, 12) == b && mlt_stack_take(&stacks, 13) == a); // last in, first out
+    CHECK(mlt_stack_take(&stacks, 12) == b &&
+          mlt_stack_take(&stacks, 13) == a); // last in, first out
     CHECK(mlt_stack_guard_owner(&stacks, b - 1) == 12);
     CHECK(mlt_stack_take(&stacks, 14) > b && mlt_stack_take(&stacks, 15) > b && stacks.fresh == 4);
     mlt_stacks_fini(&stacks);
@@ -297,7 +300,8 @@ static uint32_t trims_with(uint64_t available, uint64_t own)
 static void test_tight(void)
 {
     CHECK(trims_with(300 << 20, 100 << 20) == 0); // enough
-    CHECK(trims_with(100 << 20, 100 << 20) >= 3 && trims_with(100 << 20, 100 << 20) < 10); // in vain
+    CHECK(trims_with(100 << 20, 100 << 20) >= 3 &&
+          trims_with(100 << 20, 100 << 20) < 10);         // in vain
     CHECK(trims_with(100 << 20, UINT64_C(1) << 40) > 50); // each brings something
 }
 

@@ -9,26 +9,26 @@
 
 typedef enum mlt_wait_kind {
     MLT_WAIT_NONE,
-    MLT_WAIT_RECV,     // a message from peer
-    MLT_WAIT_SEND,     // peer to take a message
-    MLT_WAIT_PROBE,    // a message from peer to look at
-    MLT_WAIT_ALL,      // all of n operations
-    MLT_WAIT_ANY,      // one of n operations
-    MLT_WAIT_BARRIER,  // the other ranks
-    MLT_WAIT_OTHER,    // something else inside the library
+    MLT_WAIT_RECV,    // a message from peer
+    MLT_WAIT_SEND,    // peer to take a message
+    MLT_WAIT_PROBE,   // a message from peer to look at
+    MLT_WAIT_ALL,     // all of n operations
+    MLT_WAIT_ANY,     // one of n operations
+    MLT_WAIT_BARRIER, // the other ranks
+    MLT_WAIT_OTHER,   // something else inside the library
 } mlt_wait_kind;
 
 enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 };
 
 typedef struct mlt_wait {
-    const char *call;  // the function the user called, "MPI_Recv"; static
+    const char *call; // the function the user called, "MPI_Recv"; static
     mlt_wait_kind kind;
-    int32_t peer;      // world rank, or MLT_WAIT_ANYONE
-    int32_t tag;       // or MLT_WAIT_ANY_TAG
-    uint32_t context;  // of the communicator
-    uint64_t bytes;    // size of the operation
-    uint32_t n;        // MLT_WAIT_ALL, MLT_WAIT_ANY: how many operations are open
-    const void *list;  // MLT_WAIT_ALL, MLT_WAIT_ANY: the owner's array, for its own reporter
+    int32_t peer;     // world rank, or MLT_WAIT_ANYONE
+    int32_t tag;      // or MLT_WAIT_ANY_TAG
+    uint32_t context; // of the communicator
+    uint64_t bytes;   // size of the operation
+    uint32_t n;       // MLT_WAIT_ALL, MLT_WAIT_ANY: how many operations are open
+    const void *list; // MLT_WAIT_ALL, MLT_WAIT_ANY: the owner's array, for its own reporter
 } mlt_wait;
 
 #endif

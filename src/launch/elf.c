@@ -273,6 +273,22 @@ static void count_unnamed(const elf *e, mlt_elf_globals *out)
     out->bytes = out->bytes > START_FILES_BYTES ? out->bytes - START_FILES_BYTES : 0;
 }
 
+// Shells and other wrappers are programs too, but it is not their globals that ranks share.
+static bool needs_mpi(const elf *e)
+{
+    static const char library[] = "libmpi_abi.so";
+    bool found = false;
+    for (size_t s = 0; s < e->section_count && !found; s++) {
+        const char *name = section_name(e, &e->sections[s]);
+        if (e->sections[s].sh_type != SHT_STRTAB || !name || strcmp(name, ".dynstr") != 0)
+            continue;
+        void *strings = piece(e, e->sections[s].sh_offset, e->sections[s].sh_size);
+        found = strings && memmem(strings, e->sections[s].sh_size, library, sizeof library - 1);
+        free(strings);
+    }
+    return found;
+}
+
 void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
 {
     *out = (mlt_elf_globals){.program = false};
@@ -284,6 +300,7 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
     if (!read_head(&e) || !is_dynamic(&e) || !read_sections(&e))
         return;
     out->program = true;
+    out->mpi = needs_mpi(&e);
     out->stripped = true;
     out->first = calloc(most ? most : 1, sizeof *out->first);
     if (!out->first)

@@ -17,6 +17,7 @@ typedef struct mlt_elf_global {
 
 typedef struct mlt_elf_globals {
     bool program;          // a dynamic 64-bit program of this byte order; otherwise the rest is 0
+    bool mpi;              // it names the MPI library among those it needs
     bool stripped;         // it has no names
     uint64_t bytes;        // of all variables, or of writable data if stripped
     size_t count;          // of all variables

@@ -25,7 +25,9 @@ void mlt_globals_note(const char *path, const char *dir, const char *name, uint3
     close(fd);
     char number[MLT_NUMBER_BYTES], bytes[MLT_NUMBER_BYTES];
     mlt_number(number, ranks);
-    if (globals.program && globals.stripped && globals.bytes) {
+    if (!globals.mpi) {
+        // not a program of ours: it will start one, or none
+    } else if (globals.stripped && globals.bytes) {
         mlt_say(
             "note: %s ranks share one process, and with it %s of writable data of %s, which has no "
             "names (it is stripped)",

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -331,8 +332,17 @@ static void run_workers(void)
     free(threads);
 }
 
+// Ranks share the launcher's output: whole lines keep it readable, and come when they are written.
+static void write_lines(void)
+{
+    struct stat about;
+    if (getenv("MILLET_JOB_FD") && fstat(STDOUT_FILENO, &about) == 0 && S_ISFIFO(about.st_mode))
+        setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
 static int run_program(int argc, char **argv, char **envp)
 {
+    write_lines();
     if (ranks_wanted() == 1)
         return program.main(argc, argv, envp);
     program.argc = argc;

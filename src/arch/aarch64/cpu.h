@@ -15,14 +15,15 @@ enum { MLT_ARCH_FRAME_BYTES = 160 };
 typedef struct mlt_arch_frame {
     uint64_t x29, x30; // first, so that a saved stack pointer is also a frame record
     uint64_t x19, x20, x21, x22, x23, x24, x25, x26, x27, x28;
-    uint64_t d[8];     // d8 to d15
+    uint64_t d[8]; // d8 to d15
 } mlt_arch_frame;
 
 _Static_assert(sizeof(mlt_arch_frame) == MLT_ARCH_FRAME_BYTES, "switch.S counts on it");
 
-// `yield` is a hint that cores without hardware threads execute as nothing, so that a waiting core sees
-// the other's write at once. `isb` (which others use to wait longer between looks) would add tens of
-// nanoseconds to a message; our rings have one reader and one writer, so there is no contention to calm.
+// `yield` is a hint that cores without hardware threads execute as nothing, so that a waiting core
+// sees the other's write at once. `isb` (which others use to wait longer between looks) would add
+// tens of nanoseconds to a message; our rings have one reader and one writer, so there is no
+// contention to calm.
 static inline void mlt_arch_pause(void)
 {
     __asm__ volatile("yield" ::: "memory");
