@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control channel between a process of the job and mpirun: a SOCK_SEQPACKET pair, one message a packet.
-// The process writes, mpirun reads. mpirun's requests come through the segment (report_wanted) and by signals.
-// The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD and its index in MILLET_PROC; MILLET_LAUNCHER is
-// mpirun's process id.
+// The control channel between a process of the job and mpirun: a SOCK_SEQPACKET pair, one message a
+// packet. The process writes, mpirun reads. mpirun's requests come through the segment
+// (report_wanted) and by signals. The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD
+// and its index in MILLET_PROC; MILLET_LAUNCHER is mpirun's process id.
 #ifndef MLT_BOOT_CTL_H
 #define MLT_BOOT_CTL_H
 
@@ -15,12 +15,15 @@ typedef enum mlt_ctl_type {
     MLT_CTL_HELLO = 1, // the process attached; value: its pid
     MLT_CTL_INIT,      // every rank of the process has called MPI_Init; sent once
     MLT_CTL_FINAL,     // every rank of the process has called MPI_Finalize; sent once
-    MLT_CTL_EXIT,      // rank ended with status `value` (sent when it is not 0, or when it ended between
-                       // MPI_Init and MPI_Finalize: then detail is 1; 2: it ended before MPI_Init)
-    MLT_CTL_ABORT,     // MPI_Abort or a fatal error: rank, value: exit status, text: the sentence (printed by mpirun)
-    MLT_CTL_CRASH,     // a fatal signal: rank, value: signal number, text: sentence and backtrace, several lines
+    MLT_CTL_EXIT, // rank ended with status `value` (sent when it is not 0, or when it ended between
+                  // MPI_Init and MPI_Finalize: then detail is 1; 2: it ended before MPI_Init)
+    MLT_CTL_ABORT,     // MPI_Abort or a fatal error: rank, value: exit status, text: the sentence
+                       // (printed by mpirun)
+    MLT_CTL_CRASH,     // a fatal signal: rank, value: signal number, text: sentence and backtrace,
+                       // several lines
     MLT_CTL_WAITS,     // hang report: detail: worker, value: number of mlt_ctl_wait that follow
-    MLT_CTL_WAITS_END, // detail: worker; all its records have been sent; value: ranks that run (are not blocked)
+    MLT_CTL_WAITS_END, // detail: worker; all its records have been sent; value: ranks that run (are
+                       // not blocked)
     MLT_CTL_CALLS,     // --report: detail: worker, value: number of mlt_ctl_call that follow
     MLT_CTL_STATS,     // --report: detail: worker; one mlt_ctl_stats follows
 } mlt_ctl_type;
@@ -35,18 +38,18 @@ typedef struct mlt_ctl {
 
 enum { MLT_CTL_MAX_BODY = 48 * 1024, MLT_CTL_NAME = 40 };
 
-// One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation (at most 16),
-// all with the same `open`.
+// One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
+// (at most 16), all with the same `open`.
 typedef struct mlt_ctl_wait {
     int32_t rank;
     int32_t peer;     // world rank; -1: anyone
     int32_t tag;      // -2: any tag
     uint32_t context; // 0: MPI_COMM_WORLD, 2: MPI_COMM_SELF; the odd one after it for collectives
     uint64_t bytes;
-    uint8_t kind;     // mlt_wait_kind of this operation: RECV, SEND, PROBE, BARRIER, OTHER
-    uint8_t all;      // 1: waits for all of `open` operations; 0: for one of them
-    uint16_t open;    // operations open in this call (saturating), 1 for a simple call
-    uint8_t ended;    // 1: the rank has ended (no operation)
+    uint8_t kind;  // mlt_wait_kind of this operation: RECV, SEND, PROBE, BARRIER, OTHER
+    uint8_t all;   // 1: waits for all of `open` operations; 0: for one of them
+    uint16_t open; // operations open in this call (saturating), 1 for a simple call
+    uint8_t ended; // 1: the rank has ended (no operation)
     char call[MLT_CTL_NAME - 1];
 } mlt_ctl_wait;
 
@@ -58,11 +61,11 @@ typedef struct mlt_ctl_call {
 typedef struct mlt_ctl_stats {
     uint64_t messages[3], bytes[3]; // sent: same worker, same process, same host
     uint64_t eager, rendezvous;
-    uint64_t wait_ns;   // asleep or polling with nothing runnable
-    uint64_t total_ns;  // from attach to end
+    uint64_t wait_ns;  // asleep or polling with nothing runnable
+    uint64_t total_ns; // from attach to end
     uint64_t switches;
     uint64_t unexpected_peak; // bytes held for receives that had not been posted
-    uint64_t peak_rss;  // of the process
+    uint64_t peak_rss;        // of the process
     uint64_t stack_size;
     char guard[16], policy[24], large_thread[16], large_process[16]; // what was chosen
 } mlt_ctl_stats;
@@ -73,11 +76,12 @@ typedef struct mlt_boot {
     int ctl;       // -1 if started alone
 } mlt_boot;
 
-// Joins the job that the environment names, or makes a job of one rank. A launcher that is seen but not
-// understood is an error. On failure a sentence in why.
+// Joins the job that the environment names, or makes a job of one rank. A launcher that is seen but
+// not understood is an error. On failure a sentence in why.
 mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// Sends one message (blocks until mpirun takes it). Without a launcher: MLT_ERR_CLOSED. Async-signal-safe.
+// Sends one message (blocks until mpirun takes it). Without a launcher: MLT_ERR_CLOSED.
+// Async-signal-safe.
 mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The job's shared segment: who is in the job, and the memory that its workers share on this host.
 //
-// mpirun makes it as a memfd, and its processes inherit the descriptor: nothing has a name, so nothing
-// is left behind after any crash. A program that was started alone makes one for itself. It holds only offsets
-// and fixed-width fields; every process maps it at an address of its own.
+// mpirun makes it as a memfd, and its processes inherit the descriptor: nothing has a name, so
+// nothing is left behind after any crash. A program that was started alone makes one for itself. It
+// holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
 //     mlt_job | mlt_job_proc[procs] | mlt_job_worker[workers] | news bitmaps | rings | chunk pools
 //
-// Rings and pools are laid out here (sizes and offsets) and used by wire/shm. Pages that nobody touches
-// cost nothing, so a ring for every ordered pair of workers is affordable.
+// Rings and pools are laid out here (sizes and offsets) and used by wire/shm. Pages that nobody
+// touches cost nothing, so a ring for every ordered pair of workers is affordable.
 #ifndef MLT_BOOT_JOB_H
 #define MLT_BOOT_JOB_H
 
@@ -36,14 +36,15 @@ typedef struct mlt_job {
     uint32_t launched;              // 1: mpirun made it; 0: a program started alone
     uint64_t bytes;                 // of the whole segment
     uint64_t procs_at, workers_at, news_at, rings_at, pools_at; // offsets
-    uint32_t news_words;            // 64-bit words in one worker's news bitmap
-    uint32_t ring_slots, ring_data; // slots (power of two) and data bytes (power of two) of a ring
-    uint32_t chunks, chunk_bytes;   // of a worker's pool for large messages
+    uint32_t news_words;             // 64-bit words in one worker's news bitmap
+    uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring
+    uint32_t chunks, chunk_bytes;    // of a worker's pool for large messages
     uint64_t ring_bytes, pool_bytes; // distances between neighbours
-    uint64_t started_ns;            // monotonic clock when mpirun started
-    uint32_t profile;               // 1: --report: time calls and count bytes
-    // 1: who stops looking pays for the memory barrier of everybody (mlt_os_barrier), and senders need no fence. Worth it unless
-    // workers sleep all the time, as they do when there are more of them than cores.
+    uint64_t started_ns;             // monotonic clock when mpirun started
+    uint32_t profile;                // 1: --report: time calls and count bytes
+    // 1: who stops looking pays for the memory barrier of everybody (mlt_os_barrier), and senders
+    // need no fence. Worth it unless workers sleep all the time, as they do when there are more of
+    // them than cores.
     uint32_t lean;
     // mpirun asks all workers for a hang report by raising this and waking them (mlt_job_ask).
     _Alignas(MLT_LINE) _Atomic uint32_t report_wanted;
@@ -52,14 +53,14 @@ typedef struct mlt_job {
 typedef struct mlt_job_proc {
     uint32_t first_worker, workers;
     uint32_t first_rank, ranks;
-    uint32_t app;            // MPI_APPNUM
-    _Atomic uint32_t pid;    // taken by the first process that attaches, 0 before
+    uint32_t app;         // MPI_APPNUM
+    _Atomic uint32_t pid; // taken by the first process that attaches, 0 before
 } mlt_job_proc;
 
 typedef enum mlt_worker_sleep {
     MLT_WORKER_AWAKE,
-    MLT_WORKER_ASLEEP,  // every rank of it is parked in MPI or has ended; waits on the futex
-    MLT_WORKER_ENDED,   // every rank of it has ended
+    MLT_WORKER_ASLEEP,     // every rank of it is parked in MPI or has ended; waits on the futex
+    MLT_WORKER_ENDED,      // every rank of it has ended
     MLT_WORKER_UNBORN = 3, // not attached yet (the initial value that mpirun writes)
 } mlt_worker_sleep;
 
@@ -67,14 +68,15 @@ typedef struct mlt_job_worker {
     // Written by mpirun before the start.
     _Alignas(MLT_LINE) uint32_t first_rank;
     uint32_t ranks, proc;
-    // Written by the owner, read by senders before they wake it and by mpirun. `sent` and `received` count
-    // ring messages; they and `epoch` (one more at each wake) are current while asleep. If in two looks all workers
-    // are asleep or ended with the same epochs, and the sums of sent and received agree, then nothing is in flight
-    // and no rank can ever go on: a proven deadlock (if any worker is asleep).
+    // Written by the owner, read by senders before they wake it and by mpirun. `sent` and
+    // `received` count ring messages; they and `epoch` (one more at each wake) are current while
+    // asleep. If in two looks all workers are asleep or ended with the same epochs, and the sums of
+    // sent and received agree, then nothing is in flight and no rank can ever go on: a proven
+    // deadlock (if any worker is asleep).
     _Alignas(MLT_LINE) _Atomic uint32_t asleep; // mlt_worker_sleep; the futex
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
-    _Atomic uint32_t blocked; // ranks parked in MPI
+    _Atomic uint32_t blocked;  // ranks parked in MPI
     _Atomic uint32_t reported; // the report_wanted that it answered last
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
@@ -90,8 +92,8 @@ typedef struct mlt_job_plan {
     bool launched, profile;
 } mlt_job_plan;
 
-// Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's), otherwise private memory.
-// On failure a sentence in why.
+// Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's),
+// otherwise private memory. On failure a sentence in why.
 mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 
@@ -121,8 +123,8 @@ void mlt_job_wake(mlt_job_worker *worker);
 void mlt_job_ask(mlt_job *job);
 
 typedef struct mlt_job_look {
-    bool quiet;      // every worker is asleep or has ended, and at least one is asleep
-    uint64_t epochs; // sum of epochs
+    bool quiet;         // every worker is asleep or has ended, and at least one is asleep
+    uint64_t epochs;    // sum of epochs
     uint64_t in_flight; // sent minus received
     uint32_t ended;     // workers that have ended; what was sent to them stays in flight for ever
 } mlt_job_look;

@@ -37,7 +37,7 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
 {
     if (peer->hot)
         return;
-    if (wire->hot_count == MLT_WIRE_HOT) {
+    if (wire->hot_count == wire->hot_most) {
         // Make room: stop attending to one, and look at it once more as the contract asks.
         mlt_peer *old = wire->hot[wire->hot_next];
         mlt_ring_attend(&old->rx, false);
@@ -52,7 +52,7 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
             atomic_store_explicit(&wire->own->news, 1, memory_order_relaxed);
         }
         wire->hot[wire->hot_next] = peer;
-        wire->hot_next = (wire->hot_next + 1) % MLT_WIRE_HOT;
+        wire->hot_next = (wire->hot_next + 1) % wire->hot_most;
     } else {
         wire->hot[wire->hot_count++] = peer;
     }
@@ -79,6 +79,7 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
         .self = self,
         .workers = job->workers,
         .lean = job->lean,
+        .hot_most = job->lean ? MLT_WIRE_HOT : MLT_WIRE_HOT_CROWDED,
         .peers = peers,
         .chunks = job->chunks,
         .chunk_bytes = job->chunk_bytes,

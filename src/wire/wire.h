@@ -27,7 +27,9 @@ typedef enum mlt_distance {
     MLT_SAME_HOST,    // a ring in shared memory
 } mlt_distance;
 
-enum { MLT_WIRE_HOT = 8 };
+// Rings attended to at most. Leaving one is cheap with fences, but a system call in a lean job, so
+// there the limit is one that hardly any program reaches.
+enum { MLT_WIRE_HOT = 64, MLT_WIRE_HOT_CROWDED = 8 };
 
 typedef struct mlt_peer {
     mlt_ring_tx tx;
@@ -49,7 +51,7 @@ typedef struct mlt_wire {
     bool lean;       // as the job's
     mlt_peer *peers; // [workers]; the own entry is unused
     mlt_peer *hot[MLT_WIRE_HOT];
-    uint32_t hot_count, hot_next;
+    uint32_t hot_most, hot_count, hot_next;
     uint64_t sent, received; // messages
     uint32_t chunk_next;     // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
