@@ -73,11 +73,38 @@ static mlt_status join_alone(mlt_boot *boot, char *why, size_t why_size)
     return status;
 }
 
-// True if mpirun's end of the control channel is still open.
+// The state letter of a process, 0 if there is none.
+static char state_of(long pid)
+{
+    char path[48], text[256];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *after_name = strrchr(text, ')');
+    return after_name && after_name[1] ? after_name[2] : '\0';
+}
+
+// True if mpirun is still there: its end of the control channel is open. For a moment after its
+// death a sibling of ours that has not called exec yet may hold that end too; so a launcher that
+// cannot be seen gets a few more looks.
 static bool launcher_lives(int ctl)
 {
+    enum { LOOKS = 10, PAUSE_MS = 10 };
     struct pollfd about = {.fd = ctl};
-    return poll(&about, 1, 0) == 0 || !(about.revents & (POLLHUP | POLLERR | POLLNVAL));
+    for (int look = 0; look < LOOKS; look++) {
+        if (poll(&about, 1, look ? PAUSE_MS : 0) > 0 &&
+            about.revents & (POLLHUP | POLLERR | POLLNVAL))
+            return false;
+        char state = state_of(number_of("MILLET_LAUNCHER"));
+        if (state == 'Z' || state == 'X')
+            return false;
+        if (state)
+            return true;
+    }
+    return true; // it lives where this process cannot see it
 }
 
 static bool is_socket(int fd)

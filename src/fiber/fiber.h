@@ -60,8 +60,16 @@ _Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache li
 typedef struct mlt_policy mlt_policy; // policy.h
 struct mlt_os_memory;                 // os.h
 
+// The C++ runtime's __cxa_eh_globals (Itanium C++ ABI, 2.2.2): the exceptions whose handlers are
+// running, and how many are on their way to one. It belongs to a call stack, but is kept for a
+// thread.
+typedef struct mlt_exceptions {
+    void *caught;
+    unsigned int uncaught;
+} mlt_exceptions;
+
 struct mlt_sched {
-    // The first line is what a switch touches: on the machines measured, stores are what it costs.
+    // The first line is all of it that a switch writes.
     _Alignas(64) mlt_fiber *current;
     mlt_fiber *head, *tail; // run queue; policies `random` and `priority` have their own
     mlt_fiber *ahead;       // runs before the queue (policy `direct`); NULL: nobody
@@ -84,7 +92,8 @@ struct mlt_sched {
     uint64_t random;           // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
     uint64_t fp_mode;          // of the thread when it became a worker; its fibers start with it
-    int32_t trim_in;           // switches until memory is looked at
+    struct mlt_exceptions *exceptions; // the thread's state of C++ exceptions; never NULL
+    int32_t trim_in;                   // switches until memory is looked at
     int32_t trim_period;
     uint32_t trims;                                  // for reports: how often memory was tight
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
@@ -93,7 +102,7 @@ struct mlt_sched {
     mlt_fiber home;
 };
 
-_Static_assert(offsetof(mlt_sched, alive) == 64, "a switch touches one line of the scheduler");
+_Static_assert(offsetof(mlt_sched, alive) == 64, "a switch writes one line of the scheduler");
 
 typedef struct mlt_sched_conf {
     const char *policy;      // "direct", "rr", "random:SEED", "priority"
@@ -113,7 +122,8 @@ extern _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec
 extern _Thread_local mlt_sched *mlt_sched_self __attribute__((tls_model("initial-exec")));
 
 // All schedulers of the process, for debuggers: share/millet-gdb.py starts here. Changed by
-// mlt_sched_new and mlt_sched_free only, under a lock of theirs; nobody in the process walks it.
+// mlt_sched_new and mlt_sched_free only, under a lock of theirs, which is fine since a worker comes
+// and goes once. In the process only a dying one walks it (fault.h), without the lock.
 extern mlt_sched *mlt_sched_list;
 
 // Makes the calling thread a worker. On failure *out is NULL and `why` has a sentence.

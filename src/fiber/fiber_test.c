@@ -152,6 +152,41 @@ static void test_rounding(void)
     CHECK(fegetround() == FE_TONEAREST);
 }
 
+// What a C++ runtime would have; the test plays its part.
+mlt_exceptions *__cxa_get_globals(void);
+
+mlt_exceptions *__cxa_get_globals(void)
+{
+    static _Thread_local mlt_exceptions exceptions;
+    return &exceptions;
+}
+
+static void catcher(void *user)
+{
+    mlt_exceptions *exceptions = __cxa_get_globals();
+    for (int i = 0; i < 200; i++) {
+        CHECK(!exceptions->caught && !exceptions->uncaught);
+        exceptions->caught = user;
+        exceptions->uncaught = (unsigned)i;
+        mlt_fiber_yield(sched);
+        CHECK(exceptions->caught == user && exceptions->uncaught == (unsigned)i);
+        exceptions->caught = NULL;
+        exceptions->uncaught = 0;
+        if (user)
+            mlt_fiber_yield(sched);
+    }
+}
+
+static void test_exceptions(void)
+{
+    for (int p = 0; p < POLICIES; p++) {
+        make(every_policy[p], 4, 0);
+        for (intptr_t i = 0; i < 4; i++)
+            mlt_fiber_spawn(sched, catcher, (void *)i);
+        run_and_free();
+    }
+}
+
 static void errs(void *user)
 {
     int mine = (int)(intptr_t)user;
@@ -654,18 +689,20 @@ static void number_of(const char *file, const char *key, double *out)
 }
 
 static double before_rss, before_tables;
+static uint64_t started;
 
 static void bench_last(void *user)
 {
     double rss = 0, tables = 0, fibers = (double)(sched->count - 1);
+    double ns = (double)(cpu_ns() - started) / fibers;
     (void)user;
     number_of("/proc/self/status", "VmRSS:", &rss);
     number_of("/proc/self/status", "VmPTE:", &tables);
     printf("%u parked fibers with stacks of %zu KiB (%s): %.0f bytes each resident, %.0f of page "
-           "tables, %.0f in all\n",
+           "tables, %.0f in all; %.0f ns to start and park one\n",
            sched->count - 1, mlt_sched_stack_size(sched) / 1024, mlt_sched_guard_kind(sched),
            (rss - before_rss) / fibers, (tables - before_tables) / fibers,
-           (rss - before_rss + tables - before_tables) / fibers);
+           (rss - before_rss + tables - before_tables) / fibers, ns);
     exit(0);
 }
 
@@ -683,9 +720,8 @@ static void memory(uint32_t fibers)
     for (uint32_t i = 0; i < fibers; i++)
         mlt_fiber_spawn(sched, bench_sleep, NULL);
     mlt_fiber_spawn(sched, bench_last, NULL);
-    uint64_t start = cpu_ns();
+    started = cpu_ns();
     mlt_sched_run(sched);
-    printf("%.0f ns each\n", (double)(cpu_ns() - start) / fibers);
 }
 
 int main(int argc, char **argv)
@@ -697,6 +733,7 @@ int main(int argc, char **argv)
     many = many_here();
     test_registers();
     test_rounding();
+    test_exceptions();
     test_errno();
     test_depth();
     test_many();

@@ -172,9 +172,11 @@ const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *wh
     const mlt_policy *policy = find_name(text, colon ? (size_t)(colon - text) : strlen(text));
     *argument = 0;
     if (!policy) {
-        snprintf(why, why_size,
-                 "'%s' is no scheduling policy; there are direct, rr, random:SEED and priority",
-                 text);
+        int n = snprintf(why, why_size, "'%s' is no scheduling policy; there are", text);
+        for (size_t i = 0; i < mlt_policies_count && n > 0 && (size_t)n < why_size; i++)
+            n += snprintf(why + n, why_size - (size_t)n, "%s %s%s%s", i ? "," : "",
+                          mlt_policies[i].name, mlt_policies[i].argument ? ":" : "",
+                          mlt_policies[i].argument ? mlt_policies[i].argument : "");
         return NULL;
     }
     if (!policy->argument && !colon)

@@ -3,7 +3,7 @@
 // policy.c and four small functions. Its order must depend on nothing but the order of its calls
 // (and a seed), so that a run replays.
 //
-// Every policy keeps these promises, and fiber_test.c tests each in the table for them:
+// Every policy keeps these promises, and fiber_test.c tests each for them:
 //   - what was put is taken exactly once;
 //   - put and take take constant time, whatever the number of fibers;
 //   - a fiber that yields again and again does not keep any other runnable fiber from running.

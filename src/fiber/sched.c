@@ -31,6 +31,10 @@ _Thread_local mlt_sched *mlt_sched_self __attribute__((tls_model("initial-exec")
 mlt_sched *mlt_sched_list;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
+// Only in a program with a C++ runtime. Elsewhere there are no exceptions.
+extern mlt_exceptions *__cxa_get_globals(void) __attribute__((weak));
+static mlt_exceptions no_exceptions; // stays zero
+
 // The thread's own stack, which ASan wants to know when a fiber goes home.
 static _Thread_local const void *home_stack;
 static _Thread_local size_t home_size;
@@ -117,6 +121,7 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     sched->memory = mlt_os_memory_state;
     sched->thread = (int32_t)gettid();
     sched->fp_mode = mlt_arch_fp_mode();
+    sched->exceptions = __cxa_get_globals ? __cxa_get_globals() : &no_exceptions;
     sched->home.state = MLT_FIBER_RUNNING;
     sched->home.id = MLT_FIBER_HOME;
     sched->current = &sched->home;
@@ -303,13 +308,34 @@ MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
     mlt_sanitize_enter(me, NULL, NULL);
 }
 
-// The general way to suspend: whatever the policy, and with all that is rare. A fiber that changed
-// its floating-point mode keeps it to itself: at every switch the mode is the worker's.
+// What belongs to a call stack, but is kept for a thread: floating-point modes that the program
+// set, and exceptions that it is in the middle of. At every switch the thread has none of either; a
+// fiber that has some keeps them on its own stack meanwhile. That costs the others two looks.
+static inline bool has_baggage(const mlt_sched *sched)
+{
+    return sched->exceptions->caught || sched->exceptions->uncaught ||
+           mlt_arch_fp_mode() != sched->fp_mode;
+}
+
+static __attribute__((noinline)) MLT_SANITIZE_NONE void
+go_with_baggage(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
+{
+    mlt_exceptions exceptions = *sched->exceptions;
+    uint64_t fp_mode = mlt_arch_fp_mode();
+    if (exceptions.caught || exceptions.uncaught)
+        *sched->exceptions = (mlt_exceptions){0};
+    mlt_arch_fp_mode_set(sched->fp_mode);
+    go(sched, me, to);
+    mlt_arch_fp_mode_set(fp_mode);
+    if (exceptions.caught || exceptions.uncaught)
+        *sched->exceptions = exceptions;
+}
+
+// The general way to suspend: whatever the policy, and with all that is rare.
 static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched,
                                                                        mlt_fiber *me)
 {
     me->saved_errno = *sched->error;
-    uint64_t fp_mode = mlt_arch_fp_mode();
     bool breath = ++sched->switches % BREATH == 0;
     if (breath)
         take_breath(sched);
@@ -332,12 +358,10 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (to == me) {
         me->state = MLT_FIBER_RUNNING;
         *sched->error = me->saved_errno;
-    } else if (fp_mode == sched->fp_mode) {
-        go(sched, me, to);
+    } else if (has_baggage(sched)) {
+        go_with_baggage(sched, me, to);
     } else {
-        mlt_arch_fp_mode_set(sched->fp_mode);
         go(sched, me, to);
-        mlt_arch_fp_mode_set(fp_mode);
     }
 }
 
@@ -347,7 +371,7 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
     mlt_fiber *to = sched->ahead ? sched->ahead : sched->head;
     uint64_t switches = sched->switches + 1;
     if (MLT_UNLIKELY(!to || to == me || to->state == MLT_FIBER_NEW || switches % BREATH == 0 ||
-                     mlt_arch_fp_mode() != sched->fp_mode)) {
+                     has_baggage(sched))) {
         suspend_slowly(sched, me);
         return;
     }

@@ -49,7 +49,7 @@ static const uint64_t give_up_ns = 5000 * MS;
 // Equal quiet looks that prove a deadlock: with nothing in flight; if some worker has ended (what
 // was sent to it stays in flight for ever); otherwise (10 s: only a fault of ours could do that,
 // and it should be seen).
-enum { LOOKS_PROVEN = 2, LOOKS_ENDED = 8, LOOKS_FAULT = 40 };
+enum { LOOKS_PROVEN = 2, LOOKS_ENDED = 8, LOOKS_FAULT = 40, STOP_GRACE_US = 20000 };
 
 typedef enum purpose { FOR_NOBODY, FOR_SIGNAL, FOR_TIMEOUT, FOR_DEADLOCK } purpose;
 
@@ -113,7 +113,7 @@ static void signal_proc(const proc *p, int signal)
         return;
     // Behind a script it is the MPI program that is meant, unless all shall end.
     bool behind = p->mpi_fd >= 0 && syscall(SYS_pidfd_send_signal, p->mpi_fd, signal, NULL, 0) == 0;
-    if (!behind || signal == SIGKILL || signal == SIGTSTP || signal == SIGCONT)
+    if (!behind || signal == SIGKILL || signal == SIGTSTP || signal == SIGSTOP || signal == SIGCONT)
         (void)kill(p->pid, signal);
 }
 
@@ -605,8 +605,13 @@ static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 
 static void stop(mlt_watch *w, bool from_keyboard)
 {
-    if (!from_keyboard)
+    if (!from_keyboard) {
+        // A program may handle SIGTSTP, and in a group without a terminal the kernel ignores it:
+        // those that still run a moment later are stopped for good.
         signal_all(w, SIGTSTP);
+        (void)usleep(STOP_GRACE_US);
+        signal_all(w, SIGSTOP);
+    }
     uint64_t before = mlt_os_now_ns();
     (void)kill(getpid(), SIGSTOP); // until SIGCONT
     uint64_t slept = mlt_os_now_ns() - before;
