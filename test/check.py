@@ -249,7 +249,7 @@ def stage_asan(stage, quick):
         # Programs may end without freeing; the engine's own tests above may not. Left out: what measures memory, and what
         # dies by a signal that ASan turns into its own report.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--mode", "proc", "--mode", "split",
-               "--only", "^(?!flood memory|exit_code (crash|assert))", env={"ASAN_OPTIONS": "detect_leaks=0"})
+               "--only", "^(?!flood memory|exit_code (crash|overflow|assert))", env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
 def stage_tsan(stage, quick):

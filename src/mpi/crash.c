@@ -5,6 +5,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "fiber/fault.h"
 #include "p2p/p2p.h"
 
-enum { FRAMES = 32, TEXT_BYTES = 8 * 1024 };
+enum { FRAMES = 32, TEXT_BYTES = 8 * 1024, NEAR = 512 << 10 };
 
 typedef struct text {
     size_t length;
@@ -20,6 +21,8 @@ typedef struct text {
 } text;
 
 static const mlt_boot *own_boot;
+// Of this thread; limit 0: none, or unknown.
+static _Thread_local uintptr_t own_stack_top, own_stack_limit;
 static text last_words; // one thread of the process comes here, once
 
 static void add(text *t, const char *more)
@@ -82,6 +85,14 @@ static void add_backtrace(text *t, const void *pc)
         t->length--;
 }
 
+// True if the fault lies just below the thread's own stack.
+static bool is_own_overflow(const mlt_fault *fault)
+{
+    uintptr_t at = (uintptr_t)fault->address, lowest = own_stack_top - own_stack_limit;
+    return fault->signal == SIGSEGV && !fault->sent && fault->stack_size == 0 && own_stack_limit &&
+           at + NEAR > lowest && at < lowest + NEAR;
+}
+
 static void describe(const mlt_fault *fault)
 {
     const mlt_rank *rank = fault->user;
@@ -96,6 +107,10 @@ static void describe(const mlt_fault *fault)
         add(t, "stack overflow: it used more than its ");
         add_number(t, fault->stack_size, 10);
         add(t, " bytes; start with a larger --stack-size");
+    } else if (is_own_overflow(fault)) {
+        add(t, "stack overflow: it used more than its ");
+        add_number(t, own_stack_limit, 10);
+        add(t, " bytes; start with a larger `ulimit -s`");
     } else {
         add(t, signal_name(fault->signal));
         if (!fault->sent) {
@@ -128,4 +143,10 @@ void mlt_crash_install(const mlt_boot *boot)
     (void)backtrace(first, 1); // the first call loads a library, which a handler must not
     own_boot = boot;
     mlt_fault_install(describe);
+}
+
+void mlt_crash_thread_init(size_t stack_limit)
+{
+    own_stack_top = (uintptr_t)__builtin_frame_address(0);
+    own_stack_limit = stack_limit;
 }

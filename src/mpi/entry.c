@@ -159,6 +159,26 @@ static void join(void)
     mlt_crash_install(&program.boot);
 }
 
+// The limit of the first thread's stack, 0 if there is none.
+static size_t stack_limit(void)
+{
+    struct rlimit limit;
+    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return known ? limit.rlim_cur : 0;
+}
+
+// A rank that is alone in its worker runs on the thread's stack, and wants what a process would
+// have.
+static size_t thread_stack(void)
+{
+    size_t bytes = THREAD_STACK;
+    if (stack_limit() > bytes)
+        bytes = stack_limit();
+    if ((size_t)mlt_conf.stack_size > bytes)
+        bytes = (size_t)mlt_conf.stack_size;
+    return bytes;
+}
+
 static mlt_worker *new_worker(uint32_t index)
 {
     char why[WHY_BYTES];
@@ -167,6 +187,8 @@ static mlt_worker *new_worker(uint32_t index)
         cannot_start(why);
     // Without a stack for signals a crash is not described, but nothing else is lost.
     (void)!mlt_fault_thread_init();
+    bool first = index == mlt_job_proc_at(program.boot.job, program.boot.proc)->first_worker;
+    mlt_crash_thread_init(first ? stack_limit() : thread_stack());
     mlt_mpi_worker_init(worker);
     return worker;
 }
@@ -297,20 +319,6 @@ static void *run_worker(void *index)
     mlt_fiber_user = NULL;
     mlt_fault_thread_fini();
     return NULL;
-}
-
-// A rank that is alone in its worker runs on the thread's stack, and wants what a process would
-// have.
-static size_t thread_stack(void)
-{
-    size_t bytes = THREAD_STACK;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur > bytes)
-        bytes = limit.rlim_cur;
-    if ((size_t)mlt_conf.stack_size > bytes)
-        bytes = (size_t)mlt_conf.stack_size;
-    return bytes;
 }
 
 static void run_workers(void)

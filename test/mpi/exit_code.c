@@ -40,6 +40,8 @@ static void end_badly(char **argv)
         volatile int *volatile nowhere = NULL;
         *nowhere = 1;
     }
+    if (is(argv, "overflow")) // more than any stack has, a page at a time
+        exit(deep_end(1 << 30, exit, 0));
     if (is(argv, "signal"))
         raise(SIGTERM);
     if (is(argv, "assert"))
@@ -62,8 +64,8 @@ int main(int argc, char **argv)
     CHECK_OK(MPI_Init(&argc, &argv));
     int rank = world_rank();
     CHECK_OK(MPI_Barrier(WORLD));
-    if (is(argv, "abort") || is(argv, "crash") || is(argv, "signal") || is(argv, "assert") ||
-        is(argv, "no-finalize") || is(argv, "no-finalize-zero")) {
+    if (is(argv, "abort") || is(argv, "crash") || is(argv, "overflow") || is(argv, "signal") ||
+        is(argv, "assert") || is(argv, "no-finalize") || is(argv, "no-finalize-zero")) {
         if (rank == 1)
             end_badly(argv);
         wait_forever(1);
