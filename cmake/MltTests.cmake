@@ -21,6 +21,43 @@ function(mlt_test_program LAYER FILE OUT)
   set(${OUT} ${NAME} PARENT_SCOPE)
 endfunction()
 
+# ---- fuzz tests: src/LAYER/x_fuzz.c, beside the parser it feeds, with seeds in test/fuzz/x
+
+if(MLT_FUZZ AND NOT CMAKE_C_COMPILER_ID STREQUAL Clang)
+  message(FATAL_ERROR "MLT_FUZZ needs clang; configure with -DCMAKE_C_COMPILER=clang")
+endif()
+set(MLT_FUZZ_VARIANTS 2000 CACHE STRING "Variants of the seeds that a fuzz test tries")
+
+# What mpirun's parsers call and test/fuzz/launcher.c takes over.
+set(MLT_FUZZ_WRAPPED exit free fopen fclose getline __getdelim open mkdir
+    mlt_quit mlt_say mlt_say_raw mlt_need mlt_need_more mlt_need_text)
+
+# mlt_fuzz_program(LAYER FILE): build/test/LAYER_x_fuzz and the CTest test fuzz_x. In the preset `fuzz` the program is a
+# libFuzzer target (LAYER_x_fuzz -max_total_time=60 corpus/x test/fuzz/x); else test/fuzz/driver.c plays a fixed sequence.
+function(mlt_fuzz_program LAYER FILE)
+  set(FUZZ ${CMAKE_SOURCE_DIR}/test/fuzz)
+  mlt_test_program(${LAYER} ${FILE} NAME)
+  target_sources(${NAME} PRIVATE ${FUZZ}/fuzz.c)
+  target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR}/test)
+  if(LAYER STREQUAL launch)
+    target_sources(${NAME} PRIVATE ${FUZZ}/launcher.c)
+    list(TRANSFORM MLT_FUZZ_WRAPPED PREPEND LINKER:--wrap= OUTPUT_VARIABLE WRAPS)
+    target_link_options(${NAME} PRIVATE ${WRAPS})
+  endif()
+  get_filename_component(STEM ${FILE} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" STEM ${STEM})
+  if(MLT_FUZZ)
+    target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
+    set(FOUND ${CMAKE_BINARY_DIR}/corpus/${STEM}) # libFuzzer adds to the first folder
+    file(MAKE_DIRECTORY ${FOUND})
+    add_test(NAME fuzz_${STEM} COMMAND ${NAME} -seed=1 -runs=${MLT_FUZZ_VARIANTS} ${FOUND} ${FUZZ}/${STEM})
+  else()
+    target_sources(${NAME} PRIVATE ${FUZZ}/driver.c)
+    add_test(NAME fuzz_${STEM} COMMAND ${NAME} ${FUZZ}/${STEM} ${MLT_FUZZ_VARIANTS})
+  endif()
+  set_tests_properties(fuzz_${STEM} PROPERTIES LABELS "${LAYER};fuzz" TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+endfunction()
+
 foreach(LAYER IN LISTS MLT_LAYER_LIST)
   file(GLOB_RECURSE MLT_TEST_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_test.c)
   set(MLT_LAYER_TESTS "")
@@ -33,16 +70,10 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
   # `ninja tests_fiber` builds the tests of one layer and what they need, and nothing else.
   add_custom_target(tests_${LAYER} DEPENDS ${MLT_LAYER_TESTS})
 
-  if(MLT_FUZZ)
-    if(NOT CMAKE_C_COMPILER_ID STREQUAL Clang)
-      message(FATAL_ERROR "MLT_FUZZ needs clang; configure with -DCMAKE_C_COMPILER=clang")
-    endif()
-    file(GLOB_RECURSE MLT_FUZZ_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_fuzz.c)
-    foreach(FILE IN LISTS MLT_FUZZ_FILES)
-      mlt_test_program(${LAYER} ${FILE} NAME)
-      target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
-    endforeach()
-  endif()
+  file(GLOB_RECURSE MLT_FUZZ_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_fuzz.c)
+  foreach(FILE IN LISTS MLT_FUZZ_FILES)
+    mlt_fuzz_program(${LAYER} ${FILE})
+  endforeach()
 endforeach()
 
 # ---- tests of the source itself

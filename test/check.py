@@ -20,6 +20,8 @@ LOGS = BUILD / "check-logs"
 ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
 SEEDS = 200
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
+# What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
+NOT_SANITIZED = "^(?!flood memory|exit_code (crash|overflow|assert))"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
 
@@ -246,16 +248,17 @@ def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
     if preset(stage, "asan", options=["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-asan", ENGINE, prefix=no_address_randomisation())
-        # Programs may end without freeing; the engine's own tests above may not. Left out: what measures memory, and what
-        # dies by a signal that ASan turns into its own report.
+        # Programs may end without freeing; the engine's own tests above may not.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--mode", "proc", "--mode", "split",
-               "--only", "^(?!flood memory|exit_code (crash|overflow|assert))", env={"ASAN_OPTIONS": "detect_leaks=0"})
+               "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
 def stage_tsan(stage, quick):
-    """rings, transports and messages under TSan"""
-    if preset(stage, "tsan", ["tests_wire", "tests_p2p"], ["-DMLT_TEST_TIMEOUT=240"]):
+    """rings, transports and messages, and the multi-rank tests with workers as threads, under TSan"""
+    if preset(stage, "tsan", options=["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--only", NOT_SANITIZED]
+        stage.runner([*run, "--mode", "thread", *([] if quick else ["--mode", "split"])], 600)
 
 
 def stage_cross(stage, quick):

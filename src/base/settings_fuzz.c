@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as the value of a setting of any kind: it is refused with a sentence and the value stays as it was, or what
-// it means can be written down and read again. The first byte is the kind.
+// Any text as the value of a setting of any kind: it is refused with a sentence and the value stays
+// as it was, or what it means can be written down and read again. The first byte is the kind.
 #include "base/settings.h"
 
 #include <fuzz/fuzz.h>

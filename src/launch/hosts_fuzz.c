@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as a host list (first byte even) and any bytes as a host file (odd): refused with one line, or the slots are
-// a number that a job could have; and a host file of the list's hosts, a line each, says the same as the list.
+// Any text as a host list (first byte even) and any bytes as a host file (odd): refused with one
+// line, or the slots are a number that a job could have; and a host file of the list's hosts, a
+// line each, says the same as the list.
 #include "launch/hosts.h"
 
 #include <fuzz/fuzz.h>
@@ -34,7 +35,8 @@ static bool understood(question *q, size_t size)
         FUZZ_CHECK(fuzz_code() == 2 && said_size > 1);
         // A list is one word of the command line, and may hold a newline of the user's.
         FUZZ_CHECK(q->list ? strncmp(said, "-host: ", 7) == 0 : strncmp(said, "file:", 5) == 0);
-        FUZZ_CHECK((q->list && strchr(q->list, '\n')) || strchr(said, '\n') == said + said_size - 1);
+        FUZZ_CHECK((q->list && strchr(q->list, '\n')) ||
+                   strchr(said, '\n') == said + said_size - 1);
     }
     fuzz_release();
     return good;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a configuration file: its words, quoted and written a line each, are read again as the same lines; a file
-// that is refused is refused with its name and a line that it has.
+// Any bytes as a configuration file: its words, quoted and written a line each, are read again as
+// the same lines; a file that is refused is refused with its name and a line that it has.
 #include "launch/words.h"
 
 #include <fuzz/fuzz.h>

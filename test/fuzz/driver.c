@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands in for libFuzzer where there is none: feeds a harness every seed of a folder, and then variants of them from a
-// fixed sequence of pseudo-random numbers. Every run does the same. An input that fails is named, and kept in fuzz.input.
+// Stands in for libFuzzer where there is none: feeds a harness every seed of a folder, and then
+// variants of them from a fixed sequence of pseudo-random numbers. Every run does the same. An
+// input that fails is named, and kept in fuzz.input.
 //
 //     fuzz_x SEEDS [VARIANTS]     or     fuzz_x FILE, for one input
 #include <fuzz/fuzz.h>
@@ -90,8 +91,8 @@ static size_t put(uint8_t *buffer, size_t size, size_t at, const uint8_t *piece,
 static size_t mutate(uint8_t *buffer, size_t size)
 {
     static const uint8_t bytes[] = {0, 1, 0x7f, 0x80, 0xff, '\n', ' ', '%', ':', '=', '-', '9'};
-    static const uint64_t numbers[] = {
-        0, 1, 0x7f, 0xffff, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX, 48 * 1024};
+    static const uint64_t numbers[] = {0,          1,         0x7f,       0xffff,   INT32_MAX,
+                                       UINT32_MAX, INT64_MAX, UINT64_MAX, 48 * 1024};
     size_t at = below(size), n = 1 + below(LONGEST_PIECE);
     const input *other = &seeds[below(seed_count)];
     if (size == 0 || at + n > size)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the harnesses of the parsers (src/LAYER/x_fuzz.c) share. Each defines LLVMFuzzerTestOneInput. libFuzzer calls it
-// in the preset `fuzz`; everywhere else driver.c does, with the seeds of test/fuzz/x and a fixed number of variants.
+// What the harnesses of the parsers (src/LAYER/x_fuzz.c) share. Each defines
+// LLVMFuzzerTestOneInput. libFuzzer calls it in the preset `fuzz`; everywhere else driver.c does,
+// with the seeds of test/fuzz/x and a fixed number of variants.
 #ifndef MLT_FUZZ_FUZZ_H
 #define MLT_FUZZ_FUZZ_H
 
@@ -10,8 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // A harness asks for the driver's failure, with the input, if the condition does not hold.
-#define FUZZ_CHECK(condition)                                                                      \
-    ((condition) ? (void)0 : fuzz_failed(__FILE__, __LINE__, #condition))
+#define FUZZ_CHECK(condition) ((condition) ? (void)0 : fuzz_failed(__FILE__, __LINE__, #condition))
 
 _Noreturn void fuzz_failed(const char *file, int line, const char *condition);
 
