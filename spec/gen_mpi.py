@@ -22,6 +22,8 @@ COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 # A buffer, its count and its datatype.
 BUFFERS = {"buf": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype"),
            "inbuf": ("incount", "datatype")}
+# A count and the datatype of what it counts.
+COUNTED = {count: type_ for count, type_ in BUFFERS.values()}
 # An array and the count of its elements.
 ARRAYS = {"array_of_requests": ("count", "incount"), "array_of_indices": ("incount",)}
 
@@ -359,6 +361,11 @@ def check_arguments(f, where):
         if scalar and p.name in COUNTS:
             out.append(fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", '
                                              f'{p.name}, "at least 0")'))
+            type_ = COUNTED.get(p.name)
+            if p.type == "MPI_Count" and type_ and f.has(type_):
+                out.append(fail(f"{type_}_ && __builtin_mul_overflow({p.name}, (int64_t){type_}_->size, &(int64_t){{0}})",
+                                f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", {p.name}, '
+                                f'"so small that the bytes of all elements fit into 63 bits")'))
         elif scalar and p.name in ("dest", "source") and f.has("comm"):
             out.append(check_rank(f, p, where))
         elif scalar and p.name in ("tag", "sendtag", "recvtag"):

@@ -73,6 +73,14 @@ static bool parse_choice(const char *text, const char *choices, int64_t *out)
     return false;
 }
 
+// What a user wrote is quoted, but shall not look like a line of ours or talk to the terminal.
+static void keep_one_line(char *why, size_t why_size)
+{
+    for (size_t i = 0; i < why_size && why[i]; i++)
+        if (iscntrl((unsigned char)why[i]))
+            why[i] = '?';
+}
+
 mlt_status mlt_setting_parse(const mlt_setting *s, const char *text, char *why, size_t why_size)
 {
     const char *wanted = "";
@@ -102,6 +110,7 @@ mlt_status mlt_setting_parse(const mlt_setting *s, const char *text, char *why, 
     if (good)
         return MLT_OK;
     snprintf(why, why_size, "setting '%s' is '%s', but should be %s", s->name, text, wanted);
+    keep_one_line(why, why_size);
     return MLT_ERR_INVALID;
 }
 
@@ -148,6 +157,7 @@ mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, cha
             snprintf(why, why_size,
                      "the environment has %s%.*s, which is no setting; `millet info` lists them",
                      prefix, (int)length, name);
+            keep_one_line(why, why_size);
             return MLT_ERR_INVALID;
         }
     }

@@ -197,8 +197,8 @@ void mlt_job_close(mlt_job *job)
 
 void mlt_job_wake(mlt_job_worker *worker)
 {
-    // Pairs with the sleeper's own fence between its store of ASLEEP and its last look at the news:
-    // one of the two sees the other.
+    // Pairs with the sleeper's seq_cst store of ASLEEP before its seq_cst looks at the news: one of
+    // the two sees the other.
     atomic_thread_fence(memory_order_seq_cst);
     uint32_t asleep = MLT_WORKER_ASLEEP;
     // acq_rel: what was written before is seen by the worker that finds itself AWAKE.

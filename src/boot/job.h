@@ -7,7 +7,7 @@
 //
 //     mlt_job | mlt_job_proc[procs] | mlt_job_worker[workers] | news bitmaps | rings | chunk pools
 //
-// Rings and pools are laid out here (sizes and offsets) and used by wire/shm. Pages that nobody
+// Rings and pools are laid out here (sizes and offsets) and used by src/wire. Pages that nobody
 // touches cost nothing, so a ring for every ordered pair of workers is affordable.
 #ifndef MLT_BOOT_JOB_H
 #define MLT_BOOT_JOB_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/policy.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,14 @@ static const mlt_policy *find_name(const char *name, size_t length)
     return NULL;
 }
 
+// What a user wrote is quoted, but shall not look like a line of ours or talk to the terminal.
+static void keep_one_line(char *why, size_t why_size)
+{
+    for (size_t i = 0; i < why_size && why[i]; i++)
+        if (iscntrl((unsigned char)why[i]))
+            why[i] = '?';
+}
+
 const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *why, size_t why_size)
 {
     const char *colon = strchr(text, ':');
@@ -177,6 +186,7 @@ const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *wh
             n += snprintf(why + n, why_size - (size_t)n, "%s %s%s%s", i ? "," : "",
                           mlt_policies[i].name, mlt_policies[i].argument ? ":" : "",
                           mlt_policies[i].argument ? mlt_policies[i].argument : "");
+        keep_one_line(why, why_size);
         return NULL;
     }
     if (!policy->argument && !colon)
@@ -185,6 +195,7 @@ const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *wh
         snprintf(why, why_size,
                  "the scheduling policy '%s' takes nothing after its name, but '%s' does",
                  policy->name, text);
+        keep_one_line(why, why_size);
         return NULL;
     }
     char *end = NULL;

@@ -23,7 +23,8 @@ enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 };
 typedef struct mlt_wait {
     const char *call; // the function the user called, "MPI_Recv"; static
     mlt_wait_kind kind;
-    int32_t peer;     // world rank, or MLT_WAIT_ANYONE
+    int32_t
+        peer; // as in the call: a rank of the communicator; sends: world rank; or MLT_WAIT_ANYONE
     int32_t tag;      // or MLT_WAIT_ANY_TAG
     uint32_t context; // of the communicator
     uint64_t bytes;   // size of the operation

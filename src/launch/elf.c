@@ -13,12 +13,14 @@ enum {
     MOST_TABLE_BYTES = 256 << 20, // of symbols, names or relocations
     MOST_HEADERS = 4096,
     MOST_COPIES = 256,
+    MOST_READS = 4, // times the file's size: no linker lets tables overlap, but a hostile file may
     START_FILES_BYTES = 24, // __dso_handle, completed.0 and padding, which every program has
 };
 
 typedef struct elf {
     int fd;
     uint64_t size; // of the file
+    uint64_t left; // bytes that may still be read
     Elf64_Ehdr head;
     Elf64_Shdr *sections;
     size_t section_count;
@@ -29,10 +31,11 @@ typedef struct elf {
 } elf;
 
 // A piece of the file in memory of its own, with a NUL behind; NULL if it is not all there.
-static void *piece(const elf *e, uint64_t at, uint64_t bytes)
+static void *piece(elf *e, uint64_t at, uint64_t bytes)
 {
-    if (bytes > MOST_TABLE_BYTES || at > e->size || bytes > e->size - at)
+    if (bytes > MOST_TABLE_BYTES || at > e->size || bytes > e->size - at || bytes > e->left)
         return NULL;
+    e->left -= bytes;
     char *memory = malloc(bytes + 1);
     uint64_t done = 0;
     while (memory && done < bytes) {
@@ -63,7 +66,7 @@ static bool read_head(elf *e)
 }
 
 // The program headers; NULL if they are not all there. The caller frees them.
-static Elf64_Phdr *read_headers(const elf *e, size_t *count)
+static Elf64_Phdr *read_headers(elf *e, size_t *count)
 {
     *count = e->head.e_phnum;
     if (*count == 0 || *count > MOST_HEADERS || e->head.e_phentsize != sizeof(Elf64_Phdr))
@@ -71,7 +74,7 @@ static Elf64_Phdr *read_headers(const elf *e, size_t *count)
     return piece(e, e->head.e_phoff, *count * sizeof(Elf64_Phdr));
 }
 
-static bool is_dynamic(const elf *e)
+static bool is_dynamic(elf *e)
 {
     size_t count;
     Elf64_Phdr *headers = read_headers(e, &count);
@@ -238,7 +241,7 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
             *c = '?';
 }
 
-static void read_symbols(const elf *e, const Elf64_Shdr *section, size_t most, mlt_elf_globals *out)
+static void read_symbols(elf *e, const Elf64_Shdr *section, size_t most, mlt_elf_globals *out)
 {
     if (section->sh_link >= e->section_count)
         return;
@@ -274,7 +277,7 @@ static void count_unnamed(const elf *e, mlt_elf_globals *out)
 }
 
 // Shells and other wrappers are programs too, but it is not their globals that ranks share.
-static bool needs_mpi(const elf *e)
+static bool needs_mpi(elf *e)
 {
     static const char library[] = "libmpi_abi.so";
     bool found = false;
@@ -297,6 +300,7 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
         return;
     e.size = (uint64_t)about.st_size;
+    e.left = MOST_READS * e.size;
     if (!read_head(&e) || !is_dynamic(&e) || !read_sections(&e))
         return;
     out->program = true;

@@ -13,6 +13,7 @@
 // A depth-first walk with a stack of its own finds a cycle.
 #include "launch/hang.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,9 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
         mlt_ctl_wait *own = &hang->records[hang->count++];
         *own = records[i];
         own->call[sizeof own->call - 1] = '\0';
+        for (char *c = own->call; *c; c++) // a damaged rank shall not talk to the terminal
+            if (!isprint((unsigned char)*c))
+                *c = '?';
     }
 }
 

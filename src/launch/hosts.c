@@ -40,7 +40,8 @@ static bool read_slots(const char *text, uint32_t *slots)
     char *end;
     errno = 0;
     unsigned long n = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || n > MOST_SLOTS)
+    // The sum too: it must not come round to a small number.
+    if (!isdigit((unsigned char)*text) || *end || errno || n > MOST_SLOTS - *slots)
         return false;
     *slots += (uint32_t)n;
     return true;

@@ -153,9 +153,10 @@ static void make_directories(char *path)
 static void use_output_directory(mlt_io *io)
 {
     char *name = mlt_need_text("%s", io->options->output_directory);
-    char *suffix = strstr(name, ":nocopy"); // always so here
-    if (suffix && !suffix[7])
-        *suffix = '\0';
+    static const char suffix[] = ":nocopy"; // always so here
+    size_t length = strlen(name), most = sizeof suffix - 1;
+    if (length >= most && strcmp(name + length - most, suffix) == 0)
+        name[length - most] = '\0';
     char *escaped = escape(name);
     char *base = absolute(escaped);
     io->outfile = mlt_need_text("%s/1/rank.%%r/stdout", base);

@@ -253,15 +253,16 @@ static void set(reader *r, const char *name, const char *value)
 
 static bool policy_known(const char *text)
 {
-    static const char *const policies[] = {"direct", "rr", "priority", "random"};
+    static const char *const policies[] = {"direct", "rr", "priority"};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
         if (strcmp(text, policies[i]) == 0)
             return true;
     char *end;
     if (strncmp(text, "random:", 7) != 0 || !isdigit((unsigned char)text[7]))
         return false;
+    errno = 0;
     (void)strtoull(text + 7, &end, 0);
-    return !*end;
+    return !*end && !errno;
 }
 
 static void take_sched(reader *r, const option_row *row)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/report.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,20 @@ void mlt_report_free(mlt_report *report)
     free(report);
 }
 
+// Ends a worker's text. A damaged one shall not talk to the terminal.
+static void close_text(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    for (; *text; text++)
+        if (!isprint((unsigned char)*text))
+            *text = '?';
+}
+
 void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_call one = calls[i];
-        one.name[sizeof one.name - 1] = '\0';
+        close_text(one.name, sizeof one.name);
         size_t at = 0;
         while (at < report->call_count && strcmp(report->calls[at].name, one.name) != 0)
             at++;
@@ -52,11 +62,6 @@ void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t coun
         report->calls[at].calls += one.calls;
         report->calls[at].time_ns += one.time_ns;
     }
-}
-
-static void close_text(char *text, size_t size)
-{
-    text[size - 1] = '\0';
 }
 
 void mlt_report_stats(mlt_report *report, const mlt_ctl_stats *stats)
@@ -110,7 +115,8 @@ static void print_calls(mlt_report *report, FILE *out)
     if (whole > 0)
         fprintf(out, ", %.1f %% of the ranks' time", 100 * (double)inside / whole);
     fputs(report->call_count ? "; of that\n" : "\n", out);
-    qsort(report->calls, report->call_count, sizeof *report->calls, by_time);
+    if (report->call_count)
+        qsort(report->calls, report->call_count, sizeof *report->calls, by_time);
     for (size_t i = 0; i < report->call_count && i < MOST_CALLS_SHOWN; i++) {
         const mlt_ctl_call *call = &report->calls[i];
         fprintf(out, "  %-11s %-22s %15s calls  %9s  %5.1f %%", "", call->name,

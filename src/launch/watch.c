@@ -382,7 +382,7 @@ static void take_crash(mlt_watch *w, proc *p, const mlt_ctl *head, const char *t
     char who[64];
     name_rank(w, p, head->rank, who, sizeof who);
     p->told = p->crashed = true;
-    int signal = (int)head->value;
+    int signal = head->value > 0 && head->value < NSIG ? (int)head->value : SIGKILL;
     verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s%s", who, mlt_hosts_own(),
             signal, strsignal(signal), *text ? "\n" : "", text);
     end_by(w);

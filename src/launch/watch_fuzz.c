@@ -66,18 +66,6 @@ static void ask_for_report(job *j)
         mlt_loop_turn(j->loop);
 }
 
-// watch.c adds 128 to the number of a signal, and takes any for one.
-static void keep_signal_small(char *packet, size_t size)
-{
-    mlt_ctl head;
-    if (size < sizeof head)
-        return;
-    memcpy(&head, packet, sizeof head);
-    if (head.type == MLT_CTL_CRASH)
-        head.value &= SCHAR_MAX;
-    memcpy(packet, &head, sizeof head);
-}
-
 static void play(void *argument)
 {
     input *in = argument;
@@ -109,7 +97,6 @@ static void play(void *argument)
         static char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 4096];
         size_t most = what & FULL ? sizeof packet : 4096, n = length % most;
         fuzz_take(&in->data, &in->size, packet, n);
-        keep_signal_small(packet, n);
         if (send(ends[what % PROCS][1], packet, n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
             mlt_loop_turn(j->loop); // an empty packet looks like the end of the process
     }

@@ -9,6 +9,11 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
+int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
+{
+    return context / 2 == MLT_CONTEXT_SELF / 2 ? rank->world : peer;
+}
+
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
 {
     if (!comm->extra && !(comm->extra = calloc(1, sizeof *comm->extra)))

@@ -46,6 +46,9 @@ static inline int32_t mlt_comm_world_rank(const mlt_comm *comm, int rank)
                                            : comm->base + rank * comm->stride;
 }
 
+// For hang reports: the world rank of `peer` in the communicator of that context.
+int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer);
+
 // The communicator's extra part, made if it was not there.
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm);
 

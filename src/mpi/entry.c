@@ -19,6 +19,7 @@
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "fiber/fault.h"
+#include "mpi/comm.h"
 #include "mpi/crash.h"
 #include "mpi/output.h"
 #include "mpi/own.h"
@@ -156,6 +157,7 @@ static void join(void)
     program.joined = true;
     mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
     mlt_worker_deadlock_hook = on_deadlock;
+    mlt_worker_world_rank = mlt_comm_context_world_rank;
     mlt_crash_install(&program.boot);
 }
 
@@ -223,6 +225,8 @@ __attribute__((destructor)) static void only_rank_ends(void)
         return;
     program.only = NULL;
     tell_exit(&worker->ranks[0], program.only_status);
+    if (mlt_sched_self != worker->sched)
+        return; // another thread called exit: the rank may be in the middle of a call
     mlt_mpi_worker_fini(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;
@@ -291,7 +295,10 @@ static void run_main(void *arg)
     void *memory = small ? alloca(bytes) : malloc(bytes);
     if (!memory)
         mlt_fatal("memory is exhausted: no room for the arguments of rank %d", rank->world);
-    rank_ends(rank, program.main(program.argc, copy_args(memory), program.envp));
+    int status = program.main(program.argc, copy_args(memory), program.envp);
+    if (getpid() != program.pid)
+        exit(status); // a child that the rank forked
+    rank_ends(rank, status);
     if (!small)
         free(memory);
 }
@@ -384,7 +391,8 @@ typedef void exit_function(int status);
 
 EXPORT _Noreturn void exit(int status)
 {
-    mlt_rank *me = program.many ? mlt_rank_self() : NULL;
+    // A child that a rank forked is no rank.
+    mlt_rank *me = program.many && getpid() == program.pid ? mlt_rank_self() : NULL;
     if (me && !me->ended) {
         rank_ends(me, status);
         if (!home)

@@ -2,7 +2,6 @@
 // The beginning and the end of MPI in a rank.
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "mpi/barrier.h"
 #include "mpi/buffer.h"
@@ -75,12 +74,14 @@ int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
 // MPI_Finalize.
 static void drain_sends(mlt_rank *me)
 {
-    static const struct timespec nap = {.tv_nsec = 50 * 1000};
-    for (uint32_t polls = 0; me->sends_open > 0; polls++) {
-        mlt_p2p_poll(me);
-        if (polls > 1000 && me->worker->sched->runnable == 0)
-            (void)nanosleep(&nap, NULL);
-    }
+    mlt_wait wait = {.call = mlt_mpi_call(me),
+                     .kind = MLT_WAIT_OTHER,
+                     .peer = MLT_WAIT_ANYONE,
+                     .tag = MLT_WAIT_ANY_TAG};
+    me->drains = true;
+    while (me->sends_open > 0)
+        mlt_fiber_park(me->worker->sched, &wait);
+    me->drains = false;
 }
 
 static void close_comm(mlt_rank *me, mlt_comm *comm)

@@ -30,6 +30,7 @@ struct mlt_libc_state {
     char *token;
     struct random_data random;
     int32_t random_words[32]; // libc's own size
+    char *random_array;       // where the numbers of random come from now
     struct drand48_data drand48;
     struct tm time;
     char time_text[64], error_text[128];
@@ -54,8 +55,8 @@ static struct mlt_libc_state *own_state(void)
         own->libc = calloc(1, sizeof *own->libc);
         if (!own->libc)
             mlt_fatal("memory is exhausted: no room for libc's state of rank %d", me->world);
-        initstate_r(1, (char *)own->libc->random_words, sizeof own->libc->random_words,
-                    &own->libc->random);
+        own->libc->random_array = (char *)own->libc->random_words;
+        initstate_r(1, own->libc->random_array, sizeof own->libc->random_words, &own->libc->random);
     }
     return own->libc;
 }
@@ -92,6 +93,30 @@ EXPORT void srandom(unsigned seed)
         srandom_r(seed, &own->random);
     else
         LIBC(srandom)(seed);
+}
+
+EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
+{
+    struct mlt_libc_state *own = own_state();
+    if (!own)
+        return LIBC(initstate)(seed, array, bytes);
+    char *old = own->random_array;
+    if (initstate_r(seed, array, bytes, &own->random) != 0)
+        return NULL;
+    own->random_array = array;
+    return old;
+}
+
+EXPORT char *setstate(char *array)
+{
+    struct mlt_libc_state *own = own_state();
+    if (!own)
+        return LIBC(setstate)(array);
+    char *old = own->random_array;
+    if (setstate_r(array, &own->random) != 0)
+        return NULL;
+    own->random_array = array;
+    return old;
 }
 
 EXPORT int rand(void)
@@ -150,6 +175,24 @@ EXPORT void srand48(long seed)
         srand48_r(seed, &own->drand48);
     else
         LIBC(srand48)(seed);
+}
+
+EXPORT unsigned short *seed48(unsigned short seed[3])
+{
+    struct mlt_libc_state *own = own_state();
+    if (!own)
+        return LIBC(seed48)(seed);
+    seed48_r(seed, &own->drand48);
+    return own->drand48.__old_x;
+}
+
+EXPORT void lcong48(unsigned short parameters[7])
+{
+    struct mlt_libc_state *own = own_state();
+    if (own)
+        lcong48_r(parameters, &own->drand48);
+    else
+        LIBC(lcong48)(parameters);
 }
 
 EXPORT struct tm *localtime(const time_t *at)

@@ -55,8 +55,11 @@ static void file_name(char *out, size_t size, const char *pattern, int32_t rank)
             host[sizeof host - 1] = '\0';
             n += (size_t)snprintf(out + n, size - n, "%s", host);
             break;
-        default:
-            out[n++] = *p;
+        case '%':
+            out[n++] = '%';
+            break;
+        default: // not ours: as it is
+            n += (size_t)snprintf(out + n, size - n, "%%%c", *p);
         }
         if (n >= size)
             n = size - 1;
@@ -91,11 +94,19 @@ static void make_folders(char *path)
     }
 }
 
+static bool names_rank(const char *pattern)
+{
+    for (const char *p = pattern; (p = strchr(p, '%')) && p[1]; p += 2)
+        if (p[1] == 'r')
+            return true;
+    return false;
+}
+
 // A file of the rank's own is emptied when it is first opened. One that several ranks share, or
 // both streams of a rank, is the launcher's to empty.
 static bool is_shared(int which)
 {
-    return !strstr(pattern_of(which), "%r") ||
+    return !names_rank(pattern_of(which)) ||
            (which == 1 && pattern_of(0) && strcmp(pattern_of(0), pattern_of(1)) == 0);
 }
 

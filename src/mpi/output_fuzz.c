@@ -17,11 +17,12 @@ static size_t expand(const char *pattern, int32_t rank, char *to, size_t size)
     char host[256] = "";
     FUZZ_CHECK(gethostname(host, sizeof host - 1) == 0);
     for (const char *at = pattern; *at; at++) {
-        char one[2] = {*at, '\0'}, number[16] = "";
+        char one[3] = {*at, '\0'}, number[16] = "";
         const char *piece = one;
         if (*at == '%' && at[1]) {
             at++;
-            one[0] = *at;
+            if (*at != '%') // what it does not know stays as it is
+                one[1] = *at;
             if (*at == 'r' || *at == 'p')
                 snprintf(number, sizeof number, "%d", *at == 'r' ? rank : (int32_t)getpid());
             piece = *at == 'h' ? host : number[0] ? number : one;

@@ -23,9 +23,8 @@ typedef struct mlt_mpi {
     mlt_comm world, self;
     void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_rank_own *own; // output lines, libc state; NULL while unused
-    int32_t exit_status;
-    uint16_t provided; // thread level
-    uint16_t sessions; // open ones
+    uint16_t provided;        // thread level
+    uint16_t sessions;        // open ones
     bool inited, finalized;
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 128, "a million ranks have one each");

@@ -33,7 +33,7 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
 int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
 {
     mlt_session *s = mlt_session_of(*session);
-    if (!s)
+    if (!s || s->rank != me) // ranks of one process share the program's globals
         return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
                               (uintptr_t)*session);
     mlt_buffer_drop(me, &s->buffer);

@@ -105,7 +105,8 @@ static bool read_small(const char *path, char *text, size_t size)
 
 mlt_status mlt_os_memory_state(mlt_os_memory *out)
 {
-    char text[4096];
+    char
+        text[256]; // small, for it lies on a rank's stack; what is wanted stands in the first lines
     if (!read_small("/proc/meminfo", text, sizeof text))
         return MLT_ERR_SYSTEM;
     out->total = number_after(text, "MemTotal:") * 1024;
@@ -191,12 +192,15 @@ void mlt_os_yield(void)
 mlt_status mlt_os_read_peer(pid_t peer, void *to, uint64_t from, size_t bytes)
 {
     char *at = to;
+    int saved = errno;
     while (bytes > 0) {
         struct iovec local = {.iov_base = at, .iov_len = bytes};
         struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
         ssize_t n = process_vm_readv(peer, &local, 1, &remote, 1, 0);
-        if (n <= 0)
+        if (n <= 0) {
+            errno = saved;
             return MLT_ERR_SYSTEM;
+        }
         at += n;
         from += (uint64_t)n;
         bytes -= (size_t)n;

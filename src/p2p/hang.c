@@ -7,6 +7,13 @@
 #include "base/log.h"
 #include "p2p/p2p_int.h"
 
+static int32_t same(const mlt_rank *rank, uint32_t context, int32_t peer)
+{
+    return peer;
+}
+
+int32_t (*mlt_worker_world_rank)(const mlt_rank *, uint32_t, int32_t) = same;
+
 enum { MOST_OPERATIONS = 16, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
 
 typedef struct batch {
@@ -62,6 +69,13 @@ static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
     return wait;
 }
 
+// The launcher knows world ranks only; receives and probes name ranks of their communicator.
+static int32_t world_rank(const mlt_rank *rank, const mlt_ctl_wait *wait, int32_t peer)
+{
+    bool named = peer >= 0 && (wait->kind == MLT_WAIT_RECV || wait->kind == MLT_WAIT_PROBE);
+    return named ? mlt_worker_world_rank(rank, wait->context, peer) : peer;
+}
+
 static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, const mlt_req *req,
                           uint32_t open)
 {
@@ -71,18 +85,16 @@ static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, 
     out->all = wait->kind != MLT_WAIT_ANY;
     if (!req) {
         out->kind = (uint8_t)wait->kind;
-        out->peer = wait->peer;
         out->tag = wait->tag;
         out->context = wait->context;
         out->bytes = wait->bytes;
+        out->peer = world_rank(rank, out, wait->peer);
         return;
     }
-    out->kind = req->kind == MLT_REQ_SEND   ? MLT_WAIT_SEND
-                : req->kind == MLT_REQ_RECV ? MLT_WAIT_RECV
-                                            : MLT_WAIT_OTHER;
-    out->peer = req->kind == MLT_REQ_OTHER ? -1 : req->peer;
+    out->kind = (uint8_t)wait_kind(req);
     out->tag = req->kind == MLT_REQ_OTHER ? -2 : req->tag;
     out->context = req->context;
+    out->peer = req->kind == MLT_REQ_OTHER ? -1 : world_rank(rank, out, req->peer);
     out->bytes = req->type ? req->count * req->type->size : 0;
 }
 

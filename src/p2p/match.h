@@ -33,7 +33,7 @@ struct mlt_msg {
     uint16_t type;
     uint32_t context;
     int32_t src, tag;
-    uint32_t cost; // bytes of memory that it holds
+    uint64_t cost; // bytes of memory that it holds
     uint64_t bytes;
     struct mlt_peer *peer; // NULL: from this worker
     uint64_t sender;       // the sender's request, in its own process

@@ -123,6 +123,7 @@ struct mlt_rank {
     uint8_t life;  // the MPI layer's: before init, initialised, finalised
     bool ended;
     uint32_t sends_open; // started sends that are not done: finalize waits for them
+    bool drains;         // parked until sends_open is 0
     mlt_match_queue posted, unexpected;
     mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
     void *mpi;        // the MPI layer's state of this rank

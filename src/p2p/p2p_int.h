@@ -40,6 +40,7 @@ typedef enum slot_kind {
     SLOT_CANCELLED,
     SLOT_HELP,
     SLOT_TAKEN,
+    SLOT_PIECE, // as DATA, but the data lie in the ring: all chunks are with others
 } slot_kind;
 
 enum {
@@ -108,12 +109,21 @@ static inline mlt_rank *local_rank(const mlt_worker *w, int32_t world)
     return i < w->count ? &w->ranks[i] : NULL;
 }
 
+// What a wait for this request is called in reports.
+static inline mlt_wait_kind wait_kind(const mlt_req *req)
+{
+    return req->kind == MLT_REQ_SEND   ? MLT_WAIT_SEND
+           : req->kind == MLT_REQ_RECV ? MLT_WAIT_RECV
+                                       : MLT_WAIT_OTHER;
+}
+
 // send.c
 void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
                      int32_t dst, uint64_t bytes);
-void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // CTS, FIN, CANCELLED
-bool mlt_p2p_flush(mlt_worker *w); // queued messages; true if any left
-bool mlt_p2p_pump(mlt_worker *w);  // streams; true if any moved
+void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer,
+                      const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP
+bool mlt_p2p_flush(mlt_worker *w);           // queued messages; true if any left
+bool mlt_p2p_pump(mlt_worker *w);            // streams; true if any moved
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
 
 // A message inside one process that sender and receiver copy together, piece by piece.

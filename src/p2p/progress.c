@@ -109,14 +109,13 @@ void mlt_p2p_poll(mlt_rank *rank)
 {
     mlt_worker *w = rank->worker;
     bool any = mlt_p2p_progress(w);
-    if (w->sched->runnable) {
+    if (any) {
         w->p2p->barren = 0;
-        mlt_fiber_yield(w->sched);
-    } else if (any) {
-        w->p2p->barren = 0;
-    } else if (++w->p2p->barren >= (w->p2p->crowded ? 8 : 4096)) {
-        // Somebody else may need this core to produce what we poll for.
+    } else if (++w->p2p->barren >= (w->p2p->crowded ? 8 : 4096) + w->sched->runnable) {
+        // Somebody else may need this core to produce what we poll for; and all fibers of this
+        // worker may be polling.
         w->p2p->barren = 0;
         mlt_os_yield();
     }
+    mlt_fiber_yield(w->sched);
 }

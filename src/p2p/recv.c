@@ -85,7 +85,7 @@ static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
     else if (!(msg = malloc(size)))
         mlt_fatal("out of memory: no %llu bytes for a message that has no receive yet",
                   (unsigned long long)size);
-    *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = (uint32_t)size, .peer = peer};
+    *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = size, .peer = peer};
     w->held += size;
     if (w->held > w->counts.unexpected_peak)
         w->counts.unexpected_peak = w->held;
@@ -287,6 +287,8 @@ enum { AHEAD = 16 };
 
 static uint32_t payload_units(const mlt_slot *slot)
 {
+    if (slot->kind == SLOT_PIECE)
+        return mlt_ring_units(slot->bytes);
     if (slot->kind != SLOT_EAGER)
         return 0;
     bool in_slot =
@@ -338,14 +340,20 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     hold(w, to, msg);
 }
 
-static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
+                          const unsigned char *data)
 {
     slot_chunk body;
     memcpy(&body, slot->payload, sizeof body);
     mlt_req *recv = (mlt_req *)(uintptr_t)body.receiver;
     mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING);
-    unpack(recv, body.offset, mlt_wire_chunk_at(w->wire, peer->worker, body.chunk), slot->bytes);
-    mlt_wire_chunk_release(w->wire, peer->worker, body.chunk);
+    if (slot->kind == SLOT_PIECE) {
+        unpack(recv, body.offset, data, slot->bytes);
+    } else {
+        unpack(recv, body.offset, mlt_wire_chunk_at(w->wire, peer->worker, body.chunk),
+               slot->bytes);
+        mlt_wire_chunk_release(w->wire, peer->worker, body.chunk);
+    }
     recv->moved += slot->bytes;
     if (recv->moved == recv->got)
         mlt_req_complete(recv);
@@ -389,7 +397,8 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         rts_arrived(w, peer, slot);
         break;
     case SLOT_DATA:
-        chunk_arrived(w, peer, slot);
+    case SLOT_PIECE:
+        chunk_arrived(w, peer, slot, data);
         break;
     case SLOT_CANCEL:
         mlt_assert((uint32_t)(slot->dst - w->first_rank) < w->count);

@@ -23,25 +23,13 @@ void mlt_req_complete(mlt_req *req)
     mlt_assert(!req->done);
     req->done = true;
     req->stage = STAGE_NONE;
-    if (req->kind == MLT_REQ_SEND)
-        req->rank->sends_open--;
+    if (req->kind == MLT_REQ_SEND && --req->rank->sends_open == 0 && req->rank->drains)
+        mlt_fiber_wake(req->rank->worker->sched, req->rank->fiber);
     mlt_waiter *waiter = req->waiter;
     if (waiter && --waiter->need == 0)
         mlt_fiber_wake(req->rank->worker->sched, waiter->fiber);
     if (req->on_done)
         req->on_done(req); // last: it may free the request
-}
-
-static mlt_wait_kind wait_kind(const mlt_req *req)
-{
-    switch (req->kind) {
-    case MLT_REQ_SEND:
-        return MLT_WAIT_SEND;
-    case MLT_REQ_RECV:
-        return MLT_WAIT_RECV;
-    default:
-        return MLT_WAIT_OTHER;
-    }
 }
 
 void mlt_req_wait(mlt_req *req, const char *call)
@@ -65,10 +53,10 @@ void mlt_req_wait(mlt_req *req, const char *call)
     req->waiter = NULL;
 }
 
-static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool all, uint32_t open,
+static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool all,
                       const char *call)
 {
-    mlt_waiter waiter = {.fiber = rank->fiber, .need = all ? open : 1};
+    mlt_waiter waiter = {.fiber = rank->fiber, .need = 1};
     mlt_wait wait = {
         .call = call,
         .kind = all ? MLT_WAIT_ALL : MLT_WAIT_ANY,
@@ -77,9 +65,14 @@ static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
         .n = (uint32_t)(count < UINT32_MAX ? count : UINT32_MAX),
         .list = reqs,
     };
+    uint32_t open = 0; // one that is there twice completes once
     for (uint64_t i = 0; i < count; i++)
-        if (reqs[i] && !reqs[i]->done)
+        if (reqs[i] && !reqs[i]->done && reqs[i]->waiter != &waiter) {
             reqs[i]->waiter = &waiter;
+            open++;
+        }
+    if (all)
+        waiter.need = open;
     mlt_fiber_park(rank->worker->sched, &wait);
     for (uint64_t i = 0; i < count; i++)
         if (reqs[i] &&
@@ -93,7 +86,7 @@ void mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, cons
     for (uint64_t i = 0; i < count; i++)
         open += reqs[i] && !reqs[i]->done;
     if (open)
-        wait_list(rank, reqs, count, true, open, call);
+        wait_list(rank, reqs, count, true, call);
 }
 
 void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
@@ -105,5 +98,5 @@ void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, cons
         open += reqs[i] != NULL;
     }
     if (open)
-        wait_list(rank, reqs, count, false, open, call);
+        wait_list(rank, reqs, count, false, call);
 }

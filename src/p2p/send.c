@@ -278,6 +278,25 @@ bool mlt_p2p_flush(mlt_worker *w)
 
 // ---- streams
 
+// Sends a piece of a stream through the ring; false if there is no room.
+static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+{
+    uint64_t n = req->total - req->moved, most = w->boot->job->ring_data / 4;
+    if (n > most)
+        n = most;
+    unsigned char *data = NULL;
+    mlt_slot *slot = mlt_ring_reserve(&peer->tx, mlt_ring_units(n), &data);
+    if (!slot)
+        return false;
+    pack(req, req->moved, data, n);
+    slot_chunk body = {.receiver = req->remote, .offset = req->moved};
+    fill_envelope(slot, SLOT_PIECE, 0, 0, 0, 0, 0, 0, n);
+    memcpy(slot->payload, &body, sizeof body);
+    req->moved += n;
+    mlt_wire_post(w->wire, peer, slot);
+    return true;
+}
+
 // Sends one chunk of a stream; false if there is no chunk or no room.
 static bool push_chunk(mlt_worker *w, mlt_req *req)
 {
@@ -287,9 +306,9 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
     mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
     if (!slot)
         return false;
-    int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST);
-    if (chunk < 0)
-        return false; // the reserved slot was not published: it stays the next one
+    int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST, peer->worker);
+    if (chunk < 0) // the reserved slot was not published: it stays the next one
+        return chunk == -2 && push_piece(w, peer, req);
     uint64_t n = req->total - req->moved;
     if (n > w->wire->chunk_bytes)
         n = w->wire->chunk_bytes;
@@ -314,6 +333,8 @@ bool mlt_p2p_pump(mlt_worker *w)
         if (req->moved < req->total)
             continue; // another stream may go to a ring with room
         mlt_list_remove(l);
+        atomic_store_explicit(&w->wire->peers[req->remote_worker].tx.ring->starved, 0,
+                              memory_order_relaxed);
         mlt_req_complete(req);
     }
     return any;

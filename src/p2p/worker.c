@@ -136,10 +136,31 @@ void mlt_worker_run(mlt_worker *w, void (*entry)(void *rank))
     mlt_sched_run(w->sched);
 }
 
+// An answer that found no room may be all that a peer still waits for. What is for a peer that has
+// ended itself is dropped.
+static void flush_queues(mlt_worker *w)
+{
+    mlt_link *list = &w->p2p->waiting;
+    while (!mlt_list_empty(list)) {
+        if (mlt_p2p_flush(w))
+            continue;
+        for (mlt_link *l = list->next, *next; l != list; l = next) {
+            next = l->next;
+            mlt_peer *peer = mlt_container_of(l, mlt_peer, waiting);
+            mlt_job_worker *to = mlt_job_worker_at(w->boot->job, peer->worker);
+            if (atomic_load_explicit(&to->asleep, memory_order_relaxed) == MLT_WORKER_ENDED)
+                mlt_list_remove(l);
+        }
+        mlt_os_yield();
+    }
+}
+
 void mlt_worker_free(mlt_worker *w)
 {
     if (!w)
         return;
+    if (w->p2p && w->wire)
+        flush_queues(w);
     for (uint32_t i = 0; i < w->count; i++) {
         mlt_match_fini(&w->ranks[i].posted);
         mlt_match_fini(&w->ranks[i].unexpected);

@@ -57,6 +57,10 @@ void mlt_worker_report(mlt_worker *worker);
 extern const mlt_settings_table mlt_p2p_settings[];
 extern const size_t mlt_p2p_settings_count;
 
+// The world rank of `peer`, a rank in the communicator of that context as `rank` knows it. Set once
+// by the layer that has communicators; without it they are the same.
+extern int32_t (*mlt_worker_world_rank)(const mlt_rank *rank, uint32_t context, int32_t peer);
+
 // Called (once in a process) when the only worker of a job without launcher finds that no rank can
 // ever go on.
 extern void (*mlt_worker_deadlock_hook)(mlt_worker *worker);

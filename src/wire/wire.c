@@ -64,7 +64,9 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
 {
     mlt_wire *wire = calloc(1, sizeof *wire);
     mlt_peer *peers = calloc(job->workers, sizeof *peers);
-    if (!wire || !peers) {
+    uint16_t *chunk_to = calloc(job->chunks + 1, sizeof *chunk_to);
+    if (!wire || !peers || !chunk_to) {
+        free(chunk_to);
         free(wire);
         free(peers);
         return NULL;
@@ -83,6 +85,7 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
         .peers = peers,
         .chunks = job->chunks,
         .chunk_bytes = job->chunk_bytes,
+        .chunk_to = chunk_to,
     };
     for (uint32_t i = 0; i < job->workers; i++) {
         mlt_peer *peer = &peers[i];
@@ -106,6 +109,7 @@ void mlt_wire_free(mlt_wire *wire)
     atomic_store(&wire->own->sent, wire->sent);
     atomic_store(&wire->own->received, wire->received);
     atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
+    free(wire->chunk_to);
     free(wire->peers);
     free(wire);
 }
@@ -115,14 +119,17 @@ void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
     mlt_job_worker *to = mlt_job_worker_at(wire->job, peer->worker);
     atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->worker) + wire->self / 64,
                              UINT64_C(1) << wire->self % 64, memory_order_release);
-    // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_sleep.
-    atomic_store_explicit(&to->news, 1, memory_order_seq_cst);
+    // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_sleep. An
+    // exchange, so that who reads a later sender's 1 has seen our bit too.
+    (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
     mlt_job_wake(to);
 }
 
 void mlt_wire_gather(mlt_wire *wire)
 {
-    atomic_store_explicit(&wire->own->news, 0, memory_order_seq_cst);
+    // An exchange, not a store: who reads a sender's 1 (acquire) sees the bit that it set before. A
+    // store may become visible after the looks below, and then wipe out news that they did not see.
+    (void)atomic_exchange_explicit(&wire->own->news, 0, memory_order_acquire);
     _Atomic uint64_t *words = mlt_job_news_at(wire->job, wire->self);
     for (uint32_t i = 0; i < wire->job->news_words; i++) {
         if (atomic_load_explicit(&words[i], memory_order_relaxed) == 0)
@@ -189,18 +196,22 @@ static bool try_chunk(chunk_head *head)
     return true;
 }
 
-int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot)
+int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to)
 {
     chunk_head *heads = chunk_heads(wire->job, wire->self);
     uint32_t few = HOT_BYTES / wire->chunk_bytes * (wire->hot_count ? wire->hot_count : 1);
     uint32_t limit = hot && few < wire->chunks ? few : wire->chunks;
+    bool waits = false;
     for (uint32_t i = 0; i < limit && i < LOOKS; i++) { // the next call goes on from there
         uint32_t at = wire->chunk_next < limit ? wire->chunk_next : 0;
         wire->chunk_next = at + 1;
-        if (try_chunk(&heads[at]))
+        if (try_chunk(&heads[at])) {
+            wire->chunk_to[at] = (uint16_t)to;
             return (int32_t)at;
+        }
+        waits |= wire->chunk_to[at] == to;
     }
-    return -1;
+    return waits ? -1 : -2;
 }
 
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk)

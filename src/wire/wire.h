@@ -55,6 +55,7 @@ typedef struct mlt_wire {
     uint64_t sent, received; // messages
     uint32_t chunk_next;     // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
+    uint16_t *chunk_to; // [chunks]: the worker that each was sent to last
 } mlt_wire;
 
 // For worker `self` of the job. Owned by the caller; NULL if memory is exhausted.
@@ -94,11 +95,12 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
 void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
                     int64_t timeout_ns);
 
-// A free chunk of our own pool, or -1. Hot: one of the first few, which stay in the cache between
-// their uses; worth it for messages so large that they would sweep through the whole pool
-// (measured: +15 % from 1 MiB on). Otherwise the whole pool in turn, so that the receiver may lag
-// behind.
-int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot);
+// A free chunk of our own pool for a message to that worker; -1: none, but it will give some back;
+// -2: none, and only others have them, who may not look for long: send without chunks. Hot: one of
+// the first few, which stay in the cache between their uses; worth it for messages so large that
+// they would sweep through the whole pool (measured: +15 % from 1 MiB on). Otherwise the whole pool
+// in turn, so that the receiver may lag behind.
+int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to);
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk);
 // The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.
 void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk);

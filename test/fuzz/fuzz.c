@@ -49,8 +49,9 @@ void fuzz_take(const uint8_t **data, size_t *size, void *to, size_t wanted)
 {
     size_t n = wanted < *size ? wanted : *size;
     memset(to, 0, wanted);
-    if (n)
-        memcpy(to, *data, n);
+    if (n == 0)
+        return;
+    memcpy(to, *data, n);
     *data += n;
     *size -= n;
 }

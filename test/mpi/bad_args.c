@@ -3,7 +3,11 @@
 // Wrong arguments of every point-to-point function: the right error class, and a sentence that
 // names the function and the offending value. Nothing is sent or received by a call that fails.
 
+#define _GNU_SOURCE // usleep
+
 #include "check.h"
+
+#include <unistd.h>
 
 #include <limits.h>
 
@@ -262,9 +266,32 @@ static void counts(struct bad *b)
         MPI_Sendrecv(b->buf, 1, MPI_INT, b->me, 1, &count, 1, MPI_INT, b->me, 1, WORLD, &status));
     CHECK_ERROR(MPI_Get_count(&status, MPI_DATATYPE_NULL, &count), MPI_ERR_TYPE, "MPI_Get_count",
                 "MPI_DATATYPE_NULL");
+    if (STRICT) // more bytes than can be counted
+        CHECK_ERROR(MPI_Send_c(&status, (MPI_Count)1 << 61, MPI_DOUBLE, 0, 1, WORLD), MPI_ERR_COUNT,
+                    "MPI_Send_c", "2305843009213693952");
     CHECK_ERROR(MPI_Get_count_c(&status, MPI_DATATYPE_NULL, &large), MPI_ERR_TYPE,
                 "MPI_Get_count_c", "MPI_DATATYPE_NULL");
     CHECK_ERROR(MPI_Get_count(&status, MPI_INT, NULL), MPI_ERR_ARG, "MPI_Get_count", "count");
+}
+
+// One open request twice in an array: it completes once, and is then no request any more.
+static void same_twice(struct bad *b)
+{
+    int in = -1;
+    MPI_Request twice[2];
+    CHECK_OK(MPI_Barrier(WORLD));
+    if (b->me == 1) {
+        usleep(20000); // rank 0 waits by now
+        CHECK_OK(MPI_Send(&in, 1, MPI_INT, 0, 77, WORLD));
+    } else if (b->me == 0 && b->size > 1) {
+        CHECK_OK(MPI_Irecv(&in, 1, MPI_INT, 1, 77, WORLD, &twice[0]));
+        twice[1] = twice[0];
+        if (STRICT)
+            CHECK_ERROR(MPI_Waitall(2, twice, MPI_STATUSES_IGNORE), MPI_ERR_REQUEST, "MPI_Waitall",
+                        "array_of_requests[1]");
+        else
+            CHECK_OK(MPI_Wait(&twice[0], MPI_STATUS_IGNORE));
+    }
 }
 
 // Starting what is not persistent, or is active already.
@@ -348,6 +375,7 @@ int main(int argc, char **argv)
     completions();
     counts(&b);
     wrong_start(&b);
+    same_twice(&b);
     tag_bound(&b);
     nearly_wrong(&b);
     nothing_sent();

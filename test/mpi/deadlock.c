@@ -39,6 +39,15 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "wait") == 0) {
         CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, right, TAG, WORLD, &r));
         CHECK_OK(MPI_Waitany(1, &r, &index, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "self") == 0) { // a rank of MPI_COMM_SELF is named by its world rank
+        if (rank == 1)
+            CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "detached") ==
+               0) { // MPI_Finalize waits for a send that nobody receives
+        CHECK_OK(MPI_Isend(big, BIG, MPI_BYTE, right, TAG, WORLD, &r));
+        CHECK_OK(MPI_Request_free(&r));
+        CHECK_OK(MPI_Finalize());
+        return 0;
     } else if (strcmp(what, "barrier") == 0) { // rank 0 does not come to the barrier
         if (rank == 0)
             CHECK_OK(MPI_Recv(&value, 1, MPI_INT, size - 1, TAG, WORLD, MPI_STATUS_IGNORE));
