@@ -57,6 +57,7 @@ function(mlt_fuzz_program LAYER FILE)
     # libFuzzer looks for leaks; here the look at the end would take longer than the test.
     set_tests_properties(fuzz_${STEM} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endif()
+  add_dependencies(tests_${LAYER} ${NAME})
   set_tests_properties(fuzz_${STEM} PROPERTIES LABELS "${LAYER};fuzz" TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 

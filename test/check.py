@@ -257,7 +257,9 @@ def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers as threads, under TSan"""
     if preset(stage, "tsan", options=["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
-        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--only", NOT_SANITIZED]
+        # request_free looks for the end of a freed receive in its buffer, which is a race by intention.
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--only",
+               NOT_SANITIZED.replace("(?!", "(?!request_free|")]
         stage.runner([*run, "--mode", "thread", *([] if quick else ["--mode", "split"])], 600)
 
 

@@ -9,7 +9,7 @@
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
 
-enum { HOLD_A_RANK = 256, LEAST_HOLD_A_PEER = 1 << 20 };
+enum { HOLD_A_RANK = 256, LEAST_HOLD_A_PEER = 1 << 20, FLUSH_NS = 1000000000 };
 
 static void default_deadlock(mlt_worker *w)
 {
@@ -137,11 +137,13 @@ void mlt_worker_run(mlt_worker *w, void (*entry)(void *rank))
 }
 
 // An answer that found no room may be all that a peer still waits for. What is for a peer that has
-// ended itself is dropped.
+// ended itself is dropped, and one that does not look within a second (this rank left without
+// MPI_Finalize) keeps nobody from ending.
 static void flush_queues(mlt_worker *w)
 {
     mlt_link *list = &w->p2p->waiting;
-    while (!mlt_list_empty(list)) {
+    uint64_t until = mlt_list_empty(list) ? 0 : mlt_os_now_ns() + FLUSH_NS;
+    while (!mlt_list_empty(list) && mlt_os_now_ns() < until) {
         if (mlt_p2p_flush(w))
             continue;
         for (mlt_link *l = list->next, *next; l != list; l = next) {
