@@ -460,8 +460,7 @@ int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
     if (!seen.done)
         wait_any(me, incount, requests);
     else if (seen.done < seen.active)
-        mlt_p2p_poll(
-            me); // fairness: what is done every time must not keep the others from being seen
+        mlt_p2p_poll(me); // what is done every time must not keep the others from being seen
     return finish_some(me, incount, requests, outcount, indices, statuses);
 }
 

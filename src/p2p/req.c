@@ -71,32 +71,26 @@ static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
             reqs[i]->waiter = &waiter;
             open++;
         }
+    if (open == 0)
+        return;
     if (all)
         waiter.need = open;
     mlt_fiber_park(rank->worker->sched, &wait);
+    // Those that were done before may be shared by all ranks: they stay untouched.
     for (uint64_t i = 0; i < count; i++)
-        if (reqs[i] &&
-            reqs[i]->waiter == &waiter) // not those that were done before, which may be shared
+        if (reqs[i] && reqs[i]->waiter == &waiter)
             reqs[i]->waiter = NULL;
 }
 
 void mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
 {
-    uint32_t open = 0;
-    for (uint64_t i = 0; i < count; i++)
-        open += reqs[i] && !reqs[i]->done;
-    if (open)
-        wait_list(rank, reqs, count, true, call);
+    wait_list(rank, reqs, count, true, call);
 }
 
 void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
 {
-    uint32_t open = 0;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++)
         if (reqs[i] && reqs[i]->done)
             return;
-        open += reqs[i] != NULL;
-    }
-    if (open)
-        wait_list(rank, reqs, count, false, call);
+    wait_list(rank, reqs, count, false, call);
 }
