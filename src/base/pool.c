@@ -34,6 +34,8 @@ void *mlt_pool_grow(mlt_pool *pool)
     pool->chunks = chunk;
     char *objects = chunk + HEADER_BYTES;
     for (uint32_t i = count; i-- > 1;) {
+        if (!pool->free)
+            pool->last = objects + i * pool->object_size;
         *(void **)(objects + i * pool->object_size) = pool->free;
         pool->free = objects + i * pool->object_size;
     }

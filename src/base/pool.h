@@ -11,6 +11,7 @@
 
 typedef struct mlt_pool {
     void *free;          // first free object; its first word links to the next
+    void *last;          // last free object; valid while free is not NULL
     void *chunks;        // all chunks, linked by their first word
     size_t object_size;  // rounded up to 16
     uint32_t next_count; // objects in the next chunk
@@ -36,8 +37,23 @@ static inline void *mlt_pool_take(mlt_pool *pool)
 
 static inline void mlt_pool_give(mlt_pool *pool, void *object)
 {
+    if (!pool->free)
+        pool->last = object;
     *(void **)object = pool->free;
     pool->free = object;
+    pool->in_use--;
+}
+
+// The same, but the object is taken again as late as possible: a stale handle to it keeps pointing
+// at a dead object.
+static inline void mlt_pool_give_last(mlt_pool *pool, void *object)
+{
+    *(void **)object = NULL;
+    if (pool->free)
+        *(void **)pool->last = object;
+    else
+        pool->free = object;
+    pool->last = object;
     pool->in_use--;
 }
 
