@@ -308,7 +308,7 @@ def check_rank(f, p, where):
     if p.name == "source":
         more = '", MPI_ANY_SOURCE or MPI_PROC_NULL"'
         allowed = f"{p.name} != MPI_ANY_SOURCE && {allowed}"
-    return fail(f"(uint32_t){p.name} >= (uint32_t)comm_->size && {allowed}",
+    return fail(f"(uint32_t){p.name} >= (uint32_t)comm_->peers && {allowed}",
                 f'mlt_bad_rank(me, {where}, {f.fn}, MPI_ERR_RANK, "{p.name}", {p.name}, {more})')
 
 

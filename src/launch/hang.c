@@ -29,7 +29,7 @@ enum {
     MOST_OPERATIONS = 4, // named in one line
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
-    // A communicator has two contexts: an even one, and the next for its collectives.
+    CONTEXTS = 4, // of a communicator
     WORLD = 0,
     SELF = 1,
 };
@@ -124,7 +124,7 @@ static bool peer_ended(const mlt_hang *hang, const mlt_ctl_wait *w)
 // In a barrier of all, without a peer of its own.
 static bool in_barrier(const mlt_ctl_wait *w)
 {
-    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context / 2 == WORLD;
+    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context / CONTEXTS == WORLD;
 }
 
 // ---- The cycle
@@ -281,7 +281,7 @@ static void print_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation how
 
 static void print_communicator(const mlt_ctl_wait *w, FILE *out)
 {
-    uint32_t number = w->context / 2;
+    uint32_t number = w->context / CONTEXTS;
     if (number == WORLD)
         fputs("MPI_COMM_WORLD", out);
     else if (number == SELF)
@@ -441,7 +441,7 @@ static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
     for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
         const mlt_ctl_wait *w = record(hang, i);
         hash = mix(hash, (uint64_t)seen_peer(hang, w, how));
-        hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context / 2);
+        hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context / CONTEXTS);
         hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
                              ((uint64_t)peer_ended(hang, w) << 8) | w->kind);
     }
@@ -462,9 +462,9 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
     for (size_t i = 0; i < n; i++) {
         const mlt_ctl_wait *x = record(hang, hang->first[a] + i);
         const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
-        if (x->kind != y->kind || x->tag != y->tag || x->context / 2 != y->context / 2 ||
-            x->all != y->all || x->open != y->open ||
-            seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
+        if (x->kind != y->kind || x->tag != y->tag ||
+            x->context / CONTEXTS != y->context / CONTEXTS || x->all != y->all ||
+            x->open != y->open || seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
             peer_ended(hang, x) != peer_ended(hang, y) || strcmp(x->call, y->call) != 0)
             return false;
     }

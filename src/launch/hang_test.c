@@ -91,7 +91,7 @@ static void test_words(void)
         {.rank = 1,
          .peer = 0,
          .tag = 3,
-         .context = 5,
+         .context = 9,
          .bytes = 100,
          .kind = MLT_WAIT_SEND,
          .all = 1,

@@ -11,7 +11,18 @@
 
 int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
 {
-    return context / 2 == MLT_CONTEXT_SELF / 2 ? rank->world : peer;
+    uint32_t first = context - context % MLT_CONTEXTS;
+    if (first == MLT_CONTEXT_SELF)
+        return rank->world;
+    const mlt_mpi *mpi = rank->mpi;
+    if (first < MLT_CONTEXT_FIRST || !mpi || peer < 0)
+        return peer;
+    for (const mlt_link *l = mpi->comms.next; l != &mpi->comms; l = l->next) {
+        const mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
+        if (comm->context == first)
+            return peer < comm->peers ? mlt_comm_world_rank(comm, peer) : peer;
+    }
+    return peer;
 }
 
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
@@ -53,7 +64,7 @@ int mlt_mpi_Comm_size(mlt_rank *me, mlt_comm *comm, int *size)
 
 int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
 {
-    *flag = 0;
+    *flag = comm->inter;
     return MPI_SUCCESS;
 }
 
@@ -90,4 +101,9 @@ int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
     free(extra->name);
     extra->name = copy;
     return MPI_SUCCESS;
+}
+
+void mlt_comm_release(mlt_comm *comm)
+{
+    (void)comm; // the predefined ones stay
 }

@@ -1,61 +1,120 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator as one rank sees it. MPI_COMM_WORLD (context 0) and MPI_COMM_SELF (context 2) lie
-// in the rank's mlt_mpi; others will come from the worker's pool. `context` is for point-to-point
-// messages, `context + 1` for what the library itself sends (collectives). Everything that few
-// communicators have is in `extra`, made when needed: a million ranks hold two of these each.
+// A communicator as one rank sees it, and what the ranks of a worker share of it.
+//
+// MPI_COMM_WORLD and MPI_COMM_SELF lie in the rank's mlt_mpi; others come from the worker's pool. A
+// million ranks have a mlt_comm each for every communicator that they are in, so it is small; what
+// few of them have is in `extra`, made when needed, and what is the same for all ranks of a worker
+// is in `shared`.
+//
+// Contexts. A communicator has four consecutive ones, beginning with `context`: point-to-point
+// messages, what the library sends in collective calls, and what it sends among a part of the
+// ranks. They are unique in the job while the communicator lives anywhere (context.h).
+//
+// References: the user's handle and every request under way. MPI_Comm_free clears the magic at
+// once, so that the handle is dead; the memory goes with the last request.
 #ifndef MLT_MPI_COMM_H
 #define MLT_MPI_COMM_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
+#include "mpi/attr.h"
+#include "mpi/map.h"
 #include "p2p/p2p.h"
 
 enum {
     MLT_COMM_MAGIC = 0x00c0113c,
+    MLT_CONTEXTS = 4, // of a communicator
+    MLT_CONTEXT_COLLECTIVE = 1,
+    MLT_CONTEXT_PART = 2,
     MLT_CONTEXT_WORLD = 0,
-    MLT_CONTEXT_SELF = 2,
+    MLT_CONTEXT_SELF = 4,
+    MLT_CONTEXT_GROUPS = 8, // MPI_Comm_create_from_group: peers are world ranks
+    MLT_CONTEXT_FIRST = 12, // of those that are given out
 };
 
-// World ranks that follow no rule; shared and counted between the ranks of a worker.
-typedef struct mlt_comm_map {
+struct mlt_context; // context.h
+struct mlt_session; // session.h
+struct mlt_topo;    // topo.h
+
+// What the ranks of a worker share of a communicator; counted by its mlt_comms.
+typedef struct mlt_comm_shared {
     uint32_t refs;
-    int32_t world[];
-} mlt_comm_map;
+    uint32_t context;
+    struct mlt_context *id; // NULL: predefined
+    mlt_map *map;           // own group
+    mlt_map *remote;        // intercommunicators: the other group; else NULL
+    bool first;             // intercommunicators: own group comes first where both are in one order
+    uint32_t present;       // own ranks of this worker, of both groups; 0: not counted yet
+    struct mlt_party *party;       // meet.h: the workers that have ranks in it; NULL: not known yet
+    mlt_link meets;                // open ones, see meet.h
+    struct mlt_comm_shared *other; // intercommunicators: the other group's, if this worker has both
+    struct mlt_topo *topo;         // the last topology that was given to it; a counted reference
+} mlt_comm_shared;
 
 // What few communicators have.
 typedef struct mlt_comm_extra {
     char *name;   // MPI_Comm_set_name's; NULL: the predefined name
     void *buffer; // MPI_Comm_attach_buffer's (buffer.c)
+    mlt_attrs attrs;
+    MPI_Info info;               // hints; MPI_INFO_NULL: none
+    struct mlt_session *session; // that it stems from; NULL: MPI_Init
 } mlt_comm_extra;
 
 typedef struct mlt_comm {
     uint32_t magic; // MLT_COMM_MAGIC while it lives
     uint32_t context;
-    int32_t rank, size;        // own rank, number of ranks
-    int32_t base, stride;      // rank r is world rank base + r * stride, unless map says
+    int32_t rank, size;        // own rank, number of ranks (of the own group)
+    int32_t peers;             // number of ranks that can be addressed: size, or the other group's
+    int32_t base, stride;      // peer r is world rank base + r * stride, unless map says
+    uint32_t refs;             // the user's handle, requests
     MPI_Errhandler errhandler; // predefined or a mlt_errhandler; a counted reference
-    mlt_comm_map *map;         // NULL: linear
+    const mlt_map *map;        // of the peers; NULL: linear
+    mlt_comm_shared *shared;   // NULL: MPI_COMM_SELF before its first use in a collective call
     mlt_comm_extra *extra;     // NULL: none
+    struct mlt_topo *topo;     // NULL: none; a counted reference
+    mlt_rank *owner;
+    mlt_link link;  // among the owner's communicators (mlt_mpi.comms); predefined: unused
+    uint32_t calls; // collective calls of the library's own so far
+    bool inter;
 } mlt_comm;
-_Static_assert(sizeof(mlt_comm) <= 48, "a million ranks hold two each");
+_Static_assert(sizeof(mlt_comm) <= 128, "a million ranks hold several each");
 
 static inline int32_t mlt_comm_world_rank(const mlt_comm *comm, int rank)
 {
-    return MLT_UNLIKELY(comm->map != NULL) ? comm->map->world[rank]
+    return MLT_UNLIKELY(comm->map != NULL) ? mlt_map_world(comm->map, rank)
                                            : comm->base + rank * comm->stride;
 }
 
-// For hang reports: the world rank of `peer` in the communicator of that context.
+// For hang reports: the world rank of `peer` in the rank's communicator of that context.
 int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer);
 
 // The communicator's extra part, made if it was not there.
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm);
+
+// The part that the worker's ranks share, made if it was not there.
+mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm);
 
 // The handle that the user knows it by.
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm);
 
 // Its name, for sentences: "MPI_COMM_WORLD". Never NULL.
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm);
+
+// Requests hold their communicator.
+void mlt_comm_release(mlt_comm *comm);
+
+static inline void mlt_comm_hold(mlt_comm *comm)
+{
+    comm->refs++;
+}
+
+static inline void mlt_comm_drop(mlt_comm *comm)
+{
+    if (--comm->refs == 0)
+        mlt_comm_release(comm);
+}
 
 #endif

@@ -217,7 +217,7 @@ int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const cha
 {
     return mlt_mpi_raise(me, comm, fn, class,
                          "argument %s is %lld, but should be a rank from 0 to %d of %s%s", name,
-                         (long long)value, comm->size - 1, mlt_comm_name(me, comm), more);
+                         (long long)value, comm->peers - 1, mlt_comm_name(me, comm), more);
 }
 
 int mlt_bad_uncommitted(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name)

@@ -39,7 +39,7 @@ static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
     mlt_comm *comm = &mlt_mpi_of(me)->world;
     if (MLT_UNLIKELY(h != (uintptr_t)MPI_COMM_WORLD)) {
         comm = h == (uintptr_t)MPI_COMM_SELF ? &mlt_mpi_of(me)->self : (mlt_comm *)h;
-        if (h != (uintptr_t)MPI_COMM_SELF && !mlt_handle_is_address(h))
+        if (h != (uintptr_t)MPI_COMM_SELF && (!mlt_handle_is_address(h) || comm->owner != me))
             return NULL;
     }
     return MLT_LIKELY(comm->magic == MLT_COMM_MAGIC) ? comm : NULL;

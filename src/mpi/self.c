@@ -10,24 +10,27 @@
 #include "mpi/session.h"
 
 // A communicator of consecutive world ranks.
-static mlt_comm linear(uint32_t context, int32_t rank, int32_t size, int32_t base)
+static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t size, int32_t base)
 {
     return (mlt_comm){
         .magic = MLT_COMM_MAGIC,
         .context = context,
         .rank = rank,
         .size = size,
+        .peers = size,
         .base = base,
         .stride = 1,
+        .refs = 1,
         .errhandler = MPI_ERRORS_ARE_FATAL,
+        .owner = me,
     };
 }
 
 void mlt_mpi_rank_open(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    mpi->world = linear(MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0);
-    mpi->self = linear(MLT_CONTEXT_SELF, 0, 1, me->world);
+    mpi->world = linear(me, MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0);
+    mpi->self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world);
 }
 
 void mlt_mpi_worker_init(mlt_worker *worker)
@@ -47,6 +50,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
         worker->ranks[i].mpi = &ranks[i];
         // Errors before MPI_Init have a handler.
         ranks[i].self.errhandler = MPI_ERRORS_ARE_FATAL;
+        mlt_list_init(&ranks[i].comms);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/pool.h"
 #include "mpi/comm.h"
 #include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
@@ -21,13 +22,14 @@ struct mlt_rank_own; // own.h: a rank's output and libc state
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
     mlt_comm world, self;
+    mlt_link comms;           // the other communicators, by mlt_comm.link
     void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_rank_own *own; // output lines, libc state; NULL while unused
     uint16_t provided;        // thread level
     uint16_t sessions;        // open ones
     bool inited, finalized;
 } mlt_mpi;
-_Static_assert(sizeof(mlt_mpi) <= 128, "a million ranks have one each");
+_Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
 
 struct mlt_error_log;   // error.c
 struct mlt_mpi_profile; // profile.c

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups: a rank map as an object of the user's. The handle is the address; MPI_GROUP_EMPTY is
+// predefined.
+#ifndef MLT_MPI_GROUP_H
+#define MLT_MPI_GROUP_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "mpi/handle.h"
+#include "mpi/map.h"
+#include "p2p/p2p.h"
+
+enum { MLT_GROUP_MAGIC = 0x06409b01 };
+
+struct mlt_session;
+
+typedef struct mlt_group {
+    uint32_t magic; // MLT_GROUP_MAGIC while it lives
+    int32_t rank;   // of its owner; MPI_UNDEFINED if it is not a member
+    mlt_rank *owner;
+    mlt_map *map;
+    struct mlt_session *session; // that it stems from, by MPI_Group_from_session_pset; NULL: none
+} mlt_group;
+
+// The group of a handle that this rank may use; NULL: MPI_GROUP_NULL or a bad handle. For
+// MPI_GROUP_EMPTY: a group without members that is never freed.
+mlt_group *mlt_group_of(mlt_rank *me, MPI_Group handle);
+
+// A group of these ranks, MPI_GROUP_EMPTY if there are none. Consumes the reference on the map.
+MPI_Group mlt_group_new(mlt_rank *me, mlt_map *map, struct mlt_session *session);
+
+// Raises MPI_ERR_GROUP for an argument that is no group.
+int mlt_group_bad(mlt_rank *me, const char *name, MPI_Group handle) MLT_COLD;
+
+#endif
