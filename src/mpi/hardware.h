@@ -20,8 +20,8 @@ enum { MLT_HARDWARE_FREE = -1, MLT_HARDWARE_UNKNOWN = -2 };
 // not say). MLT_HARDWARE_UNKNOWN: there is no such type. For ranks after MPI_Init.
 int mlt_hardware_instance(const char *type_uri);
 
-// All types, from the widest to the narrowest: each instance of a type lies within one instance of
-// those before it in its family (hwloc, millet). NULL behind the last.
+// All types; in each family (hwloc, millet) from the widest to the narrowest, as machines usually
+// are. NULL behind the last.
 const char *mlt_hardware_type(size_t i);
 
 #endif
