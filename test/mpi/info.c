@@ -58,8 +58,10 @@ static void check_short_buffers(MPI_Info info)
     CHECK_OK(MPI_Info_get_string(info, "b", &room, value, &flag));
     CHECK(value[0] == '\0' && value[1] == 'e');
     memset(value, '#', 7);
-    CHECK_OK(MPI_Info_get(info, "b", 3, value, &flag));
-    CHECK(flag && memcmp(value, "sec\0###", 7) == 0);
+    if (STRICT) { // MPICH calls it an error
+        CHECK_OK(MPI_Info_get(info, "b", 3, value, &flag));
+        CHECK(flag && memcmp(value, "sec\0###", 7) == 0);
+    }
     memset(value, '#', 7);
     CHECK_OK(MPI_Info_get(info, "no such", 3, value, &flag));
     CHECK(!flag && value[0] == '#');
