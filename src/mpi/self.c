@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "mpi/barrier.h"
+#include "mpi/group.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
 #include "mpi/session.h"
@@ -42,6 +43,8 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->ranks = ranks;
     mlt_pool_init(&w->messages, sizeof(mlt_message), 16);
     mlt_pool_init(&w->sessions, sizeof(mlt_session), 4);
+    mlt_pool_init(&w->groups, sizeof(mlt_group), 16);
+    w->empty = mlt_group_new_empty(&w->groups);
     w->barrier = mlt_barrier_new();
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
@@ -61,6 +64,12 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
         return;
     mlt_pool_fini(&w->messages);
     mlt_pool_fini(&w->sessions);
+    mlt_map_drop(w->empty->map);
+    mlt_pool_fini(&w->groups);
+    if (w->world) {
+        mlt_map_drop(w->world->map);
+        free(w->world);
+    }
     free(w->errors);
     free(w->profile);
     free(w->barrier);
