@@ -20,6 +20,8 @@ NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "arg
                 "extra_state"}
 # Functions whose bodies know when a pointer may be NULL.
 NULL_SOMETIMES = {("Info_get_string", "value")}
+# Handles that count only at some ranks: the bodies get them as they are.
+RAW = {"peer_comm"}
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 # A buffer, its count and its datatype.
 BUFFERS = {"buf": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype"),
@@ -251,7 +253,7 @@ def fn_c(functions, chapters):
 # ---- bodies and surface
 
 def body_type(f, p):
-    if not p.array and p.type == "MPI_Comm":
+    if not p.array and p.type == "MPI_Comm" and p.name not in RAW:
         return "mlt_comm *"
     if not p.array and p.type == "MPI_Datatype":
         return "const mlt_type *"
@@ -285,7 +287,7 @@ def check_handles(f, where):
     out = []
     data = any(p.name in BUFFERS for p in f.params)
     for p in f.params:
-        if p.array or p.type != "MPI_Comm":
+        if p.array or p.type != "MPI_Comm" or p.name in RAW:
             continue
         out.append(f"    mlt_comm *{p.name}_ = mlt_comm_of(me, {p.name});\n")
         out.append(fail(f"!{p.name}_", f'mlt_bad_handle(me, {where}, {f.fn}, MPI_ERR_COMM, "{p.name}", '
@@ -385,7 +387,7 @@ def arguments(f, twin):
     for p in f.params:
         if p.variadic:
             continue
-        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype"):
+        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW:
             out.append(p.name + "_")
         elif p.name in twin.wide and p.type.endswith("*") and f is twin:
             narrow.append((p, twin.wide[p.name].rstrip(" *")))

@@ -78,19 +78,6 @@ int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
     return MPI_SUCCESS;
 }
 
-// The map of its own group: the shared one, or a linear one that needs no more than this room.
-static mlt_map *own_map(mlt_comm *comm, mlt_map *room)
-{
-    if (comm->inter || comm->map)
-        return mlt_comm_shared_of(comm)->map;
-    *room = (mlt_map){.kind = MLT_MAP_LINEAR,
-                      .size = comm->size,
-                      .base = comm->base,
-                      .stride = comm->size > 1 ? comm->stride : 1,
-                      .length = 1};
-    return room;
-}
-
 int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *result)
 {
     *result = MPI_UNEQUAL;
@@ -100,32 +87,15 @@ int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *re
     }
     if (comm1->inter != comm2->inter || comm1->size != comm2->size)
         return MPI_SUCCESS;
-    mlt_map room1, room2, *remote1 = NULL, *remote2 = NULL;
-    mlt_map *own1 = own_map(comm1, &room1), *own2 = own_map(comm2, &room2);
-    if (comm1->inter) {
-        remote1 = mlt_comm_shared_of(comm1)->remote;
-        remote2 = mlt_comm_shared_of(comm2)->remote;
-    }
-    if (mlt_map_equal(own1, own2) && (!remote1 || mlt_map_equal(remote1, remote2)))
+    mlt_comm_shared_of(comm1);
+    mlt_comm_shared_of(comm2);
+    mlt_map *own1 = mlt_comm_group(comm1), *peers1 = mlt_comm_peer_group(comm1);
+    mlt_map *own2 = mlt_comm_group(comm2), *peers2 = mlt_comm_peer_group(comm2);
+    if (mlt_map_equal(own1, own2) && mlt_map_equal(peers1, peers2))
         *result = MPI_CONGRUENT;
-    else if (mlt_map_similar(own1, own2) && (!remote1 || mlt_map_similar(remote1, remote2)))
+    else if (mlt_map_similar(own1, own2) && mlt_map_similar(peers1, peers2))
         *result = MPI_SIMILAR;
     return MPI_SUCCESS;
-}
-
-// Before communicators are made: the world's alone. The part of the others is theirs from birth.
-mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm)
-{
-    if (comm->shared)
-        return comm->shared;
-    mlt_mpi_worker *w = mlt_mpi_worker_of(comm->owner);
-    mlt_assert(comm->context == MLT_CONTEXT_WORLD);
-    if (!w->world) {
-        if (!(w->world = calloc(1, sizeof *w->world)))
-            mlt_fatal("memory is exhausted: no room for the world's group");
-        w->world->map = mlt_map_new_linear(comm->size, comm->base, comm->stride);
-    }
-    return comm->shared = w->world;
 }
 
 int mlt_mpi_Comm_get_name(mlt_rank *me, mlt_comm *comm, char *comm_name, int *resultlen)
@@ -145,9 +115,4 @@ int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
     free(extra->name);
     extra->name = copy;
     return MPI_SUCCESS;
-}
-
-void mlt_comm_release(mlt_comm *comm)
-{
-    (void)comm; // the predefined ones stay
 }

@@ -96,10 +96,8 @@ static mlt_session *comm_session(const mlt_comm *comm)
 
 int mlt_mpi_Comm_group(mlt_rank *me, mlt_comm *comm, MPI_Group *group)
 {
-    bool self = comm == &mlt_mpi_of(me)->self; // needs no shared part for this
-    mlt_map *map =
-        self ? mlt_map_new_linear(1, me->world, 1) : mlt_map_hold(mlt_comm_shared_of(comm)->map);
-    *group = new_group(me, map, comm->rank, comm_session(comm));
+    mlt_comm_shared_of(comm);
+    *group = new_group(me, mlt_map_hold(mlt_comm_group(comm)), comm->rank, comm_session(comm));
     return MPI_SUCCESS;
 }
 
@@ -109,7 +107,7 @@ int mlt_mpi_Comm_remote_group(mlt_rank *me, mlt_comm *comm, MPI_Group *group)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "%s is no intercommunicator, so it has no remote group",
                              mlt_comm_name(me, comm));
-    *group = mlt_group_new(me, mlt_map_hold(mlt_comm_shared_of(comm)->remote), comm_session(comm));
+    *group = mlt_group_new(me, mlt_map_hold(mlt_comm_peer_group(comm)), comm_session(comm));
     return MPI_SUCCESS;
 }
 

@@ -43,7 +43,10 @@ typedef struct mlt_mpi_worker {
     mlt_pool sessions;               // mlt_session, see session.h
     mlt_pool groups;                 // mlt_group, see group.h
     struct mlt_group *empty;         // what MPI_GROUP_EMPTY means
-    struct mlt_comm_shared *world;   // of MPI_COMM_WORLD; NULL until it is asked for
+    mlt_pool comms;                  // mlt_comm
+    struct mlt_contexts *contexts;   // context.h
+    mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
+    mlt_link meets;                  // open meetings without a communicator, see meet.h
     uint32_t finalized;              // ranks of the worker that have come so far
     struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report
