@@ -33,4 +33,7 @@ static inline mlt_session *mlt_session_of(MPI_Session handle)
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
     MLT_PRINTF(4, 5) MLT_COLD;
 
+// The ranks of a process set; NULL: there is none of that name. The caller drops the map.
+mlt_map *mlt_pset_map(mlt_rank *me, const char *name);
+
 #endif

@@ -3,6 +3,8 @@
 #include <mpi.h>
 
 #include "mpi/attr.h"
+#include "mpi/hardware.h"
+#include "mpi/session.h"
 #include "mpi/topo.h"
 
 #define WEAK __attribute__((weak))
@@ -25,4 +27,19 @@ WEAK int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_
 WEAK int mlt_attrs_delete_all(mlt_rank *me, mlt_attr_kind kind, void *object, mlt_attrs *attrs)
 {
     return MPI_SUCCESS;
+}
+
+WEAK mlt_map *mlt_pset_map(mlt_rank *me, const char *name)
+{
+    return NULL;
+}
+
+WEAK int mlt_hardware_instance(const char *type_uri)
+{
+    return MLT_HARDWARE_FREE;
+}
+
+WEAK const char *mlt_hardware_type(size_t i)
+{
+    return NULL;
 }
