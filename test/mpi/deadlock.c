@@ -42,6 +42,16 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "self") == 0) { // a rank of MPI_COMM_SELF is named by its world rank
         if (rank == 1)
             CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "split") == 0) { // backwards: the report speaks of world ranks
+        MPI_Comm comm;
+        CHECK_OK(MPI_Comm_split(WORLD, 0, -rank, &comm));
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, (size - 1 - rank + 1) % size, TAG, comm,
+                          MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "split-missing") == 0) { // rank 0 does not come to the split
+        MPI_Comm comm;
+        if (rank == 0)
+            CHECK_OK(MPI_Recv(&value, 1, MPI_INT, size - 1, TAG, WORLD, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Comm_split(WORLD, 0, -rank, &comm));
     } else if (strcmp(what, "detached") ==
                0) { // MPI_Finalize waits for a send that nobody receives
         CHECK_OK(MPI_Isend(big, BIG, MPI_BYTE, right, TAG, WORLD, &r));
