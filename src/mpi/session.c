@@ -6,6 +6,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/thread.h"
 #include "mpi_bodies.h"
 
 int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
@@ -25,7 +26,7 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
                        .errhandler = errhandler};
     mlt_errhandler_hold(errhandler);
     mlt_mpi_of(me)->sessions++;
-    me->life = MLT_LIFE_READY;
+    mlt_thread_ready(me);
     *session = (MPI_Session)s;
     return MPI_SUCCESS;
 }
