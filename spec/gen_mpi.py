@@ -440,10 +440,10 @@ def surface_body(f, twin):
         first = f"*{p.name}" if p.name == "position" else "0"
         out.append(f"    {wide} {p.name}_ = {first};\n")
     if not narrow:
-        out.append("    if (MLT_UNLIKELY(mlt_mpi_profiling))\n"
-                   f"        return profiled_{f.name}({args});\n    return mlt_mpi_{f.body}({args});\n")
+        out.append("    if (MLT_UNLIKELY(mlt_mpi_detours()))\n"
+                   f"        return detour_{f.name}({args});\n    return mlt_mpi_{f.body}({args});\n")
         return "".join(out)
-    out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_profiling) ? profiled_{f.name}({args})\n"
+    out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({args})\n"
                f"                                               : mlt_mpi_{f.body}({args});\n"
                "    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        return code;\n")
     out += [narrow_one(f, p, where) for p, _ in narrow]
@@ -451,22 +451,23 @@ def surface_body(f, twin):
     return "".join(out)
 
 
-def profiled(f, twin):
-    """The same call, counted and timed; apart, so that the normal way needs no registers for it."""
+def detour(f, twin):
+    """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value" or not f.built:
         return ""
     params = ["mlt_rank *me"] + [p.declare(body_type(twin, p)) for p in f.params if not p.variadic]
     names = ["me"] + [p.name for p in f.params if not p.variadic]
-    return (f"static MLT_COLD int profiled_{f.name}({', '.join(params)})\n{{\n    uint64_t start = mlt_mpi_clock();\n"
-            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n    mlt_mpi_count(me, {f.fn}, start);\n"
+    return (f"static MLT_COLD int detour_{f.name}({', '.join(params)})\n{{\n"
+            f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n"
+            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n    mlt_detour_end(me, {f.fn}, way);\n"
             "    return code;\n}\n\n")
 
 
 def surface_c(functions, by_name):
     out = [NOTE, '#include <mpi.h>\n\n#include "mpi/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n'
-           '#include "mpi_bodies.h"\n\n#define EXPORT __attribute__((visibility("default")))\n\n']
+           '#include "mpi/thread.h"\n#include "mpi_bodies.h"\n\n#define EXPORT __attribute__((visibility("default")))\n\n']
     for f in functions:
-        out.append(f"{profiled(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
+        out.append(f"{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
                    f'extern __attribute__((weak, alias("PMPI_{f.name}"))) EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
     return "".join(out)

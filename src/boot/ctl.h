@@ -39,7 +39,8 @@ typedef struct mlt_ctl {
 enum { MLT_CTL_MAX_BODY = 48 * 1024, MLT_CTL_NAME = 40 };
 
 // One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
-// (at most 16), all with the same `open`.
+// (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its
+// own, one thread after the other.
 typedef struct mlt_ctl_wait {
     int32_t rank;
     int32_t peer;     // world rank; -1: anyone
@@ -51,7 +52,10 @@ typedef struct mlt_ctl_wait {
     uint16_t open; // operations open in this call (saturating), 1 for a simple call
     uint8_t ended; // 1: the rank has ended (no operation)
     char call[MLT_CTL_NAME - 1];
+    uint16_t thread; // of a rank with several threads, from 1; 0: the rank has one
+    uint16_t others; // threads of the rank that have called MPI, but are not blocked there now
 } mlt_ctl_wait;
+_Static_assert(sizeof(mlt_ctl_wait) == 72, "no holes that would be sent");
 
 typedef struct mlt_ctl_call {
     char name[MLT_CTL_NAME];

@@ -22,9 +22,10 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 1,
+    MLT_JOB_VERSION = 2,
     MLT_JOB_MAX_WORKERS = 4096,
     MLT_SLOT_BYTES = 64,
+    MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
     MLT_LINE = 128, // two lines: processors that fetch pairs of lines must not couple neighbours
 };
 
@@ -68,16 +69,21 @@ typedef struct mlt_job_worker {
     // Written by mpirun before the start.
     _Alignas(MLT_LINE) uint32_t first_rank;
     uint32_t ranks, proc;
+    uint32_t pinned;                    // 1: its thread runs on `cpus` only
+    uint64_t cpus[MLT_JOB_CPUS / 64]; // some of those of its process
     // Written by the owner, read by senders before they wake it and by mpirun. `sent` and
     // `received` count ring messages; they and `epoch` (one more at each wake) are current while
     // asleep. If in two looks all workers are asleep or ended with the same epochs, and the sums of
     // sent and received agree, then nothing is in flight and no rank can ever go on: a proven
-    // deadlock (if any worker is asleep).
+    // deadlock (if any worker is asleep, and none of them open).
     _Alignas(MLT_LINE) _Atomic uint32_t asleep; // mlt_worker_sleep; the futex
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
     _Atomic uint32_t blocked;  // ranks parked in MPI
     _Atomic uint32_t reported; // the report_wanted that it answered last
+    // 1: its rank may have threads outside of MPI, which may call and so end its sleep; such a
+    // worker is never quiet. Changed while asleep, by the sleeper.
+    _Atomic uint32_t open;
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
 } mlt_job_worker;
@@ -123,7 +129,7 @@ void mlt_job_wake(mlt_job_worker *worker);
 void mlt_job_ask(mlt_job *job);
 
 typedef struct mlt_job_look {
-    bool quiet;         // every worker is asleep or has ended, and at least one is asleep
+    bool quiet; // every worker is asleep (and not open) or has ended, and at least one is asleep
     uint64_t epochs;    // sum of epochs
     uint64_t in_flight; // sent minus received
     uint32_t ended;     // workers that have ended; what was sent to them stays in flight for ever

@@ -2,7 +2,7 @@
 // Fibers and the scheduler of one worker.
 //
 // A worker is a thread with one mlt_sched. Its fibers never leave it, so nothing here is locked or
-// atomic, and compiled code may keep thread-local addresses across a switch. A fiber is NEW until
+// atomic (a solo worker that several threads use has a gate before it, see gate.h), and compiled code may keep thread-local addresses across a switch. A fiber is NEW until
 // it first runs (it has no stack before), then RUNNING, RUNNABLE (in the run queue) or PARKED, and
 // ENDED when its entry returned; its stack then serves the next new fiber.
 //
@@ -98,6 +98,7 @@ struct mlt_sched {
     uint32_t trims;                                  // for reports: how often memory was tight
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
     mlt_sched *next_sched;                           // in mlt_sched_list
+    struct mlt_gate *gate; // several threads in a solo worker (gate.h); NULL: one
     int32_t thread; // the kernel's number of the worker's thread, for debuggers
     mlt_fiber home;
 };
@@ -144,7 +145,7 @@ mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *us
 // Runs all spawned fibers until the last one has ended. Called on the thread's own stack.
 void mlt_sched_run(mlt_sched *sched);
 
-// Suspends the running fiber until mlt_fiber_wake. The wake may come before park returns from
+// Suspends the running fiber (or thread, see gate.h) until mlt_fiber_wake. The wake may come before park returns from
 // its first look (solo), never before park was called: set `wait` up first, then park.
 void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait);
 

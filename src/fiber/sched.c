@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
+#include "fiber/gate.h"
 #include "fiber/policy.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
@@ -143,6 +144,7 @@ void mlt_sched_free(mlt_sched *sched)
 {
     if (!sched)
         return;
+    mlt_gate_drop(sched);
     mlt_assert(mlt_sched_self == sched && sched->current == &sched->home);
     mlt_sched_self = NULL;
     mlt_fiber_user = NULL;
@@ -192,6 +194,8 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
     fiber->wait = NULL;
     if (MLT_LIKELY(!sched->solo))
         put(sched, fiber, MLT_PUT_WAKE);
+    else if (sched->gate)
+        mlt_gate_wake(sched->gate, fiber);
 }
 
 // ---- Memory
@@ -384,6 +388,10 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
 
 static MLT_COLD void park_solo(mlt_sched *sched, mlt_fiber *me)
 {
+    if (sched->gate) {
+        mlt_gate_park(sched->gate, me);
+        return;
+    }
     int saved = errno;
     while (me->state == MLT_FIBER_PARKED)
         sched->idle(sched->idle_arg);

@@ -230,6 +230,22 @@ cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t wo
     return set;
 }
 
+bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits)
+{
+    if (bind->count == 0)
+        return false;
+    const cpu_set_t *place = bind->places[worker % bind->count];
+    memset(map, 0, bits / 8);
+    for (size_t cpu = 0; cpu < bind->set_bytes * 8; cpu++) {
+        if (!CPU_ISSET_S(cpu, bind->set_bytes, place))
+            continue;
+        if (cpu >= bits)
+            return false;
+        map[cpu / 64] |= UINT64_C(1) << cpu % 64;
+    }
+    return true;
+}
+
 void mlt_bind_text(const mlt_bind *bind, const cpu_set_t *set, char *text, size_t size)
 {
     size_t cpus = bind->set_bytes * 8, n = 0;

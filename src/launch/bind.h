@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pinning: which processors each worker may run on. mpirun pins processes; a process with several
-// worker threads gets the union of their places.
+// worker threads gets the union of their places, finds each one's place in the segment, and pins
+// its threads itself.
 #ifndef MLT_LAUNCH_BIND_H
 #define MLT_LAUNCH_BIND_H
 
@@ -27,6 +28,10 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
 // The union of the places of `workers` workers; the caller frees it with CPU_FREE. NULL if nothing
 // is pinned.
 cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers);
+
+// The place of one worker as a bitmap of `bits` processors. False if nothing is pinned, or the place
+// reaches beyond.
+bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits);
 
 // "0-3,8" for a set; into text.
 void mlt_bind_text(const mlt_bind *bind, const cpu_set_t *set, char *text, size_t size);

@@ -147,6 +147,13 @@ static void push(walk *w, uint32_t node)
     w->stack[w->depth++] = node;
 }
 
+// Another thread of the rank may go on though this one is blocked.
+static bool has_choice(const mlt_hang *hang, uint32_t rank)
+{
+    size_t from = hang->first[rank], to = hang->first[rank + 1];
+    return from < to && record(hang, from)->thread != record(hang, to - 1)->thread;
+}
+
 static bool is_in_barrier(const mlt_hang *hang, uint32_t rank)
 {
     for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++)
@@ -169,7 +176,8 @@ static uint32_t next_edge(walk *w, uint32_t node)
     }
     while (w->edge[node] < hang->first[node + 1]) {
         const mlt_ctl_wait *own = record(hang, w->edge[node]++);
-        if (own->ended || (!w->either && !own->all && own->open > 1))
+        if (own->ended || own->others > 0 ||
+            (!w->either && ((!own->all && own->open > 1) || has_choice(hang, node))))
             continue;
         if (in_barrier(own))
             return hang->ranks;
@@ -354,10 +362,10 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
         fputs(how == DISTANCE ? " (which have ended)" : " (which has ended)", out);
 }
 
-// The whole line of a blocked rank, after "rank 3: ".
-static void print_blocked(const mlt_hang *hang, uint32_t rank, relation how, bool bytes, FILE *out)
+// One thread's call: the records from `from` to `to`.
+static void print_call(const mlt_hang *hang, size_t from, size_t to, relation how, bool bytes,
+                       FILE *out)
 {
-    size_t from = hang->first[rank], to = hang->first[rank + 1];
     const mlt_ctl_wait *w = record(hang, from);
     fputs(w->call[0] ? w->call : "MPI", out);
     if (w->open <= 1 && to - from == 1) {
@@ -381,6 +389,28 @@ static void print_blocked(const mlt_hang *hang, uint32_t rank, relation how, boo
     }
     if (w->open > shown)
         fprintf(out, "; and %s more", mlt_number(text, w->open - shown));
+}
+
+// The whole line of a blocked rank, after "rank 3: ". Several threads follow each other.
+static void print_blocked(const mlt_hang *hang, uint32_t rank, relation how, bool bytes, FILE *out)
+{
+    size_t from = hang->first[rank], end = hang->first[rank + 1];
+    const mlt_ctl_wait *first = record(hang, from);
+    while (from < end) {
+        const mlt_ctl_wait *w = record(hang, from);
+        size_t to = from + 1;
+        while (to < end && record(hang, to)->thread == w->thread)
+            to++;
+        if (w != first)
+            fputs("; ", out);
+        if (w->thread)
+            fprintf(out, "thread %u in ", (unsigned)w->thread);
+        print_call(hang, from, to, how, bytes, out);
+        from = to;
+    }
+    if (first->thread && first->others)
+        fprintf(out, "; %u other thread%s not blocked in MPI", (unsigned)first->others,
+                first->others > 1 ? "s" : "");
 }
 
 static const char *state_text(uint8_t state)
@@ -444,6 +474,7 @@ static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
         hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context / CONTEXTS);
         hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
                              ((uint64_t)peer_ended(hang, w) << 8) | w->kind);
+        hash = mix(hash, ((uint64_t)w->thread << 16) | w->others);
     }
     for (const char *c = record(hang, hang->first[rank])->call; *c; c++)
         hash = mix(hash, (unsigned char)*c);
@@ -464,7 +495,8 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
         const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
         if (x->kind != y->kind || x->tag != y->tag ||
             x->context / CONTEXTS != y->context / CONTEXTS || x->all != y->all ||
-            x->open != y->open || seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
+            x->open != y->open || x->thread != y->thread || x->others != y->others ||
+            seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
             peer_ended(hang, x) != peer_ended(hang, y) || strcmp(x->call, y->call) != 0)
             return false;
     }

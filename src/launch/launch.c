@@ -74,6 +74,18 @@ static void note_globals(const launch *l)
     }
 }
 
+// A process is started on its cores; worker threads must find theirs among them.
+static void note_places(launch *l)
+{
+    for (uint32_t p = 0; p < l->plan.proc_count; p++) {
+        const mlt_plan_proc *proc = &l->plan.procs[p];
+        for (uint32_t i = 0; proc->workers > 1 && i < proc->workers; i++) {
+            mlt_job_worker *w = mlt_job_worker_at(l->job, proc->first_worker + i);
+            w->pinned = mlt_bind_place(&l->bind, proc->first_worker + i, w->cpus, MLT_JOB_CPUS);
+        }
+    }
+}
+
 static void make_job(launch *l, uint32_t cores)
 {
     uint32_t count = l->plan.proc_count;
@@ -103,6 +115,7 @@ static void make_job(launch *l, uint32_t cores)
     free(workers);
     free(ranks);
     free(apps);
+    note_places(l);
 }
 
 // gdb --args program ...; the caller frees it.

@@ -6,6 +6,7 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "fiber/fault.h"
+#include "fiber/gate.h"
 #include "mpi/comm.h"
 #include "mpi/context.h"
 #include "mpi/crash.h"
@@ -26,6 +28,7 @@
 #include "mpi/own.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
+#include "mpi/thread.h"
 #include "p2p/settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -44,9 +47,13 @@ static struct {
     bool joined;
     pid_t pid;
     mlt_boot boot;
-    mlt_worker *only; // the worker of a process with one rank
+    // The worker of a process with one rank. Release when it is there, acquire by threads that are
+    // no rank.
+    _Atomic(mlt_worker *) only;
+    cpu_set_t cpus; // where the process may run; workers' threads may have places in it
     int only_status;
-    // Relaxed: each is a sum or a first value that nothing else depends on.
+    // A thread that finds a rank initialised may use it: release and acquire. The others are a sum
+    // and a first value that nothing else depends on: relaxed.
     _Atomic uint32_t inited, finalized;
     _Atomic int status; // the first that was not 0
 } program;
@@ -66,7 +73,13 @@ bool mlt_entry_many(void)
 
 bool mlt_entry_any_inited(void)
 {
-    return atomic_load_explicit(&program.inited, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&program.inited, memory_order_acquire) > 0;
+}
+
+mlt_rank *mlt_entry_only_rank(void)
+{
+    mlt_worker *only = atomic_load_explicit(&program.only, memory_order_acquire);
+    return only ? &only->ranks[0] : NULL;
 }
 
 static uint32_t own_ranks(void)
@@ -82,7 +95,7 @@ bool mlt_entry_all_finalized(void)
 
 static void count(_Atomic uint32_t *counter, mlt_ctl_type type)
 {
-    if (atomic_fetch_add_explicit(counter, 1, memory_order_relaxed) + 1 != own_ranks())
+    if (atomic_fetch_add_explicit(counter, 1, memory_order_acq_rel) + 1 != own_ranks())
         return;
     mlt_ctl head = {.type = type, .rank = -1};
     (void)mlt_ctl_send(program.boot.ctl, &head, NULL); // without a launcher nobody wants to know
@@ -157,6 +170,7 @@ static void join(void)
     program.pid = getpid();
     program.joined = true;
     mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
+    atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
     mlt_worker_deadlock_hook = on_deadlock;
     mlt_worker_world_rank = mlt_comm_context_world_rank;
     mlt_worker_on_note = mlt_context_noted;
@@ -183,6 +197,37 @@ static size_t thread_stack(void)
     return bytes;
 }
 
+// ---- places of worker threads
+
+static bool place_of(uint32_t worker, cpu_set_t *place)
+{
+    const mlt_job_worker *own = mlt_job_worker_at(program.boot.job, worker);
+    CPU_ZERO(place);
+    for (size_t cpu = 0; own->pinned && cpu < MLT_JOB_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (own->cpus[cpu / 64] >> cpu % 64 & 1)
+            CPU_SET(cpu, place);
+    return CPU_COUNT(place) > 0;
+}
+
+// mpirun pins the process to the cores of all its workers. Left to itself, the system may run two
+// of its threads on one of them for a while, and then a message takes microseconds.
+static void pin(uint32_t worker)
+{
+    cpu_set_t place;
+    if (place_of(worker, &place))
+        (void)sched_setaffinity(0, sizeof place, &place); // if not, it is slower
+}
+
+void mlt_entry_unpin(uint32_t worker)
+{
+    cpu_set_t place, now;
+    if (place_of(worker, &place) && sched_getaffinity(0, sizeof now, &now) == 0 &&
+        CPU_EQUAL(&place, &now))
+        (void)sched_setaffinity(0, sizeof program.cpus, &program.cpus);
+}
+
+// ---- workers and ranks
+
 static mlt_worker *new_worker(uint32_t index)
 {
     char why[WHY_BYTES];
@@ -203,7 +248,7 @@ static void tell_exit(const mlt_rank *rank, int status)
         AFTER_MPI,
         DURING_MPI,
         BEFORE_MPI
-    } when = rank->life == MLT_LIFE_READY ? DURING_MPI
+    } when = mlt_thread_is_ready(rank)    ? DURING_MPI
              : rank->life == MLT_LIFE_NEW ? BEFORE_MPI
                                           : AFTER_MPI;
     if (when != DURING_MPI && status == 0)
@@ -218,17 +263,22 @@ static void remember_status(int status, void *unused)
     program.only_status = status & 0xff;
 }
 
+static bool has_threads(const mlt_worker *worker)
+{
+    return worker->sched->gate && !mlt_gate_alone(worker->sched->gate);
+}
+
 // Runs after the program's own exit handlers, which may still call MPI_Finalize. Not for a child
 // that the program forked.
 __attribute__((destructor)) static void only_rank_ends(void)
 {
-    mlt_worker *worker = program.only;
+    mlt_worker *worker = atomic_load_explicit(&program.only, memory_order_acquire);
     if (!worker || getpid() != program.pid)
         return;
-    program.only = NULL;
+    atomic_store_explicit(&program.only, NULL, memory_order_relaxed);
     tell_exit(&worker->ranks[0], program.only_status);
-    if (mlt_sched_self != worker->sched)
-        return; // another thread called exit: the rank may be in the middle of a call
+    if (mlt_sched_self != worker->sched || has_threads(worker))
+        return; // another thread called exit, or lives: it may be in the middle of a call
     mlt_mpi_worker_fini(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;
@@ -249,7 +299,7 @@ mlt_rank *mlt_entry_rank(void)
     mlt_worker *worker = new_worker(index);
     mlt_sched_adopt(worker->sched, &worker->ranks[0]);
     worker->ranks[0].fiber = &worker->sched->home;
-    program.only = worker;
+    atomic_store_explicit(&program.only, worker, memory_order_release);
     on_exit(remember_status, NULL);
     return &worker->ranks[0];
 }
@@ -321,10 +371,15 @@ static void run_rank(void *arg)
 
 static void *run_worker(void *index)
 {
+    pin((uint32_t)(uintptr_t)index);
     mlt_worker *worker = new_worker((uint32_t)(uintptr_t)index);
     mlt_worker_run(worker, run_rank);
-    mlt_mpi_worker_fini(worker);
-    mlt_worker_free(worker);
+    if (has_threads(worker)) { // which may still look at their rank
+        mlt_worker_abandon(worker);
+    } else {
+        mlt_mpi_worker_fini(worker);
+        mlt_worker_free(worker);
+    }
     mlt_fiber_user = NULL;
     mlt_fault_thread_fini();
     return NULL;
@@ -335,6 +390,8 @@ static void run_workers(void)
     const mlt_job_proc *proc = mlt_job_proc_at(program.boot.job, program.boot.proc);
     pthread_t *threads = calloc(proc->workers, sizeof *threads);
     pthread_attr_t attr;
+    if (sched_getaffinity(0, sizeof program.cpus, &program.cpus) != 0)
+        CPU_ZERO(&program.cpus);
     if (!threads || pthread_attr_init(&attr) != 0 ||
         pthread_attr_setstacksize(&attr, thread_stack()) != 0)
         cannot_start("memory is exhausted: no room for the workers' threads");
@@ -343,8 +400,10 @@ static void run_workers(void)
                            (void *)(uintptr_t)(proc->first_worker + i)) != 0)
             cannot_start("the system refuses another thread: fewer workers, or --workers process");
     run_worker((void *)(uintptr_t)proc->first_worker);
+    mlt_threads_count_parked(true);
     for (uint32_t i = 1; i < proc->workers; i++)
         pthread_join(threads[i], NULL);
+    mlt_threads_count_parked(false);
     pthread_attr_destroy(&attr);
     free(threads);
 }
@@ -395,6 +454,8 @@ EXPORT _Noreturn void exit(int status)
 {
     // A child that a rank forked is no rank.
     mlt_rank *me = program.many && getpid() == program.pid ? mlt_rank_self() : NULL;
+    if (me && !mlt_thread_is_main(me))
+        me = NULL; // a thread that a rank started: as anywhere, it ends the process
     if (me && !me->ended) {
         rank_ends(me, status);
         if (!home)

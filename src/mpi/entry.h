@@ -25,6 +25,13 @@ bool mlt_entry_joined(void);
 // The process holds several ranks.
 bool mlt_entry_many(void);
 
+// The rank of a process that holds one and has joined, else NULL. For threads that are none.
+mlt_rank *mlt_entry_only_rank(void);
+
+// For a thread that a rank of that worker started: it may run wherever the process may, though the
+// worker's own thread has its core, which its threads inherit. What somebody else set is kept.
+void mlt_entry_unpin(uint32_t worker);
+
 // MPI_Init, MPI_Finalize: one more rank of the process has done it; the launcher hears when all
 // have.
 void mlt_entry_count_init(void);

@@ -12,6 +12,7 @@
 #include "mpi/errhandler.h"
 #include "mpi/error_text.h"
 #include "mpi/self.h"
+#include "mpi/thread.h"
 
 enum {
     SLOTS = 254,
@@ -112,7 +113,10 @@ int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const ch
     va_start(args, format);
     word(text, fn, format, args);
     va_end(args);
-    return call_handler(me, comm, keep(me, class, text), text);
+    mlt_gate *gate = mlt_thread_lock(me);
+    int code = call_handler(me, comm, keep(me, class, text), text);
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
@@ -122,13 +126,19 @@ int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
     va_start(args, format);
     word(text, fn, format, args);
     va_end(args);
-    return keep(me, class, text);
+    mlt_gate *gate = mlt_thread_lock(me);
+    int code = keep(me, class, text);
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code)
 {
     (void)fn; // the sentence of the code has it
-    return call_handler(me, comm, code, mlt_mpi_sentence(me, code));
+    mlt_gate *gate = mlt_thread_lock(me);
+    code = call_handler(me, comm, code, mlt_mpi_sentence(me, code));
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence)
@@ -141,16 +151,22 @@ _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence)
 int mlt_mpi_not_ready(uint16_t fn)
 {
     char text[MPI_MAX_ERROR_STRING];
-    mlt_rank *me = mlt_rank_self();
+    const mlt_rank *rank = mlt_thread_rank();
     const char *why = "was called before MPI_Init";
-    if (me && me->life == MLT_LIFE_DONE)
+    if (rank && rank->life == MLT_LIFE_DONE)
         why = "was called after MPI_Finalize";
-    else if (!me && mlt_entry_joined())
-        why = "was called by a thread that is no rank; Millet provides MPI_THREAD_FUNNELED, so "
-              "only the thread that "
-              "called MPI_Init may call MPI";
+    else if (rank && mlt_rank_self() != rank && mlt_thread_is_ready(rank))
+        why =
+            rank->worker->count > 1
+                ? "was called by a thread that the rank started; ranks that share a worker (-nfg) "
+                  "have MPI_THREAD_FUNNELED, so only the thread that called MPI_Init may call MPI"
+                : "was called by a thread that the rank started, but the rank has not asked for "
+                  "it: call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE";
+    else if (!rank && mlt_entry_joined())
+        why = "was called by a thread that belongs to no rank: no thread of a rank started it with "
+              "pthread_create or thrd_create";
     snprintf(text, sizeof text, "%s %s", mlt_fn_name(fn), why);
-    mlt_mpi_abort(me, MPI_ERR_OTHER, text);
+    mlt_entry_end_job(rank ? rank->world : -1, MPI_ERR_OTHER, text);
 }
 
 int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn)
@@ -160,11 +176,13 @@ int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn)
              "%s is not built yet in Millet " MLT_VERSION
              "; `millet info --functions` lists what is",
              mlt_fn_name(fn));
+    mlt_gate *gate = mlt_thread_lock(me);
     int code = keep(me, MPI_ERR_UNSUPPORTED_OPERATION, text);
     // The tool information interface reports by its return value only.
-    if (strncmp(mlt_fn_name(fn), "MPI_T_", 6) == 0)
-        return code;
-    return call_handler(me, comm, code, text);
+    if (strncmp(mlt_fn_name(fn), "MPI_T_", 6) != 0)
+        (void)call_handler(me, comm, code, text);
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 // A handle's null value has a name; anything else is shown as a number.
@@ -215,9 +233,12 @@ int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const ch
 int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                  int64_t value, const char *more)
 {
-    return mlt_mpi_raise(me, comm, fn, class,
-                         "argument %s is %lld, but should be a rank from 0 to %d of %s%s", name,
-                         (long long)value, comm->peers - 1, mlt_comm_name(me, comm), more);
+    mlt_gate *gate = mlt_thread_lock(me); // for the name
+    int code = mlt_mpi_raise(me, comm, fn, class,
+                             "argument %s is %lld, but should be a rank from 0 to %d of %s%s", name,
+                             (long long)value, comm->peers - 1, mlt_comm_name(me, comm), more);
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 int mlt_bad_uncommitted(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name)

@@ -11,6 +11,7 @@
 #include "mpi/error.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
+#include "mpi/thread.h"
 #include "mpi_bodies.h"
 
 static int init(mlt_rank *me, uint16_t fn, int required)
@@ -25,8 +26,8 @@ static int init(mlt_rank *me, uint16_t fn, int required)
                                             : "MPI is initialised already; a program does it once");
     mlt_mpi_rank_open(me);
     mpi->inited = true;
-    mpi->provided = required < MPI_THREAD_FUNNELED ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
-    me->life = MLT_LIFE_READY;
+    mpi->provided = (uint16_t)mlt_thread_grant(me, required);
+    mlt_thread_ready(me);
     mlt_entry_count_init();
     return MPI_SUCCESS;
 }
@@ -59,15 +60,16 @@ int mlt_mpi_Finalized(mlt_rank *me, int *flag)
 
 int mlt_mpi_Query_thread(mlt_rank *me, int *provided)
 {
-    if (me ? me->life != MLT_LIFE_READY : !mlt_entry_any_inited())
+    const mlt_rank *rank = me ? me : mlt_thread_rank();
+    if (rank ? !mlt_thread_is_ready(rank) : !mlt_entry_any_inited())
         return mlt_mpi_not_ready(MLT_FN_Query_thread);
-    *provided = me ? mlt_mpi_of(me)->provided : MPI_THREAD_FUNNELED;
+    *provided = rank ? mlt_mpi_of(rank)->provided : MPI_THREAD_FUNNELED;
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
 {
-    *flag = me && mlt_mpi_of(me)->inited;
+    *flag = me && mlt_mpi_of(me)->inited && mlt_thread_is_main(me);
     return MPI_SUCCESS;
 }
 
@@ -79,10 +81,10 @@ static void drain_sends(mlt_rank *me)
                      .kind = MLT_WAIT_OTHER,
                      .peer = MLT_WAIT_ANYONE,
                      .tag = MLT_WAIT_ANY_TAG};
-    me->drains = true;
+    me->drains = me->fiber;
     while (me->sends_open > 0)
         mlt_fiber_park(me->worker->sched, &wait);
-    me->drains = false;
+    me->drains = NULL;
 }
 
 // Communicators that the user did not free go without their delete functions.

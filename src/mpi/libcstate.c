@@ -42,10 +42,11 @@ void mlt_libc_state_free(struct mlt_libc_state *state)
     free(state);
 }
 
-// The calling rank's; NULL: use libc's.
+// The calling rank's; NULL: use libc's. Other threads of a rank have libc's: what is safe for
+// threads there stays so.
 static struct mlt_libc_state *own_state(void)
 {
-    if (!mlt_entry_many())
+    if (!mlt_entry_many() || !mlt_sched_self)
         return NULL;
     mlt_rank *me = mlt_rank_self();
     if (!me || !me->mpi || me->ended)

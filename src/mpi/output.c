@@ -184,8 +184,8 @@ static void keep(mlt_rank *me, mlt_line *line, const char *text, size_t length)
 
 static ssize_t write_stream(int which, const char *text, size_t size)
 {
-    mlt_rank *me = mlt_rank_self();
-    if (!me || !me->mpi) {
+    mlt_rank *me = mlt_rank_self(); // the stream's lock keeps a rank's threads apart
+    if (!me || !me->mpi || me->ended) {
         struct iovec all = {(void *)(uintptr_t)text, size};
         write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
         return (ssize_t)size;

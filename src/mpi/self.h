@@ -4,6 +4,7 @@
 #define MLT_MPI_SELF_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +15,9 @@
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
-// mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session.
-enum { MLT_LIFE_NEW, MLT_LIFE_READY, MLT_LIFE_DONE };
+// mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session; THREADS: the
+// same for a rank of which several threads may call at once (thread.h).
+enum { MLT_LIFE_NEW, MLT_LIFE_READY, MLT_LIFE_DONE, MLT_LIFE_THREADS };
 
 struct mlt_rank_own; // own.h: a rank's output and libc state
 
@@ -63,13 +65,18 @@ static inline mlt_mpi_worker *mlt_mpi_worker_of(const mlt_rank *me)
     return (mlt_mpi_worker *)me->worker->mpi;
 }
 
-// The calling rank if it is READY, else NULL. Remembers the function: me->fn is from now on
-// the call that the user made, whatever bodies call each other; sentences and wait records name it.
+// thread.c: the same two for a rank that is not simply READY, and for threads that a rank started.
+mlt_rank *mlt_thread_enter(uint16_t fn) MLT_COLD;
+mlt_rank *mlt_thread_enter_anytime(uint16_t fn) MLT_COLD;
+
+// The calling rank if it is READY or THREADS, else NULL. Remembers the function: me->fn is from now
+// on (with THREADS, from the detour on) the call that the user made, whatever bodies call each
+// other; sentences and wait records name it.
 static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
     if (MLT_UNLIKELY(!me || me->life != MLT_LIFE_READY))
-        return NULL;
+        return mlt_thread_enter(fn);
     me->fn = fn;
     return me;
 }
@@ -78,8 +85,9 @@ static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
 static inline mlt_rank *mlt_mpi_enter_anytime(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
-    if (me)
-        me->fn = fn;
+    if (MLT_UNLIKELY(!me || me->life == MLT_LIFE_THREADS))
+        return mlt_thread_enter_anytime(fn);
+    me->fn = fn;
     return me;
 }
 
@@ -101,8 +109,17 @@ void mlt_mpi_worker_fini(mlt_worker *worker);
 // MPI_Init: makes the world and self of a rank.
 void mlt_mpi_rank_open(mlt_rank *me);
 
-// --report: set once before any rank runs. The surface counts and times every call.
-extern bool mlt_mpi_profiling __attribute__((visibility("hidden"))); // no detour to read it
+// Set once some call of the process needs more than its body: calls go by the surface's detour
+// (thread.h), which looks for what it is. Relaxed: a rank of another worker need not notice.
+extern _Atomic bool mlt_mpi_detour __attribute__((visibility("hidden"))); // no detour to read it
+
+static inline bool mlt_mpi_detours(void)
+{
+    return atomic_load_explicit(&mlt_mpi_detour, memory_order_relaxed);
+}
+
+// --report: set once before any rank runs. The detour counts and times every call.
+extern bool mlt_mpi_profiling __attribute__((visibility("hidden")));
 uint64_t mlt_mpi_clock(void);
 void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns); // one call ended; me may be NULL
 

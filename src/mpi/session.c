@@ -9,6 +9,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/thread.h"
 #include "mpi_bodies.h"
 
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
@@ -49,7 +50,7 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
     mlt_list_init(&s->groups);
     mlt_errhandler_hold(errhandler);
     mlt_mpi_of(me)->sessions++;
-    me->life = MLT_LIFE_READY;
+    mlt_thread_ready(me);
     *session = (MPI_Session)s;
     return MPI_SUCCESS;
 }

@@ -8,14 +8,18 @@
 #include "mpi/entry.h"
 #include "mpi/error.h"
 #include "mpi/self.h"
+#include "mpi/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int MPIX_Yield(void)
 {
     mlt_rank *me = mlt_rank_self();
-    if (me)
+    if (me) {
+        mlt_gate *gate = mlt_thread_lock(me);
         mlt_p2p_poll(me);
+        mlt_thread_unlock(gate);
+    }
     return MPI_SUCCESS;
 }
 

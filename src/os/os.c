@@ -184,6 +184,27 @@ int mlt_os_cores(void)
     return 1;
 }
 
+int mlt_os_threads(void)
+{
+    enum { AFTER_STATE = 17 }; // fields between the state and the number of threads
+    char text[1024];
+    int saved = errno, threads = 0;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    const char *at = strrchr(text, ')'); // the name may hold anything
+    for (int i = 0; at && i <= AFTER_STATE; i++)
+        at = strchr(at + 1, ' ');
+    if (at)
+        threads = atoi(at + 1);
+    return threads;
+}
+
 void mlt_os_yield(void)
 {
     (void)sched_yield();

@@ -49,6 +49,7 @@ void mlt_os_barrier(void);
 
 uint64_t mlt_os_now_ns(void); // monotonic
 int mlt_os_cores(void);       // cores that this process may run on, at least 1
+int mlt_os_threads(void);     // threads of this process; 0 if the system does not say
 void mlt_os_yield(void);      // let another runnable thread of this core run
 
 // Reads from another process's memory in one copy. Returns MLT_OK only if all bytes arrived.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "fiber/gate.h"
 #include "p2p/p2p_int.h"
 
 static int32_t same(const mlt_rank *rank, uint32_t context, int32_t peer)
@@ -18,6 +19,7 @@ enum { MOST_OPERATIONS = 16, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
 
 typedef struct batch {
     mlt_worker *worker;
+    uint16_t thread, others; // of the rank at hand, as mlt_ctl_wait has them
     uint32_t count;
     mlt_ctl_wait waits[BATCH];
 } batch;
@@ -32,11 +34,14 @@ static void say(const mlt_ctl_wait *wait)
     static const char *const relations[] = {
         [MLT_WAIT_RECV] = "from", [MLT_WAIT_SEND] = "to", [MLT_WAIT_PROBE] = "from"};
     const char *relation = wait->kind <= MLT_WAIT_PROBE ? relations[wait->kind] : NULL;
+    char who[48];
+    snprintf(who, sizeof who, wait->thread ? "rank %d (thread %u)" : "rank %d", wait->rank,
+             (unsigned)wait->thread);
     if (relation)
-        mlt_log("rank %d: %s %s %s, %s (%llu bytes)", wait->rank, wait->call, relation, peer, tag,
+        mlt_log("%s: %s %s %s, %s (%llu bytes)", who, wait->call, relation, peer, tag,
                 (unsigned long long)wait->bytes);
     else
-        mlt_log("rank %d: %s", wait->rank, wait->call);
+        mlt_log("%s: %s", who, wait->call);
 }
 
 static void send_batch(batch *b)
@@ -65,7 +70,13 @@ static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
     if (b->count == BATCH)
         send_batch(b);
     mlt_ctl_wait *wait = &b->waits[b->count++];
-    *wait = (mlt_ctl_wait){.rank = rank->world, .peer = -1, .tag = -2, .open = 1, .all = 1};
+    *wait = (mlt_ctl_wait){.rank = rank->world,
+                           .peer = -1,
+                           .tag = -2,
+                           .open = 1,
+                           .all = 1,
+                           .thread = b->thread,
+                           .others = b->others};
     return wait;
 }
 
@@ -115,6 +126,30 @@ static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
         }
 }
 
+static bool is_parked(const mlt_fiber *fiber)
+{
+    return fiber->state == MLT_FIBER_PARKED && fiber->wait;
+}
+
+// All threads of a rank that have called MPI. Called inside the gate. False if none is blocked.
+static bool add_threads(batch *b, const mlt_rank *rank, const mlt_gate *gate)
+{
+    uint32_t threads = 0, blocked = 0;
+    for (const mlt_link *l = gate->threads.next; l != &gate->threads; l = l->next) {
+        threads++;
+        blocked += is_parked(mlt_container_of(l, mlt_thread, all)->fiber);
+    }
+    b->others = (uint16_t)(threads - blocked < UINT16_MAX ? threads - blocked : UINT16_MAX);
+    for (const mlt_link *l = gate->threads.next; l != &gate->threads; l = l->next) {
+        const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
+        b->thread = (uint16_t)(threads > 1 ? thread->number : 0);
+        if (is_parked(thread->fiber))
+            add_parked(b, rank, thread->fiber->wait);
+    }
+    b->thread = b->others = 0;
+    return blocked > 0;
+}
+
 void mlt_worker_report(mlt_worker *w)
 {
     batch *b = malloc(sizeof *b); // large: not for a rank's stack, nor for the library's static TLS
@@ -123,13 +158,16 @@ void mlt_worker_report(mlt_worker *w)
         return;
     }
     b->worker = w;
+    b->thread = b->others = 0;
     b->count = 0;
     int64_t running = 0;
     for (uint32_t i = 0; i < w->count; i++) {
         const mlt_rank *rank = &w->ranks[i];
         if (rank->ended || !rank->fiber || rank->fiber->state == MLT_FIBER_ENDED)
             next_wait(b, rank)->ended = 1;
-        else if (rank->fiber->state == MLT_FIBER_PARKED && rank->fiber->wait)
+        else if (w->sched->gate)
+            running += !add_threads(b, rank, w->sched->gate);
+        else if (is_parked(rank->fiber))
             add_parked(b, rank, rank->fiber->wait);
         else
             running++;

@@ -7,7 +7,8 @@
 // `done` becomes true, the result part is valid, on_done (if any) is called once, and the waiter
 // (if any) is counted down. Until then the memory must stay.
 //
-// All of it is owned by one worker and used by its thread only. Which calls may suspend the fiber:
+// All of it is owned by one worker and used by one thread at a time: the worker's, or whichever is
+// inside its gate (fiber/gate.h). Which calls may suspend the fiber:
 // mlt_req_wait*, mlt_p2p_probe, mlt_p2p_poll. Starting an operation never suspends.
 #ifndef MLT_P2P_P2P_H
 #define MLT_P2P_P2P_H
@@ -117,13 +118,14 @@ typedef struct mlt_match_queue {
 
 struct mlt_rank {
     mlt_worker *worker;
-    mlt_fiber *fiber;
+    mlt_fiber *fiber; // of the rank; if it has several threads, of the one that is in MPI now
     int32_t world; // rank in MPI_COMM_WORLD
     uint16_t fn;   // the MPI function it is in or was in last; 0: none
     uint8_t life;  // the MPI layer's: before init, initialised, finalised
     bool ended;
     uint32_t sends_open; // started sends that are not done: finalize waits for them
-    bool drains;         // parked until sends_open is 0
+    uint16_t level;      // the MPI layer's: the highest thread level that it was granted
+    mlt_fiber *drains;   // parked until sends_open is 0; NULL: nobody
     mlt_match_queue posted, unexpected;
     mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
     void *mpi;        // the MPI layer's state of this rank

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Progress and idling: who looks at the transports, and when a worker sleeps.
 #include "arch/arch.h"
+#include "fiber/gate.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 
@@ -9,6 +10,7 @@ enum {
     EAGER_POLLS =
         200,    // polls without a pause: the answer of a peer that is at it comes within these
     TICK = 256, // progress steps between looks at the launcher's wishes
+    LOOK_NS = 100000000, // between looks at the threads that may still call
 };
 
 static void answer_launcher(mlt_worker *w)
@@ -78,9 +80,12 @@ static bool ready(void *worker)
 
 static bool spin(mlt_worker *w)
 {
+    mlt_gate *gate = w->sched->gate;
     uint64_t start = 0;
     for (uint32_t n = 1;; n++) {
         if (mlt_p2p_progress(w))
+            return true;
+        if (MLT_UNLIKELY(gate != NULL) && !mlt_gate_let_in(gate))
             return true;
         if (n < EAGER_POLLS)
             continue;
@@ -95,12 +100,54 @@ static bool spin(mlt_worker *w)
     }
 }
 
+// Until somebody wakes the worker. With a gate, other threads may come in meanwhile. If one outside
+// of MPI may still call, the launcher must not think that this worker waits in vain: looks from time
+// to time whether all are parked.
+static void block(mlt_worker *w)
+{
+    mlt_gate *gate = w->sched->gate;
+    mlt_job_worker *own = w->wire->own;
+    if (!gate) {
+        mlt_threads_count_parked(true);
+        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, -1);
+        mlt_threads_count_parked(false);
+        return;
+    }
+    int64_t timeout_ns = LOOK_NS;
+    mlt_gate_block(gate);
+    mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
+    while (atomic_load_explicit(&own->asleep, memory_order_relaxed) == MLT_WORKER_ASLEEP) {
+        if (mlt_threads_all_parked()) {
+            atomic_store_explicit(&own->open, 0, memory_order_relaxed);
+            timeout_ns = -1;
+        }
+        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
+    }
+    mlt_gate_unblock(gate);
+    atomic_store_explicit(&own->open, 1, memory_order_relaxed);
+}
+
+// In a job of one worker nobody else can send; but a thread of the rank can.
+static void wait_for_threads(mlt_worker *w)
+{
+    mlt_gate *gate = w->sched->gate;
+    mlt_threads_count_parked(true);
+    bool all = mlt_threads_all_parked();
+    mlt_threads_count_parked(false);
+    if (all)
+        mlt_worker_deadlock_hook(w);
+    else
+        mlt_gate_nap(gate, LOOK_NS);
+}
+
 static void sleep_until_news(mlt_worker *w)
 {
     bool starving = !mlt_list_empty(&w->p2p->waiting) || !mlt_list_empty(&w->p2p->streams);
     if (starving)
         mlt_p2p_mark_starved(w, true);
-    mlt_wire_sleep(w->wire, w->living, ready, w, -1);
+    if (mlt_wire_doze(w->wire, w->living, ready, w))
+        block(w);
+    mlt_wire_rise(w->wire);
     if (starving)
         mlt_p2p_mark_starved(w, false);
     answer_launcher(w);
@@ -112,7 +159,10 @@ void mlt_p2p_idle(void *worker)
     if (mlt_p2p_progress(w))
         return;
     if (!w->wire) { // alone in the world, and nobody can go on
-        mlt_worker_deadlock_hook(w);
+        if (w->sched->gate)
+            wait_for_threads(w);
+        else
+            mlt_worker_deadlock_hook(w);
         return;
     }
     uint64_t start = w->boot->job->profile ? mlt_os_now_ns() : 0;
@@ -132,7 +182,10 @@ void mlt_p2p_poll(mlt_rank *rank)
         // Somebody else may need this core to produce what we poll for; and all fibers of this
         // worker may be polling.
         w->p2p->barren = 0;
-        mlt_os_yield();
+        if (w->sched->gate)
+            mlt_gate_yield(w->sched->gate);
+        else
+            mlt_os_yield();
     }
     mlt_fiber_yield(w->sched);
 }

@@ -24,7 +24,7 @@ void mlt_req_complete(mlt_req *req)
     req->done = true;
     req->stage = STAGE_NONE;
     if (req->kind == MLT_REQ_SEND && --req->rank->sends_open == 0 && req->rank->drains)
-        mlt_fiber_wake(req->rank->worker->sched, req->rank->fiber);
+        mlt_fiber_wake(req->rank->worker->sched, req->rank->drains);
     mlt_waiter *waiter = req->waiter;
     if (waiter && --waiter->need == 0)
         mlt_fiber_wake(req->rank->worker->sched, waiter->fiber);

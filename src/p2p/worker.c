@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "fiber/gate.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
@@ -157,6 +158,51 @@ static void flush_queues(mlt_worker *w)
         mlt_os_yield();
     }
 }
+
+// ---- threads
+
+// Whoever sleeps does so until there is news. What has to leave, but found no room, is no news.
+static bool has_backlog(void *worker)
+{
+    const mlt_p2p_state *p2p = ((mlt_worker *)worker)->p2p;
+    return !mlt_list_empty(&p2p->waiting) || !mlt_list_empty(&p2p->streams);
+}
+
+static void wake_own(void *worker)
+{
+    mlt_worker *w = worker;
+    mlt_job_wake(w->wire->own);
+}
+
+bool mlt_worker_open_gate(mlt_worker *w)
+{
+    mlt_assert(w->count == 1);
+    mlt_gate_conf conf = {
+        .running = &w->ranks[0].fiber,
+        .call = &w->ranks[0].fn,
+        .needs = has_backlog,
+        .kick = wake_own,
+        .arg = w,
+    };
+    if (!mlt_gate_new(w->sched, &conf))
+        return false;
+    if (w->wire)
+        atomic_store_explicit(&w->wire->own->open, 1, memory_order_relaxed);
+    return true;
+}
+
+void mlt_worker_abandon(mlt_worker *w)
+{
+    mlt_gate *gate = w->sched->gate;
+    mlt_gate_enter(gate);
+    if (w->wire) {
+        flush_queues(w);
+        mlt_wire_end(w->wire);
+    }
+    mlt_gate_leave(gate);
+}
+
+// ---- the end
 
 void mlt_worker_free(mlt_worker *w)
 {

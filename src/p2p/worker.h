@@ -4,6 +4,7 @@
 #ifndef MLT_P2P_WORKER_H
 #define MLT_P2P_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,14 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
 void mlt_worker_run(mlt_worker *worker, void (*entry)(void *rank));
 
 void mlt_worker_free(mlt_worker *worker);
+
+// Several threads may use the worker, which holds one rank, from now on: each inside its gate.
+// Called by whoever uses it now. False if memory is exhausted.
+bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
+
+// As mlt_worker_free for a worker whose rank has ended while threads of it live: what they may
+// still touch stays.
+void mlt_worker_abandon(mlt_worker *worker);
 
 // Sends the wait records of all ranks to the launcher, or prints them without one.
 void mlt_worker_report(mlt_worker *worker);

@@ -102,13 +102,18 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
     return wire;
 }
 
+void mlt_wire_end(mlt_wire *wire)
+{
+    atomic_store(&wire->own->sent, wire->sent);
+    atomic_store(&wire->own->received, wire->received);
+    atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
+}
+
 void mlt_wire_free(mlt_wire *wire)
 {
     if (!wire)
         return;
-    atomic_store(&wire->own->sent, wire->sent);
-    atomic_store(&wire->own->received, wire->received);
-    atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
+    mlt_wire_end(wire);
     free(wire->chunk_to);
     free(wire->peers);
     free(wire);
@@ -119,7 +124,7 @@ void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
     mlt_job_worker *to = mlt_job_worker_at(wire->job, peer->worker);
     atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->worker) + wire->self / 64,
                              UINT64_C(1) << wire->self % 64, memory_order_release);
-    // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_sleep. An
+    // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_doze. An
     // exchange, so that who reads a later sender's 1 has seen our bit too.
     (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
     mlt_job_wake(to);
@@ -168,12 +173,11 @@ static bool leave_all(mlt_wire *wire)
     return true;
 }
 
-void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
-                    int64_t timeout_ns)
+bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg)
 {
     mlt_job_worker *own = wire->own;
     if (mlt_wire_has_news(wire) || !leave_all(wire))
-        return;
+        return false;
     atomic_store_explicit(&own->sent, wire->sent, memory_order_relaxed);
     atomic_store_explicit(&own->received, wire->received, memory_order_relaxed);
     atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
@@ -181,8 +185,12 @@ void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), 
     // mlt_job_ask and the fence in mlt_wire_chunk_release.
     atomic_store_explicit(&own->asleep, MLT_WORKER_ASLEEP, memory_order_seq_cst);
     bool asked = atomic_load(&wire->job->report_wanted) != atomic_load(&own->reported);
-    if (atomic_load(&own->news) == 0 && !asked && !ready(arg))
-        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
+    return atomic_load(&own->news) == 0 && !asked && !ready(arg);
+}
+
+void mlt_wire_rise(mlt_wire *wire)
+{
+    mlt_job_worker *own = wire->own;
     atomic_store_explicit(&own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->epoch, 1, memory_order_relaxed);
 }
@@ -225,6 +233,6 @@ void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk)
 void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk)
 {
     atomic_store_explicit(&chunk_heads(wire->job, worker)[chunk].busy, 0, memory_order_release);
-    atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `asleep` in mlt_wire_sleep
+    atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `asleep` in mlt_wire_doze
     mlt_job_wake(mlt_job_worker_at(wire->job, worker));
 }

@@ -61,6 +61,7 @@ typedef struct mlt_wire {
 // For worker `self` of the job. Owned by the caller; NULL if memory is exhausted.
 mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self);
 void mlt_wire_free(mlt_wire *wire);
+void mlt_wire_end(mlt_wire *wire); // tells the job that this worker has ended; free does it too
 
 // Tells a peer that does not attend to our ring.
 void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer) MLT_COLD;
@@ -89,11 +90,13 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
         mlt_job_wake(mlt_job_worker_at(wire->job, peer->worker));
 }
 
-// Blocks the thread until there may be something to do. `ready` is asked once after everybody can
-// see that this worker sleeps; if it says true, the call returns at once. `blocked`: ranks parked,
-// for the launcher.
-void mlt_wire_sleep(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg,
-                    int64_t timeout_ns);
+// Before and after the thread blocks on own->asleep (while that is MLT_WORKER_ASLEEP) until there
+// may be something to do. doze: everybody can see that this worker sleeps; then `ready` is asked
+// once. False: there is something, and blocking would miss it. `blocked`: ranks parked, for the
+// launcher. rise: after a doze, whatever it said.
+bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg),
+                   void *arg) MLT_MUST_CHECK;
+void mlt_wire_rise(mlt_wire *wire);
 
 // A free chunk of our own pool for a message to that worker; -1: none, but it will give some back;
 // -2: none, and only others have them, who may not look for long: send without chunks. Hot: one of

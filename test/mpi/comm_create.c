@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_create with one group and with several disjoint ones, MPI_Comm_create_group by the
 // members alone, MPI_Comm_create_from_group; groups in other orders than the parent's.
-#include "comm.h"
+#include "comm_check.h"
 
 enum { MOST = 64 };
 

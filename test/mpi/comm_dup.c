@@ -2,7 +2,7 @@
 // Duplicates: messages of the original stay out, hints are copied or replaced, a duplicate of the
 // world and of self, many at a time, and MPI_Comm_idup: several under way, in order with blocking
 // calls, with computing between, freed with requests under way.
-#include "comm.h"
+#include "comm_check.h"
 
 enum { MANY = 50, TAG = 3 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wrong arguments of the calls that make communicators: class and sentence, and afterwards
 // everything still works.
-#include "comm.h"
+#include "comm_check.h"
 
 #define FREED_WORDS "freed"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intercommunicators: made over a peer communicator and from groups, used, duplicated, split,
 // created from, merged, compared.
-#include "comm.h"
+#include "comm_check.h"
 
 enum { MOST = 64 };
 

@@ -2,7 +2,7 @@
 // Communicators of every kind are made and freed, a million in all: memory does not grow, and
 // numbers are used again. argv[1]: how many duplicates of MPI_COMM_SELF; the others are a fraction
 // of it.
-#include "comm.h"
+#include "comm_check.h"
 
 #include <malloc.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_split and MPI_Comm_dup against a naive reference: random colours and keys, splits of
 // splits, several alive at a time, freed in any order.
-#include "comm.h"
+#include "comm_check.h"
 
 enum { MOST = 64, ALIVE = 6 };
 

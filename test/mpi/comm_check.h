@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of communicators share: do messages go where the ranks say, and nowhere else?
-#ifndef MILLET_TEST_MPI_COMM_H
-#define MILLET_TEST_MPI_COMM_H
+#ifndef MILLET_TEST_MPI_COMM_CHECK_H
+#define MILLET_TEST_MPI_COMM_CHECK_H
 
 #include "check.h"
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several threads in a worker that holds one rank (MPI_THREAD_MULTIPLE).
+//
+// A worker's state belongs to one thread at a time: the one that is inside the gate. A solo worker
+// has a gate once its owner asks for one, and from then on every call enters it; workers without
+// one, and all workers with fibers, never come here.
+//
+// A thread has a fiber of its own, so that what waits and what wakes is the same for threads as for
+// fibers; sched->current and the owner's `running` are the fiber of the thread that is inside. Who
+// parks leaves the gate to the others. One of the parked threads, the driver, calls the idle
+// function in a loop, and lets others in between; the rest sleep, each on a word of its own, until
+// they are woken or must drive, because the driver's wait is over.
+//
+//     outside --enter--> inside --park--> driver: idle, idle, ...      --wake--> inside --leave-->
+//                                    \--> asleep on its word, perhaps driver later --^
+//
+// The gate is a lock that lets late comers pass a few times (cheap while threads alternate), then
+// hands itself over to one that waits: nobody starves, polls in a loop or not. A thread may enter
+// it again (a callback calls MPI); park leaves it altogether.
+//
+// How many threads of the process are parked is counted for all workers together: if all are, none
+// can ever come in and change something.
+#ifndef MLT_FIBER_GATE_H
+#define MLT_FIBER_GATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "fiber/fiber.h"
+
+typedef struct mlt_gate mlt_gate;
+
+// Where a thread's parking has led it. Changed inside the gate only.
+typedef enum mlt_thread_sleep {
+    MLT_THREAD_AWAKE,
+    MLT_THREAD_ON_TURN,  // on its own word
+    MLT_THREAD_ON_OWNER, // the driver, blocked by the idle function; conf.kick wakes it
+} mlt_thread_sleep;
+
+typedef struct mlt_thread {
+    mlt_fiber own;     // unused by the worker's own thread, whose fiber is home
+    mlt_fiber *fiber;  // the one that it is
+    mlt_gate *gate;    // a counted reference
+    mlt_link all;      // in gate->threads
+    mlt_link sleeping; // in gate->sleepers while ON_TURN
+    _Atomic uint32_t turn;
+    uint32_t depth;  // entered so often; its own business
+    uint32_t number; // 1: the worker's own thread, then in the order of their first calls
+    uint8_t sleeps;  // mlt_thread_sleep
+} mlt_thread;
+
+// What the owner of the worker gives.
+typedef struct mlt_gate_conf {
+    mlt_fiber **running;      // set to the fiber of whoever comes in
+    uint16_t *call;           // a note of the thread that is inside; kept while it is parked
+    bool (*needs)(void *arg); // is there work that a blocked driver does not know of?
+    void (*kick)(void *arg);  // ends the idle function's blocking
+    void *arg;
+} mlt_gate_conf;
+
+struct mlt_gate {
+    _Alignas(64) _Atomic uint32_t word; // the lock; see gate.c
+    _Atomic uint32_t want;              // threads that wait for it
+    uint32_t passed;                    // how often late comers may have passed those who wait
+    mlt_thread *driver;                 // NULL: nobody
+    _Alignas(64) mlt_sched *sched;
+    mlt_gate_conf conf;
+    mlt_link threads, sleepers;
+    uint32_t count; // threads so far
+    mlt_thread home;
+    _Atomic uint32_t holders; // threads, and the worker
+};
+
+// The calling thread's record; NULL before its first entry, and on threads that never do.
+extern _Thread_local mlt_thread *mlt_thread_self __attribute__((tls_model("initial-exec")));
+
+// Gives a solo worker a gate, which is sched->gate from then on; called while no other thread uses
+// the worker. False if memory is exhausted.
+bool mlt_gate_new(mlt_sched *sched, const mlt_gate_conf *conf) MLT_MUST_CHECK;
+
+// The worker's thread: the worker ends. Threads that still have a record keep what they need.
+void mlt_gate_drop(mlt_sched *sched);
+
+// True if no other thread that entered lives.
+bool mlt_gate_alone(mlt_gate *gate);
+
+// Every call of the rank: enter first, leave last, as often.
+void mlt_gate_enter(mlt_gate *gate);
+void mlt_gate_leave(mlt_gate *gate);
+
+// The scheduler's, inside: what park and wake do for a worker with a gate.
+void mlt_gate_park(mlt_gate *gate, mlt_fiber *me);
+void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber);
+
+// The idle function's, inside. let_in: those who want in come in first; costs a look if nobody
+// does. False: one of them has woken the driver, so idle must return. yield: gives the processor away meanwhile. Before and after blocking on a word of the
+// owner's, which conf.kick wakes: block, unblock. nap: blocks until woken or for that time.
+bool mlt_gate_let_in(mlt_gate *gate);
+void mlt_gate_yield(mlt_gate *gate);
+void mlt_gate_block(mlt_gate *gate);
+void mlt_gate_unblock(mlt_gate *gate);
+void mlt_gate_nap(mlt_gate *gate, int64_t timeout_ns);
+
+// A thread of the process parks, or goes on: for workers that have no gate, and for threads that
+// wait for workers to end.
+void mlt_threads_count_parked(bool parked);
+
+// True if all threads of the process are parked: nobody can come in.
+bool mlt_threads_all_parked(void);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who starts a thread is known where several ranks share a process, because the library's own
+// pthread_create and thrd_create come first there, as its __libc_start_main does. Where something
+// else comes before (a sanitizer's), such a thread belongs to no rank, and is told so if it calls.
+#include "mpi/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <threads.h>
+
+#include "base/log.h"
+#include "mpi/entry.h"
+#include "mpi/own.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+// The rank whose thread started this one, in a process of several ranks; NULL on ranks' own threads.
+static _Thread_local mlt_rank *starter;
+
+_Atomic bool mlt_mpi_detour;
+
+int mlt_thread_grant(mlt_rank *me, int required)
+{
+    int most = me->worker->count > 1 ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
+    int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
+                : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
+                : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
+                                                    : MPI_THREAD_SINGLE;
+    level = level < most ? level : most;
+    if (level == MPI_THREAD_MULTIPLE && !me->worker->sched->gate) {
+        if (!mlt_worker_open_gate(me->worker))
+            mlt_fatal("memory is exhausted: no room for the threads of rank %d", me->world);
+        // Relaxed: whoever may use the gate hears of it by what the user does to tell its threads.
+        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+    }
+    if (level >= MPI_THREAD_SERIALIZED && mlt_entry_many())
+        (void)mlt_own_of(me); // before there are threads that would make it
+    if (level > me->level)
+        me->level = (uint16_t)level;
+    return level;
+}
+
+void mlt_thread_ready(mlt_rank *me)
+{
+    me->life = me->worker->sched->gate ? MLT_LIFE_THREADS : MLT_LIFE_READY;
+}
+
+mlt_rank *mlt_thread_rank(void)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (me)
+        return me;
+    return starter ? starter : mlt_entry_only_rank();
+}
+
+// A thread that may call MPI for its rank does so from now on as the rank itself.
+static mlt_rank *adopt(void)
+{
+    mlt_rank *rank = mlt_thread_rank();
+    if (!rank || rank->level < MPI_THREAD_SERIALIZED)
+        return NULL;
+    mlt_fiber_user = rank;
+    return rank;
+}
+
+mlt_rank *mlt_thread_enter(uint16_t fn)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (!me && !(me = adopt()))
+        return NULL;
+    if (me->life == MLT_LIFE_THREADS)
+        return me; // the detour notes the function
+    if (me->life != MLT_LIFE_READY)
+        return NULL;
+    me->fn = fn;
+    return me;
+}
+
+mlt_rank *mlt_thread_enter_anytime(uint16_t fn)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (!me)
+        me = adopt();
+    if (me && me->life != MLT_LIFE_THREADS)
+        me->fn = fn;
+    return me;
+}
+
+// ---- who starts whom
+
+typedef struct start {
+    void *(*run)(void *arg);
+    int (*run_c11)(void *arg);
+    void *arg;
+    mlt_rank *rank;
+} start;
+
+// NULL: nothing needs to be noted.
+static start *note(void *(*run)(void *), int (*run_c11)(void *), void *arg, bool *failed)
+{
+    *failed = false;
+    mlt_rank *rank = mlt_entry_many() ? mlt_thread_rank() : NULL;
+    if (!rank)
+        return NULL;
+    start *s = malloc(sizeof *s);
+    if (s)
+        *s = (start){run, run_c11, arg, rank};
+    *failed = !s;
+    return s;
+}
+
+static start begin(void *noted)
+{
+    start s = *(start *)noted;
+    free(noted);
+    starter = s.rank;
+    mlt_entry_unpin(s.rank->worker->index);
+    return s;
+}
+
+static void *run(void *noted)
+{
+    start s = begin(noted);
+    return s.run(s.arg);
+}
+
+static int run_c11(void *noted)
+{
+    start s = begin(noted);
+    return s.run_c11(s.arg);
+}
+
+typedef __typeof__(pthread_create) create_function;
+typedef __typeof__(thrd_create) create_c11_function;
+
+static void *next_function(_Atomic(void *) *found, const char *name)
+{
+    // Relaxed: whoever looks finds the same.
+    void *function = atomic_load_explicit(found, memory_order_relaxed);
+    if (!function) {
+        function = dlsym(RTLD_NEXT, name);
+        if (!function)
+            mlt_fatal("libc's own %s is not to be found", name);
+        atomic_store_explicit(found, function, memory_order_relaxed);
+    }
+    return function;
+}
+
+EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                          void *(*function)(void *), void *restrict arg)
+{
+    static _Atomic(void *) found;
+    create_function *next = (create_function *)next_function(&found, "pthread_create");
+    bool failed;
+    start *s = note(function, NULL, arg, &failed);
+    if (failed)
+        return EAGAIN;
+    if (!s)
+        return next(thread, attr, function, arg);
+    int error = next(thread, attr, run, s);
+    if (error)
+        free(s);
+    return error;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
+{
+    static _Atomic(void *) found;
+    create_c11_function *next = (create_c11_function *)next_function(&found, "thrd_create");
+    bool failed;
+    start *s = note(NULL, function, arg, &failed);
+    if (failed)
+        return thrd_nomem;
+    if (!s)
+        return next(thread, function, arg);
+    int error = next(thread, run_c11, s);
+    if (error != thrd_success)
+        free(s);
+    return error;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that a rank starts: to which rank they belong, what they may do, and how calls of several
+// of them keep out of each other's way.
+//
+// A rank that is alone in its worker gets the level that it asks for. With MPI_THREAD_MULTIPLE its
+// worker has a gate (fiber/gate.h), and its life is MLT_LIFE_THREADS, so that calls take the slow
+// way in, and then the surface's detour, which goes through the gate. With less, there is nothing
+// on any call's way: MPI_THREAD_SERIALIZED only lets the rank's other threads in, and the user sees
+// to it that they come one at a time.
+//
+// Ranks that share a worker get MPI_THREAD_FUNNELED at most. A thread of such a rank could enter
+// the worker; but while it waits there for another rank of the worker, its rank's own thread, which
+// would have to run that one, may sit in pthread_join or in a barrier of threads, which the library
+// cannot see. No promise that holds for correct programs is possible above FUNNELED.
+//
+// Errors are raised with the gate held, whether found by the surface's checks or by a body; so are
+// callbacks called, which may call MPI again.
+#ifndef MLT_MPI_THREAD_H
+#define MLT_MPI_THREAD_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fiber/gate.h"
+#include "mpi/self.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+
+// MPI_Init_thread, MPI_Session_init: what the rank gets when it asks for that level. Prepares the
+// rank for it; a level that was granted once stays possible for the rank's life.
+int mlt_thread_grant(mlt_rank *me, int required);
+
+// The rank may call MPI from now on: sets its life.
+void mlt_thread_ready(mlt_rank *me);
+
+static inline bool mlt_thread_is_ready(const mlt_rank *me)
+{
+    return me->life == MLT_LIFE_READY || me->life == MLT_LIFE_THREADS;
+}
+
+// The rank that the calling thread belongs to, whether it may call MPI or not: its own, the
+// process's only one, or that of the thread that started it. NULL: none is known.
+mlt_rank *mlt_thread_rank(void);
+
+// True on the thread that runs the rank's main.
+static inline bool mlt_thread_is_main(const mlt_rank *me)
+{
+    return mlt_sched_self == me->worker->sched;
+}
+
+// Through the gate and back, if the rank has one; as often as one likes. me may be NULL.
+static inline mlt_gate *mlt_thread_lock(const mlt_rank *me)
+{
+    mlt_gate *gate = me && me->worker && me->worker->sched ? me->worker->sched->gate : NULL;
+    if (gate)
+        mlt_gate_enter(gate);
+    return gate;
+}
+
+static inline void mlt_thread_unlock(mlt_gate *gate)
+{
+    if (gate)
+        mlt_gate_leave(gate);
+}
+
+// ---- the surface's detour
+
+typedef struct mlt_detour {
+    mlt_gate *gate;
+    uint64_t start_ns;
+} mlt_detour;
+
+// Before and after a body. me may be NULL.
+static inline mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
+{
+    mlt_detour detour = {.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0};
+    detour.gate = mlt_thread_lock(me);
+    if (detour.gate)
+        me->fn = fn; // inside: no other thread's call changes it
+    return detour;
+}
+
+static inline void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
+{
+    if (mlt_mpi_profiling)
+        mlt_mpi_count(me, fn, detour.start_ns);
+    mlt_thread_unlock(detour.gate);
+}
+
+#endif
