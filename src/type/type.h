@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes: where the bytes of `count` elements lie. Pure computation. In this first form only the
-// predefined types exist, of at most two blocks an element (the value-index pairs).
+// Datatypes: where the bytes of `count` elements lie. Pure computation.
+//
+// A type is a handful of numbers and a layout (layout.h), a compact program of blocks, strides and
+// nesting: a vector of 10^8 blocks costs bytes. Types are immutable but for `committed`. The
+// predefined ones are a table; derived ones are made by build.h and owned by the MPI layer.
 #ifndef MLT_TYPE_TYPE_H
 #define MLT_TYPE_TYPE_H
 
@@ -9,18 +12,19 @@
 
 enum { MLT_TYPE_MAGIC = 0x7e11aced };
 
+struct mlt_layout; // layout.h
+
 typedef struct mlt_type {
     uint32_t magic;  // MLT_TYPE_MAGIC while it lives
     uint16_t code;   // the ABI's handle value if predefined, else 0
     bool contiguous; // element i is the `size` bytes at i * extent, and extent == size
-    bool committed;
-    uint64_t size;      // bytes of data in an element
-    int64_t lb, extent; // lower bound; distance between elements
-    uint32_t blocks;    // 1 or 2
-    struct {
-        uint32_t offset, length;
-    } block[2];
-    const char *name; // "MPI_INT"
+    uint8_t committed : 1, bounds : 1, // bounds: lb and extent were set by resizing, and stick
+        align : 4;                     // log2 of the strictest alignment of its basic types
+    uint64_t size;                     // bytes of data in an element
+    int64_t lb, extent;                // lower bound; distance between elements
+    int64_t true_lb, true_extent;      // of the data itself
+    const struct mlt_layout *layout;   // NULL: one block of `size` bytes at 0; a counted reference
+    const char *name;                  // "MPI_INT"; derived: NULL or the user's
 } mlt_type;
 _Static_assert(sizeof(mlt_type) == 64, "a handle is looked up in the table below by a shift");
 
@@ -29,9 +33,16 @@ _Static_assert(sizeof(mlt_type) == 64, "a handle is looked up in the table below
 extern const mlt_type mlt_type_predefined[1024] __attribute__((visibility("hidden")));
 
 // Copies `bytes` bytes of the packed form, from byte `from` of it, out of (pack) or into (unpack)
-// `count` elements at buf. from + bytes <= count * size. Any cut is allowed, inside an element too.
+// the elements at buf. Any cut is allowed, inside an element and inside a basic type too. The
+// packed form is the data in the order of the type map. Memory of the packed side and of the
+// elements must not overlap. bytes == 0: the addresses may be NULL.
 void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *to, uint64_t bytes);
 void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed,
                      uint64_t bytes);
+
+// Moves `bytes` bytes of the packed form, from byte `at` of it, from elements to elements, each
+// byte once and without memory between. They must not overlap.
+void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type, const void *from,
+                   uint64_t at, uint64_t bytes);
 
 #endif
