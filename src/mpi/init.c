@@ -8,6 +8,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/file.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -105,6 +106,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
     close_comm(me, &mpi->world);
     close_comm(me, &mpi->self);
+    mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
     drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come
