@@ -9,8 +9,7 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1,
-                 last_used_code = MPI_ERR_LASTCODE;
+static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1;
 
 int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int comm_keyval, void *attribute_val,
                           int *flag)
@@ -31,7 +30,7 @@ int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int comm_keyval, void *a
         value = &wtime_is_global;
         break;
     case MPI_LASTUSEDCODE:
-        value = &last_used_code;
+        value = mlt_error_last_used_code();
         break;
     case MPI_APPNUM:
         value = &mlt_job_proc_at(boot->job, boot->proc)->app;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cancelling: a receive that has not matched, or a send that its receiver has not matched.
+// Cancelling: a receive that has not matched, or a send that its receiver has not matched. How a
+// generalized request is cancelled, its own function knows.
 #include "mpi/error.h"
+#include "mpi/grequest.h"
 #include "mpi/request.h"
 #include "mpi/self.h"
 #include "mpi/status.h"
@@ -18,6 +20,10 @@ int mlt_mpi_Cancel(mlt_rank *me, MPI_Request *request)
             "argument request is an inactive persistent request of %s, but should be one that "
             "MPI_Start has started",
             mlt_fn_name(req->fn));
+    if (req->flags & MLT_REQF_GENERALIZED) {
+        int code = mlt_grequest_cancel(me, req);
+        return code == MPI_SUCCESS ? code : mlt_mpi_raise_code(me, NULL, me->fn, code);
+    }
     if (req->kind == MLT_REQ_OTHER)
         return mlt_mpi_raise(
             me, comm, me->fn, MPI_ERR_REQUEST,

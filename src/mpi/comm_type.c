@@ -18,107 +18,108 @@
 #include "mpi/session.h"
 #include "mpi_bodies.h"
 
-static const char *const TYPE_KEY = "mpi_hw_resource_type", *const PSET_KEY =
-                                                                "mpi_pset_name";
+static const char *const TYPE_KEY = "mpi_hw_resource_type", *const PSET_KEY = "mpi_pset_name";
 
 enum { HARDWARE_TYPES = 16 };
 
 // All ranks of the job are on one host so far.
-static int host_color(void) { return 0; }
+static int host_color(void)
+{
+    return 0;
+}
 
-static int hardware_color(const char *type) {
-  if (!type)
-    return MPI_UNDEFINED;
-  if (strcmp(type, "mpi_shared_memory") == 0)
-    return host_color();
-  int instance = mlt_hardware_instance(type);
-  return instance >= 0 ? instance : MPI_UNDEFINED;
+static int hardware_color(const char *type)
+{
+    if (!type)
+        return MPI_UNDEFINED;
+    if (strcmp(type, "mpi_shared_memory") == 0)
+        return host_color();
+    int instance = mlt_hardware_instance(type);
+    return instance >= 0 ? instance : MPI_UNDEFINED;
 }
 
 // A process set is told from others by its first rank and its size; its ranks
 // agree on both.
-static int pset_color(mlt_rank *me, const char *name) {
-  mlt_map *map = mlt_pset_map(me, name);
-  int color = MPI_UNDEFINED;
-  if (map && mlt_map_rank(map, me->world) >= 0)
-    color = mlt_map_world(map, 0);
-  mlt_map_drop(map);
-  return color;
+static int pset_color(mlt_rank *me, const char *name)
+{
+    mlt_map *map = mlt_pset_map(me, name);
+    int color = MPI_UNDEFINED;
+    if (map && mlt_map_rank(map, me->world) >= 0)
+        color = mlt_map_world(map, 0);
+    mlt_map_drop(map);
+    return color;
 }
 
 // The first type of hardware of which not all ranks of comm are on the same
 // instance, though some rank is restricted to one; NULL: there is none.
-static const char *dividing_type(mlt_rank *me, mlt_comm *comm) {
-  int mine[HARDWARE_TYPES];
-  size_t types = 0;
-  for (const char *t; types < HARDWARE_TYPES && (t = mlt_hardware_type(types));
-       types++)
-    mine[types] = strncmp(t, "hwloc:", 6) == 0 ? mlt_hardware_instance(t)
-                                               : MLT_HARDWARE_FREE;
-  mlt_gathered all;
-  (void)mlt_comm_gather(me, comm, mine, types * sizeof *mine, &all);
-  const int *first = all.data;
-  const char *found = NULL;
-  for (size_t t = 0; t < types && !found; t++) {
-    bool any = false, same = true;
-    for (int r = 0; r < comm->size; r++) {
-      int instance = first[(size_t)r * types + t];
-      any |= instance >= 0;
-      same &= instance == first[t];
+static const char *dividing_type(mlt_rank *me, mlt_comm *comm)
+{
+    int mine[HARDWARE_TYPES];
+    size_t types = 0;
+    for (const char *t; types < HARDWARE_TYPES && (t = mlt_hardware_type(types)); types++)
+        mine[types] = strncmp(t, "hwloc:", 6) == 0 ? mlt_hardware_instance(t) : MLT_HARDWARE_FREE;
+    mlt_gathered all;
+    (void)mlt_comm_gather(me, comm, mine, types * sizeof *mine, &all);
+    const int *first = all.data;
+    const char *found = NULL;
+    for (size_t t = 0; t < types && !found; t++) {
+        bool any = false, same = true;
+        for (int r = 0; r < comm->size; r++) {
+            int instance = first[(size_t)r * types + t];
+            any |= instance >= 0;
+            same &= instance == first[t];
+        }
+        if (any && !same)
+            found = mlt_hardware_type(t);
     }
-    if (any && !same)
-      found = mlt_hardware_type(t);
-  }
-  mlt_gathered_free(&all);
-  return found;
+    mlt_gathered_free(&all);
+    return found;
 }
 
-static int unguided_color(mlt_rank *me, mlt_comm *comm, mlt_info *info) {
-  const char *type = dividing_type(me, comm);
-  int color = hardware_color(type);
-  if (color != MPI_UNDEFINED && info)
-    mlt_info_set(info, TYPE_KEY, type);
-  return color;
+static int unguided_color(mlt_rank *me, mlt_comm *comm, mlt_info *info)
+{
+    const char *type = dividing_type(me, comm);
+    int color = hardware_color(type);
+    if (color != MPI_UNDEFINED && info)
+        mlt_info_set(info, TYPE_KEY, type);
+    return color;
 }
 
-int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type,
-                            int key, MPI_Info handle, MPI_Comm *newcomm) {
-  mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
-  if (handle != MPI_INFO_NULL && !info)
-    return mlt_bad_info(me, comm, me->fn, handle);
-  if (comm->inter)
-    return mlt_mpi_raise(
-        me, comm, me->fn, MPI_ERR_COMM,
-        "argument comm is an intercommunicator, but should be one of one "
-        "group");
-  const char *type = info ? mlt_info_get(info, TYPE_KEY) : NULL;
-  const char *pset = info ? mlt_info_get(info, PSET_KEY) : NULL;
-  int color = MPI_UNDEFINED;
-  switch (split_type) {
-  case MPI_UNDEFINED:
-    break;
-  case MPI_COMM_TYPE_SHARED:
-    color = host_color();
-    break;
-  case MPI_COMM_TYPE_HW_GUIDED:
-    color = hardware_color(type);
-    break;
-  case MPI_COMM_TYPE_HW_UNGUIDED:
-    color = unguided_color(me, comm, info);
-    break;
-  case MPI_COMM_TYPE_RESOURCE_GUIDED:
-    color = type   ? hardware_color(type)
-            : pset ? pset_color(me, pset)
-                   : MPI_UNDEFINED;
-    break;
-  default:
-    return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "split_type",
-                         split_type,
-                         "one of MPI_COMM_TYPE_SHARED, HW_GUIDED, HW_UNGUIDED, "
-                         "RESOURCE_GUIDED or MPI_UNDEFINED");
-  }
-  mlt_comm *new;
-  int code = mlt_comm_split(me, comm, color, key, &new);
-  *newcomm = new ? (MPI_Comm) new : MPI_COMM_NULL;
-  return code;
+int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type, int key, MPI_Info handle,
+                            MPI_Comm *newcomm)
+{
+    mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    if (handle != MPI_INFO_NULL && !info)
+        return mlt_bad_info(me, comm, me->fn, handle);
+    if (comm->inter)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                             "argument comm is an intercommunicator, but should be one of one "
+                             "group");
+    const char *type = info ? mlt_info_get(info, TYPE_KEY) : NULL;
+    const char *pset = info ? mlt_info_get(info, PSET_KEY) : NULL;
+    int color = MPI_UNDEFINED;
+    switch (split_type) {
+    case MPI_UNDEFINED:
+        break;
+    case MPI_COMM_TYPE_SHARED:
+        color = host_color();
+        break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+        color = hardware_color(type);
+        break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+        color = unguided_color(me, comm, info);
+        break;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+        color = type ? hardware_color(type) : pset ? pset_color(me, pset) : MPI_UNDEFINED;
+        break;
+    default:
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "split_type", split_type,
+                             "one of MPI_COMM_TYPE_SHARED, HW_GUIDED, HW_UNGUIDED, "
+                             "RESOURCE_GUIDED or MPI_UNDEFINED");
+    }
+    mlt_comm *new;
+    int code = mlt_comm_split(me, comm, color, key, &new);
+    *newcomm = new ? (MPI_Comm) new : MPI_COMM_NULL;
+    return code;
 }

@@ -9,6 +9,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/file.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
@@ -110,6 +111,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
     close_comms(me);
+    mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
     drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "mpi/error.h"
+#include "mpi/grequest.h"
 #include "mpi/self.h"
 #include "mpi/status.h"
 #include "mpi_bodies.h"
@@ -115,9 +116,19 @@ static inline void release(MPI_Request *handle, mlt_req *req)
         mlt_req_close(req);
 }
 
+static MLT_COLD int finish_generalized(mlt_rank *me, MPI_Request *handle, mlt_req *req,
+                                       MPI_Status *status)
+{
+    int code = mlt_grequest_finish(me, req, status);
+    release(handle, req);
+    return code == MPI_SUCCESS ? code : mlt_mpi_raise_code(me, NULL, me->fn, code);
+}
+
 // For the calls that complete one operation: status, release, and the error handler if it failed.
 static inline int finish_one(mlt_rank *me, MPI_Request *handle, mlt_req *req, MPI_Status *status)
 {
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_GENERALIZED))
+        return finish_generalized(me, handle, req, status);
     mlt_status_set_req(status, req);
     if (MLT_LIKELY(req->status == MLT_OK)) {
         release(handle, req);
@@ -139,19 +150,18 @@ typedef struct failures {
     int code;  // MPI_SUCCESS: none failed
 } failures;
 
-static MLT_COLD int note_failure(mlt_rank *me, failures *failed, int index, const mlt_req *req,
-                                 MPI_Status *statuses, int before)
+static MLT_COLD void note_failure(failures *failed, int index, int code, mlt_comm *comm,
+                                  MPI_Status *statuses, int before)
 {
-    int code = mlt_req_code(me, req);
-    if (failed->code == MPI_SUCCESS) {
-        failed->comm = req->owner;
-        mlt_comm_hold(failed->comm); // until raise_in_status
-        failed->index = index;
-        failed->code = code;
-        for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < before; i++)
-            statuses[i].MPI_ERROR = MPI_SUCCESS;
-    }
-    return code;
+    if (failed->code != MPI_SUCCESS)
+        return;
+    failed->comm = comm;
+    if (comm)
+        mlt_comm_hold(comm); // until raise_in_status
+    failed->index = index;
+    failed->code = code;
+    for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < before; i++)
+        statuses[i].MPI_ERROR = MPI_SUCCESS;
 }
 
 // Finishes requests[index], whose status is statuses[place] (of those before it all are filled in).
@@ -159,14 +169,18 @@ static inline void finish_several(mlt_rank *me, MPI_Request *requests, int index
                                   MPI_Status *statuses, int place, failures *failed)
 {
     mlt_req *req = (mlt_req *)requests[index];
+    MPI_Status *status = statuses != MPI_STATUSES_IGNORE ? &statuses[place] : MPI_STATUS_IGNORE;
     int code = MPI_SUCCESS;
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_GENERALIZED))
+        code = mlt_grequest_finish(me, req, status);
+    else
+        mlt_status_set_req(status, req);
     if (MLT_UNLIKELY(req->status != MLT_OK))
-        code = note_failure(me, failed, index, req, statuses, place);
-    if (statuses != MPI_STATUSES_IGNORE) {
-        mlt_status_set_req(&statuses[place], req);
-        if (MLT_UNLIKELY(failed->code != MPI_SUCCESS))
-            statuses[place].MPI_ERROR = code;
-    }
+        code = mlt_req_code(me, req);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        note_failure(failed, index, code, req->owner, statuses, place);
+    if (MLT_UNLIKELY(failed->code != MPI_SUCCESS) && status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = code;
     release(&requests[index], req);
 }
 
@@ -178,7 +192,8 @@ static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
         why += length + 2;
     int code = mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS,
                              "array_of_requests[%d] failed: %s", failed->index, why);
-    mlt_comm_drop(failed->comm);
+    if (failed->comm)
+        mlt_comm_drop(failed->comm);
     return code;
 }
 
@@ -222,7 +237,22 @@ int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *stat
     return finish_one(me, request, req, status);
 }
 
-// The operation's error, if any, is left to the call that completes it.
+// The status of a request that is done and stays. The operation's error, if any, is left to the
+// call that completes it; that of a generalized request's own function is returned.
+static inline int show(mlt_rank *me, MPI_Request handle, MPI_Status *status)
+{
+    mlt_req *req = (mlt_req *)handle;
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_GENERALIZED))
+        return mlt_grequest_query(me, req, status);
+    mlt_status_set_req(status, req);
+    return MPI_SUCCESS;
+}
+
+static inline int raise_shown(mlt_rank *me, int code)
+{
+    return MLT_LIKELY(code == MPI_SUCCESS) ? code : mlt_mpi_raise_code(me, NULL, me->fn, code);
+}
+
 int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI_Status *status)
 {
     mlt_req *req = mlt_req_mine(me, request);
@@ -236,9 +266,18 @@ int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI
     if (!req->done)
         mlt_p2p_poll(me);
     *flag = req->done;
-    if (req->done)
-        mlt_status_set_req(status, req);
-    return MPI_SUCCESS;
+    return req->done ? raise_shown(me, show(me, request, status)) : MPI_SUCCESS;
+}
+
+static MLT_COLD int free_generalized(mlt_rank *me, mlt_req *req)
+{
+    if (!req->done) { // MPI_Grequest_complete frees it
+        req->flags |= MLT_REQF_FREED;
+        return MPI_SUCCESS;
+    }
+    int code = mlt_grequest_free(me, req);
+    mlt_req_free(req);
+    return raise_shown(me, code);
 }
 
 int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
@@ -249,6 +288,8 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
     *request = MPI_REQUEST_NULL;
     if (req->flags & MLT_REQF_SHARED)
         return MPI_SUCCESS;
+    if (req->flags & MLT_REQF_GENERALIZED)
+        return free_generalized(me, req);
     req->flags &= ~(uint32_t)(MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE);
     if (req->done)
         mlt_req_close(req);
@@ -498,13 +539,16 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
         (void)look_at(me, count, requests, &seen);
     }
     *flag = seen.done == seen.active;
+    int code = MPI_SUCCESS;
     for (int i = 0; *flag && statuses != MPI_STATUSES_IGNORE && i < count; i++) {
+        int shown = MPI_SUCCESS;
         if (is_done(requests[i]))
-            mlt_status_set_req(&statuses[i], (const mlt_req *)requests[i]);
+            shown = show(me, requests[i], &statuses[i]);
         else
             mlt_status_set_empty(&statuses[i]);
+        code = code == MPI_SUCCESS ? shown : code;
     }
-    return MPI_SUCCESS;
+    return raise_shown(me, code);
 }
 
 int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request requests[],
@@ -520,8 +564,8 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
     *flag = seen.done || !seen.active;
     *index = seen.done ? seen.first : MPI_UNDEFINED;
     if (seen.done)
-        mlt_status_set_req(status, (const mlt_req *)requests[seen.first]);
-    else if (!seen.active)
+        return raise_shown(me, show(me, requests[seen.first], status));
+    if (!seen.active)
         mlt_status_set_empty(status);
     return MPI_SUCCESS;
 }
@@ -534,14 +578,16 @@ int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active)
         mlt_p2p_poll(me);
-    int n = 0;
+    int n = 0, code = MPI_SUCCESS;
     for (int i = 0; i < incount; i++) {
         if (!is_done(requests[i]))
             continue;
+        int shown = MPI_SUCCESS;
         if (statuses != MPI_STATUSES_IGNORE)
-            mlt_status_set_req(&statuses[n], (const mlt_req *)requests[i]);
+            shown = show(me, requests[i], &statuses[n]);
+        code = code == MPI_SUCCESS ? shown : code;
         indices[n++] = i;
     }
     *outcount = seen.active ? n : MPI_UNDEFINED;
-    return MPI_SUCCESS;
+    return raise_shown(me, code);
 }

@@ -24,12 +24,14 @@
 // mlt_req.flags
 enum {
     MLT_REQF_PERSISTENT = 1,
-    MLT_REQF_ACTIVE = 2,    // a persistent one between its start and its completion by the user
-    MLT_REQF_SHARED = 4,    // mlt_req_sent, mlt_req_nobody
-    MLT_REQF_BUFFERED = 8,  // persistent: MPI_Bsend_init
-    MLT_REQF_NOBODY = 16,   // persistent: the peer is MPI_PROC_NULL
-    MLT_REQF_OWNS_BUF = 32, // `buf` is malloc's and freed when done
-    MLT_REQF_HOLDS = 64,    // holds its communicator and datatype
+    MLT_REQF_ACTIVE = 2,        // a persistent one between its start and its completion by the user
+    MLT_REQF_SHARED = 4,        // mlt_req_sent, mlt_req_nobody
+    MLT_REQF_BUFFERED = 8,      // persistent: MPI_Bsend_init
+    MLT_REQF_NOBODY = 16,       // persistent: the peer is MPI_PROC_NULL
+    MLT_REQF_OWNS_BUF = 32,     // `buf` is malloc's and freed when done
+    MLT_REQF_HOLDS = 64,        // holds its communicator and datatype
+    MLT_REQF_GENERALIZED = 256, // MPI_Grequest_start's, see grequest.h
+    MLT_REQF_FREED = 512,       // such a one: MPI_Request_free came before it was complete
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user asks of a status.
+// What a user asks of a status, and what a user writes into one.
 #include "mpi/status.h"
 
+#include "mpi/error.h"
 #include "mpi_bodies.h"
 
 int mlt_mpi_Get_count(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
@@ -33,4 +34,72 @@ int mlt_mpi_Status_get_error(mlt_rank *me, const MPI_Status *status, int *err)
 {
     *err = status->MPI_ERROR;
     return MPI_SUCCESS;
+}
+
+// ---- writing
+
+static int no_status(mlt_rank *me)
+{
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
+                         "argument status is MPI_STATUS_IGNORE, but should be the address of a "
+                         "status");
+}
+
+int mlt_mpi_Status_set_source(mlt_rank *me, MPI_Status *status, int source)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return no_status(me);
+    status->MPI_SOURCE = source;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Status_set_tag(mlt_rank *me, MPI_Status *status, int tag)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return no_status(me);
+    status->MPI_TAG = tag;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Status_set_error(mlt_rank *me, MPI_Status *status, int err)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return no_status(me);
+    status->MPI_ERROR = err;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Status_set_cancelled(mlt_rank *me, MPI_Status *status, int flag)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return no_status(me);
+    mlt_status_set_cancelled(status, flag != 0);
+    return MPI_SUCCESS;
+}
+
+// Bytes of the first `count` basic elements of a predefined type: pairs of value and index have
+// two, and the index comes second.
+static uint64_t bytes_of_basics(const mlt_type *type, uint64_t count)
+{
+    uintptr_t code = type->code;
+    if (code < (uintptr_t)MPI_FLOAT_INT || code > (uintptr_t)MPI_2INTEGER)
+        return count * type->size;
+    bool fortran = code >= (uintptr_t)MPI_2REAL; // both of the same type
+    uint64_t value = type->size - (fortran ? type->size / 2 : sizeof(int));
+    return count / 2 * type->size + count % 2 * value;
+}
+
+int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type *type,
+                                MPI_Count count)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return no_status(me);
+    mlt_status_set_bytes(status, bytes_of_basics(type, (uint64_t)count));
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Status_set_elements_x(mlt_rank *me, MPI_Status *status, const mlt_type *type,
+                                  MPI_Count count)
+{
+    return mlt_mpi_Status_set_elements(me, status, type, count);
 }

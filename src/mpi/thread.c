@@ -17,7 +17,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-// The rank whose thread started this one, in a process of several ranks; NULL on ranks' own threads.
+// The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
+// threads.
 static _Thread_local mlt_rank *starter;
 
 _Atomic bool mlt_mpi_detour;
