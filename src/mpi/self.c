@@ -7,6 +7,7 @@
 #include "mpi/barrier.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
+#include "mpi/reorder.h"
 #include "mpi/session.h"
 
 // A communicator of consecutive world ranks.
@@ -64,6 +65,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     free(w->errors);
     free(w->profile);
     free(w->barrier);
+    mlt_reorder_forget(w->plans);
     free(w->ranks);
     free(w);
     worker->mpi = NULL;
