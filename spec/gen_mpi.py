@@ -19,6 +19,10 @@ COLLECTIVE_NAMES = re.compile(r"I?neighbor_all", re.I)  # of chapter 8
 # Pointers that may be NULL: MPI_STATUS_IGNORE and its kin, and MPI_Init's arguments.
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
                 "extra_state"}
+# Functions whose bodies know when a pointer may be NULL.
+NULL_SOMETIMES = {("Info_get_string", "value")}
+# Handles that count only at some ranks: the bodies get them as they are.
+RAW = {"peer_comm"}
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 # A buffer, its count and its datatype.
 BUFFERS = {"buf": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype"),
@@ -254,7 +258,7 @@ def fn_c(functions, chapters):
 # ---- bodies and surface
 
 def body_type(f, p):
-    if not p.array and p.type == "MPI_Comm":
+    if not p.array and p.type == "MPI_Comm" and p.name not in RAW:
         return "mlt_comm *"
     if not p.array and p.type == "MPI_Datatype":
         return "const mlt_type *"
@@ -288,7 +292,7 @@ def check_handles(f, where):
     out = []
     data = any(p.name in BUFFERS for p in f.params)
     for p in f.params:
-        if p.array or p.type != "MPI_Comm":
+        if p.array or p.type != "MPI_Comm" or p.name in RAW:
             continue
         out.append(f"    mlt_comm *{p.name}_ = mlt_comm_of(me, {p.name});\n")
         out.append(fail(f"!{p.name}_", f'mlt_bad_handle(me, {where}, {f.fn}, MPI_ERR_COMM, "{p.name}", '
@@ -348,7 +352,7 @@ def check_pointer(f, p, where):
     wanted = p.output or p.type in ("const MPI_Status *", "const char *")
     if not p.type.endswith("*") or "function" in p.type or not wanted:
         return ""
-    if p.name in NULL_ALLOWED and p.type != "const MPI_Status *":
+    if (p.name in NULL_ALLOWED and p.type != "const MPI_Status *") or (f.name, p.name) in NULL_SOMETIMES:
         return ""
     if p.type == "void *" and p.name not in ("attribute_val", "buffer_addr", "baseptr") or (
             p.name == "attribute_val" and "_get" not in f.name):
@@ -388,7 +392,7 @@ def arguments(f, twin):
     for p in f.params:
         if p.variadic:
             continue
-        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype"):
+        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW:
             out.append(p.name + "_")
         elif p.name in twin.wide and p.type.endswith("*") and f is twin:
             narrow.append((p, twin.wide[p.name].rstrip(" *")))

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "boot/job.h"
+#include "mpi/comm_int.h"
 #include "mpi/error.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -97,8 +98,12 @@ void mlt_barrier_workers(mlt_rank *me)
 
 int mlt_mpi_Barrier(mlt_rank *me, mlt_comm *comm)
 {
-    if (comm->size == 1)
+    if (comm->size == 1 && !comm->inter)
         return MPI_SUCCESS;
+    if (comm->context != MLT_CONTEXT_WORLD) {
+        mlt_comm_meet(me, comm);
+        return MPI_SUCCESS;
+    }
     mlt_worker *w = me->worker;
     struct mlt_barrier *b = mlt_mpi_worker_of(me)->barrier;
     if (++b->arrived < w->count) {

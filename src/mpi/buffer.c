@@ -394,6 +394,7 @@ static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
                              "there is no memory for the request");
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, h.comm ? h.comm : &mlt_mpi_of(me)->self);
+    mlt_req_hold(req);
     f->on_heap = true;
     flush_start(buffer, f, req);
     *request = mlt_req_handle(req);

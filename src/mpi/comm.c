@@ -62,6 +62,16 @@ int mlt_mpi_Comm_size(mlt_rank *me, mlt_comm *comm, int *size)
     return MPI_SUCCESS;
 }
 
+int mlt_mpi_Comm_remote_size(mlt_rank *me, mlt_comm *comm, int *size)
+{
+    if (!comm->inter)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                             "%s is no intercommunicator, so it has no remote group",
+                             mlt_comm_name(me, comm));
+    *size = comm->peers;
+    return MPI_SUCCESS;
+}
+
 int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
 {
     *flag = comm->inter;
@@ -75,12 +85,16 @@ int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *re
         *result = MPI_IDENT;
         return MPI_SUCCESS;
     }
-    if (comm1->size != comm2->size)
+    if (comm1->inter != comm2->inter || comm1->size != comm2->size)
         return MPI_SUCCESS;
-    for (int r = 0; r < comm1->size; r++)
-        if (mlt_comm_world_rank(comm1, r) != mlt_comm_world_rank(comm2, r))
-            return MPI_SUCCESS;
-    *result = MPI_CONGRUENT;
+    mlt_comm_shared_of(comm1);
+    mlt_comm_shared_of(comm2);
+    mlt_map *own1 = mlt_comm_group(comm1), *peers1 = mlt_comm_peer_group(comm1);
+    mlt_map *own2 = mlt_comm_group(comm2), *peers2 = mlt_comm_peer_group(comm2);
+    if (mlt_map_equal(own1, own2) && mlt_map_equal(peers1, peers2))
+        *result = MPI_CONGRUENT;
+    else if (mlt_map_similar(own1, own2) && mlt_map_similar(peers1, peers2))
+        *result = MPI_SIMILAR;
     return MPI_SUCCESS;
 }
 
@@ -101,9 +115,4 @@ int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
     free(extra->name);
     extra->name = copy;
     return MPI_SUCCESS;
-}
-
-void mlt_comm_release(mlt_comm *comm)
-{
-    (void)comm; // the predefined ones stay
 }

@@ -7,8 +7,9 @@
 // is in `shared`.
 //
 // Contexts. A communicator has four consecutive ones, beginning with `context`: point-to-point
-// messages, what the library sends in collective calls, and what it sends among a part of the
-// ranks. They are unique in the job while the communicator lives anywhere (context.h).
+// messages, what the library sends in collective calls, what it sends among a part of the ranks,
+// and what leaders of intercommunicators send. They are unique in the job while the communicator
+// lives anywhere (context.h).
 //
 // References: the user's handle and every request under way. MPI_Comm_free clears the magic at
 // once, so that the handle is dead; the memory goes with the last request.
@@ -29,6 +30,7 @@ enum {
     MLT_CONTEXTS = 4, // of a communicator
     MLT_CONTEXT_COLLECTIVE = 1,
     MLT_CONTEXT_PART = 2,
+    MLT_CONTEXT_LEADERS = 3,
     MLT_CONTEXT_WORLD = 0,
     MLT_CONTEXT_SELF = 4,
     MLT_CONTEXT_GROUPS = 8, // MPI_Comm_create_from_group: peers are world ranks
@@ -39,19 +41,16 @@ struct mlt_context; // context.h
 struct mlt_session; // session.h
 struct mlt_topo;    // topo.h
 
-// What the ranks of a worker share of a communicator; counted by its mlt_comms.
+// What the ranks of a worker share of a communicator; counted by its mlt_comms. Of an
+// intercommunicator it serves both groups.
 typedef struct mlt_comm_shared {
     uint32_t refs;
     uint32_t context;
-    struct mlt_context *id; // NULL: predefined
-    mlt_map *map;           // own group
-    mlt_map *remote;        // intercommunicators: the other group; else NULL
-    bool first;             // intercommunicators: own group comes first where both are in one order
-    uint32_t present;       // own ranks of this worker, of both groups; 0: not counted yet
-    struct mlt_party *party;       // meet.h: the workers that have ranks in it; NULL: not known yet
-    mlt_link meets;                // open ones, see meet.h
-    struct mlt_comm_shared *other; // intercommunicators: the other group's, if this worker has both
-    struct mlt_topo *topo;         // the last topology that was given to it; a counted reference
+    struct mlt_context *id;  // NULL: predefined
+    mlt_map *group[2];       // [1]: intercommunicators only
+    struct mlt_party *party; // meet.h: the workers that have ranks in it; NULL: not known yet
+    mlt_link meets;          // open ones, see meet.h
+    struct mlt_topo *topo;   // the last topology that was given to it; a counted reference
 } mlt_comm_shared;
 
 // What few communicators have.
@@ -59,7 +58,7 @@ typedef struct mlt_comm_extra {
     char *name;   // MPI_Comm_set_name's; NULL: the predefined name
     void *buffer; // MPI_Comm_attach_buffer's (buffer.c)
     mlt_attrs attrs;
-    MPI_Info info;               // hints; MPI_INFO_NULL: none
+    struct mlt_info *info;       // hints (comm_info.c); NULL: none
     struct mlt_session *session; // that it stems from; NULL: MPI_Init
 } mlt_comm_extra;
 
@@ -77,8 +76,9 @@ typedef struct mlt_comm {
     struct mlt_topo *topo;     // NULL: none; a counted reference
     mlt_rank *owner;
     mlt_link link;  // among the owner's communicators (mlt_mpi.comms); predefined: unused
-    uint32_t calls; // collective calls of the library's own so far
+    uint32_t calls; // meetings of its ranks so far, see meet.h
     bool inter;
+    uint8_t side; // intercommunicators: own group is shared->group[side]
 } mlt_comm;
 _Static_assert(sizeof(mlt_comm) <= 128, "a million ranks hold several each");
 
@@ -88,13 +88,26 @@ static inline int32_t mlt_comm_world_rank(const mlt_comm *comm, int rank)
                                            : comm->base + rank * comm->stride;
 }
 
+// The own group; for an intercommunicator the local one.
+static inline mlt_map *mlt_comm_group(const mlt_comm *comm)
+{
+    return comm->shared->group[comm->side];
+}
+
+// The ranks that can be addressed: the own group, or the remote one.
+static inline mlt_map *mlt_comm_peer_group(const mlt_comm *comm)
+{
+    return comm->shared->group[comm->inter ? !comm->side : 0];
+}
+
 // For hang reports: the world rank of `peer` in the rank's communicator of that context.
 int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer);
 
 // The communicator's extra part, made if it was not there.
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm);
 
-// The part that the worker's ranks share, made if it was not there.
+// The part that the worker's ranks share, made if it was not there (MPI_COMM_SELF's);
+// mlt_comm_group needs it.
 mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm);
 
 // The handle that the user knows it by.

@@ -20,6 +20,7 @@
 #include "boot/job.h"
 #include "fiber/fault.h"
 #include "mpi/comm.h"
+#include "mpi/context.h"
 #include "mpi/crash.h"
 #include "mpi/output.h"
 #include "mpi/own.h"
@@ -158,6 +159,7 @@ static void join(void)
     mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
     mlt_worker_deadlock_hook = on_deadlock;
     mlt_worker_world_rank = mlt_comm_context_world_rank;
+    mlt_worker_on_note = mlt_context_noted;
     mlt_crash_install(&program.boot);
 }
 

@@ -5,6 +5,7 @@
 
 #include "mpi/barrier.h"
 #include "mpi/buffer.h"
+#include "mpi/comm_int.h"
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
@@ -84,17 +85,20 @@ static void drain_sends(mlt_rank *me)
     me->drains = false;
 }
 
-static void close_comm(mlt_rank *me, mlt_comm *comm)
+// Communicators that the user did not free go without their delete functions.
+static void close_comms(mlt_rank *me)
 {
-    if (comm->extra) {
-        mlt_buffer_drop(me, &comm->extra->buffer);
-        free(comm->extra->name);
-        free(comm->extra);
-        comm->extra = NULL;
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    for (mlt_link *l = mpi->comms.next, *next; l != &mpi->comms; l = next) {
+        mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
+        next = l->next;
+        if (comm->magic == 0)
+            continue; // freed: the last request under way takes it along
+        comm->magic = 0;
+        mlt_comm_drop(comm);
     }
-    mlt_errhandler_drop(comm->errhandler);
-    comm->errhandler = MPI_ERRORS_ARE_FATAL;
-    comm->magic = 0;
+    mlt_comm_close(&mpi->world);
+    mlt_comm_close(&mpi->self);
 }
 
 int mlt_mpi_Finalize(mlt_rank *me)
@@ -103,8 +107,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (!mpi->inited || mpi->finalized)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
-    close_comm(me, &mpi->world);
-    close_comm(me, &mpi->self);
+    close_comms(me);
     mlt_buffer_drop(me, &mpi->buffer);
     drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come

@@ -6,6 +6,11 @@
 //     BLOCK   base + (r / length) * stride + r % length          blocks of neighbours, as in a grid
 //     DENSE   world[r]
 //
+// A list of ranks has one form: LINEAR if that fits, else BLOCK if that fits, with parameters that
+// the list determines. So maps are equal when their fields are. No world rank occurs twice in the
+// map of a group; a list that the user gave may have repetitions until mlt_map_repeated was asked,
+// and is DENSE if it has.
+//
 // Maps are immutable and counted, shared by the groups and communicators of a worker's ranks (only
 // that worker's thread counts them). A million ranks with one communicator hold one map a worker.
 #ifndef MLT_MPI_MAP_H
@@ -22,13 +27,16 @@ typedef struct mlt_map {
     uint32_t refs;
     uint32_t kind; // mlt_map_kind
     int32_t size;
-    int32_t base, stride, length;
+    int32_t base, stride; // LINEAR, BLOCK; LINEAR of at most one rank: stride 1, of none: base 0
+    int32_t length;       // BLOCK: 2 or more, less than size; else 1
     struct mlt_map_index *index; // DENSE: made when first asked for
     int32_t world[];             // DENSE: [size]
 } mlt_map;
 
-// Each returns a map with one reference, the caller's. They end the process when memory is
-// exhausted.
+// All that return a map return one with one reference, the caller's, be it a new map or an old one
+// that is held once more. They end the process when memory is exhausted.
+
+// stride may be negative; size 0 and 1: it does not matter.
 mlt_map *mlt_map_new_linear(int32_t size, int32_t base, int32_t stride);
 // Finds the rule behind the numbers, if there is one. O(size).
 mlt_map *mlt_map_new(const int32_t *world, int32_t size);
@@ -52,9 +60,26 @@ static inline int32_t mlt_map_world(const mlt_map *map, int32_t rank)
 // the first call).
 int32_t mlt_map_rank(mlt_map *map, int32_t world);
 
+// The place of the first entry that occurs earlier in the list, too; -1: all are different.
+int32_t mlt_map_repeated(mlt_map *map);
+
 // The same ranks in the same order. O(1) unless both are DENSE.
 bool mlt_map_equal(const mlt_map *a, const mlt_map *b);
-// The same ranks in any order. Near linear.
+// The same ranks in any order. O(1) if both are LINEAR, else linear.
 bool mlt_map_similar(mlt_map *a, mlt_map *b);
+
+// ---- maps of maps: O(1) and without a table if the maps are LINEAR and the result is, mostly;
+// else linear in the sizes of the arguments
+
+// Rank r of the result is rank pick(r) of map: what MPI_Group_incl means. pick's entries must be
+// ranks of map.
+mlt_map *mlt_map_pick(mlt_map *map, mlt_map *pick);
+// map without those of its ranks that are entries of `which`: what MPI_Group_excl means.
+mlt_map *mlt_map_omit(mlt_map *map, mlt_map *which);
+// a, then those of b that are not in a, in b's order.
+mlt_map *mlt_map_union(mlt_map *a, mlt_map *b);
+// Those of a that are in b, in a's order; those of a that are not.
+mlt_map *mlt_map_intersection(mlt_map *a, mlt_map *b);
+mlt_map *mlt_map_difference(mlt_map *a, mlt_map *b);
 
 #endif

@@ -24,8 +24,7 @@ int mlt_mpi_Irecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type
         *request = mlt_req_nobody_handle();
         return MPI_SUCCESS;
     }
-    mlt_req *req = mlt_req_new(me);
-    mlt_req_fill(req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
+    mlt_req *req = mlt_req_open(me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
     mlt_p2p_recv(req);
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;

@@ -53,9 +53,8 @@ int mlt_mpi_Ssend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
 static MPI_Request send_start(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
                               int dest, int tag, mlt_comm *comm, mlt_send_mode mode)
 {
-    mlt_req *req = mlt_req_new(me);
-    mlt_req_fill(req, me, MLT_REQ_SEND, buf, (uint64_t)count, type, mlt_comm_world_rank(comm, dest),
-                 tag, comm);
+    mlt_req *req = mlt_req_open(me, MLT_REQ_SEND, buf, (uint64_t)count, type,
+                                mlt_comm_world_rank(comm, dest), tag, comm);
     req->mode = (uint8_t)mode;
     mlt_p2p_send(req);
     return mlt_req_handle(req);

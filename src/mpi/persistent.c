@@ -13,11 +13,10 @@ static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t fl
                 const void *buf, MPI_Count count, const mlt_type *type, int peer, int tag,
                 mlt_comm *comm, MPI_Request *request)
 {
-    mlt_req *req = mlt_req_new(me);
-    mlt_req_fill(req, me, kind, buf, (uint64_t)count, type, peer, tag, comm);
+    mlt_req *req = mlt_req_open(me, kind, buf, (uint64_t)count, type, peer, tag, comm);
     req->mode = (uint8_t)mode;
     req->done = true;
-    req->flags = MLT_REQF_PERSISTENT | flags;
+    req->flags |= MLT_REQF_PERSISTENT | flags;
     if (peer == MPI_PROC_NULL)
         req->flags |= MLT_REQF_NOBODY;
     else if (kind == MLT_REQ_SEND && !(flags & MLT_REQF_BUFFERED))

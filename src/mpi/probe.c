@@ -20,6 +20,7 @@ static bool look_for(mlt_rank *me, int source, int tag, mlt_comm *comm, bool tak
 static MPI_Message message_new(mlt_rank *me, mlt_comm *comm, const mlt_msg_info *info, mlt_msg *msg)
 {
     mlt_message *message = mlt_pool_take(&mlt_mpi_worker_of(me)->messages);
+    mlt_comm_hold(comm);
     *message = (mlt_message){
         .magic = MLT_MESSAGE_MAGIC, .info = *info, .rank = me, .comm = comm, .msg = msg};
     return (MPI_Message)message;
@@ -87,7 +88,8 @@ int mlt_mpi_Improbe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag
 
 // ---- receives of such a message
 
-// Fills a request in for the message and gives the handle up.
+// Fills a request in for the message and gives the handle up. The message's hold on the
+// communicator goes over to the caller.
 static mlt_msg *message_take(mlt_rank *me, MPI_Message *handle, mlt_req *req, void *buf,
                              MPI_Count count, const mlt_type *type)
 {
@@ -96,7 +98,7 @@ static mlt_msg *message_take(mlt_rank *me, MPI_Message *handle, mlt_req *req, vo
     mlt_req_fill(req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, message->info.from,
                  message->info.tag, message->comm);
     message->magic = 0;
-    mlt_pool_give(&mlt_mpi_worker_of(me)->messages, message);
+    mlt_pool_give_last(&mlt_mpi_worker_of(me)->messages, message);
     *handle = MPI_MESSAGE_NULL;
     return msg;
 }
@@ -134,7 +136,9 @@ int mlt_mpi_Mrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type
         return code;
     mlt_req req;
     mlt_p2p_recv_msg(&req, message_take(me, message, &req, buf, count, type));
-    return mlt_recv_finish(me, &req, status);
+    code = mlt_recv_finish(me, &req, status);
+    mlt_comm_drop(req.owner);
+    return code;
 }
 
 int mlt_mpi_Imrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
@@ -149,7 +153,10 @@ int mlt_mpi_Imrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *typ
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_req *req = mlt_req_new(me);
-    mlt_p2p_recv_msg(req, message_take(me, message, req, buf, count, type));
+    mlt_msg *msg = message_take(me, message, req, buf, count, type);
+    mlt_req_hold(req);
+    mlt_comm_drop(req->owner);
+    mlt_p2p_recv_msg(req, msg);
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;
 }

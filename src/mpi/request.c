@@ -47,7 +47,7 @@ void mlt_req_free_done(mlt_req *req)
 {
     if (req->flags & MLT_REQF_OWNS_BUF)
         free(req->buf);
-    mlt_req_free(req);
+    mlt_req_close(req);
 }
 
 // ---- errors
@@ -112,7 +112,7 @@ static inline void release(MPI_Request *handle, mlt_req *req)
     }
     *handle = MPI_REQUEST_NULL;
     if (!(req->flags & MLT_REQF_SHARED))
-        mlt_req_free(req);
+        mlt_req_close(req);
 }
 
 // For the calls that complete one operation: status, release, and the error handler if it failed.
@@ -125,8 +125,11 @@ static inline int finish_one(mlt_rank *me, MPI_Request *handle, mlt_req *req, MP
     }
     mlt_comm *comm = req->owner;
     int code = mlt_req_code(me, req);
+    mlt_comm_hold(comm); // its error handler is still wanted
     release(handle, req);
-    return mlt_mpi_raise_code(me, comm, me->fn, code);
+    code = mlt_mpi_raise_code(me, comm, me->fn, code);
+    mlt_comm_drop(comm);
+    return code;
 }
 
 // What the calls that complete several operations remember of failures.
@@ -142,6 +145,7 @@ static MLT_COLD int note_failure(mlt_rank *me, failures *failed, int index, cons
     int code = mlt_req_code(me, req);
     if (failed->code == MPI_SUCCESS) {
         failed->comm = req->owner;
+        mlt_comm_hold(failed->comm); // until raise_in_status
         failed->index = index;
         failed->code = code;
         for (int i = 0; statuses != MPI_STATUSES_IGNORE && i < before; i++)
@@ -172,8 +176,10 @@ static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
     size_t length = strlen(call);
     if (strncmp(why, call, length) == 0 && strncmp(why + length, ": ", 2) == 0)
         why += length + 2;
-    return mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS,
-                         "array_of_requests[%d] failed: %s", failed->index, why);
+    int code = mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS,
+                             "array_of_requests[%d] failed: %s", failed->index, why);
+    mlt_comm_drop(failed->comm);
+    return code;
 }
 
 // ---- one request
@@ -245,7 +251,7 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
         return MPI_SUCCESS;
     req->flags &= ~(uint32_t)(MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE);
     if (req->done)
-        mlt_req_free(req);
+        mlt_req_close(req);
     else
         req->on_done = mlt_req_free_done;
     return MPI_SUCCESS;

@@ -29,6 +29,7 @@ enum {
     MLT_REQF_BUFFERED = 8,  // persistent: MPI_Bsend_init
     MLT_REQF_NOBODY = 16,   // persistent: the peer is MPI_PROC_NULL
     MLT_REQF_OWNS_BUF = 32, // `buf` is malloc's and freed when done
+    MLT_REQF_HOLDS = 64,    // holds its communicator and datatype
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
@@ -87,6 +88,31 @@ static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, c
     req->owner = comm;
     req->flags = 0;
     req->fn = me->fn;
+}
+
+// A request of the worker's pool may outlive the user's handles of its communicator and datatype:
+// it holds them. mlt_req_close gives it back.
+static inline void mlt_req_hold(mlt_req *req)
+{
+    req->flags |= MLT_REQF_HOLDS;
+    mlt_comm_hold(req->owner);
+}
+
+static inline void mlt_req_close(mlt_req *req)
+{
+    if (MLT_LIKELY(req->flags & MLT_REQF_HOLDS))
+        mlt_comm_drop(req->owner);
+    mlt_req_free(req);
+}
+
+static inline mlt_req *mlt_req_open(mlt_rank *me, mlt_req_kind kind, const void *buf,
+                                    uint64_t count, const mlt_type *type, int32_t peer, int tag,
+                                    mlt_comm *comm)
+{
+    mlt_req *req = mlt_req_new(me);
+    mlt_req_fill(req, me, kind, buf, count, type, peer, tag, comm);
+    mlt_req_hold(req);
+    return req;
 }
 
 // A MLT_REQ_OTHER request without a result (its status is empty), to be completed by

@@ -5,6 +5,9 @@
 
 #include "base/log.h"
 #include "mpi/barrier.h"
+#include "mpi/comm_int.h"
+#include "mpi/context.h"
+#include "mpi/group.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
 #include "mpi/reorder.h"
@@ -31,6 +34,8 @@ void mlt_mpi_rank_open(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
     mpi->world = linear(me, MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0);
+    mpi->world.shared = mlt_mpi_worker_of(me)->world;
+    mpi->world.shared->refs++;
     mpi->self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world);
 }
 
@@ -43,6 +48,14 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->ranks = ranks;
     mlt_pool_init(&w->messages, sizeof(mlt_message), 16);
     mlt_pool_init(&w->sessions, sizeof(mlt_session), 4);
+    mlt_pool_init(&w->groups, sizeof(mlt_group), 16);
+    w->empty = mlt_group_new_empty(&w->groups);
+    mlt_pool_init(&w->comms, sizeof(mlt_comm), 4);
+    w->contexts = mlt_contexts_new();
+    w->world =
+        mlt_comm_shared_new(NULL, mlt_map_new_linear((int32_t)worker->world_size, 0, 1), NULL);
+    w->world->refs = 1;
+    mlt_list_init(&w->meets);
     w->barrier = mlt_barrier_new();
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
@@ -62,6 +75,11 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
         return;
     mlt_pool_fini(&w->messages);
     mlt_pool_fini(&w->sessions);
+    mlt_map_drop(w->empty->map);
+    mlt_pool_fini(&w->groups);
+    mlt_comm_shared_drop(w->world);
+    mlt_pool_fini(&w->comms);
+    mlt_contexts_free(w->contexts);
     free(w->errors);
     free(w->profile);
     free(w->barrier);

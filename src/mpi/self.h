@@ -32,6 +32,7 @@ typedef struct mlt_mpi {
 _Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
 
 struct mlt_error_log;   // error.c
+struct mlt_group;       // group.h
 struct mlt_mpi_profile; // profile.c
 struct mlt_barrier;     // barrier.c
 struct mlt_cart_plans;  // reorder.c
@@ -42,6 +43,12 @@ typedef struct mlt_mpi_worker {
     mlt_mpi *ranks;                  // [worker->count]
     mlt_pool messages;               // mlt_message, see handle.h
     mlt_pool sessions;               // mlt_session, see session.h
+    mlt_pool groups;                 // mlt_group, see group.h
+    struct mlt_group *empty;         // what MPI_GROUP_EMPTY means
+    mlt_pool comms;                  // mlt_comm
+    struct mlt_contexts *contexts;   // context.h
+    mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
+    mlt_link meets;                  // open meetings without a communicator, see meet.h
     uint32_t finalized;              // ranks of the worker that have come so far
     struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report

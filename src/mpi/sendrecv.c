@@ -111,7 +111,7 @@ static void pair_received(mlt_req *recv)
     whole->got = recv->got;
     whole->sent = recv->sent;
     whole->sent_type = recv->sent_type;
-    mlt_req_free(recv);
+    mlt_req_close(recv);
     pair_step(whole);
 }
 
@@ -129,6 +129,7 @@ static mlt_req *pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recv
 {
     mlt_req *whole = mlt_req_new(me);
     mlt_req_fill_other(whole, me, comm);
+    mlt_req_hold(whole);
     whole->count = (uint64_t)recvcount;
     whole->type = recvtype;
     whole->extra = (void *)(uintptr_t)2;
@@ -142,8 +143,8 @@ static void pair_recv(mlt_rank *me, mlt_req *whole, void *buf, int source, int t
         pair_step(whole);
         return;
     }
-    mlt_req *recv = mlt_req_new(me);
-    mlt_req_fill(recv, me, MLT_REQ_RECV, buf, whole->count, whole->type, source, tag, comm);
+    mlt_req *recv =
+        mlt_req_open(me, MLT_REQ_RECV, buf, whole->count, whole->type, source, tag, comm);
     recv->extra = whole;
     recv->on_done = pair_received;
     mlt_p2p_recv(recv);
@@ -153,10 +154,9 @@ static void pair_recv(mlt_rank *me, mlt_req *whole, void *buf, int source, int t
 static void pair_send(mlt_rank *me, mlt_req *whole, const void *buf, uint64_t count,
                       const mlt_type *type, int dest, int tag, mlt_comm *comm, uint32_t flags)
 {
-    mlt_req *send = mlt_req_new(me);
-    mlt_req_fill(send, me, MLT_REQ_SEND, buf, count, type, mlt_comm_world_rank(comm, dest), tag,
-                 comm);
-    send->flags = flags;
+    mlt_req *send = mlt_req_open(me, MLT_REQ_SEND, buf, count, type,
+                                 mlt_comm_world_rank(comm, dest), tag, comm);
+    send->flags |= flags;
     send->extra = whole;
     send->on_done = pair_sent;
     mlt_p2p_send(send);

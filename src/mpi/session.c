@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/session.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/pool.h"
 #include "mpi/buffer.h"
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
+
+int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!session)
+        return mlt_mpi_raise(me, NULL, me->fn, class, "%s", text);
+    int code = mlt_mpi_code(me, me->fn, class, "%s", text), told = code;
+    mlt_errhandler *handler = mlt_errhandler_of(session->errhandler);
+    if (session->errhandler == MPI_ERRORS_RETURN)
+        return code;
+    if (!handler)
+        mlt_mpi_abort(me, class, mlt_mpi_sentence(me, code));
+    MPI_Session handle = (MPI_Session)session;
+    handler->fn.session(&handle, &told);
+    return code;
+}
 
 int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
                          MPI_Session *session)
@@ -23,6 +46,7 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
                        .provided = MPI_THREAD_FUNNELED,
                        .rank = me,
                        .errhandler = errhandler};
+    mlt_list_init(&s->groups);
     mlt_errhandler_hold(errhandler);
     mlt_mpi_of(me)->sessions++;
     me->life = MLT_LIFE_READY;

@@ -6,6 +6,8 @@
 #include <mpi.h>
 #include <stdint.h>
 
+#include "base/list.h"
+#include "base/status.h"
 #include "mpi/handle.h"
 
 enum { MLT_SESSION_MAGIC = 0x05e55104 };
@@ -16,6 +18,7 @@ typedef struct mlt_session {
     mlt_rank *rank;
     MPI_Errhandler errhandler; // a counted reference
     void *buffer;              // MPI_Session_attach_buffer's (buffer.c)
+    mlt_link groups;           // that stem from it, by mlt_group.link
 } mlt_session;
 
 // NULL: MPI_SESSION_NULL or a bad handle.
@@ -25,5 +28,9 @@ static inline mlt_session *mlt_session_of(MPI_Session handle)
     mlt_session *session = (mlt_session *)h;
     return mlt_handle_is_address(h) && session->magic == MLT_SESSION_MAGIC ? session : NULL;
 }
+
+// Raises an error as mlt_mpi_raise does, with the session's handler; NULL: MPI_COMM_SELF's.
+int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
+    MLT_PRINTF(4, 5) MLT_COLD;
 
 #endif

@@ -135,6 +135,18 @@ static inline mlt_rank *mlt_rank_self(void)
     return (mlt_rank *)mlt_fiber_user;
 }
 
+// ---- work for later
+
+// Something that a completion makes possible but on_done must not do itself: start operations, call
+// back into upper layers. It runs once on the worker's thread, in the next progress step, outside
+// of any operation; it must not suspend. The memory is the caller's and may go when run is called.
+typedef struct mlt_work {
+    mlt_link link;
+    void (*run)(struct mlt_work *work);
+} mlt_work;
+
+void mlt_worker_later(mlt_worker *worker, mlt_work *work);
+
 // ---- requests
 
 // A request from the worker's pool, zeroed but for magic and rank. mlt_req_free gives it back; it
@@ -176,6 +188,12 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg);
 // receiver had not matched it; this may need an answer, so the request completes later either way.
 // Does nothing to a request that is done.
 void mlt_p2p_cancel(mlt_req *req);
+
+// A note of two words to another worker (or the own one), which mlt_worker_on_note gets: for upper
+// layers that must tell a worker something though none of its ranks waits for it. Never suspends;
+// notes between two workers keep their order.
+void mlt_p2p_note(mlt_worker *worker, uint32_t to, uint64_t what, uint64_t value);
+extern void (*mlt_worker_on_note)(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
 
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and
 // lets the other fibers of the worker run. May suspend.

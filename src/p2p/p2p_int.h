@@ -11,6 +11,7 @@
 //   read         the receiver reads the sender's memory; FIN(sender)
 //   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
+// note         NOTE(what, value) ................. for the layer above
 // clang-format on
 //
 // A sender or receiver is named by the address of its request in its own process; only that process
@@ -40,6 +41,7 @@ typedef enum slot_kind {
     SLOT_CANCELLED,
     SLOT_HELP,
     SLOT_TAKEN,
+    SLOT_NOTE,
     SLOT_PIECE, // as DATA, but the data lie in the ring: all chunks are with others
 } slot_kind;
 
@@ -49,8 +51,9 @@ enum {
 };
 
 typedef struct slot_names { // payload of all but DATA and plain EAGER
-    uint64_t sender;
-    uint64_t other; // RTS: address; CTS, HELP, TAKEN: receiver; CANCELLED: 1 if it was
+    uint64_t sender;        // NOTE: what
+    uint64_t other; // RTS: address; CTS, HELP, TAKEN: receiver; CANCELLED: 1 if it was; NOTE:
+                    // value
 } slot_names;
 
 typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
@@ -78,6 +81,7 @@ typedef struct out_node {
 typedef struct mlt_p2p_state {
     mlt_link waiting; // peers with a queue
     mlt_link streams; // sends in STAGE_STREAM, by req->link
+    mlt_link later;   // mlt_work
     mlt_pool outs, messages;
     uint64_t order;     // of posting
     uint64_t eager[3];  // largest eager message, by distance
@@ -91,17 +95,6 @@ typedef struct mlt_p2p_state {
 } mlt_p2p_state;
 
 enum { SMALL_MESSAGE = 64 }; // payload of a held message from the pool
-
-uint32_t mlt_p2p_worker_of(const mlt_worker *worker, int32_t world); // any job; send.c
-
-static inline uint32_t worker_of(const mlt_worker *w, int32_t world)
-{
-    if (w->ranks_a_worker == 1)
-        return (uint32_t)world;
-    if (w->ranks_a_worker)
-        return (uint32_t)world / w->ranks_a_worker;
-    return mlt_p2p_worker_of(w, world);
-}
 
 static inline mlt_rank *local_rank(const mlt_worker *w, int32_t world)
 {

@@ -20,11 +20,25 @@ static void answer_launcher(mlt_worker *w)
     mlt_worker_report(w);
 }
 
+void mlt_worker_later(mlt_worker *w, mlt_work *work)
+{
+    mlt_list_push_back(&w->p2p->later, &work->link);
+}
+
+static MLT_COLD bool run_later(mlt_worker *w)
+{
+    for (mlt_link *l; (l = mlt_list_pop_front(&w->p2p->later));) {
+        mlt_work *work = mlt_container_of(l, mlt_work, link);
+        work->run(work);
+    }
+    return true;
+}
+
 bool mlt_p2p_progress(mlt_worker *w)
 {
     mlt_wire *wire = w->wire;
     if (!wire)
-        return false;
+        return !mlt_list_empty(&w->p2p->later) && run_later(w);
     bool any = false;
     for (uint32_t i = 0; i < wire->hot_count; i++) {
         mlt_peer *peer = wire->hot[i];
@@ -42,6 +56,8 @@ bool mlt_p2p_progress(mlt_worker *w)
         any |= mlt_p2p_flush(w);
     if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->streams)))
         any |= mlt_p2p_pump(w);
+    if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->later)))
+        any |= run_later(w);
     if (MLT_UNLIKELY(++w->p2p->ticks % TICK == 0))
         answer_launcher(w);
     return any;
@@ -56,7 +72,8 @@ static bool ready(void *worker)
 {
     mlt_worker *w = worker;
     return (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
-           (!mlt_list_empty(&w->p2p->streams) && mlt_p2p_pump(w));
+           (!mlt_list_empty(&w->p2p->streams) && mlt_p2p_pump(w)) ||
+           !mlt_list_empty(&w->p2p->later);
 }
 
 static bool spin(mlt_worker *w)

@@ -411,6 +411,12 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_req_complete((mlt_req *)(uintptr_t)names.other);
         break;
     }
+    case SLOT_NOTE: {
+        slot_names names;
+        memcpy(&names, slot->payload, sizeof names);
+        mlt_worker_on_note(w, peer->worker, names.sender, names.other);
+        break;
+    }
     case SLOT_CTS:
     case SLOT_FIN:
     case SLOT_CANCELLED:

@@ -7,7 +7,7 @@
 
 enum { STREAM_LEAST = 512 << 10 }; // from here on a message is read past the caches
 
-uint32_t mlt_p2p_worker_of(const mlt_worker *w, int32_t world)
+uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
 {
     mlt_job *job = w->boot->job;
     uint32_t low = 0, high = job->workers; // the worker is in [low, high)
@@ -89,7 +89,7 @@ bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t 
         count_message(w, MLT_SAME_WORKER, bytes, true);
         return true;
     }
-    mlt_peer *peer = &w->wire->peers[worker_of(w, dest_world)];
+    mlt_peer *peer = &w->wire->peers[mlt_worker_of_rank(w, dest_world)];
     if (MLT_UNLIKELY(bytes > w->p2p->eager[peer->distance] || peer->waits || must_ask(w, peer)))
         return false;
     mlt_slot *slot;
@@ -177,7 +177,7 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 
 static void send_remote(mlt_worker *w, mlt_req *req)
 {
-    mlt_peer *peer = &w->wire->peers[worker_of(w, req->peer)];
+    mlt_peer *peer = &w->wire->peers[mlt_worker_of_rank(w, req->peer)];
     if (peer->waits || !push(w, peer, req)) {
         req->stage = STAGE_QUEUED;
         enqueue(w, peer, req);
@@ -234,6 +234,23 @@ void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sen
     memcpy(slot->payload, &names, sizeof names);
     if (room)
         mlt_wire_post(w->wire, peer, slot);
+}
+
+static void no_notes(mlt_worker *w, uint32_t from, uint64_t what, uint64_t value)
+{
+    mlt_fatal("worker %u got a note of kind %llu from worker %u, which nobody understands",
+              w->index, (unsigned long long)what, from);
+}
+
+void (*mlt_worker_on_note)(mlt_worker *worker, uint32_t from, uint64_t what,
+                           uint64_t value) = no_notes;
+
+void mlt_p2p_note(mlt_worker *w, uint32_t to, uint64_t what, uint64_t value)
+{
+    if (to == w->index)
+        mlt_worker_on_note(w, to, what, value);
+    else
+        mlt_p2p_control(w, &w->wire->peers[to], SLOT_NOTE, what, value, 0, 0);
 }
 
 static bool push_control(mlt_worker *w, mlt_peer *peer, const mlt_slot *from)
@@ -398,7 +415,7 @@ void mlt_p2p_cancel(mlt_req *req)
         break;
     }
     case STAGE_QUEUED: {
-        mlt_peer *peer = &w->wire->peers[worker_of(w, req->peer)];
+        mlt_peer *peer = &w->wire->peers[mlt_worker_of_rank(w, req->peer)];
         mlt_link *l = peer->queue.next;
         while (mlt_container_of(l, out_node, link)->req != req)
             l = l->next;

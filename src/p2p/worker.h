@@ -53,6 +53,18 @@ void mlt_worker_free(mlt_worker *worker);
 // Sends the wait records of all ranks to the launcher, or prints them without one.
 void mlt_worker_report(mlt_worker *worker);
 
+// The worker of a world rank.
+uint32_t mlt_worker_search(const mlt_worker *worker, int32_t world); // in any job
+
+static inline uint32_t mlt_worker_of_rank(const mlt_worker *worker, int32_t world)
+{
+    if (worker->ranks_a_worker == 1)
+        return (uint32_t)world;
+    if (worker->ranks_a_worker)
+        return (uint32_t)world / worker->ranks_a_worker;
+    return mlt_worker_search(worker, world);
+}
+
 // The settings of every layer up to p2p, for mlt_settings_read and `millet info`.
 extern const mlt_settings_table mlt_p2p_settings[];
 extern const size_t mlt_p2p_settings_count;
