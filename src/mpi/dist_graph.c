@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "mpi/comm_new.h"
 #include "mpi/error.h"
+#include "mpi/info.h"
 #include "mpi/map.h"
 #include "mpi/reorder.h"
 #include "mpi/self.h"
@@ -304,7 +305,7 @@ static int create_alone(mlt_rank *me, mlt_comm *comm, mlt_topo *topo, MPI_Comm *
         return MPI_SUCCESS;
     }
     mlt_topo_drop(topo);
-    mlt_map *map = mlt_comm_shared_of(new)->map;
+    mlt_map *map = mlt_comm_group(new);
     int same = -1, other = -1; // the lowest ranks of both sides
     for (int r = comm->size - 1; r >= 0; r--)
         *(mlt_map_rank(map, mlt_comm_world_rank(comm, r)) >= 0 ? &same : &other) = r;
@@ -353,6 +354,8 @@ int mlt_mpi_Dist_graph_create_adjacent(mlt_rank *me, mlt_comm *comm_old, int ind
 {
     if (comm_old->inter)
         return mlt_topo_inter(me, comm_old);
+    if (info != MPI_INFO_NULL && !mlt_info_of(info))
+        return mlt_bad_info(me, comm_old, me->fn, info);
     if (indegree < 0 || outdegree < 0)
         return mlt_bad_value(me, comm_old, me->fn, MPI_ERR_ARG,
                              indegree < 0 ? "indegree" : "outdegree",
@@ -422,6 +425,8 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
                               MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     int64_t edges = 0;
+    if (info != MPI_INFO_NULL && !mlt_info_of(info))
+        return mlt_bad_info(me, comm_old, me->fn, info);
     int code = check_general(me, comm_old, n, sources, degrees, destinations, weights, &edges);
     if (code != MPI_SUCCESS)
         return code;

@@ -521,7 +521,7 @@ int mlt_reorder_cart(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, c
     if (!worker->plans)
         worker->plans = get(1, sizeof *worker->plans);
     struct mlt_cart_plans *plans = worker->plans;
-    mlt_map *map = comm->map ? mlt_comm_shared_of(comm)->map : NULL;
+    mlt_map *map = comm->map ? mlt_comm_group(comm) : NULL;
     for (int i = 0; i < PLANS; i++)
         if (plans->plan[i] && fits(plans->plan[i], comm, map, ndims, dims, periods, count))
             return mlt_cart_plan_rank(plans->plan[i], comm->rank);

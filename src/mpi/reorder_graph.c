@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphs: workers are filled one after the other. Each begins with a node that has few neighbours
 // without a place, if possible one beside what the process has already, and takes next whichever
-// node has most edges into it; of equals, the one with fewest edges to nodes without a place, then
-// the lowest. So a worker's nodes grow into a compact piece, and pieces leave no crumbs behind.
+// node has most edges into it; of equals, the one that has been beside it longest, then the lowest.
+// So a worker's nodes grow into a compact piece from all sides: squares, if the graph is a grid.
 //
 // Edges count in both directions, with their weights. If workers have one rank each, processes are
 // filled instead.
@@ -19,8 +19,8 @@ enum {
 
 // A node that may come next, as it was when it was put into the heap.
 typedef struct candidate {
-    int64_t gain, open;
-    int32_t node;
+    int64_t gain;
+    int32_t since, node;
 } candidate;
 
 typedef struct growth {
@@ -30,7 +30,9 @@ typedef struct growth {
     int32_t *near, *weight;
     int32_t *place;       // of every node; NOWHERE
     int64_t *gain, *open; // weight of its edges into the piece that grows; to nodes without place
-    int32_t *piece, *beside; // the piece that its gain is of; the last process with a neighbour
+    int32_t *piece;       // that its gain is of
+    int32_t *since;       // the place that was taken when it came beside that piece
+    int32_t *beside;      // the last process that has a neighbour of it
     candidate *heap;
     int64_t heap_size;
     int32_t lowest; // no node below it is without a place
@@ -55,6 +57,7 @@ static void growth_init(growth *g, int32_t nodes, const mlt_edge *edges, int64_t
     g->gain = get(nodes, sizeof *g->gain);
     g->open = get(nodes, sizeof *g->open);
     g->piece = get(nodes, sizeof *g->piece);
+    g->since = get(nodes, sizeof *g->since);
     g->beside = get(nodes, sizeof *g->beside);
     g->heap = get(2 * count, sizeof *g->heap);
     for (int64_t i = 0; i < count; i++) {
@@ -86,6 +89,7 @@ static void growth_fini(growth *g)
     free(g->gain);
     free(g->open);
     free(g->piece);
+    free(g->since);
     free(g->beside);
     free(g->heap);
 }
@@ -94,7 +98,7 @@ static bool comes_before(const candidate *a, const candidate *b)
 {
     if (a->gain != b->gain)
         return a->gain > b->gain;
-    return a->open != b->open ? a->open < b->open : a->node < b->node;
+    return a->since != b->since ? a->since < b->since : a->node < b->node;
 }
 
 static void heap_put(growth *g, candidate c)
@@ -133,12 +137,13 @@ static void settle(growth *g, int32_t node, int32_t place, int32_t piece, int32_
             continue;
         if (g->piece[u] != piece) {
             g->piece[u] = piece;
+            g->since[u] = place;
             g->gain[u] = 0;
         }
         g->beside[u] = process;
         g->gain[u] += g->weight[i];
         g->open[u] -= g->weight[i];
-        heap_put(g, (candidate){g->gain[u], g->open[u], u});
+        heap_put(g, (candidate){g->gain[u], g->since[u], u});
     }
 }
 
