@@ -29,6 +29,9 @@ BUFFERS = {"buf": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"), "
            "inbuf": ("incount", "datatype")}
 # A count and the datatype of what it counts.
 COUNTED = {count: type_ for count, type_ in BUFFERS.values()}
+# Arrays for which MPI_UNWEIGHTED may stand: pointers in prototypes (the same type), for compilers take [] as a promise that
+# something is there, and warn.
+SENTINELS = {"weights", "sourceweights", "destweights"}
 # An array and the count of its elements.
 ARRAYS = {"array_of_requests": ("count", "incount"), "array_of_indices": ("incount",)}
 
@@ -45,9 +48,11 @@ class Param:
     def declare(self, type_=None, name=None):
         if self.variadic:
             return "..."
-        type_ = type_ or self.type
+        type_, array = type_ or self.type, self.array
+        if self.name in SENTINELS:
+            type_, array = f"{type_} *", ""
         gap = "" if type_.endswith("*") else " "
-        return f"{type_}{gap}{name or self.name}{self.array}"
+        return f"{type_}{gap}{name or self.name}{array}"
 
     @property
     def output(self):  # a pointer to something the function may write

@@ -30,7 +30,7 @@ static int check_grid(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, 
         if (dims[i] < 1)
             return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_DIMS,
                                  "dims[%d] is %d, but should be at least 1", i, dims[i]);
-        if (product <= comm->size)
+        if (product <= INT_MAX)
             product *= dims[i];
     }
     if (product > comm->size)

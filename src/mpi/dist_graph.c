@@ -347,9 +347,9 @@ static int create_together(mlt_rank *me, mlt_comm *comm, const mlt_topo *topo, M
 }
 
 int mlt_mpi_Dist_graph_create_adjacent(mlt_rank *me, mlt_comm *comm_old, int indegree,
-                                       const int sources[], const int sourceweights[],
+                                       const int sources[], const int *sourceweights,
                                        int outdegree, const int destinations[],
-                                       const int destweights[], MPI_Info info, int reorder,
+                                       const int *destweights, MPI_Info info, int reorder,
                                        MPI_Comm *comm_dist_graph)
 {
     if (comm_old->inter)
@@ -421,7 +421,7 @@ static mlt_topo *topo_of_node(const mlt_dist_edges *e, int rank)
 }
 
 int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int sources[],
-                              const int degrees[], const int destinations[], const int weights[],
+                              const int degrees[], const int destinations[], const int *weights,
                               MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     int64_t edges = 0;
@@ -498,8 +498,8 @@ static int give(mlt_rank *me, mlt_comm *comm, const char *name, int room, int co
 }
 
 int mlt_mpi_Dist_graph_neighbors(mlt_rank *me, mlt_comm *comm, int maxindegree, int sources[],
-                                 int sourceweights[], int maxoutdegree, int destinations[],
-                                 int destweights[])
+                                 int *sourceweights, int maxoutdegree, int destinations[],
+                                 int *destweights)
 {
     int code = need_dist(me, comm);
     if (code != MPI_SUCCESS)

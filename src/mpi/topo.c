@@ -135,6 +135,9 @@ int mlt_topo_inter(mlt_rank *me, mlt_comm *comm)
 
 int mlt_mpi_Topo_test(mlt_rank *me, mlt_comm *comm, int *status)
 {
+    if (MLT_UNLIKELY(!status)) // elsewhere a status may be NULL, so the surface does not look
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "status",
+                            "the address of the variable for the result");
     *status = comm->topo ? comm->topo->kind : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
