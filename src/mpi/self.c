@@ -10,6 +10,7 @@
 #include "mpi/group.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
+#include "mpi/reorder.h"
 #include "mpi/session.h"
 
 // A communicator of consecutive world ranks.
@@ -82,6 +83,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     free(w->errors);
     free(w->profile);
     free(w->barrier);
+    mlt_reorder_forget(w->plans);
     free(w->ranks);
     free(w);
     worker->mpi = NULL;

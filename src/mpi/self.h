@@ -37,6 +37,8 @@ struct mlt_error_log;   // error.c
 struct mlt_group;       // group.h
 struct mlt_mpi_profile; // profile.c
 struct mlt_barrier;     // barrier.c
+struct mlt_cart_plans;  // reorder.c
+struct mlt_dist_edges;  // dist_graph.c
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -53,6 +55,8 @@ typedef struct mlt_mpi_worker {
     struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report
     struct mlt_barrier *barrier;
+    struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
+    struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

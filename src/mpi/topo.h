@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mpi/comm.h"
+#include "p2p/p2p.h"
+
 typedef struct mlt_topo {
     uint32_t refs;
     int kind; // MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH
@@ -36,9 +39,22 @@ static inline mlt_topo *mlt_topo_hold(mlt_topo *topo)
     return topo;
 }
 
+// Each returns a topology with one reference, the caller's, and copies the arrays. They end the
+// process when memory is exhausted. Arrays of 0 elements may be NULL; weights too, unless weighted.
+mlt_topo *mlt_topo_new_cart(int ndims, const int *dims, const int *periods);
+mlt_topo *mlt_topo_new_graph(int nnodes, const int *index, const int *edges);
+mlt_topo *mlt_topo_new_dist(int indegree, const int *sources, const int *source_weights,
+                            int outdegree, const int *destinations, const int *destination_weights,
+                            bool weighted);
+
 void mlt_topo_drop(mlt_topo *topo); // NULL is allowed
 
 // The same topology.
 bool mlt_topo_equal(const mlt_topo *a, const mlt_topo *b);
+
+// Raise MPI_ERR_TOPOLOGY for a communicator that has none of that kind, and MPI_ERR_COMM for an
+// intercommunicator.
+int mlt_topo_missing(mlt_rank *me, mlt_comm *comm, int kind) MLT_COLD;
+int mlt_topo_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
 #endif
