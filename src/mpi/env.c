@@ -38,13 +38,6 @@ int mlt_mpi_Get_library_version(mlt_rank *me, char *version, int *resultlen)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Abi_get_version(mlt_rank *me, int *abi_major, int *abi_minor)
-{
-    *abi_major = MPI_ABI_VERSION;
-    *abi_minor = MPI_ABI_SUBVERSION;
-    return MPI_SUCCESS;
-}
-
 int mlt_mpi_Get_processor_name(mlt_rank *me, char *name, int *resultlen)
 {
     if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)

@@ -91,6 +91,7 @@ static mlt_info *make(void)
         set_if_fits(info, "arch", system.machine);
     if (getcwd(text, sizeof text))
         mlt_info_set(info, "wdir", text);
+    mlt_info_set(info, "mpi_initial_errhandler", "mpi_errors_are_fatal");
     mlt_info_set(info, "mpi_memory_alloc_kinds", "system,mpi");
     return info;
 }

@@ -83,6 +83,39 @@ int mlt_os_memfd(const char *label, size_t bytes)
     return fd;
 }
 
+mlt_status mlt_os_resize(int fd, uint64_t bytes)
+{
+    return ftruncate(fd, (off_t)bytes) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
+}
+
+void *mlt_os_map_part(int fd, uint64_t offset, size_t bytes, size_t align)
+{
+    // The kernel aligns to pages only: for more, a part of a range that is larger.
+    int flags = MAP_SHARED | MAP_NORESERVE;
+    char *range = NULL, *at = NULL;
+    if (align > mlt_os_page_size()) {
+        range = mlt_os_map(bytes + align);
+        if (!range)
+            return NULL;
+        at = (char *)(((uintptr_t)range + align - 1) & ~(uintptr_t)(align - 1));
+        if (at > range)
+            (void)munmap(range, (size_t)(at - range));
+        (void)munmap(at + bytes, (size_t)(range + align - at));
+        flags |= MAP_FIXED;
+    }
+    void *part = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, (off_t)offset);
+    if (part != MAP_FAILED)
+        return part;
+    mlt_os_unmap(at, bytes);
+    return NULL;
+}
+
+void mlt_os_remove(void *at, size_t bytes)
+{
+    if (bytes)
+        (void)madvise(at, bytes, MADV_REMOVE);
+}
+
 // The number after `key` in a small file of lines "key: number"; 0 if absent.
 static uint64_t number_after(const char *text, const char *key)
 {

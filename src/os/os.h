@@ -29,6 +29,13 @@ mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
 // (close-on-exec) or -1.
 int mlt_os_memfd(const char *label, size_t bytes);
 
+// Sets the size of a memfd. Maps a part of one (a page's multiple) at an address that is a multiple
+// of `align`, a power of two; NULL on failure. Gives the pages of a shared mapping back to the
+// system, for everybody who maps them: they read as zero afterwards.
+mlt_status mlt_os_resize(int fd, uint64_t bytes) MLT_MUST_CHECK;
+void *mlt_os_map_part(int fd, uint64_t offset, size_t bytes, size_t align);
+void mlt_os_remove(void *at, size_t bytes);
+
 typedef struct mlt_os_memory {
     uint64_t available; // bytes that could be taken now without swapping, cgroup limit included
     uint64_t total;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Info objects: keys in order, values, limits, copies, MPI_INFO_ENV, wrong arguments; before
-// MPI_Init, between, and after MPI_Finalize. With the argument `many`: ten thousand keys.
+// MPI_Init, between, and after MPI_Finalize. With the argument `many`: ten thousand keys; with
+// `fatal`: an error before MPI_Init.
 
 #include "check.h"
 
@@ -308,6 +309,8 @@ static void check_many(void)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "fatal") == 0)
+        return MPI_Info_set(MPI_INFO_NULL, "a", "b"); // nobody could have set a handler
     check_life();
     check_limits();
     if (STRICT)

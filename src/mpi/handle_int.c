@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles as integers: MPI_X_toint and MPI_X_fromint, and on top of them MPI_X_c2f and MPI_X_f2c.
+//
+// A predefined handle is its own number. Any other is the address of an object, which gets a number
+// from FIRST on when it is first asked for, and keeps it: the table only grows, by as many entries
+// as there are different addresses. A number that was never given gives the null handle. The lock
+// guards all of it.
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/error.h"
+#include "mpi/handle.h"
+#include "mpi_bodies.h"
+
+enum { FIRST = MLT_HANDLE_PREDEFINED, FIRST_ROOM = 64 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void **handles; // number FIRST + i is handles[i]
+static uint32_t count, room;
+static uint32_t *places; // hashed by address: 1 + index in handles; 0: free; 2 * room of them
+
+static uint32_t slot_of(const void *handle)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)handle / 16 * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 32) & (2 * room - 1);
+}
+
+// The slot of a handle, or the free one where it would be.
+static uint32_t find(const void *handle)
+{
+    uint32_t slot = slot_of(handle);
+    while (places[slot] && handles[places[slot] - 1] != handle)
+        slot = (slot + 1) & (2 * room - 1);
+    return slot;
+}
+
+static void grow(void)
+{
+    room = room ? 2 * room : FIRST_ROOM;
+    free(places);
+    places = calloc(2 * (size_t)room, sizeof *places);
+    handles = realloc(handles, room * sizeof *handles);
+    if (!places || !handles || count > INT32_MAX / 2)
+        mlt_fatal("memory is exhausted: no room for %u handles as integers", room);
+    for (uint32_t i = 0; i < count; i++)
+        places[find(handles[i])] = i + 1;
+}
+
+static int toint(void *handle)
+{
+    if ((uintptr_t)handle < FIRST)
+        return (int)(uintptr_t)handle;
+    pthread_mutex_lock(&lock);
+    if (count == room)
+        grow();
+    uint32_t slot = find(handle);
+    if (!places[slot]) {
+        handles[count++] = handle;
+        places[slot] = count;
+    }
+    int number = FIRST + (int)places[slot] - 1;
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static void *fromint(int number, void *null)
+{
+    if (number >= 0 && number < FIRST)
+        return (void *)(uintptr_t)number;
+    pthread_mutex_lock(&lock);
+    void *handle =
+        number >= 0 && (uint32_t)(number - FIRST) < count ? handles[number - FIRST] : null;
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+// ---- to and from int
+
+int mlt_mpi_Comm_toint(MPI_Comm comm)
+{
+    return toint(comm);
+}
+
+MPI_Comm mlt_mpi_Comm_fromint(int comm)
+{
+    return fromint(comm, MPI_COMM_NULL);
+}
+
+int mlt_mpi_Errhandler_toint(MPI_Errhandler errhandler)
+{
+    return toint(errhandler);
+}
+
+MPI_Errhandler mlt_mpi_Errhandler_fromint(int errhandler)
+{
+    return fromint(errhandler, MPI_ERRHANDLER_NULL);
+}
+
+int mlt_mpi_File_toint(MPI_File file)
+{
+    return toint(file);
+}
+
+MPI_File mlt_mpi_File_fromint(int file)
+{
+    return fromint(file, MPI_FILE_NULL);
+}
+
+int mlt_mpi_Group_toint(MPI_Group group)
+{
+    return toint(group);
+}
+
+MPI_Group mlt_mpi_Group_fromint(int group)
+{
+    return fromint(group, MPI_GROUP_NULL);
+}
+
+int mlt_mpi_Info_toint(MPI_Info info)
+{
+    return toint(info);
+}
+
+MPI_Info mlt_mpi_Info_fromint(int info)
+{
+    return fromint(info, MPI_INFO_NULL);
+}
+
+int mlt_mpi_Message_toint(MPI_Message message)
+{
+    return toint(message);
+}
+
+MPI_Message mlt_mpi_Message_fromint(int message)
+{
+    return fromint(message, MPI_MESSAGE_NULL);
+}
+
+int mlt_mpi_Op_toint(MPI_Op op)
+{
+    return toint(op);
+}
+
+MPI_Op mlt_mpi_Op_fromint(int op)
+{
+    return fromint(op, MPI_OP_NULL);
+}
+
+int mlt_mpi_Request_toint(MPI_Request request)
+{
+    return toint(request);
+}
+
+MPI_Request mlt_mpi_Request_fromint(int request)
+{
+    return fromint(request, MPI_REQUEST_NULL);
+}
+
+int mlt_mpi_Session_toint(MPI_Session session)
+{
+    return toint(session);
+}
+
+MPI_Session mlt_mpi_Session_fromint(int session)
+{
+    return fromint(session, MPI_SESSION_NULL);
+}
+
+int mlt_mpi_Type_toint(MPI_Datatype datatype)
+{
+    return toint(datatype);
+}
+
+MPI_Datatype mlt_mpi_Type_fromint(int datatype)
+{
+    return fromint(datatype, MPI_DATATYPE_NULL);
+}
+
+int mlt_mpi_Win_toint(MPI_Win win)
+{
+    return toint(win);
+}
+
+MPI_Win mlt_mpi_Win_fromint(int win)
+{
+    return fromint(win, MPI_WIN_NULL);
+}
+
+// ---- to and from Fortran's default INTEGER, which is an int
+
+MPI_Fint mlt_mpi_Comm_c2f(MPI_Comm comm)
+{
+    return toint(comm);
+}
+
+MPI_Comm mlt_mpi_Comm_f2c(MPI_Fint comm)
+{
+    return fromint(comm, MPI_COMM_NULL);
+}
+
+MPI_Fint mlt_mpi_Errhandler_c2f(MPI_Errhandler errhandler)
+{
+    return toint(errhandler);
+}
+
+MPI_Errhandler mlt_mpi_Errhandler_f2c(MPI_Fint errhandler)
+{
+    return fromint(errhandler, MPI_ERRHANDLER_NULL);
+}
+
+MPI_Fint mlt_mpi_File_c2f(MPI_File file)
+{
+    return toint(file);
+}
+
+MPI_File mlt_mpi_File_f2c(MPI_Fint file)
+{
+    return fromint(file, MPI_FILE_NULL);
+}
+
+MPI_Fint mlt_mpi_Group_c2f(MPI_Group group)
+{
+    return toint(group);
+}
+
+MPI_Group mlt_mpi_Group_f2c(MPI_Fint group)
+{
+    return fromint(group, MPI_GROUP_NULL);
+}
+
+MPI_Fint mlt_mpi_Info_c2f(MPI_Info info)
+{
+    return toint(info);
+}
+
+MPI_Info mlt_mpi_Info_f2c(MPI_Fint info)
+{
+    return fromint(info, MPI_INFO_NULL);
+}
+
+MPI_Fint mlt_mpi_Message_c2f(MPI_Message message)
+{
+    return toint(message);
+}
+
+MPI_Message mlt_mpi_Message_f2c(MPI_Fint message)
+{
+    return fromint(message, MPI_MESSAGE_NULL);
+}
+
+MPI_Fint mlt_mpi_Op_c2f(MPI_Op op)
+{
+    return toint(op);
+}
+
+MPI_Op mlt_mpi_Op_f2c(MPI_Fint op)
+{
+    return fromint(op, MPI_OP_NULL);
+}
+
+MPI_Fint mlt_mpi_Request_c2f(MPI_Request request)
+{
+    return toint(request);
+}
+
+MPI_Request mlt_mpi_Request_f2c(MPI_Fint request)
+{
+    return fromint(request, MPI_REQUEST_NULL);
+}
+
+MPI_Fint mlt_mpi_Session_c2f(MPI_Session session)
+{
+    return toint(session);
+}
+
+MPI_Session mlt_mpi_Session_f2c(MPI_Fint session)
+{
+    return fromint(session, MPI_SESSION_NULL);
+}
+
+MPI_Fint mlt_mpi_Type_c2f(MPI_Datatype datatype)
+{
+    return toint(datatype);
+}
+
+MPI_Datatype mlt_mpi_Type_f2c(MPI_Fint datatype)
+{
+    return fromint(datatype, MPI_DATATYPE_NULL);
+}
+
+MPI_Fint mlt_mpi_Win_c2f(MPI_Win win)
+{
+    return toint(win);
+}
+
+MPI_Win mlt_mpi_Win_f2c(MPI_Fint win)
+{
+    return fromint(win, MPI_WIN_NULL);
+}
+
+// ---- statuses: eight INTEGERs in both of Fortran's forms, as in C
+
+_Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint) &&
+                   sizeof(MPI_F08_status) == sizeof(MPI_Status),
+               "a status is the same in C and Fortran");
+
+static int copy(mlt_rank *me, void *to, const void *from, const char *from_name)
+{
+    if (!from)
+        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, from_name, "the address of a status");
+    memcpy(to, from, sizeof(MPI_Status));
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Status_c2f(mlt_rank *me, const MPI_Status *c_status, MPI_Fint *f_status)
+{
+    return copy(me, f_status, c_status, "c_status");
+}
+
+int mlt_mpi_Status_f2c(mlt_rank *me, const MPI_Fint *f_status, MPI_Status *c_status)
+{
+    return copy(me, c_status, f_status, "f_status");
+}
+
+int mlt_mpi_Status_c2f08(mlt_rank *me, const MPI_Status *c_status, MPI_F08_status *f08_status)
+{
+    return copy(me, f08_status, c_status, "c_status");
+}
+
+int mlt_mpi_Status_f082c(mlt_rank *me, const MPI_F08_status *f08_status, MPI_Status *c_status)
+{
+    return copy(me, c_status, f08_status, "f08_status");
+}
+
+int mlt_mpi_Status_f2f08(mlt_rank *me, const MPI_Fint *f_status, MPI_F08_status *f08_status)
+{
+    return copy(me, f08_status, f_status, "f_status");
+}
+
+int mlt_mpi_Status_f082f(mlt_rank *me, const MPI_F08_status *f08_status, MPI_Fint *f_status)
+{
+    return copy(me, f_status, f08_status, "f08_status");
+}
