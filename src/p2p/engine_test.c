@@ -145,17 +145,17 @@ static uint64_t place(const mlt_type *type, uint64_t i)
 // Every rank sends to every rank; the types of the two sides are all pairs of the three.
 static void with_gaps(void *rank)
 {
-    static const uint64_t counts[] = {1, 5, 600, 1500, 8000, 70000};
+    static const uint64_t counts[] = {5, 1500, 20000};
     mlt_rank *me = rank;
     gap_types types;
     make_types(&types);
     const mlt_type *kinds[] = {&types.pairs, &types.apart, &types.plain};
     int n = (int)me->worker->world_size;
-    for (int round = 0; round < 6 * 9; round++) {
+    for (int round = 0; round < 3 * 9; round++) {
         uint64_t count = counts[round / 9], bytes = count * ELEMENT;
         const mlt_type *out_type = kinds[round % 3], *in_type = kinds[round / 3 % 3];
         unsigned char *out = malloc(count * 8), *in = malloc(count * 8);
-        int to = (me->world + round) % n, from = (me->world + n * 6 * 9 - round) % n;
+        int to = (me->world + round) % n, from = (me->world + n * 3 * 9 - round) % n;
         for (uint64_t i = 0; i < bytes; i++)
             out[place(out_type, i)] = pattern(me->world, to, round, i);
         mlt_req send, recv;
@@ -333,7 +333,8 @@ int main(int argc, char **argv)
         static const uint32_t shapes[][2] = {{1, 4}, {2, 1}, {2, 3}, {4, 1}, {3, 2}};
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
             run(shapes[s][0], shapes[s][1], policies[p], all_to_all);
-            run(shapes[s][0], shapes[s][1], policies[p], with_gaps);
+            if (p % 2 == 0)
+                run(shapes[s][0], shapes[s][1], policies[p], with_gaps);
             run(shapes[s][0], shapes[s][1], policies[p], flood);
             run(shapes[s][0], shapes[s][1], policies[p], cancels);
         }
