@@ -495,8 +495,7 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
         const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
         if (x->kind != y->kind || x->tag != y->tag || x->context / 2 != y->context / 2 ||
             x->all != y->all || x->open != y->open || x->thread != y->thread ||
-            x->others != y->others ||
-            seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
+            x->others != y->others || seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
             peer_ended(hang, x) != peer_ended(hang, y) || strcmp(x->call, y->call) != 0)
             return false;
     }
