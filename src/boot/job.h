@@ -69,7 +69,7 @@ typedef struct mlt_job_worker {
     // Written by mpirun before the start.
     _Alignas(MLT_LINE) uint32_t first_rank;
     uint32_t ranks, proc;
-    uint32_t pinned;                    // 1: its thread runs on `cpus` only
+    uint32_t pinned;                  // 1: its thread runs on `cpus` only
     uint64_t cpus[MLT_JOB_CPUS / 64]; // some of those of its process
     // Written by the owner, read by senders before they wake it and by mpirun. `sent` and
     // `received` count ring messages; they and `epoch` (one more at each wake) are current while

@@ -2,9 +2,10 @@
 // Fibers and the scheduler of one worker.
 //
 // A worker is a thread with one mlt_sched. Its fibers never leave it, so nothing here is locked or
-// atomic (a solo worker that several threads use has a gate before it, see gate.h), and compiled code may keep thread-local addresses across a switch. A fiber is NEW until
-// it first runs (it has no stack before), then RUNNING, RUNNABLE (in the run queue) or PARKED, and
-// ENDED when its entry returned; its stack then serves the next new fiber.
+// atomic (a solo worker that several threads use has a gate before it, see gate.h), and compiled
+// code may keep thread-local addresses across a switch. A fiber is NEW until it first runs (it has
+// no stack before), then RUNNING, RUNNABLE (in the run queue) or PARKED, and ENDED when its entry
+// returned; its stack then serves the next new fiber.
 //
 // There is no scheduler fiber: the one that parks picks its successor and switches to it directly.
 // When nothing is runnable it calls the idle function (the progress step of the transports) on its
@@ -99,7 +100,7 @@ struct mlt_sched {
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
     mlt_sched *next_sched;                           // in mlt_sched_list
     struct mlt_gate *gate; // several threads in a solo worker (gate.h); NULL: one
-    int32_t thread; // the kernel's number of the worker's thread, for debuggers
+    int32_t thread;        // the kernel's number of the worker's thread, for debuggers
     mlt_fiber home;
 };
 
@@ -145,8 +146,9 @@ mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *us
 // Runs all spawned fibers until the last one has ended. Called on the thread's own stack.
 void mlt_sched_run(mlt_sched *sched);
 
-// Suspends the running fiber (or thread, see gate.h) until mlt_fiber_wake. The wake may come before park returns from
-// its first look (solo), never before park was called: set `wait` up first, then park.
+// Suspends the running fiber (or thread, see gate.h) until mlt_fiber_wake. The wake may come before
+// park returns from its first look (solo), never before park was called: set `wait` up first, then
+// park.
 void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait);
 
 // Makes a PARKED fiber of this worker runnable; does nothing for any other state. Does not suspend.

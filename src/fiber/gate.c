@@ -54,11 +54,23 @@ static bool change(mlt_gate *gate, uint32_t from, uint32_t to, memory_order orde
                                                    memory_order_relaxed);
 }
 
+// Relaxed: who is not seen now is seen next time. Who is seen does wait: it left the count before
+// it left the gate.
+static inline bool is_wanted(const mlt_gate *gate)
+{
+    return atomic_load_explicit(&gate->want, memory_order_relaxed) > 0;
+}
+
+static inline bool is_handed(const mlt_gate *gate)
+{
+    return atomic_load_explicit(&gate->word, memory_order_relaxed) == HANDED;
+}
+
 static void unlock(mlt_gate *gate)
 {
     if (change(gate, HELD, FREE, memory_order_release))
         return;
-    bool hand = ++gate->passed % PATIENCE == 0;
+    bool hand = ++gate->passed % PATIENCE == 0 && is_wanted(gate);
     atomic_store_explicit(&gate->word, hand ? HANDED : FREE, memory_order_release);
     mlt_os_futex_wake(&gate->word, 1);
 }
@@ -106,13 +118,11 @@ static void go_out(mlt_gate *gate)
 
 bool mlt_gate_let_in(mlt_gate *gate)
 {
-    // Relaxed: who is not seen now is seen next time. Who is seen takes what is handed over, since
-    // it left the count before it left the gate.
-    if (MLT_LIKELY(atomic_load_explicit(&gate->want, memory_order_relaxed) == 0))
+    if (MLT_LIKELY(!is_wanted(gate)))
         return true;
     if (atomic_exchange_explicit(&gate->word, HANDED, memory_order_release) == WANTED)
         mlt_os_futex_wake(&gate->word, 1);
-    for (uint32_t n = 0; atomic_load_explicit(&gate->word, memory_order_relaxed) == HANDED; n++) {
+    for (uint32_t n = 0; is_handed(gate) && is_wanted(gate); n++) {
         if (n < SPINS)
             mlt_arch_pause();
         else

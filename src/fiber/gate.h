@@ -95,8 +95,9 @@ void mlt_gate_park(mlt_gate *gate, mlt_fiber *me);
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber);
 
 // The idle function's, inside. let_in: those who want in come in first; costs a look if nobody
-// does. False: one of them has woken the driver, so idle must return. yield: gives the processor away meanwhile. Before and after blocking on a word of the
-// owner's, which conf.kick wakes: block, unblock. nap: blocks until woken or for that time.
+// does. False: one of them has woken the driver, so idle must return. yield: gives the processor
+// away meanwhile. Before and after blocking on a word of the owner's, which conf.kick wakes: block,
+// unblock. nap: blocks until woken or for that time.
 bool mlt_gate_let_in(mlt_gate *gate);
 void mlt_gate_yield(mlt_gate *gate);
 void mlt_gate_block(mlt_gate *gate);

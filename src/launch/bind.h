@@ -29,8 +29,8 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
 // is pinned.
 cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers);
 
-// The place of one worker as a bitmap of `bits` processors. False if nothing is pinned, or the place
-// reaches beyond.
+// The place of one worker as a bitmap of `bits` processors. False if nothing is pinned, or the
+// place reaches beyond.
 bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits);
 
 // "0-3,8" for a set; into text.

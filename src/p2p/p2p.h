@@ -119,9 +119,9 @@ typedef struct mlt_match_queue {
 struct mlt_rank {
     mlt_worker *worker;
     mlt_fiber *fiber; // of the rank; if it has several threads, of the one that is in MPI now
-    int32_t world; // rank in MPI_COMM_WORLD
-    uint16_t fn;   // the MPI function it is in or was in last; 0: none
-    uint8_t life;  // the MPI layer's: before init, initialised, finalised
+    int32_t world;    // rank in MPI_COMM_WORLD
+    uint16_t fn;      // the MPI function it is in or was in last; 0: none
+    uint8_t life;     // the MPI layer's: before init, initialised, finalised
     bool ended;
     uint32_t sends_open; // started sends that are not done: finalize waits for them
     uint16_t level;      // the MPI layer's: the highest thread level that it was granted

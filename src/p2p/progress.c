@@ -101,8 +101,8 @@ static bool spin(mlt_worker *w)
 }
 
 // Until somebody wakes the worker. With a gate, other threads may come in meanwhile. If one outside
-// of MPI may still call, the launcher must not think that this worker waits in vain: looks from time
-// to time whether all are parked.
+// of MPI may still call, the launcher must not think that this worker waits in vain: looks from
+// time to time whether all are parked.
 static void block(mlt_worker *w)
 {
     mlt_gate *gate = w->sched->gate;
