@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "mpi/barrier.h"
+#include "mpi/dtype.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
 #include "mpi/session.h"
@@ -39,6 +40,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->ranks = ranks;
     mlt_pool_init(&w->messages, sizeof(mlt_message), 16);
     mlt_pool_init(&w->sessions, sizeof(mlt_session), 4);
+    mlt_pool_init(&w->dtypes, sizeof(mlt_dtype), 16);
     w->barrier = mlt_barrier_new();
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
@@ -55,6 +57,8 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (!w)
         return;
+    mlt_dtype_worker_fini(w, worker->count);
+    mlt_pool_fini(&w->dtypes);
     mlt_pool_fini(&w->messages);
     mlt_pool_fini(&w->sessions);
     free(w->errors);

@@ -16,13 +16,16 @@
 // mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session.
 enum { MLT_LIFE_NEW, MLT_LIFE_READY, MLT_LIFE_DONE };
 
-struct mlt_rank_own; // own.h: a rank's output and libc state
+struct mlt_rank_own;  // own.h: a rank's output and libc state
+struct mlt_type_note; // dtype.c
+struct mlt_dtype;     // dtype.h
 
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
     mlt_comm world, self;
     void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_rank_own *own; // output lines, libc state; NULL while unused
+    struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;        // thread level
     uint16_t sessions;        // open ones
     bool inited, finalized;
@@ -38,6 +41,8 @@ typedef struct mlt_mpi_worker {
     mlt_mpi *ranks;                  // [worker->count]
     mlt_pool messages;               // mlt_message, see handle.h
     mlt_pool sessions;               // mlt_session, see session.h
+    mlt_pool dtypes;                 // mlt_dtype, see dtype.h
+    struct mlt_dtype *permanent;     // the unnamed predefined ones
     uint32_t finalized;              // ranks of the worker that have come so far
     struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report
