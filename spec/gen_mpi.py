@@ -485,41 +485,69 @@ def surface_c(functions, by_name):
 
 # ---- datatypes
 
+# A pair, and its layout if something lies between value and index. Only the compiler knows.
+PAIR_C = """
+{pair} {{
+    {first} value;
+    {second} index;
+}};
+static const int64_t offset_{word}[] = {{0, offsetof({pair}, index)}};
+static const uint64_t before_{word}[] = {{0, sizeof({first}), sizeof({first}) + sizeof({second})}};
+static const mlt_layout layout_{word} = {{.kind = LAYOUT_LIST,
+                                        .depth = 1,
+                                        .size = sizeof({first}) + sizeof({second}),
+                                        .blocks = 2,
+                                        .n = 2,
+                                        .offset = offset_{word},
+                                        .before = before_{word}}};
+"""
+
+PREDEFINED_C = """
+#define LOG2(x) ((x) >= 16 ? 4 : (x) >= 8 ? 3 : (x) >= 4 ? 2 : (x) >= 2 ? 1 : 0)
+#define ALIGN(type_) LOG2(_Alignof(type_))
+#define ONE(code_, name_, type_)                                                                   \\
+    {.magic = MLT_TYPE_MAGIC,                                                                      \\
+     .code = code_,                                                                                \\
+     .contiguous = true,                                                                           \\
+     .committed = 1,                                                                               \\
+     .align = ALIGN(type_),                                                                        \\
+     .size = sizeof(type_),                                                                        \\
+     .extent = sizeof(type_),                                                                      \\
+     .true_extent = sizeof(type_),                                                                 \\
+     .name = name_}
+#define PAIR(code_, name_, word_, first_, second_)                                                 \\
+    {.magic = MLT_TYPE_MAGIC,                                                                      \\
+     .code = code_,                                                                                \\
+     .contiguous = sizeof(struct pair_##word_) == sizeof(first_) + sizeof(second_),                \\
+     .committed = 1,                                                                               \\
+     .align = ALIGN(struct pair_##word_),                                                          \\
+     .size = sizeof(first_) + sizeof(second_),                                                     \\
+     .extent = sizeof(struct pair_##word_),                                                        \\
+     .true_extent = offsetof(struct pair_##word_, index) + sizeof(second_),                        \\
+     .layout = offsetof(struct pair_##word_, index) == sizeof(first_) ? NULL : &layout_##word_,    \\
+     .name = name_}
+
+"""
+
+
 def predefined_c(types, constants):
     code = {name: value for name, type_, value, _ in constants if type_ == "MPI_Datatype"}
     missing = {v for n, v in code.items() if n != "MPI_DATATYPE_NULL"} - {code[row[0]] for row in types}
     if missing:
         sys.exit(f"gen_mpi.py: datatypes.tsv lacks handles {sorted(missing)}")
-    out = [NOTE, '#include "type/type.h"\n\n#include <stddef.h>\n#include <stdint.h>\n\n']
+    out = [NOTE, '#include "type/type.h"\n\n#include <stddef.h>\n#include <stdint.h>\n\n'
+           '#include "type/layout_int.h"\n']
     rows = []
     for row in types:
         name, first, second = (row + [""])[:3]
         at = f"[{code[name]}]"
         if not second:
-            rows.append(f"    {at} = ONE({code[name]}, \"{name}\", sizeof({first})),\n")
+            rows.append(f"    {at} = ONE({code[name]}, \"{name}\", {first}),\n")
             continue
-        pair = f"struct pair_{name[len('MPI_'):].lower()}"
-        out.append(f"{pair} {{\n    {first} value;\n    {second} index;\n}};\n")
-        rows.append(f'    {at} = PAIR({code[name]}, "{name}", {pair}, {first}, {second}),\n')
-    out.append("""
-#define ONE(code_, name_, size_)                                                                   \\
-    {MLT_TYPE_MAGIC, code_, true, true, size_, 0, size_, 1, {{0, size_}, {0, 0}}, name_}
-// One block if nothing lies between value and index.
-#define PAIR(code_, name_, pair_, first_, second_)                                                 \\
-    {MLT_TYPE_MAGIC,                                                                               \\
-     code_,                                                                                        \\
-     sizeof(pair_) == sizeof(first_) + sizeof(second_),                                            \\
-     true,                                                                                         \\
-     sizeof(first_) + sizeof(second_),                                                             \\
-     0,                                                                                            \\
-     sizeof(pair_),                                                                                \\
-     offsetof(pair_, index) == sizeof(first_) ? 1 : 2,                                             \\
-     {{0, offsetof(pair_, index) == sizeof(first_) ? sizeof(first_) + sizeof(second_)              \\
-                                                   : sizeof(first_)},                              \\
-      {offsetof(pair_, index), sizeof(second_)}},                                                  \\
-     name_}
-
-""")
+        word = name[len('MPI_'):].lower()
+        out.append(PAIR_C.format(pair=f"struct pair_{word}", word=word, first=first, second=second))
+        rows.append(f'    {at} = PAIR({code[name]}, "{name}", {word}, {first}, {second}),\n')
+    out.append(PREDEFINED_C)
     out.append(f"const mlt_type mlt_type_predefined[1024] = {{\n{''.join(rows)}}};\n")
     return "".join(out)
 

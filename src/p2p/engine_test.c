@@ -25,8 +25,6 @@ static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
                                    .committed = true,
                                    .size = 1,
                                    .extent = 1,
-                                   .blocks = 1,
-                                   .block = {{0, 1}},
                                    .name = "byte"};
 
 typedef struct job_run {

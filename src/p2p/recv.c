@@ -42,17 +42,7 @@ static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t 
         unpack(recv, 0, buf, bytes);
         return;
     }
-    if (recv->type->contiguous) {
-        mlt_type_pack(type, buf, 0, recv->buf, bytes);
-        return;
-    }
-    unsigned char bounce[512]; // small: it lies on a rank's stack
-    for (uint64_t at = 0; at < bytes;) {
-        uint64_t n = bytes - at < sizeof bounce ? bytes - at : sizeof bounce;
-        mlt_type_pack(type, buf, at, bounce, n);
-        mlt_type_unpack(recv->type, recv->buf, at, bounce, n);
-        at += n;
-    }
+    mlt_type_move(recv->type, recv->buf, type, buf, 0, bytes);
 }
 
 void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,

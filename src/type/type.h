@@ -40,9 +40,9 @@ void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *t
 void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed,
                      uint64_t bytes);
 
-// Moves the first `bytes` bytes of the packed form from elements to elements, each byte once and
-// without memory between.
+// Moves `bytes` bytes of the packed form, from byte `at` of it, from elements to elements, each
+// byte once and without memory between. They must not overlap.
 void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type, const void *from,
-                   uint64_t bytes);
+                   uint64_t at, uint64_t bytes);
 
 #endif

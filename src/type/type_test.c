@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "type/layout_int.h"
+
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
 
 static _Noreturn void failed(const char *file, int line, const char *condition)
@@ -24,6 +26,22 @@ static const mlt_type *find(const char *name)
     exit(1);
 }
 
+// What a predefined type's layout says: one block or two.
+static int blocks_of(const mlt_type *t)
+{
+    return t->layout ? (int)t->layout->n : 1;
+}
+
+static int64_t block_at(const mlt_type *t, int i)
+{
+    return t->layout ? t->layout->offset[i] : 0;
+}
+
+static uint64_t block_length(const mlt_type *t, int i)
+{
+    return t->layout ? t->layout->before[i + 1] - t->layout->before[i] : t->size;
+}
+
 static void check_all(void)
 {
     int count = 0;
@@ -36,11 +54,14 @@ static void check_all(void)
         CHECK(t->size > 0 && (int64_t)t->size <= t->extent);
         CHECK(t->contiguous == ((int64_t)t->size == t->extent));
         uint64_t size = 0;
-        for (uint32_t b = 0; b < t->blocks; b++) {
-            CHECK(t->block[b].length > 0 && t->block[b].offset + t->block[b].length <= t->extent);
-            size += t->block[b].length;
+        int64_t end = 0;
+        for (int b = 0; b < blocks_of(t); b++) {
+            CHECK(block_length(t, b) > 0 && block_at(t, b) >= end);
+            size += block_length(t, b);
+            end = block_at(t, b) + (int64_t)block_length(t, b);
         }
-        CHECK(size == t->size);
+        CHECK(size == t->size && t->true_lb == 0 && t->true_extent == end && end <= t->extent);
+        CHECK(t->extent % (1 << t->align) == 0 && !t->bounds);
         // The standard says this of the types with a size in their name.
         if ((i >= 0x240 && i <= 0x27f) || (i >= 0x2c0 && i <= 0x2ff))
             CHECK(t->size == UINT64_C(1) << ((i >> 3) & 7));
@@ -60,12 +81,12 @@ static void check_sizes(void)
     };
     const mlt_type *t = find("MPI_SHORT_INT");
     CHECK(t->size == sizeof(short) + sizeof(int) && t->extent == sizeof(struct short_int) &&
-          t->blocks == 2);
-    CHECK(t->block[1].offset == offsetof(struct short_int, index));
+          blocks_of(t) == 2);
+    CHECK(block_at(t, 1) == offsetof(struct short_int, index) && t->align == 2);
     t = find("MPI_LONG_DOUBLE_INT");
     CHECK(t->size == sizeof(long double) + sizeof(int) &&
           t->extent == sizeof(struct long_double_int));
-    CHECK(find("MPI_DOUBLE_INT")->blocks == 1 && !find("MPI_DOUBLE_INT")->contiguous);
+    CHECK(blocks_of(find("MPI_DOUBLE_INT")) == 1 && !find("MPI_DOUBLE_INT")->contiguous);
     CHECK(find("MPI_2INT")->contiguous && find("MPI_FLOAT_INT")->contiguous);
     CHECK(find("MPI_LONG_DOUBLE")->size == sizeof(long double));
     CHECK(find("MPI_BYTE")->size == 1 && find("MPI_PACKED")->size == 1 &&
@@ -76,9 +97,9 @@ static void check_sizes(void)
 static void pack_slowly(const mlt_type *t, const unsigned char *buf, unsigned char *out, int count)
 {
     for (int i = 0; i < count; i++)
-        for (uint32_t b = 0; b < t->blocks; b++) {
-            memcpy(out, buf + i * t->extent + t->block[b].offset, t->block[b].length);
-            out += t->block[b].length;
+        for (int b = 0; b < blocks_of(t); b++) {
+            memcpy(out, buf + i * t->extent + block_at(t, b), block_length(t, b));
+            out += block_length(t, b);
         }
 }
 
@@ -105,8 +126,8 @@ static void check_cuts(const mlt_type *t)
         pack_slowly(t, back, part, COUNT);
         CHECK(memcmp(part, packed, total) == 0);
         for (int i = 0; i < COUNT; i++) // what lies between the blocks is not touched
-            if (t->blocks == 2)
-                for (uint32_t gap = t->block[0].length; gap < t->block[1].offset; gap++)
+            if (blocks_of(t) == 2)
+                for (int64_t gap = (int64_t)block_length(t, 0); gap < block_at(t, 1); gap++)
                     CHECK(back[i * t->extent + gap] == 0xee);
     }
 }

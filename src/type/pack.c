@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packing, unpacking and moving: a cursor finds where the bytes are, and as much as has one shape
+// goes to a kernel.
+#include "type/cursor.h"
+#include "type/kernel.h"
+#include "type/type.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    LONG_LOOP = 8,      // a loop inside a loop is worth a call of its own
+    SHORT_LIST = 32,    // a longer list is
+    BATCH_BYTES = 8192, // of packed elements, which stay in the first cache
+};
+
+typedef enum direction { OUT, IN } direction; // of memory's elements, to and from the packed form
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+INLINE void strided(direction way, uintptr_t at, int64_t stride, char *packed, uint64_t step,
+                    uint64_t length, uint64_t count)
+{
+    if (way == OUT)
+        mlt_kernel_strided(packed, (int64_t)step, (const char *)at, stride, length, count);
+    else
+        mlt_kernel_strided((char *)at, stride, packed, (int64_t)step, length, count);
+}
+
+INLINE void listed(direction way, const mlt_layout *list, uint64_t first, uint64_t count,
+                   uintptr_t base, char *packed)
+{
+    if (way == OUT)
+        mlt_kernel_gather(list, first, count, base, packed);
+    else
+        mlt_kernel_scatter(list, first, count, base, packed);
+}
+
+static frame item_frame(const mlt_layout *node, uintptr_t base, uint64_t i)
+{
+    return (frame){.node = node, .base = base, .i = i};
+}
+
+// `count` elements of the same few blocks: block by block, over as many elements as fit the cache.
+INLINE void columns(direction way, const mlt_layout *leaf, uintptr_t base, int64_t stride,
+                    char *packed, uint64_t count)
+{
+    uint64_t batch = least(1 + BATCH_BYTES / leaf->size, count);
+    for (uint64_t done = 0; done < count; done += batch) {
+        uint64_t n = least(batch, count - done), before = 0;
+        for (uint64_t b = 0; b < leaf->n; b++) {
+            frame f = item_frame(leaf, base + done * (uint64_t)stride, b);
+            strided(way, item_at(&f), stride, packed + done * leaf->size + before, leaf->size,
+                    item_length(&f), n);
+            before += item_length(&f);
+        }
+    }
+}
+
+// `count` times a leaf of the layout.
+INLINE void tile(direction way, const mlt_layout *leaf, uintptr_t base, int64_t stride,
+                 char *packed, uint64_t count)
+{
+    bool loop = leaf->kind == LAYOUT_LOOP;
+    if (leaf->n < (loop ? LONG_LOOP : SHORT_LIST)) {
+        columns(way, leaf, base, stride, packed, count);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (loop)
+            strided(way, base, leaf->stride, packed, leaf->length, leaf->length, leaf->n);
+        else
+            listed(way, leaf, 0, leaf->n, base, packed);
+        base += (uint64_t)stride;
+        packed += leaf->size;
+    }
+}
+
+// Part of a block, or one block.
+INLINE uint64_t block(direction way, cursor *c, char *packed, uint64_t bytes)
+{
+    uint64_t n = least(bytes, item_length(c->top) - c->inside);
+    uintptr_t at = item_at(c->top) + c->inside;
+    if (way == OUT)
+        memcpy(packed, (const char *)at, n);
+    else
+        memcpy((char *)at, packed, n);
+    cursor_step(c, n);
+    return n;
+}
+
+// How many of the items from i on have at most so many bytes together.
+static uint64_t items_within(const mlt_layout *node, uint64_t i, uint64_t bytes)
+{
+    if (node->length)
+        return least(bytes / node->length, node->n - i);
+    if (node->before[node->n] - node->before[i] <= bytes)
+        return node->n - i;
+    uint64_t at = node->before[i] + bytes;
+    return cursor_find(node, &at) - i;
+}
+
+// The largest thing of one shape at the cursor, at most `bytes`; its size.
+INLINE uint64_t run(direction way, cursor *c, char *packed, uint64_t bytes)
+{
+    frame *f = c->top, *outer = f - 1;
+    const mlt_layout *node = f->node;
+    if (c->inside)
+        return block(way, c, packed, bytes);
+    if (f != c->frames && f->i == 0 && outer->node->kind == LAYOUT_LOOP &&
+        node->kind != LAYOUT_SEQ) {
+        uint64_t n = items_within(outer->node, outer->i, bytes);
+        if (n) {
+            tile(way, node, f->base, outer->node->stride, packed, n);
+            c->top = outer;
+            cursor_next(c, n);
+            return n * node->size;
+        }
+    }
+    uint64_t n = node->kind == LAYOUT_SEQ ? 0 : items_within(node, f->i, bytes);
+    if (n == 0)
+        return block(way, c, packed, bytes);
+    uint64_t moved;
+    if (node->kind == LAYOUT_LOOP) {
+        strided(way, item_at(f), node->stride, packed, node->length, node->length, n);
+        moved = n * node->length;
+    } else {
+        listed(way, node, f->i, n, f->base, packed);
+        moved = node->length ? n * node->length : node->before[f->i + n] - node->before[f->i];
+    }
+    cursor_next(c, n);
+    return moved;
+}
+
+static void out_of(cursor *c, char *to, uint64_t bytes)
+{
+    for (uint64_t done = 0; done < bytes;)
+        done += run(OUT, c, to + done, bytes - done);
+}
+
+static void into(cursor *c, const char *packed, uint64_t bytes)
+{
+    for (uint64_t done = 0; done < bytes;)
+        done += run(IN, c, (char *)(uintptr_t)packed + done, bytes - done); // only read
+}
+
+void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *to, uint64_t bytes)
+{
+    if (bytes == 0)
+        return; // the addresses may be NULL
+    if (type->contiguous) {
+        memcpy(to, (const char *)buf + from, bytes);
+        return;
+    }
+    cursor c;
+    cursor_init(&c, __builtin_alloca(cursor_frames(type)), type, buf, from);
+    out_of(&c, to, bytes);
+}
+
+void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed,
+                     uint64_t bytes)
+{
+    if (bytes == 0)
+        return;
+    if (type->contiguous) {
+        memcpy((char *)buf + from, packed, bytes);
+        return;
+    }
+    cursor c;
+    cursor_init(&c, __builtin_alloca(cursor_frames(type)), type, buf, from);
+    into(&c, packed, bytes);
+}
+
+// ---- elements to elements
+
+// Both sides are loops over blocks of one length, at the start of one: as many as both have.
+static uint64_t both_strided(cursor *to, cursor *from, uint64_t bytes)
+{
+    const mlt_layout *a = to->top->node, *b = from->top->node;
+    if (a->kind != LAYOUT_LOOP || b->kind != LAYOUT_LOOP || a->length != b->length || to->inside ||
+        from->inside)
+        return 0;
+    uint64_t n = least(bytes / a->length, least(a->n - to->top->i, b->n - from->top->i));
+    if (n == 0)
+        return 0;
+    mlt_kernel_strided((char *)item_at(to->top), a->stride, (const char *)item_at(from->top),
+                       b->stride, a->length, n);
+    cursor_next(to, n);
+    cursor_next(from, n);
+    return n * a->length;
+}
+
+void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type, const void *from,
+                   uint64_t at, uint64_t bytes)
+{
+    if (bytes == 0)
+        return;
+    if (from_type->contiguous) {
+        mlt_type_unpack(to_type, to, at, (const char *)from + at, bytes);
+        return;
+    }
+    if (to_type->contiguous) {
+        mlt_type_pack(from_type, from, at, (char *)to + at, bytes);
+        return;
+    }
+    cursor a, b;
+    cursor_init(&a, __builtin_alloca(cursor_frames(to_type)), to_type, to, at);
+    cursor_init(&b, __builtin_alloca(cursor_frames(from_type)), from_type, from, at);
+    for (uint64_t done = 0, n; done < bytes; done += n) {
+        if ((n = both_strided(&a, &b, bytes - done)))
+            continue;
+        uint64_t a_left = item_length(a.top) - a.inside, b_left = item_length(b.top) - b.inside;
+        uintptr_t a_at = item_at(a.top) + a.inside, b_at = item_at(b.top) + b.inside;
+        n = least(a_left > b_left ? a_left : b_left, bytes - done);
+        if (a_left > b_left) { // the longer block is one side, the other is packed or unpacked
+            out_of(&b, (char *)a_at, n);
+            cursor_step(&a, n);
+        } else {
+            into(&a, (const char *)b_at, n);
+            cursor_step(&b, n);
+        }
+    }
+}
