@@ -41,10 +41,10 @@ typedef struct mlt_contents {
 typedef struct mlt_dtype {
     mlt_type type; // first: the handle's address
     uint32_t refs;
-    uint32_t users;  // handles that the user must free; 0: the magic is cleared
-    mlt_rank *owner; // who made it
-    bool permanent;  // unnamed, but predefined
-    uint64_t basics; // basic elements in an element
+    uint32_t users;      // handles that the user must free; 0: the magic is cleared
+    mlt_rank *owner;     // who made it
+    bool permanent;      // unnamed, but predefined
+    uint64_t basics;     // basic elements in an element
     uint64_t external32; // bytes of an element in that representation
     mlt_contents contents;
     mlt_attrs attrs;

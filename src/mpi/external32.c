@@ -292,7 +292,8 @@ static void run_stream(const mlt_type *type, const void *buf, uint64_t count, co
     s.total = count * type->size;
     s.out = out;
     mlt_signature_walk(type, count, convert_run, &s);
-    flush(&s);
+    if (!type->contiguous)
+        flush(&s);
 }
 
 void mlt_external32_pack(const mlt_type *type, const void *buf, uint64_t count, void *to)

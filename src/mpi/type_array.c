@@ -151,8 +151,7 @@ static int read_dimension(mlt_rank *me, const darray *a, int i, mlt_distribution
     if (global < 1)
         return bad_element(me, "array_of_gsizes", i, global, "at least 1");
     if (arg != MPI_DISTRIBUTE_DFLT_DARG && arg < 1 && a->distribs[i] != MPI_DISTRIBUTE_NONE)
-        return bad_element(me, "array_of_dargs", i, arg,
-                           "at least 1, or MPI_DISTRIBUTE_DFLT_DARG");
+        return bad_element(me, "array_of_dargs", i, arg, "at least 1, or MPI_DISTRIBUTE_DFLT_DARG");
     switch (a->distribs[i]) {
     case MPI_DISTRIBUTE_NONE:
         if (processes != 1)
@@ -244,8 +243,9 @@ int mlt_mpi_Type_create_darray(mlt_rank *me, int size, int rank, int ndims,
                                const int array_of_dargs[], const int array_of_psizes[], int order,
                                const mlt_type *oldtype, MPI_Datatype *newtype)
 {
-    darray a = {size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs,
-                array_of_psizes, order, false};
+    darray a = {
+        size,  rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes,
+        order, false};
     return make_darray(me, &a, oldtype, newtype);
 }
 
@@ -254,7 +254,8 @@ int mlt_mpi_Type_create_darray_c(mlt_rank *me, int size, int rank, int ndims,
                                  const int array_of_dargs[], const int array_of_psizes[], int order,
                                  const mlt_type *oldtype, MPI_Datatype *newtype)
 {
-    darray a = {size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs,
-                array_of_psizes, order, true};
+    darray a = {
+        size,  rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes,
+        order, true};
     return make_darray(me, &a, oldtype, newtype);
 }

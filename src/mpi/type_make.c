@@ -60,8 +60,7 @@ static int make_vector(mlt_rank *me, mlt_dtype *dtype, int64_t count, int64_t le
 int mlt_mpi_Type_vector(mlt_rank *me, MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                         const mlt_type *oldtype, MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype =
-        start(me, MPI_COMBINER_VECTOR, me->fn == MLT_FN_Type_vector_c, 3, 0, 1);
+    mlt_dtype *dtype = start(me, MPI_COMBINER_VECTOR, me->fn == MLT_FN_Type_vector_c, 3, 0, 1);
     return make_vector(me, dtype, count, blocklength, stride, oldtype->extent, oldtype, newtype);
 }
 
@@ -177,8 +176,7 @@ static int indexed_large(mlt_rank *me, int combiner, int64_t count, const MPI_Co
                          const MPI_Count *displacements, int64_t unit, const mlt_type *oldtype,
                          MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype =
-        count >> COUNT_BITS ? NULL : start(me, combiner, true, 1 + 2 * count, 0, 1);
+    mlt_dtype *dtype = count >> COUNT_BITS ? NULL : start(me, combiner, true, 1 + 2 * count, 0, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_counts(dtype->contents.number + 1, lengths, count);
@@ -277,8 +275,8 @@ int mlt_mpi_Type_create_hindexed_block_c(mlt_rank *me, MPI_Count count, MPI_Coun
 // ---- structs
 
 // count, lengths, displacements: the last two are in the contents already.
-static int finish_struct(mlt_rank *me, mlt_dtype *dtype, int64_t count,
-                         const MPI_Datatype *handles, MPI_Datatype *newtype)
+static int finish_struct(mlt_rank *me, mlt_dtype *dtype, int64_t count, const MPI_Datatype *handles,
+                         MPI_Datatype *newtype)
 {
     mlt_contents *c = &dtype->contents;
     c->number[0] = count;
@@ -295,8 +293,8 @@ static int finish_struct(mlt_rank *me, mlt_dtype *dtype, int64_t count,
         }
         mlt_dtype_set_type(dtype, i, type);
     }
-    mlt_status status = mlt_type_make_struct(&dtype->type, count, c->number + 1,
-                                             c->number + 1 + count, c->type);
+    mlt_status status =
+        mlt_type_make_struct(&dtype->type, count, c->number + 1, c->number + 1 + count, c->type);
     return mlt_dtype_finish(me, dtype, status, newtype);
 }
 
@@ -318,8 +316,7 @@ int mlt_mpi_Type_create_struct_c(mlt_rank *me, MPI_Count count,
                                  const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
     mlt_dtype *dtype =
-        count >> COUNT_BITS ? NULL
-                            : start(me, MPI_COMBINER_STRUCT, true, 1 + 2 * count, 0, count);
+        count >> COUNT_BITS ? NULL : start(me, MPI_COMBINER_STRUCT, true, 1 + 2 * count, 0, count);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_counts(dtype->contents.number + 1, array_of_blocklengths, count);

@@ -147,12 +147,12 @@ typedef enum number_class { NO_NUMBER, AN_INTEGER, A_REAL } number_class;
 static number_class class_of(const mlt_type *type)
 {
     static const MPI_Datatype integers[] = {
-        MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_SHORT,         MPI_UNSIGNED_SHORT,
-        MPI_INT,         MPI_UNSIGNED,      MPI_LONG,          MPI_UNSIGNED_LONG,
-        MPI_LONG_LONG,   MPI_INT8_T,        MPI_UINT8_T,       MPI_UNSIGNED_LONG_LONG,
-        MPI_INT16_T,     MPI_UINT16_T,      MPI_INT32_T,       MPI_UINT32_T,
-        MPI_INT64_T,     MPI_UINT64_T,      MPI_AINT,          MPI_OFFSET,
-        MPI_COUNT,       MPI_INTEGER,       MPI_INTEGER1,      MPI_INTEGER2,
+        MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_SHORT,     MPI_UNSIGNED_SHORT,
+        MPI_INT,         MPI_UNSIGNED,      MPI_LONG,      MPI_UNSIGNED_LONG,
+        MPI_LONG_LONG,   MPI_INT8_T,        MPI_UINT8_T,   MPI_UNSIGNED_LONG_LONG,
+        MPI_INT16_T,     MPI_UINT16_T,      MPI_INT32_T,   MPI_UINT32_T,
+        MPI_INT64_T,     MPI_UINT64_T,      MPI_AINT,      MPI_OFFSET,
+        MPI_COUNT,       MPI_INTEGER,       MPI_INTEGER1,  MPI_INTEGER2,
         MPI_INTEGER4,    MPI_INTEGER8,      MPI_INTEGER16,
     };
     static const MPI_Datatype reals[] = {

@@ -65,8 +65,7 @@ mlt_status mlt_type_make_subarray(mlt_type *out, const mlt_type *old, int ndims,
         mlt_assert(starts[d] >= 0 && subsizes[d] >= 0 && subsizes[d] <= sizes[d] - starts[d]);
         status = repeat(&type, subsizes[d], step);
         if (__builtin_mul_overflow(starts[d], step, &skip) ||
-            __builtin_add_overflow(at, skip, &at) ||
-            __builtin_mul_overflow(sizes[d], step, &step))
+            __builtin_add_overflow(at, skip, &at) || __builtin_mul_overflow(sizes[d], step, &step))
             status = MLT_ERR_INVALID;
     }
     if (status == MLT_OK)
