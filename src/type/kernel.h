@@ -5,8 +5,50 @@
 #define MLT_TYPE_KERNEL_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "type/layout_int.h"
+
+#define MLT_KERNEL static inline __attribute__((always_inline))
+
+// 16 bytes in one register, anywhere.
+typedef uint8_t mlt_word16 __attribute__((vector_size(16), aligned(1), may_alias));
+
+// Both overlap where the length is not the largest: no branch depends on it.
+MLT_KERNEL void mlt_copy_8_to_16(char *to, const char *from, uint64_t length)
+{
+    uint64_t a, b;
+    memcpy(&a, from, 8);
+    memcpy(&b, from + length - 8, 8);
+    memcpy(to, &a, 8);
+    memcpy(to + length - 8, &b, 8);
+}
+
+MLT_KERNEL void mlt_copy_16_to_64(char *to, const char *from, uint64_t length)
+{
+    uint64_t last = length - 16, second = last < 16 ? last : 16, third = last < 32 ? last : 32;
+    mlt_word16 a = *(const mlt_word16 *)from, b = *(const mlt_word16 *)(from + second);
+    mlt_word16 c = *(const mlt_word16 *)(from + third), d = *(const mlt_word16 *)(from + last);
+    *(mlt_word16 *)to = a;
+    *(mlt_word16 *)(to + second) = b;
+    *(mlt_word16 *)(to + third) = c;
+    *(mlt_word16 *)(to + last) = d;
+}
+
+// A block of any length. Lengths of a list are often random, and a wrong guess of a branch costs
+// more than a needless load: hence one way for all from 16 to 64.
+MLT_KERNEL void mlt_copy(char *to, const char *from, uint64_t length)
+{
+    if (length - 16 <= 48)
+        mlt_copy_16_to_64(to, from, length);
+    else if (length > 64)
+        memcpy(to, from, length);
+    else if (length >= 8)
+        mlt_copy_8_to_16(to, from, length);
+    else
+        for (uint64_t i = 0; i < length; i++)
+            to[i] = from[i];
+}
 
 // `count` blocks of `length` bytes, strides apart.
 void mlt_kernel_strided(char *to, int64_t to_stride, const char *from, int64_t from_stride,

@@ -12,6 +12,7 @@
 enum {
     LONG_LOOP = 8,      // a loop inside a loop is worth a call of its own
     SHORT_LIST = 32,    // a longer list is
+    FEW = 4,            // elements that are not worth a pass for each block
     BATCH_BYTES = 8192, // of packed elements, which stay in the first cache
 };
 
@@ -66,7 +67,7 @@ INLINE void tile(direction way, const mlt_layout *leaf, uintptr_t base, int64_t 
                  char *packed, uint64_t count)
 {
     bool loop = leaf->kind == LAYOUT_LOOP;
-    if (leaf->n < (loop ? LONG_LOOP : SHORT_LIST)) {
+    if (count >= FEW && leaf->n < (loop ? LONG_LOOP : SHORT_LIST)) {
         columns(way, leaf, base, stride, packed, count);
         return;
     }
