@@ -27,9 +27,9 @@ typedef struct real_kind {
 } real_kind;
 
 static const real_kind real_kinds[] = {
-    {FLT_DIG, FLT_MAX_10_EXP, MPI_REAL4, MPI_COMPLEX8},
-    {DBL_DIG, DBL_MAX_10_EXP, MPI_REAL8, MPI_COMPLEX16},
-    {LDBL_DIG, LDBL_MAX_10_EXP, MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE_COMPLEX},
+    {FLT_DIG, -FLT_MIN_10_EXP, MPI_REAL4, MPI_COMPLEX8},
+    {DBL_DIG, -DBL_MIN_10_EXP, MPI_REAL8, MPI_COMPLEX16},
+    {LDBL_DIG, -LDBL_MIN_10_EXP, MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE_COMPLEX},
     {33, 4931, MPI_REAL16, MPI_COMPLEX32}, // binary128, where long double is less
 };
 
