@@ -24,16 +24,23 @@ NULL_SOMETIMES = {("Info_get_string", "value")}
 # Handles that count only at some ranks: the bodies get them as they are.
 RAW = {"peer_comm"}
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
+LENGTHS = {"blocklength", "max_integers", "max_addresses", "max_large_counts", "max_datatypes"}
 # A buffer, its count and its datatype.
 BUFFERS = {"buf": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype"),
-           "inbuf": ("incount", "datatype")}
+           "inbuf": ("incount", "datatype"), "outbuf": ("outcount", "datatype")}
 # A count and the datatype of what it counts.
 COUNTED = {count: type_ for count, type_ in BUFFERS.values()}
 # Arrays for which MPI_UNWEIGHTED may stand: pointers in prototypes (the same type), for compilers take [] as a promise that
 # something is there, and warn.
 SENTINELS = {"weights", "sourceweights", "destweights"}
 # An array and the count of its elements.
-ARRAYS = {"array_of_requests": ("count", "incount"), "array_of_indices": ("incount",)}
+ARRAYS = {"array_of_requests": ("count", "incount"), "array_of_indices": ("incount",),
+          "array_of_blocklengths": ("count",), "array_of_displacements": ("count",), "array_of_types": ("count",),
+          "array_of_sizes": ("ndims",), "array_of_subsizes": ("ndims",), "array_of_starts": ("ndims",),
+          "array_of_gsizes": ("ndims",), "array_of_distribs": ("ndims",), "array_of_dargs": ("ndims",),
+          "array_of_psizes": ("ndims",), "array_of_integers": ("max_integers",),
+          "array_of_addresses": ("max_addresses",), "array_of_large_counts": ("max_large_counts",),
+          "array_of_datatypes": ("max_datatypes",)}
 
 
 class Param:
@@ -307,11 +314,10 @@ def check_handles(f, where):
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
-        out.append(f"    const mlt_type *{p.name}_ = mlt_type_of({p.name});\n")
+        out.append(f"    const mlt_type *{p.name}_ = mlt_type_mine(me, {p.name});\n")
         if f.collective:
             continue
-        out.append(fail(f"!{p.name}_", f'mlt_bad_handle(me, {where}, {f.fn}, MPI_ERR_TYPE, "{p.name}", '
-                                       f'"datatype", (uintptr_t){p.name})'))
+        out.append(fail(f"!{p.name}_", f'mlt_bad_type(me, {where}, {f.fn}, "{p.name}", {p.name})'))
         if data:
             out.append(fail(f"!{p.name}_->committed", f'mlt_bad_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
     return out, where
@@ -334,6 +340,14 @@ def check_tag(f, p, where):
                     f'"a tag from 0 to 2147483647 or MPI_ANY_TAG")')
     return fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_TAG, "{p.name}", {p.name}, '
                                  f'"a tag from 0 to 2147483647")')
+
+
+def check_bytes(f, p, type_, where):
+    """The bytes of all elements fit into 63 bits; an int of elements below 2^32 bytes always does."""
+    large = f"{type_}_ && " if p.type == "MPI_Count" else f"{type_}_->size >> 32 && "
+    return fail(f"{large}__builtin_mul_overflow((int64_t){p.name}, (int64_t){type_}_->size, &(int64_t){{0}})",
+                f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", {p.name}, '
+                f'"so small that the bytes of all elements fit into 63 bits")')
 
 
 def check_buffer(f, p, where):
@@ -376,10 +390,11 @@ def check_arguments(f, where):
             out.append(fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", '
                                              f'{p.name}, "at least 0")'))
             type_ = COUNTED.get(p.name)
-            if p.type == "MPI_Count" and type_ and f.has(type_):
-                out.append(fail(f"{type_}_ && __builtin_mul_overflow({p.name}, (int64_t){type_}_->size, &(int64_t){{0}})",
-                                f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", {p.name}, '
-                                f'"so small that the bytes of all elements fit into 63 bits")'))
+            if type_ and f.has(type_):
+                out.append(check_bytes(f, p, type_, where))
+        elif scalar and p.name in LENGTHS:
+            out.append(fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
+                                             f'{p.name}, "at least 0")'))
         elif scalar and p.name in ("dest", "source") and f.has("comm"):
             out.append(check_rank(f, p, where))
         elif scalar and p.name in ("tag", "sendtag", "recvtag"):

@@ -347,10 +347,9 @@ static int create_together(mlt_rank *me, mlt_comm *comm, const mlt_topo *topo, M
 }
 
 int mlt_mpi_Dist_graph_create_adjacent(mlt_rank *me, mlt_comm *comm_old, int indegree,
-                                       const int sources[], const int *sourceweights,
-                                       int outdegree, const int destinations[],
-                                       const int *destweights, MPI_Info info, int reorder,
-                                       MPI_Comm *comm_dist_graph)
+                                       const int sources[], const int *sourceweights, int outdegree,
+                                       const int destinations[], const int *destweights,
+                                       MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     if (comm_old->inter)
         return mlt_topo_inter(me, comm_old);

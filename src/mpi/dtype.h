@@ -2,9 +2,14 @@
 // Derived datatypes as objects: a mlt_type with its owner, its references, how it was made
 // (envelope and contents), name and attributes. The handle is the address of `type`.
 //
-// References: the user's handle (until MPI_Type_free, which clears the magic at once, so that the
-// handle is dead), every type built from it (contents need it), every request and message that is
-// under way with it.
+// References: one for all handles that the user has (until MPI_Type_free gives the last one back,
+// which clears the magic at once, so that the handle is dead), every type built from it (contents
+// need it), every request and message that is under way with it. A type belongs to the worker of
+// the rank that made it, and only that worker's thread counts; so ranks of one worker may use each
+// other's types, and those of another worker are refused.
+//
+// Types that the standard calls predefined but unnamed (MPI_Type_create_f90_real and its kin,
+// MPI_Type_get_value_index) are derived ones that cannot be freed. A worker has each once.
 #ifndef MLT_MPI_DTYPE_H
 #define MLT_MPI_DTYPE_H
 
@@ -12,25 +17,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/status.h"
 #include "mpi/attr.h"
+#include "mpi/comm.h"
 #include "p2p/p2p.h"
 #include "type/type.h"
+
+struct mlt_mpi_worker; // self.h
+
+enum { MLT_CONTENTS_FEW = 4 };
 
 // What the constructor was given, in the order of MPI_Type_get_contents. Numbers are kept wide.
 typedef struct mlt_contents {
     int combiner;
-    bool large;                                 // made by a _c function
+    bool large;                                 // made by a _c function that has counts
     int64_t integers, addresses, counts, types; // how many of each
     int64_t *number;                            // integers, then addresses, then counts
-    MPI_Datatype *type;                         // held
+    const mlt_type **type;                      // held; of Fortran's: the named type, not counted
+    int64_t few[MLT_CONTENTS_FEW]; // where they are if they fit: most types need no memory for them
+    const mlt_type *one;
 } mlt_contents;
 
 typedef struct mlt_dtype {
     mlt_type type; // first: the handle's address
     uint32_t refs;
-    mlt_rank *owner; // whose it is
+    uint32_t users;      // handles that the user must free; 0: the magic is cleared
+    mlt_rank *owner;     // who made it
+    bool permanent;      // unnamed, but predefined
+    uint64_t basics;     // basic elements in an element
+    uint64_t external32; // bytes of an element in that representation
     mlt_contents contents;
     mlt_attrs attrs;
+    struct mlt_dtype *next; // permanent: of the worker; else for mlt_dtype_release
 } mlt_dtype;
 
 static inline mlt_dtype *mlt_dtype_of(const mlt_type *type)
@@ -58,5 +76,69 @@ static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
 {
     return type->code ? (MPI_Datatype)(uintptr_t)type->code : (MPI_Datatype)(uintptr_t)type;
 }
+
+// True if a rank of another worker made it.
+static inline bool mlt_dtype_is_foreign(const mlt_rank *me, const mlt_type *type)
+{
+    return !type->code && mlt_dtype_of(type)->owner->worker != me->worker;
+}
+
+// ---- making
+
+// An object with room for its contents, to be filled in: all numbers, and types, which are held by
+// mlt_dtype_set_type. NULL: memory is exhausted. `type` is for the functions of type/build.h.
+mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t addresses,
+                         int64_t counts, int64_t types) MLT_MUST_CHECK;
+
+static inline void mlt_dtype_set_type(mlt_dtype *dtype, int64_t i, const mlt_type *type)
+{
+    mlt_dtype_hold(type);
+    dtype->contents.type[i] = type;
+}
+
+// Gives up what was never finished; its `type` has not been made.
+void mlt_dtype_discard(mlt_dtype *dtype);
+
+// The end of every constructor. MLT_OK: `type` was made, the handle goes to *newtype. Otherwise
+// discards it and raises the error. Returns an MPI code.
+int mlt_dtype_finish(mlt_rank *me, mlt_dtype *dtype, mlt_status status, MPI_Datatype *newtype);
+
+int mlt_dtype_no_memory(mlt_rank *me) MLT_COLD;
+
+// The worker's permanent type with this combiner and contents, if there is one.
+mlt_dtype *mlt_dtype_find_permanent(mlt_rank *me, int combiner, int64_t first, int64_t second,
+                                    const mlt_type *value, const mlt_type *index);
+
+// mlt_dtype_finish for a permanent type: committed, and never freed.
+int mlt_dtype_finish_permanent(mlt_rank *me, mlt_dtype *dtype, mlt_status status,
+                               MPI_Datatype *newtype);
+
+// ---- asking
+
+static inline bool mlt_type_is_pair(const mlt_type *type)
+{
+    uintptr_t first = (uintptr_t)MPI_FLOAT_INT, last = (uintptr_t)MPI_2INTEGER;
+    return type->code >= first && type->code <= last;
+}
+
+// Basic elements in one element; a pair of value and index has two.
+static inline uint64_t mlt_type_basics(const mlt_type *type)
+{
+    return type->code ? 1u + mlt_type_is_pair(type) : mlt_dtype_of(type)->basics;
+}
+
+// The attributes of a type. Those of predefined types, named or not, belong to the calling rank; if
+// it has none of this type, NULL, or with `make` an empty list.
+mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make);
+
+// Its name for MPI_Type_get_name, "" if it has none.
+const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type);
+
+// Raises the error of a handle that is no datatype, or one of another worker's.
+int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
+                 MPI_Datatype handle) MLT_COLD;
+
+// The end of a worker: forgets what its ranks have noted about predefined types.
+void mlt_dtype_worker_fini(struct mlt_mpi_worker *worker, uint32_t ranks);
 
 #endif

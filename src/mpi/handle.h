@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "mpi/comm.h"
+#include "mpi/dtype.h"
 #include "mpi/self.h"
 #include "p2p/p2p.h"
 #include "type/type.h"
@@ -55,6 +56,15 @@ static inline const mlt_type *mlt_type_of(MPI_Datatype handle)
         type = (const mlt_type *)h;
     }
     return MLT_LIKELY(type->magic == MLT_TYPE_MAGIC) ? type : NULL;
+}
+
+// The same, and a rank of this worker made it, if it is a derived one.
+static inline const mlt_type *mlt_type_mine(const mlt_rank *me, MPI_Datatype handle)
+{
+    const mlt_type *type = mlt_type_of(handle);
+    if (MLT_UNLIKELY((uintptr_t)handle >= 1024) && type && mlt_dtype_is_foreign(me, type))
+        return NULL;
+    return type;
 }
 
 // MPI_REQUEST_NULL gives NULL too: ask for it first.

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "mpi/comm.h"
+#include "mpi/dtype.h"
 #include "mpi/error.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
@@ -98,12 +99,15 @@ static inline void mlt_req_hold(mlt_req *req)
 {
     req->flags |= MLT_REQF_HOLDS;
     mlt_comm_hold(req->owner);
+    mlt_dtype_hold(req->type);
 }
 
 static inline void mlt_req_close(mlt_req *req)
 {
-    if (MLT_LIKELY(req->flags & MLT_REQF_HOLDS))
+    if (MLT_LIKELY(req->flags & MLT_REQF_HOLDS)) {
         mlt_comm_drop(req->owner);
+        mlt_dtype_drop(req->type);
+    }
     mlt_req_free(req);
 }
 

@@ -7,6 +7,7 @@
 #include "mpi/barrier.h"
 #include "mpi/comm_int.h"
 #include "mpi/context.h"
+#include "mpi/dtype.h"
 #include "mpi/group.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
@@ -56,6 +57,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
         mlt_comm_shared_new(NULL, mlt_map_new_linear((int32_t)worker->world_size, 0, 1), NULL);
     w->world->refs = 1;
     mlt_list_init(&w->meets);
+    mlt_pool_init(&w->dtypes, sizeof(mlt_dtype), 16);
     w->barrier = mlt_barrier_new();
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
@@ -73,6 +75,8 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (!w)
         return;
+    mlt_dtype_worker_fini(w, worker->count);
+    mlt_pool_fini(&w->dtypes);
     mlt_pool_fini(&w->messages);
     mlt_pool_fini(&w->sessions);
     mlt_map_drop(w->empty->map);

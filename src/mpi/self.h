@@ -19,16 +19,19 @@
 // same for a rank of which several threads may call at once (thread.h).
 enum { MLT_LIFE_NEW, MLT_LIFE_READY, MLT_LIFE_DONE, MLT_LIFE_THREADS };
 
-struct mlt_rank_own; // own.h: a rank's output and libc state
+struct mlt_rank_own;  // own.h: a rank's output and libc state
+struct mlt_type_note; // dtype.c
+struct mlt_dtype;     // dtype.h
 
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
     mlt_comm world, self;
-    mlt_link comms;           // the other communicators, by mlt_comm.link
-    void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
-    struct mlt_rank_own *own; // output lines, libc state; NULL while unused
-    uint16_t provided;        // thread level
-    uint16_t sessions;        // open ones
+    mlt_link comms;                   // the other communicators, by mlt_comm.link
+    void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
+    struct mlt_rank_own *own;         // output lines, libc state; NULL while unused
+    struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
+    uint16_t provided;                // thread level
+    uint16_t sessions;                // open ones
     bool inited, finalized;
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
@@ -51,6 +54,8 @@ typedef struct mlt_mpi_worker {
     struct mlt_contexts *contexts;   // context.h
     mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
     mlt_link meets;                  // open meetings without a communicator, see meet.h
+    mlt_pool dtypes;                 // mlt_dtype, see dtype.h
+    struct mlt_dtype *permanent;     // the unnamed predefined ones
     uint32_t finalized;              // ranks of the worker that have come so far
     struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report

@@ -129,9 +129,9 @@ static mlt_req *pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recv
 {
     mlt_req *whole = mlt_req_new(me);
     mlt_req_fill_other(whole, me, comm);
-    mlt_req_hold(whole);
     whole->count = (uint64_t)recvcount;
     whole->type = recvtype;
+    mlt_req_hold(whole);
     whole->extra = (void *)(uintptr_t)2;
     return whole;
 }

@@ -3,6 +3,7 @@
 #include "mpi/status.h"
 
 #include "mpi/error.h"
+#include "mpi/signature.h"
 #include "mpi_bodies.h"
 
 int mlt_mpi_Get_count(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
@@ -16,6 +17,20 @@ int mlt_mpi_Get_count(mlt_rank *me, const MPI_Status *status, const mlt_type *ty
     else
         *count = (MPI_Count)(bytes / type->size);
     return MPI_SUCCESS;
+}
+
+int mlt_mpi_Get_elements(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
+                         MPI_Count *count)
+{
+    int64_t elements = mlt_signature_count(type, mlt_status_bytes(status));
+    *count = elements < 0 ? MPI_UNDEFINED : elements;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Get_elements_x(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
+                           MPI_Count *count)
+{
+    return mlt_mpi_Get_elements(me, status, type, count);
 }
 
 int mlt_mpi_Status_get_source(mlt_rank *me, const MPI_Status *status, int *source)

@@ -2,8 +2,6 @@
 // What can be asked of a datatype, and arithmetic on addresses.
 #include "type/type.h"
 
-#include <string.h>
-
 #include "mpi/error.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -31,11 +29,18 @@ int mlt_mpi_Type_get_extent_x(mlt_rank *me, const mlt_type *type, MPI_Count *lb,
     return mlt_mpi_Type_get_extent(me, type, lb, extent);
 }
 
-int mlt_mpi_Type_get_name(mlt_rank *me, const mlt_type *type, char *type_name, int *resultlen)
+int mlt_mpi_Type_get_true_extent(mlt_rank *me, const mlt_type *type, MPI_Count *true_lb,
+                                 MPI_Count *true_extent)
 {
-    *resultlen = (int)strlen(type->name);
-    memcpy(type_name, type->name, (size_t)*resultlen + 1);
+    *true_lb = type->true_lb;
+    *true_extent = type->true_extent;
     return MPI_SUCCESS;
+}
+
+int mlt_mpi_Type_get_true_extent_x(mlt_rank *me, const mlt_type *type, MPI_Count *true_lb,
+                                   MPI_Count *true_extent)
+{
+    return mlt_mpi_Type_get_true_extent(me, type, true_lb, true_extent);
 }
 
 int mlt_mpi_Get_address(mlt_rank *me, const void *location, MPI_Aint *address)

@@ -4,7 +4,7 @@
 // and a message to every neighbour. With and without reorder, on the world and on communicators
 // whose ranks are in another order, smaller than the communicator too.
 
-#include "comm.h"
+#include "comm_check.h"
 
 #include <limits.h>
 

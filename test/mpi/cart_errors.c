@@ -3,7 +3,7 @@
 // Wrong arguments of everything about grids, and of MPI_Topo_test: the right class, and a sentence
 // that names the function and the value. All ranks make the same mistake, and nothing is created.
 
-#include "comm.h"
+#include "comm_check.h"
 
 #include <limits.h>
 

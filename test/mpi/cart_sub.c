@@ -2,7 +2,7 @@
 //
 // Parts of a grid: every choice of dimensions to keep, ranks and neighbours in each part.
 
-#include "comm.h"
+#include "comm_check.h"
 
 enum { NDIMS = 3 };
 

@@ -56,6 +56,11 @@ enum { STRICT = 1 };
 // A buffer holds what pattern_fill with the same arguments wrote.
 #define CHECK_PATTERN(buf, n, seed) check_pattern(__FILE__, __LINE__, (buf), (n), (seed))
 
+// A test may say more about a failure: CHECK_NOTE(rank) is a call that prints it.
+#ifndef CHECK_NOTE
+#define CHECK_NOTE(rank) (void)0
+#endif
+
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 _Noreturn static inline void check_fail(const char *file, int line, const char *format, ...)
@@ -71,6 +76,7 @@ _Noreturn static inline void check_fail(const char *file, int line, const char *
     if (inited && !finalized)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     fprintf(stderr, "rank %d: %s:%d: failed: %s\n", rank, file, line, text);
+    CHECK_NOTE(rank);
     fflush(NULL);
     if (inited && !finalized)
         MPI_Abort(MPI_COMM_WORLD, 1);

@@ -3,7 +3,7 @@
 // MPI_Dims_create: the standard's examples, what every answer must hold, and wrong arguments. The
 // best answers are checked against brute force in src/mpi/dims_test.c.
 
-#include "comm.h"
+#include "comm_check.h"
 
 #include <limits.h>
 

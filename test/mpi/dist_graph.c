@@ -4,7 +4,7 @@
 // neighbours and weights of every rank, their order, and a message along every edge. With and
 // without weights, reorder and hints.
 
-#include "comm.h"
+#include "comm_check.h"
 
 typedef struct edge {
     int from, to, weight, giver; // giver: the rank that tells MPI_Dist_graph_create

@@ -3,7 +3,7 @@
 // Wrong arguments of everything about distributed graphs: the right class, and a sentence that
 // names the function and the value. Weights on one rank only are found by all.
 
-#include "comm.h"
+#include "comm_check.h"
 
 #define WORLD MPI_COMM_WORLD
 #define BAD   CHECK_ERROR

@@ -3,7 +3,7 @@
 // Graphs of many shapes: everything that can be asked about them, and a message along every edge.
 // With and without reorder, on the world and on other communicators, smaller than these too.
 
-#include "comm.h"
+#include "comm_check.h"
 
 typedef struct graph {
     int nnodes, nedges;

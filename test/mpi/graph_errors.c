@@ -3,7 +3,7 @@
 // Wrong arguments of everything about graphs: the right class, and a sentence that names the
 // function and the value. All ranks make the same mistake, and nothing is created.
 
-#include "comm.h"
+#include "comm_check.h"
 
 #define WORLD MPI_COMM_WORLD
 #define BAD   CHECK_ERROR

@@ -5,7 +5,7 @@
 // everywhere, by messages. Rank 0 prints what each creation took and what its process grew by for
 // each of its ranks. To be run with a million ranks too: mpirun -n 2 -nfg 500000 million_comm
 
-#include "comm.h"
+#include "comm_check.h"
 
 #include <unistd.h>
 

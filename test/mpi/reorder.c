@@ -5,7 +5,7 @@
 // never worse, and better where it can be. `same`: all ranks live in one worker, or each in its own
 // in one process, and all keep their ranks.
 
-#include "comm.h"
+#include "comm_check.h"
 
 static int home(int world)
 {

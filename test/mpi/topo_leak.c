@@ -3,7 +3,7 @@
 // Topologies of every kind are made and freed again and again, with and without reorder, and the
 // process does not grow. The argument is the number of rounds.
 
-#include "comm.h"
+#include "comm_check.h"
 
 #include <unistd.h>
 
