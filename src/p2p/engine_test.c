@@ -11,6 +11,7 @@
 #include "p2p/p2p.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
+#include "type/build.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -35,27 +36,28 @@ typedef struct job_run {
 } job_run;
 
 static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag,
-                       mlt_send_mode mode)
+                       mlt_send_mode mode, const mlt_type *type)
 {
     *req = (mlt_req){.magic = MLT_REQ_MAGIC,
                      .rank = me,
                      .mode = (uint8_t)mode,
                      .buf = buf,
                      .count = n,
-                     .type = &byte_type,
+                     .type = type,
                      .peer = to,
                      .self = me->world,
                      .tag = tag};
     mlt_p2p_send(req);
 }
 
-static void start_recv(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int from, int tag)
+static void start_recv(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int from, int tag,
+                       const mlt_type *type)
 {
     *req = (mlt_req){.magic = MLT_REQ_MAGIC,
                      .rank = me,
                      .buf = buf,
                      .count = n,
-                     .type = &byte_type,
+                     .type = type,
                      .peer = from,
                      .tag = tag};
     mlt_p2p_recv(req);
@@ -93,13 +95,13 @@ static void all_to_all(void *rank)
         for (int k = 0; k < n; k++) {
             int to = (me->world + k) % n, from = (me->world + 2 * n - k) % n;
             if (round % 3 == 0)
-                start_recv(&recvs[from], me, in[from], bytes, from, round);
+                start_recv(&recvs[from], me, in[from], bytes, from, round, &byte_type);
             start_send(&sends[to], me, out[to], bytes, to, round,
-                       k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD);
+                       k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD, &byte_type);
         }
         if (round % 3)
             for (int from = n - 1; from >= 0; from--)
-                start_recv(&recvs[from], me, in[from], bytes, from, round);
+                start_recv(&recvs[from], me, in[from], bytes, from, round, &byte_type);
         mlt_req_wait_all(me, all, (uint64_t)n * 2, "all_to_all");
         for (int p = 0; p < n; p++) {
             CHECK(sends[p].done && recvs[p].done && recvs[p].got == bytes && recvs[p].from == p);
@@ -117,6 +119,60 @@ static void all_to_all(void *rank)
     CHECK(me->sends_open == 0);
 }
 
+// ---- data with gaps
+
+enum { ELEMENT = 6 }; // bytes of data in an element of each type below
+
+typedef struct gap_types {
+    mlt_type pairs, apart, plain; // 3 bytes, a gap of 2, 3 bytes; 6 bytes and a gap; 6 bytes
+} gap_types;
+
+static void make_types(gap_types *t)
+{
+    mlt_type six;
+    CHECK(mlt_type_make_vector(&t->pairs, &byte_type, 2, 3, 5) == MLT_OK);
+    CHECK(mlt_type_make_vector(&six, &byte_type, 1, ELEMENT, 0) == MLT_OK);
+    CHECK(mlt_type_make_resized(&t->apart, &six, 0, 7) == MLT_OK);
+    t->plain = six;
+}
+
+static uint64_t place(const mlt_type *type, uint64_t i)
+{
+    return i / ELEMENT * (uint64_t)type->extent + i % ELEMENT +
+           (type->extent == 8 && i % ELEMENT >= 3 ? 2 : 0);
+}
+
+// Every rank sends to every rank; the types of the two sides are all pairs of the three.
+static void with_gaps(void *rank)
+{
+    static const uint64_t counts[] = {5, 1500, 20000};
+    mlt_rank *me = rank;
+    gap_types types;
+    make_types(&types);
+    const mlt_type *kinds[] = {&types.pairs, &types.apart, &types.plain};
+    int n = (int)me->worker->world_size;
+    for (int round = 0; round < 3 * 9; round++) {
+        uint64_t count = counts[round / 9], bytes = count * ELEMENT;
+        const mlt_type *out_type = kinds[round % 3], *in_type = kinds[round / 3 % 3];
+        unsigned char *out = malloc(count * 8), *in = malloc(count * 8);
+        int to = (me->world + round) % n, from = (me->world + n * 3 * 9 - round) % n;
+        for (uint64_t i = 0; i < bytes; i++)
+            out[place(out_type, i)] = pattern(me->world, to, round, i);
+        mlt_req send, recv;
+        start_send(&send, me, out, count, to, round, MLT_MODE_STANDARD, out_type);
+        start_recv(&recv, me, in, count, from, round, in_type);
+        mlt_req_wait(&recv, "with_gaps");
+        mlt_req_wait(&send, "with_gaps");
+        CHECK(recv.got == bytes && recv.from == from);
+        for (uint64_t i = 0; i < bytes; i++)
+            CHECK(in[place(in_type, i)] == pattern(from, me->world, round, i));
+        free(out);
+        free(in);
+    }
+    mlt_type_unmake(&types.pairs);
+    mlt_type_unmake(&types.apart);
+}
+
 // Everybody floods rank 0, which takes its time; order and bounds hold.
 static void flood(void *rank)
 {
@@ -128,7 +184,7 @@ static void flood(void *rank)
             mlt_req req;
             uint64_t value[4] = {(uint64_t)i, (uint64_t)me->world};
             if (!mlt_p2p_send_now(me, value, sizeof value, 0, 0, me->world, 5, 0)) {
-                start_send(&req, me, value, sizeof value, 0, 5, MLT_MODE_STANDARD);
+                start_send(&req, me, value, sizeof value, 0, 5, MLT_MODE_STANDARD, &byte_type);
                 mlt_req_wait(&req, "flood");
             }
         }
@@ -150,7 +206,7 @@ static void flood(void *rank)
             mlt_p2p_recv_msg(&req, msg);
             CHECK(info.bytes == sizeof value);
         } else {
-            start_recv(&req, me, value, sizeof value, MLT_ANY_SOURCE, MLT_ANY_TAG);
+            start_recv(&req, me, value, sizeof value, MLT_ANY_SOURCE, MLT_ANY_TAG, &byte_type);
         }
         mlt_req_wait(&req, "flood");
         CHECK(req.got == sizeof value && (int)value[1] == req.from &&
@@ -166,23 +222,23 @@ static void cancels(void *rank)
         left = (me->world + n - 1) % n;
     char *big = calloc(1, 200000), *got = calloc(1, 200000);
     mlt_req a, b, c;
-    start_recv(&a, me, got, 10, left, 99);
+    start_recv(&a, me, got, 10, left, 99, &byte_type);
     mlt_p2p_cancel(&a);
     CHECK(a.done && a.cancelled);
-    start_send(&a, me, big, 200000, right, 1, MLT_MODE_STANDARD); // never received
-    start_send(&b, me, big, 4, right, 2, MLT_MODE_SYNC);          // never received
+    start_send(&a, me, big, 200000, right, 1, MLT_MODE_STANDARD, &byte_type); // never received
+    start_send(&b, me, big, 4, right, 2, MLT_MODE_SYNC, &byte_type);          // never received
     mlt_p2p_cancel(&a);
     mlt_p2p_cancel(&b);
     mlt_req_wait(&a, "cancel");
     mlt_req_wait(&b, "cancel");
     CHECK(a.cancelled && b.cancelled);
-    start_send(&a, me, big, 200000, right, 3, MLT_MODE_STANDARD);
-    start_recv(&c, me, got, 200000, left, 3);
+    start_send(&a, me, big, 200000, right, 3, MLT_MODE_STANDARD, &byte_type);
+    start_recv(&c, me, got, 200000, left, 3, &byte_type);
     mlt_req_wait(&c, "cancel");
     CHECK(c.got == 200000 && !c.cancelled);
     // The right neighbour says that it has ours: a cancel now comes too late.
-    start_send(&b, me, big, 1, left, 4, MLT_MODE_STANDARD);
-    start_recv(&c, me, got, 1, right, 4);
+    start_send(&b, me, big, 1, left, 4, MLT_MODE_STANDARD, &byte_type);
+    start_recv(&c, me, got, 1, right, 4, &byte_type);
     mlt_req_wait(&b, "cancel");
     mlt_req_wait(&c, "cancel");
     mlt_p2p_cancel(&a);
@@ -252,7 +308,7 @@ static void pingpong(void *rank)
             if (turn == me->world) {
                 CHECK(mlt_p2p_send_now(me, &value, 8, 0, 1 - me->world, me->world, 0, 0));
             } else {
-                start_recv(&req, me, &value, 8, 1 - me->world, 0);
+                start_recv(&req, me, &value, 8, 1 - me->world, 0, &byte_type);
                 mlt_req_wait(&req, "pingpong");
             }
     }
@@ -277,6 +333,8 @@ int main(int argc, char **argv)
         static const uint32_t shapes[][2] = {{1, 4}, {2, 1}, {2, 3}, {4, 1}, {3, 2}};
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
             run(shapes[s][0], shapes[s][1], policies[p], all_to_all);
+            if (p % 2 == 0)
+                run(shapes[s][0], shapes[s][1], policies[p], with_gaps);
             run(shapes[s][0], shapes[s][1], policies[p], flood);
             run(shapes[s][0], shapes[s][1], policies[p], cancels);
         }

@@ -7,7 +7,7 @@
 // large        RTS(sender, address) .............. matched, and then
 //   process      the receiver copies; FIN(sender)
 //   larger       HELP(sender, receiver), both copy; if the sender copied the last piece:
-//                TAKEN(sender, receiver); FIN(sender)
+//                TAKEN(sender, receiver); FIN(sender). dst is 1 if neither side has gaps
 //   read         the receiver reads the sender's memory; FIN(sender)
 //   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
@@ -126,19 +126,29 @@ bool mlt_p2p_flush(mlt_worker *w);           // queued messages; true if any lef
 bool mlt_p2p_pump(mlt_worker *w);            // streams; true if any moved
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
 
-// A message inside one process that sender and receiver copy together, piece by piece.
-enum { SHARED_LEAST = 256 << 10, SHARED_PIECE = 64 << 10 };
+// A message inside one process that sender and receiver copy together, piece by piece. Blocks with
+// gaps between take several times as long as plain bytes, so sharing pays earlier.
+enum {
+    SHARED_LEAST = 256 << 10,
+    SHARED_PIECE = 64 << 10,
+    SHARED_LEAST_GAPS = 32 << 10,
+    SHARED_PIECE_GAPS = 8 << 10,
+};
 
 // Copies pieces that nobody has claimed; true if the last piece of all was copied here. `recv` is
-// not looked at unless a piece was claimed: it may be gone.
-static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t total)
+// not looked at unless a piece was claimed: it may be gone. `plain`: no gaps on either side.
+static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t total, bool plain)
 {
+    uint64_t piece = plain ? SHARED_PIECE : SHARED_PIECE_GAPS;
     for (;;) {
-        uint64_t at = atomic_fetch_add_explicit(&send->claimed, SHARED_PIECE, memory_order_relaxed);
+        uint64_t at = atomic_fetch_add_explicit(&send->claimed, piece, memory_order_relaxed);
         if (at >= total)
             return false;
-        uint64_t n = total - at < SHARED_PIECE ? total - at : SHARED_PIECE;
-        memcpy((char *)recv->buf + at, (const char *)send->buf + at, n);
+        uint64_t n = total - at < piece ? total - at : piece;
+        if (plain)
+            memcpy((char *)recv->buf + at, (const char *)send->buf + at, n);
+        else
+            mlt_type_move(recv->type, recv->buf, send->type, send->buf, at, n);
         // acq_rel: whoever reaches the total has seen all copies.
         if (atomic_fetch_add_explicit(&send->copied, n, memory_order_acq_rel) + n == total)
             return true;

@@ -158,14 +158,14 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
     bool plain = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
     if (recv->got > 0 && peer->distance == MLT_SAME_PROCESS) {
         mlt_req *send = (mlt_req *)(uintptr_t)sender;
-        if (plain && recv->got >= SHARED_LEAST) {
+        if (recv->got >= (plain ? SHARED_LEAST : SHARED_LEAST_GAPS)) {
             atomic_store_explicit(&send->claimed, 0,
                                   memory_order_relaxed); // the ring's release publishes both
             atomic_store_explicit(&send->copied, 0, memory_order_relaxed);
             recv->stage = STAGE_MOVING;
             uint64_t total = recv->got;
-            mlt_p2p_control(w, peer, SLOT_HELP, sender, (uintptr_t)recv, 0, total);
-            if (!copy_shared(send, recv, total))
+            mlt_p2p_control(w, peer, SLOT_HELP, sender, (uintptr_t)recv, plain, total);
+            if (!copy_shared(send, recv, total, plain))
                 return; // the sender copies the last piece, TAKEN comes
         } else {
             move(recv, send->buf, send->type, recv->got);

@@ -374,7 +374,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     }
     if (slot->kind == SLOT_HELP) {
         // FIN comes either way: the receiver may still be about to claim a piece of this request.
-        if (copy_shared(req, (const mlt_req *)(uintptr_t)names.other, slot->bytes))
+        if (copy_shared(req, (const mlt_req *)(uintptr_t)names.other, slot->bytes, slot->dst != 0))
             mlt_p2p_control(w, peer, SLOT_TAKEN, names.sender, names.other, 0, 0);
         return;
     }

@@ -311,3 +311,23 @@ void mlt_kernel_scatter(const mlt_layout *list, uint64_t first, uint64_t count, 
 {
     listed(IN, list, first, count, base, (char *)(uintptr_t)packed); // only read
 }
+
+uint64_t mlt_kernel_lists(const mlt_layout *to, uint64_t to_first, uintptr_t to_base,
+                          const mlt_layout *from, uint64_t from_first, uintptr_t from_base,
+                          uint64_t count)
+{
+    const int64_t *to_offset = to->offset + to_first, *from_offset = from->offset + from_first;
+    if (to->length) {
+        for (uint64_t i = 0; i < count; i++)
+            mlt_copy((char *)(to_base + (uint64_t)to_offset[i]),
+                     (const char *)(from_base + (uint64_t)from_offset[i]), to->length);
+        return count;
+    }
+    const uint64_t *to_before = to->before + to_first, *from_before = from->before + from_first;
+    uint64_t difference = to_before[0] - from_before[0], i = 0;
+    for (; i < count && to_before[i + 1] - from_before[i + 1] == difference; i++)
+        mlt_copy((char *)(to_base + (uint64_t)to_offset[i]),
+                 (const char *)(from_base + (uint64_t)from_offset[i]),
+                 to_before[i + 1] - to_before[i]);
+    return i;
+}

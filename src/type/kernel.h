@@ -60,4 +60,10 @@ void mlt_kernel_gather(const mlt_layout *list, uint64_t first, uint64_t count, u
 void mlt_kernel_scatter(const mlt_layout *list, uint64_t first, uint64_t count, uintptr_t base,
                         const char *packed);
 
+// Items of a LIST to items of another, from those two on, as long as their lengths are the same;
+// how many were moved, at most `count`. No list has one length for all, or both have the same.
+uint64_t mlt_kernel_lists(const mlt_layout *to, uint64_t to_first, uintptr_t to_base,
+                          const mlt_layout *from, uint64_t from_first, uintptr_t from_base,
+                          uint64_t count);
+
 #endif

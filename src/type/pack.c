@@ -13,6 +13,7 @@ enum {
     LONG_LOOP = 8,      // a loop inside a loop is worth a call of its own
     SHORT_LIST = 32,    // a longer list is
     FEW = 4,            // elements that are not worth a pass for each block
+    LONG_BLOCK = 256,   // bytes, to be packed into or unpacked from
     BATCH_BYTES = 8192, // of packed elements, which stay in the first cache
 };
 
@@ -105,6 +106,11 @@ static uint64_t items_within(const mlt_layout *node, uint64_t i, uint64_t bytes)
     return cursor_find(node, &at) - i;
 }
 
+static uint64_t bytes_of(const mlt_layout *node, uint64_t i, uint64_t n)
+{
+    return node->length ? n * node->length : node->before[i + n] - node->before[i];
+}
+
 // The largest thing of one shape at the cursor, at most `bytes`; its size.
 INLINE uint64_t run(direction way, cursor *c, char *packed, uint64_t bytes)
 {
@@ -131,7 +137,7 @@ INLINE uint64_t run(direction way, cursor *c, char *packed, uint64_t bytes)
         moved = n * node->length;
     } else {
         listed(way, node, f->i, n, f->base, packed);
-        moved = node->length ? n * node->length : node->before[f->i + n] - node->before[f->i];
+        moved = bytes_of(node, f->i, n);
     }
     cursor_next(c, n);
     return moved;
@@ -178,6 +184,50 @@ void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void 
 
 // ---- elements to elements
 
+static bool same_lengths(const mlt_layout *a, const mlt_layout *b)
+{
+    if (a == b)
+        return true;
+    if (a->n != b->n || a->length != b->length)
+        return false;
+    return a->length || memcmp(a->before, b->before, (a->n + 1) * sizeof a->before[0]) == 0;
+}
+
+// The loop around the innermost node, if the cursor is at the start of one of its items.
+static frame *outer_loop(const cursor *c)
+{
+    frame *f = c->top;
+    bool at_start = f != c->frames && f->i == 0 && c->inside == 0 && f->node->kind != LAYOUT_SEQ;
+    return at_start && f[-1].node->kind == LAYOUT_LOOP ? f - 1 : NULL;
+}
+
+// Both sides are loops over the same few blocks: block by block, as columns() does.
+static uint64_t both_tiled(cursor *to, cursor *from, uint64_t bytes)
+{
+    frame *a = outer_loop(to), *b = outer_loop(from);
+    const mlt_layout *leaf = to->top->node;
+    if (!a || !b || leaf->n >= SHORT_LIST || bytes < FEW * leaf->size ||
+        !same_lengths(leaf, from->top->node))
+        return 0;
+    uint64_t count = least(bytes / leaf->size, least(a->node->n - a->i, b->node->n - b->i));
+    uint64_t batch = 1 + BATCH_BYTES / leaf->size;
+    for (uint64_t done = 0; done < count; done += batch) {
+        uint64_t n = least(batch, count - done);
+        for (uint64_t i = 0; i < leaf->n; i++) {
+            frame x = item_frame(leaf, to->top->base + done * (uint64_t)a->node->stride, i);
+            frame y =
+                item_frame(from->top->node, from->top->base + done * (uint64_t)b->node->stride, i);
+            mlt_kernel_strided((char *)item_at(&x), a->node->stride, (const char *)item_at(&y),
+                               b->node->stride, item_length(&x), n);
+        }
+    }
+    to->top = a;
+    from->top = b;
+    cursor_next(to, count);
+    cursor_next(from, count);
+    return count * leaf->size;
+}
+
 // Both sides are loops over blocks of one length, at the start of one: as many as both have.
 static uint64_t both_strided(cursor *to, cursor *from, uint64_t bytes)
 {
@@ -193,6 +243,76 @@ static uint64_t both_strided(cursor *to, cursor *from, uint64_t bytes)
     cursor_next(to, n);
     cursor_next(from, n);
     return n * a->length;
+}
+
+// Both sides are lists, at the start of a block: as long as the lengths are the same.
+static uint64_t both_listed(cursor *to, cursor *from, uint64_t bytes)
+{
+    frame *a = to->top, *b = from->top;
+    if (a->node->kind != LAYOUT_LIST || b->node->kind != LAYOUT_LIST || to->inside ||
+        from->inside || a->node->length != b->node->length)
+        return 0;
+    uint64_t n = least(items_within(a->node, a->i, bytes), items_within(b->node, b->i, bytes));
+    n = mlt_kernel_lists(a->node, a->i, a->base, b->node, b->i, b->base, n);
+    if (n == 0)
+        return 0;
+    uint64_t moved = bytes_of(a->node, a->i, n);
+    cursor_next(to, n);
+    cursor_next(from, n);
+    return moved;
+}
+
+// One side has a block that holds many of the other's: to it, the other is packed or unpacked.
+static uint64_t one_long(cursor *to, cursor *from, uint64_t bytes)
+{
+    uint64_t a = item_length(to->top) - to->inside, b = item_length(from->top) - from->inside;
+    uintptr_t a_at = item_at(to->top) + to->inside, b_at = item_at(from->top) + from->inside;
+    uint64_t n = least(a > b ? a : b, bytes);
+    if (n < LONG_BLOCK || (a < 4 * b && b < 4 * a))
+        return 0;
+    if (a > b) {
+        out_of(from, (char *)a_at, n);
+        cursor_step(to, n);
+    } else {
+        into(to, (const char *)b_at, n);
+        cursor_step(from, n);
+    }
+    return n;
+}
+
+// Leaves n bytes of the frame's item behind; true if no item of the node is left, or if the next
+// one may not be a block.
+INLINE bool step_in(frame *f, uint64_t *inside, uint64_t length, uint64_t n)
+{
+    *inside += n;
+    if (*inside < length)
+        return false;
+    *inside = 0;
+    f->i++;
+    return f->i == f->node->n || f->node->kind == LAYOUT_SEQ;
+}
+
+// Block by block, until one side's innermost node is through.
+static uint64_t by_blocks(cursor *to, cursor *from, uint64_t bytes)
+{
+    frame a = *to->top, b = *from->top;
+    uint64_t done = 0;
+    bool a_ends = false, b_ends = false;
+    while (done < bytes && !a_ends && !b_ends) {
+        uint64_t a_length = item_length(&a), b_length = item_length(&b);
+        uint64_t n = least(least(a_length - to->inside, b_length - from->inside), bytes - done);
+        mlt_copy((char *)(item_at(&a) + to->inside), (const char *)(item_at(&b) + from->inside), n);
+        a_ends = step_in(&a, &to->inside, a_length, n);
+        b_ends = step_in(&b, &from->inside, b_length, n);
+        done += n;
+    }
+    to->top->i = a.i;
+    from->top->i = b.i;
+    if (a_ends)
+        cursor_next(to, 0);
+    if (b_ends)
+        cursor_next(from, 0);
+    return done;
 }
 
 void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type, const void *from,
@@ -211,18 +331,8 @@ void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type,
     cursor a, b;
     cursor_init(&a, __builtin_alloca(cursor_frames(to_type)), to_type, to, at);
     cursor_init(&b, __builtin_alloca(cursor_frames(from_type)), from_type, from, at);
-    for (uint64_t done = 0, n; done < bytes; done += n) {
-        if ((n = both_strided(&a, &b, bytes - done)))
-            continue;
-        uint64_t a_left = item_length(a.top) - a.inside, b_left = item_length(b.top) - b.inside;
-        uintptr_t a_at = item_at(a.top) + a.inside, b_at = item_at(b.top) + b.inside;
-        n = least(a_left > b_left ? a_left : b_left, bytes - done);
-        if (a_left > b_left) { // the longer block is one side, the other is packed or unpacked
-            out_of(&b, (char *)a_at, n);
-            cursor_step(&a, n);
-        } else {
-            into(&a, (const char *)b_at, n);
-            cursor_step(&b, n);
-        }
-    }
+    for (uint64_t done = 0, n; done < bytes; done += n)
+        if (!(n = both_tiled(&a, &b, bytes - done)) && !(n = both_strided(&a, &b, bytes - done)) &&
+            !(n = both_listed(&a, &b, bytes - done)) && !(n = one_long(&a, &b, bytes - done)))
+            n = by_blocks(&a, &b, bytes - done);
 }
