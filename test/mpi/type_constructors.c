@@ -271,7 +271,7 @@ static void duplicates(void)
 
 static void addresses(void)
 {
-    int array[10];
+    int array[10] = {0};
     MPI_Aint first = 0, last = 0;
     CHECK_OK(MPI_Get_address(&array[0], &first));
     CHECK_OK(MPI_Get_address(&array[9], &last));
