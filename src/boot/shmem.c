@@ -27,6 +27,7 @@ enum {
     MOST_SLAB = 4 << 20,
     BLOCKS_A_SLAB = 8, // at least
     GIVE_BACK = 64 << 10,
+    KEEP = 256 << 10, // an empty slab of at most that many bytes keeps its pages
     FILE_STEP = 16 << 20,
 };
 
@@ -233,7 +234,7 @@ static void slab_rest(slab *s)
 {
     bool only = open_slabs[s->class] == s && !s->next;
     if (only) {
-        if (s->bytes > FIRST_SLAB && size_of_class(s->class) < GIVE_BACK)
+        if (s->bytes > KEEP && size_of_class(s->class) < GIVE_BACK)
             mlt_os_remove(s->at, s->bytes);
         return;
     }

@@ -199,6 +199,8 @@ int main(int argc, char **argv)
 {
     char name[MPI_MAX_OBJECT_NAME];
     calls c = {0, 0};
+    MPI_Errhandler early;
+    CHECK_OK(MPI_Session_create_errhandler(on_session, &early));
     CHECK_OK(MPI_Init(&argc, &argv));
     errors_return();
     snprintf(name, sizeof name, "%p", (void *)&c);
@@ -209,5 +211,7 @@ int main(int argc, char **argv)
     check_session(&c);
     check_kinds();
     CHECK_OK(MPI_Finalize());
+    CHECK_OK(MPI_Errhandler_free(&early));
+    CHECK(early == MPI_ERRHANDLER_NULL);
     return 0;
 }
