@@ -228,16 +228,30 @@ static int weights_differ(mlt_rank *me, mlt_comm *comm, int weighted, int unweig
         weighted, mlt_comm_name(me, comm), unweighted);
 }
 
+// Ranks that disagree about weights find themselves in two communicators.
+static MLT_COLD int split_differs(mlt_rank *me, mlt_comm *comm, mlt_comm *new)
+{
+    bool weighted = new->topo->dist.weighted;
+    int same = -1, other = -1; // the lowest ranks of both sides
+    for (int r = comm->size - 1; r >= 0; r--)
+        *(mlt_map_rank(mlt_comm_group(new), mlt_comm_world_rank(comm, r)) >= 0 ? &same : &other) =
+            r;
+    mlt_comm_free(me, new);
+    return weights_differ(me, comm, weighted ? same : other, weighted ? other : same);
+}
+
 // Makes the communicator and consumes the reference on its topology.
 static int finish(mlt_rank *me, mlt_comm *comm, int rank, mlt_topo *topo, MPI_Comm *out)
 {
     mlt_comm *new = NULL;
-    int code = mlt_comm_split(me, comm, 0, rank, &new);
+    int code = mlt_comm_split(me, comm, topo->dist.weighted, rank, &new);
     if (code != MPI_SUCCESS) {
         mlt_topo_drop(topo);
         return code;
     }
     mlt_comm_set_topo(new, topo);
+    if (MLT_UNLIKELY(new->size != comm->size))
+        return split_differs(me, comm, new);
     *out = mlt_comm_handle(me, new);
     return MPI_SUCCESS;
 }
@@ -287,31 +301,6 @@ static int gather(mlt_rank *me, mlt_comm *comm, part *mine, const int32_t *end, 
 }
 
 // ---- adjacent
-
-// Without reorder: everybody knows enough. Ranks that disagree about weights find each other in
-// different communicators.
-static int create_alone(mlt_rank *me, mlt_comm *comm, mlt_topo *topo, MPI_Comm *out)
-{
-    bool weighted = topo->dist.weighted;
-    mlt_comm *new = NULL;
-    int code = mlt_comm_split(me, comm, weighted, comm->rank, &new);
-    if (code != MPI_SUCCESS || new->size == comm->size) {
-        if (code != MPI_SUCCESS) {
-            mlt_topo_drop(topo);
-            return code;
-        }
-        mlt_comm_set_topo(new, topo);
-        *out = mlt_comm_handle(me, new);
-        return MPI_SUCCESS;
-    }
-    mlt_topo_drop(topo);
-    mlt_map *map = mlt_comm_group(new);
-    int same = -1, other = -1; // the lowest ranks of both sides
-    for (int r = comm->size - 1; r >= 0; r--)
-        *(mlt_map_rank(map, mlt_comm_world_rank(comm, r)) >= 0 ? &same : &other) = r;
-    mlt_comm_free(me, new);
-    return weights_differ(me, comm, weighted ? same : other, weighted ? other : same);
-}
 
 static mlt_topo *topo_of_part(const part *p)
 {
@@ -376,7 +365,7 @@ int mlt_mpi_Dist_graph_create_adjacent(mlt_rank *me, mlt_comm *comm_old, int ind
     mlt_topo *topo = mlt_topo_new_dist(indegree, sources, sourceweights, outdegree, destinations,
                                        destweights, weighted);
     if (!reorder || comm_old->size > REORDERED)
-        return create_alone(me, comm_old, topo, comm_dist_graph);
+        return finish(me, comm_old, comm_old->rank, topo, comm_dist_graph);
     code = create_together(me, comm_old, topo, comm_dist_graph);
     mlt_topo_drop(topo);
     return code;
