@@ -449,7 +449,7 @@ def surface_body(f, twin):
     enter = "mlt_mpi_enter_anytime" if f.kind == "any" else "mlt_mpi_enter"
     out = [f"    mlt_rank *me = {enter}({f.fn});\n"]
     if f.kind != "any":
-        out.append(fail("!me", f"mlt_mpi_not_ready({f.fn})"))
+        out.append(fail("!me", f"again_{f.name}({', '.join(p.name for p in f.params if not p.variadic)})"))
     if not f.built:
         comm = next((p.name for p in f.params if p.type == "MPI_Comm" and not p.array), None)
         found = f"mlt_comm_of(me, {comm})" if comm and f.kind != "any" else "NULL"
@@ -476,6 +476,15 @@ def surface_body(f, twin):
     return "".join(out)
 
 
+def again(f):
+    """A thread that a rank started calls for the first time: then the same call once more. Apart, as the detour is."""
+    if f.kind:
+        return ""
+    params = [p for p in f.params if not p.variadic]
+    return (f"static MLT_COLD int again_{f.name}({', '.join(p.declare() for p in params) or 'void'})\n{{\n"
+            f"    mlt_thread_adopt({f.fn});\n    return PMPI_{f.name}({', '.join(p.name for p in params)});\n}}\n\n")
+
+
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value" or not f.built:
@@ -492,7 +501,7 @@ def surface_c(functions, by_name):
     out = [NOTE, '#include <mpi.h>\n\n#include "mpi/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n'
            '#include "mpi/thread.h"\n#include "mpi_bodies.h"\n\n#define EXPORT __attribute__((visibility("default")))\n\n']
     for f in functions:
-        out.append(f"{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
+        out.append(f"{again(f)}{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
                    f'extern __attribute__((weak, alias("PMPI_{f.name}"))) EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
     return "".join(out)

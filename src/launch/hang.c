@@ -408,6 +408,11 @@ static void print_blocked(const mlt_hang *hang, uint32_t rank, relation how, boo
         print_call(hang, from, to, how, bytes, out);
         from = to;
     }
+}
+
+static void print_others(const mlt_hang *hang, uint32_t rank, FILE *out)
+{
+    const mlt_ctl_wait *first = record(hang, hang->first[rank]);
     if (first->thread && first->others)
         fprintf(out, "; %u other thread%s not blocked in MPI", (unsigned)first->others,
                 first->others > 1 ? "s" : "");
@@ -603,6 +608,7 @@ static void print_group(const mlt_hang *hang, const group *own, FILE *out)
                   out);
     if (own->wraps && own->members > 1)
         fprintf(out, ", modulo %u", hang->ranks);
+    print_others(hang, own->leader, out);
     fputc('\n', out);
 }
 
@@ -649,10 +655,12 @@ static void print_each(const mlt_hang *hang, FILE *out)
 {
     for (uint32_t r = 0; r < hang->ranks; r++) {
         fprintf(out, "rank %u: ", r);
-        if (hang->state[r] == MLT_HANG_BLOCKED)
+        if (hang->state[r] == MLT_HANG_BLOCKED) {
             print_blocked(hang, r, ABSOLUTE, true, out);
-        else
+            print_others(hang, r, out);
+        } else {
             fputs(state_text(hang->state[r]), out);
+        }
         fputc('\n', out);
     }
 }

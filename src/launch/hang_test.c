@@ -257,10 +257,43 @@ static void test_groups(void)
            "ranks 0-49 (50): have ended\nranks 50-99 (50): running, not blocked in MPI\n");
 }
 
+// Threads of a rank have a part of its line each. A rank of which another thread runs is in no
+// cycle.
+static void test_threads(void)
+{
+    mlt_hang *hang = mlt_hang_new(2);
+    mlt_ctl_wait records[] = {receive(0, 1, 1), receive(0, 1, 2), receive(0, 1, 3),
+                              receive(1, 0, 4)};
+    records[0].thread = 1;
+    records[1].thread = records[2].thread = 3;
+    records[1].open = records[2].open = 2;
+    strcpy(records[1].call, "MPI_Waitall");
+    strcpy(records[2].call, "MPI_Waitall");
+    mlt_hang_add(hang, records, 4);
+    expect("threads", hang,
+           "rank 0: thread 1 in MPI_Recv from rank 1, tag 1, MPI_COMM_WORLD (8 bytes); thread 3 in "
+           "MPI_Waitall for all of 2 open operations: a receive from rank 1, tag 2, MPI_COMM_WORLD "
+           "(8 bytes); a receive from rank 1, tag 3, MPI_COMM_WORLD (8 bytes)\n"
+           "rank 1: MPI_Recv from rank 0, tag 4, MPI_COMM_WORLD (8 bytes)\n"
+           "cycle: 0 -> 1 -> 0\n");
+
+    hang = mlt_hang_new(20);
+    for (int32_t r = 0; r < 20; r++) {
+        mlt_ctl_wait w = receive(r, (r + 1) % 20, 1);
+        w.thread = 2;
+        w.others = 3;
+        mlt_hang_add(hang, &w, 1);
+    }
+    expect("threads that run", hang,
+           "ranks 0-19 (20): thread 2 in MPI_Recv from rank+1, tag 1, MPI_COMM_WORLD (8 bytes), "
+           "modulo 20; 3 other threads not blocked in MPI\n");
+}
+
 int main(void)
 {
     test_ring_of_four();
     test_words();
+    test_threads();
     test_cycles();
     test_groups();
     test_million();

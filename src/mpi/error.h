@@ -46,7 +46,7 @@ _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence) MLT
 
 // ---- the generated checks' ways out; all return a code
 
-int mlt_mpi_not_ready(
+_Noreturn int mlt_mpi_not_ready(
     uint16_t fn) MLT_COLD; // before MPI_Init, after MPI_Finalize, or not a rank's thread
 int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn) MLT_COLD;
 

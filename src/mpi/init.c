@@ -82,10 +82,11 @@ static void drain_sends(mlt_rank *me)
                      .kind = MLT_WAIT_OTHER,
                      .peer = MLT_WAIT_ANYONE,
                      .tag = MLT_WAIT_ANY_TAG};
-    me->drains = me->fiber;
+    me->drains = true;
+    me->worker->drainer = me->worker->sched->gate ? me->fiber : NULL;
     while (me->sends_open > 0)
         mlt_fiber_park(me->worker->sched, &wait);
-    me->drains = NULL;
+    me->drains = false;
 }
 
 // Communicators that the user did not free go without their delete functions.

@@ -17,7 +17,7 @@
 
 // mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session; THREADS: the
 // same for a rank of which several threads may call at once (thread.h).
-enum { MLT_LIFE_NEW, MLT_LIFE_READY, MLT_LIFE_DONE, MLT_LIFE_THREADS };
+enum { MLT_LIFE_NEW, MLT_LIFE_DONE, MLT_LIFE_READY, MLT_LIFE_THREADS };
 
 struct mlt_rank_own;  // own.h: a rank's output and libc state
 struct mlt_type_note; // dtype.c
@@ -74,23 +74,26 @@ static inline mlt_mpi_worker *mlt_mpi_worker_of(const mlt_rank *me)
     return (mlt_mpi_worker *)me->worker->mpi;
 }
 
-// thread.c: the same two for a rank that is not simply READY, and for threads that a rank started.
-mlt_rank *mlt_thread_enter(uint16_t fn) MLT_COLD;
-mlt_rank *mlt_thread_enter_anytime(uint16_t fn) MLT_COLD;
-
 // The calling rank if it is READY or THREADS, else NULL. Remembers the function: me->fn is from now
 // on (with THREADS, from the detour on) the call that the user made, whatever bodies call each
 // other; sentences and wait records name it.
 static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
-    if (MLT_UNLIKELY(!me || me->life != MLT_LIFE_READY))
-        return mlt_thread_enter(fn);
-    me->fn = fn;
+    if (MLT_UNLIKELY(!me || me->life < MLT_LIFE_READY))
+        return NULL;
+    // Relaxed: with THREADS, several write to a word that nobody reads.
+    atomic_store_explicit(&me->fns[me->life - MLT_LIFE_READY], fn, memory_order_relaxed);
     return me;
 }
 
-// The same for calls that are allowed at any time: NULL only if the thread is no rank (yet).
+// When mlt_mpi_enter said NULL: the calling thread, which was no rank's, is from now on one of its
+// rank's, and may enter. Ends the job with a sentence if it may not.
+void mlt_thread_adopt(uint16_t fn) MLT_COLD;
+
+// For calls that are allowed at any time: NULL only if the thread is no rank's (yet).
+mlt_rank *mlt_thread_enter_anytime(uint16_t fn) MLT_COLD;
+
 static inline mlt_rank *mlt_mpi_enter_anytime(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();

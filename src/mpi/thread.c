@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "fiber/sanitize.h"
 #include "mpi/entry.h"
+#include "mpi/error.h"
 #include "mpi/own.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -38,10 +39,11 @@ int mlt_thread_grant(mlt_rank *me, int required)
         // Relaxed: whoever may use the gate hears of it by what the user does to tell its threads.
         atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
     }
-    if (level >= MPI_THREAD_SERIALIZED && mlt_entry_many())
-        (void)mlt_own_of(me); // before there are threads that would make it
-    if (level > me->level)
-        me->level = (uint16_t)level;
+    if (level >= MPI_THREAD_SERIALIZED) {
+        if (mlt_entry_many())
+            (void)mlt_own_of(me); // before there are threads that would make it
+        me->has_threads = true;
+    }
     return level;
 }
 
@@ -59,36 +61,47 @@ mlt_rank *mlt_thread_rank(void)
 }
 
 // A thread that may call MPI for its rank does so from now on as the rank itself.
-static mlt_rank *adopt(void)
+static bool adopt(void)
 {
     mlt_rank *rank = mlt_thread_rank();
-    if (!rank || rank->level < MPI_THREAD_SERIALIZED)
-        return NULL;
+    if (mlt_rank_self() || !rank || !rank->has_threads || !mlt_thread_is_ready(rank))
+        return false;
     mlt_fiber_user = rank;
-    return rank;
+    return true;
 }
 
-mlt_rank *mlt_thread_enter(uint16_t fn)
+void mlt_thread_adopt(uint16_t fn)
 {
-    mlt_rank *me = mlt_rank_self();
-    if (!me && !(me = adopt()))
-        return NULL;
-    if (me->life == MLT_LIFE_THREADS)
-        return me; // the detour notes the function
-    if (me->life != MLT_LIFE_READY)
-        return NULL;
-    me->fn = fn;
-    return me;
+    if (!adopt())
+        mlt_mpi_not_ready(fn);
 }
 
 mlt_rank *mlt_thread_enter_anytime(uint16_t fn)
 {
+    if (!mlt_rank_self())
+        (void)adopt();
     mlt_rank *me = mlt_rank_self();
-    if (!me)
-        me = adopt();
     if (me && me->life != MLT_LIFE_THREADS)
         me->fn = fn;
     return me;
+}
+
+// ---- the surface's detour
+
+mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
+{
+    mlt_detour detour = {.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0};
+    detour.gate = mlt_thread_lock(me);
+    if (detour.gate)
+        me->fn = fn; // inside: no other thread's call changes it
+    return detour;
+}
+
+void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
+{
+    if (mlt_mpi_profiling)
+        mlt_mpi_count(me, fn, detour.start_ns);
+    mlt_thread_unlock(detour.gate);
 }
 
 // ---- who starts whom

@@ -3,9 +3,9 @@
 // of them keep out of each other's way.
 //
 // A rank that is alone in its worker gets the level that it asks for. With MPI_THREAD_MULTIPLE its
-// worker has a gate (fiber/gate.h), and its life is MLT_LIFE_THREADS, so that calls take the slow
-// way in, and then the surface's detour, which goes through the gate. With less, there is nothing
-// on any call's way: MPI_THREAD_SERIALIZED only lets the rank's other threads in, and the user sees
+// worker has a gate (fiber/gate.h), its life is MLT_LIFE_THREADS, so that who comes leaves me->fn
+// alone, and calls go by the surface's detour, through the gate. With less, there is nothing on any
+// call's way: MPI_THREAD_SERIALIZED only lets the rank's other threads in, and the user sees
 // to it that they come one at a time.
 //
 // Ranks that share a worker get MPI_THREAD_FUNNELED at most. A thread of such a rank could enter
@@ -36,7 +36,7 @@ void mlt_thread_ready(mlt_rank *me);
 
 static inline bool mlt_thread_is_ready(const mlt_rank *me)
 {
-    return me->life == MLT_LIFE_READY || me->life == MLT_LIFE_THREADS;
+    return me->life >= MLT_LIFE_READY;
 }
 
 // The rank that the calling thread belongs to, whether it may call MPI or not: its own, the
@@ -72,20 +72,7 @@ typedef struct mlt_detour {
 } mlt_detour;
 
 // Before and after a body. me may be NULL.
-static inline mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
-{
-    mlt_detour detour = {.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0};
-    detour.gate = mlt_thread_lock(me);
-    if (detour.gate)
-        me->fn = fn; // inside: no other thread's call changes it
-    return detour;
-}
-
-static inline void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
-{
-    if (mlt_mpi_profiling)
-        mlt_mpi_count(me, fn, detour.start_ns);
-    mlt_thread_unlock(detour.gate);
-}
+mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn);
+void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour);
 
 #endif

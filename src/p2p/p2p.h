@@ -120,16 +120,21 @@ struct mlt_rank {
     mlt_worker *worker;
     mlt_fiber *fiber; // of the rank; if it has several threads, of the one that is in MPI now
     int32_t world;    // rank in MPI_COMM_WORLD
-    uint16_t fn;      // the MPI function it is in or was in last; 0: none
-    uint8_t life;     // the MPI layer's: before init, initialised, finalised
+    union {
+        uint16_t fn;             // the MPI function it is in or was in last; 0: none
+        _Atomic uint16_t fns[2]; // the second: what calls of a rank with several threads write
+                                 // before they are inside its gate; nobody reads it
+    };
+    uint8_t life; // the MPI layer's: before init, initialised, finalised
     bool ended;
+    bool drains;         // parked until sends_open is 0
+    bool has_threads;    // the MPI layer's: other threads of the rank may call MPI
     uint32_t sends_open; // started sends that are not done: finalize waits for them
-    uint16_t level;      // the MPI layer's: the highest thread level that it was granted
-    mlt_fiber *drains;   // parked until sends_open is 0; NULL: nobody
     mlt_match_queue posted, unexpected;
     mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
     void *mpi;        // the MPI layer's state of this rank
 };
+_Static_assert(sizeof(mlt_rank) <= 120, "a million ranks have one each");
 
 // The running rank; NULL on threads that are none.
 static inline mlt_rank *mlt_rank_self(void)

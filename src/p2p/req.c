@@ -23,8 +23,10 @@ void mlt_req_complete(mlt_req *req)
     mlt_assert(!req->done);
     req->done = true;
     req->stage = STAGE_NONE;
-    if (req->kind == MLT_REQ_SEND && --req->rank->sends_open == 0 && req->rank->drains)
-        mlt_fiber_wake(req->rank->worker->sched, req->rank->drains);
+    if (req->kind == MLT_REQ_SEND && --req->rank->sends_open == 0 && req->rank->drains) {
+        mlt_worker *w = req->rank->worker;
+        mlt_fiber_wake(w->sched, w->drainer ? w->drainer : req->rank->fiber);
+    }
     mlt_waiter *waiter = req->waiter;
     if (waiter && --waiter->need == 0)
         mlt_fiber_wake(req->rank->worker->sched, waiter->fiber);

@@ -36,8 +36,9 @@ struct mlt_worker {
     uint64_t held;             // bytes of unexpected messages held
     uint64_t held_limit;       // above it, sends from this worker to itself wait for their receive
     mlt_worker_counts counts;
-    uint32_t living; // ranks that have not ended
-    void *mpi;       // the MPI layer's state of this worker
+    uint32_t living;    // ranks that have not ended
+    mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
+    void *mpi;          // the MPI layer's state of this worker
 };
 
 // Makes the calling thread worker `index` of the job: scheduler, ranks, transports. The ranks'
