@@ -25,6 +25,7 @@ typedef struct mlt_mpi {
     mlt_link comms;           // the other communicators, by mlt_comm.link
     void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_rank_own *own; // output lines, libc state; NULL while unused
+    struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;        // thread level
     uint16_t sessions;        // open ones
     bool inited, finalized;
