@@ -67,8 +67,8 @@ enum {
 
 static struct {
     pthread_mutex_t lock;
-    key *chunk[CHUNKS];  // chunk c has FIRST_CHUNK << c slots
-    uint32_t slots;      // that were ever used; slot 0 never is
+    key *chunk[CHUNKS];   // chunk c has FIRST_CHUNK << c slots
+    uint32_t slots;       // that were ever used; slot 0 never is
     uint32_t first, last; // free slots, the longest free first; NO_SLOT: none
 } keys = {.lock = PTHREAD_MUTEX_INITIALIZER, .slots = 1};
 
@@ -176,10 +176,9 @@ static MLT_COLD int bad_key(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, in
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
                              "the attribute key is MPI_KEYVAL_INVALID, but should be one for %s",
                              kind_names[kind]);
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
-                         "attribute key %#x %s, but should be one for %s", keyval,
-                         freed ? "was freed" : "does not exist (was it freed, or never set?)",
-                         kind_names[kind]);
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_KEYVAL, "attribute key %#x %s, but should be one for %s", keyval,
+        freed ? "was freed" : "does not exist (was it freed, or never set?)", kind_names[kind]);
 }
 
 // Makes a key; the functions are the caller's to set before its number is known to anybody.
@@ -443,18 +442,17 @@ int mlt_attrs_raise(mlt_rank *me, mlt_comm *comm, int code)
     MPI_Errhandler handler = comm ? comm->errhandler : mlt_mpi_of(me)->self.errhandler;
     int class;
     if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT)
-        return mlt_mpi_raise(me, comm, me->fn,
-                             mlt_mpi_code_class(code, &class) ? class : MPI_ERR_OTHER,
-                             "an attribute's copy or delete function returned the error code %d",
-                             code);
+        return mlt_mpi_raise(
+            me, comm, me->fn, mlt_mpi_code_class(code, &class) ? class : MPI_ERR_OTHER,
+            "an attribute's copy or delete function returned the error code %d", code);
     return mlt_mpi_raise_code(me, comm, me->fn, code);
 }
 
 // ---- values
 
 // attrs may be NULL: none.
-static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, const mlt_attrs *attrs, int keyval,
-               void *value, int *flag)
+static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, const mlt_attrs *attrs,
+                     int keyval, void *value, int *flag)
 {
     pthread_mutex_lock(&keys.lock);
     const key *k = find_key(keyval);
@@ -469,8 +467,8 @@ static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, const mlt
     return MPI_SUCCESS;
 }
 
-static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object, mlt_attrs *attrs,
-               int keyval, void *value)
+static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                     mlt_attrs *attrs, int keyval, void *value)
 {
     pthread_mutex_lock(&keys.lock);
     key *k = find_key(keyval);
@@ -503,7 +501,7 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
 }
 
 static int remove_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                   mlt_attrs *attrs, int keyval)
+                        mlt_attrs *attrs, int keyval)
 {
     pthread_mutex_lock(&keys.lock);
     const key *k = find_key(keyval);
@@ -518,8 +516,7 @@ static int remove_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *
 
 // ---- of communicators
 
-static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1,
-                 last_used_code = MPI_ERR_LASTCODE;
+static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1;
 
 // The value of a predefined attribute, the same for every rank of a process; NULL: not predefined.
 static const void *predefined(mlt_rank *me, int keyval)
@@ -535,7 +532,7 @@ static const void *predefined(mlt_rank *me, int keyval)
     case MPI_WTIME_IS_GLOBAL:
         return &wtime_is_global;
     case MPI_LASTUSEDCODE:
-        return &last_used_code;
+        return mlt_error_last_used_code();
     case MPI_APPNUM:
         return &mlt_job_proc_at(boot->job, boot->proc)->app;
     case MPI_UNIVERSE_SIZE:
@@ -549,8 +546,8 @@ int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value,
 {
     const void *known = predefined(me, keyval);
     if (!known)
-        return get_value(me, comm, MLT_ATTR_COMM, comm->extra ? &comm->extra->attrs : NULL, keyval, value,
-                   flag);
+        return get_value(me, comm, MLT_ATTR_COMM, comm->extra ? &comm->extra->attrs : NULL, keyval,
+                         value, flag);
     *(const void **)value = known;
     *flag = 1;
     return MPI_SUCCESS;
@@ -558,14 +555,14 @@ int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value,
 
 int mlt_mpi_Comm_set_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
 {
-    return set_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm), &mlt_comm_extra_of(comm)->attrs,
-               keyval, value);
+    return set_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
+                     &mlt_comm_extra_of(comm)->attrs, keyval, value);
 }
 
 int mlt_mpi_Comm_delete_attr(mlt_rank *me, mlt_comm *comm, int keyval)
 {
     return remove_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
-                   comm->extra ? &comm->extra->attrs : NULL, keyval);
+                        comm->extra ? &comm->extra->attrs : NULL, keyval);
 }
 
 // The deprecated names.
@@ -600,19 +597,20 @@ int mlt_mpi_Attr_delete(mlt_rank *me, mlt_comm *comm, int keyval)
 
 int mlt_mpi_Type_get_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value, int *flag)
 {
-    return get_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_attrs(me, type, false), keyval, value, flag);
+    return get_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_attrs(me, type, false), keyval, value,
+                     flag);
 }
 
 int mlt_mpi_Type_set_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value)
 {
-    return set_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type), mlt_dtype_attrs(me, type, true),
-               keyval, value);
+    return set_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type),
+                     mlt_dtype_attrs(me, type, true), keyval, value);
 }
 
 int mlt_mpi_Type_delete_attr(mlt_rank *me, const mlt_type *type, int keyval)
 {
     return remove_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type),
-                   mlt_dtype_attrs(me, type, false), keyval);
+                        mlt_dtype_attrs(me, type, false), keyval);
 }
 
 // ---- of windows

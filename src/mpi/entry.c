@@ -227,6 +227,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
     tell_exit(&worker->ranks[0], program.only_status);
     if (mlt_sched_self != worker->sched)
         return; // another thread called exit: the rank may be in the middle of a call
+    mlt_own_end(&worker->ranks[0]);
     mlt_mpi_worker_fini(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;

@@ -1,93 +1,187 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/errhandler.h"
 
-#include <pthread.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/log.h"
 #include "mpi/error.h"
+#include "mpi/error_user.h"
+#include "mpi/file.h"
 #include "mpi/session.h"
+#include "mpi/shelf.h"
+#include "mpi/win.h"
 #include "mpi_bodies.h"
 
-// One pool for the process: handlers may outlive their rank's MPI. The lock is never held across a
-// switch.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_pool pool;
+static mlt_shelf shelf = MLT_SHELF_INIT(mlt_errhandler);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
-static MPI_Errhandler errhandler_new(mlt_errhandler_kind kind)
+static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *handle)
+{
+    mlt_errhandler *e = mlt_shelf_take(&shelf);
+    *e = (mlt_errhandler){.magic = MLT_ERRHANDLER_MAGIC, .handles = 1, .refs = 1, .kind = kind};
+    *handle = (MPI_Errhandler)e;
+    return e;
+}
+
+// The object behind what an MPI object has: the user may have freed all handles to it.
+static mlt_errhandler *attached(MPI_Errhandler handle)
+{
+    if (mlt_errhandler_is_predefined(handle))
+        return NULL;
+    mlt_errhandler *e = (mlt_errhandler *)handle;
+    mlt_assert(e && e->magic == MLT_ERRHANDLER_MAGIC);
+    return e;
+}
+
+// handles: how many of the references are handles.
+static void count(mlt_errhandler *e, int refs, int handles)
 {
     pthread_mutex_lock(&lock);
-    if (!pool.object_size)
-        mlt_pool_init(&pool, sizeof(mlt_errhandler), 16);
-    mlt_errhandler *e = mlt_pool_take(&pool);
+    e->refs += (uint32_t)refs;
+    atomic_fetch_add_explicit(&e->handles, (uint32_t)handles, memory_order_relaxed);
+    bool last = e->refs == 0;
+    if (last)
+        e->magic = 0;
     pthread_mutex_unlock(&lock);
-    *e = (mlt_errhandler){.magic = MLT_ERRHANDLER_MAGIC, .refs = 1, .kind = kind};
-    return (MPI_Errhandler)e;
+    if (last)
+        mlt_shelf_give(&shelf, e);
 }
 
 void mlt_errhandler_hold(MPI_Errhandler handle)
 {
-    mlt_errhandler *e = mlt_errhandler_of(handle);
+    mlt_errhandler *e = attached(handle);
     if (e)
-        e->refs++;
+        count(e, 1, 0);
 }
 
 void mlt_errhandler_drop(MPI_Errhandler handle)
 {
-    mlt_errhandler *e = mlt_errhandler_of(handle);
-    if (!e || --e->refs > 0)
-        return;
-    e->magic = 0;
-    pthread_mutex_lock(&lock);
-    mlt_pool_give(&pool, e);
-    pthread_mutex_unlock(&lock);
+    mlt_errhandler *e = attached(handle);
+    if (e)
+        count(e, -1, 0);
 }
 
-// True if it may be attached to an object of this kind.
-static bool fits(MPI_Errhandler handle, mlt_errhandler_kind kind)
+void mlt_errhandler_replace(MPI_Errhandler *place, MPI_Errhandler errhandler)
 {
-    const mlt_errhandler *e = mlt_errhandler_of(handle);
-    return mlt_errhandler_is_predefined(handle) || (e && e->kind == kind);
-}
-
-static void replace(MPI_Errhandler *place, MPI_Errhandler handle)
-{
-    mlt_errhandler_hold(handle);
+    mlt_errhandler_hold(errhandler);
     mlt_errhandler_drop(*place);
-    *place = handle;
+    *place = errhandler;
 }
+
+MPI_Errhandler mlt_errhandler_show(MPI_Errhandler errhandler)
+{
+    mlt_errhandler *e = attached(errhandler);
+    if (e)
+        count(e, 1, 1);
+    return errhandler;
+}
+
+int mlt_errhandler_check(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Errhandler errhandler,
+                         mlt_errhandler_kind kind)
+{
+    static const char *const objects[] = {
+        [MLT_ERRHANDLER_COMM] = "communicators",
+        [MLT_ERRHANDLER_SESSION] = "sessions",
+        [MLT_ERRHANDLER_WIN] = "windows",
+        [MLT_ERRHANDLER_FILE] = "files",
+    };
+    if (mlt_errhandler_is_predefined(errhandler))
+        return MPI_SUCCESS;
+    const mlt_errhandler *e = mlt_errhandler_of(errhandler);
+    if (!e)
+        return mlt_bad_handle(me, comm, fn, MPI_ERR_ERRHANDLER, "errhandler", "error handler",
+                              (uintptr_t)errhandler);
+    if (e->kind != kind)
+        return mlt_mpi_raise(me, comm, fn, MPI_ERR_ERRHANDLER,
+                             "argument errhandler is an error handler for %s, but should be one "
+                             "for %s",
+                             objects[e->kind], objects[kind]);
+    return MPI_SUCCESS;
+}
+
+int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, int code)
+{
+    if (errhandler == MPI_ERRORS_RETURN)
+        return code;
+    const mlt_errhandler *e = attached(errhandler);
+    int class, told = code;
+    if (!e) {
+        // The shell sees the class, and must see that something failed.
+        bool small = mlt_mpi_code_class(code, &class) && class > 0 && class <= MPI_ERR_LASTCODE;
+        mlt_mpi_abort(me, small ? class : MPI_ERR_OTHER, mlt_mpi_sentence(me, code));
+    }
+    switch (e->kind) {
+    case MLT_ERRHANDLER_COMM:
+        e->fn.comm(&(MPI_Comm){object}, &told);
+        break;
+    case MLT_ERRHANDLER_SESSION:
+        e->fn.session(&(MPI_Session){object}, &told);
+        break;
+    case MLT_ERRHANDLER_WIN:
+        e->fn.win(&(MPI_Win){object}, &told);
+        break;
+    case MLT_ERRHANDLER_FILE:
+        e->fn.file(&(MPI_File){object}, &told);
+        break;
+    }
+    return code;
+}
+
+int mlt_mpi_Errhandler_free(mlt_rank *me, MPI_Errhandler *errhandler)
+{
+    mlt_errhandler *e = mlt_errhandler_of(*errhandler);
+    if (!e && !mlt_errhandler_is_predefined(*errhandler))
+        return mlt_bad_handle(me, NULL, MLT_FN_Errhandler_free, MPI_ERR_ERRHANDLER, "errhandler",
+                              "error handler", (uintptr_t)*errhandler);
+    if (e)
+        count(e, -1, -1);
+    *errhandler = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}
+
+// MPI_SUCCESS if an error handler may be called with this code.
+static int check_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int errorcode)
+{
+    int class;
+    if (!mlt_mpi_code_class(errorcode, &class))
+        return mlt_bad_value(me, comm, fn, MPI_ERR_ARG, "errorcode", errorcode, "an error code");
+    return MPI_SUCCESS;
+}
+
+// ---- communicators
 
 int mlt_mpi_Comm_create_errhandler(mlt_rank *me, MPI_Comm_errhandler_function *fn,
                                    MPI_Errhandler *errhandler)
 {
     if (!fn)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "comm_errhandler_fn", "a function");
-    *errhandler = errhandler_new(MLT_ERRHANDLER_COMM);
-    mlt_errhandler_of(*errhandler)->fn.comm = fn;
+    errhandler_new(MLT_ERRHANDLER_COMM, errhandler)->fn.comm = fn;
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Comm_set_errhandler(mlt_rank *me, mlt_comm *comm, MPI_Errhandler errhandler)
 {
-    if (!fits(errhandler, MLT_ERRHANDLER_COMM))
-        return mlt_bad_handle(me, comm, me->fn, MPI_ERR_ERRHANDLER, "errhandler",
-                              "error handler for communicators", (uintptr_t)errhandler);
-    replace(&comm->errhandler, errhandler);
-    return MPI_SUCCESS;
+    int code = mlt_errhandler_check(me, comm, me->fn, errhandler, MLT_ERRHANDLER_COMM);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_replace(&comm->errhandler, errhandler);
+    return code;
 }
 
 int mlt_mpi_Comm_get_errhandler(mlt_rank *me, mlt_comm *comm, MPI_Errhandler *errhandler)
 {
-    *errhandler = comm->errhandler;
-    mlt_errhandler_hold(*errhandler);
+    *errhandler = mlt_errhandler_show(comm->errhandler);
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Comm_call_errhandler(mlt_rank *me, mlt_comm *comm, int errorcode)
 {
-    mlt_mpi_raise_code(me, comm, me->fn, errorcode);
-    return MPI_SUCCESS;
+    int code = check_code(me, comm, me->fn, errorcode);
+    if (code == MPI_SUCCESS)
+        mlt_mpi_raise_code(me, comm, me->fn, errorcode);
+    return code;
 }
+
+// ---- sessions
 
 int mlt_mpi_Session_create_errhandler(mlt_rank *me, MPI_Session_errhandler_function *fn,
                                       MPI_Errhandler *errhandler)
@@ -95,8 +189,7 @@ int mlt_mpi_Session_create_errhandler(mlt_rank *me, MPI_Session_errhandler_funct
     if (!fn)
         return mlt_bad_null(me, NULL, MLT_FN_Session_create_errhandler, MPI_ERR_ARG,
                             "session_errhandler_fn", "a function");
-    *errhandler = errhandler_new(MLT_ERRHANDLER_SESSION);
-    mlt_errhandler_of(*errhandler)->fn.session = fn;
+    errhandler_new(MLT_ERRHANDLER_SESSION, errhandler)->fn.session = fn;
     return MPI_SUCCESS;
 }
 
@@ -110,11 +203,10 @@ int mlt_mpi_Session_set_errhandler(mlt_rank *me, MPI_Session session, MPI_Errhan
     mlt_session *s = mlt_session_of(session);
     if (!s)
         return bad_session(me, me->fn, session);
-    if (!fits(errhandler, MLT_ERRHANDLER_SESSION))
-        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ERRHANDLER, "errhandler",
-                              "error handler for sessions", (uintptr_t)errhandler);
-    replace(&s->errhandler, errhandler);
-    return MPI_SUCCESS;
+    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_SESSION);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_replace(&s->errhandler, errhandler);
+    return code;
 }
 
 int mlt_mpi_Session_get_errhandler(mlt_rank *me, MPI_Session session, MPI_Errhandler *errhandler)
@@ -122,8 +214,7 @@ int mlt_mpi_Session_get_errhandler(mlt_rank *me, MPI_Session session, MPI_Errhan
     mlt_session *s = mlt_session_of(session);
     if (!s)
         return bad_session(me, me->fn, session);
-    *errhandler = s->errhandler;
-    mlt_errhandler_hold(*errhandler);
+    *errhandler = mlt_errhandler_show(s->errhandler);
     return MPI_SUCCESS;
 }
 
@@ -132,32 +223,102 @@ int mlt_mpi_Session_call_errhandler(mlt_rank *me, MPI_Session session, int error
     mlt_session *s = mlt_session_of(session);
     if (!s)
         return bad_session(me, MLT_FN_Session_call_errhandler, session);
-    if (s->errhandler == MPI_ERRORS_RETURN)
-        return MPI_SUCCESS;
-    mlt_errhandler *e = mlt_errhandler_of(s->errhandler);
-    int class;
-    mlt_mpi_code_class(errorcode, &class);
-    if (!e)
-        mlt_mpi_abort(me, class, mlt_mpi_sentence(me, errorcode));
-    e->fn.session(&session, &errorcode);
+    int code = check_code(me, NULL, MLT_FN_Session_call_errhandler, errorcode);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_call(me, s->errhandler, session, errorcode);
+    return code;
+}
+
+// ---- windows
+
+int mlt_mpi_Win_create_errhandler(mlt_rank *me, MPI_Win_errhandler_function *fn,
+                                  MPI_Errhandler *errhandler)
+{
+    if (!fn)
+        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "win_errhandler_fn", "a function");
+    errhandler_new(MLT_ERRHANDLER_WIN, errhandler)->fn.win = fn;
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Errhandler_free(mlt_rank *me, MPI_Errhandler *errhandler)
+int mlt_mpi_Win_set_errhandler(mlt_rank *me, MPI_Win win, MPI_Errhandler errhandler)
 {
-    if (!mlt_errhandler_is_predefined(*errhandler) && !mlt_errhandler_of(*errhandler))
-        return mlt_bad_handle(me, NULL, MLT_FN_Errhandler_free, MPI_ERR_ERRHANDLER, "errhandler",
-                              "error handler", (uintptr_t)*errhandler);
-    mlt_errhandler_drop(*errhandler);
-    *errhandler = MPI_ERRHANDLER_NULL;
+    mlt_win *w = mlt_win_of(win);
+    if (!w)
+        return mlt_bad_win(me, win);
+    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_WIN);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_replace(&w->errhandler, errhandler);
+    return code;
+}
+
+int mlt_mpi_Win_get_errhandler(mlt_rank *me, MPI_Win win, MPI_Errhandler *errhandler)
+{
+    mlt_win *w = mlt_win_of(win);
+    if (!w)
+        return mlt_bad_win(me, win);
+    *errhandler = mlt_errhandler_show(w->errhandler);
     return MPI_SUCCESS;
 }
+
+int mlt_mpi_Win_call_errhandler(mlt_rank *me, MPI_Win win, int errorcode)
+{
+    mlt_win *w = mlt_win_of(win);
+    if (!w)
+        return mlt_bad_win(me, win);
+    int code = check_code(me, NULL, me->fn, errorcode);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_call(me, w->errhandler, win, errorcode);
+    return code;
+}
+
+// ---- files
+
+int mlt_mpi_File_create_errhandler(mlt_rank *me, MPI_File_errhandler_function *fn,
+                                   MPI_Errhandler *errhandler)
+{
+    if (!fn)
+        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "file_errhandler_fn", "a function");
+    errhandler_new(MLT_ERRHANDLER_FILE, errhandler)->fn.file = fn;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_File_set_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler errhandler)
+{
+    if (file != MPI_FILE_NULL && !mlt_file_of(file))
+        return mlt_bad_file(me, file);
+    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_FILE);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_replace(mlt_file_errhandler(me, file), errhandler);
+    return code;
+}
+
+int mlt_mpi_File_get_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler *errhandler)
+{
+    if (file != MPI_FILE_NULL && !mlt_file_of(file))
+        return mlt_bad_file(me, file);
+    *errhandler = mlt_errhandler_show(*mlt_file_errhandler(me, file));
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_File_call_errhandler(mlt_rank *me, MPI_File fh, int errorcode)
+{
+    if (fh != MPI_FILE_NULL && !mlt_file_of(fh))
+        return mlt_bad_file(me, fh);
+    int code = check_code(me, NULL, me->fn, errorcode);
+    if (code == MPI_SUCCESS)
+        mlt_errhandler_call(me, *mlt_file_errhandler(me, fh), fh, errorcode);
+    return code;
+}
+
+// ---- codes
 
 int mlt_mpi_Error_class(mlt_rank *me, int errorcode, int *errorclass)
 {
-    if (!mlt_mpi_code_class(errorcode, errorclass))
+    int class;
+    if (!mlt_mpi_code_class(errorcode, &class))
         return mlt_bad_value(me, NULL, MLT_FN_Error_class, MPI_ERR_ARG, "errorcode", errorcode,
                              "an error code");
+    *errorclass = class;
     return MPI_SUCCESS;
 }
 
@@ -167,8 +328,10 @@ int mlt_mpi_Error_string(mlt_rank *me, int errorcode, char *string, int *resultl
     if (!mlt_mpi_code_class(errorcode, &class))
         return mlt_bad_value(me, NULL, MLT_FN_Error_string, MPI_ERR_ARG, "errorcode", errorcode,
                              "an error code");
-    const char *text = mlt_mpi_sentence(me, errorcode);
-    *resultlen = (int)strlen(text);
-    memcpy(string, text, (size_t)*resultlen + 1);
+    if (!mlt_error_user_text(errorcode, string)) {
+        const char *text = mlt_mpi_sentence(me, errorcode);
+        memcpy(string, text, strlen(text) + 1);
+    }
+    *resultlen = (int)strlen(string);
     return MPI_SUCCESS;
 }

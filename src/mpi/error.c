@@ -11,6 +11,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error_text.h"
+#include "mpi/error_user.h"
 #include "mpi/self.h"
 
 enum {
@@ -66,6 +67,8 @@ static int keep(mlt_rank *me, int class, const char *text)
 bool mlt_mpi_code_class(int code, int *class)
 {
     *class = code;
+    if (code > MPI_ERR_LASTCODE)
+        return mlt_error_user_class(code, class);
     if (code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC)
         return true;
     *class = code & CLASS_MASK;
@@ -76,6 +79,8 @@ bool mlt_mpi_code_class(int code, int *class)
 const char *mlt_mpi_sentence(mlt_rank *me, int code)
 {
     int class;
+    if (code > MPI_ERR_LASTCODE)
+        return mlt_error_user_sentence(code);
     if (!mlt_mpi_code_class(code, &class))
         return "no error code of Millet's";
     uint32_t slot = ((uint32_t)code >> CLASS_BITS) - 1;
@@ -87,22 +92,14 @@ const char *mlt_mpi_sentence(mlt_rank *me, int code)
     return mlt_error_text(class);
 }
 
+// The sentence is that of the code, but there is no place to keep one without a worker.
 static int call_handler(mlt_rank *me, mlt_comm *comm, int code, const char *sentence)
 {
-    int class = code & CLASS_MASK;
     if (!me || !me->mpi)
-        mlt_mpi_abort(me, class, sentence);
+        mlt_mpi_abort(me, code & CLASS_MASK, sentence);
     if (!comm)
         comm = &mlt_mpi_of(me)->self;
-    if (comm->errhandler == MPI_ERRORS_RETURN)
-        return code;
-    mlt_errhandler *handler = mlt_errhandler_of(comm->errhandler);
-    if (!handler)
-        mlt_mpi_abort(me, class, sentence);
-    MPI_Comm handle = mlt_comm_handle(me, comm);
-    int told = code;
-    handler->fn.comm(&handle, &told);
-    return code;
+    return mlt_errhandler_call(me, comm->errhandler, mlt_comm_handle(me, comm), code);
 }
 
 int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *format, ...)
@@ -183,6 +180,7 @@ static const char *null_name(int class, uintptr_t value)
         {MPI_ERR_GROUP, (uintptr_t)MPI_GROUP_NULL, "MPI_GROUP_NULL"},
         {MPI_ERR_INFO, (uintptr_t)MPI_INFO_NULL, "MPI_INFO_NULL"},
         {MPI_ERR_SESSION, (uintptr_t)MPI_SESSION_NULL, "MPI_SESSION_NULL"},
+        {MPI_ERR_WIN, (uintptr_t)MPI_WIN_NULL, "MPI_WIN_NULL"},
         {MPI_ERR_ERRHANDLER, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
         {MPI_ERR_ARG, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
     };

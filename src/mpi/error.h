@@ -3,7 +3,7 @@
 //
 // A code is class + 64 * (1 + slot). The class is in the low 6 bits; the slot names one of the last
 // 253 sentences of the worker, so that MPI_Error_string of that very code gives that very sentence.
-// A plain class is a code too.
+// A plain class is a code too. What the program adds is above MPI_ERR_LASTCODE (error_user.h).
 //
 // Everything here is cold: a call that succeeds never comes here.
 #ifndef MLT_MPI_ERROR_H
@@ -34,8 +34,11 @@ int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code) MLT_
 // The sentence of a code; never NULL. Valid until 253 more errors of the worker.
 const char *mlt_mpi_sentence(mlt_rank *me, int code) MLT_COLD;
 
-// True if it is a code of ours or a class, and its class.
+// True if it is a class or a code, of ours or of the program's, and its class.
 bool mlt_mpi_code_class(int code, int *class) MLT_COLD;
+
+// The value of MPI_LASTUSEDCODE: the largest class or code that there is now (error_user.c).
+const int *mlt_error_last_used_code(void);
 
 // Ends the job: the launcher prints "rank 3: <sentence>" and stops everybody; alone, the process
 // says it and exits with `status`. me may be NULL.

@@ -8,6 +8,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/file.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -84,6 +85,21 @@ static void drain_sends(mlt_rank *me)
     me->drains = false;
 }
 
+// The attributes of MPI_COMM_SELF are deleted before anything else ends, so that libraries clean up
+// while MPI still works; then the world's. A delete function that fails does not stop the others;
+// the first one's code is returned.
+static int delete_attributes(mlt_rank *me, mlt_comm *comm)
+{
+    int first = MPI_SUCCESS, code;
+    while (comm->extra && (code = mlt_attrs_delete_all(me, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
+                                                       &comm->extra->attrs)) != MPI_SUCCESS) {
+        mlt_attrs_forget_last(&comm->extra->attrs);
+        mlt_attrs_raise(me, comm, code);
+        first = first == MPI_SUCCESS ? code : first;
+    }
+    return first;
+}
+
 static void close_comm(mlt_rank *me, mlt_comm *comm)
 {
     if (comm->extra) {
@@ -103,8 +119,11 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (!mpi->inited || mpi->finalized)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
+    int code = delete_attributes(me, &mpi->self), other = delete_attributes(me, &mpi->world);
+    code = code == MPI_SUCCESS ? other : code;
     close_comm(me, &mpi->world);
     close_comm(me, &mpi->self);
+    mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
     drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come
@@ -117,7 +136,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (mpi->sessions == 0)
         me->life = MLT_LIFE_DONE;
     mlt_entry_count_final();
-    return MPI_SUCCESS;
+    return code;
 }
 
 int mlt_mpi_Abort(mlt_rank *me, mlt_comm *comm, int errorcode)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "mpi/file.h"
 #include "mpi/output.h"
 #include "mpi/self.h"
 
@@ -25,6 +26,7 @@ void mlt_own_end(mlt_rank *me)
     mlt_rank_own *own = mlt_mpi_of(me)->own;
     if (!own)
         return;
+    mlt_file_close(me);
     mlt_output_end(me);
     mlt_libc_state_free(own->libc);
     mlt_mpi_of(me)->own = NULL;

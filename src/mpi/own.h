@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank has of its own where a process holds several: lines of output that are not complete,
-// and libc's state. Made when a rank first needs it.
+// What few ranks have of their own: where a process holds several, lines of output that are not
+// complete and libc's state; the default error handler for files. Made when a rank first needs it.
 #ifndef MLT_MPI_OWN_H
 #define MLT_MPI_OWN_H
 
+#include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ typedef struct mlt_line {
 typedef struct mlt_rank_own {
     mlt_line line[2]; // standard output, standard error
     struct mlt_libc_state *libc;
+    MPI_Errhandler file_errhandler; // file.h; NULL: MPI_ERRORS_RETURN
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is exhausted.

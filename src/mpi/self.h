@@ -22,12 +22,12 @@ struct mlt_rank_own; // own.h: a rank's output and libc state
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
     mlt_comm world, self;
-    mlt_link comms;           // the other communicators, by mlt_comm.link
-    void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
-    struct mlt_rank_own *own; // output lines, libc state; NULL while unused
+    mlt_link comms;                   // the other communicators, by mlt_comm.link
+    void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
+    struct mlt_rank_own *own;         // output lines, libc state; NULL while unused
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
-    uint16_t provided;        // thread level
-    uint16_t sessions;        // open ones
+    uint16_t provided;                // thread level
+    uint16_t sessions;                // open ones
     bool inited, finalized;
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");

@@ -20,15 +20,8 @@ int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char 
     va_end(args);
     if (!session)
         return mlt_mpi_raise(me, NULL, me->fn, class, "%s", text);
-    int code = mlt_mpi_code(me, me->fn, class, "%s", text), told = code;
-    mlt_errhandler *handler = mlt_errhandler_of(session->errhandler);
-    if (session->errhandler == MPI_ERRORS_RETURN)
-        return code;
-    if (!handler)
-        mlt_mpi_abort(me, class, mlt_mpi_sentence(me, code));
-    MPI_Session handle = (MPI_Session)session;
-    handler->fn.session(&handle, &told);
-    return code;
+    int code = mlt_mpi_code(me, me->fn, class, "%s", text);
+    return mlt_errhandler_call(me, session->errhandler, session, code);
 }
 
 int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
@@ -37,10 +30,9 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
     if (!me && !(me = mlt_entry_rank()))
         return mlt_mpi_not_ready(MLT_FN_Session_init);
     me->fn = MLT_FN_Session_init;
-    const mlt_errhandler *e = mlt_errhandler_of(errhandler);
-    if (!mlt_errhandler_is_predefined(errhandler) && !(e && e->kind == MLT_ERRHANDLER_SESSION))
-        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ERRHANDLER, "errhandler",
-                              "error handler for sessions", (uintptr_t)errhandler);
+    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_SESSION);
+    if (code != MPI_SUCCESS)
+        return code;
     mlt_session *s = mlt_pool_take(&mlt_mpi_worker_of(me)->sessions);
     *s = (mlt_session){.magic = MLT_SESSION_MAGIC,
                        .provided = MPI_THREAD_FUNNELED,
