@@ -71,9 +71,7 @@ int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
     return MPI_SUCCESS;
 }
 
-// Sends whose request the user freed may be under way; their buffers are the user's after
-// MPI_Finalize.
-static void drain_sends(mlt_rank *me)
+void mlt_mpi_drain_sends(mlt_rank *me)
 {
     mlt_wait wait = {.call = mlt_mpi_call(me),
                      .kind = MLT_WAIT_OTHER,
@@ -125,7 +123,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     close_comm(me, &mpi->self);
     mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
-    drain_sends(me);
+    mlt_mpi_drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come
     // here.
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {

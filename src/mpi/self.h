@@ -99,6 +99,10 @@ void mlt_mpi_worker_fini(mlt_worker *worker);
 // MPI_Init: makes the world and self of a rank.
 void mlt_mpi_rank_open(mlt_rank *me);
 
+// The end of MPI in a rank: sends whose request the user freed may be under way; their buffers are
+// the user's afterwards. May suspend.
+void mlt_mpi_drain_sends(mlt_rank *me);
+
 // --report: set once before any rank runs. The surface counts and times every call.
 extern bool mlt_mpi_profiling __attribute__((visibility("hidden"))); // no detour to read it
 uint64_t mlt_mpi_clock(void);

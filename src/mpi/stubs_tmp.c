@@ -32,3 +32,13 @@ int mlt_comm_free(mlt_rank *me, mlt_comm *comm)
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM, "%s cannot be freed",
                          mlt_comm_name(me, comm));
 }
+
+int mlt_thread_grant(mlt_rank *me, int required)
+{
+    return required < MPI_THREAD_FUNNELED ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
+}
+
+void mlt_thread_ready(mlt_rank *me)
+{
+    me->life = MLT_LIFE_READY;
+}

@@ -17,4 +17,8 @@ static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
     return type->code ? (MPI_Datatype)(uintptr_t)type->code : (MPI_Datatype)(uintptr_t)type;
 }
 
+// thread.h
+int mlt_thread_grant(mlt_rank *me, int required);
+void mlt_thread_ready(mlt_rank *me);
+
 #endif
