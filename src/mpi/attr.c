@@ -1,48 +1,640 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes of communicators: for now the predefined ones, the same for every rank of a process.
-#include <limits.h>
-#include <stddef.h>
+// Attributes. Keys are slots of a table of the process, values are lists at their objects.
+//
+// A key lives until the user has freed it and the last attribute with it is gone; as long as it
+// lives its number is known, so that a delete function may free the key that it gets. A slot is
+// used again as late as possible and under another number, so that a stale number is caught.
+//
+// While a callback runs, the object's list may change: nothing here keeps a pointer into a list
+// across one, but looks again.
+#include "mpi/attr.h"
 
+#include <limits.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/log.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
+#include "mpi/dtype.h"
 #include "mpi/error.h"
 #include "mpi/self.h"
+#include "mpi/win.h"
 #include "mpi_bodies.h"
+
+// MPI_COMM_DUP_FN and its kin are 1, the null functions 0: neither is ever called.
+enum { DUP_FUNCTION = 1 };
+
+typedef struct key {
+    uint32_t number; // the keyval; a generation above the slot
+    uint32_t refs;   // 1 until the user frees it, and one for each attribute; 0: free
+    uint32_t next;   // free: the next free slot
+    uint8_t kind;    // mlt_attr_kind
+    bool open;       // the user has not freed it
+    union {
+        MPI_Comm_copy_attr_function *comm;
+        MPI_Type_copy_attr_function *type;
+        MPI_Win_copy_attr_function *win;
+        uintptr_t value;
+    } copy;
+    union {
+        MPI_Comm_delete_attr_function *comm;
+        MPI_Type_delete_attr_function *type;
+        MPI_Win_delete_attr_function *win;
+        uintptr_t value;
+    } delete;
+    void *extra;
+} key;
+
+typedef struct mlt_attr {
+    struct mlt_attr *next;
+    key *key; // a counted reference
+    void *value;
+    uint32_t order; // grows along the list
+    bool deleting;  // its delete function runs
+} attr;
+
+// ---- keys. Slots lie in chunks of growing size, so that keys never move.
+
+enum {
+    SLOT_BITS = 24, // so many keys that every one of a million ranks may have some
+    GENERATIONS = 127,
+    FIRST_CHUNK = 64,
+    CHUNKS = SLOT_BITS - 6 + 1,
+    NO_SLOT = 0,
+};
+
+static struct {
+    pthread_mutex_t lock;
+    key *chunk[CHUNKS];   // chunk c has FIRST_CHUNK << c slots
+    uint32_t slots;       // that were ever used; slot 0 never is
+    uint32_t first, last; // free slots, the longest free first; NO_SLOT: none
+} keys = {.lock = PTHREAD_MUTEX_INITIALIZER, .slots = 1};
+
+static key *key_at(uint32_t slot)
+{
+    uint32_t c = 31 - (uint32_t)__builtin_clz(slot / FIRST_CHUNK + 1);
+    return &keys.chunk[c][slot - FIRST_CHUNK * ((1u << c) - 1)];
+}
+
+static uint32_t slot_of(uint32_t number)
+{
+    return number & ((1u << SLOT_BITS) - 1);
+}
+
+// A key without number and functions, or NULL: no room. Under the lock.
+static key *take_slot(void)
+{
+    if (keys.first != NO_SLOT) {
+        key *k = key_at(keys.first);
+        keys.first = k->next;
+        return k;
+    }
+    uint32_t slot = keys.slots, c = 31 - (uint32_t)__builtin_clz(slot / FIRST_CHUNK + 1);
+    if (slot >> SLOT_BITS)
+        return NULL;
+    if (!keys.chunk[c] && !(keys.chunk[c] = calloc((size_t)FIRST_CHUNK << c, sizeof(key))))
+        return NULL;
+    keys.slots++;
+    key *k = key_at(slot);
+    k->number = slot;
+    return k;
+}
+
+// Under the lock.
+static void drop_key(key *k)
+{
+    if (--k->refs > 0)
+        return;
+    uint32_t slot = slot_of(k->number);
+    k->next = NO_SLOT;
+    if (keys.first == NO_SLOT)
+        keys.first = slot;
+    else
+        key_at(keys.last)->next = slot;
+    keys.last = slot;
+}
+
+static void release_key(key *k)
+{
+    pthread_mutex_lock(&keys.lock);
+    drop_key(k);
+    pthread_mutex_unlock(&keys.lock);
+}
+
+// The living key of a number, NULL if there is none. Under the lock.
+static key *find_key(int keyval)
+{
+    uint32_t number = (uint32_t)keyval, slot = slot_of(number);
+    if (keyval <= 0 || slot == NO_SLOT || slot >= keys.slots)
+        return NULL;
+    key *k = key_at(slot);
+    return k->number == number && k->refs > 0 ? k : NULL;
+}
+
+static const char *const kind_names[] = {
+    [MLT_ATTR_COMM] = "communicators", [MLT_ATTR_TYPE] = "datatypes", [MLT_ATTR_WIN] = "windows"};
+
+static const struct {
+    int keyval;
+    const char *name;
+} predefined_keys[] = {
+    {MPI_TAG_UB, "MPI_TAG_UB"},
+    {MPI_IO, "MPI_IO"},
+    {MPI_HOST, "MPI_HOST"},
+    {MPI_WTIME_IS_GLOBAL, "MPI_WTIME_IS_GLOBAL"},
+    {MPI_APPNUM, "MPI_APPNUM"},
+    {MPI_LASTUSEDCODE, "MPI_LASTUSEDCODE"},
+    {MPI_UNIVERSE_SIZE, "MPI_UNIVERSE_SIZE"},
+    {MPI_WIN_BASE, "MPI_WIN_BASE"},
+    {MPI_WIN_DISP_UNIT, "MPI_WIN_DISP_UNIT"},
+    {MPI_WIN_SIZE, "MPI_WIN_SIZE"},
+    {MPI_WIN_CREATE_FLAVOR, "MPI_WIN_CREATE_FLAVOR"},
+    {MPI_WIN_MODEL, "MPI_WIN_MODEL"},
+};
+
+// Raises MPI_ERR_KEYVAL for a number that is no key, or not one of this kind.
+static MLT_COLD int bad_key(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, int keyval)
+{
+    pthread_mutex_lock(&keys.lock);
+    const key *k = find_key(keyval);
+    const char *other = k && k->kind != kind ? kind_names[k->kind] : NULL;
+    bool freed = k && !k->open;
+    pthread_mutex_unlock(&keys.lock);
+    if (other)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
+                             "attribute key %#x is for %s, but should be one for %s", keyval, other,
+                             kind_names[kind]);
+    for (size_t i = 0; i < sizeof predefined_keys / sizeof *predefined_keys; i++)
+        if (predefined_keys[i].keyval == keyval)
+            return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
+                                 "the attribute key is %s, which is predefined, but should be one "
+                                 "that the program has made for %s",
+                                 predefined_keys[i].name, kind_names[kind]);
+    if (keyval == MPI_KEYVAL_INVALID)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
+                             "the attribute key is MPI_KEYVAL_INVALID, but should be one for %s",
+                             kind_names[kind]);
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_KEYVAL, "attribute key %#x %s, but should be one for %s", keyval,
+        freed ? "was freed" : "does not exist (was it freed, or never set?)", kind_names[kind]);
+}
+
+// Makes a key; the functions are the caller's to set before its number is known to anybody.
+static key *new_key(mlt_rank *me, mlt_attr_kind kind, void *extra, int *keyval)
+{
+    pthread_mutex_lock(&keys.lock);
+    key *k = take_slot();
+    if (k) {
+        uint32_t slot = slot_of(k->number), generation = k->number >> SLOT_BITS;
+        k->number = (generation % GENERATIONS + 1) << SLOT_BITS | slot;
+        k->refs = 1;
+        k->kind = (uint8_t)kind;
+        k->open = true;
+        k->extra = extra;
+        *keyval = (int)k->number;
+    }
+    pthread_mutex_unlock(&keys.lock);
+    return k;
+}
+
+static int no_room(mlt_rank *me)
+{
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, "there is no room for more attributes");
+}
+
+int mlt_mpi_Comm_create_keyval(mlt_rank *me, MPI_Comm_copy_attr_function *copy,
+                               MPI_Comm_delete_attr_function *delete, int *keyval, void *extra)
+{
+    key *k = new_key(me, MLT_ATTR_COMM, extra, keyval);
+    if (!k)
+        return no_room(me);
+    k->copy.comm = copy;
+    k->delete.comm = delete;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Type_create_keyval(mlt_rank *me, MPI_Type_copy_attr_function *copy,
+                               MPI_Type_delete_attr_function *delete, int *keyval, void *extra)
+{
+    key *k = new_key(me, MLT_ATTR_TYPE, extra, keyval);
+    if (!k)
+        return no_room(me);
+    k->copy.type = copy;
+    k->delete.type = delete;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_create_keyval(mlt_rank *me, MPI_Win_copy_attr_function *copy,
+                              MPI_Win_delete_attr_function *delete, int *keyval, void *extra)
+{
+    key *k = new_key(me, MLT_ATTR_WIN, extra, keyval);
+    if (!k)
+        return no_room(me);
+    k->copy.win = copy;
+    k->delete.win = delete;
+    return MPI_SUCCESS;
+}
+
+// Freed again while attributes have it: nothing happens, as programs do so in delete functions.
+static int free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
+{
+    pthread_mutex_lock(&keys.lock);
+    key *k = find_key(*keyval);
+    bool good = k && k->kind == kind;
+    if (good && k->open) {
+        k->open = false;
+        drop_key(k);
+    }
+    pthread_mutex_unlock(&keys.lock);
+    if (!good)
+        return bad_key(me, NULL, kind, *keyval);
+    *keyval = MPI_KEYVAL_INVALID;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_free_keyval(mlt_rank *me, int *keyval)
+{
+    return free_key(me, MLT_ATTR_COMM, keyval);
+}
+
+int mlt_mpi_Type_free_keyval(mlt_rank *me, int *keyval)
+{
+    return free_key(me, MLT_ATTR_TYPE, keyval);
+}
+
+int mlt_mpi_Win_free_keyval(mlt_rank *me, int *keyval)
+{
+    return free_key(me, MLT_ATTR_WIN, keyval);
+}
+
+// ---- lists
+
+static attr *find_attr(const mlt_attrs *attrs, int keyval)
+{
+    attr *a = attrs->first;
+    while (a && a->key->number != (uint32_t)keyval)
+        a = a->next;
+    return a;
+}
+
+static attr *last_attr(const mlt_attrs *attrs)
+{
+    attr *a = attrs->first;
+    while (a && a->next)
+        a = a->next;
+    return a;
+}
+
+// Takes over the reference on the key.
+static void append(mlt_attrs *attrs, key *k, void *value)
+{
+    attr *last = last_attr(attrs), *a = malloc(sizeof *a);
+    if (!a)
+        mlt_fatal("memory is exhausted: no room for an attribute");
+    *a = (attr){.key = k, .value = value, .order = last ? last->order + 1 : 0};
+    *(last ? &last->next : &attrs->first) = a;
+}
+
+static void remove_attr(mlt_attrs *attrs, attr *a)
+{
+    attr **place = &attrs->first;
+    while (*place != a)
+        place = &(*place)->next;
+    *place = a->next;
+    release_key(a->key);
+    free(a);
+}
+
+// ---- callbacks. me->fn is the user's call again when they return.
+
+static int call_delete(mlt_rank *me, void *object, const key *k, void *value)
+{
+    uint16_t fn = me->fn;
+    int code = MPI_SUCCESS, number = (int)k->number;
+    if (k->delete.value == 0)
+        return MPI_SUCCESS;
+    switch ((mlt_attr_kind)k->kind) {
+    case MLT_ATTR_COMM:
+        code = k->delete.comm((MPI_Comm)object, number, value, k->extra);
+        break;
+    case MLT_ATTR_TYPE:
+        code = k->delete.type((MPI_Datatype)object, number, value, k->extra);
+        break;
+    case MLT_ATTR_WIN:
+        code = k->delete.win((MPI_Win)object, number, value, k->extra);
+        break;
+    }
+    me->fn = fn;
+    return code;
+}
+
+static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **out, int *flag)
+{
+    uint16_t fn = me->fn;
+    int code = MPI_SUCCESS, number = (int)k->number;
+    *flag = k->copy.value == DUP_FUNCTION;
+    *out = in;
+    if (k->copy.value <= DUP_FUNCTION)
+        return MPI_SUCCESS;
+    switch ((mlt_attr_kind)k->kind) {
+    case MLT_ATTR_COMM:
+        code = k->copy.comm((MPI_Comm)object, number, k->extra, in, out, flag);
+        break;
+    case MLT_ATTR_TYPE:
+        code = k->copy.type((MPI_Datatype)object, number, k->extra, in, out, flag);
+        break;
+    case MLT_ATTR_WIN:
+        code = k->copy.win((MPI_Win)object, number, k->extra, in, out, flag);
+        break;
+    }
+    me->fn = fn;
+    return code;
+}
+
+// Calls the delete function of an attribute, and removes it if the function agrees and has not set
+// it anew.
+static int delete_attr(mlt_rank *me, void *object, mlt_attrs *attrs, attr *a)
+{
+    key *k = a->key;
+    if (a->deleting) // asked for by its own delete function
+        return MPI_SUCCESS;
+    pthread_mutex_lock(&keys.lock);
+    k->refs++; // the function may free the key, and remove the attribute
+    pthread_mutex_unlock(&keys.lock);
+    a->deleting = true;
+    int code = call_delete(me, object, k, a->value);
+    a = find_attr(attrs, (int)k->number);
+    if (a && a->deleting) {
+        a->deleting = false;
+        if (code == MPI_SUCCESS)
+            remove_attr(attrs, a);
+    }
+    release_key(k);
+    return code;
+}
+
+int mlt_attrs_delete_all(mlt_rank *me, mlt_attr_kind kind, void *object, mlt_attrs *attrs)
+{
+    // Delete functions may set attributes, which are deleted in turn, but not for ever.
+    uint32_t calls = 64;
+    for (const attr *a = attrs->first; a; a = a->next)
+        calls++;
+    for (attr *a; (a = last_attr(attrs)); calls--) {
+        mlt_assert(a->key->kind == kind);
+        if (a->deleting) // a delete function frees the object that it is called for
+            return MPI_ERR_OTHER;
+        if (calls == 0) {
+            remove_attr(attrs, a);
+            calls++;
+            continue;
+        }
+        int code = delete_attr(me, object, attrs, a);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return MPI_SUCCESS;
+}
+
+void mlt_attrs_forget_last(mlt_attrs *attrs)
+{
+    attr *a = last_attr(attrs);
+    if (a)
+        remove_attr(attrs, a);
+}
+
+int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs *old,
+                   mlt_attrs *new)
+{
+    const attr *last = last_attr(old);
+    uint32_t end = last ? last->order : 0;
+    int64_t done = -1; // order of the attribute that was looked at last
+    for (;;) {
+        attr *a = old->first;
+        while (a && a->order <= done)
+            a = a->next;
+        if (!a || a->order > end) // what copy functions set anew is not copied
+            return MPI_SUCCESS;
+        key *k = a->key;
+        mlt_assert(k->kind == kind);
+        done = a->order;
+        pthread_mutex_lock(&keys.lock);
+        k->refs++; // becomes the copy's
+        pthread_mutex_unlock(&keys.lock);
+        void *value;
+        int flag, code = call_copy(me, from, k, a->value, &value, &flag);
+        if (code == MPI_SUCCESS && flag) {
+            append(new, k, value);
+            continue;
+        }
+        release_key(k);
+        if (code != MPI_SUCCESS) {
+            while (mlt_attrs_delete_all(me, kind, from, new) != MPI_SUCCESS)
+                mlt_attrs_forget_last(new);
+            return code;
+        }
+    }
+}
+
+int mlt_attrs_raise(mlt_rank *me, mlt_comm *comm, int code)
+{
+    MPI_Errhandler handler = comm ? comm->errhandler : mlt_mpi_of(me)->self.errhandler;
+    int class;
+    if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT)
+        return mlt_mpi_raise(
+            me, comm, me->fn, mlt_mpi_code_class(code, &class) ? class : MPI_ERR_OTHER,
+            "an attribute's copy or delete function returned the error code %d", code);
+    return mlt_mpi_raise_code(me, comm, me->fn, code);
+}
+
+// ---- values
+
+// attrs may be NULL: none.
+static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, const mlt_attrs *attrs,
+                     int keyval, void *value, int *flag)
+{
+    pthread_mutex_lock(&keys.lock);
+    const key *k = find_key(keyval);
+    bool good = k && k->kind == kind;
+    pthread_mutex_unlock(&keys.lock);
+    if (!good)
+        return bad_key(me, comm, kind, keyval);
+    const attr *a = attrs ? find_attr(attrs, keyval) : NULL;
+    *flag = a != NULL;
+    if (a)
+        *(void **)value = a->value;
+    return MPI_SUCCESS;
+}
+
+static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                     mlt_attrs *attrs, int keyval, void *value)
+{
+    pthread_mutex_lock(&keys.lock);
+    key *k = find_key(keyval);
+    bool good = k && k->kind == kind && k->open;
+    if (good)
+        k->refs++; // becomes the attribute's
+    pthread_mutex_unlock(&keys.lock);
+    if (!good)
+        return bad_key(me, comm, kind, keyval);
+    attr *a = find_attr(attrs, keyval);
+    if (a && !a->deleting) {
+        a->deleting = true;
+        int code = call_delete(me, object, k, a->value);
+        a = find_attr(attrs, keyval);
+        if (code != MPI_SUCCESS) {
+            if (a)
+                a->deleting = false;
+            release_key(k);
+            return mlt_attrs_raise(me, comm, code);
+        }
+    }
+    if (!a) {
+        append(attrs, k, value);
+        return MPI_SUCCESS;
+    }
+    a->value = value;
+    a->deleting = false;
+    release_key(k);
+    return MPI_SUCCESS;
+}
+
+static int remove_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                        mlt_attrs *attrs, int keyval)
+{
+    pthread_mutex_lock(&keys.lock);
+    const key *k = find_key(keyval);
+    bool good = k && k->kind == kind;
+    pthread_mutex_unlock(&keys.lock);
+    if (!good)
+        return bad_key(me, comm, kind, keyval);
+    attr *a = attrs ? find_attr(attrs, keyval) : NULL;
+    int code = a ? delete_attr(me, object, attrs, a) : MPI_SUCCESS;
+    return code == MPI_SUCCESS ? MPI_SUCCESS : mlt_attrs_raise(me, comm, code);
+}
+
+// ---- of communicators
 
 static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1;
 
-int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int comm_keyval, void *attribute_val,
-                          int *flag)
+// The value of a predefined attribute, the same for every rank of a process; NULL: not predefined.
+static const void *predefined(mlt_rank *me, int keyval)
 {
     mlt_boot *boot = me->worker->boot;
-    const void *value;
-    switch (comm_keyval) {
+    switch (keyval) {
     case MPI_TAG_UB:
-        value = &tag_ub;
-        break;
+        return &tag_ub;
     case MPI_IO:
-        value = &io;
-        break;
+        return &io;
     case MPI_HOST:
-        value = &host;
-        break;
+        return &host;
     case MPI_WTIME_IS_GLOBAL:
-        value = &wtime_is_global;
-        break;
+        return &wtime_is_global;
     case MPI_LASTUSEDCODE:
-        value = mlt_error_last_used_code();
-        break;
+        return mlt_error_last_used_code();
     case MPI_APPNUM:
-        value = &mlt_job_proc_at(boot->job, boot->proc)->app;
-        break;
+        return &mlt_job_proc_at(boot->job, boot->proc)->app;
     case MPI_UNIVERSE_SIZE:
-        value = &boot->job->ranks;
-        break;
+        return &boot->job->ranks;
     default:
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_KEYVAL, "comm_keyval", comm_keyval,
-                             "an attribute key for communicators");
+        return NULL;
     }
-    *(const void **)attribute_val = value;
+}
+
+int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
+{
+    const void *known = predefined(me, keyval);
+    if (!known)
+        return get_value(me, comm, MLT_ATTR_COMM, comm->extra ? &comm->extra->attrs : NULL, keyval,
+                         value, flag);
+    *(const void **)value = known;
     *flag = 1;
     return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_set_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
+{
+    return set_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
+                     &mlt_comm_extra_of(comm)->attrs, keyval, value);
+}
+
+int mlt_mpi_Comm_delete_attr(mlt_rank *me, mlt_comm *comm, int keyval)
+{
+    return remove_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
+                        comm->extra ? &comm->extra->attrs : NULL, keyval);
+}
+
+// The deprecated names.
+
+int mlt_mpi_Keyval_create(mlt_rank *me, MPI_Copy_function *copy, MPI_Delete_function *delete,
+                          int *keyval, void *extra)
+{
+    return mlt_mpi_Comm_create_keyval(me, copy, delete, keyval, extra);
+}
+
+int mlt_mpi_Keyval_free(mlt_rank *me, int *keyval)
+{
+    return mlt_mpi_Comm_free_keyval(me, keyval);
+}
+
+int mlt_mpi_Attr_put(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
+{
+    return mlt_mpi_Comm_set_attr(me, comm, keyval, value);
+}
+
+int mlt_mpi_Attr_get(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
+{
+    return mlt_mpi_Comm_get_attr(me, comm, keyval, value, flag);
+}
+
+int mlt_mpi_Attr_delete(mlt_rank *me, mlt_comm *comm, int keyval)
+{
+    return mlt_mpi_Comm_delete_attr(me, comm, keyval);
+}
+
+// ---- of datatypes
+
+int mlt_mpi_Type_get_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value, int *flag)
+{
+    return get_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_attrs(me, type, false), keyval, value,
+                     flag);
+}
+
+int mlt_mpi_Type_set_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value)
+{
+    return set_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type),
+                     mlt_dtype_attrs(me, type, true), keyval, value);
+}
+
+int mlt_mpi_Type_delete_attr(mlt_rank *me, const mlt_type *type, int keyval)
+{
+    return remove_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type),
+                        mlt_dtype_attrs(me, type, false), keyval);
+}
+
+// ---- of windows
+
+int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int *flag)
+{
+    mlt_win *w = mlt_win_of(win);
+    if (!w)
+        return mlt_bad_win(me, win);
+    return get_value(me, NULL, MLT_ATTR_WIN, &w->attrs, keyval, value, flag);
+}
+
+int mlt_mpi_Win_set_attr(mlt_rank *me, MPI_Win win, int keyval, void *value)
+{
+    mlt_win *w = mlt_win_of(win);
+    if (!w)
+        return mlt_bad_win(me, win);
+    return set_value(me, NULL, MLT_ATTR_WIN, win, &w->attrs, keyval, value);
+}
+
+int mlt_mpi_Win_delete_attr(mlt_rank *me, MPI_Win win, int keyval)
+{
+    mlt_win *w = mlt_win_of(win);
+    if (!w)
+        return mlt_bad_win(me, win);
+    return remove_value(me, NULL, MLT_ATTR_WIN, win, &w->attrs, keyval);
 }

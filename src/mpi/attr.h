@@ -3,6 +3,9 @@
 // functions. A key (keyval) is a number of the process: programs that keep one in a static variable
 // share it between the ranks of a process, and that works. The table of keys has a lock, which is
 // never held across a callback or a switch; values belong to their object and need none.
+//
+// Callbacks may call MPI and change the attributes of the very object. Their codes go to the caller
+// as they are: none of the functions here raises an error, mlt_attrs_raise does.
 #ifndef MLT_MPI_ATTR_H
 #define MLT_MPI_ATTR_H
 
@@ -10,11 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/status.h"
 #include "p2p/p2p.h"
 
 typedef enum mlt_attr_kind { MLT_ATTR_COMM, MLT_ATTR_TYPE, MLT_ATTR_WIN } mlt_attr_kind;
 
 struct mlt_attr; // attr.c
+struct mlt_comm;
 
 // The attributes of one object, in the order in which they were first set; zeroed: none.
 typedef struct mlt_attrs {
@@ -28,7 +33,14 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
                    mlt_attrs *new);
 
 // Deletes all attributes by the keys' delete functions, the last set first. Stops at a function
-// that fails and returns its code; called again, it goes on behind that one.
+// that fails and returns its code: that attribute and those set before it stay, and another call
+// begins with it again.
 int mlt_attrs_delete_all(mlt_rank *me, mlt_attr_kind kind, void *object, mlt_attrs *attrs);
+
+// Removes the last attribute without calling its function: for objects that end in any case.
+void mlt_attrs_forget_last(mlt_attrs *attrs);
+
+// Raises the code of a callback, with the handler of comm (NULL: of MPI_COMM_SELF). Returns it.
+int mlt_attrs_raise(mlt_rank *me, struct mlt_comm *comm, int code) MLT_COLD;
 
 #endif

@@ -174,13 +174,24 @@ static void block_done(mlt_req *req)
 
 // ---- sending
 
-// The buffer for sends on a communicator: its own, else the process's. (Between them comes that of
-// the session that the communicator was made from; the ones that exist so far come from none.)
+// The buffer for sends on a communicator: its own, else that of the session that it stems from,
+// else the process's.
 static mlt_buffer *buffer_for(mlt_rank *me, const mlt_comm *comm)
 {
-    if (comm->extra && comm->extra->buffer)
-        return comm->extra->buffer;
+    const mlt_comm_extra *extra = comm->extra;
+    if (extra && extra->buffer)
+        return extra->buffer;
+    if (extra && extra->session && extra->session->buffer)
+        return extra->session->buffer;
     return mlt_mpi_of(me)->buffer;
+}
+
+// Whose buffer it is, for sentences.
+static const char *holder_name(mlt_rank *me, const mlt_comm *comm, const mlt_buffer *buffer)
+{
+    if (buffer == mlt_mpi_of(me)->buffer)
+        return "the process";
+    return comm->extra->buffer == buffer ? mlt_comm_name(me, comm) : "the session";
 }
 
 static MLT_COLD int no_buffer(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
@@ -201,9 +212,7 @@ static MLT_COLD int no_space(mlt_rank *me, mlt_comm *comm, const mlt_buffer *buf
                              "wait in the automatic "
                              "buffer of %s, in %llu bytes",
                              (unsigned long long)bytes, (unsigned long long)buffer->open,
-                             buffer == mlt_mpi_of(me)->buffer ? "the process"
-                                                              : mlt_comm_name(me, comm),
-                             (unsigned long long)buffer->used);
+                             holder_name(me, comm, buffer), (unsigned long long)buffer->used);
     char waiting[80] = "";
     if (buffer->open)
         snprintf(waiting, sizeof waiting, "; %llu messages in it have not left yet",
@@ -213,8 +222,7 @@ static MLT_COLD int no_space(mlt_rank *me, mlt_comm *comm, const mlt_buffer *buf
         "the message needs %llu bytes of buffer (%llu of data and MPI_BSEND_OVERHEAD, %d), but the "
         "buffer of %llu bytes attached to %s has %llu available%s",
         (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), (unsigned long long)bytes,
-        MPI_BSEND_OVERHEAD, (unsigned long long)buffer->bytes,
-        buffer == mlt_mpi_of(me)->buffer ? "the process" : mlt_comm_name(me, comm),
+        MPI_BSEND_OVERHEAD, (unsigned long long)buffer->bytes, holder_name(me, comm, buffer),
         (unsigned long long)(buffer->bytes - buffer->used), waiting);
 }
 

@@ -14,8 +14,8 @@
 #include "mpi/error.h"
 #include "mpi/hardware.h"
 #include "mpi/info.h"
+#include "mpi/pset.h"
 #include "mpi/self.h"
-#include "mpi/session.h"
 #include "mpi_bodies.h"
 
 static const char *const TYPE_KEY = "mpi_hw_resource_type", *const PSET_KEY = "mpi_pset_name";

@@ -74,9 +74,7 @@ int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
     return MPI_SUCCESS;
 }
 
-// Sends whose request the user freed may be under way; their buffers are the user's after
-// MPI_Finalize.
-static void drain_sends(mlt_rank *me)
+void mlt_mpi_drain_sends(mlt_rank *me)
 {
     mlt_wait wait = {.call = mlt_mpi_call(me),
                      .kind = MLT_WAIT_OTHER,
@@ -87,6 +85,21 @@ static void drain_sends(mlt_rank *me)
     while (me->sends_open > 0)
         mlt_fiber_park(me->worker->sched, &wait);
     me->drains = false;
+}
+
+// The attributes of MPI_COMM_SELF are deleted before anything else ends, so that libraries clean up
+// while MPI still works; then the world's. A delete function that fails does not stop the others;
+// the first one's code is returned.
+static int delete_attributes(mlt_rank *me, mlt_comm *comm)
+{
+    int first = MPI_SUCCESS, code;
+    while (comm->extra && (code = mlt_attrs_delete_all(me, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
+                                                       &comm->extra->attrs)) != MPI_SUCCESS) {
+        mlt_attrs_forget_last(&comm->extra->attrs);
+        mlt_attrs_raise(me, comm, code);
+        first = first == MPI_SUCCESS ? code : first;
+    }
+    return first;
 }
 
 // Communicators that the user did not free go without their delete functions.
@@ -111,10 +124,12 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (!mpi->inited || mpi->finalized)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
+    int code = delete_attributes(me, &mpi->self), other = delete_attributes(me, &mpi->world);
+    code = code == MPI_SUCCESS ? other : code;
     close_comms(me);
     mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
-    drain_sends(me);
+    mlt_mpi_drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come
     // here.
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
@@ -125,7 +140,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (mpi->sessions == 0)
         me->life = MLT_LIFE_DONE;
     mlt_entry_count_final();
-    return MPI_SUCCESS;
+    return code;
 }
 
 int mlt_mpi_Abort(mlt_rank *me, mlt_comm *comm, int errorcode)

@@ -121,6 +121,10 @@ void mlt_mpi_worker_fini(mlt_worker *worker);
 // MPI_Init: makes the world and self of a rank.
 void mlt_mpi_rank_open(mlt_rank *me);
 
+// The end of MPI in a rank: sends whose request the user freed may be under way; their buffers are
+// the user's afterwards. May suspend.
+void mlt_mpi_drain_sends(mlt_rank *me);
+
 // Set once some call of the process needs more than its body: calls go by the surface's detour
 // (thread.h), which looks for what it is. Relaxed: a rank of another worker need not notice.
 extern _Atomic bool mlt_mpi_detour __attribute__((visibility("hidden"))); // no detour to read it

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sessions. Everything here is local: a job's process sets are known from its start.
+//
+// MPI_Session_finalize does what the standard allows and a program expects: groups and
+// communicators that stem from the session and were not freed end with it, and using their handles
+// afterwards is caught like that of any freed object. (After it returns, no call that relates to
+// the session is allowed, not even one that frees such an object.) With the info key
+// strict_finalize it refuses, with a sentence that says what is left.
 #include "mpi/session.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/pool.h"
 #include "mpi/buffer.h"
+#include "mpi/comm_new.h"
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/group.h"
+#include "mpi/info.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
+
+static const struct {
+    int level;
+    const char *name;
+} levels[] = {
+    {MPI_THREAD_SINGLE, "MPI_THREAD_SINGLE"},
+    {MPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"},
+    {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
+    {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"},
+};
+enum { LEVELS = sizeof levels / sizeof *levels };
 
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
 {
@@ -21,15 +43,45 @@ int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char 
     va_end(args);
     if (!session)
         return mlt_mpi_raise(me, NULL, me->fn, class, "%s", text);
-    int code = mlt_mpi_code(me, me->fn, class, "%s", text), told = code;
-    mlt_errhandler *handler = mlt_errhandler_of(session->errhandler);
-    if (session->errhandler == MPI_ERRORS_RETURN)
-        return code;
-    if (!handler)
-        mlt_mpi_abort(me, class, mlt_mpi_sentence(me, code));
-    MPI_Session handle = (MPI_Session)session;
-    handler->fn.session(&handle, &told);
-    return code;
+    int code = mlt_mpi_code(me, me->fn, class, "%s", text);
+    return mlt_errhandler_call(me, session->errhandler, session, code);
+}
+
+int mlt_session_bad(mlt_rank *me, MPI_Session handle)
+{
+    const mlt_session *other = mlt_session_of(handle);
+    if (other)
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_SESSION,
+                             "argument session is a session of rank %d, but should be one of the "
+                             "caller's own (ranks of one process share the program's global "
+                             "variables)",
+                             other->rank->world);
+    return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
+                          (uintptr_t)handle);
+}
+
+static mlt_session *session_mine(mlt_rank *me, MPI_Session handle)
+{
+    mlt_session *s = mlt_session_of(handle);
+    return s && s->rank == me ? s : NULL;
+}
+
+// The level that the info asks for. Other strings than the standard's are no wish.
+static int wanted_level(const mlt_info *info)
+{
+    const char *name = mlt_info_get(info, "thread_level");
+    for (int i = 0; name && i < LEVELS; i++)
+        if (strcmp(name, levels[i].name) == 0)
+            return levels[i].level;
+    return MPI_THREAD_FUNNELED;
+}
+
+static const char *level_name(int level)
+{
+    int i = 0;
+    while (levels[i].level != level)
+        i++;
+    return levels[i].name;
 }
 
 int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
@@ -41,9 +93,18 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
     int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_SESSION);
     if (code != MPI_SUCCESS)
         return code;
+    const mlt_info *hints = mlt_info_of(info);
+    if (!hints && info != MPI_INFO_NULL) {
+        code = mlt_mpi_code(me, me->fn, MPI_ERR_INFO,
+                            "argument info is %p, but should be a valid info object or "
+                            "MPI_INFO_NULL (was it freed, or never set?)",
+                            (void *)info);
+        return mlt_errhandler_call(me, errhandler, MPI_SESSION_NULL, code);
+    }
     mlt_session *s = mlt_pool_take(&mlt_mpi_worker_of(me)->sessions);
     *s = (mlt_session){.magic = MLT_SESSION_MAGIC,
-                       .provided = MPI_THREAD_FUNNELED,
+                       .provided = (uint16_t)mlt_thread_grant(me, wanted_level(hints)),
+                       .strict = mlt_info_flag(hints, "strict_finalize", false),
                        .rank = me,
                        .errhandler = errhandler};
     mlt_list_init(&s->groups);
@@ -54,19 +115,215 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
     return MPI_SUCCESS;
 }
 
+// ---- the end
+
+// A communicator of the session's that the user has not freed; NULL: none.
+static mlt_comm *living_comm(mlt_rank *me, const mlt_session *s)
+{
+    mlt_link *comms = &mlt_mpi_of(me)->comms;
+    for (mlt_link *l = comms->next; l != comms; l = l->next) {
+        mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
+        if (comm->magic == MLT_COMM_MAGIC && comm->extra && comm->extra->session == s)
+            return comm;
+    }
+    return NULL;
+}
+
+// What the user freed and the library still sends. Requests that the user has must be done, so that
+// only sends count; those of other communicators do not.
+static void wait_for_comm(mlt_rank *me, const mlt_comm *comm)
+{
+    while (comm->refs > 1 && me->sends_open > 0)
+        mlt_p2p_poll(me);
+}
+
+// With strict_finalize: MPI_SUCCESS if nothing is left.
+static int refuse_rest(mlt_rank *me, mlt_session *s)
+{
+    int groups = 0;
+    for (const mlt_link *l = s->groups.next; l != &s->groups; l = l->next)
+        groups++;
+    mlt_comm *comm = living_comm(me, s);
+    if (groups == 0 && !comm)
+        return MPI_SUCCESS;
+    return mlt_session_raise(me, s, MPI_ERR_PENDING,
+                             "the session was made with strict_finalize and still has %d groups%s%s"
+                             "; free them first",
+                             groups, comm ? " and communicators, among them " : "",
+                             comm ? mlt_comm_name(me, comm) : "");
+}
+
+// Frees what stems from the session. The first code of a delete function that fails is returned,
+// but nothing stops.
+static int free_rest(mlt_rank *me, mlt_session *s)
+{
+    int first = MPI_SUCCESS, code;
+    for (mlt_comm *comm; (comm = living_comm(me, s));) {
+        wait_for_comm(me, comm);
+        while ((code = mlt_comm_free(me, comm)) != MPI_SUCCESS) {
+            mlt_attrs_forget_last(&comm->extra->attrs);
+            mlt_attrs_raise(me, comm, code);
+            first = first == MPI_SUCCESS ? code : first;
+        }
+    }
+    while (!mlt_list_empty(&s->groups))
+        mlt_group_end(me, mlt_container_of(s->groups.next, mlt_group, link));
+    return first;
+}
+
 int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
 {
-    mlt_session *s = mlt_session_of(*session);
-    if (!s || s->rank != me) // ranks of one process share the program's globals
-        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
-                              (uintptr_t)*session);
+    mlt_session *s = session_mine(me, *session);
+    if (!s)
+        return mlt_session_bad(me, *session);
+    int code = s->strict ? refuse_rest(me, s) : MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        return code;
+    code = free_rest(me, s);
     mlt_buffer_drop(me, &s->buffer);
     mlt_errhandler_drop(s->errhandler);
     s->magic = 0;
-    mlt_pool_give(&mlt_mpi_worker_of(me)->sessions, s);
+    mlt_pool_give_last(&mlt_mpi_worker_of(me)->sessions, s);
     *session = MPI_SESSION_NULL;
     mlt_mpi *mpi = mlt_mpi_of(me);
-    if (--mpi->sessions == 0 && (!mpi->inited || mpi->finalized))
+    if (--mpi->sessions == 0 && (!mpi->inited || mpi->finalized)) {
+        mlt_mpi_drain_sends(me);
         me->life = mpi->inited ? MLT_LIFE_DONE : MLT_LIFE_NEW;
+    }
+    return code;
+}
+
+int mlt_mpi_Comm_disconnect(mlt_rank *me, MPI_Comm *comm)
+{
+    mlt_comm *c = mlt_comm_of(me, *comm);
+    if (!c)
+        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_COMM, "comm", "communicator",
+                              (uintptr_t)*comm);
+    if (c == &mlt_mpi_of(me)->world || c == &mlt_mpi_of(me)->self)
+        return mlt_mpi_raise(me, c, me->fn, MPI_ERR_COMM,
+                             "argument comm is %s, but should be a communicator that the program "
+                             "has made",
+                             mlt_comm_name(me, c));
+    wait_for_comm(me, c);
+    int code = mlt_comm_free(me, c);
+    if (code != MPI_SUCCESS)
+        return mlt_attrs_raise(me, c, code);
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_get_parent(mlt_rank *me, MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL; // nobody was spawned
+    return MPI_SUCCESS;
+}
+
+// ---- what a session knows
+
+// A new info object for the user.
+static MPI_Info new_info(const char *key, const char *value, mlt_info **out)
+{
+    *out = mlt_info_new();
+    mlt_info_set(*out, key, value);
+    return mlt_info_handle(*out);
+}
+
+int mlt_mpi_Session_get_info(mlt_rank *me, MPI_Session session, MPI_Info *info_used)
+{
+    const mlt_session *s = session_mine(me, session);
+    mlt_info *info;
+    if (!s)
+        return mlt_session_bad(me, session);
+    *info_used = new_info("thread_level", level_name(s->provided), &info);
+    mlt_info_set(info, "mpi_memory_alloc_kinds", "system,mpi");
+    mlt_info_set(info, "strict_finalize", s->strict ? "true" : "false");
+    return MPI_SUCCESS;
+}
+
+// Hints about process sets: there are none, but the object must be one.
+static int check_info(mlt_rank *me, mlt_session *s, MPI_Info info)
+{
+    if (info == MPI_INFO_NULL || mlt_info_of(info))
+        return MPI_SUCCESS;
+    return mlt_session_raise(me, s, MPI_ERR_INFO,
+                             "argument info is %p, but should be a valid info object or "
+                             "MPI_INFO_NULL (was it freed, or never set?)",
+                             (void *)info);
+}
+
+int mlt_mpi_Session_get_num_psets(mlt_rank *me, MPI_Session session, MPI_Info info,
+                                  int *npset_names)
+{
+    mlt_session *s = session_mine(me, session);
+    if (!s)
+        return mlt_session_bad(me, session);
+    int code = check_info(me, s, info);
+    if (code == MPI_SUCCESS)
+        *npset_names = MLT_PSETS;
+    return code;
+}
+
+int mlt_mpi_Session_get_nth_pset(mlt_rank *me, MPI_Session session, MPI_Info info, int n,
+                                 int *pset_len, char *pset_name)
+{
+    mlt_session *s = session_mine(me, session);
+    if (!s)
+        return mlt_session_bad(me, session);
+    int code = check_info(me, s, info);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (n < 0 || n >= MLT_PSETS)
+        return mlt_session_raise(me, s, MPI_ERR_ARG,
+                                 "argument n is %d, but should be the number of a process set, "
+                                 "from 0 to %d",
+                                 n, MLT_PSETS - 1);
+    if (*pset_len < 0)
+        return mlt_session_raise(me, s, MPI_ERR_ARG,
+                                 "argument pset_len is %d, but should be at least 0", *pset_len);
+    if (*pset_len > 0 && !pset_name)
+        return mlt_session_raise(me, s, MPI_ERR_ARG,
+                                 "argument pset_name is NULL, but should be the address of "
+                                 "pset_len bytes, as pset_len is above 0");
+    char name[MLT_PSET_NAME];
+    mlt_pset_name(me, n, name);
+    if (*pset_len > 0)
+        snprintf(pset_name, (size_t)*pset_len, "%s", name);
+    *pset_len = (int)strlen(name) + 1;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Session_get_pset_info(mlt_rank *me, MPI_Session session, const char *pset_name,
+                                  MPI_Info *info)
+{
+    mlt_session *s = session_mine(me, session);
+    if (!s)
+        return mlt_session_bad(me, session);
+    mlt_map *map = pset_name ? mlt_pset_map(me, pset_name) : NULL;
+    if (!map)
+        return mlt_session_raise(me, s, MPI_ERR_ARG,
+                                 "argument pset_name is %s, but should be the name of a process "
+                                 "set; MPI_Session_get_nth_pset lists them",
+                                 pset_name ? pset_name : "NULL");
+    char size[16];
+    mlt_info *made;
+    snprintf(size, sizeof size, "%d", map->size);
+    mlt_map_drop(map);
+    *info = new_info("mpi_size", size, &made);
+    return MPI_SUCCESS;
+}
+
+// A name that does not exist is no error: the standard wants MPI_GROUP_NULL.
+int mlt_mpi_Group_from_session_pset(mlt_rank *me, MPI_Session session, const char *pset_name,
+                                    MPI_Group *newgroup)
+{
+    mlt_session *s = session_mine(me, session);
+    if (!s)
+        return mlt_session_bad(me, session);
+    if (!pset_name)
+        return mlt_session_raise(me, s, MPI_ERR_ARG,
+                                 "argument pset_name is NULL, but should be the name of a process "
+                                 "set");
+    mlt_map *map = mlt_pset_map(me, pset_name);
+    *newgroup = map ? mlt_group_new(me, map, s) : MPI_GROUP_NULL;
     return MPI_SUCCESS;
 }

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions: for now an object with an error handler and a buffer for buffered sends.
+// Sessions: a library's own way into MPI. A session has an error handler, a buffer for buffered
+// sends, and the groups and communicators that stem from it, which end with it.
 #ifndef MLT_MPI_SESSION_H
 #define MLT_MPI_SESSION_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
 #include "base/status.h"
 #include "mpi/handle.h"
+#include "mpi/pset.h"
 
 enum { MLT_SESSION_MAGIC = 0x05e55104 };
 
 typedef struct mlt_session {
     uint32_t magic;
     uint16_t provided; // thread level
+    bool strict;       // info key strict_finalize
     mlt_rank *rank;
     MPI_Errhandler errhandler; // a counted reference
     void *buffer;              // MPI_Session_attach_buffer's (buffer.c)
@@ -33,7 +37,7 @@ static inline mlt_session *mlt_session_of(MPI_Session handle)
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
     MLT_PRINTF(4, 5) MLT_COLD;
 
-// The ranks of a process set; NULL: there is none of that name. The caller drops the map.
-mlt_map *mlt_pset_map(mlt_rank *me, const char *name);
+// Raises MPI_ERR_SESSION for an argument that is no session of the caller's.
+int mlt_session_bad(mlt_rank *me, MPI_Session handle) MLT_COLD;
 
 #endif

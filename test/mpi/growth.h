@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// For tests that make and free objects very often: the process does not grow. Sanitizers keep freed
+// memory, so with them there are fewer rounds and growth is not looked at.
+
+#ifndef MILLET_TEST_MPI_GROWTH_H
+#define MILLET_TEST_MPI_GROWTH_H
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static inline int sanitized(void)
+{
+    return dlsym(NULL, "__asan_init") != NULL || dlsym(NULL, "__tsan_init") != NULL;
+}
+
+// How often, of `rounds` in all ranks of the job together.
+static inline int rounds_of(int rounds)
+{
+    return (sanitized() ? rounds / 100 : rounds) / world_size();
+}
+
+static inline long resident_kb(void)
+{
+    long pages = -1;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL);
+    CHECK(fscanf(f, "%*d %ld", &pages) == 1);
+    fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+// Calls `round` often; after a tenth of it the process must not grow any more. Other ranks may
+// share the process and be anywhere in theirs, so what a few objects of each need is allowed.
+static inline void check_growth(void (*round)(int i, void *state), void *state, int rounds)
+{
+    long before = 0;
+    for (int i = 0; i < rounds; i++) {
+        if (i == rounds / 10)
+            before = resident_kb();
+        round(i, state);
+    }
+    long after = resident_kb();
+    if (!sanitized() && after > before + 2048)
+        check_fail(__FILE__, __LINE__, "the process grew from %ld to %ld KiB in %d rounds", before,
+                   after, rounds);
+}
+
+#endif
