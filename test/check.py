@@ -216,9 +216,17 @@ def stage_unit(stage, quick):
 
 
 def stage_surface(stage, quick):
-    """every function and constant of the standard ABI, at its value, in header and library"""
+    """every function and constant of the standard ABI, at its value, in header and library; what is built has a test"""
     if stage.step("test/surface_test.py", [ROOT / "test/surface_test.py", "--build", BUILD], 120):
         stage.passed += 1
+    # gen/mpi_fn.c has a row a function: name, chapter, built, in the ABI.
+    rows = (BUILD / "gen/mpi_fn.c").read_text()
+    built = set(re.findall(r'^    \{"(MPI_\w+)", \d+, true', rows, re.M))
+    programs = "\n".join(path.read_text() for path in (ROOT / "test/mpi").glob("*.[ch]"))
+    uncalled = sorted(built - set(re.findall(r"\bP?(MPI_\w+)", programs)))
+    stage.passed += len(built) - len(uncalled)
+    if uncalled:
+        stage.fault(f"no program of test/mpi calls {' '.join(uncalled)}", len(uncalled))
 
 
 def stage_mpi(stage, quick):
