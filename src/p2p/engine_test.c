@@ -145,7 +145,7 @@ static uint64_t place(const mlt_type *type, uint64_t i)
 // Every rank sends to every rank; the types of the two sides are all pairs of the three.
 static void with_gaps(void *rank)
 {
-    static const uint64_t counts[] = {5, 1500, 20000};
+    static const uint64_t counts[] = {5, 1500, 12000};
     mlt_rank *me = rank;
     gap_types types;
     make_types(&types);
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
         static const uint32_t shapes[][2] = {{1, 4}, {2, 1}, {2, 3}, {4, 1}, {3, 2}};
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
             run(shapes[s][0], shapes[s][1], policies[p], all_to_all);
-            if (p % 2 == 0)
+            if (p == 0)
                 run(shapes[s][0], shapes[s][1], policies[p], with_gaps);
             run(shapes[s][0], shapes[s][1], policies[p], flood);
             run(shapes[s][0], shapes[s][1], policies[p], cancels);

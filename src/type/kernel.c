@@ -245,14 +245,14 @@ MLT_KERNEL void differing(direction way, const int64_t *offset, const uint64_t *
                           uint64_t count, uintptr_t base, char *packed)
 {
     uint64_t from = before[0];
-    packed -= from;
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t next = before[i + 1];
+        uint64_t next = before[i + 1], length = next - from;
         char *memory = (char *)(base + (uint64_t)offset[i]);
         if (way == OUT)
-            mlt_copy(packed + from, memory, next - from);
+            mlt_copy(packed, memory, length);
         else
-            mlt_copy(memory, packed + from, next - from);
+            mlt_copy(memory, packed, length);
+        packed += length;
         from = next;
     }
 }
