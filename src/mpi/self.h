@@ -23,11 +23,11 @@ struct mlt_rank_own; // own.h: a rank's output and libc state
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
     mlt_comm world, self;
-    void *buffer;             // MPI_Buffer_attach's (buffer.c); NULL: none
-    struct mlt_rank_own *own; // output lines, libc state; NULL while unused
-    uint16_t provided;        // thread level
-    uint16_t sessions;        // open ones
-    bool inited, finalized;
+    void *buffer;                   // MPI_Buffer_attach's (buffer.c); NULL: none
+    struct mlt_rank_own *own;       // output lines, libc state; NULL while unused
+    uint16_t provided;              // thread level
+    uint16_t sessions;              // open ones
+    _Atomic bool inited, finalized; // a thread that finds them true sees what was before
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 128, "a million ranks have one each");
 
