@@ -26,9 +26,9 @@ static int init(mlt_rank *me, uint16_t fn, int required)
                              mpi->finalized ? "MPI cannot be initialised again after MPI_Finalize"
                                             : "MPI is initialised already; a program does it once");
     mlt_mpi_rank_open(me);
-    mpi->inited = true;
     mpi->provided = (uint16_t)mlt_thread_grant(me, required);
     mlt_thread_ready(me);
+    mpi->inited = true;
     mlt_entry_count_init();
     return MPI_SUCCESS;
 }
@@ -46,16 +46,18 @@ int mlt_mpi_Init_thread(mlt_rank *me, int *argc, char ***argv, int required, int
     return code;
 }
 
-// A thread that is no rank asks for the process.
+// A thread that belongs to no rank asks for the process.
 int mlt_mpi_Initialized(mlt_rank *me, int *flag)
 {
-    *flag = me ? mlt_mpi_of(me)->inited : mlt_entry_any_inited();
+    const mlt_rank *rank = me ? me : mlt_thread_rank();
+    *flag = rank ? mlt_mpi_of(rank)->inited : mlt_entry_any_inited();
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Finalized(mlt_rank *me, int *flag)
 {
-    *flag = me ? mlt_mpi_of(me)->finalized : mlt_entry_all_finalized();
+    const mlt_rank *rank = me ? me : mlt_thread_rank();
+    *flag = rank ? mlt_mpi_of(rank)->finalized : mlt_entry_all_finalized();
     return MPI_SUCCESS;
 }
 

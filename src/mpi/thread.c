@@ -23,6 +23,9 @@
 // threads.
 static _Thread_local mlt_rank *starter;
 
+// mlt_rank.threads. GRANTED: but the rank is not ready yet.
+enum { THREADS_NONE, THREADS_GRANTED, THREADS_OPEN };
+
 _Atomic bool mlt_mpi_detour;
 
 int mlt_thread_grant(mlt_rank *me, int required)
@@ -42,7 +45,8 @@ int mlt_thread_grant(mlt_rank *me, int required)
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())
             (void)mlt_own_of(me); // before there are threads that would make it
-        me->has_threads = true;
+        if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_NONE)
+            atomic_store_explicit(&me->threads, THREADS_GRANTED, memory_order_relaxed);
     }
     return level;
 }
@@ -50,6 +54,9 @@ int mlt_thread_grant(mlt_rank *me, int required)
 void mlt_thread_ready(mlt_rank *me)
 {
     me->life = me->worker->sched->gate ? MLT_LIFE_THREADS : MLT_LIFE_READY;
+    // release: a thread that was there before may call any time from now on; pairs with adopt.
+    if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_GRANTED)
+        atomic_store_explicit(&me->threads, THREADS_OPEN, memory_order_release);
 }
 
 mlt_rank *mlt_thread_rank(void)
@@ -64,7 +71,9 @@ mlt_rank *mlt_thread_rank(void)
 static bool adopt(void)
 {
     mlt_rank *rank = mlt_thread_rank();
-    if (mlt_rank_self() || !rank || !rank->has_threads || !mlt_thread_is_ready(rank))
+    if (mlt_rank_self() || !rank ||
+        atomic_load_explicit(&rank->threads, memory_order_acquire) != THREADS_OPEN ||
+        !mlt_thread_is_ready(rank))
         return false;
     mlt_fiber_user = rank;
     return true;
@@ -90,7 +99,10 @@ mlt_rank *mlt_thread_enter_anytime(uint16_t fn)
 
 mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
 {
-    mlt_detour detour = {.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0};
+    mlt_detour detour = {.gate = NULL};
+    if (!me) // and other threads may be in MPI_Init: nothing else is to be looked at
+        return detour;
+    detour.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0;
     detour.gate = mlt_thread_lock(me);
     if (detour.gate)
         me->fn = fn; // inside: no other thread's call changes it
@@ -99,7 +111,7 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
 
 void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
 {
-    if (mlt_mpi_profiling)
+    if (me && mlt_mpi_profiling)
         mlt_mpi_count(me, fn, detour.start_ns);
     mlt_thread_unlock(detour.gate);
 }

@@ -127,9 +127,9 @@ struct mlt_rank {
     };
     uint8_t life; // the MPI layer's: before init, initialised, finalised
     bool ended;
-    bool drains;         // parked until sends_open is 0
-    bool has_threads;    // the MPI layer's: other threads of the rank may call MPI
-    uint32_t sends_open; // started sends that are not done: finalize waits for them
+    bool drains;             // parked until sends_open is 0
+    _Atomic uint8_t threads; // the MPI layer's: whether other threads of the rank may call MPI
+    uint32_t sends_open;     // started sends that are not done: finalize waits for them
     mlt_match_queue posted, unexpected;
     mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
     void *mpi;        // the MPI layer's state of this rank

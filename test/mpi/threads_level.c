@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What threads may do below MPI_THREAD_MULTIPLE, by the argument.
+// What threads may do, by the argument.
 //
 // serialized: another thread calls MPI while the rank's own does not, then another, and again the
 // rank's own. c11: the same with threads of C11. fibers: ranks that share a worker get
 // MPI_THREAD_FUNNELED, whatever they ask for. funneled, fiber-thread, late: another thread calls
-// where it must not: the job ends with a sentence. deadlock: with MPI_THREAD_MULTIPLE, all threads
-// of all ranks wait in vain. half: the same, but for the rank's own thread, which computes until
-// the job is ended.
+// where it must not: the job ends with a sentence. early: a thread that was there before MPI_Init
+// waits for it by MPI_Initialized. left: the rank ends though threads of it are blocked in MPI.
+// deadlock: with MPI_THREAD_MULTIPLE, all threads of all ranks wait in vain. half: the same, but
+// for the rank's own thread, which computes until the job is ended.
 
 #define _GNU_SOURCE // beyond C11: usleep
 
@@ -104,11 +105,43 @@ static void late(void)
     CHECK(pthread_join(t.threads[0], NULL) == 0);
 }
 
+static void comes_early(team *of, int index)
+{
+    int flag = 0, value = -1;
+    while (!flag)
+        CHECK_OK(MPI_Initialized(&flag));
+    int rank = world_rank(), size = world_size();
+    CHECK_OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, index, &value, 1, MPI_INT,
+                          (rank + size - 1) % size, index, WORLD, MPI_STATUS_IGNORE));
+    CHECK_INT(value, (rank + size - 1) % size);
+    CHECK(of->work == comes_early);
+}
+
+static void early(void)
+{
+    team t = {.work = comes_early};
+    t.members[0] = (member){&t, 0};
+    CHECK(pthread_create(&t.threads[0], NULL, team_run, &t.members[0]) == 0);
+    usleep(1000);
+    init_level(MPI_THREAD_MULTIPLE);
+    CHECK(pthread_join(t.threads[0], NULL) == 0);
+}
+
 static void in_vain(team *of, int index)
 {
     int value;
     CHECK_OK(MPI_Recv(&value, 1, MPI_INT, (of->rank + 1) % of->size, 4200 + index, WORLD,
                       MPI_STATUS_IGNORE));
+}
+
+// Not on the rank's stack: the threads outlive it.
+static void left(void)
+{
+    team *t = must_alloc(sizeof *t);
+    *t = (team){.work = in_vain};
+    init_level(MPI_THREAD_MULTIPLE);
+    team_start(t, 2);
+    usleep(20000); // so that they are in it
 }
 
 static void deadlock(int computes)
@@ -137,6 +170,10 @@ int main(int argc, char **argv)
         below(MPI_THREAD_FUNNELED, must_not);
     else if (strcmp(what, "late") == 0)
         late();
+    else if (strcmp(what, "early") == 0)
+        early();
+    else if (strcmp(what, "left") == 0)
+        left();
     else
         deadlock(strcmp(what, "half") == 0);
     CHECK_OK(MPI_Barrier(WORLD));
