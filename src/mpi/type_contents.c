@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a datatype was made: envelope and contents.
+#include <limits.h>
+
 #include "mpi/dtype.h"
 #include "mpi/error.h"
 #include "mpi/self.h"
@@ -12,7 +14,12 @@ static const mlt_contents *contents_of(const mlt_type *type)
     return type->code ? &named : &mlt_dtype_of(type)->contents;
 }
 
-// The functions without _c have no place for large counts.
+// The functions without _c have no place for large counts, nor for more than an int of anything.
+static bool is_large(const mlt_contents *c)
+{
+    return c->large || c->integers > INT_MAX;
+}
+
 static MLT_COLD int bad_large(mlt_rank *me)
 {
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_TYPE,
@@ -25,7 +32,7 @@ int mlt_mpi_Type_get_envelope(mlt_rank *me, const mlt_type *datatype, int *num_i
                               int *num_addresses, int *num_datatypes, int *combiner)
 {
     const mlt_contents *c = contents_of(datatype);
-    if (c->large)
+    if (is_large(c))
         return bad_large(me);
     *num_integers = (int)c->integers;
     *num_addresses = (int)c->addresses;
@@ -85,7 +92,7 @@ int mlt_mpi_Type_get_contents(mlt_rank *me, const mlt_type *datatype, int max_in
     const mlt_contents *c = contents_of(datatype);
     if (c->combiner == MPI_COMBINER_NAMED)
         return bad_named(me, datatype);
-    if (c->large)
+    if (is_large(c))
         return bad_large(me);
     if (max_integers < c->integers)
         return too_few(me, "max_integers", max_integers, c->integers);

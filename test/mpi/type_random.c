@@ -11,6 +11,7 @@
 // MPICH 4.0 does not agree with the standard on negative extents and on messages that end inside an
 // element; there these are left out.
 
+#include <float.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -585,6 +586,15 @@ static void check_packing(struct job *j)
     free(to);
 }
 
+// A long double of 80 bits has bytes that mean nothing, and random ones that are no number.
+static bool is_exact(const struct map *m)
+{
+    for (long i = 0; i < m->n && LDBL_MANT_DIG == 64; i++)
+        if (m->entry[i].kind == LONG_DOUBLE_KIND)
+            return false;
+    return true;
+}
+
 static void check_external(struct job *j)
 {
     MPI_Aint size = -1, at = 0;
@@ -763,7 +773,7 @@ static void run_job(struct job *j)
     MPI_Request sent = MPI_REQUEST_NULL, posted = MPI_REQUEST_NULL;
     MPI_Status status;
     check_packing(j);
-    if (STRICT) // MPICH's does not know all types
+    if (STRICT && is_exact(&j->in.map)) // MPICH's does not know all types
         check_external(j);
     if (j->way == SENDRECV) {
         exchange(j);
