@@ -59,7 +59,7 @@ static void end(clock *c, const char *what)
         return;
     double took = MPI_Wtime() - c->start;
     long bytes = resident_bytes() - c->bytes;
-    printf("%s %.3f s\n%s %ld bytes a rank\n", what, took, what, bytes / c->ranks);
+    printf("%s_s %.3f s\n%s_bytes %ld B\n", what, took, what, bytes / c->ranks);
 }
 
 // A message around the ring: it comes from the right world rank.
