@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     CHECK_OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
     int size = world_size(), down[1][3] = {{size - 1, 0, -1}}, all[1][3] = {{0, size - 1, 1}};
     uint64_t seed = (uint64_t)world_rank() + 1;
-    for (int i = 0; i < 2000; i++)
+    for (int i = 0; i < 8000 / size; i++)
         check_random(world, size, &seed);
 
     CHECK_OK(MPI_Group_range_incl(world, 1, down, &result));

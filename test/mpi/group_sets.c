@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     CHECK_OK(MPI_Comm_group(MPI_COMM_WORLD, &m.world));
     check_comms(m.world, size);
     uint64_t seed = (uint64_t)world_rank() + 1;
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 4000 / size; i++)
         check_random(m.world, size, &seed);
     check_growth(make_and_free, &m, rounds_of(400000));
     CHECK_OK(MPI_Group_free(&m.world));
