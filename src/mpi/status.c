@@ -92,16 +92,34 @@ int mlt_mpi_Status_set_cancelled(mlt_rank *me, MPI_Status *status, int flag)
     return MPI_SUCCESS;
 }
 
-// Bytes of the first `count` basic elements of a predefined type: pairs of value and index have
-// two, and the index comes second.
-static uint64_t bytes_of_basics(const mlt_type *type, uint64_t count)
+// Adds up the bytes of the first `left` basic elements.
+typedef struct prefix {
+    uint64_t left, bytes;
+} prefix;
+
+static void add_run(void *user, const mlt_type *basic, uint64_t n)
 {
-    uintptr_t code = type->code;
-    if (code < (uintptr_t)MPI_FLOAT_INT || code > (uintptr_t)MPI_2INTEGER)
-        return count * type->size;
-    bool fortran = code >= (uintptr_t)MPI_2REAL; // both of the same type
-    uint64_t value = type->size - (fortran ? type->size / 2 : sizeof(int));
-    return count / 2 * type->size + count % 2 * value;
+    prefix *p = user;
+    n = n < p->left ? n : p->left;
+    p->left -= n;
+    p->bytes += n * basic->size;
+}
+
+// Bytes of the first `count` basic elements of an array of that type; false if it has none, or if
+// the bytes do not fit into 63 bits.
+static bool bytes_of_basics(const mlt_type *type, uint64_t count, uint64_t *bytes)
+{
+    uint64_t each = (uint64_t)mlt_signature_count(type, type->size);
+    *bytes = 0;
+    if (count == 0)
+        return true;
+    if (each == 0 || __builtin_mul_overflow(count / each + 1, (int64_t)type->size, &(int64_t){0}))
+        return false;
+    prefix rest = {.left = count % each};
+    if (rest.left)
+        mlt_signature_walk(type, 1, add_run, &rest);
+    *bytes = count / each * type->size + rest.bytes;
+    return true;
 }
 
 int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type *type,
@@ -109,7 +127,12 @@ int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type
 {
     if (status == MPI_STATUS_IGNORE)
         return no_status(me);
-    mlt_status_set_bytes(status, bytes_of_basics(type, (uint64_t)count));
+    uint64_t bytes;
+    if (!bytes_of_basics(type, (uint64_t)count, &bytes))
+        return mlt_bad_value(me, NULL, me->fn, MPI_ERR_COUNT, "count", count,
+                             type->size ? "so small that the bytes of all elements fit into 63 bits"
+                                        : "0, as the datatype has no elements");
+    mlt_status_set_bytes(status, bytes);
     return MPI_SUCCESS;
 }
 

@@ -363,6 +363,32 @@ static void check_lists(void)
 
 // ---- statuses
 
+// Elements of a derived type: {short, double[2]} has three, of 18 bytes together.
+static void check_set_derived(void)
+{
+    MPI_Status status = {.MPI_SOURCE = 1};
+    MPI_Datatype types[] = {MPI_SHORT, MPI_DOUBLE}, type, none;
+    MPI_Aint at[] = {0, 8};
+    int lengths[] = {1, 2}, count = -1;
+    CHECK_OK(MPI_Type_create_struct(2, lengths, at, types, &type));
+    const int elements[] = {0, 1, 2, 3, 4, 5, 6, 300}, bytes[] = {0, 2, 10, 18, 20, 28, 36, 1800};
+    for (int i = 0; i < COUNT_OF(elements); i++) {
+        CHECK_OK(MPI_Status_set_elements(&status, type, elements[i]));
+        CHECK_OK(MPI_Get_count(&status, MPI_BYTE, &count));
+        CHECK_INT(count, bytes[i]);
+        CHECK_OK(MPI_Get_elements(&status, type, &count));
+        CHECK_INT(count, elements[i]);
+    }
+    CHECK_OK(MPI_Type_contiguous(0, MPI_INT, &none));
+    CHECK_OK(MPI_Status_set_elements(&status, none, 0));
+    CHECK_ERROR(MPI_Status_set_elements(&status, none, 1), MPI_ERR_COUNT, "MPI_Status_set_elements",
+                "no elements");
+    CHECK_ERROR(MPI_Status_set_elements_c(&status, type, INT64_MAX), MPI_ERR_COUNT,
+                "MPI_Status_set_elements_c", "63 bits");
+    CHECK_OK(MPI_Type_free(&type));
+    CHECK_OK(MPI_Type_free(&none));
+}
+
 static void check_set_status(void)
 {
     MPI_Status status = {.MPI_SOURCE = 1};
@@ -471,6 +497,8 @@ int main(int argc, char **argv)
     check_bad();
     check_lists();
     check_set_status();
+    if (STRICT)
+        check_set_derived();
     CHECK_OK(MPI_Finalize());
     return 0;
 }
