@@ -314,6 +314,18 @@ static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     return true;
 }
 
+// Bytes to put into the next chunk. Data with gaps takes long to pack and to unpack, so a message
+// of few chunks goes in smaller ones: both sides then work at the same time.
+static uint64_t chunk_fill(const mlt_worker *w, const mlt_req *req)
+{
+    enum { LEAST = 8 << 10, PARTS = 8 };
+    uint64_t most = w->wire->chunk_bytes, part = req->total / PARTS;
+    if (!req->type->contiguous && part < most)
+        most = part > LEAST ? part : LEAST;
+    uint64_t left = req->total - req->moved;
+    return left < most ? left : most;
+}
+
 // Sends one chunk of a stream; false if there is no chunk or no room.
 static bool push_chunk(mlt_worker *w, mlt_req *req)
 {
@@ -326,9 +338,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
     int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST, peer->worker);
     if (chunk < 0) // the reserved slot was not published: it stays the next one
         return chunk == -2 && push_piece(w, peer, req);
-    uint64_t n = req->total - req->moved;
-    if (n > w->wire->chunk_bytes)
-        n = w->wire->chunk_bytes;
+    uint64_t n = chunk_fill(w, req);
     pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->index, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
     fill_envelope(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
