@@ -158,16 +158,22 @@ static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t coun
 void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type,
                        int dest, int tag, mlt_comm *comm, mlt_send_mode mode);
 
-// The type that packed data of `type` travel as, and how many elements of it `bytes` are: itself if
-// the packed form is the array, otherwise MPI_PACKED.
+// The type that a packed copy of elements of `type` travels as, and how many elements of it there
+// are: itself if it is predefined and the packed form is the array, otherwise MPI_PACKED. The user
+// may free a derived one while the copy is under way.
+static inline bool mlt_packs_as_itself(const mlt_type *type)
+{
+    return type->contiguous && type->code;
+}
+
 static inline const mlt_type *mlt_packed_type(const mlt_type *type)
 {
-    return type->contiguous ? type : &mlt_type_predefined[(uintptr_t)MPI_PACKED % 1024];
+    return mlt_packs_as_itself(type) ? type : &mlt_type_predefined[(uintptr_t)MPI_PACKED % 1024];
 }
 
 static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)
 {
-    return type->contiguous ? count : count * type->size;
+    return mlt_packs_as_itself(type) ? count : count * type->size;
 }
 
 #endif

@@ -90,6 +90,34 @@ static void persistent(int n)
     free(in);
 }
 
+// A buffered message of a derived type without gaps, whose datatype is freed at once.
+static void buffered(int n)
+{
+    int rank = world_rank(), size = world_size(), left = (rank + size - 1) % size;
+    int *out = must_alloc((size_t)n * sizeof(int)), *in = must_alloc((size_t)n * sizeof(int));
+    int room = n * (int)sizeof(int) + MPI_BSEND_OVERHEAD, old = 0;
+    void *buffer = must_alloc((size_t)room), *was = NULL;
+    MPI_Datatype row;
+    for (int i = 0; i < n; i++) {
+        out[i] = rank * 1000 + i;
+        in[i] = -1;
+    }
+    CHECK_OK(MPI_Buffer_attach(buffer, room));
+    CHECK_OK(MPI_Type_contiguous(n, MPI_INT, &row));
+    CHECK_OK(MPI_Type_commit(&row));
+    CHECK_OK(MPI_Bsend(out, 1, row, (rank + 1) % size, 3, MPI_COMM_WORLD));
+    CHECK_OK(MPI_Type_free(&row));
+    stir();
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK_OK(MPI_Recv(in, n, MPI_INT, left, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    for (int i = 0; i < n; i++)
+        CHECK_INT(in[i], left * 1000 + i);
+    CHECK_OK(MPI_Buffer_detach(&was, &old));
+    free(buffer);
+    free(out);
+    free(in);
+}
+
 int main(int argc, char **argv)
 {
     const int sizes[] = {1, 10, 1000, 20000, 200000};
@@ -97,6 +125,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT_OF(sizes); i++) {
         nonblocking(sizes[i]);
         persistent(sizes[i]);
+        buffered(sizes[i]);
     }
     CHECK_OK(MPI_Finalize());
     return 0;
