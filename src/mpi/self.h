@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -16,8 +17,17 @@
 #include "p2p/worker.h"
 
 // mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session; THREADS: the
-// same for a rank of which several threads may call at once (thread.h).
-enum { MLT_LIFE_NEW, MLT_LIFE_DONE, MLT_LIFE_READY, MLT_LIFE_THREADS };
+// same for a rank of which several threads may call at once (thread.h). Both are the place in the
+// rank where a call that enters notes its function: fns[0], which is fn, or fns[1]. So one store
+// does for both, without a branch.
+enum {
+    MLT_LIFE_NEW,
+    MLT_LIFE_DONE,
+    MLT_LIFE_READY = offsetof(mlt_rank, fns),
+    MLT_LIFE_THREADS = MLT_LIFE_READY + sizeof(uint16_t),
+};
+_Static_assert(MLT_LIFE_READY > MLT_LIFE_DONE && MLT_LIFE_THREADS <= UINT8_MAX,
+               "they fit and differ");
 
 struct mlt_rank_own;  // own.h: a rank's output and libc state
 struct mlt_type_note; // dtype.c
@@ -83,7 +93,7 @@ static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
     if (MLT_UNLIKELY(!me || me->life < MLT_LIFE_READY))
         return NULL;
     // Relaxed: with THREADS, several write to a word that nobody reads.
-    atomic_store_explicit(&me->fns[me->life - MLT_LIFE_READY], fn, memory_order_relaxed);
+    atomic_store_explicit((_Atomic uint16_t *)((char *)me + me->life), fn, memory_order_relaxed);
     return me;
 }
 
