@@ -404,6 +404,12 @@ void mlt_attrs_forget_last(mlt_attrs *attrs)
         remove_attr(attrs, a);
 }
 
+void mlt_attrs_forget(mlt_attrs *attrs)
+{
+    while (attrs->first)
+        remove_attr(attrs, attrs->first);
+}
+
 int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs *old,
                    mlt_attrs *new)
 {

@@ -37,8 +37,9 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
 // begins with it again.
 int mlt_attrs_delete_all(mlt_rank *me, mlt_attr_kind kind, void *object, mlt_attrs *attrs);
 
-// Removes the last attribute without calling its function: for objects that end in any case.
+// Removes the last attribute, or all, without calling functions: for objects that end in any case.
 void mlt_attrs_forget_last(mlt_attrs *attrs);
+void mlt_attrs_forget(mlt_attrs *attrs);
 
 // Raises the code of a callback, with the handler of comm (NULL: of MPI_COMM_SELF). Returns it.
 int mlt_attrs_raise(mlt_rank *me, struct mlt_comm *comm, int code) MLT_COLD;

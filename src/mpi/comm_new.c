@@ -90,6 +90,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     if (!extra)
         return;
     mlt_buffer_drop(me, &extra->buffer);
+    mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);
     free(extra->name);
     free(extra);

@@ -302,6 +302,7 @@ void mlt_dtype_worker_fini(struct mlt_mpi_worker *worker, uint32_t ranks)
     for (uint32_t i = 0; i < ranks; i++)
         for (type_note *note = worker->ranks[i].type_notes, *next; note; note = next) {
             next = note->next;
+            mlt_attrs_forget(&note->attrs);
             free(note->name);
             free(note);
         }

@@ -36,12 +36,19 @@ static int at_end(MPI_Comm comm, int keyval, void *value, void *extra)
 int main(int argc, char **argv)
 {
     diary d = {.fails = argc > 1 ? 2 : -1};
-    int on_world = MPI_KEYVAL_INVALID, fail = argc > 1 && strcmp(argv[1], "fail") == 0;
+    MPI_Comm left = MPI_COMM_NULL;
+    int on_world = MPI_KEYVAL_INVALID, on_type = MPI_KEYVAL_INVALID;
+    int fail = argc > 1 && strcmp(argv[1], "fail") == 0;
     CHECK_OK(MPI_Init(&argc, &argv));
     if (fail)
         errors_return();
     CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &on_world, NULL));
     CHECK_OK(MPI_Comm_set_attr(MPI_COMM_WORLD, on_world, &d));
+    // What nobody deletes goes along, without a call.
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &left));
+    CHECK_OK(MPI_Comm_set_attr(left, on_world, &d));
+    CHECK_OK(MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &on_type, NULL));
+    CHECK_OK(MPI_Type_set_attr(MPI_INT, on_type, &d));
     for (d.next = 0; d.next < N; d.next++) {
         CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &d.keyval[d.next], &d));
         CHECK_OK(MPI_Comm_set_attr(MPI_COMM_SELF, d.keyval[d.next], &d.keyval[d.next]));

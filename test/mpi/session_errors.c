@@ -150,6 +150,13 @@ int main(int argc, char **argv)
 {
     MPI_Session one = MPI_SESSION_NULL, two = MPI_SESSION_NULL, old = MPI_SESSION_NULL;
     MPI_Comm comm = MPI_COMM_WORLD, null = MPI_COMM_NULL;
+    if (argc > 1 && strcmp(argv[1], "late") == 0) { // there is no handler any more: the job ends
+        CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &one));
+        old = one;
+        CHECK_OK(MPI_Session_finalize(&one));
+        MPI_Session_finalize(&old);
+        return 0;
+    }
     CHECK_OK(MPI_Init(&argc, &argv));
     errors_return();
     CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &one));

@@ -169,6 +169,25 @@ static void check_info(void)
     }
 }
 
+// More than that depends on how many ranks share a worker.
+static void check_threads(const char *level)
+{
+    char value[64] = "";
+    MPI_Info info = MPI_INFO_NULL, used = MPI_INFO_NULL;
+    MPI_Session session = MPI_SESSION_NULL;
+    int flag = 0, length = sizeof value;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "thread_level", level));
+    CHECK_OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
+    CHECK_OK(MPI_Session_get_info(session, &used));
+    CHECK_OK(MPI_Info_get_string(used, "thread_level", &length, value, &flag));
+    CHECK(flag && (strcmp(value, level) == 0 || strcmp(value, "MPI_THREAD_FUNNELED") == 0));
+    check_listed(session); // calls go on with what was granted
+    CHECK_OK(MPI_Info_free(&info));
+    CHECK_OK(MPI_Info_free(&used));
+    CHECK_OK(MPI_Session_finalize(&session));
+}
+
 static void check_session(void)
 {
     MPI_Session session = MPI_SESSION_NULL;
@@ -176,6 +195,8 @@ static void check_session(void)
     check_listed(session);
     check_known(session);
     check_info();
+    check_threads("MPI_THREAD_SERIALIZED");
+    check_threads("MPI_THREAD_MULTIPLE");
     CHECK_OK(MPI_Session_finalize(&session));
 }
 
