@@ -281,13 +281,13 @@ def stage_tsan(stage, quick):
 
 
 def stage_cross(stage, quick):
-    """fibers and rings for the other processor, under qemu-user"""
+    """fibers, rings, datatypes and the MPI layer's unit tests for the other processor, under qemu-user"""
     other = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
     for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
         if not shutil.which(tool):
             return stage.skip(f"there is no {tool}")
-    if preset(stage, f"cross-{other}", ["tests_arch", "tests_fiber", "tests_wire"], ["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-cross", ["arch", "fiber", "wire"])
+    if preset(stage, f"cross-{other}", ["tests_arch", "tests_fiber", "tests_wire", "tests_type", "tests_mpi"], ["-DMLT_TEST_TIMEOUT=240"]):
+        stage.ctest("build-cross", ["arch", "fiber", "wire", "type", "mpi"])
 
 
 def stage_clang(stage, quick):
