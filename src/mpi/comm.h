@@ -33,8 +33,9 @@ enum {
     MLT_CONTEXT_LEADERS = 3,
     MLT_CONTEXT_WORLD = 0,
     MLT_CONTEXT_SELF = 4,
-    MLT_CONTEXT_GROUPS = 8, // MPI_Comm_create_from_group: peers are world ranks
-    MLT_CONTEXT_FIRST = 12, // of those that are given out
+    MLT_CONTEXT_GROUPS = 8,  // MPI_Comm_create_from_group: peers are world ranks
+    MLT_CONTEXT_BARRIER = 9, // barrier.c: of the world, peers are world ranks
+    MLT_CONTEXT_FIRST = 12,  // of those that are given out
 };
 
 struct mlt_context; // context.h
