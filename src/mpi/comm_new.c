@@ -89,6 +89,8 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
 {
     if (!extra)
         return;
+    while (extra->attrs.first)
+        mlt_attrs_forget_last(&extra->attrs);
     mlt_buffer_drop(me, &extra->buffer);
     mlt_info_free(extra->info);
     free(extra->name);

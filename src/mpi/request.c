@@ -70,6 +70,10 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
     const mlt_comm *comm = req->owner;
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
+    if (req->status == MLT_ERR_NOT_FOUND)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
+                            "there are too many communicators: no number was free for that%s",
+                            from);
     if (req->status != MLT_ERR_TRUNCATED)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
                             "the operation%s failed inside the library, with status %d", from,
