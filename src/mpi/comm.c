@@ -37,7 +37,8 @@ MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm)
     mlt_mpi *mpi = mlt_mpi_of(me);
     return comm == &mpi->world  ? MPI_COMM_WORLD
            : comm == &mpi->self ? MPI_COMM_SELF
-                                : (MPI_Comm)comm;
+           : comm->magic        ? (MPI_Comm)comm
+                                : MPI_COMM_NULL;
 }
 
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)

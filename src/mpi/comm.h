@@ -111,7 +111,7 @@ mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm);
 // mlt_comm_group needs it.
 mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm);
 
-// The handle that the user knows it by.
+// The handle that the user knows it by; MPI_COMM_NULL if the user has freed it.
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm);
 
 // Its name, for sentences: "MPI_COMM_WORLD". Never NULL.
