@@ -61,6 +61,8 @@ typedef struct mlt_comm_extra {
     mlt_attrs attrs;
     struct mlt_info *info;       // hints (comm_info.c); NULL: none
     struct mlt_session *session; // that it stems from; NULL: MPI_Init
+    uint32_t orphans;            // operations under way whose request the user has freed
+    mlt_fiber *waits;            // until there are none; NULL: nobody
 } mlt_comm_extra;
 
 typedef struct mlt_comm {
