@@ -91,7 +91,7 @@ static int dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *new
     mlt_meet_wait(&d.guest, place.context);
     *newcomm = MPI_COMM_NULL;
     if (code != MPI_SUCCESS)
-        return mlt_mpi_raise_code(me, comm, me->fn, code);
+        return mlt_attrs_raise(me, comm, code);
     if (!d.new) {
         mlt_comm_extra_free(me, d.extra);
         return mlt_comm_no_context(me, comm);
@@ -125,7 +125,7 @@ static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *ne
     d->guest.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
     mlt_meet_come(&d->guest, &place, NULL, 0);
-    return code == MPI_SUCCESS ? code : mlt_mpi_raise_code(me, comm, me->fn, code);
+    return code == MPI_SUCCESS ? code : mlt_attrs_raise(me, comm, code);
 }
 
 // NULL for MPI_INFO_NULL; false, and the error is raised, for what is none.
@@ -175,7 +175,7 @@ int mlt_mpi_Comm_free(mlt_rank *me, MPI_Comm *handle)
                              mlt_comm_name(me, comm));
     int code = mlt_comm_free(me, comm);
     if (code != MPI_SUCCESS)
-        return mlt_mpi_raise_code(me, comm, me->fn, code);
+        return mlt_attrs_raise(me, comm, code);
     *handle = MPI_COMM_NULL;
     return MPI_SUCCESS;
 }
