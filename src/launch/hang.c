@@ -30,6 +30,7 @@ enum {
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
     CONTEXTS = 4, // of a communicator
+    PART = 2,     // the one in which some of its ranks meet (MPI_Comm_create_group)
     WORLD = 0,
     SELF = 1,
 };
@@ -121,10 +122,11 @@ static bool peer_ended(const mlt_hang *hang, const mlt_ctl_wait *w)
     return peer_exists(hang, w) && hang->state[w->peer] == MLT_HANG_ENDED;
 }
 
-// In a barrier of all, without a peer of its own.
+// In a barrier of all, without a peer of its own. For whom a part of the ranks waits is not known.
 static bool in_barrier(const mlt_ctl_wait *w)
 {
-    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context / CONTEXTS == WORLD;
+    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 && w->context / CONTEXTS == WORLD &&
+           w->context % CONTEXTS != PART;
 }
 
 // ---- The cycle

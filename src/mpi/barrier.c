@@ -23,8 +23,9 @@ struct mlt_barrier {
     arrival *first, **end; // in order of arrival
 };
 
-// Tags on the world's context for collectives. A round has a tag of its own; between two workers
-// the messages of one tag keep their order, so barriers need no numbers.
+// Tags in a context of their own: a meeting of the world's ranks (MPI_Comm_idup) may be under way
+// meanwhile. A round has a tag; between two workers the messages of one tag keep their order, so
+// barriers need no numbers.
 enum { TAG_BARRIER = 0, TAG_FINALIZE = 64 };
 
 struct mlt_barrier *mlt_barrier_new(void)
@@ -36,14 +37,14 @@ struct mlt_barrier *mlt_barrier_new(void)
     return b;
 }
 
-static void park(mlt_rank *me, uint32_t context)
+static void park(mlt_rank *me)
 {
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
         .peer = MLT_WAIT_ANYONE,
         .tag = MLT_WAIT_ANY_TAG,
-        .context = context,
+        .context = MLT_CONTEXT_WORLD,
     };
     mlt_fiber_park(me->worker->sched, &wait);
 }
@@ -55,7 +56,7 @@ static void wait_for(mlt_rank *me, mlt_req *req)
     mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
     req->waiter = &waiter;
     while (!req->done)
-        park(me, req->context);
+        park(me);
     req->waiter = NULL;
 }
 
@@ -67,7 +68,7 @@ static mlt_req message(mlt_worker *w, mlt_req_kind kind, uint32_t peer_worker, i
         .rank = &w->ranks[0],
         .buf = w, // of no bytes, but not NULL
         .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
-        .context = MLT_CONTEXT_WORLD + 1,
+        .context = MLT_CONTEXT_BARRIER,
         .peer = (int32_t)mlt_job_worker_at(w->boot->job, peer_worker)->first_rank,
         .self = w->first_rank,
         .tag = tag,
@@ -111,7 +112,7 @@ int mlt_mpi_Barrier(mlt_rank *me, mlt_comm *comm)
         *b->end = &own;
         b->end = &own.next;
         while (!own.released)
-            park(me, comm->context);
+            park(me);
         return MPI_SUCCESS;
     }
     // Nobody of this worker can come again before it is woken.

@@ -37,7 +37,8 @@ MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm)
     mlt_mpi *mpi = mlt_mpi_of(me);
     return comm == &mpi->world  ? MPI_COMM_WORLD
            : comm == &mpi->self ? MPI_COMM_SELF
-                                : (MPI_Comm)comm;
+           : comm->magic        ? (MPI_Comm)comm
+                                : MPI_COMM_NULL;
 }
 
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
@@ -100,7 +101,9 @@ int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *re
 
 int mlt_mpi_Comm_get_name(mlt_rank *me, mlt_comm *comm, char *comm_name, int *resultlen)
 {
-    const char *name = mlt_comm_name(me, comm);
+    const mlt_mpi *mpi = mlt_mpi_of(me);
+    bool named = (comm->extra && comm->extra->name) || comm == &mpi->world || comm == &mpi->self;
+    const char *name = named ? mlt_comm_name(me, comm) : "";
     *resultlen = (int)strlen(name);
     memcpy(comm_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;

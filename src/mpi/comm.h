@@ -33,8 +33,9 @@ enum {
     MLT_CONTEXT_LEADERS = 3,
     MLT_CONTEXT_WORLD = 0,
     MLT_CONTEXT_SELF = 4,
-    MLT_CONTEXT_GROUPS = 8, // MPI_Comm_create_from_group: peers are world ranks
-    MLT_CONTEXT_FIRST = 12, // of those that are given out
+    MLT_CONTEXT_GROUPS = 8,  // MPI_Comm_create_from_group: peers are world ranks
+    MLT_CONTEXT_BARRIER = 9, // barrier.c: of the world, peers are world ranks
+    MLT_CONTEXT_FIRST = 12,  // of those that are given out
 };
 
 struct mlt_context; // context.h
@@ -60,6 +61,8 @@ typedef struct mlt_comm_extra {
     mlt_attrs attrs;
     struct mlt_info *info;       // hints (comm_info.c); NULL: none
     struct mlt_session *session; // that it stems from; NULL: MPI_Init
+    uint32_t orphans;            // operations under way whose request the user has freed
+    mlt_fiber *waits;            // until there are none; NULL: nobody
 } mlt_comm_extra;
 
 typedef struct mlt_comm {
@@ -110,7 +113,7 @@ mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm);
 // mlt_comm_group needs it.
 mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm);
 
-// The handle that the user knows it by.
+// The handle that the user knows it by; MPI_COMM_NULL if the user has freed it.
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm);
 
 // Its name, for sentences: "MPI_COMM_WORLD". Never NULL.

@@ -2,7 +2,8 @@
 // MPI_Comm_dup and its kin, MPI_Comm_free.
 //
 // Attributes are copied before the ranks meet, by each rank for itself. A copy function that fails
-// makes the call fail on that rank only; it meets the others all the same, for they wait for it.
+// makes the call fail on that rank only; it meets the others all the same, for they wait for it,
+// but gets no communicator, and no request either. Hints are not copied (since MPI 4.0).
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -19,6 +20,7 @@ typedef struct dup_guest {
     mlt_comm *old, *new;
     mlt_comm_extra *extra; // of the new one; NULL: none
     MPI_Comm *place;       // nonblocking: where the handle goes
+    bool failed;           // the rank comes for the others' sake
 } dup_guest;
 
 static void finish_dup(mlt_meet *meet)
@@ -30,10 +32,11 @@ static void finish_dup(mlt_meet *meet)
                                   old->group[1] ? mlt_map_hold(old->group[1]) : NULL);
         new->party = mlt_party_hold(meet->place.party);
         new->topo = mlt_topo_hold(old->topo);
+        new->refs++; // until the end: all ranks may have failed
     }
     for (mlt_guest *g = meet->guests; g; g = g->next) {
         dup_guest *d = (dup_guest *)g;
-        if (new) {
+        if (new && !d->failed) {
             d->new = mlt_comm_new(g->rank, new, d->old->side, d->old->rank, d->old);
             d->new->topo = mlt_topo_hold(d->old->topo);
             if (d->extra) {
@@ -43,13 +46,18 @@ static void finish_dup(mlt_meet *meet)
                 d->new->extra = d->extra;
             }
         }
-        if (d->place)
-            *d->place = d->new ? (MPI_Comm)d->new : MPI_COMM_NULL;
+        if (d->place && d->new)
+            *d->place = (MPI_Comm)d->new;
+        else if (d->place) { // of the user's functions none can be called here
+            mlt_comm_extra_free(g->rank, d->extra);
+            g->req->status = MLT_ERR_NOT_FOUND;
+        }
         mlt_comm_drop(d->old);
     }
+    mlt_comm_shared_drop(new);
 }
 
-// What the new communicator has of its own: attributes, and hints (the old one's, or `info`).
+// What the new communicator has of its own: attributes, and the hints of `info`.
 static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_comm_extra **out)
 {
     const mlt_comm_extra *from = old->extra;
@@ -64,7 +72,10 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
     if (from && from->attrs.first)
         code = mlt_attrs_copy(me, MLT_ATTR_COMM, mlt_comm_handle(me, old), &from->attrs,
                               &extra->attrs);
-    *out = extra;
+    if (code == MPI_SUCCESS)
+        *out = extra;
+    else
+        mlt_comm_extra_free(me, extra);
     return code;
 }
 
@@ -72,19 +83,18 @@ static int dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *new
 {
     dup_guest d = {.guest = {.rank = me}, .old = comm};
     int code = copy_extra(me, comm, info, &d.extra);
+    d.failed = code != MPI_SUCCESS;
     mlt_meet_place place = mlt_comm_place(comm, true, finish_dup);
     d.guest.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
     mlt_meet_come(&d.guest, &place, NULL, 0);
     mlt_meet_wait(&d.guest, place.context);
     *newcomm = MPI_COMM_NULL;
+    if (code != MPI_SUCCESS)
+        return mlt_attrs_raise(me, comm, code);
     if (!d.new) {
         mlt_comm_extra_free(me, d.extra);
         return mlt_comm_no_context(me, comm);
-    }
-    if (code != MPI_SUCCESS) {
-        mlt_comm_drop(d.new);
-        return mlt_mpi_raise_code(me, comm, me->fn, code);
     }
     *newcomm = (MPI_Comm)d.new;
     return MPI_SUCCESS;
@@ -97,22 +107,25 @@ static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *ne
     if (!d)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
     int code = copy_extra(me, comm, info, &d->extra);
-    mlt_req *req = mlt_req_new(me);
-    mlt_req_fill_other(req, me, comm);
-    mlt_req_hold(req);
-    *d = (dup_guest){
-        .guest = {.rank = me, .req = req, .heap = true},
-        .old = comm,
-        .extra = d->extra,
-        .place = newcomm,
-    };
+    *newcomm = MPI_COMM_NULL;
+    *request = MPI_REQUEST_NULL;
+    d->guest.rank = me;
+    d->guest.heap = true;
+    d->old = comm;
+    d->failed = code != MPI_SUCCESS;
+    if (!d->failed) {
+        mlt_req *req = mlt_req_new(me);
+        mlt_req_fill_other(req, me, comm);
+        mlt_req_hold(req);
+        d->guest.req = req;
+        d->place = newcomm;
+        *request = mlt_req_handle(req);
+    }
     mlt_meet_place place = mlt_comm_place(comm, true, finish_dup);
     d->guest.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
-    *newcomm = MPI_COMM_NULL;
-    *request = mlt_req_handle(req);
     mlt_meet_come(&d->guest, &place, NULL, 0);
-    return code == MPI_SUCCESS ? code : mlt_mpi_raise_code(me, comm, me->fn, code);
+    return code == MPI_SUCCESS ? code : mlt_attrs_raise(me, comm, code);
 }
 
 // NULL for MPI_INFO_NULL; false, and the error is raised, for what is none.
@@ -125,14 +138,9 @@ static bool info_of(mlt_rank *me, mlt_comm *comm, MPI_Info handle, const mlt_inf
     return false;
 }
 
-static const mlt_info *hints_of(const mlt_comm *comm)
-{
-    return comm->extra ? comm->extra->info : NULL;
-}
-
 int mlt_mpi_Comm_dup(mlt_rank *me, mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return dup(me, comm, hints_of(comm), newcomm);
+    return dup(me, comm, NULL, newcomm);
 }
 
 int mlt_mpi_Comm_dup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm)
@@ -144,7 +152,7 @@ int mlt_mpi_Comm_dup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_
 
 int mlt_mpi_Comm_idup(mlt_rank *me, mlt_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return idup(me, comm, hints_of(comm), newcomm, request);
+    return idup(me, comm, NULL, newcomm, request);
 }
 
 int mlt_mpi_Comm_idup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm,
@@ -167,7 +175,7 @@ int mlt_mpi_Comm_free(mlt_rank *me, MPI_Comm *handle)
                              mlt_comm_name(me, comm));
     int code = mlt_comm_free(me, comm);
     if (code != MPI_SUCCESS)
-        return mlt_mpi_raise_code(me, comm, me->fn, code);
+        return mlt_attrs_raise(me, comm, code);
     *handle = MPI_COMM_NULL;
     return MPI_SUCCESS;
 }

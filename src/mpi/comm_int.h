@@ -53,15 +53,16 @@ void mlt_comm_meet(mlt_rank *me, mlt_comm *comm);
 int mlt_comm_no_context(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
 // MPI_Comm_create_from_group and its twin for intercommunicators: checks what both are given, and
-// gives it to the new communicator.
+// gives it to the new communicator. *nobody becomes what errors of the call are raised with: they
+// go to the new communicator's handler, though there is no communicator.
 struct mlt_group;
 int mlt_comm_check_from_groups(mlt_rank *me, const char *stringtag, MPI_Info info,
-                               MPI_Errhandler errhandler);
+                               MPI_Errhandler errhandler, mlt_comm *nobody);
 int mlt_comm_furnish(mlt_rank *me, mlt_comm *comm, const struct mlt_group *group, MPI_Info info,
                      MPI_Errhandler errhandler);
 
 // Hashes that all ranks agree on.
 uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count);
-uint64_t mlt_map_hash(uint64_t seed, const mlt_map *map);
+uint64_t mlt_map_hash(uint64_t seed, mlt_map *map);
 
 #endif

@@ -41,20 +41,18 @@ static void finish_inter(mlt_meet *meet)
     }
 }
 
-static mlt_comm *meet_both(mlt_rank *me, mlt_map *local, mlt_map *remote, bool first, int32_t rank,
-                           const mlt_comm *old, uint32_t context, int tag, uint64_t key,
-                           bool wants_id)
+// rank: in the group of that side.
+static mlt_comm *meet_both(mlt_rank *me, const mlt_meet_place *place, mlt_map *group0,
+                           mlt_map *group1, int side, int32_t rank, const mlt_comm *old)
 {
     inter_guest g = {
-        .guest = {.rank = me, .order = first ? rank : remote->size + rank},
-        .group = {first ? local : remote, first ? remote : local},
-        .side = !first,
+        .guest = {.rank = me, .order = side ? group0->size + rank : rank},
+        .group = {group0, group1},
+        .side = side,
         .old = old,
     };
-    mlt_meet_place place =
-        mlt_group_place(me, g.group[0], g.group[1], context, tag, key, wants_id, finish_inter);
-    mlt_meet_come(&g.guest, &place, NULL, 0);
-    mlt_meet_wait(&g.guest, place.context);
+    mlt_meet_come(&g.guest, place, NULL, 0);
+    mlt_meet_wait(&g.guest, place->context);
     return g.new;
 }
 
@@ -159,9 +157,9 @@ typedef struct told_guest {
 
 static void finish_telling(mlt_meet *meet)
 {
+    static const tidings silence = {.failed = MPI_ERR_ARG};
     const mlt_meet_item *item = mlt_meet_next(meet, NULL);
-    mlt_assert(item && !mlt_meet_next(meet, item));
-    const tidings *t = mlt_meet_item_data(item);
+    const tidings *t = item && !mlt_meet_next(meet, item) ? mlt_meet_item_data(item) : &silence;
     mlt_map *remote = mlt_map_new((const int32_t *)(t + 1), t->failed ? 0 : t->remote);
     for (mlt_guest *g = meet->guests; g; g = g->next) {
         ((told_guest *)g)->told = *t;
@@ -218,16 +216,25 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
     if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_COMM)
         code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
                              "the two groups overlap: no rank may be in both");
+    else if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_ARG)
+        code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_ARG,
+                             "argument local_leader is %d here, but other ranks of %s gave "
+                             "another one; it should be the same for all",
+                             local_leader, mlt_comm_name(me, local_comm));
     else if (code == MPI_SUCCESS && g.told.failed)
         code = mlt_mpi_raise(me, local_comm, me->fn, g.told.failed,
                              "the leader, rank %d of %s, was called with wrong arguments",
                              local_leader, mlt_comm_name(me, local_comm));
     else if (code == MPI_SUCCESS && !context)
         code = mlt_comm_no_context(me, local_comm);
-    if (code == MPI_SUCCESS)
-        *newintercomm = (MPI_Comm)meet_both(me, mlt_comm_group(local_comm), g.remote, g.told.first,
-                                            local_comm->rank, local_comm,
-                                            context + MLT_CONTEXT_COLLECTIVE, 0, context, false);
+    if (code == MPI_SUCCESS) {
+        mlt_map *local = mlt_comm_group(local_comm);
+        mlt_map *group[] = {g.told.first ? local : g.remote, g.told.first ? g.remote : local};
+        place = mlt_group_place(me, group[0], group[1], context + MLT_CONTEXT_COLLECTIVE, 0,
+                                context, false, finish_inter);
+        *newintercomm = (MPI_Comm)meet_both(me, &place, group[0], group[1], !g.told.first,
+                                            local_comm->rank, local_comm);
+    }
     mlt_map_drop(g.remote);
     return code;
 }
@@ -238,38 +245,40 @@ int mlt_mpi_Intercomm_create_from_groups(mlt_rank *me, MPI_Group local_group, in
                                          MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
     mlt_group *local = mlt_group_of(me, local_group), *remote = mlt_group_of(me, remote_group);
+    mlt_comm nobody;
+    int code = mlt_comm_check_from_groups(me, stringtag, info, errhandler, &nobody);
     *newintercomm = MPI_COMM_NULL;
-    if (!local)
-        return mlt_group_bad(me, "local_group", local_group);
-    if (!remote)
-        return mlt_group_bad(me, "remote_group", remote_group);
-    int code = mlt_comm_check_from_groups(me, stringtag, info, errhandler);
     if (code != MPI_SUCCESS)
         return code;
+    if (!local)
+        return mlt_group_bad(me, &nobody, "local_group", local_group);
+    if (!remote)
+        return mlt_group_bad(me, &nobody, "remote_group", remote_group);
     if (local->rank < 0)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_GROUP,
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
                              "argument local_group does not contain the caller, rank %d of the job",
                              me->world);
     if (local_leader < 0 || local_leader >= local->map->size)
-        return mlt_bad_value(me, NULL, me->fn, MPI_ERR_RANK, "local_leader", local_leader,
+        return mlt_bad_value(me, &nobody, me->fn, MPI_ERR_RANK, "local_leader", local_leader,
                              "a rank of local_group");
     if (remote->map->size == 0)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_GROUP,
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
                              "argument remote_group is empty, but should have a rank at least");
     if (local_leader == local->rank && (remote_leader < 0 || remote_leader >= remote->map->size))
-        return mlt_bad_value(me, NULL, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader,
+        return mlt_bad_value(me, &nobody, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader,
                              "a rank of remote_group");
-    if (!disjoint(local->map, remote->map))
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_GROUP,
-                             "the two groups overlap: no rank may be in both");
     bool first = mlt_map_world(local->map, 0) < mlt_map_world(remote->map, 0);
+    mlt_map *group[] = {first ? local->map : remote->map, first ? remote->map : local->map};
     uint64_t key = mlt_hash(2, stringtag, strlen(stringtag));
-    key = mlt_map_hash(key, first ? local->map : remote->map);
-    key = mlt_map_hash(key, first ? remote->map : local->map);
-    mlt_comm *new = meet_both(me, local->map, remote->map, first, local->rank, NULL,
-                              MLT_CONTEXT_GROUPS, (int)(key >> 33), key, true);
+    key = mlt_map_hash(mlt_map_hash(key, group[0]), group[1]);
+    mlt_meet_place place = mlt_group_place(me, group[0], group[1], MLT_CONTEXT_GROUPS,
+                                           (int)(key >> 33), key, true, finish_inter);
+    if (!mlt_meet_is_open(&place) && !disjoint(local->map, remote->map))
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
+                             "the two groups overlap: no rank may be in both");
+    mlt_comm *new = meet_both(me, &place, group[0], group[1], !first, local->rank, NULL);
     if (!new)
-        return mlt_comm_no_context(me, NULL);
+        return mlt_comm_no_context(me, &nobody);
     *newintercomm = (MPI_Comm) new;
     return mlt_comm_furnish(me, new, local, info, errhandler);
 }

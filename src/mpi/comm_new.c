@@ -89,6 +89,8 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
 {
     if (!extra)
         return;
+    while (extra->attrs.first)
+        mlt_attrs_forget_last(&extra->attrs);
     mlt_buffer_drop(me, &extra->buffer);
     mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);
@@ -180,8 +182,9 @@ mlt_meet_place mlt_comm_place(mlt_comm *comm, bool wants_id, void (*finish)(mlt_
 mlt_meet_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1, uint32_t context,
                                int tag, uint64_t key, bool wants_id, void (*finish)(mlt_meet *meet))
 {
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     return (mlt_meet_place){
-        .list = &mlt_mpi_worker_of(me)->meets,
+        .list = &w->meets[(key ^ (uint32_t)tag) & w->meet_mask],
         .group = {group0, group1},
         .context = context,
         .tag = tag,
@@ -207,13 +210,21 @@ uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count)
     return hash;
 }
 
-uint64_t mlt_map_hash(uint64_t seed, const mlt_map *map)
+// All members of a group ask, and mostly have one map.
+static uint64_t own_hash(const mlt_map *map)
 {
-    uint64_t hash = mlt_hash(seed, &map->size, sizeof map->size);
+    uint64_t hash = mlt_hash(0, &map->size, sizeof map->size);
     if (map->kind == MLT_MAP_DENSE)
         return mlt_hash(hash, map->world, (size_t)map->size * sizeof *map->world);
     int32_t rule[] = {(int32_t)map->kind, map->base, map->stride, map->length};
     return mlt_hash(hash, rule, sizeof rule);
+}
+
+uint64_t mlt_map_hash(uint64_t seed, mlt_map *map)
+{
+    if (!map->hash)
+        map->hash = own_hash(map);
+    return mlt_hash(seed, &map->hash, sizeof map->hash);
 }
 
 // ---- everybody's bytes to everybody

@@ -188,25 +188,26 @@ static int check_members(mlt_rank *me, mlt_comm *comm, const mlt_group *group)
 }
 
 // Disjoint groups may be given by different ranks: each is told from the others by its first
-// member. The groups of an intercommunicator's two sides belong together.
+// member. The groups of an intercommunicator's two sides belong together. A member that is no rank
+// of comm is missed afterwards: nobody has to look at all members, or waits in vain for those who
+// did.
 int mlt_mpi_Comm_create(mlt_rank *me, mlt_comm *comm, MPI_Group handle, MPI_Comm *newcomm)
 {
     mlt_group *group = mlt_group_of(me, handle);
     if (!group)
-        return mlt_group_bad(me, "group", handle);
+        return mlt_group_bad(me, comm, "group", handle);
     *newcomm = MPI_COMM_NULL;
     bool inside = group->rank >= 0;
-    int code = inside ? check_members(me, comm, group) : MPI_SUCCESS;
-    if (code != MPI_SUCCESS)
-        return code;
     int color = !inside ? MPI_UNDEFINED : comm->inter ? 0 : mlt_map_world(group->map, 0);
     mlt_comm *new;
-    code = mlt_comm_split(me, comm, color, inside ? group->rank : 0, &new);
+    int code = mlt_comm_split(me, comm, color, inside ? group->rank : 0, &new);
     if (code != MPI_SUCCESS || !new)
         return code;
     if (new->size != group->map->size) {
         int got = new->size;
         mlt_comm_drop(new);
+        if ((code = check_members(me, comm, group)) != MPI_SUCCESS)
+            return code;
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_GROUP,
                              "argument group has %d ranks here, but %d ranks gave a group that "
                              "begins with the same rank: all members should give the same group",
@@ -244,7 +245,7 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
 {
     mlt_group *group = mlt_group_of(me, handle);
     if (!group)
-        return mlt_group_bad(me, "group", handle);
+        return mlt_group_bad(me, comm, "group", handle);
     if (comm->inter)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "argument comm is an intercommunicator, but should be one of one "
@@ -252,12 +253,12 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
     *newcomm = MPI_COMM_NULL;
     if (group->rank < 0)
         return MPI_SUCCESS;
-    int code = check_members(me, comm, group);
-    if (code != MPI_SUCCESS)
-        return code;
     group_guest g = {.guest = {.rank = me, .order = group->rank}, .map = group->map, .old = comm};
     mlt_meet_place place = mlt_group_place(me, group->map, NULL, comm->context + MLT_CONTEXT_PART,
                                            tag, mlt_map_hash(0, group->map), true, finish_group);
+    int code = mlt_meet_is_open(&place) ? MPI_SUCCESS : check_members(me, comm, group);
+    if (code != MPI_SUCCESS)
+        return code;
     mlt_meet_come(&g.guest, &place, NULL, 0);
     mlt_meet_wait(&g.guest, place.context);
     if (!g.new)
@@ -283,35 +284,37 @@ int mlt_comm_furnish(mlt_rank *me, mlt_comm *comm, const mlt_group *group, MPI_I
 }
 
 int mlt_comm_check_from_groups(mlt_rank *me, const char *stringtag, MPI_Info info,
-                               MPI_Errhandler errhandler)
+                               MPI_Errhandler errhandler, mlt_comm *nobody)
 {
-    if (strlen(stringtag) >= MPI_MAX_STRINGTAG_LEN)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
-                             "argument stringtag has %zu characters, but should have fewer than %d",
-                             strlen(stringtag), MPI_MAX_STRINGTAG_LEN);
-    if (info != MPI_INFO_NULL && !mlt_info_of(info))
-        return mlt_bad_info(me, NULL, me->fn, info);
     const mlt_errhandler *e = mlt_errhandler_of(errhandler);
+    *nobody = (mlt_comm){.errhandler = errhandler, .owner = me};
     if (!mlt_errhandler_is_predefined(errhandler) && !(e && e->kind == MLT_ERRHANDLER_COMM))
         return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ERRHANDLER, "errhandler",
                               "error handler for communicators", (uintptr_t)errhandler);
+    if (strlen(stringtag) >= MPI_MAX_STRINGTAG_LEN)
+        return mlt_mpi_raise(me, nobody, me->fn, MPI_ERR_ARG,
+                             "argument stringtag has %zu characters, but should have fewer than %d",
+                             strlen(stringtag), MPI_MAX_STRINGTAG_LEN);
+    if (info != MPI_INFO_NULL && !mlt_info_of(info))
+        return mlt_bad_info(me, nobody, me->fn, info);
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Comm_create_from_group(mlt_rank *me, MPI_Group handle, const char *stringtag,
                                    MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
-    mlt_group *group = mlt_group_of(me, handle);
-    if (!group)
-        return mlt_group_bad(me, "group", handle);
-    int code = mlt_comm_check_from_groups(me, stringtag, info, errhandler);
+    mlt_comm nobody;
+    int code = mlt_comm_check_from_groups(me, stringtag, info, errhandler, &nobody);
     if (code != MPI_SUCCESS)
         return code;
+    mlt_group *group = mlt_group_of(me, handle);
+    if (!group)
+        return mlt_group_bad(me, &nobody, "group", handle);
     *newcomm = MPI_COMM_NULL;
     if (group->map->size == 0)
         return MPI_SUCCESS;
     if (group->rank < 0)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_GROUP,
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
                              "argument group has %d ranks but not the caller, rank %d of the job: "
                              "only members call it",
                              group->map->size, me->world);
@@ -322,7 +325,7 @@ int mlt_mpi_Comm_create_from_group(mlt_rank *me, MPI_Group handle, const char *s
     mlt_meet_come(&g.guest, &place, NULL, 0);
     mlt_meet_wait(&g.guest, place.context);
     if (!g.new)
-        return mlt_comm_no_context(me, NULL);
+        return mlt_comm_no_context(me, &nobody);
     *newcomm = (MPI_Comm)g.new;
     return mlt_comm_furnish(me, g.new, group, info, errhandler);
 }

@@ -50,30 +50,43 @@ static int pset_color(mlt_rank *me, const char *name)
     return color;
 }
 
-// The first type of hardware of which not all ranks of comm are on the same
-// instance, though some rank is restricted to one; NULL: there is none.
+typedef struct divide_guest {
+    mlt_guest guest;
+    const char *type; // the answer
+} divide_guest;
+
+// Every rank told its instance of each type of hardware. The first type of which not all ranks are
+// on the same instance, though some rank is restricted to one; NULL: there is none.
+static void finish_dividing(mlt_meet *meet)
+{
+    const mlt_meet_item *first = mlt_meet_next(meet, NULL);
+    bool any[HARDWARE_TYPES] = {false}, differ[HARDWARE_TYPES] = {false};
+    const char *found = NULL;
+    for (const mlt_meet_item *item = first; item; item = mlt_meet_next(meet, item)) {
+        const int *here = mlt_meet_item_data(item), *there = mlt_meet_item_data(first);
+        for (size_t t = 0; t < item->bytes / sizeof *here; t++) {
+            any[t] |= here[t] >= 0;
+            differ[t] |= here[t] != there[t];
+        }
+    }
+    for (size_t t = 0; t < HARDWARE_TYPES && !found; t++)
+        if (any[t] && differ[t])
+            found = mlt_hardware_type(t);
+    for (mlt_guest *g = meet->guests; g; g = g->next)
+        ((divide_guest *)g)->type = found;
+}
+
 static const char *dividing_type(mlt_rank *me, mlt_comm *comm)
 {
     int mine[HARDWARE_TYPES];
     size_t types = 0;
     for (const char *t; types < HARDWARE_TYPES && (t = mlt_hardware_type(types)); types++)
         mine[types] = strncmp(t, "hwloc:", 6) == 0 ? mlt_hardware_instance(t) : MLT_HARDWARE_FREE;
-    mlt_gathered all;
-    (void)mlt_comm_gather(me, comm, mine, types * sizeof *mine, &all);
-    const int *first = all.data;
-    const char *found = NULL;
-    for (size_t t = 0; t < types && !found; t++) {
-        bool any = false, same = true;
-        for (int r = 0; r < comm->size; r++) {
-            int instance = first[(size_t)r * types + t];
-            any |= instance >= 0;
-            same &= instance == first[t];
-        }
-        if (any && !same)
-            found = mlt_hardware_type(t);
-    }
-    mlt_gathered_free(&all);
-    return found;
+    mlt_meet_place place = mlt_comm_place(comm, false, finish_dividing);
+    divide_guest g = {.guest = {.rank = me, .order = mlt_comm_order(comm)}};
+    mlt_meet_come(&g.guest, &place, mine, types * sizeof *mine);
+    mlt_meet_wait(&g.guest, place.context);
+    return g.type;
 }
 
 static int unguided_color(mlt_rank *me, mlt_comm *comm, mlt_info *info)

@@ -33,15 +33,15 @@ mlt_group *mlt_group_of(mlt_rank *me, MPI_Group handle)
                : NULL;
 }
 
-int mlt_group_bad(mlt_rank *me, const char *name, MPI_Group handle)
+int mlt_group_bad(mlt_rank *me, mlt_comm *comm, const char *name, MPI_Group handle)
 {
     const mlt_group *group = (const mlt_group *)handle;
     if (mlt_handle_is_address((uintptr_t)handle) && group->magic == MLT_GROUP_MAGIC)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_GROUP,
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_GROUP,
                              "argument %s is a group of rank %d, but should be one of the caller's "
                              "own (ranks of one process share the program's global variables)",
                              name, group->owner ? group->owner->world : -1);
-    return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_GROUP, name, "group", (uintptr_t)handle);
+    return mlt_bad_handle(me, comm, me->fn, MPI_ERR_GROUP, name, "group", (uintptr_t)handle);
 }
 
 // Takes the reference on the map.
@@ -80,7 +80,7 @@ int mlt_mpi_Group_free(mlt_rank *me, MPI_Group *group)
 {
     mlt_group *g = mlt_group_of(me, *group);
     if (!g)
-        return mlt_group_bad(me, "group", *group);
+        return mlt_group_bad(me, NULL, "group", *group);
     if (g->owner) // MPI_GROUP_EMPTY as a result may be freed like any other
         mlt_group_end(me, g);
     *group = MPI_GROUP_NULL;
@@ -117,7 +117,7 @@ int mlt_mpi_Group_size(mlt_rank *me, MPI_Group group, int *size)
 {
     const mlt_group *g = mlt_group_of(me, group);
     if (!g)
-        return mlt_group_bad(me, "group", group);
+        return mlt_group_bad(me, NULL, "group", group);
     *size = g->map->size;
     return MPI_SUCCESS;
 }
@@ -126,7 +126,7 @@ int mlt_mpi_Group_rank(mlt_rank *me, MPI_Group group, int *rank)
 {
     const mlt_group *g = mlt_group_of(me, group);
     if (!g)
-        return mlt_group_bad(me, "group", group);
+        return mlt_group_bad(me, NULL, "group", group);
     *rank = g->rank;
     return MPI_SUCCESS;
 }
@@ -140,9 +140,9 @@ static bool two_groups(mlt_rank *me, MPI_Group one, MPI_Group two, mlt_group **g
     *g1 = mlt_group_of(me, one);
     *g2 = mlt_group_of(me, two);
     if (!*g1)
-        *code = mlt_group_bad(me, "group1", one);
+        *code = mlt_group_bad(me, NULL, "group1", one);
     else if (!*g2)
-        *code = mlt_group_bad(me, "group2", two);
+        *code = mlt_group_bad(me, NULL, "group2", two);
     else if ((*g1)->owner && (*g2)->owner && (*g1)->session != (*g2)->session)
         *code =
             mlt_session_raise(me, (*g1)->session ? (*g1)->session : (*g2)->session, MPI_ERR_GROUP,
@@ -355,7 +355,7 @@ static int by_ranks(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI
 {
     mlt_group *g = mlt_group_of(me, group);
     if (!g)
-        return mlt_group_bad(me, "group", group);
+        return mlt_group_bad(me, NULL, "group", group);
     int code;
     mlt_map *named = new_ranks(me, g, n, ranks, &code);
     return finish(me, g, named, function, newgroup, code);
@@ -366,7 +366,7 @@ static int by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_
 {
     mlt_group *g = mlt_group_of(me, group);
     if (!g)
-        return mlt_group_bad(me, "group", group);
+        return mlt_group_bad(me, NULL, "group", group);
     int code;
     mlt_map *named = new_ranges(me, g, n, ranges, &code);
     return finish(me, g, named, function, newgroup, code);

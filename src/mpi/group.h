@@ -15,6 +15,7 @@
 
 enum { MLT_GROUP_MAGIC = 0x06409b01 };
 
+struct mlt_comm;
 struct mlt_session;
 
 typedef struct mlt_group {
@@ -39,7 +40,8 @@ void mlt_group_end(mlt_rank *me, mlt_group *group);
 // What MPI_GROUP_EMPTY means to the ranks of a worker; goes with the pool, its map apart.
 mlt_group *mlt_group_new_empty(mlt_pool *pool);
 
-// Raises MPI_ERR_GROUP for an argument that is no group.
-int mlt_group_bad(mlt_rank *me, const char *name, MPI_Group handle) MLT_COLD;
+// Raises MPI_ERR_GROUP for an argument that is no group, with the handler of comm (NULL: of
+// MPI_COMM_SELF).
+int mlt_group_bad(mlt_rank *me, struct mlt_comm *comm, const char *name, MPI_Group handle) MLT_COLD;
 
 #endif

@@ -104,7 +104,8 @@ static int delete_attributes(mlt_rank *me, mlt_comm *comm)
     return first;
 }
 
-// Communicators that the user did not free go without their delete functions.
+// Communicators that the user did not free go without their delete functions; those of a session
+// are none of MPI_Init's, and live on with it.
 static void close_comms(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
@@ -113,6 +114,8 @@ static void close_comms(mlt_rank *me)
         next = l->next;
         if (comm->magic == 0)
             continue; // freed: the last request under way takes it along
+        if (comm->extra && comm->extra->session)
+            continue;
         comm->magic = 0;
         mlt_comm_drop(comm);
     }

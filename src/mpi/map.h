@@ -29,6 +29,7 @@ typedef struct mlt_map {
     int32_t size;
     int32_t base, stride; // LINEAR, BLOCK; LINEAR of at most one rank: stride 1, of none: base 0
     int32_t length;       // BLOCK: 2 or more, less than size; else 1
+    uint64_t hash;        // 0: not asked for yet (mlt_map_hash)
     struct mlt_map_index *index; // DENSE: made when first asked for
     int32_t world[];             // DENSE: [size]
 } mlt_map;

@@ -318,6 +318,11 @@ static mlt_meet *find(const mlt_meet_place *place)
     return NULL;
 }
 
+bool mlt_meet_is_open(const mlt_meet_place *place)
+{
+    return find(place) != NULL;
+}
+
 static mlt_meet *open_meet(mlt_worker *worker, const mlt_meet_place *place)
 {
     mlt_meet *m = calloc(1, sizeof *m);

@@ -104,6 +104,10 @@ static inline const void *mlt_meet_item_data(const mlt_meet_item *item)
     return item + 1;
 }
 
+// True if a rank of this worker has come to that meeting and it is still open: what it found out
+// about the groups holds for the caller's, too.
+bool mlt_meet_is_open(const mlt_meet_place *place);
+
 // Joins the meeting of that list and key, or opens it. Does not suspend. The guest's rank, order,
 // user and req are filled in by the caller.
 void mlt_meet_come(mlt_guest *guest, const mlt_meet_place *place, const void *mine, uint64_t bytes);

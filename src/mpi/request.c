@@ -70,6 +70,10 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
     const mlt_comm *comm = req->owner;
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
+    if (req->status == MLT_ERR_NOT_FOUND)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
+                            "there are too many communicators: no number was free for that%s",
+                            from);
     if (req->status != MLT_ERR_TRUNCATED)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
                             "the operation%s failed inside the library, with status %d", from,
@@ -280,6 +284,27 @@ static MLT_COLD int free_generalized(mlt_rank *me, mlt_req *req)
     return raise_shown(me, code);
 }
 
+static void orphan_done(mlt_req *req)
+{
+    mlt_comm *comm = req->owner;
+    if (--comm->extra->orphans == 0 && comm->extra->waits)
+        mlt_fiber_wake(req->rank->worker->sched, comm->extra->waits);
+    mlt_req_free_done(req);
+}
+
+// Nobody but the library waits for it from now on. MPI_COMM_WORLD has too many ranks to count for
+// each of them what nobody asks for: it is never disconnected.
+static void leave_alone(mlt_rank *me, mlt_req *req)
+{
+    mlt_comm *comm = req->owner;
+    const mlt_mpi *mpi = mlt_mpi_of(me);
+    req->on_done = mlt_req_free_done;
+    if (comm == &mpi->world || comm == &mpi->self)
+        return;
+    mlt_comm_extra_of(comm)->orphans++;
+    req->on_done = orphan_done;
+}
+
 int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
 {
     mlt_req *req = mlt_req_mine(me, *request);
@@ -294,7 +319,7 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
     if (req->done)
         mlt_req_close(req);
     else
-        req->on_done = mlt_req_free_done;
+        leave_alone(me, req);
     return MPI_SUCCESS;
 }
 

@@ -40,6 +40,20 @@ void mlt_mpi_rank_open(mlt_rank *me)
     mpi->self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world);
 }
 
+// Every rank may be the first of a meeting of its own.
+static void make_meets(mlt_mpi_worker *w, uint32_t ranks)
+{
+    uint32_t lists = 4;
+    while (lists < ranks / 4)
+        lists *= 2;
+    w->meets = malloc(lists * sizeof *w->meets);
+    if (!w->meets)
+        mlt_fatal("memory is exhausted: no room for %u ranks", ranks);
+    for (uint32_t i = 0; i < lists; i++)
+        mlt_list_init(&w->meets[i]);
+    w->meet_mask = lists - 1;
+}
+
 void mlt_mpi_worker_init(mlt_worker *worker)
 {
     mlt_mpi_worker *w = calloc(1, sizeof *w);
@@ -56,7 +70,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->world =
         mlt_comm_shared_new(NULL, mlt_map_new_linear((int32_t)worker->world_size, 0, 1), NULL);
     w->world->refs = 1;
-    mlt_list_init(&w->meets);
+    make_meets(w, worker->count);
     mlt_pool_init(&w->dtypes, sizeof(mlt_dtype), 16);
     w->barrier = mlt_barrier_new();
     if (mlt_mpi_profiling)
@@ -87,6 +101,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     free(w->errors);
     free(w->profile);
     free(w->barrier);
+    free(w->meets);
     mlt_reorder_forget(w->plans);
     free(w->ranks);
     free(w);

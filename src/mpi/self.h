@@ -63,7 +63,8 @@ typedef struct mlt_mpi_worker {
     mlt_pool comms;                  // mlt_comm
     struct mlt_contexts *contexts;   // context.h
     mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
-    mlt_link meets;                  // open meetings without a communicator, see meet.h
+    mlt_link *meets;                 // [meet_mask + 1] open meetings without a communicator, see
+    uint32_t meet_mask;              // meet.h, by their keys
     mlt_pool dtypes;                 // mlt_dtype, see dtype.h
     struct mlt_dtype *permanent;     // the unnamed predefined ones
     uint32_t finalized;              // ranks of the worker that have come so far

@@ -129,12 +129,21 @@ static mlt_comm *living_comm(mlt_rank *me, const mlt_session *s)
     return NULL;
 }
 
-// What the user freed and the library still sends. Requests that the user has must be done, so that
-// only sends count; those of other communicators do not.
+// What the user freed and the library still sends or receives. Requests that the user has are the
+// user's to complete.
 static void wait_for_comm(mlt_rank *me, const mlt_comm *comm)
 {
-    while (comm->refs > 1 && me->sends_open > 0)
-        mlt_p2p_poll(me);
+    mlt_wait wait = {.call = mlt_mpi_call(me),
+                     .kind = MLT_WAIT_OTHER,
+                     .peer = MLT_WAIT_ANYONE,
+                     .tag = MLT_WAIT_ANY_TAG,
+                     .context = comm->context};
+    mlt_comm_extra *extra = comm->extra;
+    while (extra && extra->orphans > 0) {
+        extra->waits = me->fiber;
+        mlt_fiber_park(me->worker->sched, &wait);
+        extra->waits = NULL;
+    }
 }
 
 // With strict_finalize: MPI_SUCCESS if nothing is left.

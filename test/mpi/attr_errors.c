@@ -13,6 +13,13 @@ static int fail_delete(MPI_Comm comm, int keyval, void *value, void *extra)
     return *(int *)extra;
 }
 
+static int fail_copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)keyval, (void)in, (void)out;
+    *flag = 0;
+    return *(int *)extra;
+}
+
 static void check_keys(int comm_key, int type_key, int win_key)
 {
     MPI_Comm world = MPI_COMM_WORLD;
@@ -135,6 +142,17 @@ int main(int argc, char **argv)
         CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fail_delete, &comm_key, &code));
         CHECK_OK(MPI_Comm_set_attr(MPI_COMM_WORLD, comm_key, NULL));
         MPI_Comm_delete_attr(MPI_COMM_WORLD, comm_key);
+        return 0;
+    }
+    if (argc > 1) { // the same when a communicator with attributes is freed or duplicated
+        int code = MPI_ERR_OTHER;
+        MPI_Comm comm, copy;
+        CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        CHECK_OK(MPI_Comm_create_keyval(fail_copy, fail_delete, &comm_key, &code));
+        CHECK_OK(MPI_Comm_set_attr(comm, comm_key, NULL));
+        if (strcmp(argv[1], "fatal-dup") == 0)
+            MPI_Comm_dup(comm, &copy);
+        MPI_Comm_free(&comm);
         return 0;
     }
     errors_return();

@@ -59,6 +59,57 @@ static void check_create_group(int parts, int backwards)
     CHECK_OK(MPI_Group_free(&group));
 }
 
+// Random groups that overlap, in random orders, all with one tag, while duplicates of the world are
+// under way. Everybody draws the same groups and joins those that it is in.
+static void check_overlapping(int rounds)
+{
+    enum { OPEN = 3 };
+    int rank = world_rank(), size = world_size(), ranks[MOST];
+    unsigned random = 12345;
+    MPI_Comm open[OPEN], comm;
+    MPI_Request requests[OPEN] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Group all, group;
+    CHECK_OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
+    for (int i = 0; i < rounds; i++) {
+        int count = 0, inside = 0;
+        for (int r = 0; r < size; r++) {
+            random = random * 1103515245 + 12345;
+            if (random >> 16 & 1)
+                continue;
+            int at = (int)((random >> 17) % (unsigned)(count + 1));
+            ranks[count++] = ranks[at];
+            ranks[at] = r;
+            inside |= r == rank;
+        }
+        if (i >= OPEN) {
+            CHECK_OK(MPI_Wait(&requests[i % OPEN], MPI_STATUS_IGNORE));
+            CHECK_INT(size_of(open[i % OPEN]), size);
+            CHECK_OK(MPI_Comm_free(&open[i % OPEN]));
+        }
+        MPI_Comm from = MPI_COMM_WORLD;
+        if (i % OPEN == 2) {
+            CHECK_OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+            from = open[0]; // which is freed before this one is complete, perhaps
+        }
+        CHECK_OK(MPI_Comm_idup(from, &open[i % OPEN], &requests[i % OPEN]));
+        if (!inside)
+            continue;
+        CHECK_OK(MPI_Group_incl(all, count, ranks, &group));
+        CHECK_OK(MPI_Comm_create_group(MPI_COMM_WORLD, group, 17, &comm));
+        if (i % 4 == 0)
+            check_ring(comm, ranks, count);
+        CHECK_INT(size_of(comm), count);
+        CHECK_INT(ranks[rank_of(comm)], rank);
+        CHECK_OK(MPI_Comm_free(&comm));
+        CHECK_OK(MPI_Group_free(&group));
+    }
+    for (int i = 0; i < OPEN; i++) {
+        CHECK_OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Comm_free(&open[i]));
+    }
+    CHECK_OK(MPI_Group_free(&all));
+}
+
 static void check_from_group(void)
 {
     int rank = world_rank(), ranks[MOST], count;
@@ -90,6 +141,7 @@ int main(int argc, char **argv)
             check_create(parts, backwards, 1);
             check_create_group(parts, backwards);
         }
+    check_overlapping(200);
     if (STRICT)
         check_from_group();
     MPI_Finalize();

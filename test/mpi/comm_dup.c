@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duplicates: messages of the original stay out, hints are copied or replaced, a duplicate of the
+// Duplicates: messages of the original stay out, hints are not copied but given, a duplicate of the
 // world and of self, many at a time, and MPI_Comm_idup: several under way, in order with blocking
 // calls, with computing between, freed with requests under way.
+#include <threads.h>
+#include <time.h>
+
 #include "comm_check.h"
 
 enum { MANY = 50, TAG = 3 };
@@ -111,7 +114,7 @@ static void check_hints(void)
     CHECK_OK(MPI_Comm_set_info(comm, info));
     check_hint(comm, key, "true");
     CHECK_OK(MPI_Comm_dup(comm, &copy));
-    check_hint(copy, key, "true");
+    check_hint(copy, key, "false");
     CHECK_OK(MPI_Info_delete(info, key));
     CHECK_OK(MPI_Info_set(info, other, "true"));
     CHECK_OK(MPI_Comm_dup_with_info(comm, info, &replaced));
@@ -128,15 +131,98 @@ static void check_hints(void)
     CHECK_OK(MPI_Comm_free(&later));
 }
 
+static void check_name(MPI_Comm comm, const char *want)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "?";
+    int length = -1;
+    CHECK_OK(MPI_Comm_get_name(comm, name, &length));
+    CHECK_INT(length, (int)strlen(want));
+    CHECK(strcmp(name, want) == 0);
+}
+
+static void check_names(void)
+{
+    MPI_Comm comm, copy;
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    check_name(MPI_COMM_WORLD, "MPI_COMM_WORLD");
+    check_name(MPI_COMM_SELF, "MPI_COMM_SELF");
+    check_name(comm, "");
+    CHECK_OK(MPI_Comm_set_name(comm, "mine"));
+    CHECK_OK(MPI_Comm_dup(comm, &copy));
+    check_name(comm, "mine");
+    check_name(copy, "");
+    CHECK_OK(MPI_Comm_free(&comm));
+    CHECK_OK(MPI_Comm_free(&copy));
+}
+
+// extra: the code to return.
+static int copy_value(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)key;
+    *(void **)out = in;
+    *flag = 1;
+    return *(int *)extra;
+}
+
+// A copy function fails on the ranks below `failing`: they get an error, and neither communicator
+// nor request; the others are not held up.
+static void check_failing_copy(int failing)
+{
+    MPI_Comm comm, copy = MPI_COMM_WORLD, later = MPI_COMM_WORLD;
+    MPI_Request request;
+    int fails = world_rank() < failing, code = fails ? MPI_ERR_INTERN : MPI_SUCCESS, key;
+    CHECK_OK(MPI_Comm_create_keyval(copy_value, MPI_COMM_NULL_DELETE_FN, &key, &code));
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    CHECK_OK(MPI_Comm_set_attr(comm, key, &code));
+    CHECK_INT(MPI_Comm_idup(comm, &later, &request), code);
+    CHECK((request == MPI_REQUEST_NULL) >= fails);
+    CHECK_INT(MPI_Comm_dup(comm, &copy), code);
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Barrier(comm));
+    CHECK((copy == MPI_COMM_NULL) == fails);
+    CHECK((later == MPI_COMM_NULL) == fails);
+    if (!fails) {
+        CHECK_INT(size_of(later), world_size());
+        CHECK_OK(MPI_Comm_free(&copy));
+        CHECK_OK(MPI_Comm_free(&later));
+    }
+    CHECK_OK(MPI_Comm_free(&comm));
+    CHECK_OK(MPI_Comm_free_keyval(&key));
+}
+
+// A barrier of the same communicator meets ranks that have not begun with the duplicate. Called
+// first: the first collective calls of the world are what the barrier's messages could be taken
+// for.
+static void check_barrier_meanwhile(void)
+{
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm copy;
+        MPI_Request request;
+        if (world_rank() % 3 != i)
+            thrd_sleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+        CHECK_OK(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request));
+        CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_INT(size_of(copy), world_size());
+        CHECK_OK(MPI_Barrier(copy));
+        CHECK_OK(MPI_Comm_free(&copy));
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    check_barrier_meanwhile();
     check_many();
     check_self();
     for (int i = 0; i < 20; i++)
         check_idup();
     check_free();
     check_hints();
+    check_names();
+    for (int failing = 0; failing <= world_size(); failing++)
+        check_failing_copy(failing);
     MPI_Finalize();
     return 0;
 }

@@ -40,15 +40,41 @@ static void check_split(void)
                 MPI_ERR_INFO, "MPI_Comm_split_type", "0x3039");
 }
 
+// Errors that belong to a communicator must not go to the handler of MPI_COMM_SELF.
+static void self_is_fatal(int fatal)
+{
+    CHECK_OK(
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, fatal ? MPI_ERRORS_ARE_FATAL : MPI_ERRORS_RETURN));
+}
+
+// The group of rank 0 and of a rank that is not in the communicator: rank 0 hears of it, and the
+// others do not wait for it.
+static void check_stranger(MPI_Comm half, MPI_Group all)
+{
+    int low = world_rank() % 2, members[] = {low, 1 - low};
+    MPI_Group group;
+    MPI_Comm out;
+    CHECK_OK(MPI_Group_incl(all, 2, members, &group));
+    int code = MPI_Comm_create(half, group, &out);
+    if (rank_of(half) == 0)
+        CHECK_ERROR(code, MPI_ERR_GROUP, "MPI_Comm_create", "not in");
+    else
+        CHECK_OK(code);
+    CHECK(out == MPI_COMM_NULL);
+    CHECK_OK(MPI_Group_free(&group));
+}
+
 static void check_create(void)
 {
     MPI_Comm out, half;
     MPI_Group group;
     int rank = world_rank(), size = world_size();
+    self_is_fatal(1);
     CHECK_ERROR(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_NULL, &out), MPI_ERR_GROUP,
                 "MPI_Comm_create", "MPI_GROUP_NULL");
     CHECK_ERROR(MPI_Comm_create_group(MPI_COMM_WORLD, MPI_GROUP_NULL, 0, &out), MPI_ERR_GROUP,
                 "MPI_Comm_create_group", "MPI_GROUP_NULL");
+    self_is_fatal(0);
     CHECK_OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
     CHECK_ERROR(MPI_Comm_create_group(MPI_COMM_WORLD, group, -1, &out), MPI_ERR_TAG,
                 "MPI_Comm_create_group", "-1");
@@ -59,6 +85,7 @@ static void check_create(void)
         CHECK_ERROR(MPI_Comm_create(half, group, &out), MPI_ERR_GROUP, "MPI_Comm_create", "not in");
         CHECK_ERROR(MPI_Comm_create_group(half, group, 0, &out), MPI_ERR_GROUP,
                     "MPI_Comm_create_group", "not in");
+        check_stranger(half, group);
         CHECK_OK(MPI_Comm_free(&half));
         // Members that give different groups.
         MPI_Group pair;
@@ -86,6 +113,9 @@ static void check_from_group(void)
     longer[sizeof longer - 1] = '\0';
     CHECK_OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
     CHECK_OK(MPI_Group_excl(group, 1, &rank, &others));
+    CHECK_ERROR(MPI_Comm_create_from_group(group, "a", MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &out),
+                MPI_ERR_ERRHANDLER, "MPI_Comm_create_from_group", "MPI_ERRHANDLER_NULL");
+    self_is_fatal(1);
     CHECK_ERROR(
         MPI_Comm_create_from_group(MPI_GROUP_NULL, "a", MPI_INFO_NULL, MPI_ERRORS_RETURN, &out),
         MPI_ERR_GROUP, "MPI_Comm_create_from_group", "MPI_GROUP_NULL");
@@ -93,8 +123,6 @@ static void check_from_group(void)
                 MPI_ERR_ARG, "MPI_Comm_create_from_group", "stringtag");
     CHECK_ERROR(MPI_Comm_create_from_group(group, "a", (MPI_Info)12345, MPI_ERRORS_RETURN, &out),
                 MPI_ERR_INFO, "MPI_Comm_create_from_group", "0x3039");
-    CHECK_ERROR(MPI_Comm_create_from_group(group, "a", MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &out),
-                MPI_ERR_ERRHANDLER, "MPI_Comm_create_from_group", "MPI_ERRHANDLER_NULL");
     if (world_size() > 1)
         CHECK_ERROR(MPI_Comm_create_from_group(others, "a", MPI_INFO_NULL, MPI_ERRORS_RETURN, &out),
                     MPI_ERR_GROUP, "MPI_Comm_create_from_group", "not the caller");
@@ -107,6 +135,7 @@ static void check_from_group(void)
     CHECK_ERROR(MPI_Intercomm_create_from_groups(group, 0, MPI_GROUP_EMPTY, 0, "a", MPI_INFO_NULL,
                                                  MPI_ERRORS_RETURN, &out),
                 MPI_ERR_GROUP, "MPI_Intercomm_create_from_groups", "empty");
+    self_is_fatal(0);
     CHECK_OK(MPI_Group_free(&group));
     if (others != MPI_GROUP_EMPTY)
         CHECK_OK(MPI_Group_free(&others));
@@ -127,6 +156,11 @@ static void check_inter_errors(void)
     CHECK_OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
     CHECK_ERROR(MPI_Intercomm_create(half, 99, MPI_COMM_WORLD, 0, 1, &out), MPI_ERR_RANK,
                 "MPI_Intercomm_create", "99");
+    int others = size_of(half);
+    if (others > 1) // nobody leads
+        CHECK_ERROR(
+            MPI_Intercomm_create(half, (rank_of(half) + 1) % others, MPI_COMM_WORLD, 0, 1, &out),
+            MPI_ERR_ARG, "MPI_Intercomm_create", "local_leader");
     // The leaders' arguments are wrong: all ranks hear of it.
     code = MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1000, 1, &out);
     if (rank < 2)

@@ -58,6 +58,22 @@ int main(int argc, char **argv)
         CHECK_OK(MPI_Request_free(&r));
         CHECK_OK(MPI_Finalize());
         return 0;
+    } else if (strcmp(what, "group") == 0) { // rank 0 waits for rank 1 and nobody else
+        int members[] = {0, 1};
+        MPI_Group all, pair;
+        MPI_Comm comm;
+        CHECK_OK(MPI_Comm_group(WORLD, &all));
+        CHECK_OK(MPI_Group_incl(all, 2, members, &pair));
+        if (rank == 0)
+            CHECK_OK(MPI_Comm_create_group(WORLD, pair, TAG, &comm));
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, rank == 1 ? MPI_ANY_SOURCE : 0, TAG, WORLD,
+                          MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "disconnect") == 0) { // a message that nobody receives
+        MPI_Comm comm;
+        CHECK_OK(MPI_Comm_dup(WORLD, &comm));
+        CHECK_OK(MPI_Issend(&rank, 1, MPI_INT, right, TAG, comm, &r));
+        CHECK_OK(MPI_Request_free(&r));
+        CHECK_OK(MPI_Comm_disconnect(&comm));
     } else if (strcmp(what, "barrier") == 0) { // rank 0 does not come to the barrier
         if (rank == 0)
             CHECK_OK(MPI_Recv(&value, 1, MPI_INT, size - 1, TAG, WORLD, MPI_STATUS_IGNORE));

@@ -118,14 +118,33 @@ static void one_comm(int i, void *state)
     CHECK_OK(MPI_Session_finalize(&s));
 }
 
+// A communicator of a session that was there before MPI_Init and outlives MPI_Finalize.
+static void check_outer(MPI_Comm comm)
+{
+    int rank = -1, size = -1, got = -1;
+    CHECK_OK(MPI_Comm_rank(comm, &rank));
+    CHECK_OK(MPI_Comm_size(comm, &size));
+    CHECK_OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 3, &got, 1, MPI_INT,
+                          (rank + size - 1) % size, 3, comm, MPI_STATUS_IGNORE));
+    CHECK_INT(got, (rank + size - 1) % size);
+    CHECK_OK(MPI_Barrier(comm));
+}
+
 int main(int argc, char **argv)
 {
     int comm = argc > 1 && strcmp(argv[1], "comm") == 0;
-    if (comm)
+    MPI_Session outer = MPI_SESSION_NULL;
+    MPI_Comm outer_comm = MPI_COMM_NULL, outer_copy = MPI_COMM_NULL;
+    if (comm) {
         check_comms(0);
+        CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &outer));
+        outer_comm = make_comm(outer, "outer");
+    }
     CHECK_OK(MPI_Init(&argc, &argv));
     errors_return();
     if (comm) {
+        check_outer(outer_comm);
+        CHECK_OK(MPI_Comm_dup(outer_comm, &outer_copy));
         check_comms(1);
         check_growth(one_comm, NULL, rounds_of(20000));
     } else {
@@ -133,9 +152,14 @@ int main(int argc, char **argv)
         check_growth(one_session, NULL, rounds_of(1000000));
     }
     CHECK_OK(MPI_Finalize());
-    if (comm)
+    if (comm) {
+        check_outer(outer_comm);
+        check_outer(outer_copy);
+        CHECK_OK(MPI_Comm_free(&outer_comm));
+        CHECK_OK(MPI_Session_finalize(&outer));
         check_comms(0);
-    else
+    } else {
         check_at_once();
+    }
     return 0;
 }
