@@ -61,6 +61,7 @@ enum {
     SLOT_BITS = 24, // so many keys that every one of a million ranks may have some
     GENERATIONS = 127,
     FIRST_CHUNK = 64,
+    REST = 256, // slots before the first is used again: with the generations, stale keys are caught
     CHUNKS = SLOT_BITS - 6 + 1,
     NO_SLOT = 0,
 };
@@ -86,7 +87,7 @@ static uint32_t slot_of(uint32_t number)
 // A key without number and functions, or NULL: no room. Under the lock.
 static key *take_slot(void)
 {
-    if (keys.first != NO_SLOT) {
+    if (keys.first != NO_SLOT && keys.slots > REST) {
         key *k = key_at(keys.first);
         keys.first = k->next;
         return k;

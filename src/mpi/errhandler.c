@@ -18,7 +18,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *handle)
 {
     mlt_errhandler *e = mlt_shelf_take(&shelf);
-    *e = (mlt_errhandler){.magic = MLT_ERRHANDLER_MAGIC, .handles = 1, .refs = 1, .kind = kind};
+    e->kind = kind;
+    e->refs = 1;
+    atomic_store_explicit(&e->handles, 1, memory_order_relaxed);
+    mlt_shelf_name(&e->head, MLT_ERRHANDLER_MAGIC);
     *handle = (MPI_Errhandler)e;
     return e;
 }
@@ -29,7 +32,7 @@ static mlt_errhandler *attached(MPI_Errhandler handle)
     if (mlt_errhandler_is_predefined(handle))
         return NULL;
     mlt_errhandler *e = (mlt_errhandler *)handle;
-    mlt_assert(e && e->magic == MLT_ERRHANDLER_MAGIC);
+    mlt_assert(e && mlt_shelf_is(&e->head, MLT_ERRHANDLER_MAGIC));
     return e;
 }
 
@@ -41,7 +44,7 @@ static void count(mlt_errhandler *e, int refs, int handles)
     atomic_fetch_add_explicit(&e->handles, (uint32_t)handles, memory_order_relaxed);
     bool last = e->refs == 0;
     if (last)
-        e->magic = 0;
+        mlt_shelf_name(&e->head, 0);
     pthread_mutex_unlock(&lock);
     if (last)
         mlt_shelf_give(&shelf, e);

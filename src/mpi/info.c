@@ -27,10 +27,10 @@ typedef struct entry {
 } entry;
 
 struct mlt_info {
-    uint32_t magic; // MLT_INFO_MAGIC while it lives
-    uint32_t count; // keys
-    uint32_t used;  // entries, holes among them
-    uint32_t room;  // entries that `entries` has room for
+    mlt_shelf_head head; // MLT_INFO_MAGIC while it lives
+    uint32_t count;      // keys
+    uint32_t used;       // entries, holes among them
+    uint32_t room;       // entries that `entries` has room for
     entry *entries;
     uint32_t *index; // places by hash, EMPTY where none; NULL: few entries
     uint32_t mask;   // of the index
@@ -187,7 +187,7 @@ mlt_info *mlt_info_of(MPI_Info handle)
     if (handle == MPI_INFO_ENV)
         return mlt_info_env();
     mlt_info *info = (mlt_info *)h;
-    return mlt_handle_is_address(h) && info->magic == MLT_INFO_MAGIC ? info : NULL;
+    return mlt_handle_is_address(h) && mlt_shelf_is(&info->head, MLT_INFO_MAGIC) ? info : NULL;
 }
 
 MPI_Info mlt_info_handle(const mlt_info *info)
@@ -203,7 +203,8 @@ int mlt_bad_info(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Info handle)
 mlt_info *mlt_info_new(void)
 {
     mlt_info *info = mlt_shelf_take(&shelf);
-    *info = (mlt_info){.magic = MLT_INFO_MAGIC};
+    memset((char *)info + sizeof info->head, 0, sizeof *info - sizeof info->head);
+    mlt_shelf_name(&info->head, MLT_INFO_MAGIC);
     return info;
 }
 
@@ -228,7 +229,7 @@ void mlt_info_free(mlt_info *info)
         free(info->entries[i].key);
     free(info->entries);
     free(info->index);
-    info->magic = 0;
+    mlt_shelf_name(&info->head, 0);
     mlt_shelf_give(&shelf, info);
 }
 

@@ -7,9 +7,33 @@
 #define MLT_MPI_SHELF_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/pool.h"
+
+// The head of an object that a handle is resolved to. A thread may look at a stale handle while
+// another takes or gives the same memory: that is the program's fault, and it must get its
+// sentence, so the look is atomic, at a word that only this file and mlt_shelf_name write.
+typedef struct mlt_shelf_head {
+    void *link; // the pool's, while it is free
+    _Atomic uint32_t magic;
+} mlt_shelf_head;
+
+// Relaxed in all three: whoever uses a handle got it from who made the object, and with it the
+// rest.
+static inline bool mlt_shelf_is(const mlt_shelf_head *head, uint32_t magic)
+{
+    return atomic_load_explicit(&head->magic, memory_order_relaxed) == magic;
+}
+
+// The object lives (magic) or does not (0).
+static inline void mlt_shelf_name(mlt_shelf_head *head, uint32_t magic)
+{
+    atomic_store_explicit(&head->magic, magic, memory_order_relaxed);
+}
 
 typedef struct mlt_shelf {
     pthread_mutex_t lock;
@@ -32,8 +56,7 @@ static inline void *mlt_shelf_take(mlt_shelf *shelf)
     return object;
 }
 
-// The object's magic must have been cleared; its first word is ours now (an address that is a
-// multiple of 16: no magic is).
+// The object's first word is ours now.
 static inline void mlt_shelf_give(mlt_shelf *shelf, void *object)
 {
     pthread_mutex_lock(&shelf->lock);
