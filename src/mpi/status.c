@@ -101,10 +101,10 @@ static bool bytes_of_basics(const mlt_type *type, uint64_t count, uint64_t *byte
     *bytes = 0;
     if (count == 0)
         return true;
-    if (each == 0 || __builtin_mul_overflow(count / each + 1, (int64_t)type->size, &(int64_t){0}))
+    if (each == 0 || __builtin_mul_overflow(count / each, (int64_t)type->size, &(int64_t){0}))
         return false;
-    *bytes = mlt_signature_bytes(type, count);
-    return true;
+    *bytes = mlt_signature_bytes(type, count); // the rest is less than an element
+    return *bytes <= INT64_MAX;
 }
 
 int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type *type,

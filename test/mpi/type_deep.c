@@ -83,6 +83,11 @@ static void check_twice(void)
         CHECK_OK(MPI_Get_elements(&status, type, &count));
         CHECK_INT(count, n);
     }
+    // As many basic elements as the type has, times some, would be too many bytes; these are not.
+    MPI_Count large = -1;
+    CHECK_OK(MPI_Status_set_elements_c(&status, type, (MPI_Count)1 << 40));
+    CHECK_OK(MPI_Get_elements_c(&status, type, &large));
+    CHECK(large == (MPI_Count)1 << 40);
     CHECK_OK(MPI_Type_free(&type));
 }
 
