@@ -203,7 +203,7 @@ int mlt_mpi_Type_free(mlt_rank *me, MPI_Datatype *datatype)
     if (dtype->users == 1 && dtype->attrs.first) {
         int code = mlt_attrs_delete_all(me, MLT_ATTR_TYPE, *datatype, &dtype->attrs);
         if (code != MPI_SUCCESS)
-            return mlt_mpi_raise_code(me, NULL, me->fn, code);
+            return mlt_attrs_raise(me, NULL, code);
     }
     *datatype = MPI_DATATYPE_NULL;
     if (--dtype->users > 0)
@@ -228,7 +228,7 @@ int mlt_mpi_Type_dup(mlt_rank *me, const mlt_type *oldtype, MPI_Datatype *newtyp
         code = mlt_attrs_copy(me, MLT_ATTR_TYPE, mlt_dtype_handle(oldtype), attrs, &dtype->attrs);
     if (code != MPI_SUCCESS) {
         mlt_dtype_drop(&dtype->type);
-        return mlt_mpi_raise_code(me, NULL, me->fn, code);
+        return mlt_attrs_raise(me, NULL, code);
     }
     *newtype = handle;
     return MPI_SUCCESS;

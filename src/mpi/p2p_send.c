@@ -18,8 +18,11 @@ __attribute__((noinline)) void mlt_send_and_wait(mlt_rank *me, const void *buf, 
                  comm);
     req.mode = (uint8_t)mode;
     mlt_p2p_send(&req);
-    if (!req.done)
-        mlt_req_wait(&req, mlt_mpi_call(me));
+    if (req.done)
+        return;
+    mlt_call_hold(comm, type);
+    mlt_req_wait(&req, mlt_mpi_call(me));
+    mlt_call_drop(comm, type);
 }
 
 int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,

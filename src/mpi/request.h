@@ -131,16 +131,35 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 // on_done of a request that nobody will wait for: gives it back.
 void mlt_req_free_done(mlt_req *req);
 
+// While a blocking call waits, another thread of the rank may free the handles that it was given.
+static inline void mlt_call_hold(mlt_comm *comm, const mlt_type *type)
+{
+    mlt_comm_hold(comm);
+    mlt_dtype_hold(type);
+}
+
+static inline void mlt_call_drop(mlt_comm *comm, const mlt_type *type)
+{
+    mlt_dtype_drop(type);
+    mlt_comm_drop(comm);
+}
+
 // The end of a blocking receive: waits for it, fills in the status and raises its error, if any.
 // May suspend.
 static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
 {
-    if (!req->done)
+    int code = MPI_SUCCESS;
+    bool waits = !req->done;
+    if (waits) {
+        mlt_call_hold(req->owner, req->type);
         mlt_req_wait(req, mlt_mpi_call(me));
+    }
     mlt_status_set(status, req->from, req->got_tag, req->got, false);
     if (MLT_UNLIKELY(req->status != MLT_OK))
-        return mlt_mpi_raise_code(me, req->owner, me->fn, mlt_req_code(me, req));
-    return MPI_SUCCESS;
+        code = mlt_mpi_raise_code(me, req->owner, me->fn, mlt_req_code(me, req));
+    if (waits)
+        mlt_call_drop(req->owner, req->type);
+    return code;
 }
 
 // ---- sends, shared between the files of this chapter; dest is a rank in comm, not MPI_PROC_NULL

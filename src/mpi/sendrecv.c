@@ -31,14 +31,21 @@ int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                      recvtag, comm);
         mlt_p2p_recv(&recv);
     }
-    if (MLT_LIKELY(dest != MPI_PROC_NULL) &&
-        !mlt_send_at_once(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm))
+    int code = MPI_SUCCESS;
+    bool waits = dest != MPI_PROC_NULL &&
+                 !mlt_send_at_once(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm);
+    if (waits) {
+        mlt_call_hold(comm, recvtype);
         mlt_send_and_wait(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm,
                           MLT_MODE_STANDARD);
+    }
     if (MLT_LIKELY(source != MPI_PROC_NULL))
-        return mlt_recv_finish(me, &recv, status);
-    mlt_status_set_nobody(status);
-    return MPI_SUCCESS;
+        code = mlt_recv_finish(me, &recv, status);
+    else
+        mlt_status_set_nobody(status);
+    if (waits)
+        mlt_call_drop(comm, recvtype);
+    return code;
 }
 
 // ---- replacing

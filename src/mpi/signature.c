@@ -4,6 +4,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "mpi/dtype.h"
@@ -88,21 +90,115 @@ int64_t mlt_signature_count(const mlt_type *type, uint64_t bytes)
     return (int64_t)count;
 }
 
+uint64_t mlt_signature_bytes(const mlt_type *type, uint64_t basics)
+{
+    uint64_t bytes = 0;
+    mlt_assert(basics == 0 || type->size > 0);
+    while (basics > 0) {
+        parts p;
+        uint64_t each = mlt_type_basics(type);
+        bytes += basics / each * type->size;
+        basics %= each;
+        if (basics == 0)
+            break;
+        split(type, &p);
+        int64_t i = 0;
+        for (; p.n > 1 || p.length; i++) { // the part where they end
+            uint64_t n = (p.length ? (uint64_t)p.length[i] : 1) * mlt_type_basics(p.type[i]);
+            if (basics <= n)
+                break;
+            basics -= n;
+            bytes += (p.length ? (uint64_t)p.length[i] : 1) * p.type[i]->size;
+        }
+        type = p.type[i];
+    }
+    return bytes;
+}
+
+// ---- walking
+
+// A type with several parts that the walk is inside of.
+typedef struct level {
+    const mlt_type *type;
+    uint64_t left; // elements of it, this one included
+    int64_t next;  // part of this one
+} level;
+
+// Structs nest without limit, and a fiber's stack is small: only the first levels are on it.
+typedef struct levels {
+    level few[16], *all;
+    size_t n, room;
+} levels;
+
+static void push(levels *l, const mlt_type *type, uint64_t count)
+{
+    if (l->n == l->room) {
+        level *old = l->all == l->few ? NULL : l->all;
+        l->all = realloc(old, 2 * l->room * sizeof *l->all);
+        if (!l->all)
+            mlt_fatal("memory is exhausted: no room to walk a datatype that is nested %zu deep",
+                      l->n);
+        if (!old)
+            memcpy(l->all, l->few, sizeof l->few);
+        l->room *= 2;
+    }
+    l->all[l->n++] = (level){.type = type, .left = count};
+}
+
+// The next part of what the walk is inside of; false: it is through.
+static bool next_part(levels *l, const mlt_type **type, uint64_t *count)
+{
+    parts p;
+    while (l->n > 0) {
+        level *top = &l->all[l->n - 1];
+        split(top->type, &p);
+        if (top->next < p.n) {
+            *type = p.type[top->next];
+            *count = p.length ? (uint64_t)p.length[top->next] : 1;
+            top->next++;
+            return true;
+        }
+        top->next = 0;
+        if (--top->left == 0)
+            l->n--;
+    }
+    return false;
+}
+
+// A basic type, or a pair.
+static void run_named(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user)
+{
+    parts p;
+    if (is_basic(type)) {
+        run(user, type, count);
+        return;
+    }
+    split(type, &p);
+    for (uint64_t k = 0; k < count; k++)
+        for (int64_t i = 0; i < p.n; i++)
+            run(user, p.type[i], 1);
+}
+
 void mlt_signature_walk(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user)
 {
     parts p;
-    while (count > 0 && type->size > 0 && !is_basic(type)) {
-        split(type, &p);
-        if (p.n == 1) { // no recursion for what is nested only
+    levels l = {.n = 0, .room = sizeof l.few / sizeof *l.few};
+    l.all = l.few;
+    do {
+        if (type->size == 0)
+            continue;
+        while (count > 0 && !type->code) {
+            split(type, &p);
+            if (p.n != 1)
+                break;
             count *= p.length ? (uint64_t)p.length[0] : type->size / p.type[0]->size;
             type = p.type[0];
-            continue;
         }
-        for (uint64_t k = 0; k < count; k++)
-            for (int64_t i = 0; i < p.n; i++)
-                mlt_signature_walk(p.type[i], p.length ? (uint64_t)p.length[i] : 1, run, user);
-        return;
-    }
-    if (count > 0 && type->size > 0)
-        run(user, type, count);
+        if (count > 0 && !type->code)
+            push(&l, type, count);
+        else if (count > 0)
+            run_named(type, count, run, user);
+    } while (next_part(&l, &type, &count));
+    if (l.all != l.few)
+        free(l.all);
 }

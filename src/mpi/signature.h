@@ -13,6 +13,10 @@
 // not complete.
 int64_t mlt_signature_count(const mlt_type *type, uint64_t bytes);
 
+// The bytes of the first `basics` basic elements in the packed form of endlessly many elements; the
+// type has some.
+uint64_t mlt_signature_bytes(const mlt_type *type, uint64_t basics);
+
 // Calls `run` for the elements of `count` elements of a type: n equal named ones, no pairs, next to
 // each other in the packed form.
 typedef void mlt_signature_run(void *user, const mlt_type *basic, uint64_t n);

@@ -2,6 +2,7 @@
 // What a user asks of a status, and what a user writes into one.
 #include "mpi/status.h"
 
+#include "mpi/dtype.h"
 #include "mpi/error.h"
 #include "mpi/signature.h"
 #include "mpi_bodies.h"
@@ -92,34 +93,18 @@ int mlt_mpi_Status_set_cancelled(mlt_rank *me, MPI_Status *status, int flag)
     return MPI_SUCCESS;
 }
 
-// Adds up the bytes of the first `left` basic elements.
-typedef struct prefix {
-    uint64_t left, bytes;
-} prefix;
-
-static void add_run(void *user, const mlt_type *basic, uint64_t n)
-{
-    prefix *p = user;
-    n = n < p->left ? n : p->left;
-    p->left -= n;
-    p->bytes += n * basic->size;
-}
-
 // Bytes of the first `count` basic elements of an array of that type; false if it has none, or if
 // the bytes do not fit into 63 bits.
 static bool bytes_of_basics(const mlt_type *type, uint64_t count, uint64_t *bytes)
 {
-    uint64_t each = (uint64_t)mlt_signature_count(type, type->size);
+    uint64_t each = mlt_type_basics(type);
     *bytes = 0;
     if (count == 0)
         return true;
-    if (each == 0 || __builtin_mul_overflow(count / each + 1, (int64_t)type->size, &(int64_t){0}))
+    if (each == 0 || __builtin_mul_overflow(count / each, (int64_t)type->size, &(int64_t){0}))
         return false;
-    prefix rest = {.left = count % each};
-    if (rest.left)
-        mlt_signature_walk(type, 1, add_run, &rest);
-    *bytes = count / each * type->size + rest.bytes;
-    return true;
+    *bytes = mlt_signature_bytes(type, count); // the rest is less than an element
+    return *bytes <= INT64_MAX;
 }
 
 int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type *type,

@@ -3,7 +3,10 @@
 // parts already simplified, so looking at the top of each part suffices.
 //
 // Why the depth is bounded: a LOOP, LIST or EACH holds its child twice or more and so doubles the
-// size, which has 63 bits; a SEQ in a SEQ is dissolved if it is short or deep already.
+// size, which has 63 bits. A SEQ at least doubles the size of its parts too, but for one that has
+// more than half of the data: if that is a SEQ and deep already, it is dissolved with all of this
+// kind inside of it. So depth(size) <= max(SPLICE_DEPTH, 2 + depth(size / 2)), below 160. A chain
+// of sequences is then copied once in many links, not in each.
 #include "type/layout.h"
 
 #include <stdlib.h>
@@ -16,7 +19,7 @@ enum {
     FLAT_MOST = 64,    // a sequence of so many blocks becomes one list
     NESTED_MOST = 16,  // a nest of loops inside a loop too
     SPLICE_MOST = 64,  // a sequence of so many items is dissolved in the one around it
-    SPLICE_DEPTH = 32, // deeper ones always
+    SPLICE_DEPTH = 32, // a deeper one if most of the data is in it
 };
 
 // ---- references
@@ -250,20 +253,67 @@ static bool evenly_spaced(const piece *pieces, uint64_t n)
     return true;
 }
 
-static bool to_splice(const piece *p)
+// More than half of the data is in it: of all parts of something, at most one is heavy.
+static bool heavy(uint64_t size, uint64_t of)
+{
+    return size > of / 2;
+}
+
+// `all`: bytes of the sequence that it becomes a part of.
+static bool to_splice_deep(const piece *p, uint64_t all)
+{
+    const mlt_layout *child = p->child;
+    return child && child->kind == LAYOUT_SEQ && child->depth >= SPLICE_DEPTH &&
+           heavy(child->size, all);
+}
+
+static bool to_splice(const piece *p, uint64_t all)
 {
     const mlt_layout *child = p->child;
     return child && child->kind == LAYOUT_SEQ &&
-           (child->n <= SPLICE_MOST || child->depth >= SPLICE_DEPTH);
+           (child->n <= SPLICE_MOST || to_splice_deep(p, all));
+}
+
+// An item of a sequence that is dissolved as a whole goes with it.
+static bool goes_with(const mlt_layout *child, const mlt_layout *seq)
+{
+    return child && child->kind == LAYOUT_SEQ && heavy(child->size, seq->size);
+}
+
+// How many pieces splice_one makes, at most.
+static uint64_t spliced_items(const mlt_layout *seq, bool deep)
+{
+    uint64_t n = seq->n;
+    for (uint64_t k = 0; deep && k < seq->n; k++)
+        if (goes_with(seq->children[k], seq))
+            n += spliced_items(seq->children[k], true);
+    return n;
+}
+
+// Appends the items of a sequence. If `deep`, its heavy item is dissolved too, and so on: what is
+// left is half as large at most or no sequence, and what comes twice stays shared.
+static uint64_t splice_one(piece *out, uint64_t n, const mlt_layout *seq, int64_t at, bool deep)
+{
+    for (uint64_t k = 0; k < seq->n; k++) {
+        piece item = item_of(seq, k);
+        item.at = add_wrapping(item.at, at);
+        if (deep && goes_with(item.child, seq)) {
+            n = splice_one(out, n, item.child, item.at, true);
+            continue;
+        }
+        mlt_layout_hold(item.child);
+        n = append(out, n, item);
+    }
+    return n;
 }
 
 // Sequences inside of the sequence are dissolved, and blocks that then touch are merged.
-static mlt_status splice(piece *out, piece *pieces, uint64_t n)
+static mlt_status splice(piece *out, piece *pieces, uint64_t n, uint64_t all)
 {
     uint64_t room = n;
     for (uint64_t i = 0; i < n; i++)
-        if (to_splice(&pieces[i]))
-            room += pieces[i].child->n;
+        if (to_splice(&pieces[i], all))
+            room += spliced_items(pieces[i].child, to_splice_deep(&pieces[i], all));
     piece *flat = malloc(room * sizeof *flat);
     if (!flat) {
         drop_all(pieces, n);
@@ -271,17 +321,12 @@ static mlt_status splice(piece *out, piece *pieces, uint64_t n)
     }
     uint64_t m = 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (!to_splice(&pieces[i])) {
+        const mlt_layout *seq = pieces[i].child;
+        if (!to_splice(&pieces[i], all)) {
             m = append(flat, m, pieces[i]);
             continue;
         }
-        const mlt_layout *seq = pieces[i].child;
-        for (uint64_t k = 0; k < seq->n; k++) {
-            piece item = item_of(seq, k);
-            item.at = add_wrapping(item.at, pieces[i].at);
-            mlt_layout_hold(item.child);
-            m = append(flat, m, item);
-        }
+        m = splice_one(flat, m, seq, pieces[i].at, to_splice_deep(&pieces[i], all));
         mlt_layout_drop(seq);
     }
     mlt_status status = make_items(out, flat, m, LAYOUT_SEQ, true);
@@ -291,10 +336,11 @@ static mlt_status splice(piece *out, piece *pieces, uint64_t n)
 
 mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t count)
 {
-    uint64_t n = 0, blocks = 0;
+    uint64_t n = 0, blocks = 0, all_bytes = 0;
     for (uint64_t i = 0; i < count; i++) {
         if (pieces[i].size == 0)
             mlt_layout_drop(pieces[i].child);
+        all_bytes += pieces[i].size;
         n = append(pieces, n, pieces[i]);
     }
     if (n <= 1) {
@@ -306,7 +352,7 @@ mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t count)
         lengths |= pieces[i].size != pieces[0].size;
         children |= pieces[i].child != pieces[0].child;
         flat &= !pieces[i].child;
-        deep |= to_splice(&pieces[i]);
+        deep |= to_splice(&pieces[i], all_bytes);
         blocks = plus(blocks, blocks_of(pieces[i].child));
     }
     if (!lengths && !children && evenly_spaced(pieces, n)) {
@@ -328,7 +374,7 @@ mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t count)
     }
     if (!children) // one child has one size
         return make_items(out, pieces, n, LAYOUT_EACH, false);
-    return deep ? splice(out, pieces, n) : make_items(out, pieces, n, LAYOUT_SEQ, true);
+    return deep ? splice(out, pieces, n, all_bytes) : make_items(out, pieces, n, LAYOUT_SEQ, true);
 }
 
 mlt_status mlt_piece_finish(piece p, const mlt_layout **layout)

@@ -20,6 +20,20 @@ static int fail_copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out
     return *(int *)extra;
 }
 
+static int fail_delete_type(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+    (void)type, (void)keyval, (void)value;
+    return *(int *)extra;
+}
+
+static int fail_copy_type(MPI_Datatype type, int keyval, void *extra, void *in, void *out,
+                          int *flag)
+{
+    (void)type, (void)keyval, (void)in, (void)out;
+    *flag = 0;
+    return *(int *)extra;
+}
+
 static void check_keys(int comm_key, int type_key, int win_key)
 {
     MPI_Comm world = MPI_COMM_WORLD;
@@ -142,6 +156,17 @@ int main(int argc, char **argv)
         CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fail_delete, &comm_key, &code));
         CHECK_OK(MPI_Comm_set_attr(MPI_COMM_WORLD, comm_key, NULL));
         MPI_Comm_delete_attr(MPI_COMM_WORLD, comm_key);
+        return 0;
+    }
+    if (argc > 1 && strstr(argv[1], "type")) { // or when a datatype with attributes is
+        int code = MPI_ERR_OTHER;
+        MPI_Datatype type, copy;
+        CHECK_OK(MPI_Type_contiguous(2, MPI_INT, &type));
+        CHECK_OK(MPI_Type_create_keyval(fail_copy_type, fail_delete_type, &type_key, &code));
+        CHECK_OK(MPI_Type_set_attr(type, type_key, NULL));
+        if (strcmp(argv[1], "fatal-type-dup") == 0)
+            MPI_Type_dup(type, &copy);
+        MPI_Type_free(&type);
         return 0;
     }
     if (argc > 1) { // the same when a communicator with attributes is freed or duplicated
