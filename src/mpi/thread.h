@@ -64,6 +64,32 @@ static inline void mlt_thread_unlock(mlt_gate *gate)
         mlt_gate_leave(gate);
 }
 
+// Around a function of the user's: the rank's other threads may call meanwhile, so it may wait for
+// them. Afterwards the rank is in the same call as before. me may be NULL.
+typedef struct mlt_outside {
+    mlt_gate *gate;
+    uint32_t depth;
+    uint16_t fn;
+} mlt_outside;
+
+static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
+{
+    mlt_gate *gate = me ? me->worker->sched->gate : NULL;
+    bool inside = gate && mlt_thread_self && mlt_thread_self->depth > 0;
+    mlt_outside outside = {.gate = inside ? gate : NULL, .fn = me ? me->fn : 0};
+    if (inside)
+        outside.depth = mlt_gate_step_out(gate);
+    return outside;
+}
+
+static inline void mlt_thread_step_in(mlt_rank *me, mlt_outside outside)
+{
+    if (outside.gate)
+        mlt_gate_step_in(outside.gate, outside.depth);
+    if (me)
+        me->fn = outside.fn;
+}
+
 // ---- the surface's detour
 
 typedef struct mlt_detour {
