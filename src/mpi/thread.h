@@ -36,8 +36,21 @@ void mlt_thread_ready(mlt_rank *me);
 
 static inline bool mlt_thread_is_ready(const mlt_rank *me)
 {
-    return me->life >= MLT_LIFE_READY;
+    return mlt_life(me) >= MLT_LIFE_READY;
 }
+
+// MPI_Init and MPI_Session_init, which threads that are no rank's yet (me is NULL) may call at
+// once: the first one makes the rank, and the others wait until it is ready, or at least does no
+// more for it. begin returns the calling thread's rank, or ends the job with a sentence; ready
+// comes before a call of a function of the user's, and is part of end.
+typedef struct mlt_first {
+    bool alone; // the others wait
+    mlt_gate *gate;
+} mlt_first;
+
+mlt_rank *mlt_thread_first_begin(mlt_rank *me, uint16_t fn, mlt_first *first) MLT_COLD;
+void mlt_thread_first_ready(mlt_first *first);
+void mlt_thread_first_end(mlt_first *first);
 
 // The rank that the calling thread belongs to, whether it may call MPI or not: its own, the
 // process's only one, or that of the thread that started it. NULL: none is known.
