@@ -250,6 +250,22 @@ void mlt_gate_leave(mlt_gate *gate)
         go_out(gate);
 }
 
+uint32_t mlt_gate_step_out(mlt_gate *gate)
+{
+    mlt_thread *self = mlt_thread_self;
+    uint32_t depth = self->depth;
+    mlt_assert(depth > 0);
+    self->depth = 0;
+    go_out(gate);
+    return depth;
+}
+
+void mlt_gate_step_in(mlt_gate *gate, uint32_t depth)
+{
+    come_in(gate, mlt_thread_self);
+    mlt_thread_self->depth = depth;
+}
+
 // ---- Parking
 
 // Takes a sleeping thread out of its sleep. Counted by who wakes: a thread that has been woken is

@@ -90,6 +90,12 @@ bool mlt_gate_alone(mlt_gate *gate);
 void mlt_gate_enter(mlt_gate *gate);
 void mlt_gate_leave(mlt_gate *gate);
 
+// Inside: around a function of the user's, which may wait for a thread that wants in. step_out
+// leaves the gate altogether; step_in comes back to the depth that it returned. Like a park, it
+// lets the rank's other calls change what they may change.
+uint32_t mlt_gate_step_out(mlt_gate *gate) MLT_MUST_CHECK;
+void mlt_gate_step_in(mlt_gate *gate, uint32_t depth);
+
 // The scheduler's, inside: what park and wake do for a worker with a gate.
 void mlt_gate_park(mlt_gate *gate, mlt_fiber *me);
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber);

@@ -20,6 +20,7 @@
 #include "mpi/dtype.h"
 #include "mpi/error.h"
 #include "mpi/self.h"
+#include "mpi/thread.h"
 #include "mpi/win.h"
 #include "mpi_bodies.h"
 
@@ -312,10 +313,10 @@ static void remove_attr(mlt_attrs *attrs, attr *a)
 
 static int call_delete(mlt_rank *me, void *object, const key *k, void *value)
 {
-    uint16_t fn = me->fn;
     int code = MPI_SUCCESS, number = (int)k->number;
     if (k->delete.value == 0)
         return MPI_SUCCESS;
+    mlt_outside outside = mlt_thread_step_out(me);
     switch ((mlt_attr_kind)k->kind) {
     case MLT_ATTR_COMM:
         code = k->delete.comm((MPI_Comm)object, number, value, k->extra);
@@ -327,18 +328,18 @@ static int call_delete(mlt_rank *me, void *object, const key *k, void *value)
         code = k->delete.win((MPI_Win)object, number, value, k->extra);
         break;
     }
-    me->fn = fn;
+    mlt_thread_step_in(me, outside);
     return code;
 }
 
 static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **out, int *flag)
 {
-    uint16_t fn = me->fn;
     int code = MPI_SUCCESS, number = (int)k->number;
     *flag = k->copy.value == DUP_FUNCTION;
     *out = in;
     if (k->copy.value <= DUP_FUNCTION)
         return MPI_SUCCESS;
+    mlt_outside outside = mlt_thread_step_out(me);
     switch ((mlt_attr_kind)k->kind) {
     case MLT_ATTR_COMM:
         code = k->copy.comm((MPI_Comm)object, number, k->extra, in, out, flag);
@@ -350,7 +351,7 @@ static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **
         code = k->copy.win((MPI_Win)object, number, k->extra, in, out, flag);
         break;
     }
-    me->fn = fn;
+    mlt_thread_step_in(me, outside);
     return code;
 }
 

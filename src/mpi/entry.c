@@ -44,7 +44,8 @@ static struct {
     int argc;
     char **argv, **envp;
     bool many; // several ranks
-    bool joined;
+    // Release when the rest is there, acquire by threads, which may ask at any time.
+    _Atomic bool joined;
     pid_t pid;
     mlt_boot boot;
     // The worker of a process with one rank. Release when it is there, acquire by threads that are
@@ -63,7 +64,7 @@ static _Thread_local jmp_buf *home;
 
 bool mlt_entry_joined(void)
 {
-    return program.joined;
+    return atomic_load_explicit(&program.joined, memory_order_acquire);
 }
 
 bool mlt_entry_many(void)
@@ -89,7 +90,7 @@ static uint32_t own_ranks(void)
 
 bool mlt_entry_all_finalized(void)
 {
-    return program.joined &&
+    return mlt_entry_joined() &&
            atomic_load_explicit(&program.finalized, memory_order_relaxed) == own_ranks();
 }
 
@@ -116,7 +117,7 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
     fflush(NULL); // what the ranks wrote comes before what we say about them
     mlt_ctl head = {
         .type = MLT_CTL_ABORT, .rank = rank, .value = status, .length = (uint32_t)strlen(sentence)};
-    if (!program.joined || mlt_ctl_send(program.boot.ctl, &head, sentence) != MLT_OK) {
+    if (!mlt_entry_joined() || mlt_ctl_send(program.boot.ctl, &head, sentence) != MLT_OK) {
         if (rank >= 0)
             mlt_log("rank %d%s %s", rank, strncmp(sentence, "called ", 7) == 0 ? "" : ":",
                     sentence);
@@ -168,7 +169,7 @@ static void join(void)
         mlt_boot_join(&program.boot, why, sizeof why) != MLT_OK)
         cannot_start(why);
     program.pid = getpid();
-    program.joined = true;
+    atomic_store_explicit(&program.joined, true, memory_order_release);
     mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
     atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
     mlt_worker_deadlock_hook = on_deadlock;
@@ -248,9 +249,9 @@ static void tell_exit(const mlt_rank *rank, int status)
         AFTER_MPI,
         DURING_MPI,
         BEFORE_MPI
-    } when = mlt_thread_is_ready(rank)    ? DURING_MPI
-             : rank->life == MLT_LIFE_NEW ? BEFORE_MPI
-                                          : AFTER_MPI;
+    } when = mlt_thread_is_ready(rank)        ? DURING_MPI
+             : mlt_life(rank) == MLT_LIFE_NEW ? BEFORE_MPI
+                                              : AFTER_MPI;
     if (when != DURING_MPI && status == 0)
         return;
     fflush(NULL);
@@ -288,7 +289,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
 mlt_rank *mlt_entry_rank(void)
 {
     mlt_rank *me = mlt_rank_self();
-    if (me || program.joined)
+    if (me || mlt_entry_joined())
         return me;
     if (ranks_wanted() > 1)
         cannot_start("this process should hold several ranks (-nfg), but the library was loaded "

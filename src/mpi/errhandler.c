@@ -9,6 +9,7 @@
 #include "mpi/file.h"
 #include "mpi/session.h"
 #include "mpi/shelf.h"
+#include "mpi/thread.h"
 #include "mpi/win.h"
 #include "mpi_bodies.h"
 
@@ -113,6 +114,7 @@ int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, i
         bool small = mlt_mpi_code_class(code, &class) && class > 0 && class <= MPI_ERR_LASTCODE;
         mlt_mpi_abort(me, small ? class : MPI_ERR_OTHER, mlt_mpi_sentence(me, code));
     }
+    mlt_outside outside = mlt_thread_step_out(me);
     switch (e->kind) {
     case MLT_ERRHANDLER_COMM:
         e->fn.comm(&(MPI_Comm){object}, &told);
@@ -127,6 +129,7 @@ int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, i
         e->fn.file(&(MPI_File){object}, &told);
         break;
     }
+    mlt_thread_step_in(me, outside);
     return code;
 }
 

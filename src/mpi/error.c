@@ -150,7 +150,7 @@ int mlt_mpi_not_ready(uint16_t fn)
     char text[MPI_MAX_ERROR_STRING];
     const mlt_rank *rank = mlt_thread_rank();
     const char *why = "was called before MPI_Init, and no session is open";
-    if (rank && rank->life == MLT_LIFE_DONE)
+    if (rank && mlt_life(rank) == MLT_LIFE_DONE)
         why = "was called after MPI_Finalize";
     else if (rank && mlt_rank_self() != rank && mlt_thread_is_ready(rank))
         why =

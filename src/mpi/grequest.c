@@ -5,6 +5,7 @@
 #include "mpi/self.h"
 #include "mpi/shelf.h"
 #include "mpi/status.h"
+#include "mpi/thread.h"
 #include "mpi_bodies.h"
 
 // mlt_req.extra.
@@ -20,22 +21,22 @@ static mlt_shelf shelf = MLT_SHELF_INIT(grequest);
 int mlt_grequest_query(mlt_rank *me, mlt_req *req, MPI_Status *status)
 {
     const grequest *g = req->extra;
-    uint16_t fn = me->fn;
     MPI_Status ignored = {.MPI_ERROR = MPI_SUCCESS};
     if (status == MPI_STATUS_IGNORE)
         status = &ignored;
     mlt_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false); // unless the function says more
+    mlt_outside outside = mlt_thread_step_out(me);
     int code = g->query(g->state, status);
-    me->fn = fn;
+    mlt_thread_step_in(me, outside);
     return code;
 }
 
 int mlt_grequest_free(mlt_rank *me, mlt_req *req)
 {
     grequest *g = req->extra;
-    uint16_t fn = me->fn;
+    mlt_outside outside = mlt_thread_step_out(me);
     int code = g->free(g->state);
-    me->fn = fn;
+    mlt_thread_step_in(me, outside);
     req->extra = NULL;
     mlt_shelf_give(&shelf, g);
     return code;
@@ -50,9 +51,10 @@ int mlt_grequest_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
 int mlt_grequest_cancel(mlt_rank *me, mlt_req *req)
 {
     const grequest *g = req->extra;
-    uint16_t fn = me->fn;
-    int code = g->cancel(g->state, req->done);
-    me->fn = fn;
+    int complete = req->done; // another thread may complete it meanwhile
+    mlt_outside outside = mlt_thread_step_out(me);
+    int code = g->cancel(g->state, complete);
+    mlt_thread_step_in(me, outside);
     return code;
 }
 

@@ -15,11 +15,8 @@
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
 
-static int init(mlt_rank *me, uint16_t fn, int required)
+static int open_rank(mlt_rank *me, uint16_t fn, int required)
 {
-    if (!me && !(me = mlt_entry_rank()))
-        return mlt_mpi_not_ready(fn);
-    me->fn = fn;
     mlt_mpi *mpi = mlt_mpi_of(me);
     if (mpi->inited)
         return mlt_mpi_raise(me, NULL, fn, MPI_ERR_OTHER,
@@ -31,6 +28,15 @@ static int init(mlt_rank *me, uint16_t fn, int required)
     mpi->inited = true;
     mlt_entry_count_init();
     return MPI_SUCCESS;
+}
+
+static int init(mlt_rank *me, uint16_t fn, int required)
+{
+    mlt_first first;
+    me = mlt_thread_first_begin(me, fn, &first);
+    int code = open_rank(me, fn, required);
+    mlt_thread_first_end(&first);
+    return code;
 }
 
 int mlt_mpi_Init(mlt_rank *me, int *argc, char ***argv)
@@ -143,7 +149,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     }
     mpi->finalized = true;
     if (mpi->sessions == 0)
-        me->life = MLT_LIFE_DONE;
+        mlt_life_set(me, MLT_LIFE_DONE);
     mlt_entry_count_final();
     return code;
 }

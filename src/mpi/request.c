@@ -96,7 +96,7 @@ int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle)
     if (index >= 0)
         snprintf(name, sizeof name, "array_of_requests[%d]", index);
     const mlt_req *req = mlt_req_of(handle);
-    if (!req)
+    if (!req || req->rank == me) // freed, but perhaps under way
         return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request",
                               (uintptr_t)handle);
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
@@ -298,6 +298,7 @@ static void leave_alone(mlt_rank *me, mlt_req *req)
 {
     mlt_comm *comm = req->owner;
     const mlt_mpi *mpi = mlt_mpi_of(me);
+    req->flags |= MLT_REQF_FREED;
     req->on_done = mlt_req_free_done;
     if (comm == &mpi->world || comm == &mpi->self)
         return;

@@ -32,7 +32,7 @@ enum {
     MLT_REQF_OWNS_BUF = 32,     // `buf` is malloc's and freed when done
     MLT_REQF_HOLDS = 64,        // holds its communicator and datatype
     MLT_REQF_GENERALIZED = 256, // MPI_Grequest_start's, see grequest.h
-    MLT_REQF_FREED = 512,       // such a one: MPI_Request_free came before it was complete
+    MLT_REQF_FREED = 512,       // MPI_Request_free came before it was complete
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
@@ -57,9 +57,9 @@ static inline bool mlt_req_is_inactive(const mlt_req *req)
 static inline mlt_req *mlt_req_mine(const mlt_rank *me, MPI_Request handle)
 {
     mlt_req *req = mlt_req_of(handle);
-    if (MLT_UNLIKELY(!req) || MLT_LIKELY(req->rank == me) || (req->flags & MLT_REQF_SHARED))
+    if (MLT_UNLIKELY(!req) || (req->flags & MLT_REQF_SHARED))
         return req;
-    return NULL;
+    return MLT_LIKELY(req->rank == me && !(req->flags & MLT_REQF_FREED)) ? req : NULL;
 }
 
 // Raises the error of a handle that is not: it is the argument `request` (index < 0) or

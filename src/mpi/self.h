@@ -29,6 +29,18 @@ enum {
 _Static_assert(MLT_LIFE_READY > MLT_LIFE_DONE && MLT_LIFE_THREADS <= UINT8_MAX,
                "they fit and differ");
 
+// Relaxed: threads may look at any time; what a rank that is ready has, they see by
+// mlt_rank.threads.
+static inline uint8_t mlt_life(const mlt_rank *me)
+{
+    return atomic_load_explicit(&me->life, memory_order_relaxed);
+}
+
+static inline void mlt_life_set(mlt_rank *me, uint8_t life)
+{
+    atomic_store_explicit(&me->life, life, memory_order_relaxed);
+}
+
 struct mlt_rank_own;  // own.h: a rank's output and libc state
 struct mlt_type_note; // dtype.c
 struct mlt_dtype;     // dtype.h
@@ -91,10 +103,11 @@ static inline mlt_mpi_worker *mlt_mpi_worker_of(const mlt_rank *me)
 static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
-    if (MLT_UNLIKELY(!me || me->life < MLT_LIFE_READY))
+    uint8_t life = me ? mlt_life(me) : MLT_LIFE_NEW;
+    if (MLT_UNLIKELY(life < MLT_LIFE_READY))
         return NULL;
     // Relaxed: with THREADS, several write to a word that nobody reads.
-    atomic_store_explicit((_Atomic uint16_t *)((char *)me + me->life), fn, memory_order_relaxed);
+    atomic_store_explicit((_Atomic uint16_t *)((char *)me + life), fn, memory_order_relaxed);
     return me;
 }
 
@@ -108,7 +121,7 @@ mlt_rank *mlt_thread_enter_anytime(uint16_t fn) MLT_COLD;
 static inline mlt_rank *mlt_mpi_enter_anytime(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
-    if (MLT_UNLIKELY(!me || me->life == MLT_LIFE_THREADS))
+    if (MLT_UNLIKELY(!me || mlt_life(me) != MLT_LIFE_READY))
         return mlt_thread_enter_anytime(fn);
     me->fn = fn;
     return me;

@@ -84,12 +84,9 @@ static const char *level_name(int level)
     return levels[i].name;
 }
 
-int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
-                         MPI_Session *session)
+static int session_init(mlt_rank *me, mlt_first *first, MPI_Info info, MPI_Errhandler errhandler,
+                        MPI_Session *session)
 {
-    if (!me && !(me = mlt_entry_rank()))
-        return mlt_mpi_not_ready(MLT_FN_Session_init);
-    me->fn = MLT_FN_Session_init;
     int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_SESSION);
     if (code != MPI_SUCCESS)
         return code;
@@ -99,6 +96,7 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
                             "argument info is %p, but should be a valid info object or "
                             "MPI_INFO_NULL (was it freed, or never set?)",
                             (void *)info);
+        mlt_thread_first_ready(first);
         return mlt_errhandler_call(me, errhandler, MPI_SESSION_NULL, code);
     }
     mlt_session *s = mlt_pool_take(&mlt_mpi_worker_of(me)->sessions);
@@ -113,6 +111,16 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
     mlt_thread_ready(me);
     *session = (MPI_Session)s;
     return MPI_SUCCESS;
+}
+
+int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
+                         MPI_Session *session)
+{
+    mlt_first first;
+    me = mlt_thread_first_begin(me, MLT_FN_Session_init, &first);
+    int code = session_init(me, &first, info, errhandler, session);
+    mlt_thread_first_end(&first);
+    return code;
 }
 
 // ---- the end
@@ -197,7 +205,7 @@ int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
     mlt_mpi *mpi = mlt_mpi_of(me);
     if (--mpi->sessions == 0 && (!mpi->inited || mpi->finalized)) {
         mlt_mpi_drain_sends(me);
-        me->life = mpi->inited ? MLT_LIFE_DONE : MLT_LIFE_NEW;
+        mlt_life_set(me, mpi->inited ? MLT_LIFE_DONE : MLT_LIFE_NEW);
     }
     return code;
 }

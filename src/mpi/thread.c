@@ -53,7 +53,7 @@ int mlt_thread_grant(mlt_rank *me, int required)
 
 void mlt_thread_ready(mlt_rank *me)
 {
-    me->life = me->worker->sched->gate ? MLT_LIFE_THREADS : MLT_LIFE_READY;
+    mlt_life_set(me, me->worker->sched->gate ? MLT_LIFE_THREADS : MLT_LIFE_READY);
     // release: a thread that was there before may call any time from now on; pairs with adopt.
     if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_GRANTED)
         atomic_store_explicit(&me->threads, THREADS_OPEN, memory_order_release);
@@ -90,9 +90,48 @@ mlt_rank *mlt_thread_enter_anytime(uint16_t fn)
     if (!mlt_rank_self())
         (void)adopt();
     mlt_rank *me = mlt_rank_self();
-    if (me && me->life != MLT_LIFE_THREADS)
+    if (me && !me->worker->sched->gate) // else the detour does, also after MPI_Finalize
         me->fn = fn;
     return me;
+}
+
+// ---- the first calls
+
+static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER;
+
+mlt_rank *mlt_thread_first_begin(mlt_rank *me, uint16_t fn, mlt_first *first)
+{
+    *first = (mlt_first){.alone = false};
+    if (me) { // and the surface has been through the gate
+        me->fn = fn;
+        return me;
+    }
+    pthread_mutex_lock(&first_lock);
+    me = mlt_thread_enter_anytime(fn);
+    if (!me && (me = mlt_entry_rank())) {
+        first->alone = true;
+        me->fn = fn;
+        return me;
+    }
+    pthread_mutex_unlock(&first_lock);
+    if (!me)
+        mlt_mpi_not_ready(fn);
+    first->gate = mlt_thread_lock(me);
+    me->fn = fn;
+    return me;
+}
+
+void mlt_thread_first_ready(mlt_first *first)
+{
+    if (first->alone)
+        pthread_mutex_unlock(&first_lock);
+    first->alone = false;
+}
+
+void mlt_thread_first_end(mlt_first *first)
+{
+    mlt_thread_first_ready(first);
+    mlt_thread_unlock(first->gate);
 }
 
 // ---- the surface's detour

@@ -36,8 +36,21 @@ void mlt_thread_ready(mlt_rank *me);
 
 static inline bool mlt_thread_is_ready(const mlt_rank *me)
 {
-    return me->life >= MLT_LIFE_READY;
+    return mlt_life(me) >= MLT_LIFE_READY;
 }
+
+// MPI_Init and MPI_Session_init, which threads that are no rank's yet (me is NULL) may call at
+// once: the first one makes the rank, and the others wait until it is ready, or at least does no
+// more for it. begin returns the calling thread's rank, or ends the job with a sentence; ready
+// comes before a call of a function of the user's, and is part of end.
+typedef struct mlt_first {
+    bool alone; // the others wait
+    mlt_gate *gate;
+} mlt_first;
+
+mlt_rank *mlt_thread_first_begin(mlt_rank *me, uint16_t fn, mlt_first *first) MLT_COLD;
+void mlt_thread_first_ready(mlt_first *first);
+void mlt_thread_first_end(mlt_first *first);
 
 // The rank that the calling thread belongs to, whether it may call MPI or not: its own, the
 // process's only one, or that of the thread that started it. NULL: none is known.
@@ -62,6 +75,32 @@ static inline void mlt_thread_unlock(mlt_gate *gate)
 {
     if (gate)
         mlt_gate_leave(gate);
+}
+
+// Around a function of the user's: the rank's other threads may call meanwhile, so it may wait for
+// them. Afterwards the rank is in the same call as before. me may be NULL.
+typedef struct mlt_outside {
+    mlt_gate *gate;
+    uint32_t depth;
+    uint16_t fn;
+} mlt_outside;
+
+static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
+{
+    mlt_gate *gate = me ? me->worker->sched->gate : NULL;
+    bool inside = gate && mlt_thread_self && mlt_thread_self->depth > 0;
+    mlt_outside outside = {.gate = inside ? gate : NULL, .fn = me ? me->fn : 0};
+    if (inside)
+        outside.depth = mlt_gate_step_out(gate);
+    return outside;
+}
+
+static inline void mlt_thread_step_in(mlt_rank *me, mlt_outside outside)
+{
+    if (outside.gate)
+        mlt_gate_step_in(outside.gate, outside.depth);
+    if (me)
+        me->fn = outside.fn;
 }
 
 // ---- the surface's detour

@@ -125,7 +125,7 @@ struct mlt_rank {
         _Atomic uint16_t fns[2]; // the second: what calls of a rank with several threads write
                                  // before they are inside its gate; nobody reads it
     };
-    uint8_t life; // the MPI layer's: before init, initialised, finalised
+    _Atomic uint8_t life; // the MPI layer's: before init, initialised, finalised
     bool ended;
     bool drains;             // parked until sends_open is 0
     _Atomic uint8_t threads; // the MPI layer's: whether other threads of the rank may call MPI
