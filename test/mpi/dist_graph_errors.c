@@ -41,7 +41,7 @@ static void adjacent(void)
     BAD(ADJACENT(WORLD, 0, one, w, 2, one, negative, &g), MPI_ERR_ARG, fn, "destweights[1] is -5");
     BAD(ADJACENT(WORLD, 2, one, w, 2, one, w, NULL), MPI_ERR_ARG, fn, "comm_dist_graph");
     BAD(ADJACENT(MPI_COMM_NULL, 2, one, w, 2, one, w, &g), MPI_ERR_COMM, fn, "MPI_COMM_NULL");
-    BAD(MPI_Dist_graph_create_adjacent(WORLD, 0, one, w, 0, one, w, (MPI_Info)&size, 0, &g),
+    BAD(MPI_Dist_graph_create_adjacent(WORLD, 0, one, w, 0, one, w, (MPI_Info)12345, 0, &g),
         MPI_ERR_INFO, fn, "info");
     CHECK(g == MPI_COMM_NULL);
 }
@@ -69,7 +69,7 @@ static void general(void)
     BAD(GENERAL(WORLD, 2, one, degrees, one, negative, &g), MPI_ERR_ARG, fn, "weights[0] is -5");
     BAD(GENERAL(WORLD, 2, one, degrees, one, w, NULL), MPI_ERR_ARG, fn, "comm_dist_graph");
     BAD(GENERAL(MPI_COMM_NULL, 2, one, degrees, one, w, &g), MPI_ERR_COMM, fn, "MPI_COMM_NULL");
-    BAD(MPI_Dist_graph_create(WORLD, 0, one, degrees, one, w, (MPI_Info)&size, 0, &g), MPI_ERR_INFO,
+    BAD(MPI_Dist_graph_create(WORLD, 0, one, degrees, one, w, (MPI_Info)12345, 0, &g), MPI_ERR_INFO,
         fn, "info");
     CHECK(g == MPI_COMM_NULL);
 }
