@@ -540,7 +540,7 @@ static const void *predefined(mlt_rank *me, int keyval)
     case MPI_WTIME_IS_GLOBAL:
         return &wtime_is_global;
     case MPI_LASTUSEDCODE:
-        return mlt_error_last_used_code();
+        return mlt_error_last_used_code(me);
     case MPI_APPNUM:
         return &mlt_job_proc_at(boot->job, boot->proc)->app;
     case MPI_UNIVERSE_SIZE:

@@ -37,8 +37,9 @@ const char *mlt_mpi_sentence(mlt_rank *me, int code) MLT_COLD;
 // True if it is a class or a code, of ours or of the program's, and its class.
 bool mlt_mpi_code_class(int code, int *class) MLT_COLD;
 
-// The value of MPI_LASTUSEDCODE: the largest class or code that there is now (error_user.c).
-const int *mlt_error_last_used_code(void);
+// The value of MPI_LASTUSEDCODE: the largest class or code that there is now (error_user.c). A rank
+// has a copy of its own, for the user reads it whenever it likes: as old as its last call about it.
+const int *mlt_error_last_used_code(mlt_rank *me);
 
 // Ends the job: the launcher prints "rank 3: <sentence>" and stops everybody; alone, the process
 // says it and exits with `status`. me may be NULL.

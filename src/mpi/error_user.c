@@ -32,13 +32,21 @@ static mlt_shelf strings = MLT_SHELF_INIT(string);
 static entry *table; // number FIRST + i is table[i]
 static int room, used;
 static int lowest; // no free entry is below it
-// Read by the user through the attribute's address. Relaxed: it is a number of its own.
+// Relaxed: it is a number of its own.
 static _Atomic int last_used = MPI_ERR_LASTCODE;
-_Static_assert(sizeof last_used == sizeof(int), "the user reads it as an int");
 
-const int *mlt_error_last_used_code(void)
+const int *mlt_error_last_used_code(mlt_rank *me)
 {
-    return (const int *)&last_used;
+    int *copy = &mlt_mpi_of(me)->last_used_code;
+    *copy = atomic_load_explicit(&last_used, memory_order_relaxed);
+    return copy;
+}
+
+// A rank sees at once what it changed itself.
+static void follow(mlt_rank *me)
+{
+    if (me && me->mpi)
+        (void)mlt_error_last_used_code(me);
 }
 
 // ---- the table; with the lock held
@@ -146,6 +154,7 @@ int mlt_mpi_Add_error_class(mlt_rank *me, int *errorclass)
     if (!class)
         return too_many(me, MLT_FN_Add_error_class);
     *errorclass = class;
+    follow(me);
     return MPI_SUCCESS;
 }
 
@@ -173,6 +182,7 @@ int mlt_mpi_Add_error_code(mlt_rank *me, int errorclass, int *errorcode)
     if (!code)
         return too_many(me, MLT_FN_Add_error_code);
     *errorcode = code;
+    follow(me);
     return MPI_SUCCESS;
 }
 
@@ -217,6 +227,7 @@ int mlt_mpi_Remove_error_class(mlt_rank *me, int errorclass)
                              "error class %d still has %u error codes; remove them first with "
                              "MPI_Remove_error_code",
                              errorclass, codes);
+    follow(me);
     return MPI_SUCCESS;
 }
 
@@ -236,6 +247,7 @@ int mlt_mpi_Remove_error_code(mlt_rank *me, int errorcode)
                              "error code %d still has a string; remove it first with "
                              "MPI_Remove_error_string",
                              errorcode);
+    follow(me);
     return MPI_SUCCESS;
 }
 

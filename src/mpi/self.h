@@ -54,6 +54,7 @@ typedef struct mlt_mpi {
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;                // thread level
     uint16_t sessions;                // open ones
+    int last_used_code;               // MPI_LASTUSEDCODE as this rank knows it
     _Atomic bool inited, finalized;   // a thread that finds them true sees what was before
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
