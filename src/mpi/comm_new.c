@@ -89,8 +89,6 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
 {
     if (!extra)
         return;
-    while (extra->attrs.first)
-        mlt_attrs_forget_last(&extra->attrs);
     mlt_buffer_drop(me, &extra->buffer);
     mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);

@@ -19,7 +19,7 @@ typedef struct number {
 
 struct mlt_contexts {
     number *numbers;
-    uint32_t count, room, in_use;
+    uint32_t count, room;
     uint32_t first_free, last_free; // NONE: none
 };
 
@@ -44,11 +44,6 @@ static struct mlt_contexts *contexts_of(const mlt_worker *worker)
     return ((mlt_mpi_worker *)worker->mpi)->contexts;
 }
 
-uint32_t mlt_contexts_in_use(const mlt_worker *worker)
-{
-    return contexts_of(worker)->in_use;
-}
-
 static uint32_t new_number(struct mlt_contexts *c, uint32_t workers)
 {
     if (c->count == (UINT32_MAX - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / workers)
@@ -71,7 +66,6 @@ uint32_t mlt_context_take(mlt_worker *worker, uint32_t users)
     else if ((n = new_number(c, workers)) == NONE)
         return 0;
     c->numbers[n] = (number){.users = users, .next = NONE};
-    c->in_use++;
     return MLT_CONTEXT_FIRST + MLT_CONTEXTS * (n * workers + worker->index);
 }
 
@@ -111,7 +105,6 @@ void mlt_context_noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_
     mlt_assert(n < c->count && c->numbers[n].users > 0);
     if (--c->numbers[n].users > 0)
         return;
-    c->in_use--;
     c->numbers[n].next = NONE;
     if (c->first_free == NONE)
         c->first_free = n;

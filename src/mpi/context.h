@@ -38,7 +38,4 @@ void mlt_context_drop(mlt_context *context);
 // mlt_worker_on_note of the MPI layer.
 void mlt_context_noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
 
-// Numbers of this worker's that are in use anywhere; for tests and reports.
-uint32_t mlt_contexts_in_use(const mlt_worker *worker);
-
 #endif

@@ -13,8 +13,9 @@
 // would have to run that one, may sit in pthread_join or in a barrier of threads, which the library
 // cannot see. No promise that holds for correct programs is possible above FUNNELED.
 //
-// Errors are raised with the gate held, whether found by the surface's checks or by a body; so are
-// callbacks called, which may call MPI again.
+// Errors are raised with the gate held, whether found by the surface's checks or by a body. The
+// user's functions are called outside of it (mlt_thread_step_out): they may take a lock that
+// another thread holds while it calls MPI.
 #ifndef MLT_MPI_THREAD_H
 #define MLT_MPI_THREAD_H
 

@@ -89,23 +89,11 @@ int mlt_mpi_Type_get_contents(mlt_rank *me, const mlt_type *datatype, int max_in
                               int max_addresses, int max_datatypes, int array_of_integers[],
                               MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
 {
-    const mlt_contents *c = contents_of(datatype);
-    if (c->combiner == MPI_COMBINER_NAMED)
-        return bad_named(me, datatype);
-    if (is_large(c))
+    if (is_large(contents_of(datatype)))
         return bad_large(me);
-    if (max_integers < c->integers)
-        return too_few(me, "max_integers", max_integers, c->integers);
-    if (max_addresses < c->addresses)
-        return too_few(me, "max_addresses", max_addresses, c->addresses);
-    if (max_datatypes < c->types)
-        return too_few(me, "max_datatypes", max_datatypes, c->types);
-    for (int64_t i = 0; i < c->integers; i++)
-        array_of_integers[i] = (int)c->number[i];
-    for (int64_t i = 0; i < c->addresses; i++)
-        array_of_addresses[i] = (MPI_Aint)c->number[c->integers + i];
-    copy_types(c, array_of_datatypes);
-    return MPI_SUCCESS;
+    return mlt_mpi_Type_get_contents_c(me, datatype, max_integers, max_addresses, 0, max_datatypes,
+                                       array_of_integers, array_of_addresses, NULL,
+                                       array_of_datatypes);
 }
 
 int mlt_mpi_Type_get_contents_c(mlt_rank *me, const mlt_type *datatype, MPI_Count max_integers,

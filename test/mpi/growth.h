@@ -22,14 +22,15 @@ static inline int rounds_of(int rounds)
     return (sanitized() ? rounds / 100 : rounds) / world_size();
 }
 
-static inline long resident_kb(void)
+// Bytes of the process that are in memory.
+static inline long resident_bytes(void)
 {
     long pages = -1;
     FILE *f = fopen("/proc/self/statm", "r");
     CHECK(f != NULL);
     CHECK(fscanf(f, "%*d %ld", &pages) == 1);
     fclose(f);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+    return pages * sysconf(_SC_PAGESIZE);
 }
 
 // Calls `round` often; after a tenth of it the process must not grow any more. Other ranks may
@@ -39,10 +40,10 @@ static inline void check_growth(void (*round)(int i, void *state), void *state, 
     long before = 0;
     for (int i = 0; i < rounds; i++) {
         if (i == rounds / 10)
-            before = resident_kb();
+            before = resident_bytes() / 1024;
         round(i, state);
     }
-    long after = resident_kb();
+    long after = resident_bytes() / 1024;
     if (!sanitized() && after > before + 2048)
         check_fail(__FILE__, __LINE__, "the process grew from %ld to %ld KiB in %d rounds", before,
                    after, rounds);

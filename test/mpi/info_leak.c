@@ -3,21 +3,9 @@
 // Objects that are made and freed many times leave nothing behind: the process does not grow. The
 // argument is the number of rounds.
 
-#include <unistd.h>
-
-#include "check.h"
+#include "growth.h"
 
 enum { MOST_GROWTH = 4 << 20 };
-
-static long resident(void)
-{
-    long size = 0, pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file != NULL);
-    CHECK_INT(fscanf(file, "%ld %ld", &size, &pages), 2);
-    fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
 
 static void on_comm(MPI_Comm *comm, int *code, ...)
 {
@@ -132,9 +120,9 @@ int main(int argc, char **argv)
     errors_return();
     rounds(count / 10);
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-    long before = resident();
+    long before = resident_bytes();
     rounds(count);
-    long after = resident();
+    long after = resident_bytes();
     if (after > before + MOST_GROWTH)
         check_fail(__FILE__, __LINE__, "%ld bytes grew to %ld in %d rounds", before, after, count);
     CHECK_OK(MPI_Finalize());

@@ -6,21 +6,11 @@
 // each of its ranks. To be run with a million ranks too: mpirun -n 2 -nfg 500000 million_comm
 
 #include "comm_check.h"
+#include "growth.h"
 
 #include <unistd.h>
 
 enum { ROW = 1000, TAG = 6 };
-
-// What the process has in memory; the number of its ranks is found by asking who has this process
-// id.
-static long resident_bytes(void)
-{
-    long pages = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    CHECK(f && fscanf(f, "%ld %ld", &pages, &resident) == 2);
-    fclose(f);
-    return resident * sysconf(_SC_PAGESIZE);
-}
 
 typedef struct clock {
     double start;

@@ -4,17 +4,7 @@
 // process does not grow. The argument is the number of rounds.
 
 #include "comm_check.h"
-
-#include <unistd.h>
-
-static long resident_bytes(void)
-{
-    long pages = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    CHECK(f && fscanf(f, "%ld %ld", &pages, &resident) == 2);
-    fclose(f);
-    return resident * sysconf(_SC_PAGESIZE);
-}
+#include "growth.h"
 
 static void one_round(int reorder)
 {

@@ -3,23 +3,10 @@
 // Makes and frees every kind of datatype many times, N in all (10^6): the process's memory does not
 // grow. `type_leak N`.
 
+#include "growth.h"
 #include <stdbool.h>
-#include <unistd.h>
-
-#include "check.h"
 
 enum { KINDS = 25, WARM_UP = 20, ROOM = 1 << 20 };
-
-// Bytes of the process that are in memory.
-static long resident(void)
-{
-    long pages = -1, total = -1;
-    FILE *f = fopen("/proc/self/statm", "r");
-    CHECK(f != NULL);
-    CHECK(fscanf(f, "%ld %ld", &total, &pages) == 2);
-    fclose(f);
-    return pages * sysconf(_SC_PAGESIZE);
-}
 
 static MPI_Datatype make(int kind, MPI_Datatype old)
 {
@@ -130,14 +117,14 @@ int main(int argc, char **argv)
     for (long i = 0; i < rounds + WARM_UP; i++) {
         if (i == WARM_UP) {
             CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-            before = resident();
+            before = resident_bytes();
         }
         for (int kind = 0; kind < KINDS; kind++)
             one(kind, &random);
         unnamed();
     }
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-    long after = resident();
+    long after = resident_bytes();
     if (after > before + ROOM)
         check_fail(__FILE__, __LINE__, "memory grew from %ld to %ld bytes by %ld objects", before,
                    after, objects);
