@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Algorithms for group operations: one file each, emitting GOAL for one rank, and one line each in
+// the table. What an operation means and how its buffers are called: goal/spec.h.
+//
+// An algorithm knows nothing but the shape and its rank; all ranks emit alike. It declares its
+// buffers (in, out, buf, and what it needs beside) and adds actions and dependencies. It may use
+// any number of temporary buffers; their names begin with "tmp".
+#ifndef MLT_COLL_COLL_H
+#define MLT_COLL_COLL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "goal/program.h"
+#include "goal/spec.h"
+
+typedef struct mlt_coll_shape {
+    uint32_t ranks, root;
+    uint64_t count; // elements of a block
+    mlt_op op;
+    mlt_op_type type;
+    uint64_t segment; // elements of a piece, for pipelines; 0: the algorithm's own choice
+    uint32_t radix;   // of trees, ways of a dissemination; 0: the algorithm's own choice
+} mlt_coll_shape;
+
+typedef struct mlt_coll_alg {
+    mlt_collective collective;
+    const char *name; // "binomial": `bcast.binomial` for users
+    const char *help; // one line: what it is, when it wins
+    bool in_order;    // reductions: operands in the order of ranks, so op need not commute
+    bool uses_segment, uses_radix;
+    // NULL: any shape. Else why this shape is none for it, a static sentence; NULL: it is one.
+    const char *(*refuses)(const mlt_coll_shape *shape);
+    void (*emit)(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
+} mlt_coll_alg;
+
+extern const mlt_coll_alg *const mlt_coll_algs[]; // ends with NULL
+
+// By "bcast.binomial". On failure one sentence with the nearest names.
+const mlt_coll_alg *mlt_coll_find(const char *name, char *why, size_t why_size);
+
+// The program of all ranks. On failure one sentence. progress as in check.h.
+mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
+                            void (*progress)(void *user, double done), void *user,
+                            mlt_goal_program **out, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// The operation that the algorithm of that shape must perform.
+mlt_goal_spec mlt_coll_spec(const mlt_coll_alg *alg, const mlt_coll_shape *shape);
+
+#endif

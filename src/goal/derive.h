@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dependencies from buffers (GOAL_AUTO): whoever writes no requ at all gets the least set of
+// dependencies that is safe.
+#ifndef MLT_GOAL_DERIVE_H
+#define MLT_GOAL_DERIVE_H
+
+#include <stdint.h>
+
+#include "goal/program.h"
+
+// Adds dependencies to the rank so that any two actions that touch a byte, one of them writing,
+// run in the order in which they stand in the program. The result, together with what was there
+// already, is transitively reduced: no dependency can be left out. O(n log n) for n actions with
+// few overlaps each.
+void mlt_goal_derive(mlt_goal_program *program, uint32_t rank);
+
+#endif

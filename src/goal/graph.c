@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neighbours in compressed rows; Kahn's order with a heap, so that it is the smallest by index;
+// "before" by bit sets of descendants while they fit in memory, else by a search that the order
+// bounds.
+#include "goal/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum { REACH_ACTIONS = 16384 }; // n * n / 8 bytes: 32 MiB
+
+static void *take(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        mlt_fatal("no memory for the graph of a GOAL program");
+    return memory;
+}
+
+static inline uint32_t plain(uint32_t on)
+{
+    return on & ~(uint32_t)MLT_GOAL_STARTED;
+}
+
+// Rows by counting. Duplicates of a row are dropped; of two kinds of one dependency the stronger
+// one, on the end, stays.
+static void rows(const mlt_goal_rank *rank, bool forward, uint32_t **at_out, uint32_t **to_out)
+{
+    uint32_t n = rank->count;
+    uint32_t *at = take((size_t)n + 2, sizeof *at), *to = take(rank->deps_count, sizeof *to);
+    for (uint32_t d = 0; d < rank->deps_count; d++)
+        at[(forward ? plain(rank->deps[d].on) : rank->deps[d].action) + 2]++;
+    for (uint32_t i = 2; i < n + 2; i++)
+        at[i] += at[i - 1];
+    for (uint32_t d = 0; d < rank->deps_count; d++) {
+        mlt_goal_dep dep = rank->deps[d];
+        uint32_t started = dep.on & MLT_GOAL_STARTED;
+        if (forward)
+            to[at[plain(dep.on) + 1]++] = dep.action | started;
+        else
+            to[at[dep.action + 1]++] = dep.on;
+    }
+    // seen[b]: 1 + where b stands in the current row.
+    uint32_t *seen = take(n, sizeof *seen), kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t begin = at[i], end = at[i + 1], first = kept;
+        for (uint32_t e = begin; e < end; e++) {
+            uint32_t b = plain(to[e]);
+            if (seen[b] > first && seen[b] <= kept && plain(to[seen[b] - 1]) == b) {
+                to[seen[b] - 1] &= to[e]; // STARTED survives only if both have it
+                continue;
+            }
+            to[kept++] = to[e];
+            seen[b] = kept;
+        }
+        at[i] = first;
+    }
+    at[n] = kept;
+    free(seen);
+    *at_out = at;
+    *to_out = to;
+}
+
+// ---- order: a heap of free actions, smallest index first
+
+static void heap_put(uint32_t *heap, uint32_t *count, uint32_t value)
+{
+    uint32_t i = (*count)++;
+    for (; i && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = value;
+}
+
+static uint32_t heap_take(uint32_t *heap, uint32_t *count)
+{
+    uint32_t first = heap[0], value = heap[--*count], i = 0;
+    for (uint32_t child; (child = 2 * i + 1) < *count; i = child) {
+        if (child + 1 < *count && heap[child + 1] < heap[child])
+            child++;
+        if (heap[child] >= value)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = value;
+    return first;
+}
+
+// Some cycle: walking from an action that was never free to one that it waits for, until one comes
+// again.
+static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
+{
+    uint32_t n = graph->count, a = 0;
+    while (!open[a])
+        a++;
+    uint32_t *step = take(n, sizeof *step), *path = take(n, sizeof *path), length = 0;
+    while (!step[a]) {
+        path[length++] = a;
+        step[a] = length;
+        uint32_t e = graph->before_at[a];
+        while (!open[plain(graph->before[e])])
+            e++;
+        a = plain(graph->before[e]);
+    }
+    uint32_t first = step[a] - 1;
+    graph->cycle_count = length - first;
+    graph->cycle = take(graph->cycle_count, sizeof *graph->cycle);
+    memcpy(graph->cycle, path + first, graph->cycle_count * sizeof *path);
+    free(step);
+    free(path);
+}
+
+static void sort(mlt_goal_graph *graph)
+{
+    uint32_t n = graph->count, done = 0, free_count = 0;
+    uint32_t *open = take(n, sizeof *open), *heap = take(n, sizeof *heap);
+    graph->order = take(n, sizeof *graph->order);
+    graph->place = take(n, sizeof *graph->place);
+    for (uint32_t a = 0; a < n; a++) {
+        open[a] = graph->before_at[a + 1] - graph->before_at[a];
+        if (!open[a])
+            heap_put(heap, &free_count, a);
+    }
+    while (free_count) {
+        uint32_t a = heap_take(heap, &free_count);
+        graph->place[a] = done;
+        graph->order[done++] = a;
+        for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++)
+            if (--open[plain(graph->next[e])] == 0)
+                heap_put(heap, &free_count, plain(graph->next[e]));
+    }
+    if (done < n) {
+        find_cycle(graph, open);
+        free(graph->order);
+        free(graph->place);
+        graph->order = graph->place = NULL;
+    }
+    free(open);
+    free(heap);
+}
+
+mlt_goal_graph *mlt_goal_graph_new(const mlt_goal_rank *rank)
+{
+    mlt_goal_graph *graph = take(1, sizeof *graph);
+    graph->count = rank->count;
+    rows(rank, true, &graph->next_at, &graph->next);
+    rows(rank, false, &graph->before_at, &graph->before);
+    sort(graph);
+    return graph;
+}
+
+void mlt_goal_graph_free(mlt_goal_graph *graph)
+{
+    if (!graph)
+        return;
+    free(graph->next_at);
+    free(graph->next);
+    free(graph->before_at);
+    free(graph->before);
+    free(graph->order);
+    free(graph->place);
+    free(graph->cycle);
+    free(graph->reach);
+    free(graph);
+}
+
+// ---- before
+//
+// reach row a: who starts after a has started, by any chain (a itself among them). Then a is before
+// b if some action that waits for a's end is b or reaches it; those rows are combined in the row
+// that is kept, so a question is one bit.
+
+static void reach_make(mlt_goal_graph *graph)
+{
+    uint32_t n = graph->count, words = (n + 63) / 64;
+    uint64_t *starts = take((size_t)n * words, sizeof *starts);
+    graph->reach = take((size_t)n * words, sizeof *graph->reach);
+    for (uint32_t i = n; i-- > 0;) {
+        uint32_t a = graph->order[i];
+        uint64_t *row = starts + (size_t)a * words, *ends = graph->reach + (size_t)a * words;
+        row[a / 64] |= 1ull << a % 64;
+        for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++) {
+            const uint64_t *from = starts + (size_t)plain(graph->next[e]) * words;
+            bool end = !(graph->next[e] & MLT_GOAL_STARTED);
+            for (uint32_t w = 0; w < words; w++) {
+                row[w] |= from[w];
+                if (end)
+                    ends[w] |= from[w];
+            }
+        }
+    }
+    free(starts);
+}
+
+// A search from a, not beyond b's place in the order.
+static bool search(const mlt_goal_graph *graph, uint32_t a, uint32_t b)
+{
+    uint32_t *stack = NULL, count = 0, room = 0, limit = graph->place[b];
+    uint64_t *seen = take((graph->count + 63) / 64, sizeof *seen);
+    bool found = false, first = true;
+    uint32_t at = a;
+    for (;;) {
+        for (uint32_t e = graph->next_at[at]; e < graph->next_at[at + 1] && !found; e++) {
+            uint32_t to = plain(graph->next[e]);
+            if ((first && graph->next[e] & MLT_GOAL_STARTED) || graph->place[to] > limit ||
+                seen[to / 64] >> to % 64 & 1)
+                continue;
+            found = to == b;
+            seen[to / 64] |= 1ull << to % 64;
+            if (count == room) {
+                room = room ? 2 * room : 64;
+                stack = realloc(stack, room * sizeof *stack);
+                if (!stack)
+                    mlt_fatal("no memory for the graph of a GOAL program");
+            }
+            stack[count++] = to;
+        }
+        first = false;
+        if (found || !count)
+            break;
+        at = stack[--count];
+    }
+    free(seen);
+    free(stack);
+    return found;
+}
+
+bool mlt_goal_before(mlt_goal_graph *graph, uint32_t a, uint32_t b)
+{
+    mlt_assert(graph->order != NULL);
+    if (graph->place[a] >= graph->place[b])
+        return false;
+    if (graph->count > REACH_ACTIONS)
+        return search(graph, a, b);
+    if (!graph->reach)
+        reach_make(graph);
+    uint32_t words = (graph->count + 63) / 64;
+    return graph->reach[(size_t)a * words + b / 64] >> b % 64 & 1;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "goal/program.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "goal/text.h"
+
+// Room for one element more in an array that grows by doubling.
+static void *more(void *array, uint32_t count, uint32_t *room, size_t element)
+{
+    if (MLT_LIKELY(count < *room))
+        return array;
+    uint64_t wanted = *room ? 2ull * *room : 2;
+    if (wanted >= MLT_GOAL_STARTED)
+        wanted = MLT_GOAL_STARTED - 1;
+    if (count >= wanted)
+        mlt_fatal("a GOAL program of one rank has at most %u actions, dependencies and buffers",
+                  MLT_GOAL_STARTED - 1);
+    array = realloc(array, wanted * element);
+    if (!array)
+        mlt_fatal("no memory for a GOAL program");
+    *room = (uint32_t)wanted;
+    return array;
+}
+
+static void *take(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+    if (!memory)
+        mlt_fatal("no memory for a GOAL program");
+    return memory;
+}
+
+mlt_goal_program *mlt_goal_program_new(uint32_t ranks)
+{
+    mlt_goal_program *program = take(sizeof *program);
+    program->names_room = 64;
+    program->names = take(program->names_room);
+    program->names_size = 1; // ""
+    mlt_goal_program_grow(program, ranks);
+    return program;
+}
+
+void mlt_goal_program_grow(mlt_goal_program *program, uint32_t ranks)
+{
+    if (ranks <= program->ranks)
+        return;
+    mlt_assert(ranks <= MLT_GOAL_MAX_RANKS);
+    program->rank = realloc(program->rank, ranks * sizeof *program->rank);
+    if (!program->rank)
+        mlt_fatal("no memory for a GOAL program of %" PRIu32 " ranks", ranks);
+    memset(program->rank + program->ranks, 0, (ranks - program->ranks) * sizeof *program->rank);
+    program->ranks = ranks;
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    if (!bytes)
+        return NULL;
+    void *to = take(bytes);
+    memcpy(to, from, bytes);
+    return to;
+}
+
+mlt_goal_program *mlt_goal_program_copy(const mlt_goal_program *program)
+{
+    mlt_goal_program *copy = take(sizeof *copy);
+    *copy = *program;
+    copy->names = copy_of(program->names, program->names_room);
+    copy->name_table =
+        copy_of(program->name_table, program->name_table_size * sizeof *copy->name_table);
+    copy->rank = copy_of(program->rank, program->ranks * sizeof *copy->rank);
+    for (uint32_t r = 0; r < copy->ranks; r++) {
+        mlt_goal_rank *rank = &copy->rank[r];
+        rank->actions = copy_of(rank->actions, rank->count * sizeof *rank->actions);
+        rank->deps = copy_of(rank->deps, rank->deps_count * sizeof *rank->deps);
+        rank->buffers = copy_of(rank->buffers, rank->buffers_count * sizeof *rank->buffers);
+        rank->room = rank->count;
+        rank->deps_room = rank->deps_count;
+        rank->buffers_room = rank->buffers_count;
+    }
+    return copy;
+}
+
+void mlt_goal_program_free(mlt_goal_program *program)
+{
+    if (!program)
+        return;
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        free(program->rank[r].actions);
+        free(program->rank[r].deps);
+        free(program->rank[r].buffers);
+    }
+    free(program->rank);
+    free(program->names);
+    free(program->name_table);
+    free(program);
+}
+
+// ---- names: an open hash table of places in the text
+
+static uint32_t hash_of(const char *text, size_t length)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+static void names_rehash(mlt_goal_program *program)
+{
+    uint32_t size = program->name_table_size ? 2 * program->name_table_size : 64;
+    uint32_t *table = take(size * sizeof *table);
+    for (uint32_t i = 0; i < program->name_table_size; i++) {
+        uint32_t name = program->name_table[i];
+        if (!name)
+            continue;
+        const char *text = program->names + name;
+        uint32_t at = hash_of(text, strlen(text)) & (size - 1);
+        while (table[at])
+            at = (at + 1) & (size - 1);
+        table[at] = name;
+    }
+    free(program->name_table);
+    program->name_table = table;
+    program->name_table_size = size;
+}
+
+uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t length)
+{
+    if (!length)
+        return 0;
+    if (2 * program->name_count >= program->name_table_size)
+        names_rehash(program);
+    uint32_t mask = program->name_table_size - 1, at = hash_of(text, length) & mask;
+    for (; program->name_table[at]; at = (at + 1) & mask) {
+        const char *known = program->names + program->name_table[at];
+        if (strncmp(known, text, length) == 0 && !known[length])
+            return program->name_table[at];
+    }
+    uint64_t wanted = (uint64_t)program->names_size + length + 1;
+    if (wanted > program->names_room) {
+        uint64_t room = 2 * wanted;
+        if (room > UINT32_MAX)
+            mlt_fatal("the names of a GOAL program take at most 2 GiB");
+        program->names = realloc(program->names, room);
+        if (!program->names)
+            mlt_fatal("no memory for the names of a GOAL program");
+        program->names_room = (uint32_t)room;
+    }
+    uint32_t name = program->names_size;
+    memcpy(program->names + name, text, length);
+    program->names[name + length] = 0;
+    program->names_size = (uint32_t)wanted;
+    program->name_table[at] = name;
+    program->name_count++;
+    return name;
+}
+
+// ---- adding
+
+uint32_t mlt_goal_add(mlt_goal_program *program, uint32_t rank, const mlt_goal_action *action)
+{
+    mlt_goal_rank *r = &program->rank[rank];
+    r->actions = more(r->actions, r->count, &r->room, sizeof *r->actions);
+    r->actions[r->count] = *action;
+    return r->count++;
+}
+
+void mlt_goal_require(mlt_goal_program *program, uint32_t rank, uint32_t action, uint32_t on)
+{
+    mlt_goal_rank *r = &program->rank[rank];
+    mlt_assert(action < r->count && (on & ~(uint32_t)MLT_GOAL_STARTED) < r->count);
+    r->deps = more(r->deps, r->deps_count, &r->deps_room, sizeof *r->deps);
+    r->deps[r->deps_count++] = (mlt_goal_dep){action, on};
+}
+
+uint32_t mlt_goal_buffer_add(mlt_goal_program *program, uint32_t rank, const char *name,
+                             uint64_t size)
+{
+    mlt_goal_rank *r = &program->rank[rank];
+    r->buffers = more(r->buffers, r->buffers_count, &r->buffers_room, sizeof *r->buffers);
+    r->buffers[r->buffers_count] =
+        (mlt_goal_buffer){.name = mlt_goal_name(program, name, strlen(name)), .size = size};
+    return ++r->buffers_count;
+}
+
+uint32_t mlt_goal_buffer_find(const mlt_goal_program *program, uint32_t rank, const char *name)
+{
+    const mlt_goal_rank *r = &program->rank[rank];
+    for (uint32_t b = 0; b < r->buffers_count; b++)
+        if (strcmp(program->names + r->buffers[b].name, name) == 0)
+            return b + 1;
+    return MLT_GOAL_NOWHERE;
+}
+
+uint32_t mlt_goal_send(mlt_goal_program *program, uint32_t rank, mlt_goal_span span, int32_t to,
+                       int32_t tag)
+{
+    mlt_goal_action action = {.kind = MLT_GOAL_SEND,
+                              .peer = to,
+                              .tag = tag,
+                              .buf = {span.buf},
+                              .at = {span.at},
+                              .size = {span.size}};
+    return mlt_goal_add(program, rank, &action);
+}
+
+uint32_t mlt_goal_recv(mlt_goal_program *program, uint32_t rank, mlt_goal_span span, int32_t from,
+                       int32_t tag)
+{
+    mlt_goal_action action = {.kind = MLT_GOAL_RECV,
+                              .peer = from,
+                              .tag = tag,
+                              .buf = {span.buf},
+                              .at = {span.at},
+                              .size = {span.size}};
+    return mlt_goal_add(program, rank, &action);
+}
+
+uint32_t mlt_goal_exec(mlt_goal_program *program, uint32_t rank, mlt_op op, mlt_op_type type,
+                       mlt_goal_span result, mlt_goal_span second)
+{
+    mlt_goal_action action = {.kind = MLT_GOAL_EXEC,
+                              .op = (uint8_t)op,
+                              .type = (uint8_t)type,
+                              .buf = {result.buf, second.buf},
+                              .at = {result.at, second.at},
+                              .size = {result.size, second.size}};
+    return mlt_goal_add(program, rank, &action);
+}
+
+// ---- looking
+
+static void access_add(mlt_goal_access *out, int *count, const mlt_goal_action *action, int which,
+                       bool reads, bool writes)
+{
+    if (action->buf[which] == MLT_GOAL_NOWHERE || !action->size[which])
+        return;
+    out[(*count)++] = (mlt_goal_access){
+        {action->buf[which], action->at[which], action->size[which]}, reads, writes};
+}
+
+int mlt_goal_accesses(const mlt_goal_action *action, mlt_goal_access out[2])
+{
+    int count = 0;
+    bool copies = action->op == MLT_OP_COPY;
+    switch (action->kind) {
+    case MLT_GOAL_SEND:
+        access_add(out, &count, action, 0, true, false);
+        break;
+    case MLT_GOAL_RECV:
+        access_add(out, &count, action, 0, false, true);
+        break;
+    case MLT_GOAL_EXEC:
+        access_add(out, &count, action, 0, !copies, true);
+        access_add(out, &count, action, 1, true, false);
+        break;
+    case MLT_GOAL_USER:
+        access_add(out, &count, action, 0, true, true);
+        access_add(out, &count, action, 1, true, false);
+        break;
+    case MLT_GOAL_RECV_EXEC:
+        access_add(out, &count, action, 0, !copies, true);
+        access_add(out, &count, action, 1, false, true);
+        break;
+    case MLT_GOAL_RECV_USER:
+        access_add(out, &count, action, 0, true, true);
+        access_add(out, &count, action, 1, false, true);
+        break;
+    default:
+        break;
+    }
+    return count;
+}
+
+uint64_t mlt_goal_buffer_size(const mlt_goal_program *program, uint32_t rank, uint32_t buf)
+{
+    const mlt_goal_rank *r = &program->rank[rank];
+    if (buf != MLT_GOAL_MEMORY)
+        return buf <= r->buffers_count ? r->buffers[buf - 1].size : UINT64_MAX;
+    uint64_t size = 0;
+    for (uint32_t a = 0; a < r->count; a++) {
+        mlt_goal_access access[2];
+        int count = mlt_goal_accesses(&r->actions[a], access);
+        for (int i = 0; i < count; i++)
+            if (access[i].span.buf == MLT_GOAL_MEMORY &&
+                access[i].span.at + access[i].span.size > size)
+                size = access[i].span.at + access[i].span.size;
+    }
+    return size;
+}
+
+char *mlt_goal_describe(const mlt_goal_program *program, uint32_t rank, uint32_t action, char *text,
+                        size_t size)
+{
+    const mlt_goal_action *a = &program->rank[rank].actions[action];
+    char what[256];
+    mlt_goal_print_action(program, rank, a, what, sizeof what);
+    const char *label = mlt_goal_name_text(program, a->label);
+    int n = snprintf(text, size, "rank %" PRIu32 ", action %" PRIu32 " (%s%s%s)", rank, action,
+                     label, *label ? ": " : "", what);
+    if (a->line && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ", line %" PRIu32, a->line);
+    return text;
+}
+
+bool mlt_goal_has_wildcards(const mlt_goal_program *program)
+{
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t a = 0; a < program->rank[r].count; a++) {
+            const mlt_goal_action *action = &program->rank[r].actions[a];
+            if (mlt_goal_is_recv(action) &&
+                (action->peer == MLT_GOAL_ANY || action->tag == MLT_GOAL_ANY))
+                return true;
+        }
+    return false;
+}
+
+// ---- validity
+
+static const char *span_fault(const mlt_goal_rank *rank, const mlt_goal_action *action, int which)
+{
+    uint32_t buf = action->buf[which];
+    uint64_t at = action->at[which], size = action->size[which];
+    if (at + size < at)
+        return "its bytes end beyond 2^64";
+    if (buf == MLT_GOAL_NOWHERE)
+        return mlt_goal_is_message(action) && which == 0 ? NULL : "it works on no memory";
+    if (buf == MLT_GOAL_MEMORY || buf == MLT_GOAL_ADDRESS)
+        return NULL;
+    if (buf > rank->buffers_count)
+        return "it names a buffer that the rank has not";
+    return at + size <= rank->buffers[buf - 1].size ? NULL : "its bytes end beyond its buffer";
+}
+
+static const char *exec_fault(const mlt_goal_action *action)
+{
+    if (action->op >= MLT_OPS || action->type >= MLT_OP_TYPES)
+        return "it has no operation or no type";
+    if (action->size[0] != action->size[1])
+        return "its two buffers differ in size";
+    return action->size[0] % mlt_op_type_bytes[action->type]
+               ? "its size is no whole number of elements"
+               : NULL;
+}
+
+static const char *action_fault(const mlt_goal_program *program, const mlt_goal_rank *rank,
+                                const mlt_goal_action *action)
+{
+    const char *fault = NULL;
+    if (action->kind < MLT_GOAL_SEND || action->kind >= MLT_GOAL_KINDS)
+        return "there is no such kind of action";
+    if (action->label >= program->names_size)
+        return "its name is none of the program's";
+    if (mlt_goal_is_message(action)) {
+        bool any = action->kind != MLT_GOAL_SEND;
+        if (action->peer < (any ? MLT_GOAL_ANY : 0) ||
+            (action->peer >= 0 && (uint32_t)action->peer >= program->ranks))
+            return "its peer is no rank of the program";
+        if (action->tag < (any ? MLT_GOAL_ANY : 0))
+            return "its tag is negative";
+    }
+    if (action->kind == MLT_GOAL_CALC || action->kind == MLT_GOAL_NOP)
+        return NULL;
+    fault = span_fault(rank, action, 0);
+    if (!fault && action->kind != MLT_GOAL_SEND && action->kind != MLT_GOAL_RECV)
+        fault = span_fault(rank, action, 1);
+    if (!fault && (action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_RECV_EXEC))
+        fault = exec_fault(action);
+    return fault;
+}
+
+mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, size_t why_size)
+{
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        const mlt_goal_rank *rank = &program->rank[r];
+        for (uint32_t a = 0; a < rank->count; a++) {
+            const char *fault = action_fault(program, rank, &rank->actions[a]);
+            if (!fault)
+                continue;
+            snprintf(why, why_size, "action %" PRIu32 " of rank %" PRIu32 " is not valid: %s", a, r,
+                     fault);
+            return MLT_ERR_INVALID;
+        }
+        for (uint32_t d = 0; d < rank->deps_count; d++) {
+            uint32_t on = rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED;
+            if (rank->deps[d].action < rank->count && on < rank->count)
+                continue;
+            snprintf(why, why_size,
+                     "dependency %" PRIu32 " of rank %" PRIu32 " names an action that is not there",
+                     d, r);
+            return MLT_ERR_INVALID;
+        }
+    }
+    return MLT_OK;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A schedule: one rank's program, compiled. Immutable; runs are instances of it (exec.h).
+//
+// The code is the paper's layout: how many actions are independent and where they are, then the
+// actions, each with the number of its sources, its operation with parameters, and where its
+// dependents are. Offsets count bytes from the beginning of the code.
+//
+//     u32 count, u32 offset[count]                              independent actions; filled up to 8
+//     u16 sources, u16 type, parameters, u32 count, u32 offset[count]     an action; filled up to 8
+//     ...
+//
+// Actions stand in a topological order, receives as early as they can. An action with
+// MLT_ACT_STARTERS in its type has a second list behind the first, of those that wait for its start
+// only. More than 65,535 sources become a tree of no-ops.
+//
+// Messages. `slot` is the message's number among those of this rank with that peer and direction,
+// by tag, then by the order of the program. If the two ranks' programs fit, both sides of a message
+// have the same slot, so it can be matched exactly whatever order actions run in. A schedule that
+// is MLT_SCHED_PLAIN (it has wildcards, or a peer's has) is matched by tag as messages come.
+//
+// Window. MLT_SCHED_SEGMENTS (Theorem 4): no-ops cut the code into segments of at most `window`
+// actions; all actions of a segment are finished before the next one begins, so `index` counts
+// within the segment and a run needs room for one. Otherwise `index` counts all actions; with a
+// window, at most that many of them, in the code's order, are looked at at once (Theorem 3).
+#ifndef MLT_GOAL_SCHED_H
+#define MLT_GOAL_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "goal/program.h"
+
+enum { MLT_ACT_KIND = 0xff, MLT_ACT_STARTERS = 0x100 }; // of mlt_act.type
+enum { MLT_SCHED_PLAIN = 1, MLT_SCHED_SEGMENTS = 2, MLT_SCHED_ADDRESSES = 4 };
+
+typedef struct mlt_act { // 8-byte aligned; parameters and dependents follow
+    uint16_t sources;
+    uint16_t type;  // mlt_goal_kind, MLT_ACT_STARTERS
+    uint32_t index; // of the run's state
+} mlt_act;
+
+typedef struct mlt_act_message { // SEND, RECV, RECV_EXEC, RECV_USER
+    int32_t peer, tag;
+    uint32_t slot;
+    uint32_t request; // number among the message actions (of the segment)
+    uint32_t flags, buf;
+    uint64_t at, size;
+} mlt_act_message;
+
+typedef struct mlt_act_exec { // EXEC, USER; behind the message: RECV_EXEC, RECV_USER
+    uint8_t op, type, flags, unused;
+    uint32_t user;
+    uint32_t buf[2];
+    uint64_t at[2], size[2];
+} mlt_act_exec;
+
+typedef struct mlt_act_calc {
+    uint64_t ns;
+    uint32_t cpu, unused;
+} mlt_act_calc;
+
+extern const uint8_t mlt_act_parameter_bytes[MLT_GOAL_KINDS];
+
+typedef struct mlt_act_list {
+    uint32_t count;
+    uint32_t offset[];
+} mlt_act_list;
+
+static inline const mlt_act_list *mlt_act_dependents(const mlt_act *act)
+{
+    return (const mlt_act_list *)((const unsigned char *)(act + 1) +
+                                  mlt_act_parameter_bytes[act->type & MLT_ACT_KIND]);
+}
+
+static inline const mlt_act_list *mlt_act_starters(const mlt_act *act) // with MLT_ACT_STARTERS
+{
+    const mlt_act_list *list = mlt_act_dependents(act);
+    return (const mlt_act_list *)&list->offset[list->count];
+}
+
+typedef struct mlt_sched_buffer {
+    uint64_t size;
+    const char *name; // "" for MEMORY
+} mlt_sched_buffer;
+
+typedef struct mlt_sched {
+    const unsigned char *code;
+    uint64_t bytes;    // of the code; below 4 GiB
+    uint32_t actions;  // all of them, no-ops included
+    uint32_t indices;  // a run needs that many counters: the greatest index + 1
+    uint32_t requests; // ... and that many requests
+    uint32_t window;   // 0: none
+    uint32_t flags;
+    uint32_t users;           // 1 + the greatest number of a user's function; 0: none is called
+    uint32_t rank, ranks;     // whose it is, of how many
+    uint32_t buffers;         // of buffer[]
+    mlt_sched_buffer *buffer; // [0] is MEMORY
+    void *owned;              // private: what mlt_sched_free frees
+} mlt_sched;
+
+typedef struct mlt_sched_options {
+    uint32_t window; // 0: none. The compiler takes Theorem 3 if the counters that it needs beyond
+                     // the window stay within the window, else Theorem 4
+    bool plain;      // match by tag: some rank of the program has wildcards
+} mlt_sched_options;
+
+// Compiles one rank of a program. On failure (a cycle, a schedule of 4 GiB or more) one sentence.
+// At most 100 ns an action.
+mlt_status mlt_sched_compile(const mlt_goal_program *program, uint32_t rank,
+                             const mlt_sched_options *options, mlt_sched **out, char *why,
+                             size_t why_size) MLT_MUST_CHECK;
+void mlt_sched_free(mlt_sched *sched);
+
+// ---- files: all ranks' schedules behind a header with a version and a checksum
+
+// The file of a program. *bytes is malloc's.
+mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_options *options,
+                           unsigned char **bytes, size_t *size, char *why,
+                           size_t why_size) MLT_MUST_CHECK;
+
+// From a schedule that is there already, for one rank alone (GOAL_Sched_save).
+mlt_status mlt_image_write_one(const mlt_sched *sched, unsigned char **bytes, size_t *size,
+                               char *why, size_t why_size) MLT_MUST_CHECK;
+
+typedef struct mlt_image mlt_image;
+
+bool mlt_is_image(const void *bytes, size_t size); // by its first bytes
+
+// Checks everything, down to each offset and count; a corrupt file is refused with a sentence. The
+// bytes are borrowed until mlt_image_free.
+mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_image **out,
+                          char *why, size_t why_size) MLT_MUST_CHECK;
+uint32_t mlt_image_ranks(const mlt_image *image);
+// The schedule of a rank; NULL if the file does not hold that one. Borrows the image's bytes; free
+// it with mlt_sched_free.
+mlt_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
+void mlt_image_free(mlt_image *image);
+
+// Back to a program (`millet goal dis`): the same actions and dependencies; labels are lost.
+mlt_goal_program *mlt_image_program(const mlt_image *image);
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GOAL as text: one reader for both dialects, the paper's and LogGOPSim's, told apart by content,
+// and a printer that writes either. The grammar is in docs/goal-language.md.
+#ifndef MLT_GOAL_TEXT_H
+#define MLT_GOAL_TEXT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "goal/program.h"
+
+typedef enum mlt_goal_dialect {
+    MLT_GOAL_PAPER,
+    MLT_GOAL_LOGGOPSIM,
+} mlt_goal_dialect;
+
+// Reads a whole text, which needs no NUL behind it. `name` is what errors call it. On an error: why
+// holds "name:line:column: what is wrong and what would be right", the line itself, and a caret
+// under the place, each on its own line; no program. The caller frees the program.
+mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_goal_program **out,
+                         mlt_goal_dialect *dialect, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// Writes the program so that reading it again gives the same one (labels that actions lack are made
+// up where a dependency needs them; equal ranks share a block). What a dialect cannot say:
+// LogGOPSim's has no memory, so spans become sizes and exec becomes calc of exec_ns_per_byte times
+// its bytes. False: writing failed, errno tells.
+bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
+                    double exec_ns_per_byte, FILE *to);
+
+// One action as the paper's dialect writes it, without label and semicolon. Returns text.
+char *mlt_goal_print_action(const mlt_goal_program *program, uint32_t rank,
+                            const mlt_goal_action *action, char *text, size_t size);
+
+#endif
