@@ -47,7 +47,7 @@ function(mlt_fuzz_program LAYER FILE)
   get_filename_component(STEM ${FILE} NAME_WE)
   string(REGEX REPLACE "_fuzz$" "" STEM ${STEM})
   if(MLT_FUZZ)
-    target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${NAME} PRIVATE -fsanitize=fuzzer -rtlib=compiler-rt) # UBSan of 128-bit products asks for it
     set(FOUND ${CMAKE_BINARY_DIR}/corpus/${STEM}) # libFuzzer adds to the first folder
     file(MAKE_DIRECTORY ${FOUND})
     add_test(NAME fuzz_${STEM} COMMAND ${NAME} -seed=1 -runs=${MLT_FUZZ_VARIANTS} ${FOUND} ${FUZZ}/${STEM})
