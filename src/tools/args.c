@@ -164,10 +164,11 @@ static bool parse_choice(const mlt_arg *arg, const char *what, const char *text,
     char list[WHY_BYTES];
     size_t used = 0;
     for (const char *c = arg->choices; *c && used + 5 < sizeof list; c++) {
+        const char *next = strchr(c + 1, '|');
         if (*c != '|')
             list[used++] = *c;
-        else
-            used += (size_t)sprintf(list + used, "%s", strchr(c + 1, '|') ? ", " : " or ");
+        else if (c[1]) // the list may end with a bar
+            used += (size_t)sprintf(list + used, "%s", next && next[1] ? ", " : " or ");
     }
     list[used] = '\0';
     snprintf(why, why_size, "%s is '%s', but should be %s", what, text, list);

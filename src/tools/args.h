@@ -53,7 +53,7 @@ typedef struct mlt_arg {
     const char *help;    // one line; NULL: accepted, not shown
     uint64_t least;      // NUMBER, SIZE
     uint64_t most;       // NUMBER, SIZE; 0: no limit
-    const char *choices; // CHOICE: "paper|loggopsim"
+    const char *choices; // CHOICE: "paper|loggopsim"; a bar at the end is fine
 } mlt_arg;
 
 typedef struct mlt_arg_group {
