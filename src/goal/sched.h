@@ -85,7 +85,7 @@ typedef struct mlt_sched_buffer {
     const char *name; // "" for MEMORY
 } mlt_sched_buffer;
 
-typedef struct mlt_sched {
+typedef struct mlt_goal_sched {
     const unsigned char *code;
     uint64_t bytes;    // of the code; below 4 GiB
     uint32_t actions;  // all of them, no-ops included
@@ -97,8 +97,8 @@ typedef struct mlt_sched {
     uint32_t rank, ranks;     // whose it is, of how many
     uint32_t buffers;         // of buffer[]
     mlt_sched_buffer *buffer; // [0] is MEMORY
-    void *owned;              // private: what mlt_sched_free frees
-} mlt_sched;
+    void *owned;              // private: what mlt_goal_sched_free frees
+} mlt_goal_sched;
 
 typedef struct mlt_sched_options {
     uint32_t window; // 0: none. The compiler takes Theorem 3 if the counters that it needs beyond
@@ -109,9 +109,9 @@ typedef struct mlt_sched_options {
 // Compiles one rank of a program. On failure (a cycle, a schedule of 4 GiB or more) one sentence.
 // At most 100 ns an action.
 mlt_status mlt_sched_compile(const mlt_goal_program *program, uint32_t rank,
-                             const mlt_sched_options *options, mlt_sched **out, char *why,
+                             const mlt_sched_options *options, mlt_goal_sched **out, char *why,
                              size_t why_size) MLT_MUST_CHECK;
-void mlt_sched_free(mlt_sched *sched);
+void mlt_goal_sched_free(mlt_goal_sched *sched);
 
 // ---- files: all ranks' schedules behind a header with a version and a checksum
 
@@ -121,7 +121,7 @@ mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_opti
                            size_t why_size) MLT_MUST_CHECK;
 
 // From a schedule that is there already, for one rank alone (GOAL_Sched_save).
-mlt_status mlt_image_write_one(const mlt_sched *sched, unsigned char **bytes, size_t *size,
+mlt_status mlt_image_write_one(const mlt_goal_sched *sched, unsigned char **bytes, size_t *size,
                                char *why, size_t why_size) MLT_MUST_CHECK;
 
 typedef struct mlt_image mlt_image;
@@ -134,8 +134,8 @@ mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_
                           char *why, size_t why_size) MLT_MUST_CHECK;
 uint32_t mlt_image_ranks(const mlt_image *image);
 // The schedule of a rank; NULL if the file does not hold that one. Borrows the image's bytes; free
-// it with mlt_sched_free.
-mlt_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
+// it with mlt_goal_sched_free.
+mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
 void mlt_image_free(mlt_image *image);
 
 // Back to a program (`millet goal dis`): the same actions and dependencies; labels are lost.
