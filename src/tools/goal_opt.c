@@ -193,7 +193,7 @@ int mlt_goal_opt_main(int argc, char **argv)
         {"The machine, for passes that order by time", machine, MLT_MACHINE_ARGS},
         {"Programs without a file", from, MLT_SOURCE_ARGS},
     };
-    machine[MLT_MACHINE_ARGS - 1].help = NULL; // --exec is listed above, and means the same
+    machine[MLT_MACHINE_ARGS - 1].help = NULL; // --exec is above: one option for both
     const mlt_arg_command command = {
         .name = "millet goal opt",
         .words = "FILE",
@@ -206,6 +206,8 @@ int mlt_goal_opt_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
+    if (a.print.exec_ns > 0)
+        a.machine.given[MLT_MACHINE_PARAMETERS - 1] = a.print.exec_ns;
     code = start(&command, &a, &words);
     mlt_arg_texts_free(&a.with);
     mlt_arg_texts_free(&a.without);

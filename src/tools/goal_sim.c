@@ -232,7 +232,7 @@ static void table_row(const mlt_source *source, const mlt_sim_result *result, ui
            mlt_bytes(text[3], result->bytes));
 }
 
-// Algorithms of a comma-separated list come behind the files.
+// Files first, then algorithms.
 static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_texts *files,
                 const mlt_arg_texts *algs)
 {
@@ -242,12 +242,7 @@ static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_te
     for (size_t i = 0; i < count && code == MLT_EXIT_FINE; i++) {
         mlt_source_options options = a->source;
         options.alg = i < files->count ? NULL : algs->items[i - files->count];
-        if (!options.alg && algs->count) // the shape is the algorithms'
-            options = (mlt_source_options){.ranks = MLT_NOT_GIVEN,
-                                           .count = MLT_NOT_GIVEN,
-                                           .root = MLT_NOT_GIVEN,
-                                           .segment = MLT_NOT_GIVEN,
-                                           .radix = MLT_NOT_GIVEN};
+        options.shared = algs->count > 0;
         mlt_source source;
         mlt_sim_result *result = NULL;
         code = mlt_source_read(command, &options, options.alg ? NULL : files->items[i], &source);

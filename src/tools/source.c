@@ -258,6 +258,8 @@ static bool ends_with(const char *text, const char *end)
 static int not_for_files(const mlt_arg_command *command, const mlt_source_options *options,
                          const char *name, bool lua)
 {
+    if (options->shared)
+        return MLT_ARGS_GO;
     if (!lua && options->ranks != MLT_NOT_GIVEN)
         return mlt_args_wrong(command,
                               "--ranks is for --alg and Lua scripts; '%s' says itself how many "
