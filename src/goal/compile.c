@@ -21,6 +21,7 @@
 #include "goal/sched.h"
 
 enum { MOST_SOURCES = UINT16_MAX };
+enum { AHEAD = 12 }; // actions that are asked for from memory before their turn
 
 const uint8_t mlt_act_parameter_bytes[MLT_GOAL_KINDS] = {
     [MLT_GOAL_SEND] = sizeof(mlt_act_message),
@@ -41,6 +42,7 @@ typedef struct work {
     const mlt_goal_rank *rank;
     uint32_t number;        // of the rank
     uint32_t count;         // nodes
+    uint8_t *kind;          // of a node
     uint32_t *at, *next;    // rows: nodes that depend on a are next[at[a] .. at[a + 1])
     uint32_t *sources;      // of a node (in segments: within its segment)
     uint32_t *owner;        // of the no-ops of trees, by node - rank->count: for whom they are
@@ -79,14 +81,11 @@ static inline uint32_t plain(uint32_t on)
     return on & ~(uint32_t)MLT_GOAL_STARTED;
 }
 
-static inline int kind_of(const work *w, uint32_t node)
-{
-    return node < w->rank->count ? w->rank->actions[node].kind : MLT_GOAL_NOP;
-}
-
 static inline bool receives(const work *w, uint32_t node)
 {
-    return node < w->rank->count && mlt_goal_is_recv(&w->rank->actions[node]);
+    const unsigned kinds =
+        1u << MLT_GOAL_RECV | 1u << MLT_GOAL_RECV_EXEC | 1u << MLT_GOAL_RECV_USER;
+    return kinds >> w->kind[node] & 1;
 }
 
 // ---- rows
@@ -179,6 +178,10 @@ static void trees_make(work *w)
     free(w->at);
     free(w->next);
     free(w->sources);
+    w->kind = realloc(w->kind, (size_t)w->count + w->owners);
+    if (!w->kind)
+        mlt_fatal("no memory to compile a GOAL program");
+    memset(w->kind + w->count, MLT_GOAL_NOP, w->owners);
     w->count += w->owners;
     rows_make(w, deps, count);
     free(deps);
@@ -252,13 +255,10 @@ static uint32_t order_receives_early(work *w)
     }
     for (uint32_t i = w->count; i-- > 0;) {
         uint32_t a = w->backward ? i : w->order[i];
-        if (receives(w, a)) {
-            class[a] = 0;
-            continue;
-        }
+        uint8_t needed = 0;
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++)
-            if (class[plain(w->next[e])] < 2)
-                class[a] = 1;
+            needed |= class[plain(w->next[e])] < 2;
+        class[a] = receives(w, a) ? 0 : 2 - needed;
     }
     uint32_t done = order_by_class(w, class);
     free(class);
@@ -430,39 +430,39 @@ static void window_choose(work *w, uint32_t window)
 
 // ---- slots
 
-// The messages' actions, by tag, then as they stand in the program: a stable radix sort, of those
-// digits of the tags that differ.
-static uint32_t *messages_by_tag(const work *w)
+// The messages, (tag, action) in one word, by tag, then as they stand in the program: a stable
+// radix sort, of those digits of the tags that differ.
+static uint64_t *messages_by_tag(const work *w)
 {
-    uint32_t n = 0, differ = 0, first = 0, last = 0;
+    uint32_t n = 0;
+    uint64_t differ = 0, last = 0;
     bool sorted = true;
-    const mlt_goal_action *actions = w->rank->actions;
-    uint32_t *list = take(w->messages, sizeof *list);
+    uint64_t *from = take(w->messages, sizeof *from);
     for (uint32_t a = 0; a < w->rank->count; a++) {
-        if (!mlt_goal_is_message(&actions[a]))
+        const mlt_goal_action *action = &w->rank->actions[a];
+        if (!mlt_goal_is_message(action))
             continue;
-        uint32_t tag = (uint32_t)actions[a].tag;
-        first = n ? first : tag;
-        differ |= tag ^ first;
-        sorted &= !n || tag >= last;
-        last = tag;
-        list[n++] = a;
+        from[n] = (uint64_t)(uint32_t)action->tag << 32 | a;
+        differ |= from[n] ^ from[0];
+        sorted &= from[n] >= last;
+        last = from[n++];
     }
     if (sorted)
-        return list;
+        return from;
     enum { BITS = 11, DIGITS = 1 << BITS };
-    uint32_t *from = list, *to = take(n, sizeof *to), *count = take(DIGITS + 1, sizeof *count);
-    for (int shift = 0; shift < 32; shift += BITS) {
+    uint64_t *to = take(n, sizeof *to);
+    uint32_t *count = take(DIGITS + 1, sizeof *count);
+    for (int shift = 32; shift < 64; shift += BITS) {
         if (!(differ >> shift & (DIGITS - 1)))
             continue;
         memset(count, 0, (DIGITS + 1) * sizeof *count);
         for (uint32_t i = 0; i < n; i++)
-            count[((uint32_t)actions[from[i]].tag >> shift & (DIGITS - 1)) + 1]++;
+            count[(from[i] >> shift & (DIGITS - 1)) + 1]++;
         for (int d = 0; d < DIGITS; d++)
             count[d + 1] += count[d];
         for (uint32_t i = 0; i < n; i++)
-            to[count[(uint32_t)actions[from[i]].tag >> shift & (DIGITS - 1)]++] = from[i];
-        uint32_t *swap = from;
+            to[count[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        uint64_t *swap = from;
         from = to;
         to = swap;
     }
@@ -471,30 +471,57 @@ static uint32_t *messages_by_tag(const work *w)
     return from;
 }
 
-// Counts messages by peer and direction in a hash table with room for twice as many.
+// How many messages a peer has had, by direction: a hash table.
+typedef struct flow {
+    uint64_t key; // 0: free
+    uint32_t count;
+} flow;
+
+typedef struct flows {
+    flow *table;
+    uint32_t size, used;
+} flows;
+
+static flow *flow_find(const flows *f, uint64_t key)
+{
+    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (f->size - 1);
+    while (f->table[at].key != key && f->table[at].key)
+        at = (at + 1) & (f->size - 1);
+    return &f->table[at];
+}
+
+static MLT_COLD void flows_grow(flows *f)
+{
+    flows larger = {take_zeroed(2 * (size_t)f->size, sizeof *f->table), 2 * f->size, f->used};
+    for (uint32_t i = 0; i < f->size; i++)
+        if (f->table[i].key)
+            *flow_find(&larger, f->table[i].key) = f->table[i];
+    free(f->table);
+    *f = larger;
+}
+
 static void slots_make(work *w)
 {
-    typedef struct flow {
-        uint64_t key; // 0: free
-        uint32_t count;
-    } flow;
     w->slot = take(w->rank->count, sizeof *w->slot);
     if (!w->messages)
         return;
-    uint32_t *list = messages_by_tag(w), size = 4;
-    while (size < 2ull * w->messages && size < 1u << 31)
-        size *= 2;
-    flow *table = take_zeroed(size, sizeof *table);
+    uint64_t *list = messages_by_tag(w);
+    flows f = {take_zeroed(16, sizeof *f.table), 16, 0};
     for (uint32_t i = 0; i < w->messages; i++) {
-        const mlt_goal_action *action = &w->rank->actions[list[i]];
-        uint64_t key = ((uint64_t)(uint32_t)action->peer << 1 | mlt_goal_is_recv(action)) + 1;
-        uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
-        while (table[at].key != key && table[at].key)
-            at = (at + 1) & (size - 1);
-        table[at].key = key;
-        w->slot[list[i]] = table[at].count++;
+        uint32_t a = (uint32_t)list[i];
+        if (i + AHEAD < w->messages)
+            __builtin_prefetch(&w->rank->actions[(uint32_t)list[i + AHEAD]]);
+        uint64_t peer = (uint32_t)w->rank->actions[a].peer;
+        flow *one = flow_find(&f, (peer << 1 | receives(w, a)) + 1);
+        if (!one->key) {
+            one->key = (peer << 1 | receives(w, a)) + 1;
+            f.used++;
+        }
+        w->slot[a] = one->count++;
+        if (2 * (uint64_t)f.used > f.size)
+            flows_grow(&f);
     }
-    free(table);
+    free(f.table);
     free(list);
 }
 
@@ -538,7 +565,7 @@ static mlt_status layout(work *w, char *why, size_t why_size)
         bool joint = s + 1 < w->segments;
         dependents_count(w, a, joint, &ends, &starts);
         w->offset[a] = (uint32_t)bytes;
-        bytes += act_bytes(kind_of(w, a), ends, starts);
+        bytes += act_bytes(w->kind[a], ends, starts);
         if (joint && i % w->length == w->length - 1) {
             w->joint[s] = (uint32_t)bytes;
             bytes += act_bytes(MLT_GOAL_NOP, w->roots[s + 1], 0);
@@ -633,20 +660,26 @@ static void put_parameters(const work *w, writer *out, uint32_t node)
     }
 }
 
-// One kind of a node's dependents, receives first.
-static inline void put_dependents(const work *w, writer *out, uint32_t a, uint32_t started)
+// `count` dependents of a node, by its end or by its start, receives first. Without branches: which
+// of them receive is anyone's guess.
+static inline void put_dependents(const work *w, writer *out, uint32_t a, uint32_t started,
+                                  uint32_t count)
 {
-    uint32_t begin = w->at[a], end = w->at[a + 1];
-    if (end - begin == 1) {
-        if ((w->next[begin] & MLT_GOAL_STARTED) == started)
-            put32(out, w->offset[plain(w->next[begin])]);
+    uint32_t begin = w->at[a], end = w->at[a + 1], place[2] = {0, 0};
+    put32(out, count);
+    if (end - begin == 1 && count) {
+        put32(out, w->offset[plain(w->next[begin])]);
         return;
     }
-    for (int others = 0; others < 2; others++)
-        for (uint32_t e = begin; e < end; e++)
-            if ((w->next[e] & MLT_GOAL_STARTED) == started &&
-                receives(w, plain(w->next[e])) == !others)
-                put32(out, w->offset[plain(w->next[e])]);
+    for (uint32_t e = begin; e < end; e++)
+        place[1] += receives(w, plain(w->next[e])) && (w->next[e] & MLT_GOAL_STARTED) == started;
+    for (uint32_t e = begin; e < end; e++) {
+        uint32_t to = plain(w->next[e]);
+        if ((w->next[e] & MLT_GOAL_STARTED) != started)
+            continue;
+        memcpy(out->at + 4 * place[!receives(w, to)]++, &w->offset[to], 4);
+    }
+    out->at += 4 * (size_t)count;
 }
 
 // The nodes of a segment that have no sources in it, receives first.
@@ -670,21 +703,22 @@ static void write_code(work *w, unsigned char *code)
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t a = w->order[i], ends, starts, s = i / w->length, place = i % w->length;
         bool joint = s + 1 < w->segments;
+        if (i + AHEAD < w->count && w->order[i + AHEAD] < w->rank->count)
+            __builtin_prefetch(&w->rank->actions[w->order[i + AHEAD]]);
         dependents_count(w, a, joint, &ends, &starts);
         bool ties = joint && ends == 1 && w->at[a + 1] - w->at[a] == starts;
         uint32_t sources = w->sources[a] ? w->sources[a] : s > 0;
-        put_act(&out, sources, kind_of(w, a) | (starts ? MLT_ACT_STARTERS : 0),
+        put_act(&out, sources, w->kind[a] | (starts ? MLT_ACT_STARTERS : 0),
                 w->index ? w->index[a] : place);
         put_parameters(w, &out, a);
-        put32(&out, ends);
-        if (ties)
+        if (ties) {
+            put32(&out, 1);
             put32(&out, w->joint[s]);
-        else
-            put_dependents(w, &out, a, 0);
-        if (starts) {
-            put32(&out, starts);
-            put_dependents(w, &out, a, MLT_GOAL_STARTED);
+        } else {
+            put_dependents(w, &out, a, 0, ends);
         }
+        if (starts)
+            put_dependents(w, &out, a, MLT_GOAL_STARTED, starts);
         put_end(&out);
         tied += ties;
         if (joint && place == w->length - 1) {
@@ -704,8 +738,10 @@ static void look_at_actions(work *w, const mlt_sched_options *options)
     mlt_goal_sched *sched = w->sched;
     uint64_t memory = 0;
     bool plain_match = options && options->plain;
+    w->kind = take(w->count, 1);
     for (uint32_t a = 0; a < w->rank->count; a++) {
         const mlt_goal_action *action = &w->rank->actions[a];
+        w->kind[a] = action->kind;
         if (mlt_goal_is_message(action)) {
             w->messages++;
             plain_match |= action->peer < 0 || action->tag < 0;
@@ -753,8 +789,8 @@ static mlt_goal_sched *sched_new(const work *w)
 
 static void work_free(work *w)
 {
-    void *arrays[] = {w->at,    w->next,  w->sources, w->owner, w->order, w->segment,
-                      w->roots, w->joint, w->index,   w->slot,  w->offset};
+    void *arrays[] = {w->kind,    w->at,    w->next,  w->sources, w->owner, w->order,
+                      w->segment, w->roots, w->joint, w->index,   w->slot,  w->offset};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
