@@ -737,6 +737,17 @@ static void write_code(work *w, unsigned char *code)
     mlt_assert((uint64_t)(out.at - code) == w->sched->bytes);
 }
 
+// For whoever names actions: which of the program's stands where.
+static void note_origin(const work *w)
+{
+    uint32_t *at = w->sched->origin = take(w->sched->actions, sizeof *at);
+    for (uint32_t i = 0; i < w->count; i++) {
+        *at++ = w->order[i] < w->rank->count ? w->order[i] : MLT_GOAL_NONE;
+        if (i / w->length + 1 < w->segments && i % w->length == w->length - 1)
+            *at++ = MLT_GOAL_NONE;
+    }
+}
+
 // ---- all of it
 
 // What the schedule says of the actions: messages, buffers, users, flags.
@@ -822,6 +833,7 @@ static mlt_status compile(work *w, const mlt_sched_options *options, char *why, 
     w->sched->owned = take(w->sched->bytes, 1);
     w->sched->code = w->sched->owned;
     write_code(w, w->sched->owned);
+    note_origin(w);
     return MLT_OK;
 }
 
@@ -850,6 +862,7 @@ void mlt_goal_sched_free(mlt_goal_sched *sched)
 {
     if (!sched)
         return;
+    free(sched->origin);
     free(sched->owned);
     free(sched);
 }
