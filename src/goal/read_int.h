@@ -92,9 +92,6 @@ static inline bool mlt_goal_is_word(const mlt_goal_token *token, const char *wor
            memcmp(token->at, word, length) == 0;
 }
 
-// An identifier that no dialect's keywords forbid.
-bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t length);
-
 // Says "name:line:column: sentence", the line and a caret. Always false.
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
     MLT_PRINTF(3, 4) MLT_COLD;
