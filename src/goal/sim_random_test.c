@@ -418,7 +418,7 @@ static bool path_step_fits(const mlt_goal_program *p, const mlt_loggops *m,
     case MLT_SIM_NIC: // with wildcards a message is not as large as its receive
         return step->place.rank == before->place.rank &&
                (mlt_goal_has_wildcards(p)
-                    ? step->start_ps > before->start_ps
+                    ? step->start_ps >= before->start_ps
                     : step->start_ps == before->start_ps + ps(m->g) + rest(a, m->G));
     case MLT_SIM_MATCHED:
         return step->start_ps == before->start_ps && step->end_ps == step->start_ps;
