@@ -50,10 +50,13 @@ void mlt_goal_program_grow(mlt_goal_program *program, uint32_t ranks)
     if (ranks <= program->ranks)
         return;
     mlt_assert(ranks <= MLT_GOAL_MAX_RANKS);
-    program->rank = realloc(program->rank, ranks * sizeof *program->rank);
+    bool first = !program->rank; // pages of ranks that stay empty are never touched then
+    program->rank = first ? calloc(ranks, sizeof *program->rank)
+                          : realloc(program->rank, ranks * sizeof *program->rank);
     if (!program->rank)
         mlt_fatal("no memory for a GOAL program of %" PRIu32 " ranks", ranks);
-    memset(program->rank + program->ranks, 0, (ranks - program->ranks) * sizeof *program->rank);
+    if (!first)
+        memset(program->rank + program->ranks, 0, (ranks - program->ranks) * sizeof *program->rank);
     program->ranks = ranks;
 }
 
@@ -321,6 +324,78 @@ bool mlt_goal_has_wildcards(const mlt_goal_program *program)
     return false;
 }
 
+// ---- equality
+
+static bool spans_equal(const mlt_goal_action *a, const mlt_goal_action *b, int which)
+{
+    return a->buf[which] == b->buf[which] && a->size[which] == b->size[which] &&
+           (a->buf[which] == MLT_GOAL_NOWHERE || a->at[which] == b->at[which]);
+}
+
+static bool actions_equal(const mlt_goal_action *a, const mlt_goal_action *b)
+{
+    if (a->kind != b->kind || a->cpu != b->cpu || a->nic != b->nic)
+        return false;
+    if (a->kind == MLT_GOAL_CALC)
+        return a->size[0] == b->size[0];
+    if (a->kind == MLT_GOAL_NOP)
+        return true;
+    bool message = mlt_goal_is_message(a),
+         two = a->kind != MLT_GOAL_SEND && a->kind != MLT_GOAL_RECV;
+    bool user = a->kind == MLT_GOAL_USER || a->kind == MLT_GOAL_RECV_USER;
+    if (message && (a->peer != b->peer || a->tag != b->tag))
+        return false;
+    if (two && (user ? a->user != b->user : a->op != b->op || a->type != b->type))
+        return false;
+    unsigned flags = a->kind == MLT_GOAL_SEND ? MLT_GOAL_SYNCHRONOUS : two ? MLT_GOAL_REVERSED : 0;
+    return ((a->flags ^ b->flags) & flags) == 0 && spans_equal(a, b, 0) &&
+           (!two || spans_equal(a, b, 1));
+}
+
+static int compare_deps(const void *pa, const void *pb)
+{
+    const mlt_goal_dep *a = pa, *b = pb;
+    if (a->action != b->action)
+        return a->action < b->action ? -1 : 1;
+    return a->on < b->on ? -1 : a->on > b->on;
+}
+
+static bool deps_equal(const mlt_goal_rank *a, const mlt_goal_rank *b)
+{
+    size_t bytes = a->deps_count * sizeof *a->deps;
+    if (!bytes || memcmp(a->deps, b->deps, bytes) == 0)
+        return true;
+    mlt_goal_dep *x = copy_of(a->deps, bytes), *y = copy_of(b->deps, bytes);
+    qsort(x, a->deps_count, sizeof *x, compare_deps);
+    qsort(y, a->deps_count, sizeof *y, compare_deps);
+    bool equal = memcmp(x, y, bytes) == 0;
+    free(x);
+    free(y);
+    return equal;
+}
+
+bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b)
+{
+    if (a->ranks != b->ranks)
+        return false;
+    for (uint32_t r = 0; r < a->ranks; r++) {
+        const mlt_goal_rank *x = &a->rank[r], *y = &b->rank[r];
+        if (x->count != y->count || x->deps_count != y->deps_count ||
+            x->buffers_count != y->buffers_count)
+            return false;
+        for (uint32_t i = 0; i < x->count; i++)
+            if (!actions_equal(&x->actions[i], &y->actions[i]))
+                return false;
+        for (uint32_t i = 0; i < x->buffers_count; i++)
+            if (x->buffers[i].size != y->buffers[i].size ||
+                strcmp(a->names + x->buffers[i].name, b->names + y->buffers[i].name) != 0)
+                return false;
+        if (!deps_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
 // ---- validity
 
 static const char *span_fault(const mlt_goal_rank *rank, const mlt_goal_action *action, int which)
@@ -330,12 +405,12 @@ static const char *span_fault(const mlt_goal_rank *rank, const mlt_goal_action *
     if (at + size < at)
         return "its bytes end beyond 2^64";
     if (buf == MLT_GOAL_NOWHERE)
-        return mlt_goal_is_message(action) && which == 0 ? NULL : "it works on no memory";
+        return action->kind == MLT_GOAL_SEND || action->kind == MLT_GOAL_RECV
+                   ? NULL
+                   : "it works on no memory";
     if (buf == MLT_GOAL_MEMORY || buf == MLT_GOAL_ADDRESS)
         return NULL;
-    if (buf > rank->buffers_count)
-        return "it names a buffer that the rank has not";
-    return at + size <= rank->buffers[buf - 1].size ? NULL : "its bytes end beyond its buffer";
+    return buf <= rank->buffers_count ? NULL : "it names a buffer that the rank has not";
 }
 
 static const char *exec_fault(const mlt_goal_action *action)

@@ -174,9 +174,14 @@ char *mlt_goal_describe(const mlt_goal_program *program, uint32_t rank, uint32_t
 // True if a receive of any rank takes ANY source or tag.
 bool mlt_goal_has_wildcards(const mlt_goal_program *program);
 
+// The same ranks with the same buffers, actions in the same order and the same dependencies in any
+// order. Labels, lines and fields that an action's kind does not use do not count.
+bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b);
+
 // Everything that holds by construction for programs of this tree's own readers and algorithms, to
 // be asked of whatever came from elsewhere: kinds, ops, peers, actions of dependencies, buffers,
-// sizes. On failure one sentence.
+// sizes. Bytes beyond the end of a declared buffer are no fault here; the checker finds them. On
+// failure one sentence.
 mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why,
                                   size_t why_size) MLT_MUST_CHECK;
 

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GOAL's tokens, which dialect a text is in, and errors that show their place.
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "goal/read_int.h"
+
+enum { SPACE = 1, LETTER = 2, DIGIT = 4, INSIDE = LETTER | DIGIT };
+
+// clang-format off
+static const uint8_t class_of[256] = {
+    [' '] = SPACE, ['\t'] = SPACE, ['\n'] = SPACE, ['\v'] = SPACE, ['\f'] = SPACE, ['\r'] = SPACE,
+    ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
+    ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT,
+    ['_'] = 8, // inside a word, but not its beginning
+    ['a'] = LETTER, ['b'] = LETTER, ['c'] = LETTER, ['d'] = LETTER, ['e'] = LETTER, ['f'] = LETTER,
+    ['g'] = LETTER, ['h'] = LETTER, ['i'] = LETTER, ['j'] = LETTER, ['k'] = LETTER, ['l'] = LETTER,
+    ['m'] = LETTER, ['n'] = LETTER, ['o'] = LETTER, ['p'] = LETTER, ['q'] = LETTER, ['r'] = LETTER,
+    ['s'] = LETTER, ['t'] = LETTER, ['u'] = LETTER, ['v'] = LETTER, ['w'] = LETTER, ['x'] = LETTER,
+    ['y'] = LETTER, ['z'] = LETTER,
+    ['A'] = LETTER, ['B'] = LETTER, ['C'] = LETTER, ['D'] = LETTER, ['E'] = LETTER, ['F'] = LETTER,
+    ['G'] = LETTER, ['H'] = LETTER, ['I'] = LETTER, ['J'] = LETTER, ['K'] = LETTER, ['L'] = LETTER,
+    ['M'] = LETTER, ['N'] = LETTER, ['O'] = LETTER, ['P'] = LETTER, ['Q'] = LETTER, ['R'] = LETTER,
+    ['S'] = LETTER, ['T'] = LETTER, ['U'] = LETTER, ['V'] = LETTER, ['W'] = LETTER, ['X'] = LETTER,
+    ['Y'] = LETTER, ['Z'] = LETTER,
+};
+// clang-format on
+
+static inline bool is(char c, int kinds)
+{
+    return class_of[(unsigned char)c] & kinds;
+}
+
+static inline bool inside(char c)
+{
+    return class_of[(unsigned char)c] & (INSIDE | 8);
+}
+
+// Words that are no labels and no buffers: what begins a statement or says more about one.
+static const char *const paper_words[] = {
+    "send", "recv", "exec",  "requ",     "to",   "with", "from", "user", "rank", "ranks", "buffer",
+    "tag",  "any",  "irequ", "reversed", "then", "sync", "calc", "nop",  "none", "cpu",   "nic",
+};
+static const char *const loggopsim_words[] = {
+    "send",      "recv", "calc", "rank", "num_ranks", "requires",
+    "irequires", "to",   "from", "tag",  "cpu",       "nic",
+};
+
+static bool is_keyword(mlt_goal_dialect dialect, const char *text, size_t length)
+{
+    bool paper = dialect == MLT_GOAL_PAPER;
+    const char *const *words = paper ? paper_words : loggopsim_words;
+    size_t count = paper ? sizeof paper_words / sizeof *paper_words
+                         : sizeof loggopsim_words / sizeof *loggopsim_words;
+    for (size_t i = 0; i < count; i++)
+        if (words[i][0] == text[0] && strlen(words[i]) == length &&
+            memcmp(words[i], text, length) == 0)
+            return true;
+    return false;
+}
+
+bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t length)
+{
+    if (!length || !is(text[0], LETTER))
+        return false;
+    for (size_t i = 1; i < length; i++)
+        if (!inside(text[i]))
+            return false;
+    return !is_keyword(dialect, text, length);
+}
+
+// ---- which dialect
+
+static const char *skip_line(const char *at, const char *end)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    return newline ? newline : end;
+}
+
+// Behind the comment that begins at `at`; NULL if it has no end.
+static const char *skip_block(const char *at, const char *end)
+{
+    for (at += 2; at + 1 < end; at++)
+        if (at[0] == '*' && at[1] == '/')
+            return at + 2;
+    return NULL;
+}
+
+static bool among(const char *at, const char *end, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == (size_t)(end - at) && memcmp(*words, at, (size_t)(end - at)) == 0)
+            return true;
+    return false;
+}
+
+// What a word says about the dialect: 1 the paper's, 2 LogGOPSim's, 0 nothing.
+static int word_tells(const char *at, const char *word_end, const char *end)
+{
+    static const char *const papers[] = {"ranks", "buffer", "requ", "irequ", "exec", "nop", NULL};
+    static const char *const simulators[] = {"num_ranks", "requires", "irequires", NULL};
+    if (among(at, word_end, papers))
+        return 1;
+    if (among(at, word_end, simulators))
+        return 2;
+    if (word_end - at != 4 || memcmp(at, "rank", 4) != 0)
+        return 0;
+    while (word_end < end && is(*word_end, SPACE))
+        word_end++;
+    return word_end < end && is(*word_end, DIGIT) ? 2 : 1;
+}
+
+mlt_goal_dialect mlt_goal_dialect_of(const char *text, const char *end)
+{
+    for (const char *at = text; at && at < end;) {
+        const char *begin = at;
+        char second = at + 1 < end ? at[1] : 0;
+        if (*at == '#' || (*at == '/' && second == '/')) {
+            at = skip_line(at, end);
+        } else if (*at == '/' && second == '*') {
+            at = skip_block(at, end);
+        } else if (is(*at, LETTER)) {
+            while (at < end && inside(*at))
+                at++;
+            int tells = word_tells(begin, at, end);
+            if (tells)
+                return tells == 1 ? MLT_GOAL_PAPER : MLT_GOAL_LOGGOPSIM;
+        } else if (is(*at, DIGIT)) {
+            while (at < end && inside(*at))
+                at++;
+            if (at[-1] == 'b' && begin[1] != 'x')
+                return MLT_GOAL_LOGGOPSIM;
+        } else if (*at == ';' || *at == ',' || (*at == '-' && second == '>')) {
+            return MLT_GOAL_PAPER;
+        } else {
+            at++;
+        }
+    }
+    return MLT_GOAL_PAPER;
+}
+
+// ---- tokens
+
+static const char *skip_digits(const char *at, const char *end, mlt_goal_token *token)
+{
+    uint64_t value = 0;
+    bool huge = false;
+    for (; at < end && is(*at, DIGIT); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+        huge |= value > (UINT64_MAX - digit) / 10;
+        value = value * 10 + digit;
+    }
+    token->value = value;
+    token->kind = huge ? MLT_TOKEN_HUGE : MLT_TOKEN_NUMBER;
+    return at;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static const char *skip_hex(const char *at, const char *end, mlt_goal_token *token)
+{
+    const char *first = at;
+    uint64_t value = 0;
+    bool huge = false;
+    for (; at < end && hex_digit(*at) >= 0; at++) {
+        huge |= value >> 60 != 0;
+        value = value << 4 | (uint64_t)hex_digit(*at);
+    }
+    token->value = value;
+    token->kind = at == first ? MLT_TOKEN_BROKEN : huge ? MLT_TOKEN_HUGE : MLT_TOKEN_NUMBER;
+    return at;
+}
+
+static const char *skip_number(const mlt_goal_reader *reader, mlt_goal_token *token)
+{
+    const char *at = token->at, *end = reader->end;
+    bool paper = reader->dialect == MLT_GOAL_PAPER;
+    if (paper && at[0] == '0' && at + 1 < end && (at[1] == 'x' || at[1] == 'X'))
+        at = skip_hex(at + 2, end, token);
+    else
+        at = skip_digits(at, end, token);
+    if (!paper && at < end && *at == 'b' && (at + 1 == end || !inside(at[1]))) {
+        token->bytes = true;
+        at++;
+    }
+    if (at < end && inside(*at)) {
+        token->kind = MLT_TOKEN_BROKEN;
+        while (at < end && inside(*at))
+            at++;
+    }
+    return at;
+}
+
+// White space and comments. NULL: a comment has no end; *open is where it begins.
+static const char *skip_space(mlt_goal_reader *reader, bool marks, const char **open)
+{
+    const char *at = reader->at, *end = reader->end;
+    for (; at < end; at++) {
+        if (is(*at, SPACE)) {
+            reader->line += *at == '\n';
+        } else if (*at == '#' && !marks) {
+            at = skip_line(at, end) - 1;
+        } else if (*at == '/' && reader->dialect == MLT_GOAL_LOGGOPSIM && at + 1 < end &&
+                   (at[1] == '/' || at[1] == '*')) {
+            const char *begin = at;
+            at = at[1] == '/' ? skip_line(at, end) : skip_block(at, end);
+            if (!at) {
+                *open = begin;
+                return NULL;
+            }
+            at--;
+            for (const char *c = begin; c <= at; c++)
+                reader->line += *c == '\n';
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+bool mlt_goal_next(mlt_goal_reader *reader, bool marks)
+{
+    reader->before = reader->at;
+    const char *open = NULL, *at = skip_space(reader, marks, &open), *end = reader->end;
+    if (MLT_UNLIKELY(!at))
+        return mlt_goal_read_fail(reader, open, "this comment has no end; close it with */");
+    mlt_goal_token *token = &reader->token;
+    token->at = at;
+    token->line = reader->line;
+    token->bytes = false;
+    if (at == end) {
+        token->kind = MLT_TOKEN_END;
+        token->at = reader->before; // where something is missing
+    } else if (is(*at, LETTER)) {
+        token->kind = MLT_TOKEN_WORD;
+        for (at++; at < end && inside(*at);)
+            at++;
+    } else if (is(*at, DIGIT)) {
+        at = skip_number(reader, token);
+    } else if (at + 1 < end && at[0] == '-' && at[1] == '>') {
+        token->kind = MLT_TOKEN_ARROW;
+        at += 2;
+    } else if (at + 1 < end && at[0] == '.' && at[1] == '.') {
+        token->kind = MLT_TOKEN_RANGE;
+        at += 2;
+    } else {
+        // NUL is no end of the text: 255 stands for it, as for all that means nothing.
+        unsigned char c = (unsigned char)*at++;
+        token->kind = c ? c : 255;
+    }
+    token->end = reader->at = at;
+    return true;
+}
+
+// ---- errors
+
+// Decodes a character of UTF-8: how many bytes, 1 and a value of 0 if it is none.
+static int decode(const char *at, const char *end, uint32_t *value)
+{
+    unsigned char c = (unsigned char)*at;
+    int length = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : (c & 0xf0) == 0xe0 ? 3 : 4;
+    *value = 0;
+    if (length == 1 || c < 0xc2 || c > 0xf4 || end - at < length) {
+        *value = c < 0x80 ? c : 0;
+        return 1;
+    }
+    uint32_t v = c & (0xffu >> (length + 1));
+    for (int i = 1; i < length; i++) {
+        if (((unsigned char)at[i] & 0xc0) != 0x80)
+            return 1;
+        v = v << 6 | ((unsigned char)at[i] & 0x3f);
+    }
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    if (v < least[length] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+        return 1;
+    *value = v;
+    return length;
+}
+
+// What may be shown to a terminal as one column: no control characters, none that change the
+// direction or have no width.
+static bool harmless(uint32_t v)
+{
+    return (v >= ' ' && v < 0x7f) ||
+           (v >= 0xa0 && v != 0xad && !(v >= 0x200b && v <= 0x200f) &&
+            !(v >= 0x2028 && v <= 0x202e) && !(v >= 0x2060 && v <= 0x206f) && v != 0xfeff &&
+            !(v >= 0xfff0 && v <= 0xffff) && !(v >= 0x300 && v <= 0x36f));
+}
+
+typedef struct sink {
+    char *text;
+    size_t size, used;
+} sink;
+
+static void put(sink *s, const char *bytes, size_t count)
+{
+    if (s->used + count < s->size) {
+        memcpy(s->text + s->used, bytes, count);
+        s->used += count;
+        s->text[s->used] = 0;
+    }
+}
+
+// Copies characters as they may be shown; at most `most` of them. Where it stopped.
+static const char *put_harmless(sink *s, const char *at, const char *end, size_t most)
+{
+    while (at < end && most--) {
+        uint32_t v;
+        int length = decode(at, end, &v);
+        if (harmless(v))
+            put(s, at, (size_t)length);
+        else
+            put(s, v == '\t' ? " " : "?", 1);
+        at += length;
+    }
+    return at;
+}
+
+char *mlt_goal_read_quote(const char *at, const char *end, char text[48])
+{
+    sink s = {text, 40, 0};
+    text[0] = 0;
+    at = put_harmless(&s, at, end, 24);
+    s.size = 48;
+    if (at < end)
+        put(&s, "...", 3);
+    return text;
+}
+
+enum { SHOWN = 100, SHOWN_BEFORE = 60 }; // columns of the line, and of what is left of the place
+
+static void show_line(sink *s, const char *line, const char *line_end, const char *at,
+                      size_t column)
+{
+    size_t skip = column > SHOWN_BEFORE + 4 ? column - SHOWN_BEFORE : 0, shown = skip ? 3 : 0;
+    const char *from = line;
+    for (size_t i = 0; i < skip; i++) {
+        uint32_t v;
+        from += decode(from, at, &v);
+    }
+    put(s, "\n", 1);
+    if (skip)
+        put(s, "...", 3);
+    const char *stop = put_harmless(s, from, line_end, SHOWN);
+    if (stop < line_end)
+        put(s, "...", 3);
+    put(s, "\n", 1);
+    for (size_t i = 0; i < column - skip + shown; i++)
+        put(s, " ", 1);
+    put(s, "^", 1);
+}
+
+bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
+{
+    char sentence[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    const char *line = reader->text, *line_end;
+    uint64_t lines = 1;
+    for (const char *c; (c = memchr(line, '\n', (size_t)(at - line))); lines++)
+        line = c + 1;
+    line_end = skip_line(line, reader->end);
+    if (line_end > line && line_end[-1] == '\r')
+        line_end--;
+    if (at > line_end)
+        at = line_end;
+    size_t column = 0;
+    for (const char *c = line; c < at; column++) {
+        uint32_t v;
+        c += decode(c, at, &v);
+    }
+    if (!reader->why_size)
+        return false;
+    int n = snprintf(reader->why, reader->why_size, "%s:%" PRIu64 ":%zu: %s", reader->name, lines,
+                     column + 1, sentence);
+    if (n < 0 || (size_t)n >= reader->why_size)
+        return false;
+    sink s = {reader->why, reader->why_size, (size_t)n};
+    show_line(&s, line, line_end, at, column);
+    return false;
+}
+
+bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what)
+{
+    const mlt_goal_token *token = &reader->token;
+    char quote[48];
+    const char *line_end = skip_line(reader->before, reader->end);
+    mlt_goal_read_quote(token->at, token->end, quote);
+    if (token->kind == MLT_TOKEN_END)
+        return mlt_goal_read_fail(reader, reader->before,
+                                  "here should be %s, not the end of the text", what);
+    if (token->at > line_end)
+        return mlt_goal_read_fail(reader, reader->before,
+                                  "here should be %s, not the end of the line", what);
+    const char *hint = token->kind == '/' ? "; comments begin with '#'" : "";
+    return mlt_goal_read_fail(reader, token->at, "here should be %s, not '%s'%s", what, quote,
+                              hint);
+}
