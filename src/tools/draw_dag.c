@@ -90,7 +90,7 @@ static void without_none(char *text)
     size_t digits = strspn(none + 5, "0123456789");
     char rest[MLT_DRAW_TEXT_BYTES];
     snprintf(rest, sizeof rest, "%.*s bytes%s", (int)digits, none + 5, none + 5 + digits);
-    memcpy(none, rest, strlen(rest) + 1); // no longer: "none," went, " bytes" came, NUL fits
+    memcpy(none, rest, strlen(rest) + 1); // one byte more, for which there is room
 }
 
 // Two lines: what, and with what.

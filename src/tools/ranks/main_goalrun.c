@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "millet/goal.h"
-#include "ranks/goalrun.h"
+#include "tools/ranks/goalrun.h"
 
 static _Noreturn void fail(const char *what)
 {
