@@ -108,7 +108,7 @@ static inline void oracle_free(oracle *o)
 
 static inline uint8_t *oracle_span(oracle *o, uint32_t r, const mlt_goal_action *a, int which)
 {
-    if (a->buf[which] == MLT_GOAL_NOWHERE)
+    if (a->buf[which] == MLT_GOAL_NOWHERE || !a->size[which])
         return NULL;
     if (a->at[which] + a->size[which] > o->size[r][a->buf[which]])
         abort();
@@ -124,6 +124,8 @@ static inline void oracle_compute(oracle *o, uint32_t r, const mlt_goal_action *
                                  (a->size[1] ? second[i * 5 % a->size[1]] : 0));
         return;
     }
+    if (!a->size[0])
+        return;
     uint64_t bytes = mlt_op_type_bytes[a->type], count = a->size[0] / bytes;
     if (a->flags & MLT_GOAL_REVERSED && a->op != MLT_OP_COPY) {
         uint8_t *copy = oracle_take(a->size[0]);

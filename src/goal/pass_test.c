@@ -513,10 +513,242 @@ static void check_example(const example *e)
     now_before = now_after = NULL;
 }
 
+// ---- random programs
+//
+// Steps of all ranks in one sequence: local work, or a message, whose two ends are added at once.
+// Dependencies follow the bytes, in the order of the sequence, and some go where they need not. So
+// a program is free of races and deadlocks. Then actions change places, as far as flows allow.
+
+static uint64_t random_state;
+
+static uint32_t below(uint32_t limit)
+{
+    return (uint32_t)(oracle_random(&random_state) % limit);
+}
+
+static mlt_goal_span random_span(uint32_t buffers, uint64_t size)
+{
+    return (mlt_goal_span){below(buffers + 1), 4 * below((uint32_t)(96 - size) / 4 + 1), size};
+}
+
+static bool conflict(const mlt_goal_action *a, const mlt_goal_action *b)
+{
+    mlt_goal_access x[2], y[2];
+    for (int i = mlt_goal_accesses(a, x); i-- > 0;)
+        for (int k = mlt_goal_accesses(b, y); k-- > 0;)
+            if (x[i].span.buf == y[k].span.buf && (x[i].writes || y[k].writes) &&
+                x[i].span.at < y[k].span.at + y[k].span.size &&
+                y[k].span.at < x[i].span.at + x[i].span.size)
+                return true;
+    return false;
+}
+
+static void add_random(mlt_goal_program *program, uint32_t rank, const mlt_goal_action *action)
+{
+    uint32_t index = mlt_goal_add(program, rank, action);
+    for (uint32_t a = 0; a < index; a++)
+        if (conflict(&program->rank[rank].actions[a], action))
+            mlt_goal_require(program, rank, index, a);
+    if (index && below(8) == 0)
+        mlt_goal_require(program, rank, index, below(index));
+    if (index && below(8) == 0)
+        mlt_goal_require(program, rank, index, below(index) | MLT_GOAL_STARTED);
+}
+
+static void two_spans(mlt_goal_action *a, uint32_t buffers, uint64_t size)
+{
+    do {
+        for (int k = 0; k < 2; k++) {
+            mlt_goal_span span = random_span(buffers, size);
+            a->buf[k] = span.buf;
+            a->at[k] = span.at;
+            a->size[k] = size;
+        }
+    } while (a->buf[0] == a->buf[1] && a->at[0] < a->at[1] + size && a->at[1] < a->at[0] + size);
+}
+
+static mlt_goal_action random_local(uint32_t buffers)
+{
+    mlt_goal_action a = {.kind = MLT_GOAL_EXEC, .op = (uint8_t)below(MLT_OPS)};
+    a.type = (uint8_t)(below(2) ? MLT_OP_INT32 : MLT_OP_UINT8);
+    if (below(2))
+        a.op = MLT_OP_COPY;
+    if (below(3) == 0)
+        a.flags = MLT_GOAL_REVERSED;
+    two_spans(&a, buffers, 4 * below(9));
+    switch (below(12)) {
+    case 0:
+        a = (mlt_goal_action){.kind = MLT_GOAL_NOP};
+        break;
+    case 1:
+        a = (mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {below(2)}};
+        break;
+    case 2:
+        a.kind = MLT_GOAL_USER;
+        a.op = a.type = a.flags = 0;
+        a.user = (uint16_t)below(3);
+        break;
+    case 3: // an operation of a span with itself
+        a.buf[1] = a.buf[0];
+        a.at[1] = a.at[0];
+    }
+    return a;
+}
+
+static void add_message(mlt_goal_program *program, uint32_t buffers)
+{
+    uint32_t from = below(program->ranks), to = below(program->ranks);
+    int32_t tag = (int32_t)below(2);
+    uint64_t size = 4 * below(9);
+    mlt_goal_action send = {.kind = MLT_GOAL_SEND, .peer = (int32_t)to, .tag = tag};
+    mlt_goal_action recv = {.kind = MLT_GOAL_RECV, .peer = (int32_t)from, .tag = tag};
+    mlt_goal_span span = random_span(buffers, size);
+    send.buf[0] = span.buf;
+    send.at[0] = span.at;
+    send.size[0] = size;
+    send.flags = below(20) ? 0 : MLT_GOAL_SYNCHRONOUS;
+    two_spans(&recv, buffers, size);
+    uint32_t kind = below(6);
+    if (kind == 0) {
+        recv.kind = MLT_GOAL_RECV_EXEC;
+        recv.op = MLT_OP_SUM;
+        recv.type = MLT_OP_INT32;
+    } else if (kind == 1) {
+        recv.kind = MLT_GOAL_RECV_USER;
+        recv.user = 1;
+    } else {
+        recv.buf[1] = 0;
+        recv.at[1] = recv.size[1] = 0;
+    }
+    if (from == to) { // both ends at once: they must not meet in memory, nor wait for each other
+        if (conflict(&send, &recv))
+            return;
+        uint32_t s = mlt_goal_add(program, from, &send);
+        for (uint32_t a = 0; a < s; a++)
+            if (conflict(&program->rank[from].actions[a], &send))
+                mlt_goal_require(program, from, s, a);
+        uint32_t r = mlt_goal_add(program, from, &recv);
+        for (uint32_t a = 0; a < s; a++)
+            if (conflict(&program->rank[from].actions[a], &recv))
+                mlt_goal_require(program, from, r, a);
+        return;
+    }
+    add_random(program, from, &send);
+    add_random(program, to, &recv);
+    // What receives are mostly for: work on the bytes, and passing them on.
+    if (recv.kind == MLT_GOAL_RECV && below(2)) {
+        mlt_goal_action use = {
+            .kind = MLT_GOAL_EXEC, .op = below(2) ? MLT_OP_COPY : MLT_OP_SUM, .type = MLT_OP_INT32};
+        two_spans(&use, buffers, size);
+        use.buf[1] = recv.buf[0];
+        use.at[1] = recv.at[0];
+        if (use.buf[0] != use.buf[1])
+            add_random(program, to, &use);
+    }
+}
+
+static bool one_flow(const mlt_goal_action *a, const mlt_goal_action *b)
+{
+    return mlt_goal_is_message(a) && mlt_goal_is_message(b) && a->peer == b->peer &&
+           a->tag == b->tag && (a->kind == MLT_GOAL_SEND) == (b->kind == MLT_GOAL_SEND);
+}
+
+static void shuffle(mlt_goal_rank *rank)
+{
+    for (uint32_t n = 4 * rank->count; n-- > 0 && rank->count > 1;) {
+        uint32_t i = below(rank->count - 1);
+        if (one_flow(&rank->actions[i], &rank->actions[i + 1]))
+            continue;
+        mlt_goal_action swap = rank->actions[i];
+        rank->actions[i] = rank->actions[i + 1];
+        rank->actions[i + 1] = swap;
+        for (uint32_t d = 0; d < rank->deps_count; d++) {
+            mlt_goal_dep *dep = &rank->deps[d];
+            uint32_t on = mlt_pass_plain(dep->on), kind = dep->on & MLT_GOAL_STARTED;
+            if (dep->action == i || dep->action == i + 1)
+                dep->action = 2 * i + 1 - dep->action;
+            if (on == i || on == i + 1)
+                dep->on = (2 * i + 1 - on) | kind;
+        }
+    }
+}
+
+static mlt_goal_program *random_program(uint64_t seed)
+{
+    random_state = seed * 0x9e3779b97f4a7c15ull + 1;
+    for (int i = 0; i < 8; i++)
+        below(2);
+    mlt_goal_program *program = mlt_goal_program_new(1 + below(5));
+    const char *const names[] = {"out", "tmp", "in"};
+    uint32_t buffers = 1 + below(3), steps = 1 + below(40);
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t b = 0; b < buffers; b++)
+            mlt_goal_buffer_add(program, r, names[b], 96);
+    for (uint32_t i = 0; i < steps; i++) {
+        uint32_t r = below(program->ranks);
+        mlt_goal_action local = random_local(buffers);
+        if (below(2))
+            add_message(program, buffers);
+        else
+            add_random(program, r, &local);
+    }
+    if (below(2))
+        for (uint32_t r = 0; r < program->ranks; r++)
+            shuffle(&program->rank[r]);
+    return program;
+}
+
+// Whether the property that dead and segment must keep is kept.
+static bool barrier(const mlt_goal_program *program)
+{
+    return mlt_pass_is_barrier(program) == MLT_PASS_YES;
+}
+
+static uint64_t changes[8];
+
+static void check_random(uint64_t seed, int pass) // pass -1: all
+{
+    snprintf(now_testing, sizeof now_testing, "random program %" PRIu64 ", pass %s", seed,
+             pass < 0 ? "all" : mlt_passes[pass].name);
+    mlt_goal_program *before = random_program(seed), *after = mlt_goal_program_copy(before);
+    now_before = before;
+    now_after = after;
+    char why[500];
+    CHECK(clean(before, false));
+    mlt_pass_options options = {.segment = 4 + 4 * below(4),
+                                .window = 1 + below(5),
+                                .machine = {2500, 1500, 1000, 6, 0, 65535, 0.1},
+                                .keep = below(3) ? "out" : NULL};
+    bool on[8];
+    mlt_pass_report reports[8];
+    for (int i = 0; i < mlt_passes_count; i++)
+        on[i] = pass < 0 || i == pass;
+    CHECK(mlt_passes_run(after, &options, on, reports, why, sizeof why) == MLT_OK);
+    for (int i = 0; i < mlt_passes_count; i++)
+        changes[i] += reports[i].changed;
+    CHECK(mlt_goal_program_valid(after, why, sizeof why) == MLT_OK);
+    CHECK(clean(after, false));
+    CHECK(!barrier(before) || barrier(after));
+    same_results(before, after, options.keep, false);
+    mlt_goal_program_free(before);
+    mlt_goal_program_free(after);
+    now_before = now_after = NULL;
+}
+
 int main(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         check_example(&examples[i]);
-    printf("%zu examples\n", sizeof examples / sizeof examples[0]);
+    uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 400;
+    for (uint64_t seed = 1; seed <= programs; seed++)
+        for (int pass = -1; pass < mlt_passes_count; pass++)
+            check_random(seed, pass);
+    printf("%zu examples, %" PRIu64 " random programs; changes:",
+           sizeof examples / sizeof examples[0], programs);
+    for (int i = 0; i < mlt_passes_count; i++) {
+        printf(" %s %" PRIu64, mlt_passes[i].name, changes[i]);
+        CHECK(changes[i] > 0);
+    }
+    printf("\n");
     return 0;
 }
