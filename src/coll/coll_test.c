@@ -566,8 +566,399 @@ static void test_results(void)
     }
 }
 
+// ---- counts: messages, and rounds if a rank sends one and receives one at a time
+
+static void settle(machine *m) // local actions take no time
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t i = 0; i < m->ready_count; i++) {
+            uint32_t rank = m->ready[i].rank, action = m->ready[i].action;
+            if (mlt_goal_is_message(&m->program->rank[rank].actions[action]))
+                continue;
+            m->ready[i] = m->ready[--m->ready_count];
+            finish(m, rank, action);
+            moved = true;
+            break;
+        }
+    }
+}
+
+// The first message action of that kind of the rank that is ready, and whose partner is ready and
+// not busy; NONE: none.
+static uint32_t ready_message(const machine *m, uint32_t rank, uint8_t kind, const bool *busy)
+{
+    for (uint32_t a = 0; a < m->program->rank[rank].count; a++) {
+        if (m->program->rank[rank].actions[a].kind != kind || m->state[rank][a] != READY)
+            continue;
+        mlt_goal_place to = mlt_goal_partner(m->pairs, rank, a);
+        if (!busy[to.rank] && m->state[to.rank][to.action] == READY)
+            return a;
+    }
+    return MLT_GOAL_NONE;
+}
+
+// Rounds if senders choose (kind SEND), or receivers do.
+static uint32_t rounds_by(const mlt_goal_program *program, uint8_t kind)
+{
+    machine *m = machine_new(program, false);
+    uint32_t rounds = 0, ranks = program->ranks;
+    bool *busy = zeroed(ranks * sizeof *busy);
+    uint32_t *chosen = zeroed(ranks * sizeof *chosen);
+    for (uint32_t r = 0; r < ranks; r++)
+        for (uint32_t a = 0; a < program->rank[r].count; a++)
+            if (!m->waits[r][a])
+                start(m, r, a);
+    settle(m);
+    while (m->left) {
+        memset(busy, 0, ranks * sizeof *busy);
+        for (uint32_t r = 0; r < ranks; r++) {
+            chosen[r] = ready_message(m, r, kind, busy);
+            if (chosen[r] != MLT_GOAL_NONE)
+                busy[mlt_goal_partner(m->pairs, r, chosen[r]).rank] = true;
+        }
+        for (uint32_t r = 0; r < ranks; r++) {
+            if (chosen[r] == MLT_GOAL_NONE)
+                continue;
+            mlt_goal_place to = mlt_goal_partner(m->pairs, r, chosen[r]);
+            finish(m, r, chosen[r]);
+            finish(m, to.rank, to.action);
+        }
+        settle(m);
+        CHECK(++rounds < 100000);
+    }
+    free(busy);
+    free(chosen);
+    machine_free(m);
+    return rounds;
+}
+
+static uint32_t rounds_of(const mlt_goal_program *program)
+{
+    uint32_t one = rounds_by(program, MLT_GOAL_SEND), other = rounds_by(program, MLT_GOAL_RECV);
+    return one < other ? one : other;
+}
+
+typedef struct numbers { // of P
+    uint32_t p, log, power, log_power, rest;
+} numbers;
+
+enum { SEGMENTS = 5 }; // of those that have some
+
+static uint64_t doubling(numbers n) // exchanges of those that stay, and to and from the folded
+{
+    return (uint64_t)n.power * n.log_power + 2 * n.rest;
+}
+
+static uint64_t shifts(numbers n) // P - 1 and P - 2 and P - 4 and so on
+{
+    uint64_t sum = 0;
+    for (uint32_t step = 1; step < n.p; step *= 2)
+        sum += n.p - step;
+    return sum;
+}
+
+static uint64_t pieces(numbers n) // of a ring that spares each rank its subtree's
+{
+    uint64_t sum = n.p - 1;
+    for (uint32_t v = 0; v < n.p; v++) {
+        uint32_t size = v ? v & -v : n.p;
+        sum += n.p - (size < n.p - v ? size : n.p - v);
+    }
+    return sum;
+}
+
+// What each is known for. 0 rounds: not looked at.
+static const struct {
+    const mlt_coll_alg *alg;
+    char messages, rounds; // by the letters below
+} known[] = {
+    {&mlt_barrier_dissemination, 'L', 'l'},
+    {&mlt_barrier_linear, '2', '2'},
+    {&mlt_barrier_tree, '2', 0},
+    {&mlt_barrier_recursive_doubling, 'D', 'd'},
+    {&mlt_bcast_binomial, '1', 'l'},
+    {&mlt_bcast_knomial, '1', 0},
+    {&mlt_bcast_linear, '1', '1'},
+    {&mlt_bcast_chain, 'S', 's'},
+    {&mlt_bcast_binary, 'S', 0},
+    {&mlt_bcast_scatter_allgather, 'A', 0},
+    {&mlt_reduce_binomial, '1', 'l'},
+    {&mlt_reduce_knomial, '1', 0},
+    {&mlt_reduce_linear, '1', '1'},
+    {&mlt_reduce_chain, 'S', 's'},
+    {&mlt_reduce_in_order_binary, 'S', 0},
+    {&mlt_reduce_rabenseifner, 'R', 'r'},
+    {&mlt_allreduce_recursive_doubling, 'D', 'd'},
+    {&mlt_allreduce_dissemination, 'L', 'l'},
+    {&mlt_allreduce_rabenseifner, 'B', 'b'},
+    {&mlt_allreduce_ring, 'Q', '2'},
+    {&mlt_allreduce_reduce_bcast, '2', 't'},
+    {&mlt_gather_linear, '1', '1'},
+    {&mlt_gather_binomial, '1', 'l'},
+    {&mlt_scatter_linear, '1', '1'},
+    {&mlt_scatter_binomial, '1', 'l'},
+    {&mlt_allgather_ring, 'P', '1'},
+    {&mlt_allgather_bruck, 'L', 'l'},
+    {&mlt_allgather_recursive_doubling, 'L', 'l'},
+    {&mlt_allgather_neighbour_exchange, 'N', 'n'},
+    {&mlt_allgather_linear, 'P', '1'},
+    {&mlt_alltoall_linear, 'P', '1'},
+    {&mlt_alltoall_pairwise, 'P', '1'},
+    {&mlt_alltoall_bruck, 'L', 'l'},
+    {&mlt_reduce_scatter_recursive_halving, 'D', 'd'},
+    {&mlt_reduce_scatter_ring, 'P', '1'},
+    {&mlt_reduce_scatter_pairwise, 'P', '1'},
+    {&mlt_scan_linear, '1', '1'},
+    {&mlt_scan_recursive_doubling, 'H', 'l'},
+    {&mlt_exscan_linear, '1', '1'},
+    {&mlt_exscan_recursive_doubling, 'H', 'l'},
+};
+
+static uint64_t known_number(char what, numbers n)
+{
+    uint64_t p = n.p;
+    switch (what) {
+    case '1':
+        return p - 1;
+    case '2':
+        return 2 * (p - 1);
+    case 'S':
+        return SEGMENTS * (p - 1);
+    case 's':
+        return p > 1 ? p - 1 + SEGMENTS - 1 : 0;
+    case 'P':
+        return p * (p - 1);
+    case 'Q':
+        return 2 * p * (p - 1);
+    case 'N':
+        return p > 1 ? p * (p / 2) : 0;
+    case 'n':
+        return p / 2;
+    case 'L':
+        return p * n.log;
+    case 'l':
+        return n.log;
+    case 't':
+        return 2 * n.log;
+    case 'D':
+        return doubling(n);
+    case 'd':
+        return n.log_power + (n.rest ? 2 : 0);
+    case 'B':
+        return 2 * doubling(n) - 2 * n.rest;
+    case 'b':
+        return 2 * n.log_power + (n.rest ? 2 : 0);
+    case 'R':
+        return doubling(n) - n.rest + n.power - 1;
+    case 'r':
+        return 2 * n.log_power + (n.rest ? 1 : 0);
+    case 'H':
+        return shifts(n);
+    case 'A':
+        return pieces(n);
+    default:
+        failed(__FILE__, __LINE__, "a letter");
+    }
+}
+
+static numbers numbers_of(uint32_t p)
+{
+    numbers n = {.p = p, .power = 1};
+    while (1u << n.log < p)
+        n.log++;
+    while (2 * n.power <= p) {
+        n.power *= 2;
+        n.log_power++;
+    }
+    n.rest = p - n.power;
+    return n;
+}
+
+static void test_known(void)
+{
+    size_t count = sizeof known / sizeof *known, all = 0;
+    while (mlt_coll_algs[all])
+        all++;
+    CHECK(count == all);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t p = 1; p <= 33; p++) {
+            const mlt_coll_alg *alg = known[i].alg;
+            mlt_coll_shape shape = {
+                .ranks = p, .count = 200, .type = MLT_OP_INT32, .op = MLT_OP_SUM};
+            shape.segment = 200 / SEGMENTS;
+            if (alg->refuses && alg->refuses(&shape))
+                continue;
+            snprintf(now_testing, sizeof now_testing, "numbers of %s.%s, %u ranks",
+                     mlt_collective_names[alg->collective], alg->name, p);
+            char why[200];
+            mlt_goal_program *program;
+            CHECK(mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why) == MLT_OK);
+            uint64_t messages = 0;
+            for (uint32_t r = 0; r < p; r++)
+                for (uint32_t a = 0; a < program->rank[r].count; a++)
+                    messages += program->rank[r].actions[a].kind == MLT_GOAL_SEND;
+            numbers n = numbers_of(p);
+            uint32_t rounds = rounds_of(program);
+            if (messages != known_number(known[i].messages, n) ||
+                (known[i].rounds && rounds != known_number(known[i].rounds, n)))
+                fprintf(stderr, "%llu messages, %u rounds\n", (unsigned long long)messages, rounds);
+            CHECK(messages == known_number(known[i].messages, n));
+            CHECK(!known[i].rounds || rounds == known_number(known[i].rounds, n));
+            mlt_goal_program_free(program);
+        }
+}
+
+// Bytes that a rank sends: Rabenseifner's and the ring's allreduce send 2 n (P-1)/P.
+static void test_bytes(void)
+{
+    const mlt_coll_alg *algs[] = {&mlt_allreduce_rabenseifner, &mlt_allreduce_ring};
+    for (int i = 0; i < 2; i++)
+        for (uint32_t p = 1; p <= 64; p *= 2) {
+            mlt_coll_shape shape = {.ranks = p, .count = 640, .type = MLT_OP_INT64};
+            char why[200];
+            mlt_goal_program *program;
+            CHECK(mlt_coll_program(algs[i], &shape, NULL, NULL, &program, why, sizeof why) == 0);
+            for (uint32_t r = 0; r < p; r++) {
+                uint64_t bytes = 0;
+                for (uint32_t a = 0; a < program->rank[r].count; a++)
+                    if (program->rank[r].actions[a].kind == MLT_GOAL_SEND)
+                        bytes += program->rank[r].actions[a].size[0];
+                CHECK(bytes == 2 * 640 * 8 * (p - 1) / p);
+            }
+            mlt_goal_program_free(program);
+        }
+}
+
+// ---- Listing 2 of the paper, word for word, against bcast.binomial
+
+static void test_listing2(void)
+{
+    mlt_coll_shape shape = {.count = 4};
+    for (uint32_t p = 1; p <= 70; p++) {
+        shape.ranks = p;
+        char why[200];
+        mlt_goal_program *program;
+        CHECK(mlt_coll_program(&mlt_bcast_binomial, &shape, NULL, NULL, &program, why,
+                               sizeof why) == MLT_OK);
+        for (uint32_t i = 0; i < p; i++) {
+            uint32_t next = 0, deps = 0;
+            int64_t rcv = -1;
+            const mlt_goal_rank *rank = &program->rank[i];
+            for (uint32_t r = 0; 1u << r < p; r++) {
+                int64_t send = -1;
+                if (i + (1u << r) < p && i < 1u << r) {
+                    CHECK(rank->actions[next].kind == MLT_GOAL_SEND);
+                    CHECK(rank->actions[next].peer == (int32_t)(i + (1u << r)));
+                    send = next++;
+                }
+                if (send >= 0 && rcv >= 0) {
+                    CHECK(rank->deps[deps].action == send && rank->deps[deps].on == rcv);
+                    deps++;
+                }
+                if (i >= 1u << r && i < 2u << r) {
+                    CHECK(rank->actions[next].kind == MLT_GOAL_RECV);
+                    CHECK(rank->actions[next].peer == (int32_t)(i - (1u << r)));
+                    rcv = next++;
+                }
+            }
+            CHECK(next == rank->count && deps == rank->deps_count);
+        }
+        mlt_goal_program_free(program);
+    }
+}
+
+// ---- what is refused
+
+static void refused(const char *name, mlt_coll_shape shape, const char *sentence)
+{
+    char why[300] = "";
+    const mlt_coll_alg *alg = mlt_coll_find(name, why, sizeof why);
+    CHECK(alg);
+    mlt_goal_program *program = NULL;
+    CHECK(mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why) == MLT_ERR_INVALID);
+    if (!strstr(why, sentence))
+        fprintf(stderr, "'%s' instead of '%s'\n", why, sentence);
+    CHECK(strstr(why, sentence) && strncmp(why, name, strlen(name)) == 0 && !program);
+}
+
+static void test_refusals(void)
+{
+    snprintf(now_testing, sizeof now_testing, "refusals");
+    const mlt_coll_shape good = {.ranks = 4, .count = 8, .op = MLT_OP_SUM};
+    mlt_coll_shape bad = good;
+    bad.ranks = 0;
+    refused("bcast.binomial", bad, "the number of ranks must be 1 to 268435456, not 0");
+    bad.ranks = MLT_GOAL_MAX_RANKS + 1;
+    refused("bcast.binomial", bad, "not 268435457");
+    bad = good, bad.root = 4;
+    refused("reduce.linear", bad, "the root must be a rank below 4, not 4");
+    bad = good, bad.type = MLT_OP_TYPES;
+    refused("bcast.linear", bad, "no such type");
+    bad = good, bad.op = MLT_OP_COPY;
+    refused("scan.linear", bad, "must combine two values");
+    bad = good, bad.count = UINT64_MAX / 2;
+    refused("allgather.ring", bad, "more bytes than 64 bits can count");
+    bad = good, bad.count = 10000000, bad.segment = 1;
+    refused("bcast.chain", bad, "into more than 1048576 pieces");
+    bad = good, bad.radix = 1;
+    refused("bcast.knomial", bad, "the radix of a tree must be 2 or more");
+    bad = good, bad.radix = UINT32_MAX;
+    refused("allreduce.dissemination", bad, "must be below 2^28");
+    bad = good, bad.ranks = 6;
+    refused("allgather.recursive_doubling", bad, "must be a power of two");
+    bad.ranks = 7;
+    refused("allgather.neighbour_exchange", bad, "must be even");
+
+    char why[300] = "";
+    CHECK(!mlt_coll_find("bcast.binominal", why, sizeof why));
+    CHECK(strstr(why, "there is no algorithm 'bcast.binominal'; the nearest are bcast.binomial, "));
+    CHECK(!mlt_coll_find("", why, sizeof why) && strstr(why, "the nearest are"));
+    char longest[1000];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    CHECK(!mlt_coll_find(longest, why, sizeof why) && strlen(why) < sizeof why - 1);
+}
+
+static void count_progress(void *user, double done)
+{
+    double *last = user;
+    CHECK(done >= *last && done <= 1);
+    *last = done;
+}
+
+static void test_interface(void)
+{
+    mlt_coll_shape shape = {.ranks = 1000, .root = 7, .count = 3, .type = MLT_OP_INT16};
+    shape.op = MLT_OP_BOR;
+    char why[100];
+    double last = 0;
+    mlt_goal_program *program;
+    CHECK(mlt_coll_program(&mlt_reduce_linear, &shape, count_progress, &last, &program, why,
+                           sizeof why) == MLT_OK);
+    CHECK(last == 1 && program->ranks == 1000);
+    mlt_goal_program_free(program);
+    mlt_goal_spec spec = mlt_coll_spec(&mlt_reduce_linear, &shape);
+    CHECK(spec.collective == MLT_COLL_REDUCE && spec.root == 7 && spec.bytes == 6 &&
+          spec.op == MLT_OP_BOR && spec.type == MLT_OP_INT16 && !spec.commutes && !spec.in);
+    CHECK(mlt_coll_spec(&mlt_reduce_binomial, &shape).commutes);
+    for (int i = 0; mlt_coll_algs[i]; i++) {
+        const mlt_coll_alg *alg = mlt_coll_algs[i];
+        char name[100];
+        snprintf(name, sizeof name, "%s.%s", mlt_collective_names[alg->collective], alg->name);
+        CHECK(mlt_coll_find(name, why, sizeof why) == alg && *alg->help && strlen(alg->help) < 90);
+        CHECK(!alg->in_order || mlt_collective_reduces(alg->collective));
+    }
+}
+
 int main(void)
 {
+    test_interface();
+    test_refusals();
+    test_listing2();
+    test_bytes();
+    test_known();
     test_results();
     return 0;
 }

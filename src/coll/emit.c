@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/emit.h"
 
+#include <stdlib.h>
+
+#include "base/log.h"
 #include "coll/coll_int.h"
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -91,6 +94,16 @@ uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
     return ordered(e, mlt_goal_recv(e->program, e->rank, nothing, (int32_t)from, 0), after);
+}
+
+uint32_t *mlt_emit_actions(uint32_t count)
+{
+    uint32_t *actions = malloc((count + 1ull) * sizeof *actions);
+    if (!actions)
+        mlt_fatal("no memory to emit an algorithm");
+    for (uint32_t i = 0; i <= count; i++)
+        actions[i] = NONE;
+    return actions;
 }
 
 // ---- spans

@@ -42,6 +42,9 @@ void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on);
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after);
 uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after);
 
+// Room for that many actions, all NONE at first; free() it.
+uint32_t *mlt_emit_actions(uint32_t count);
+
 // ---- spans
 
 // Bytes [at, at + size) of a span.

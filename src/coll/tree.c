@@ -116,6 +116,26 @@ uint32_t mlt_tree_reduce(const mlt_emit *e, uint32_t v, uint32_t radix, mlt_goal
     return last;
 }
 
+void mlt_tree_bcast(const mlt_emit *e, uint32_t v, uint32_t radix, mlt_goal_span buf,
+                    uint32_t ready)
+{
+    if (v)
+        ready = mlt_emit_recv(e, buf, mlt_emit_real(e, mlt_tree_parent(v, radix)), ready);
+    mlt_tree_child child = mlt_tree_children_end(v, e->ranks, radix);
+    while (mlt_tree_back(&child))
+        mlt_emit_send(e, buf, mlt_emit_real(e, child.v), ready);
+}
+
+uint32_t mlt_tree_radix(const mlt_coll_shape *shape)
+{
+    return shape->radix ? shape->radix : 4;
+}
+
+const char *mlt_tree_refuses(const mlt_coll_shape *shape)
+{
+    return shape->radix == 1 ? "the radix of a tree must be 2 or more" : NULL;
+}
+
 void mlt_coll_reduce_tree(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
                           uint32_t radix)
 {

@@ -41,6 +41,15 @@ uint32_t mlt_tree_size(uint32_t v, uint32_t ranks, uint32_t radix);
 uint32_t mlt_tree_reduce(const mlt_emit *e, uint32_t v, uint32_t radix, mlt_goal_span in,
                          mlt_goal_span acc);
 
+// Receives from the parent, if there is one, and sends to the children, the largest subtree first.
+// What overwrites `buf` or reads it comes after `ready`.
+void mlt_tree_bcast(const mlt_emit *e, uint32_t v, uint32_t radix, mlt_goal_span buf,
+                    uint32_t ready);
+
+// The shape's radix, or 4; and mlt_coll_alg.refuses of whoever takes it.
+uint32_t mlt_tree_radix(const mlt_coll_shape *shape);
+const char *mlt_tree_refuses(const mlt_coll_shape *shape);
+
 // The whole of a reduction over that tree, counted from the root.
 void mlt_coll_reduce_tree(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
                           uint32_t radix);

@@ -604,6 +604,16 @@ static inline void put_act(writer *out, uint32_t sources, int type, uint32_t ind
     out->at += sizeof act;
 }
 
+// No bytes at an address are no bytes of the memory: so such a schedule can be saved.
+static inline void put_span(const mlt_goal_action *action, int which, uint32_t *buf, uint64_t *at,
+                            uint64_t *size)
+{
+    bool nothing = action->buf[which] == MLT_GOAL_ADDRESS && !action->size[which];
+    *buf = nothing ? MLT_GOAL_MEMORY : action->buf[which];
+    *at = nothing ? 0 : action->at[which];
+    *size = action->size[which];
+}
+
 static void put_message(const work *w, writer *out, uint32_t node, const mlt_goal_action *action)
 {
     int which = action->kind == MLT_GOAL_RECV_EXEC || action->kind == MLT_GOAL_RECV_USER;
@@ -617,12 +627,10 @@ static void put_message(const work *w, writer *out, uint32_t node, const mlt_goa
         .tag = action->tag,
         .slot = w->slot[node],
         .request = request,
-        .flags = (action->flags & MLT_GOAL_SYNCHRONOUS) | (uint32_t)action->cpu << 8 |
-                 (uint32_t)action->nic << 16,
-        .buf = action->buf[which],
-        .at = action->at[which],
-        .size = action->size[which],
+        .flags = (action->kind == MLT_GOAL_SEND ? action->flags & MLT_GOAL_SYNCHRONOUS : 0u) |
+                 (uint32_t)action->cpu << 8 | (uint32_t)action->nic << 16,
     };
+    put_span(action, which, &message.buf, &message.at, &message.size);
     memcpy(out->at, &message, sizeof message);
     out->at += sizeof message;
 }
@@ -636,10 +644,9 @@ static void put_exec(writer *out, const mlt_goal_action *action)
         .flags = action->flags & MLT_GOAL_REVERSED,
         .cpu = action->cpu,
         .user = user ? action->user : 0,
-        .buf = {action->buf[0], action->buf[1]},
-        .at = {action->at[0], action->at[1]},
-        .size = {action->size[0], action->size[1]},
     };
+    for (int i = 0; i < 2; i++)
+        put_span(action, i, &exec.buf[i], &exec.at[i], &exec.size[i]);
     memcpy(out->at, &exec, sizeof exec);
     out->at += sizeof exec;
 }
@@ -730,6 +737,17 @@ static void write_code(work *w, unsigned char *code)
     mlt_assert((uint64_t)(out.at - code) == w->sched->bytes);
 }
 
+// For whoever names actions: which of the program's stands where.
+static void note_origin(const work *w)
+{
+    uint32_t *at = w->sched->origin = take(w->sched->actions, sizeof *at);
+    for (uint32_t i = 0; i < w->count; i++) {
+        *at++ = w->order[i] < w->rank->count ? w->order[i] : MLT_GOAL_NONE;
+        if (i / w->length + 1 < w->segments && i % w->length == w->length - 1)
+            *at++ = MLT_GOAL_NONE;
+    }
+}
+
 // ---- all of it
 
 // What the schedule says of the actions: messages, buffers, users, flags.
@@ -815,6 +833,7 @@ static mlt_status compile(work *w, const mlt_sched_options *options, char *why, 
     w->sched->owned = take(w->sched->bytes, 1);
     w->sched->code = w->sched->owned;
     write_code(w, w->sched->owned);
+    note_origin(w);
     return MLT_OK;
 }
 
@@ -843,6 +862,7 @@ void mlt_goal_sched_free(mlt_goal_sched *sched)
 {
     if (!sched)
         return;
+    free(sched->origin);
     free(sched->owned);
     free(sched);
 }

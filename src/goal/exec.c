@@ -144,6 +144,9 @@ static MLT_COLD void slide(mlt_run *run, const mlt_act *act)
 static void complete(mlt_run *run)
 {
     run->running = run->stepping = false;
+    run->done->status = run->status;
+    if (run->ended)
+        run->ended(run);
     mlt_req_complete(run->done); // last: its owner may free the run
 }
 
@@ -365,7 +368,12 @@ static bool look_at_message(const mlt_goal_sched *sched, const mlt_act *act, uin
     bool plain = sched->flags & MLT_SCHED_PLAIN;
     bool sends = (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
     need_nowhere(sends ? &n->out : &n->in, m->buf, m->size);
-    if (plain && m->tag < 0)
+    if (m->peer >= (int32_t)sched->ranks)
+        snprintf(why, why_size,
+                 "action %" PRIu32 " of rank %" PRIu32 " names rank %" PRId32
+                 ", but there are %" PRIu32 " ranks",
+                 number, sched->rank, m->peer, sched->ranks);
+    else if (plain && m->tag < 0)
         snprintf(why, why_size,
                  "action %" PRIu32 " of rank %" PRIu32 " receives with any tag, which the "
                  "simulator understands; to be run, a receive names its tag",
@@ -419,12 +427,13 @@ static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_
 {
     const mlt_act *act = mlt_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
+        uint32_t number = sched->origin ? sched->origin[i] : i;
         int kind = act->type & MLT_ACT_KIND;
         bool sends = kind == MLT_GOAL_SEND, receives = kind == MLT_GOAL_RECV || has_function(act);
-        if ((sends || receives) && !look_at_message(sched, act, i, n, why, why_size))
+        if ((sends || receives) && !look_at_message(sched, act, number, n, why, why_size))
             return false;
         if (mlt_act_parameter_bytes[kind] >= sizeof(mlt_act_exec) &&
-            !look_at_exec(sched, act, i, n, why, why_size))
+            !look_at_exec(sched, act, number, n, why, why_size))
             return false;
     }
     return true;
@@ -480,6 +489,15 @@ void mlt_run_free(mlt_run *run)
                      run->scratch, run->nowhere_out, run->nowhere_in, run->over, run};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
+}
+
+uint32_t mlt_run_action(const mlt_run *run, const mlt_act *act)
+{
+    const mlt_act *at = mlt_sched_first(run->sched);
+    uint32_t i = 0;
+    for (; at < act; at = mlt_act_next(at))
+        i++;
+    return run->sched->origin ? run->sched->origin[i] : i;
 }
 
 uint32_t mlt_run_frontier(const mlt_run *run, const mlt_req **out, uint32_t most)

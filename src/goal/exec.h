@@ -61,11 +61,12 @@ typedef struct mlt_run {
     // functions are [sched->users]. NULL is an error of the caller unless nobody uses it.
     unsigned char **base;
     mlt_run_function **function;
+    void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
 
-    // Result, when done: what was wrong first. MLT_ERR_TRUNCATED: the message was longer than its
-    // receive; MLT_ERR_INVALID: shorter.
+    // Result, when done, also done->status: what was wrong first. MLT_ERR_TRUNCATED: the message
+    // was longer than its receive; MLT_ERR_INVALID: shorter.
     mlt_status status;
     const mlt_act *fault; // the receive
     uint64_t fault_bytes; // of the message
@@ -99,6 +100,10 @@ void mlt_run_free(mlt_run *run); // NULL is fine; one that is not under way
 // Starts it, as run `number` of that place; it must not be under way. `place` stays until `done` is
 // done, which may be so on return.
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done);
+
+// The number of an action: in the program if the schedule knows it, else its place in the code.
+// Walks along the code.
+uint32_t mlt_run_action(const mlt_run *run, const mlt_act *act);
 
 // The messages that are under way: up to `most` of their requests in out; returns how many there
 // are. req->extra is the mlt_act.

@@ -123,7 +123,10 @@ typedef struct mlt_goal_sched {
     uint32_t rank, ranks;     // whose it is, of how many
     uint32_t buffers;         // of buffer[]
     mlt_sched_buffer *buffer; // [0] is MEMORY
-    void *owned;              // private: what mlt_goal_sched_free frees
+    // [actions], by place in the code: the program's action; MLT_GOAL_NONE: a no-op of the
+    // compiler's. NULL: not known, for files do not keep it.
+    uint32_t *origin;
+    void *owned; // private: what mlt_goal_sched_free frees
 } mlt_goal_sched;
 
 static inline const mlt_act *mlt_sched_act(const mlt_goal_sched *sched, uint32_t offset)
