@@ -19,7 +19,7 @@ add_custom_command(
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/spec/gen_mpi.py ${CMAKE_SOURCE_DIR}/spec
           ${CMAKE_SOURCE_DIR}/src/mpi ${CMAKE_BINARY_DIR} ${PROJECT_VERSION}
   COMMAND ${CMAKE_COMMAND} -E touch ${MLT_GEN}/stamp
-  DEPENDS ${MLT_SPEC} ${MLT_BODIES}
+  DEPENDS ${MLT_SPEC} ${MLT_BODIES} ${CMAKE_SOURCE_DIR}/include/millet/goal.h
   COMMENT "The MPI surface from its tables")
 add_custom_target(mlt_gen DEPENDS ${MLT_GEN}/stamp)
 set_source_files_properties(${MLT_GENERATED} PROPERTIES GENERATED TRUE)

@@ -224,24 +224,32 @@ def mpi_h(functions, constants, types, version):
 
 # ---- the list of functions
 
-def fn_h(functions, chapters):
+def other_names(spec):
+    """Functions beside MPI's that sentences and reports name: those of the installed headers."""
+    with open(os.path.join(spec, "..", "include", "millet", "goal.h")) as header:
+        return sorted(set(re.findall(r"^(?!typedef)\w[^(/#\n]*\b(GOAL_\w+)\(", header.read(), re.MULTILINE)))
+
+
+def fn_h(functions, chapters, others):
     names = "".join(f"    {f.fn},\n" for f in functions)
+    more = "".join(f"    MLT_FN_{name}{' = MLT_FN_COUNT' if i == 0 else ''},\n" for i, name in enumerate(others))
     return f"""{NOTE}#ifndef MLT_GEN_MPI_FN_H
 #define MLT_GEN_MPI_FN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// An index a function; 0 is none.
+// An index a function; 0 is none. Behind MPI's come the names of others.
 enum {{
     MLT_FN_NONE,
 {names}    MLT_FN_COUNT,
+{more}    MLT_FN_NAMES,
     MLT_CHAPTER_COUNT = {len(chapters)},
 }};
 
 typedef struct mlt_fn {{
     const char *name; // "MPI_Send"
-    uint8_t chapter;
+    uint8_t chapter;  // 0: not MPI's
     bool built;       // src/mpi has its body
     bool abi;         // part of the standard ABI
 }} mlt_fn;
@@ -251,18 +259,19 @@ typedef struct mlt_chapter {{
     const char *title;
 }} mlt_chapter;
 
-extern const mlt_fn mlt_fn_table[MLT_FN_COUNT];
+extern const mlt_fn mlt_fn_table[MLT_FN_NAMES];
 extern const mlt_chapter mlt_chapter_table[MLT_CHAPTER_COUNT];
 
 #endif
 """
 
 
-def fn_c(functions, chapters):
+def fn_c(functions, chapters, others):
     word = {True: "true", False: "false"}
     rows = "".join(f'    {{"{f.full}", {f.chapter}, {word[f.built]}, {word[f.abi]}}},\n' for f in functions)
+    rows += "".join(f'    {{"{name}", 0, true, false}},\n' for name in others)
     titles = "".join(f'    {{{number}, "{title}"}},\n' for number, title in chapters)
-    return (f'{NOTE}#include "mpi_fn.h"\n\nconst mlt_fn mlt_fn_table[MLT_FN_COUNT] = {{\n'
+    return (f'{NOTE}#include "mpi_fn.h"\n\nconst mlt_fn mlt_fn_table[MLT_FN_NAMES] = {{\n'
             f'    {{"no MPI function", 0, false, false}},\n{rows}}};\n\n'
             f"const mlt_chapter mlt_chapter_table[MLT_CHAPTER_COUNT] = {{\n{titles}}};\n")
 
@@ -585,11 +594,12 @@ def main():
     find_bodies(functions, bodies)
     by_name = {f.name: f for f in functions}
     chapters = sorted({(f.chapter, f.title) for f in functions})
+    others = other_names(spec)
     gen = os.path.join(out, "gen")
     write(os.path.join(out, "include", "mpi.h"),
           mpi_h(functions, constants, read_table(spec, "mpi_types.tsv"), version))
-    write(os.path.join(gen, "mpi_fn.h"), fn_h(functions, chapters))
-    write(os.path.join(gen, "mpi_fn.c"), fn_c(functions, chapters))
+    write(os.path.join(gen, "mpi_fn.h"), fn_h(functions, chapters, others))
+    write(os.path.join(gen, "mpi_fn.c"), fn_c(functions, chapters, others))
     write(os.path.join(gen, "mpi_bodies.h"), bodies_h(functions))
     write(os.path.join(gen, "type_predefined.c"),
           predefined_c(read_table(spec, "datatypes.tsv"), constants))

@@ -36,7 +36,8 @@ typedef struct GOAL_Sched_s *GOAL_Sched; // compiled
 typedef int GOAL_id;  // an action: 0, 1, ... in the order in which they are added
 typedef int GOAL_fid; // a function: the user's (0, 1, ...) or a predefined one
 
-// buf1 is the result. It must not call MPI, and has no effect but on buf1.
+// buf1 is the result. It must not call MPI, and has no effect but on buf1. It runs on any stack and
+// thread of the process that drives the schedule.
 typedef void GOAL_Func(void *buf1, int size1, void *buf2, int size2);
 
 // Predefined functions: GOAL_sumInt8, ..., GOAL_copyFloat64: operation x type, 1 << 16 | op << 8 |
@@ -74,22 +75,26 @@ int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b); // a starts after b h
 GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest, int tag);
 GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag);
 GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
-                           const void *buf2, size_t size2); // buf1 = buf2 op buf1
+                           const void *buf2, size_t size2); // buf1 = buf2 op buf1: of the same size
 GOAL_id GOAL_Nop(GOAL_Goal goal);
 
-// Bytes [base, base + size) are the buffer `name` from now on: what actions say of them is kept as
-// (name, offset), so a schedule can be saved, and bound to another address before each start.
+// Bytes [base, base + size) are the buffer `name`: what actions say of them is kept as (name,
+// offset), so a schedule can be saved, and bound to another address before each start. Buffers do
+// not overlap, and an action lies inside of one or outside of all.
 int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size);
 // Memory of the schedule's own, a buffer of that name: it lives as long as the goal or any schedule
 // compiled from it.
 void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size);
 
 enum {
-    GOAL_AUTO = 1,   // 1: dependencies are derived from the buffers, in the order of adding
-    GOAL_WINDOW = 2, // at most so many actions at once; 0: no limit (setting goal_window)
-    GOAL_OFFLOAD = 3 // of a schedule; 1: a thread of its own drives it (setting goal_offload)
+    GOAL_AUTO = 1,    // 1: dependencies are derived from the buffers, in the order of adding
+    GOAL_WINDOW = 2,  // at most so many actions at once; 0: no limit (setting goal_window)
+    GOAL_OFFLOAD = 3, // of a schedule; 1: a thread of its own drives it (setting goal_offload)
+    GOAL_PLAIN = 4,   // 1: messages meet by source and tag as they come, so that GOAL_Recv may have
+                      // MPI_ANY_SOURCE; all ranks alike
+    GOAL_ORDER = 5    // of a schedule; 1: runs note the order in which actions finish
 };
-int GOAL_Set(GOAL_Goal goal, int what, long value); // GOAL_AUTO, GOAL_WINDOW
+int GOAL_Set(GOAL_Goal goal, int what, long value); // GOAL_AUTO, GOAL_WINDOW, GOAL_PLAIN
 int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm);
 
 // ---- schedules
@@ -104,7 +109,11 @@ int GOAL_Sched_run(GOAL_Sched sched);                         // start and wait
 int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request); // one run of a schedule at a time
 int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request);  // persistent: MPI_Start starts it
 
-int GOAL_Sched_set(GOAL_Sched sched, int what, long value); // GOAL_OFFLOAD
+int GOAL_Sched_set(GOAL_Sched sched, int what, long value); // GOAL_OFFLOAD, GOAL_ORDER
+// With GOAL_ORDER: the actions of the last run in the order in which they finished. *count is how
+// many there were; at most `size` of them are in ids. Schedules from binary files have lost the
+// program's numbers: theirs are places in the code.
+int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count);
 // Between runs: where a named buffer is from now on; "" is the plain memory. NULL: the schedule's
 // own memory (which text and loaded schedules have for all their buffers at first).
 int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base);

@@ -15,7 +15,7 @@
 #include "os/os.h"
 
 _Static_assert(sizeof(mlt_ctl) == 24, "mpirun and the library agree on it");
-_Static_assert(sizeof(mlt_ctl_wait) == 72, "mpirun and the library agree on it");
+_Static_assert(sizeof(mlt_ctl_wait) == 96, "mpirun and the library agree on it");
 _Static_assert(sizeof(mlt_ctl_call) == MLT_CTL_NAME + 16, "mpirun and the library agree on it");
 
 // A number from the environment, or -1.

@@ -54,8 +54,10 @@ typedef struct mlt_ctl_wait {
     char call[MLT_CTL_NAME - 1];
     uint16_t thread; // of a rank with several threads, from 1; 0: the rank has one
     uint16_t others; // threads of the rank that have called MPI, but are not blocked there now
+    uint32_t action; // of a schedule, which this operation is: 1 and its number; 0: it is none
+    char label[20];  // the action's name; "": none
 } mlt_ctl_wait;
-_Static_assert(sizeof(mlt_ctl_wait) == 72, "no holes that would be sent");
+_Static_assert(sizeof(mlt_ctl_wait) == 96, "no holes that would be sent");
 
 typedef struct mlt_ctl_call {
     char name[MLT_CTL_NAME];

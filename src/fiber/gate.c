@@ -107,12 +107,31 @@ static void come_in(mlt_gate *gate, mlt_thread *self)
     *gate->conf.running = self->fiber;
 }
 
+// Takes a sleeping thread out of its sleep. Counted by who wakes: a thread that has been woken is
+// parked no more, whenever the system lets it run.
+static void rouse(mlt_thread *thread)
+{
+    mlt_list_remove(&thread->sleeping);
+    thread->sleeps = MLT_THREAD_AWAKE;
+    mlt_threads_count_parked(false);
+    atomic_store_explicit(&thread->turn, 1, memory_order_relaxed); // the gate orders the rest
+    mlt_os_futex_wake(&thread->turn, 1);
+}
+
+static void wake_sleeper(mlt_gate *gate, mlt_thread *thread)
+{
+    if (thread->sleeps == MLT_THREAD_ON_TURN)
+        rouse(thread);
+    else if (thread->sleeps == MLT_THREAD_ON_OWNER)
+        gate->conf.kick(gate->conf.arg);
+}
+
 static void go_out(mlt_gate *gate)
 {
     // The driver went to sleep before this work came up, and only it will look after it.
-    if (MLT_UNLIKELY(gate->driver && gate->driver->sleeps == MLT_THREAD_ON_OWNER) &&
-        gate->conf.needs(gate->conf.arg))
-        gate->conf.kick(gate->conf.arg);
+    if (MLT_UNLIKELY(gate->driver && gate->driver->sleeps != MLT_THREAD_AWAKE) &&
+        gate->driver != mlt_thread_self && gate->conf.needs(gate->conf.arg))
+        wake_sleeper(gate, gate->driver);
     unlock(gate);
 }
 
@@ -268,17 +287,6 @@ void mlt_gate_step_in(mlt_gate *gate, uint32_t depth)
 
 // ---- Parking
 
-// Takes a sleeping thread out of its sleep. Counted by who wakes: a thread that has been woken is
-// parked no more, whenever the system lets it run.
-static void rouse(mlt_thread *thread)
-{
-    mlt_list_remove(&thread->sleeping);
-    thread->sleeps = MLT_THREAD_AWAKE;
-    mlt_threads_count_parked(false);
-    atomic_store_explicit(&thread->turn, 1, memory_order_relaxed); // the gate orders the rest
-    mlt_os_futex_wake(&thread->turn, 1);
-}
-
 void mlt_gate_nap(mlt_gate *gate, int64_t timeout_ns)
 {
     mlt_thread *self = mlt_thread_self;
@@ -337,9 +345,5 @@ void mlt_gate_park(mlt_gate *gate, mlt_fiber *me)
 
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber)
 {
-    mlt_thread *thread = thread_of(gate, fiber);
-    if (thread->sleeps == MLT_THREAD_ON_TURN)
-        rouse(thread);
-    else if (thread->sleeps == MLT_THREAD_ON_OWNER)
-        gate->conf.kick(gate->conf.arg);
+    wake_sleeper(gate, thread_of(gate, fiber));
 }

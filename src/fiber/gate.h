@@ -49,6 +49,7 @@ typedef struct mlt_thread {
     uint32_t depth;  // entered so often; its own business
     uint32_t number; // 1: the worker's own thread, then in the order of their first calls
     uint8_t sleeps;  // mlt_thread_sleep
+    bool helper;     // the library's own: reports leave it out
 } mlt_thread;
 
 // What the owner of the worker gives.

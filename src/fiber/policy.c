@@ -59,15 +59,25 @@ static uint64_t random_next(uint64_t *state)
     return z ^ z >> 31;
 }
 
+// High half of a product: uniform without a division (its bias of n in 2^32 is no matter here).
+uint32_t mlt_policy_pick(mlt_sched *sched, uint32_t n)
+{
+    return (uint32_t)((random_next(&sched->random) >> 32) * n >> 32);
+}
+
 static mlt_fiber *random_take(mlt_sched *sched)
 {
     uint32_t *ids = sched->policy_state;
     uint32_t n = sched->runnable;
-    // High half of a product: uniform without a division (its bias of n in 2^32 is no matter here).
-    uint32_t pick = (uint32_t)((random_next(&sched->random) >> 32) * n >> 32);
+    uint32_t pick = mlt_policy_pick(sched, n);
     uint32_t id = ids[pick];
     ids[pick] = ids[n - 1];
     return &sched->fibers[id];
+}
+
+bool mlt_policy_is_random(const mlt_sched *sched)
+{
+    return sched->policy->take == random_take;
 }
 
 // ---- priority: a list a level, and one for those that yielded

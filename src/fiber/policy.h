@@ -63,6 +63,11 @@ static inline mlt_fiber *mlt_policy_list_take(mlt_sched *sched, bool in_turn)
     return fiber;
 }
 
+// True under policy `random`: then whoever has a choice, be it among other things than fibers, asks
+// mlt_policy_pick for one of n (above 0), so that a seed replays all of them.
+bool mlt_policy_is_random(const mlt_sched *sched);
+uint32_t mlt_policy_pick(mlt_sched *sched, uint32_t n);
+
 extern const mlt_policy mlt_policies[];
 extern const size_t mlt_policies_count;
 

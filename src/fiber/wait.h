@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef enum mlt_wait_kind {
-    MLT_WAIT_NONE,
+    MLT_WAIT_NONE,    // a thread of the library's own waits for work
     MLT_WAIT_RECV,    // a message from peer
     MLT_WAIT_SEND,    // peer to take a message
     MLT_WAIT_PROBE,   // a message from peer to look at
@@ -29,7 +29,8 @@ typedef struct mlt_wait {
     uint32_t context; // of the communicator
     uint64_t bytes;   // size of the operation
     uint32_t n;       // MLT_WAIT_ALL, MLT_WAIT_ANY: how many operations are open
-    const void *list; // MLT_WAIT_ALL, MLT_WAIT_ANY: the owner's array, for its own reporter
+    const void *list; // MLT_WAIT_ALL, MLT_WAIT_ANY: the owner's array, for its own reporter;
+                      // MLT_WAIT_OTHER: the request, if it is one, for it may stand for others
 } mlt_wait;
 
 #endif

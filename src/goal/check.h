@@ -61,6 +61,13 @@ typedef struct mlt_goal_verdict {
     bool in_rank_order;   // operands in the order of the ranks everywhere: op need not commute
     bool same_everywhere; // every rank's result has the same order and brackets: the same bits
     char *order;          // that of rank 0 (or the root), "((0+1)+(2+3))"; shortened if long
+    // How far the proofs went.
+    uint32_t ranks;
+    uint32_t looked;  // 1 << fault: it was looked for. What was not is neither there nor excluded
+    bool synchronous; // deadlocks were looked for with synchronous sends too
+    uint32_t window;  // ... and with this window
+    uint64_t races_of_rank; // racing pairs of the rank that has most of them
+    char *claim;            // "allreduce sumInt32 over 16 ranks of 8 bytes"; NULL: none was asked
 } mlt_goal_verdict;
 
 mlt_goal_verdict *mlt_goal_check(const mlt_goal_program *program,

@@ -19,7 +19,7 @@ typedef struct mlt_pass_options {
     uint32_t window;     // actions between two no-ops; 0: the pass does nothing
     mlt_loggops machine; // prices for passes that order by time
     const char *keep;    // names of the buffers whose contents count at the end, "out,buf"; NULL:
-                         // all that are named, and MEMORY
+                         // all that are named, and MEMORY, which is called "memory" here
 } mlt_pass_options;
 
 typedef struct mlt_pass_report {
@@ -32,13 +32,29 @@ typedef struct mlt_pass {
     bool initially; // on unless switched off
     bool global;
     // Changes the program in place. On failure (the program has a cycle, its messages do not match)
-    // one sentence in why, and the program is as before.
+    // one sentence in why, and the program is as before. The report must be zeroed before.
     mlt_status (*run)(mlt_goal_program *program, const mlt_pass_options *options,
                       mlt_pass_report *report, char *why, size_t why_size);
 } mlt_pass;
 
-// dead, transitive, fuse, copies, order, segment, window, spread; in the order in which they run.
+// dead, copies, fuse, segment, spread, order, transitive, window; in the order in which they run:
+// first what makes the program smaller, then what cuts and orders it, then what tidies that up, and
+// last what fixes an order.
 extern const mlt_pass mlt_passes[];
 extern const int mlt_passes_count;
+
+const mlt_pass *mlt_pass_find(const char *name); // NULL: there is none
+
+// One pass, with a fresh report.
+mlt_status mlt_pass_run(const mlt_pass *pass, mlt_goal_program *program,
+                        const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                        size_t why_size) MLT_MUST_CHECK;
+
+// Those that are on, by place in the table; NULL: all. reports has room for all; those of passes
+// that did not run are empty. On failure why names the pass, and the program is as the passes
+// before it left it.
+mlt_status mlt_passes_run(mlt_goal_program *program, const mlt_pass_options *options,
+                          const bool *on, mlt_pass_report *reports, char *why,
+                          size_t why_size) MLT_MUST_CHECK;
 
 #endif

@@ -9,19 +9,35 @@
 //     u16 sources, u16 type, parameters, u32 count, u32 offset[count]     an action; filled up to 8
 //     ...
 //
-// Actions stand in a topological order, receives as early as they can. An action with
-// MLT_ACT_STARTERS in its type has a second list behind the first, of those that wait for its start
-// only. More than 65,535 sources become a tree of no-ops.
+// Actions stand in a topological order, receives as early as they can; with a window, in the order
+// of the program as far as dependencies allow, for a window full of early receives might wait for a
+// send behind it. In a list receives come first. An action with MLT_ACT_STARTERS in its type has a
+// second list behind the first, of those that wait for its start only; both count as sources of
+// whom they name. More than 65,535 sources become a tree of no-ops.
 //
 // Messages. `slot` is the message's number among those of this rank with that peer and direction,
 // by tag, then by the order of the program. If the two ranks' programs fit, both sides of a message
 // have the same slot, so it can be matched exactly whatever order actions run in. A schedule that
 // is MLT_SCHED_PLAIN (it has wildcards, or a peer's has) is matched by tag as messages come.
 //
-// Window. MLT_SCHED_SEGMENTS (Theorem 4): no-ops cut the code into segments of at most `window`
-// actions; all actions of a segment are finished before the next one begins, so `index` counts
-// within the segment and a run needs room for one. Otherwise `index` counts all actions; with a
-// window, at most that many of them, in the code's order, are looked at at once (Theorem 3).
+// State of a run: `indices` counters and `requests` requests, whatever the length of the code. A
+// run counts up, from 0, the sources of an action that have been seen, and goes back to 0 when the
+// action is over; then whoever else has that index finds it as it must be.
+//
+// Window. Three shapes:
+//     window 0             `index` counts all actions, `request` all messages.
+//     MLT_SCHED_SEGMENTS   (Theorem 4) no-ops cut the code into segments of at most `window`
+//                          actions; all actions of a segment are finished before the next one
+//                          begins, so `index` and `request` count within the segment. An executor
+//                          that obeys dependencies alone keeps the window.
+//     window, no flag      (Theorem 3) at most `window` actions, those from the first unfinished
+//                          one on in the code's order, may run: the executor walks along the code
+//                          (mlt_act_next) with that. An action whose sources have all been seen
+//                          but that lies beyond the window, that is, at a greater address, starts
+//                          when the window reaches it. `index` is one of at most 2 * window
+//                          numbers: no two actions share one that are in the window or have been
+//                          counted up at once. `request` is below `window`, and no two actions in
+//                          the window share one.
 #ifndef MLT_GOAL_SCHED_H
 #define MLT_GOAL_SCHED_H
 
@@ -45,12 +61,13 @@ typedef struct mlt_act_message { // SEND, RECV, RECV_EXEC, RECV_USER
     int32_t peer, tag;
     uint32_t slot;
     uint32_t request; // number among the message actions (of the segment)
-    uint32_t flags, buf;
+    uint32_t flags;   // MLT_GOAL_SYNCHRONOUS; cpu << 8, nic << 16
+    uint32_t buf;
     uint64_t at, size;
 } mlt_act_message;
 
-typedef struct mlt_act_exec { // EXEC, USER; behind the message: RECV_EXEC, RECV_USER
-    uint8_t op, type, flags, unused;
+typedef struct mlt_act_exec {     // EXEC, USER; behind the message: RECV_EXEC, RECV_USER
+    uint8_t op, type, flags, cpu; // flags: MLT_GOAL_REVERSED
     uint32_t user;
     uint32_t buf[2];
     uint64_t at[2], size[2];
@@ -58,7 +75,7 @@ typedef struct mlt_act_exec { // EXEC, USER; behind the message: RECV_EXEC, RECV
 
 typedef struct mlt_act_calc {
     uint64_t ns;
-    uint32_t cpu, unused;
+    uint32_t cpu, nic;
 } mlt_act_calc;
 
 extern const uint8_t mlt_act_parameter_bytes[MLT_GOAL_KINDS];
@@ -80,12 +97,21 @@ static inline const mlt_act_list *mlt_act_starters(const mlt_act *act) // with M
     return (const mlt_act_list *)&list->offset[list->count];
 }
 
+// The action behind this one in the code; behind the last one lies the code's end.
+static inline const mlt_act *mlt_act_next(const mlt_act *act)
+{
+    const mlt_act_list *last =
+        act->type & MLT_ACT_STARTERS ? mlt_act_starters(act) : mlt_act_dependents(act);
+    const unsigned char *end = (const unsigned char *)&last->offset[last->count];
+    return (const mlt_act *)(end + ((uintptr_t)end & 4));
+}
+
 typedef struct mlt_sched_buffer {
     uint64_t size;
     const char *name; // "" for MEMORY
 } mlt_sched_buffer;
 
-typedef struct mlt_sched {
+typedef struct mlt_goal_sched {
     const unsigned char *code;
     uint64_t bytes;    // of the code; below 4 GiB
     uint32_t actions;  // all of them, no-ops included
@@ -97,21 +123,41 @@ typedef struct mlt_sched {
     uint32_t rank, ranks;     // whose it is, of how many
     uint32_t buffers;         // of buffer[]
     mlt_sched_buffer *buffer; // [0] is MEMORY
-    void *owned;              // private: what mlt_sched_free frees
-} mlt_sched;
+    // [actions], by place in the code: the program's action; MLT_GOAL_NONE: a no-op of the
+    // compiler's. NULL: not known, for files do not keep it.
+    uint32_t *origin;
+    void *owned; // private: what mlt_goal_sched_free frees
+} mlt_goal_sched;
+
+static inline const mlt_act *mlt_sched_act(const mlt_goal_sched *sched, uint32_t offset)
+{
+    return (const mlt_act *)(sched->code + offset);
+}
+
+static inline const mlt_act_list *mlt_sched_independent(const mlt_goal_sched *sched)
+{
+    return (const mlt_act_list *)sched->code;
+}
+
+// The first action of the code; there are sched->actions, see mlt_act_next.
+static inline const mlt_act *mlt_sched_first(const mlt_goal_sched *sched)
+{
+    return mlt_sched_act(sched, (4 + 4 * mlt_sched_independent(sched)->count + 7) & ~7u);
+}
 
 typedef struct mlt_sched_options {
-    uint32_t window; // 0: none. The compiler takes Theorem 3 if the counters that it needs beyond
-                     // the window stay within the window, else Theorem 4
+    uint32_t window; // 0: none. The compiler takes Theorem 3 if at most `window` counters are
+                     // needed beyond the window, else Theorem 4; a window that holds the whole
+                     // program is none
     bool plain;      // match by tag: some rank of the program has wildcards
 } mlt_sched_options;
 
 // Compiles one rank of a program. On failure (a cycle, a schedule of 4 GiB or more) one sentence.
 // At most 100 ns an action.
 mlt_status mlt_sched_compile(const mlt_goal_program *program, uint32_t rank,
-                             const mlt_sched_options *options, mlt_sched **out, char *why,
+                             const mlt_sched_options *options, mlt_goal_sched **out, char *why,
                              size_t why_size) MLT_MUST_CHECK;
-void mlt_sched_free(mlt_sched *sched);
+void mlt_goal_sched_free(mlt_goal_sched *sched);
 
 // ---- files: all ranks' schedules behind a header with a version and a checksum
 
@@ -121,7 +167,7 @@ mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_opti
                            size_t why_size) MLT_MUST_CHECK;
 
 // From a schedule that is there already, for one rank alone (GOAL_Sched_save).
-mlt_status mlt_image_write_one(const mlt_sched *sched, unsigned char **bytes, size_t *size,
+mlt_status mlt_image_write_one(const mlt_goal_sched *sched, unsigned char **bytes, size_t *size,
                                char *why, size_t why_size) MLT_MUST_CHECK;
 
 typedef struct mlt_image mlt_image;
@@ -134,8 +180,8 @@ mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_
                           char *why, size_t why_size) MLT_MUST_CHECK;
 uint32_t mlt_image_ranks(const mlt_image *image);
 // The schedule of a rank; NULL if the file does not hold that one. Borrows the image's bytes; free
-// it with mlt_sched_free.
-mlt_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
+// it with mlt_goal_sched_free.
+mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
 void mlt_image_free(mlt_image *image);
 
 // Back to a program (`millet goal dis`): the same actions and dependencies; labels are lost.

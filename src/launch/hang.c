@@ -70,6 +70,14 @@ void mlt_hang_set(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, mlt_hang_
         hang->state[r] = (uint8_t)state;
 }
 
+// A damaged rank shall not talk to the terminal.
+static void keep_printable(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (!isprint((unsigned char)*c))
+            *c = '?';
+}
+
 void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
 {
     if (hang->count + count > hang->room) {
@@ -81,10 +89,9 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
             continue;
         mlt_ctl_wait *own = &hang->records[hang->count++];
         *own = records[i];
-        own->call[sizeof own->call - 1] = '\0';
-        for (char *c = own->call; *c; c++) // a damaged rank shall not talk to the terminal
-            if (!isprint((unsigned char)*c))
-                *c = '?';
+        own->call[sizeof own->call - 1] = own->label[sizeof own->label - 1] = '\0';
+        keep_printable(own->call);
+        keep_printable(own->label);
     }
 }
 
@@ -330,10 +337,34 @@ static bool name_tells(const mlt_ctl_wait *w)
     }
 }
 
+// An action of a schedule, as GOAL writes it: "recv 64 bytes from rank 3 (action 5, r2)".
+static void print_action(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, bool bytes,
+                         FILE *out)
+{
+    bool receives = w->kind == MLT_WAIT_RECV;
+    fputs(receives ? "recv" : "send", out);
+    if (bytes)
+        fprintf(out, " %llu byte%s", (unsigned long long)w->bytes, w->bytes == 1 ? "" : "s");
+    fputs(receives ? " from " : " to ", out);
+    print_peer(hang, w, how, out);
+    if (w->context / CONTEXTS != WORLD) {
+        fputs(" of ", out);
+        print_communicator(w, out);
+    }
+    if (how == ABSOLUTE)
+        fprintf(out, " (action %u%s%s)", w->action - 1, w->label[0] ? ", " : "", w->label);
+    if (peer_ended(hang, w))
+        fputs(how == DISTANCE ? ", which have ended" : ", which has ended", out);
+}
+
 static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, bool bytes,
                             FILE *out)
 {
     bool tells = name_tells(w);
+    if (w->action) {
+        print_action(hang, w, how, bytes, out);
+        return;
+    }
     switch (w->kind) {
     case MLT_WAIT_RECV:
     case MLT_WAIT_PROBE:
@@ -364,21 +395,11 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
         fputs(how == DISTANCE ? " (which have ended)" : " (which has ended)", out);
 }
 
-// One thread's call: the records from `from` to `to`.
-static void print_call(const mlt_hang *hang, size_t from, size_t to, relation how, bool bytes,
+// The first few of a call's operations.
+static void print_list(const mlt_hang *hang, size_t from, size_t to, relation how, bool bytes,
                        FILE *out)
 {
-    const mlt_ctl_wait *w = record(hang, from);
-    fputs(w->call[0] ? w->call : "MPI", out);
-    if (w->open <= 1 && to - from == 1) {
-        if (!name_tells(w))
-            fputs(" for ", out);
-        print_operation(hang, w, how, bytes, out);
-        return;
-    }
     char text[MLT_NUMBER_BYTES];
-    fprintf(out, " for %s %s%s open operations: ", w->all ? "all of" : "one of",
-            mlt_number(text, w->open), w->open == UINT16_MAX ? " or more" : "");
     size_t shown = to - from < MOST_OPERATIONS ? to - from : MOST_OPERATIONS;
     for (size_t i = 0; i < shown; i++) {
         if (i)
@@ -389,8 +410,40 @@ static void print_call(const mlt_hang *hang, size_t from, size_t to, relation ho
             fputs(one.kind == MLT_WAIT_OTHER ? "something else" : "a barrier", out);
         print_operation(hang, &one, how, bytes, out);
     }
-    if (w->open > shown)
-        fprintf(out, "; and %s more", mlt_number(text, w->open - shown));
+    if (record(hang, from)->open > shown)
+        fprintf(out, "; and %s more", mlt_number(text, record(hang, from)->open - shown));
+}
+
+// It waits for one schedule: all of its operations are actions, and all are waited for.
+static bool all_actions(const mlt_hang *hang, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (!record(hang, i)->action || !record(hang, i)->all)
+            return false;
+    return true;
+}
+
+// One thread's call: the records from `from` to `to`.
+static void print_call(const mlt_hang *hang, size_t from, size_t to, relation how, bool bytes,
+                       FILE *out)
+{
+    const mlt_ctl_wait *w = record(hang, from);
+    fputs(w->call[0] ? w->call : "MPI", out);
+    if (all_actions(hang, from, to)) {
+        fputs(strncmp(w->call, "GOAL_", 5) == 0 ? ": " : " for a schedule: ", out);
+        print_list(hang, from, to, how, bytes, out);
+        return;
+    }
+    if (w->open <= 1 && to - from == 1) {
+        if (!name_tells(w))
+            fputs(" for ", out);
+        print_operation(hang, w, how, bytes, out);
+        return;
+    }
+    char text[MLT_NUMBER_BYTES];
+    fprintf(out, " for %s %s%s open operations: ", w->all ? "all of" : "one of",
+            mlt_number(text, w->open), w->open == UINT16_MAX ? " or more" : "");
+    print_list(hang, from, to, how, bytes, out);
 }
 
 // The whole line of a blocked rank, after "rank 3: ". Several threads follow each other.
@@ -470,6 +523,12 @@ static int64_t seen_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
     return how == DISTANCE ? distance_of(hang, w) : w->peer;
 }
 
+// The tag of an action's message is the library's, and no two ranks' are alike.
+static int32_t seen_tag(const mlt_ctl_wait *w)
+{
+    return w->action ? 0 : w->tag;
+}
+
 static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
 {
     uint64_t hash = mix(hang->state[rank], how);
@@ -478,7 +537,7 @@ static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
     for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
         const mlt_ctl_wait *w = record(hang, i);
         hash = mix(hash, (uint64_t)seen_peer(hang, w, how));
-        hash = mix(hash, ((uint64_t)(uint32_t)w->tag << 32) | w->context / CONTEXTS);
+        hash = mix(hash, ((uint64_t)(uint32_t)seen_tag(w) << 32) | w->context / CONTEXTS);
         hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
                              ((uint64_t)peer_ended(hang, w) << 8) | w->kind);
         hash = mix(hash, ((uint64_t)w->thread << 16) | w->others);
@@ -500,7 +559,7 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
     for (size_t i = 0; i < n; i++) {
         const mlt_ctl_wait *x = record(hang, hang->first[a] + i);
         const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
-        if (x->kind != y->kind || x->tag != y->tag ||
+        if (x->kind != y->kind || seen_tag(x) != seen_tag(y) || !x->action != !y->action ||
             x->context / CONTEXTS != y->context / CONTEXTS || x->all != y->all ||
             x->open != y->open || x->thread != y->thread || x->others != y->others ||
             seen_peer(hang, x, how) != seen_peer(hang, y, how) ||

@@ -7,8 +7,9 @@
 // is in `shared`.
 //
 // Contexts. A communicator has four consecutive ones, beginning with `context`: point-to-point
-// messages, what the library sends in collective calls, what it sends among a part of the ranks,
-// and what leaders of intercommunicators send. They are unique in the job while the communicator
+// messages, what the library sends in collective calls (tags from 0 on: those that make
+// communicators; below 0: schedules, goal/exec.h), what it sends among a part of the ranks, and
+// what leaders of intercommunicators send. They are unique in the job while the communicator
 // lives anywhere (context.h).
 //
 // References: the user's handle and every request under way. MPI_Comm_free clears the magic at
@@ -38,9 +39,10 @@ enum {
     MLT_CONTEXT_FIRST = 12,  // of those that are given out
 };
 
-struct mlt_context; // context.h
-struct mlt_session; // session.h
-struct mlt_topo;    // topo.h
+struct mlt_context;   // context.h
+struct mlt_session;   // session.h
+struct mlt_topo;      // topo.h
+struct mlt_goal_runs; // goal.h
 
 // What the ranks of a worker share of a communicator; counted by its mlt_comms. Of an
 // intercommunicator it serves both groups.
@@ -63,6 +65,7 @@ typedef struct mlt_comm_extra {
     struct mlt_session *session; // that it stems from; NULL: MPI_Init
     uint32_t orphans;            // operations under way whose request the user has freed
     mlt_fiber *waits;            // until there are none; NULL: nobody
+    struct mlt_goal_runs *goal;  // runs of schedules (goal.h); NULL: none so far
 } mlt_comm_extra;
 
 typedef struct mlt_comm {

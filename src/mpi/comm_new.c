@@ -12,6 +12,7 @@
 #include "mpi/comm_int.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/goal.h"
 #include "mpi/info.h"
 #include "mpi/self.h"
 #include "mpi/topo.h"
@@ -92,6 +93,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     mlt_buffer_drop(me, &extra->buffer);
     mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);
+    mlt_goal_runs_drop(extra->goal);
     free(extra->name);
     free(extra);
 }

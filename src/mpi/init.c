@@ -10,6 +10,7 @@
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
 #include "mpi/file.h"
+#include "mpi/goal.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
@@ -135,6 +136,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (!mpi->inited || mpi->finalized)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
+    mlt_goal_offload_end(me);
     int code = delete_attributes(me, &mpi->self), other = delete_attributes(me, &mpi->world);
     code = code == MPI_SUCCESS ? other : code;
     close_comms(me);

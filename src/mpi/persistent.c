@@ -5,6 +5,7 @@
 
 #include "mpi/buffer.h"
 #include "mpi/error.h"
+#include "mpi/goal.h"
 #include "mpi/request.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -72,6 +73,12 @@ static int start(mlt_rank *me, mlt_req *req)
     } else if (req->flags & MLT_REQF_BUFFERED) {
         int code =
             mlt_buffer_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
+        if (code != MPI_SUCCESS)
+            return code;
+    } else if (req->flags & MLT_REQF_GOAL) {
+        req->waiter = NULL;
+        req->on_done = NULL;
+        int code = mlt_goal_request_start(me, req);
         if (code != MPI_SUCCESS)
             return code;
     } else {

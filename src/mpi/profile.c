@@ -18,7 +18,7 @@ struct mlt_mpi_profile {
     uint64_t started_ns;
     struct {
         uint64_t calls, time_ns;
-    } fn[MLT_FN_COUNT];
+    } fn[MLT_FN_NAMES];
 };
 
 struct mlt_mpi_profile *mlt_profile_new(void)
@@ -47,12 +47,12 @@ void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns)
 static void send_calls(mlt_worker *worker, const struct mlt_mpi_profile *p)
 {
     enum { MOST = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_call) };
-    _Static_assert((int)MLT_FN_COUNT <= (int)MOST, "one message holds all functions");
+    _Static_assert((int)MLT_FN_NAMES <= (int)MOST, "one message holds all functions");
     mlt_ctl_call *calls = calloc(MOST, sizeof *calls);
     if (!calls)
         return;
     uint32_t n = 0;
-    for (uint32_t fn = 1; fn < MLT_FN_COUNT; fn++) {
+    for (uint32_t fn = 1; fn < MLT_FN_NAMES; fn++) {
         if (!p->fn[fn].calls)
             continue;
         snprintf(calls[n].name, sizeof calls[n].name, "%s", mlt_fn_table[fn].name);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "mpi/error.h"
+#include "mpi/goal.h"
 #include "mpi/grequest.h"
 #include "mpi/self.h"
 #include "mpi/status.h"
@@ -68,6 +69,8 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
 {
     char sent[160], room[160], from[80] = "";
     const mlt_comm *comm = req->owner;
+    if (req->flags & MLT_REQF_GOAL)
+        return mlt_goal_request_code(me, req);
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
     if (req->status == MLT_ERR_NOT_FOUND)

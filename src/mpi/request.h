@@ -33,6 +33,7 @@ enum {
     MLT_REQF_HOLDS = 64,        // holds its communicator and datatype
     MLT_REQF_GENERALIZED = 256, // MPI_Grequest_start's, see grequest.h
     MLT_REQF_FREED = 512,       // MPI_Request_free came before it was complete
+    MLT_REQF_GOAL = 1024,       // of a schedule, see goal.h
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
@@ -93,6 +94,8 @@ static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, c
     req->fn = me->fn;
 }
 
+void mlt_goal_request_end(mlt_req *req); // goal.h
+
 // A request of the worker's pool may outlive the user's handles of its communicator and datatype:
 // it holds them. mlt_req_close gives it back.
 static inline void mlt_req_hold(mlt_req *req)
@@ -107,6 +110,8 @@ static inline void mlt_req_close(mlt_req *req)
     if (MLT_LIKELY(req->flags & MLT_REQF_HOLDS)) {
         mlt_comm_drop(req->owner);
         mlt_dtype_drop(req->type);
+    } else if (req->flags & MLT_REQF_GOAL) {
+        mlt_goal_request_end(req);
     }
     mlt_req_free(req);
 }

@@ -65,6 +65,7 @@ struct mlt_mpi_profile; // profile.c
 struct mlt_barrier;     // barrier.c
 struct mlt_cart_plans;  // reorder.c
 struct mlt_dist_edges;  // dist_graph.c
+struct mlt_goal_helper; // goal_offload.c
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -86,6 +87,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_barrier *barrier;
     struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
+    struct mlt_goal_helper *helper;    // goal_offload.c: the thread that drives; NULL: none
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

@@ -18,6 +18,7 @@
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
+#include "mpi/goal.h"
 #include "mpi/group.h"
 #include "mpi/info.h"
 #include "mpi/thread.h"
@@ -204,6 +205,7 @@ int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
     *session = MPI_SESSION_NULL;
     mlt_mpi *mpi = mlt_mpi_of(me);
     if (--mpi->sessions == 0 && (!mpi->inited || mpi->finalized)) {
+        mlt_goal_offload_end(me);
         mlt_mpi_drain_sends(me);
         mlt_life_set(me, mpi->inited ? MLT_LIFE_DONE : MLT_LIFE_NEW);
     }

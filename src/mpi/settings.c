@@ -16,6 +16,14 @@ static const mlt_setting settings[] = {
     {"outfile", MLT_SETTING_TEXT, "", NULL,
      "standard output of each rank into a file of this name; %r: rank, %h: host, %p: process id",
      &mlt_mpi_settings.outfile},
+    {"goal_window", MLT_SETTING_INT, "0", NULL,
+     "actions of a schedule that are looked at at once, unless GOAL_Set says; 0: all, which is "
+     "fastest and takes a request a message",
+     &mlt_mpi_settings.goal_window},
+    {"goal_offload", MLT_SETTING_BOOL, "no", NULL,
+     "a thread of its own drives the schedules of a rank that is alone in its worker; pays where a "
+     "core is spare",
+     &mlt_mpi_settings.goal_offload},
     {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error",
      &mlt_mpi_settings.errfile},
 };

@@ -10,6 +10,7 @@
 
 typedef struct mlt_mpi_conf {
     int64_t label;
+    int64_t goal_window, goal_offload;
     const char *outfile, *errfile; // "": none
 } mlt_mpi_conf;
 

@@ -28,6 +28,22 @@ enum { THREADS_NONE, THREADS_GRANTED, THREADS_OPEN };
 
 _Atomic bool mlt_mpi_detour;
 
+static void open_gate(mlt_rank *me)
+{
+    if (me->worker->sched->gate)
+        return;
+    if (!mlt_worker_open_gate(me->worker))
+        mlt_fatal("memory is exhausted: no room for the threads of rank %d", me->world);
+    // Relaxed: whoever may use the gate hears of it by what the user does to tell its threads.
+    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+}
+
+void mlt_thread_open_gate(mlt_rank *me)
+{
+    open_gate(me);
+    mlt_life_set(me, MLT_LIFE_THREADS);
+}
+
 int mlt_thread_grant(mlt_rank *me, int required)
 {
     int most = me->worker->count > 1 ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
@@ -36,12 +52,8 @@ int mlt_thread_grant(mlt_rank *me, int required)
                 : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
                                                     : MPI_THREAD_SINGLE;
     level = level < most ? level : most;
-    if (level == MPI_THREAD_MULTIPLE && !me->worker->sched->gate) {
-        if (!mlt_worker_open_gate(me->worker))
-            mlt_fatal("memory is exhausted: no room for the threads of rank %d", me->world);
-        // Relaxed: whoever may use the gate hears of it by what the user does to tell its threads.
-        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
-    }
+    if (level == MPI_THREAD_MULTIPLE)
+        open_gate(me);
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())
             (void)mlt_own_of(me); // before there are threads that would make it

@@ -32,6 +32,10 @@
 // rank for it; a level that was granted once stays possible for the rank's life.
 int mlt_thread_grant(mlt_rank *me, int required);
 
+// For a rank that is ready, alone in its worker, and whose other threads are not in MPI: the
+// library's own thread may come from now on. Calls that are under way are not inside the gate.
+void mlt_thread_open_gate(mlt_rank *me);
+
 // The rank may call MPI from now on: sets its life.
 void mlt_thread_ready(mlt_rank *me);
 

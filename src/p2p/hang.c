@@ -15,7 +15,14 @@ static int32_t same(const mlt_rank *rank, uint32_t context, int32_t peer)
 
 int32_t (*mlt_worker_world_rank)(const mlt_rank *, uint32_t, int32_t) = same;
 
-enum { MOST_OPERATIONS = 16, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
+static uint32_t no_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most)
+{
+    return 0;
+}
+
+uint32_t (*mlt_worker_parts)(const mlt_req *, mlt_worker_part *, uint32_t) = no_parts;
+
+enum { MOST_OPERATIONS = MLT_WORKER_PARTS, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
 
 typedef struct batch {
     mlt_worker *worker;
@@ -37,7 +44,11 @@ static void say(const mlt_ctl_wait *wait)
     char who[48];
     snprintf(who, sizeof who, wait->thread ? "rank %d (thread %u)" : "rank %d", wait->rank,
              (unsigned)wait->thread);
-    if (relation)
+    if (relation && wait->action)
+        mlt_log("%s: %s: %s %llu bytes %s %s (action %u%s%s)", who, wait->call,
+                wait->kind == MLT_WAIT_RECV ? "recv" : "send", (unsigned long long)wait->bytes,
+                relation, peer, wait->action - 1, wait->label[0] ? ", " : "", wait->label);
+    else if (relation)
         mlt_log("%s: %s %s %s, %s (%llu bytes)", who, wait->call, relation, peer, tag,
                 (unsigned long long)wait->bytes);
     else
@@ -87,8 +98,8 @@ static int32_t world_rank(const mlt_rank *rank, const mlt_ctl_wait *wait, int32_
     return named ? mlt_worker_world_rank(rank, wait->context, peer) : peer;
 }
 
-static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, const mlt_req *req,
-                          uint32_t open)
+static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait,
+                                   const mlt_req *req, uint32_t open)
 {
     mlt_ctl_wait *out = next_wait(b, rank);
     snprintf(out->call, sizeof out->call, "%s", wait->call ? wait->call : "a call");
@@ -100,17 +111,51 @@ static void add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait, 
         out->context = wait->context;
         out->bytes = wait->bytes;
         out->peer = world_rank(rank, out, wait->peer);
-        return;
+        return out;
     }
     out->kind = (uint8_t)wait_kind(req);
     out->tag = req->kind == MLT_REQ_OTHER ? -2 : req->tag;
     out->context = req->context;
     out->peer = req->kind == MLT_REQ_OTHER ? -1 : world_rank(rank, out, req->peer);
     out->bytes = req->type ? req->count * req->type->size : 0;
+    return out;
+}
+
+// A request that stands for others is shown as those of them that are open. Returns how many lines
+// that took.
+static uint32_t add_request(batch *b, const mlt_rank *rank, const mlt_wait *wait,
+                            const mlt_req *req, uint32_t open, uint32_t most)
+{
+    mlt_worker_part parts[MLT_WORKER_PARTS];
+    uint32_t n = mlt_worker_parts(req, parts, MLT_WORKER_PARTS);
+    if (n == 0) {
+        add_operation(b, rank, wait, req, open);
+        return 1;
+    }
+    n = n < MLT_WORKER_PARTS ? n : MLT_WORKER_PARTS;
+    n = n < most ? n : most;
+    for (uint32_t i = 0; i < n; i++) {
+        mlt_ctl_wait *out = add_operation(b, rank, wait, parts[i].req, open);
+        out->action = parts[i].action + 1;
+        snprintf(out->label, sizeof out->label, "%s", parts[i].label);
+    }
+    return n;
+}
+
+static uint32_t open_operations(const mlt_req *req)
+{
+    uint32_t parts = mlt_worker_parts(req, NULL, 0);
+    return parts ? parts : 1;
 }
 
 static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
 {
+    if (wait->kind == MLT_WAIT_OTHER && wait->list) {
+        const mlt_req *req = wait->list;
+        uint32_t open = open_operations(req);
+        add_request(b, rank, wait, req, open, MOST_OPERATIONS);
+        return;
+    }
     if (wait->kind != MLT_WAIT_ALL && wait->kind != MLT_WAIT_ANY) {
         add_operation(b, rank, wait, NULL, 1);
         return;
@@ -118,12 +163,10 @@ static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
     mlt_req *const *reqs = wait->list;
     uint32_t open = 0, said = 0;
     for (uint32_t i = 0; i < wait->n; i++)
-        open += reqs[i] && !reqs[i]->done;
+        open += reqs[i] && !reqs[i]->done ? open_operations(reqs[i]) : 0;
     for (uint32_t i = 0; i < wait->n && said < MOST_OPERATIONS; i++)
-        if (reqs[i] && !reqs[i]->done) {
-            add_operation(b, rank, wait, reqs[i], open);
-            said++;
-        }
+        if (reqs[i] && !reqs[i]->done)
+            said += add_request(b, rank, wait, reqs[i], open, MOST_OPERATIONS - said);
 }
 
 static bool is_parked(const mlt_fiber *fiber)
@@ -136,14 +179,15 @@ static bool add_threads(batch *b, const mlt_rank *rank, const mlt_gate *gate)
 {
     uint32_t threads = 0, blocked = 0;
     for (const mlt_link *l = gate->threads.next; l != &gate->threads; l = l->next) {
-        threads++;
-        blocked += is_parked(mlt_container_of(l, mlt_thread, all)->fiber);
+        const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
+        threads += !thread->helper;
+        blocked += !thread->helper && is_parked(thread->fiber);
     }
     b->others = (uint16_t)(threads - blocked < UINT16_MAX ? threads - blocked : UINT16_MAX);
     for (const mlt_link *l = gate->threads.next; l != &gate->threads; l = l->next) {
         const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
         b->thread = (uint16_t)(threads > 1 ? thread->number : 0);
-        if (is_parked(thread->fiber))
+        if (!thread->helper && is_parked(thread->fiber))
             add_parked(b, rank, thread->fiber->wait);
     }
     b->thread = b->others = 0;

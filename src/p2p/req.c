@@ -48,6 +48,7 @@ void mlt_req_wait(mlt_req *req, const char *call)
         .context = req->context,
         .bytes = req->type ? req->count * req->type->size : 0,
         .n = 1,
+        .list = req->kind == MLT_REQ_OTHER ? req : NULL,
     };
     req->waiter = &waiter;
     mlt_fiber_park(rank->worker->sched, &wait);

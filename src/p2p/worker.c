@@ -110,7 +110,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
         .stack_size = (size_t)mlt_conf.stack_size,
         .process_fibers = process_fibers,
         .idle = mlt_p2p_idle,
-        .breathe = boot->job->workers > 1 ? mlt_p2p_breathe : NULL,
+        .breathe = mlt_p2p_breathe, // alone in the job too: there may be work for later
         .idle_arg = w,
     };
     status = mlt_sched_new(&conf, &w->sched, why, why_size);
@@ -161,11 +161,13 @@ static void flush_queues(mlt_worker *w)
 
 // ---- threads
 
-// Whoever sleeps does so until there is news. What has to leave, but found no room, is no news.
+// Whoever sleeps does so until there is news. What has to leave, but found no room, is no news, nor
+// is work that another thread left.
 static bool has_backlog(void *worker)
 {
     const mlt_p2p_state *p2p = ((mlt_worker *)worker)->p2p;
-    return !mlt_list_empty(&p2p->waiting) || !mlt_list_empty(&p2p->streams);
+    return !mlt_list_empty(&p2p->waiting) || !mlt_list_empty(&p2p->streams) ||
+           !mlt_list_empty(&p2p->later);
 }
 
 static void wake_own(void *worker)

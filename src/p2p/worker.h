@@ -83,6 +83,19 @@ extern const size_t mlt_p2p_settings_count;
 // by the layer that has communicators; without it they are the same.
 extern int32_t (*mlt_worker_world_rank)(const mlt_rank *rank, uint32_t context, int32_t peer);
 
+// An operation that a MLT_REQ_OTHER request stands for, for hang reports: an action of a schedule.
+typedef struct mlt_worker_part {
+    const mlt_req *req;
+    uint32_t action;
+    char label[20]; // its name; "": none
+} mlt_worker_part;
+
+enum { MLT_WORKER_PARTS = 16 };
+
+// The open ones: at most `most` of them in out; returns how many there are, 0 for other requests.
+// Set once by the layer that has schedules.
+extern uint32_t (*mlt_worker_parts)(const mlt_req *req, mlt_worker_part *out, uint32_t most);
+
 // Called (once in a process) when the only worker of a job without launcher finds that no rank can
 // ever go on.
 extern void (*mlt_worker_deadlock_hook)(mlt_worker *worker);

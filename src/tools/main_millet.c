@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/goal.h"
 #include "tools/info.h"
 
 static const struct {
@@ -11,6 +12,7 @@ static const struct {
     const char *help;
 } commands[] = {
     {"info", mlt_info_main, "version, settings, what is chosen on this machine, coverage of MPI"},
+    {"goal", mlt_goal_main, "group operations as programs: check, run, simulate, draw them"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The list of all algorithms. A new one is a file COLLECTIVE_NAME.c that defines
+// `const mlt_coll_alg mlt_COLLECTIVE_NAME`, and a line here (docs/goal-algorithms.md).
+#ifndef MLT_COLL_COLL_INT_H
+#define MLT_COLL_COLL_INT_H
+
+#include "coll/coll.h"
+
+#define MLT_COLL_LIST(X)                                                                           \
+    X(barrier_dissemination)                                                                       \
+    X(barrier_linear)                                                                              \
+    X(barrier_tree)                                                                                \
+    X(barrier_recursive_doubling)                                                                  \
+    X(bcast_binomial)                                                                              \
+    X(bcast_knomial)                                                                               \
+    X(bcast_linear)                                                                                \
+    X(bcast_chain)                                                                                 \
+    X(bcast_binary)                                                                                \
+    X(bcast_scatter_allgather)                                                                     \
+    X(reduce_binomial)                                                                             \
+    X(reduce_knomial)                                                                              \
+    X(reduce_linear)                                                                               \
+    X(reduce_chain)                                                                                \
+    X(reduce_in_order_binary)                                                                      \
+    X(reduce_rabenseifner)                                                                         \
+    X(allreduce_recursive_doubling)                                                                \
+    X(allreduce_dissemination)                                                                     \
+    X(allreduce_rabenseifner)                                                                      \
+    X(allreduce_ring)                                                                              \
+    X(allreduce_reduce_bcast)                                                                      \
+    X(gather_linear)                                                                               \
+    X(gather_binomial)                                                                             \
+    X(scatter_linear)                                                                              \
+    X(scatter_binomial)                                                                            \
+    X(allgather_ring)                                                                              \
+    X(allgather_bruck)                                                                             \
+    X(allgather_recursive_doubling)                                                                \
+    X(allgather_neighbour_exchange)                                                                \
+    X(allgather_linear)                                                                            \
+    X(alltoall_linear)                                                                             \
+    X(alltoall_pairwise)                                                                           \
+    X(alltoall_bruck)                                                                              \
+    X(reduce_scatter_recursive_halving)                                                            \
+    X(reduce_scatter_ring)                                                                         \
+    X(reduce_scatter_pairwise)                                                                     \
+    X(scan_linear)                                                                                 \
+    X(scan_recursive_doubling)                                                                     \
+    X(exscan_linear)                                                                               \
+    X(exscan_recursive_doubling)
+
+#define MLT_COLL_DECLARE(name) extern const mlt_coll_alg mlt_##name;
+MLT_COLL_LIST(MLT_COLL_DECLARE)
+
+// Elements of a segment: the shape's, or what is chosen if it says none.
+uint64_t mlt_coll_segment(const mlt_coll_shape *shape);
+
+#endif

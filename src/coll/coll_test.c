@@ -1,0 +1,964 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm against the definition of its operation, by an interpreter of its own: real
+// bytes, ready actions in random order, every send synchronous. Beside the result: no two unordered
+// actions touch a byte that one of them writes; no dependency can be left out; `in` stays as it
+// was; so many messages and rounds as the algorithm promises.
+#include "coll/coll.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/coll_int.h"
+#include "goal/graph.h"
+#include "goal/pairs.h"
+
+#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
+
+static char now_testing[200] = "nothing yet";
+
+static _Noreturn void failed(const char *file, int line, const char *condition)
+{
+    fprintf(stderr, "%s:%d: %s\n  while testing %s\n", file, line, condition, now_testing);
+    exit(1);
+}
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint32_t random_below(uint32_t limit)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)((random_state >> 16) % limit);
+}
+
+static void *zeroed(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+    CHECK(memory);
+    return memory;
+}
+
+// ---- an operation that does not commute: elements of 8 bytes are words over ranks, as (hash,
+// base^length) modulo a prime; combining appends.
+
+enum { PRIME = 2147483647, BASE = 48271 };
+
+static void append(void *inout, const void *in, uint64_t count, bool reversed)
+{
+    uint64_t *result = inout;
+    const uint64_t *second = in;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t a = reversed ? second[i] : result[i], b = reversed ? result[i] : second[i];
+        uint64_t hash = ((a >> 32) * (b & UINT32_MAX) + (b >> 32)) % PRIME;
+        result[i] = hash << 32 | (a & UINT32_MAX) * (b & UINT32_MAX) % PRIME;
+    }
+}
+
+static uint64_t word_of(uint32_t rank, uint64_t element)
+{
+    return (rank + 1 + 1000 * element) % PRIME << 32 | BASE;
+}
+
+// ---- the machine
+
+typedef struct machine {
+    const mlt_goal_program *program;
+    mlt_goal_pairs *pairs;
+    mlt_goal_graph **graph;
+    uint8_t ***memory; // [rank][buffer id]
+    uint32_t **waits;  // [rank][action]: dependencies that are open
+    uint8_t **state;
+    struct {
+        uint32_t rank, action;
+    } * ready; // started messages are here until their partner is, too
+    uint32_t ready_count;
+    uint64_t left;
+    bool words; // operations append
+} machine;
+
+enum { WAITING, READY, DONE };
+
+static machine *machine_new(const mlt_goal_program *program, bool words)
+{
+    machine *m = zeroed(sizeof *m);
+    m->program = program;
+    m->words = words;
+    m->pairs = mlt_goal_pairs_new(program);
+    m->graph = zeroed(program->ranks * sizeof *m->graph);
+    m->memory = zeroed(program->ranks * sizeof *m->memory);
+    m->waits = zeroed(program->ranks * sizeof *m->waits);
+    m->state = zeroed(program->ranks * sizeof *m->state);
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        const mlt_goal_rank *rank = &program->rank[r];
+        m->graph[r] = mlt_goal_graph_new(rank);
+        CHECK(m->graph[r]->order);
+        m->memory[r] = zeroed((rank->buffers_count + 1) * sizeof **m->memory);
+        for (uint32_t b = 0; b < rank->buffers_count; b++) {
+            m->memory[r][b + 1] = zeroed(rank->buffers[b].size);
+            for (uint64_t i = 0; i < rank->buffers[b].size; i++)
+                m->memory[r][b + 1][i] = (uint8_t)random_below(256);
+        }
+        m->waits[r] = zeroed(rank->count * sizeof **m->waits);
+        m->state[r] = zeroed(rank->count);
+        for (uint32_t a = 0; a < rank->count; a++)
+            m->waits[r][a] = m->graph[r]->before_at[a + 1] - m->graph[r]->before_at[a];
+        m->left += rank->count;
+    }
+    m->ready = zeroed(m->left * sizeof *m->ready);
+    return m;
+}
+
+static void machine_free(machine *m)
+{
+    for (uint32_t r = 0; r < m->program->ranks; r++) {
+        for (uint32_t b = 0; b < m->program->rank[r].buffers_count; b++)
+            free(m->memory[r][b + 1]);
+        free(m->memory[r]);
+        free(m->waits[r]);
+        free(m->state[r]);
+        mlt_goal_graph_free(m->graph[r]);
+    }
+    free(m->memory);
+    free(m->waits);
+    free(m->state);
+    free(m->graph);
+    free(m->ready);
+    mlt_goal_pairs_free(m->pairs);
+    free(m);
+}
+
+static uint8_t *buffer(machine *m, uint32_t rank, const char *name)
+{
+    uint32_t id = mlt_goal_buffer_find(m->program, rank, name);
+    return id == MLT_GOAL_NOWHERE ? NULL : m->memory[rank][id];
+}
+
+static uint8_t *span(machine *m, uint32_t rank, const mlt_goal_action *a, int which)
+{
+    CHECK(a->buf[which] >= 1 && a->buf[which] <= m->program->rank[rank].buffers_count);
+    CHECK(a->at[which] + a->size[which] <= m->program->rank[rank].buffers[a->buf[which] - 1].size);
+    return m->memory[rank][a->buf[which]] + a->at[which];
+}
+
+static void start(machine *m, uint32_t rank, uint32_t action)
+{
+    m->state[rank][action] = READY;
+    m->ready[m->ready_count].rank = rank;
+    m->ready[m->ready_count++].action = action;
+}
+
+static void finish(machine *m, uint32_t rank, uint32_t action)
+{
+    CHECK(m->state[rank][action] != DONE);
+    m->state[rank][action] = DONE;
+    m->left--;
+    const mlt_goal_graph *g = m->graph[rank];
+    for (uint32_t i = g->next_at[action]; i < g->next_at[action + 1]; i++)
+        if (--m->waits[rank][g->next[i]] == 0)
+            start(m, rank, g->next[i]);
+}
+
+static void run_local(machine *m, uint32_t rank, const mlt_goal_action *a)
+{
+    if (a->kind != MLT_GOAL_EXEC)
+        return;
+    CHECK(a->size[0] == a->size[1] && a->size[0] > 0);
+    uint8_t *result = span(m, rank, a, 0), *second = span(m, rank, a, 1);
+    uint64_t count = a->size[0] / mlt_op_type_bytes[a->type];
+    bool reversed = a->flags & MLT_GOAL_REVERSED;
+    if (a->op == MLT_OP_COPY)
+        memcpy(result, second, a->size[0]);
+    else if (m->words)
+        append(result, second, count, reversed);
+    else // predefined operations commute
+        mlt_op_kernels[a->op][a->type](result, second, count);
+}
+
+static void transfer(machine *m, mlt_goal_place from, mlt_goal_place to)
+{
+    const mlt_goal_action *send = &m->program->rank[from.rank].actions[from.action];
+    const mlt_goal_action *recv = &m->program->rank[to.rank].actions[to.action];
+    CHECK(send->kind == MLT_GOAL_SEND && recv->kind == MLT_GOAL_RECV);
+    CHECK(send->size[0] == recv->size[0] && send->peer == (int32_t)to.rank);
+    if (send->size[0])
+        memcpy(span(m, to.rank, recv, 0), span(m, from.rank, send, 0), send->size[0]);
+}
+
+// Until nothing can move: then all must be done, or it is a deadlock.
+static void machine_run(machine *m)
+{
+    CHECK(!m->pairs->unmatched);
+    for (uint32_t r = 0; r < m->program->ranks; r++)
+        for (uint32_t a = 0; a < m->program->rank[r].count; a++)
+            if (!m->waits[r][a])
+                start(m, r, a);
+    while (m->ready_count) {
+        uint32_t i = random_below(m->ready_count), rank = m->ready[i].rank;
+        uint32_t action = m->ready[i].action;
+        m->ready[i] = m->ready[--m->ready_count];
+        if (m->state[rank][action] == DONE) // with its partner
+            continue;
+        const mlt_goal_action *a = &m->program->rank[rank].actions[action];
+        if (!mlt_goal_is_message(a)) {
+            run_local(m, rank, a);
+            finish(m, rank, action);
+            continue;
+        }
+        mlt_goal_place me = {rank, action}, other = mlt_goal_partner(m->pairs, rank, action);
+        if (m->state[other.rank][other.action] != READY)
+            continue; // the partner will find it
+        bool sends = a->kind == MLT_GOAL_SEND;
+        transfer(m, sends ? me : other, sends ? other : me);
+        finish(m, rank, action);
+        finish(m, other.rank, other.action);
+    }
+    CHECK(m->left == 0);
+}
+
+// ---- what a run must have done
+
+typedef struct wanted {
+    const mlt_coll_alg *alg;
+    mlt_coll_shape shape;
+    bool words;
+    uint64_t element, n; // bytes
+    uint8_t **in;        // [rank]: `in`, or for bcast the root's buf; NULL: the rank has none
+} wanted;
+
+static bool has_root(mlt_collective c)
+{
+    return c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
+           c == MLT_COLL_SCATTER;
+}
+
+static uint64_t in_bytes(const wanted *w, uint32_t rank)
+{
+    uint64_t all = w->shape.ranks * w->n;
+    switch (w->alg->collective) {
+    case MLT_COLL_BARRIER:
+        return 0;
+    case MLT_COLL_SCATTER:
+        return rank == w->shape.root ? all : 0;
+    case MLT_COLL_ALLTOALL:
+    case MLT_COLL_REDUCE_SCATTER:
+        return all;
+    default:
+        return w->n;
+    }
+}
+
+static uint64_t out_bytes(const wanted *w, uint32_t rank)
+{
+    uint64_t all = w->shape.ranks * w->n;
+    switch (w->alg->collective) {
+    case MLT_COLL_BARRIER:
+        return 0;
+    case MLT_COLL_REDUCE:
+        return rank == w->shape.root ? w->n : 0;
+    case MLT_COLL_GATHER:
+        return rank == w->shape.root ? all : 0;
+    case MLT_COLL_ALLGATHER:
+    case MLT_COLL_ALLTOALL:
+        return all;
+    default:
+        return w->n;
+    }
+}
+
+static bool declares_out(const wanted *w, uint32_t rank)
+{
+    mlt_collective c = w->alg->collective;
+    return c != MLT_COLL_BARRIER && c != MLT_COLL_BCAST &&
+           (rank == w->shape.root || (c != MLT_COLL_REDUCE && c != MLT_COLL_GATHER));
+}
+
+static bool declares_in(const wanted *w, uint32_t rank)
+{
+    mlt_collective c = w->alg->collective;
+    return c != MLT_COLL_BARRIER && c != MLT_COLL_BCAST &&
+           (rank == w->shape.root || c != MLT_COLL_SCATTER);
+}
+
+// The declared buffers are those of goal/spec.h; others are called tmp.
+static void check_buffers(const wanted *w, const mlt_goal_program *program)
+{
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        uint32_t in = mlt_goal_buffer_find(program, r, "in");
+        uint32_t out = mlt_goal_buffer_find(program, r, "out");
+        uint32_t buf = mlt_goal_buffer_find(program, r, "buf");
+        CHECK((in != MLT_GOAL_NOWHERE) == declares_in(w, r));
+        CHECK((out != MLT_GOAL_NOWHERE) == declares_out(w, r));
+        CHECK((buf != MLT_GOAL_NOWHERE) == (w->alg->collective == MLT_COLL_BCAST));
+        CHECK(!declares_in(w, r) || mlt_goal_buffer_size(program, r, in) == in_bytes(w, r));
+        CHECK(!declares_out(w, r) || mlt_goal_buffer_size(program, r, out) == out_bytes(w, r));
+        for (uint32_t b = 1; b <= program->rank[r].buffers_count; b++) {
+            const char *name = mlt_goal_name_text(program, program->rank[r].buffers[b - 1].name);
+            CHECK(b == in || b == out || b == buf || strncmp(name, "tmp", 3) == 0);
+        }
+    }
+}
+
+static void fill(wanted *w, machine *m)
+{
+    for (uint32_t r = 0; r < w->shape.ranks; r++) {
+        uint8_t *in = buffer(m, r, w->alg->collective == MLT_COLL_BCAST ? "buf" : "in");
+        if (!in)
+            continue;
+        uint64_t bytes = in_bytes(w, r);
+        if (w->words)
+            for (uint64_t i = 0; i < bytes / 8; i++) {
+                uint64_t word = word_of(r, i);
+                memcpy(in + 8 * i, &word, 8);
+            }
+        else
+            for (uint64_t i = 0; i < bytes; i++)
+                in[i] = (uint8_t)random_below(256);
+        w->in[r] = zeroed(bytes);
+        memcpy(w->in[r], in, bytes);
+    }
+}
+
+// result = reduction of the n bytes at `at` of the ranks [from, to)
+static void reduce_into(const wanted *w, uint8_t *result, uint64_t at, uint32_t from, uint32_t to)
+{
+    memcpy(result, w->in[from] + at, w->n);
+    for (uint32_t r = from + 1; r < to; r++) {
+        if (w->words)
+            append(result, w->in[r] + at, w->n / 8, false);
+        else
+            mlt_op_kernels[w->shape.op][w->shape.type](result, w->in[r] + at, w->shape.count);
+    }
+}
+
+static void expected(const wanted *w, uint32_t rank, uint8_t *out)
+{
+    uint32_t ranks = w->shape.ranks, root = w->shape.root;
+    switch (w->alg->collective) {
+    case MLT_COLL_BCAST:
+        memcpy(out, w->in[root], w->n);
+        break;
+    case MLT_COLL_REDUCE:
+    case MLT_COLL_ALLREDUCE:
+        reduce_into(w, out, 0, 0, ranks);
+        break;
+    case MLT_COLL_GATHER:
+    case MLT_COLL_ALLGATHER:
+        for (uint32_t r = 0; r < ranks; r++)
+            memcpy(out + r * w->n, w->in[r], w->n);
+        break;
+    case MLT_COLL_SCATTER:
+        memcpy(out, w->in[root] + rank * w->n, w->n);
+        break;
+    case MLT_COLL_ALLTOALL:
+        for (uint32_t r = 0; r < ranks; r++)
+            memcpy(out + r * w->n, w->in[r] + rank * w->n, w->n);
+        break;
+    case MLT_COLL_REDUCE_SCATTER:
+        reduce_into(w, out, rank * w->n, 0, ranks);
+        break;
+    case MLT_COLL_SCAN:
+        reduce_into(w, out, 0, 0, rank + 1);
+        break;
+    case MLT_COLL_EXSCAN:
+        reduce_into(w, out, 0, 0, rank);
+        break;
+    default:
+        break;
+    }
+}
+
+static void check_result(wanted *w, machine *m)
+{
+    bool bcast = w->alg->collective == MLT_COLL_BCAST;
+    for (uint32_t r = 0; r < w->shape.ranks; r++) {
+        uint64_t bytes = out_bytes(w, r);
+        if (w->in[r] && !bcast)
+            CHECK(memcmp(buffer(m, r, "in"), w->in[r], in_bytes(w, r)) == 0);
+        if (!bytes || (w->alg->collective == MLT_COLL_EXSCAN && r == 0))
+            continue;
+        uint8_t *want = zeroed(bytes);
+        expected(w, r, want);
+        CHECK(memcmp(buffer(m, r, bcast ? "buf" : "out"), want, bytes) == 0);
+        free(want);
+    }
+}
+
+// A barrier: what a rank does last comes after the first of every other one. Bit sets of the ranks
+// whose start an action has heard of travel with the messages; P is 64 at most.
+static void check_barrier(const mlt_goal_program *program)
+{
+    machine *m = machine_new(program, false);
+    uint64_t **heard = zeroed(program->ranks * sizeof *heard);
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        heard[r] = zeroed(program->rank[r].count * sizeof **heard);
+        for (uint32_t a = 0; a < program->rank[r].count; a++)
+            heard[r][a] = UINT64_C(1) << r;
+    }
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t r = 0; r < program->ranks; r++)
+            for (uint32_t a = 0; a < program->rank[r].count; a++) {
+                uint64_t all = heard[r][a];
+                for (uint32_t i = m->graph[r]->before_at[a]; i < m->graph[r]->before_at[a + 1]; i++)
+                    all |= heard[r][m->graph[r]->before[i]];
+                if (program->rank[r].actions[a].kind == MLT_GOAL_RECV) {
+                    mlt_goal_place other = mlt_goal_partner(m->pairs, r, a);
+                    all |= heard[other.rank][other.action];
+                }
+                changed |= all != heard[r][a];
+                heard[r][a] = all;
+            }
+    }
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        uint64_t all = UINT64_C(1) << r;
+        for (uint32_t a = 0; a < program->rank[r].count; a++)
+            all |= heard[r][a];
+        CHECK(all == (UINT64_C(2) << (program->ranks - 1)) - 1);
+        free(heard[r]);
+    }
+    free(heard);
+    machine_free(m);
+}
+
+// ---- races, and dependencies that nobody needs
+
+static bool conflict(const mlt_goal_action *a, const mlt_goal_action *b)
+{
+    mlt_goal_access x[2], y[2];
+    int nx = mlt_goal_accesses(a, x), ny = mlt_goal_accesses(b, y);
+    for (int i = 0; i < nx; i++)
+        for (int j = 0; j < ny; j++)
+            if ((x[i].writes || y[j].writes) && x[i].span.buf == y[j].span.buf &&
+                x[i].span.at < y[j].span.at + y[j].span.size &&
+                y[j].span.at < x[i].span.at + x[i].span.size)
+                return true;
+    return false;
+}
+
+static bool races(const mlt_goal_rank *rank)
+{
+    mlt_goal_graph *graph = mlt_goal_graph_new(rank);
+    bool found = false;
+    for (uint32_t a = 0; a < rank->count && !found; a++)
+        for (uint32_t b = a + 1; b < rank->count && !found; b++)
+            found = conflict(&rank->actions[a], &rank->actions[b]) &&
+                    !mlt_goal_before(graph, a, b) && !mlt_goal_before(graph, b, a);
+    mlt_goal_graph_free(graph);
+    return found;
+}
+
+// Without any one of its dependencies the rank has a race. Those of barriers, and those that let
+// only one pair talk at a time, are there for other reasons.
+static void check_least(const mlt_goal_rank *rank)
+{
+    for (uint32_t d = 0; d < rank->deps_count; d++) {
+        mlt_goal_rank less = *rank;
+        less.deps = zeroed(rank->deps_count * sizeof *less.deps);
+        memcpy(less.deps, rank->deps, rank->deps_count * sizeof *less.deps);
+        less.deps[d] = less.deps[--less.deps_count];
+        if (!races(&less))
+            fprintf(stderr, "dependency %u (action %u on %u) is needless\n", d,
+                    rank->deps[d].action, rank->deps[d].on);
+        CHECK(races(&less));
+        free(less.deps);
+    }
+}
+
+static bool orders_for_time(const mlt_coll_alg *alg)
+{
+    return alg->collective == MLT_COLL_BARRIER || strcmp(alg->name, "pairwise") == 0;
+}
+
+// ---- one shape
+
+static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words)
+{
+    snprintf(now_testing, sizeof now_testing,
+             "%s.%s, %u ranks, root %u, %llu elements, %s%s, segment %llu, radix %u%s",
+             mlt_collective_names[alg->collective], alg->name, shape.ranks, shape.root,
+             (unsigned long long)shape.count, mlt_op_names[shape.op], mlt_op_type_names[shape.type],
+             (unsigned long long)shape.segment, shape.radix, words ? ", in order" : "");
+    char why[300];
+    mlt_goal_program *program = NULL;
+    mlt_status status = mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why);
+    if (alg->refuses && alg->refuses(&shape)) {
+        CHECK(status == MLT_ERR_INVALID && strstr(why, alg->refuses(&shape)));
+        return;
+    }
+    CHECK(status == MLT_OK);
+    if (mlt_goal_program_valid(program, why, sizeof why) != MLT_OK) {
+        fprintf(stderr, "%s\n", why);
+        CHECK(!"valid");
+    }
+    wanted w = {.alg = alg, .shape = shape, .words = words};
+    w.element = mlt_op_type_bytes[shape.type];
+    w.n = shape.count * w.element;
+    w.in = zeroed(shape.ranks * sizeof *w.in);
+    check_buffers(&w, program);
+    machine *m = machine_new(program, words);
+    fill(&w, m);
+    machine_run(m);
+    check_result(&w, m);
+    machine_free(m);
+    if (alg->collective == MLT_COLL_BARRIER)
+        check_barrier(program);
+    for (uint32_t r = 0; r < shape.ranks && shape.ranks <= 20 && shape.count <= 40; r++) {
+        CHECK(!races(&program->rank[r]));
+        if (shape.ranks <= 12 && !orders_for_time(alg))
+            check_least(&program->rank[r]);
+    }
+    for (uint32_t r = 0; r < shape.ranks; r++)
+        free(w.in[r]);
+    free(w.in);
+    mlt_goal_program_free(program);
+}
+
+static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
+{
+    static const uint64_t counts[] = {0, 1, 3, 7, 40};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        shape.count = counts[c];
+        shape.op = MLT_OP_SUM;
+        shape.type = (mlt_op_type)random_below(MLT_OP_UINT64 + 1); // integers: exact
+        if (random_below(2))
+            shape.op = (mlt_op)random_below(MLT_OP_COPY);
+        test_shape(alg, shape, false);
+        if (!alg->in_order)
+            continue;
+        shape.op = MLT_OP_SUM;
+        shape.type = MLT_OP_UINT64;
+        test_shape(alg, shape, true);
+    }
+}
+
+static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
+{
+    mlt_coll_shape shape = {.ranks = ranks};
+    test_counts(alg, shape);
+    if (has_root(alg->collective)) {
+        for (uint32_t root = 1; root < ranks; root += ranks < 8 ? 1 : 1 + random_below(ranks)) {
+            shape.root = root;
+            test_counts(alg, shape);
+        }
+        shape.root = ranks - 1;
+        test_counts(alg, shape);
+    }
+    if (alg->uses_segment)
+        for (shape.segment = 1; shape.segment < 20; shape.segment += 1 + shape.segment)
+            test_counts(alg, shape);
+    if (alg->uses_radix)
+        for (shape.radix = 1; shape.radix < 40; shape.radix += shape.radix < 8 ? 1 : 9) {
+            shape.root = has_root(alg->collective) ? random_below(ranks) : 0;
+            test_counts(alg, shape);
+        }
+}
+
+static void test_results(void)
+{
+    for (int i = 0; mlt_coll_algs[i]; i++) {
+        for (uint32_t ranks = 1; ranks <= 20; ranks++)
+            test_ranks(mlt_coll_algs[i], ranks);
+        test_ranks(mlt_coll_algs[i], 32);
+        test_ranks(mlt_coll_algs[i], 33);
+    }
+}
+
+// ---- counts: messages, and rounds if a rank sends one and receives one at a time
+
+static void settle(machine *m) // local actions take no time
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t i = 0; i < m->ready_count; i++) {
+            uint32_t rank = m->ready[i].rank, action = m->ready[i].action;
+            if (mlt_goal_is_message(&m->program->rank[rank].actions[action]))
+                continue;
+            m->ready[i] = m->ready[--m->ready_count];
+            finish(m, rank, action);
+            moved = true;
+            break;
+        }
+    }
+}
+
+// The first message action of that kind of the rank that is ready, and whose partner is ready and
+// not busy; NONE: none.
+static uint32_t ready_message(const machine *m, uint32_t rank, uint8_t kind, const bool *busy)
+{
+    for (uint32_t a = 0; a < m->program->rank[rank].count; a++) {
+        if (m->program->rank[rank].actions[a].kind != kind || m->state[rank][a] != READY)
+            continue;
+        mlt_goal_place to = mlt_goal_partner(m->pairs, rank, a);
+        if (!busy[to.rank] && m->state[to.rank][to.action] == READY)
+            return a;
+    }
+    return MLT_GOAL_NONE;
+}
+
+// Rounds if senders choose (kind SEND), or receivers do.
+static uint32_t rounds_by(const mlt_goal_program *program, uint8_t kind)
+{
+    machine *m = machine_new(program, false);
+    uint32_t rounds = 0, ranks = program->ranks;
+    bool *busy = zeroed(ranks * sizeof *busy);
+    uint32_t *chosen = zeroed(ranks * sizeof *chosen);
+    for (uint32_t r = 0; r < ranks; r++)
+        for (uint32_t a = 0; a < program->rank[r].count; a++)
+            if (!m->waits[r][a])
+                start(m, r, a);
+    settle(m);
+    while (m->left) {
+        memset(busy, 0, ranks * sizeof *busy);
+        for (uint32_t r = 0; r < ranks; r++) {
+            chosen[r] = ready_message(m, r, kind, busy);
+            if (chosen[r] != MLT_GOAL_NONE)
+                busy[mlt_goal_partner(m->pairs, r, chosen[r]).rank] = true;
+        }
+        for (uint32_t r = 0; r < ranks; r++) {
+            if (chosen[r] == MLT_GOAL_NONE)
+                continue;
+            mlt_goal_place to = mlt_goal_partner(m->pairs, r, chosen[r]);
+            finish(m, r, chosen[r]);
+            finish(m, to.rank, to.action);
+        }
+        settle(m);
+        CHECK(++rounds < 100000);
+    }
+    free(busy);
+    free(chosen);
+    machine_free(m);
+    return rounds;
+}
+
+static uint32_t rounds_of(const mlt_goal_program *program)
+{
+    uint32_t one = rounds_by(program, MLT_GOAL_SEND), other = rounds_by(program, MLT_GOAL_RECV);
+    return one < other ? one : other;
+}
+
+typedef struct numbers { // of P
+    uint32_t p, log, power, log_power, rest;
+} numbers;
+
+enum { SEGMENTS = 5 }; // of those that have some
+
+static uint64_t doubling(numbers n) // exchanges of those that stay, and to and from the folded
+{
+    return (uint64_t)n.power * n.log_power + 2 * n.rest;
+}
+
+static uint64_t shifts(numbers n) // P - 1 and P - 2 and P - 4 and so on
+{
+    uint64_t sum = 0;
+    for (uint32_t step = 1; step < n.p; step *= 2)
+        sum += n.p - step;
+    return sum;
+}
+
+static uint64_t pieces(numbers n) // of a ring that spares each rank its subtree's
+{
+    uint64_t sum = n.p - 1;
+    for (uint32_t v = 0; v < n.p; v++) {
+        uint32_t size = v ? v & -v : n.p;
+        sum += n.p - (size < n.p - v ? size : n.p - v);
+    }
+    return sum;
+}
+
+// What each is known for. 0 rounds: not looked at.
+static const struct {
+    const mlt_coll_alg *alg;
+    char messages, rounds; // by the letters below
+} known[] = {
+    {&mlt_barrier_dissemination, 'L', 'l'},
+    {&mlt_barrier_linear, '2', '2'},
+    {&mlt_barrier_tree, '2', 0},
+    {&mlt_barrier_recursive_doubling, 'D', 'd'},
+    {&mlt_bcast_binomial, '1', 'l'},
+    {&mlt_bcast_knomial, '1', 0},
+    {&mlt_bcast_linear, '1', '1'},
+    {&mlt_bcast_chain, 'S', 's'},
+    {&mlt_bcast_binary, 'S', 0},
+    {&mlt_bcast_scatter_allgather, 'A', 0},
+    {&mlt_reduce_binomial, '1', 'l'},
+    {&mlt_reduce_knomial, '1', 0},
+    {&mlt_reduce_linear, '1', '1'},
+    {&mlt_reduce_chain, 'S', 's'},
+    {&mlt_reduce_in_order_binary, 'S', 0},
+    {&mlt_reduce_rabenseifner, 'R', 'r'},
+    {&mlt_allreduce_recursive_doubling, 'D', 'd'},
+    {&mlt_allreduce_dissemination, 'L', 'l'},
+    {&mlt_allreduce_rabenseifner, 'B', 'b'},
+    {&mlt_allreduce_ring, 'Q', '2'},
+    {&mlt_allreduce_reduce_bcast, '2', 't'},
+    {&mlt_gather_linear, '1', '1'},
+    {&mlt_gather_binomial, '1', 'l'},
+    {&mlt_scatter_linear, '1', '1'},
+    {&mlt_scatter_binomial, '1', 'l'},
+    {&mlt_allgather_ring, 'P', '1'},
+    {&mlt_allgather_bruck, 'L', 'l'},
+    {&mlt_allgather_recursive_doubling, 'L', 'l'},
+    {&mlt_allgather_neighbour_exchange, 'N', 'n'},
+    {&mlt_allgather_linear, 'P', '1'},
+    {&mlt_alltoall_linear, 'P', '1'},
+    {&mlt_alltoall_pairwise, 'P', '1'},
+    {&mlt_alltoall_bruck, 'L', 'l'},
+    {&mlt_reduce_scatter_recursive_halving, 'D', 'd'},
+    {&mlt_reduce_scatter_ring, 'P', '1'},
+    {&mlt_reduce_scatter_pairwise, 'P', '1'},
+    {&mlt_scan_linear, '1', '1'},
+    {&mlt_scan_recursive_doubling, 'H', 'l'},
+    {&mlt_exscan_linear, '1', '1'},
+    {&mlt_exscan_recursive_doubling, 'H', 'l'},
+};
+
+static uint64_t known_number(char what, numbers n)
+{
+    uint64_t p = n.p;
+    switch (what) {
+    case '1':
+        return p - 1;
+    case '2':
+        return 2 * (p - 1);
+    case 'S':
+        return SEGMENTS * (p - 1);
+    case 's':
+        return p > 1 ? p - 1 + SEGMENTS - 1 : 0;
+    case 'P':
+        return p * (p - 1);
+    case 'Q':
+        return 2 * p * (p - 1);
+    case 'N':
+        return p > 1 ? p * (p / 2) : 0;
+    case 'n':
+        return p / 2;
+    case 'L':
+        return p * n.log;
+    case 'l':
+        return n.log;
+    case 't':
+        return 2 * n.log;
+    case 'D':
+        return doubling(n);
+    case 'd':
+        return n.log_power + (n.rest ? 2 : 0);
+    case 'B':
+        return 2 * doubling(n) - 2 * n.rest;
+    case 'b':
+        return 2 * n.log_power + (n.rest ? 2 : 0);
+    case 'R':
+        return doubling(n) - n.rest + n.power - 1;
+    case 'r':
+        return 2 * n.log_power + (n.rest ? 1 : 0);
+    case 'H':
+        return shifts(n);
+    case 'A':
+        return pieces(n);
+    default:
+        failed(__FILE__, __LINE__, "a letter");
+    }
+}
+
+static numbers numbers_of(uint32_t p)
+{
+    numbers n = {.p = p, .power = 1};
+    while (1u << n.log < p)
+        n.log++;
+    while (2 * n.power <= p) {
+        n.power *= 2;
+        n.log_power++;
+    }
+    n.rest = p - n.power;
+    return n;
+}
+
+static void test_known(void)
+{
+    size_t count = sizeof known / sizeof *known, all = 0;
+    while (mlt_coll_algs[all])
+        all++;
+    CHECK(count == all);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t p = 1; p <= 33; p++) {
+            const mlt_coll_alg *alg = known[i].alg;
+            mlt_coll_shape shape = {
+                .ranks = p, .count = 200, .type = MLT_OP_INT32, .op = MLT_OP_SUM};
+            shape.segment = 200 / SEGMENTS;
+            if (alg->refuses && alg->refuses(&shape))
+                continue;
+            snprintf(now_testing, sizeof now_testing, "numbers of %s.%s, %u ranks",
+                     mlt_collective_names[alg->collective], alg->name, p);
+            char why[200];
+            mlt_goal_program *program;
+            CHECK(mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why) == MLT_OK);
+            uint64_t messages = 0;
+            for (uint32_t r = 0; r < p; r++)
+                for (uint32_t a = 0; a < program->rank[r].count; a++)
+                    messages += program->rank[r].actions[a].kind == MLT_GOAL_SEND;
+            numbers n = numbers_of(p);
+            uint32_t rounds = rounds_of(program);
+            if (messages != known_number(known[i].messages, n) ||
+                (known[i].rounds && rounds != known_number(known[i].rounds, n)))
+                fprintf(stderr, "%llu messages, %u rounds\n", (unsigned long long)messages, rounds);
+            CHECK(messages == known_number(known[i].messages, n));
+            CHECK(!known[i].rounds || rounds == known_number(known[i].rounds, n));
+            mlt_goal_program_free(program);
+        }
+}
+
+// Bytes that a rank sends: Rabenseifner's and the ring's allreduce send 2 n (P-1)/P.
+static void test_bytes(void)
+{
+    const mlt_coll_alg *algs[] = {&mlt_allreduce_rabenseifner, &mlt_allreduce_ring};
+    for (int i = 0; i < 2; i++)
+        for (uint32_t p = 1; p <= 64; p *= 2) {
+            mlt_coll_shape shape = {.ranks = p, .count = 640, .type = MLT_OP_INT64};
+            char why[200];
+            mlt_goal_program *program;
+            CHECK(mlt_coll_program(algs[i], &shape, NULL, NULL, &program, why, sizeof why) == 0);
+            for (uint32_t r = 0; r < p; r++) {
+                uint64_t bytes = 0;
+                for (uint32_t a = 0; a < program->rank[r].count; a++)
+                    if (program->rank[r].actions[a].kind == MLT_GOAL_SEND)
+                        bytes += program->rank[r].actions[a].size[0];
+                CHECK(bytes == 2 * 640 * 8 * (p - 1) / p);
+            }
+            mlt_goal_program_free(program);
+        }
+}
+
+// ---- Listing 2 of the paper, word for word, against bcast.binomial
+
+static void test_listing2(void)
+{
+    mlt_coll_shape shape = {.count = 4};
+    for (uint32_t p = 1; p <= 70; p++) {
+        shape.ranks = p;
+        char why[200];
+        mlt_goal_program *program;
+        CHECK(mlt_coll_program(&mlt_bcast_binomial, &shape, NULL, NULL, &program, why,
+                               sizeof why) == MLT_OK);
+        for (uint32_t i = 0; i < p; i++) {
+            uint32_t next = 0, deps = 0;
+            int64_t rcv = -1;
+            const mlt_goal_rank *rank = &program->rank[i];
+            for (uint32_t r = 0; 1u << r < p; r++) {
+                int64_t send = -1;
+                if (i + (1u << r) < p && i < 1u << r) {
+                    CHECK(rank->actions[next].kind == MLT_GOAL_SEND);
+                    CHECK(rank->actions[next].peer == (int32_t)(i + (1u << r)));
+                    send = next++;
+                }
+                if (send >= 0 && rcv >= 0) {
+                    CHECK(rank->deps[deps].action == send && rank->deps[deps].on == rcv);
+                    deps++;
+                }
+                if (i >= 1u << r && i < 2u << r) {
+                    CHECK(rank->actions[next].kind == MLT_GOAL_RECV);
+                    CHECK(rank->actions[next].peer == (int32_t)(i - (1u << r)));
+                    rcv = next++;
+                }
+            }
+            CHECK(next == rank->count && deps == rank->deps_count);
+        }
+        mlt_goal_program_free(program);
+    }
+}
+
+// ---- what is refused
+
+static void refused(const char *name, mlt_coll_shape shape, const char *sentence)
+{
+    char why[300] = "";
+    const mlt_coll_alg *alg = mlt_coll_find(name, why, sizeof why);
+    CHECK(alg);
+    mlt_goal_program *program = NULL;
+    CHECK(mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why) == MLT_ERR_INVALID);
+    if (!strstr(why, sentence))
+        fprintf(stderr, "'%s' instead of '%s'\n", why, sentence);
+    CHECK(strstr(why, sentence) && strncmp(why, name, strlen(name)) == 0 && !program);
+}
+
+static void test_refusals(void)
+{
+    snprintf(now_testing, sizeof now_testing, "refusals");
+    const mlt_coll_shape good = {.ranks = 4, .count = 8, .op = MLT_OP_SUM};
+    mlt_coll_shape bad = good;
+    bad.ranks = 0;
+    refused("bcast.binomial", bad, "the number of ranks must be 1 to 268435456, not 0");
+    bad.ranks = MLT_GOAL_MAX_RANKS + 1;
+    refused("bcast.binomial", bad, "not 268435457");
+    bad = good, bad.root = 4;
+    refused("reduce.linear", bad, "the root must be a rank below 4, not 4");
+    bad = good, bad.type = MLT_OP_TYPES;
+    refused("bcast.linear", bad, "no such type");
+    bad = good, bad.op = MLT_OP_COPY;
+    refused("scan.linear", bad, "must combine two values");
+    bad = good, bad.count = UINT64_MAX / 2;
+    refused("allgather.ring", bad, "more bytes than 64 bits can count");
+    bad = good, bad.count = 10000000, bad.segment = 1;
+    refused("bcast.chain", bad, "into more than 1048576 pieces");
+    bad = good, bad.radix = 1;
+    refused("bcast.knomial", bad, "the radix of a tree must be 2 or more");
+    bad = good, bad.radix = UINT32_MAX;
+    refused("allreduce.dissemination", bad, "must be below 2^28");
+    bad = good, bad.ranks = 6;
+    refused("allgather.recursive_doubling", bad, "must be a power of two");
+    bad.ranks = 7;
+    refused("allgather.neighbour_exchange", bad, "must be even");
+
+    char why[300] = "";
+    CHECK(!mlt_coll_find("bcast.binominal", why, sizeof why));
+    CHECK(strstr(why, "there is no algorithm 'bcast.binominal'; the nearest are bcast.binomial, "));
+    CHECK(!mlt_coll_find("", why, sizeof why) && strstr(why, "the nearest are"));
+    char longest[1000];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    CHECK(!mlt_coll_find(longest, why, sizeof why) && strlen(why) < sizeof why - 1);
+}
+
+static void count_progress(void *user, double done)
+{
+    double *last = user;
+    CHECK(done >= *last && done <= 1);
+    *last = done;
+}
+
+static void test_interface(void)
+{
+    mlt_coll_shape shape = {.ranks = 1000, .root = 7, .count = 3, .type = MLT_OP_INT16};
+    shape.op = MLT_OP_BOR;
+    char why[100];
+    double last = 0;
+    mlt_goal_program *program;
+    CHECK(mlt_coll_program(&mlt_reduce_linear, &shape, count_progress, &last, &program, why,
+                           sizeof why) == MLT_OK);
+    CHECK(last == 1 && program->ranks == 1000);
+    mlt_goal_program_free(program);
+    mlt_goal_spec spec = mlt_coll_spec(&mlt_reduce_linear, &shape);
+    CHECK(spec.collective == MLT_COLL_REDUCE && spec.root == 7 && spec.bytes == 6 &&
+          spec.op == MLT_OP_BOR && spec.type == MLT_OP_INT16 && !spec.commutes && !spec.in);
+    CHECK(mlt_coll_spec(&mlt_reduce_binomial, &shape).commutes);
+    for (int i = 0; mlt_coll_algs[i]; i++) {
+        const mlt_coll_alg *alg = mlt_coll_algs[i];
+        char name[100];
+        snprintf(name, sizeof name, "%s.%s", mlt_collective_names[alg->collective], alg->name);
+        CHECK(mlt_coll_find(name, why, sizeof why) == alg && *alg->help && strlen(alg->help) < 90);
+        CHECK(!alg->in_order || mlt_collective_reduces(alg->collective));
+    }
+}
+
+int main(void)
+{
+    test_interface();
+    test_refusals();
+    test_listing2();
+    test_bytes();
+    test_known();
+    test_results();
+    return 0;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What algorithms write with: one rank's part of a program, in blocks and elements.
+//
+// Whoever adds an action names one other that it comes after; NONE: none. Further ones follow with
+// mlt_emit_after. What has no bytes is left out, on both sides of a message alike, and is NONE; a
+// dependency with NONE on either side is none. So small counts need no special cases.
+#ifndef MLT_COLL_EMIT_H
+#define MLT_COLL_EMIT_H
+
+#include <stdint.h>
+
+#include "coll/coll.h"
+#include "goal/program.h"
+
+enum { NONE = MLT_GOAL_NONE };
+
+typedef struct mlt_emit {
+    const mlt_coll_shape *shape;
+    mlt_goal_program *program;
+    uint32_t rank, ranks;
+    uint64_t n; // bytes of a block
+} mlt_emit;
+
+mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
+
+// A new buffer of the rank, whole.
+mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes);
+
+uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint32_t after);
+uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after);
+uint32_t mlt_emit_copy(const mlt_emit *e, mlt_goal_span to, mlt_goal_span from, uint32_t after);
+// result = result op second
+uint32_t mlt_emit_exec(const mlt_emit *e, mlt_goal_span result, mlt_goal_span second,
+                       uint32_t after);
+// result = second op result
+uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goal_span second,
+                                uint32_t after);
+uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after);
+void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on);
+
+// Messages without bytes that are there all the same, for barriers.
+uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after);
+uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after);
+
+// Room for that many actions, all NONE at first; free() it.
+uint32_t *mlt_emit_actions(uint32_t count);
+
+// ---- spans
+
+// Bytes [at, at + size) of a span.
+static inline mlt_goal_span mlt_emit_part(mlt_goal_span whole, uint64_t at, uint64_t size)
+{
+    return (mlt_goal_span){whole.buf, whole.at + at, size};
+}
+
+// Blocks [first, first + count) of n bytes each.
+static inline mlt_goal_span mlt_emit_blocks(const mlt_emit *e, mlt_goal_span whole, uint64_t first,
+                                            uint64_t count)
+{
+    return mlt_emit_part(whole, first * e->n, count * e->n);
+}
+
+// Pieces [first, last) of a block cut into `pieces` that differ by an element at most.
+mlt_goal_span mlt_emit_pieces(const mlt_emit *e, mlt_goal_span block, uint32_t pieces,
+                              uint32_t first, uint32_t last);
+
+// Pipelines: how many segments a block has, and one of them.
+uint64_t mlt_emit_segments(const mlt_emit *e);
+mlt_goal_span mlt_emit_segment(const mlt_emit *e, mlt_goal_span block, uint64_t index);
+
+// ---- ranks
+
+// (rank + by) mod P, for by < P; and backwards.
+static inline uint32_t mlt_emit_up(const mlt_emit *e, uint32_t rank, uint32_t by)
+{
+    return by < e->ranks - rank ? rank + by : rank - (e->ranks - by);
+}
+
+static inline uint32_t mlt_emit_down(const mlt_emit *e, uint32_t rank, uint32_t by)
+{
+    return by <= rank ? rank - by : rank + (e->ranks - by);
+}
+
+// Ranks counted from the root: the root is 0.
+static inline uint32_t mlt_emit_virtual(const mlt_emit *e)
+{
+    return mlt_emit_down(e, e->rank, e->shape->root);
+}
+
+static inline uint32_t mlt_emit_real(const mlt_emit *e, uint32_t v)
+{
+    return mlt_emit_up(e, v, e->shape->root);
+}
+
+#endif

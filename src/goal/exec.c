@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "goal/exec.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fiber/policy.h"
+#include "p2p/worker.h"
+
+enum { FUNCTION_LEFT = 1 }; // of an offset in ready[]: the message has come, its function is to run
+
+// ---- spans
+
+static inline unsigned char *address(const mlt_run *run, uint32_t buf, uint64_t at,
+                                     unsigned char *nowhere)
+{
+    if (MLT_LIKELY(buf < run->sched->buffers))
+        return (unsigned char *)((uintptr_t)run->base[buf] + at);
+    return buf == MLT_GOAL_ADDRESS ? (unsigned char *)(uintptr_t)at : nowhere;
+}
+
+static inline const mlt_act_exec *exec_of(const mlt_act *act)
+{
+    int kind = act->type & MLT_ACT_KIND;
+    bool plain = kind == MLT_GOAL_EXEC || kind == MLT_GOAL_USER;
+    return (const mlt_act_exec *)((const unsigned char *)(act + 1) +
+                                  (plain ? 0 : sizeof(mlt_act_message)));
+}
+
+static inline uint32_t offset_of(const mlt_run *run, const mlt_act *act)
+{
+    return (uint32_t)((const unsigned char *)act - run->sched->code);
+}
+
+// ---- functions
+
+// The result of a user's function is its first buffer. Reversed, the other operand comes first, so
+// it is moved there; the own one waits in the run's scratch memory.
+static void call_user(const mlt_run *run, const mlt_act_exec *e)
+{
+    unsigned char *to = address(run, e->buf[0], e->at[0], run->nowhere_in);
+    unsigned char *from = address(run, e->buf[1], e->at[1], run->nowhere_out);
+    mlt_run_function *function = run->function[e->user];
+    // Whose stack this is does not matter, but what it says is said by the run's rank.
+    void *running = mlt_fiber_user;
+    mlt_fiber_user = run->place->rank;
+    if ((e->flags & MLT_GOAL_REVERSED) && e->size[0]) {
+        memcpy(run->scratch, to, e->size[0]);
+        memmove(to, from, e->size[0]);
+        from = run->scratch;
+    }
+    function(to, (int)e->size[0], from, (int)e->size[1]);
+    mlt_fiber_user = running;
+}
+
+static void call_kernel(const mlt_run *run, const mlt_act_exec *e)
+{
+    // All predefined operations commute, but for copy, which reversed keeps what is there.
+    if (e->op == MLT_OP_COPY && (e->flags & MLT_GOAL_REVERSED))
+        return;
+    mlt_op_kernels[e->op][e->type](address(run, e->buf[0], e->at[0], run->nowhere_in),
+                                   address(run, e->buf[1], e->at[1], run->nowhere_out),
+                                   e->size[0] / mlt_op_type_bytes[e->type]);
+}
+
+static inline void call(const mlt_run *run, const mlt_act *act)
+{
+    int kind = act->type & MLT_ACT_KIND;
+    if (kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER)
+        call_user(run, exec_of(act));
+    else
+        call_kernel(run, exec_of(act));
+}
+
+static inline bool has_function(const mlt_act *act)
+{
+    int kind = act->type & MLT_ACT_KIND;
+    return kind == MLT_GOAL_RECV_EXEC || kind == MLT_GOAL_RECV_USER;
+}
+
+// ---- what may start
+
+static inline void push(mlt_run *run, uint32_t offset)
+{
+    run->ready[run->last++ & run->mask] = offset;
+}
+
+static inline uint32_t take(mlt_run *run)
+{
+    uint32_t *next = &run->ready[run->first & run->mask];
+    if (MLT_UNLIKELY(run->random)) {
+        uint32_t n = run->last - run->first;
+        uint32_t *pick =
+            &run->ready[(run->first + mlt_policy_pick(run->place->rank->worker->sched, n)) &
+                        run->mask];
+        uint32_t offset = *pick;
+        *pick = *next;
+        *next = offset;
+    }
+    run->first++;
+    return *next;
+}
+
+// One more source of each has been seen.
+static inline void count_up(mlt_run *run, const mlt_act_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        if (++run->seen[act->index] < act->sources)
+            continue;
+        if (MLT_UNLIKELY(run->slides) && act >= run->edge)
+            continue; // the window will come to it
+        run->seen[act->index] = 0;
+        push(run, list->offset[i]);
+    }
+}
+
+// The window reaches one action more.
+static void admit(mlt_run *run)
+{
+    const mlt_act *act = run->edge;
+    run->edge = mlt_act_next(act);
+    if (run->seen[act->index] < act->sources)
+        return;
+    run->seen[act->index] = 0;
+    push(run, offset_of(run, act));
+}
+
+static MLT_COLD void slide(mlt_run *run, const mlt_act *act)
+{
+    run->over[act->index] = 1;
+    while (run->oldest < run->edge && run->over[run->oldest->index]) {
+        run->over[run->oldest->index] = 0;
+        run->oldest = mlt_act_next(run->oldest);
+        if (run->edge < run->end)
+            admit(run);
+    }
+}
+
+static void complete(mlt_run *run)
+{
+    run->running = run->stepping = false;
+    run->done->status = run->status;
+    if (run->ended)
+        run->ended(run);
+    mlt_req_complete(run->done); // last: its owner may free the run
+}
+
+// True: it was the last one, and the run may be gone.
+static inline bool finish(mlt_run *run, const mlt_act *act)
+{
+    if (MLT_UNLIKELY(run->order != NULL))
+        run->order[run->finished] = offset_of(run, act);
+    run->finished++;
+    const mlt_act_list *list = mlt_act_dependents(act);
+    if (list->count)
+        count_up(run, list);
+    if (MLT_UNLIKELY(run->slides))
+        slide(run, act);
+    if (--run->left > 0)
+        return false;
+    complete(run);
+    return true;
+}
+
+// ---- messages
+
+static MLT_COLD void note_fault(mlt_run *run, const mlt_act *act, const mlt_req *req)
+{
+    if (run->status != MLT_OK)
+        return;
+    run->status = req->status == MLT_OK ? MLT_ERR_INVALID : MLT_ERR_TRUNCATED;
+    run->fault = act;
+    run->fault_bytes = req->sent;
+    run->fault_from = req->from;
+}
+
+static inline void look_at_size(mlt_run *run, const mlt_act *act, const mlt_req *req)
+{
+    if (req->kind == MLT_REQ_RECV && MLT_UNLIKELY(req->sent != req->count))
+        note_fault(run, act, req);
+}
+
+// A message is done while it was not being started: in somebody's progress, send or receive.
+static void message_done(mlt_req *req)
+{
+    mlt_run *run = req->owner;
+    const mlt_act *act = req->extra;
+    if (run->starting == req)
+        return;
+    look_at_size(run, act, req);
+    if (has_function(act))
+        push(run, offset_of(run, act) | FUNCTION_LEFT);
+    else if (finish(run, act))
+        return;
+    if (run->first != run->last && !run->stepping && !run->queued) {
+        run->queued = true;
+        mlt_worker_later(req->rank->worker, &run->work);
+    }
+}
+
+static inline int32_t world_rank(const mlt_run_place *place, int32_t peer)
+{
+    return MLT_UNLIKELY(place->world != NULL) ? place->world(place->group, peer)
+                                              : place->base + peer * place->stride;
+}
+
+static inline int32_t wire_tag(const mlt_run *run, const mlt_act_message *m)
+{
+    uint32_t low = run->sched->flags & MLT_SCHED_PLAIN ? (uint32_t)m->tag : m->slot;
+    return (int32_t)(run->tag | low);
+}
+
+static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_message *m,
+                            mlt_req_kind kind, unsigned char *buf)
+{
+    const mlt_run_place *place = run->place;
+    mlt_req *req = &run->requests[m->request];
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = (uint8_t)kind;
+    req->mode = m->flags & MLT_GOAL_SYNCHRONOUS ? MLT_MODE_SYNC : MLT_MODE_STANDARD;
+    req->rank = place->rank;
+    req->buf = buf;
+    req->count = m->size;
+    req->type = place->byte;
+    req->context = place->context;
+    req->self = place->self;
+    req->tag = wire_tag(run, m);
+    req->on_done = message_done;
+    req->owner = run;
+    req->extra = (void *)(uintptr_t)act;
+    return req;
+}
+
+static inline bool start_send(mlt_run *run, const mlt_act *act)
+{
+    const mlt_act_message *m = mlt_act_message_of(act);
+    const mlt_run_place *place = run->place;
+    unsigned char *buf = address(run, m->buf, m->at, run->nowhere_out);
+    int32_t dest = world_rank(place, m->peer);
+    if (!(m->flags & MLT_GOAL_SYNCHRONOUS) &&
+        mlt_p2p_send_now(place->rank, buf, m->size, place->byte->code, dest, place->self,
+                         wire_tag(run, m), place->context))
+        return true;
+    mlt_req *req = fill(run, act, m, MLT_REQ_SEND, buf);
+    req->peer = dest;
+    run->starting = req;
+    mlt_p2p_send(req);
+    run->starting = NULL;
+    return req->done;
+}
+
+static inline bool start_recv(mlt_run *run, const mlt_act *act)
+{
+    const mlt_act_message *m = mlt_act_message_of(act);
+    mlt_req *req = fill(run, act, m, MLT_REQ_RECV, address(run, m->buf, m->at, run->nowhere_in));
+    req->peer = m->peer == MLT_GOAL_ANY ? MLT_ANY_SOURCE : m->peer;
+    run->starting = req;
+    mlt_p2p_recv(req);
+    run->starting = NULL;
+    if (!req->done)
+        return false;
+    look_at_size(run, act, req);
+    return true;
+}
+
+// ---- running
+
+// Starts an action; true if it has finished.
+static inline bool start(mlt_run *run, const mlt_act *act)
+{
+    bool done = true;
+    switch ((mlt_goal_kind)(act->type & MLT_ACT_KIND)) {
+    case MLT_GOAL_SEND:
+        done = start_send(run, act);
+        break;
+    case MLT_GOAL_RECV:
+    case MLT_GOAL_RECV_EXEC:
+    case MLT_GOAL_RECV_USER:
+        done = start_recv(run, act);
+        break;
+    default:
+        break;
+    }
+    if (MLT_UNLIKELY(act->type & MLT_ACT_STARTERS))
+        count_up(run, mlt_act_starters(act));
+    if (done && mlt_act_parameter_bytes[act->type & MLT_ACT_KIND] >= sizeof(mlt_act_exec))
+        call(run, act);
+    return done;
+}
+
+// Starts what may start until nothing is left; the run may be gone then.
+static void step(mlt_run *run)
+{
+    run->stepping = true;
+    while (run->first != run->last) {
+        uint32_t offset = take(run);
+        const mlt_act *act = mlt_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
+        bool done = true;
+        if (offset & FUNCTION_LEFT)
+            call(run, act);
+        else
+            done = start(run, act);
+        if (done && finish(run, act))
+            return;
+    }
+    run->stepping = false;
+}
+
+static void step_later(mlt_work *work)
+{
+    mlt_run *run = mlt_container_of(work, mlt_run, work);
+    run->queued = false;
+    step(run);
+}
+
+void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done)
+{
+    const mlt_goal_sched *sched = run->sched;
+    mlt_assert(!run->running);
+    run->place = place;
+    run->done = done;
+    run->tag = UINT32_C(1) << 31 | number % MLT_RUN_NUMBERS << 19;
+    run->status = MLT_OK;
+    run->finished = run->first = run->last = 0;
+    run->left = sched->actions;
+    if (!run->left) {
+        complete(run);
+        return;
+    }
+    run->random = mlt_policy_is_random(place->rank->worker->sched);
+    run->running = run->stepping = true;
+    if (MLT_UNLIKELY(run->slides)) {
+        run->oldest = run->edge = mlt_sched_first(sched);
+        for (uint32_t i = 0; i < sched->window && run->edge < run->end; i++)
+            admit(run);
+        step(run);
+        return;
+    }
+    const mlt_act_list *list = mlt_sched_independent(sched);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const mlt_act *act = mlt_sched_act(sched, list->offset[i]);
+        if (MLT_UNLIKELY(run->random))
+            push(run, list->offset[i]);
+        else if (start(run, act) && finish(run, act))
+            return;
+    }
+    step(run);
+}
+
+// ---- making one
+
+typedef struct needs {
+    uint64_t scratch, out, in; // bytes
+} needs;
+
+static void need_nowhere(uint64_t *most, uint32_t buf, uint64_t size)
+{
+    if (buf == MLT_GOAL_NOWHERE && size > *most)
+        *most = size;
+}
+
+static bool look_at_message(const mlt_goal_sched *sched, const mlt_act *act, uint32_t number,
+                            needs *n, char *why, size_t why_size)
+{
+    const mlt_act_message *m = mlt_act_message_of(act);
+    bool plain = sched->flags & MLT_SCHED_PLAIN;
+    bool sends = (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
+    need_nowhere(sends ? &n->out : &n->in, m->buf, m->size);
+    if (m->peer >= (int32_t)sched->ranks)
+        snprintf(why, why_size,
+                 "action %" PRIu32 " of rank %" PRIu32 " names rank %" PRId32
+                 ", but there are %" PRIu32 " ranks",
+                 number, sched->rank, m->peer, sched->ranks);
+    else if (plain && m->tag < 0)
+        snprintf(why, why_size,
+                 "action %" PRIu32 " of rank %" PRIu32 " receives with any tag, which the "
+                 "simulator understands; to be run, a receive names its tag",
+                 number, sched->rank);
+    else if (plain && m->tag >= MLT_RUN_SLOTS)
+        snprintf(why, why_size,
+                 "action %" PRIu32 " of rank %" PRIu32 " has tag %" PRId32 ", but where some rank "
+                 "receives from any rank, tags should be below %d",
+                 number, sched->rank, m->tag, MLT_RUN_SLOTS);
+    else if (!plain && m->slot >= MLT_RUN_SLOTS)
+        snprintf(why, why_size,
+                 "rank %" PRIu32 " has more than %d messages %s rank %" PRId32 " in one schedule; "
+                 "cut it into several",
+                 sched->rank, MLT_RUN_SLOTS, sends ? "to" : "from", m->peer);
+    else
+        return true;
+    return false;
+}
+
+static bool look_at_exec(const mlt_goal_sched *sched, const mlt_act *act, uint32_t number, needs *n,
+                         char *why, size_t why_size)
+{
+    const mlt_act_exec *e = exec_of(act);
+    int kind = act->type & MLT_ACT_KIND;
+    need_nowhere(&n->in, e->buf[0], e->size[0]);
+    need_nowhere(&n->out, e->buf[1], e->size[1]);
+    if (kind == MLT_GOAL_EXEC || kind == MLT_GOAL_RECV_EXEC)
+        return true;
+    if (e->size[0] > INT_MAX || e->size[1] > INT_MAX) {
+        snprintf(why, why_size,
+                 "action %" PRIu32 " of rank %" PRIu32 " gives a user's function %" PRIu64
+                 " bytes, but sizes are an int there, so at most %d",
+                 number, sched->rank, e->size[e->size[0] <= INT_MAX], INT_MAX);
+        return false;
+    }
+    if (!(e->flags & MLT_GOAL_REVERSED))
+        return true;
+    if (e->size[0] != e->size[1]) {
+        snprintf(why, why_size,
+                 "action %" PRIu32 " of rank %" PRIu32 " gives a user's function reversed operands "
+                 "of %" PRIu64 " and %" PRIu64 " bytes, but both should have the same size",
+                 number, sched->rank, e->size[0], e->size[1]);
+        return false;
+    }
+    if (e->size[0] > n->scratch)
+        n->scratch = e->size[0];
+    return true;
+}
+
+static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_t why_size)
+{
+    const mlt_act *act = mlt_sched_first(sched);
+    for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
+        uint32_t number = sched->origin ? sched->origin[i] : i;
+        int kind = act->type & MLT_ACT_KIND;
+        bool sends = kind == MLT_GOAL_SEND, receives = kind == MLT_GOAL_RECV || has_function(act);
+        if ((sends || receives) && !look_at_message(sched, act, number, n, why, why_size))
+            return false;
+        if (mlt_act_parameter_bytes[kind] >= sizeof(mlt_act_exec) &&
+            !look_at_exec(sched, act, number, n, why, why_size))
+            return false;
+    }
+    return true;
+}
+
+static void *memory(uint64_t count, size_t size)
+{
+    void *p = calloc(count ? count : 1, size);
+    if (!p)
+        mlt_fatal("memory is exhausted: no room for the run of a schedule");
+    return p;
+}
+
+mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why, size_t why_size)
+{
+    needs n = {0};
+    *out = NULL;
+    if (!look_at_code(sched, &n, why, why_size))
+        return MLT_ERR_INVALID;
+    mlt_run *run = memory(1, sizeof *run);
+    run->sched = sched;
+    run->work.run = step_later;
+    run->slides = sched->window && !(sched->flags & MLT_SCHED_SEGMENTS);
+    run->base = memory(sched->buffers, sizeof *run->base);
+    run->function = memory(sched->users, sizeof *run->function);
+    run->requests = memory(sched->requests, sizeof *run->requests);
+    run->seen = memory(sched->indices, sizeof *run->seen);
+    while (run->mask + 1 < sched->indices)
+        run->mask = 2 * run->mask + 1;
+    run->ready = memory((uint64_t)run->mask + 1, sizeof *run->ready);
+    run->scratch = n.scratch ? memory(n.scratch, 1) : NULL;
+    run->nowhere_out = n.out ? memory(n.out, 1) : NULL;
+    run->nowhere_in = n.in ? memory(n.in, 1) : NULL;
+    run->over = run->slides ? memory(sched->indices, 1) : NULL;
+    run->end = mlt_sched_act(sched, (uint32_t)sched->bytes);
+    *out = run;
+    return MLT_OK;
+}
+
+void mlt_run_free(mlt_run *run)
+{
+    if (!run)
+        return;
+    mlt_assert(!run->running && !run->queued);
+    void *parts[] = {run->base,    run->function,    run->requests,   run->seen, run->ready,
+                     run->scratch, run->nowhere_out, run->nowhere_in, run->over, run};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]);
+}
+
+uint32_t mlt_run_action(const mlt_run *run, const mlt_act *act)
+{
+    const mlt_act *at = mlt_sched_first(run->sched);
+    uint32_t i = 0;
+    for (; at < act; at = mlt_act_next(at))
+        i++;
+    return run->sched->origin ? run->sched->origin[i] : i;
+}
+
+uint32_t mlt_run_frontier(const mlt_run *run, const mlt_req **out, uint32_t most)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < run->sched->requests; i++)
+        if (run->requests[i].owner && !run->requests[i].done) { // zeroed: never started
+            if (n < most)
+                out[n] = &run->requests[i];
+            n++;
+        }
+    return n;
+}

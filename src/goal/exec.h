@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs of schedules (Listing 1 of the paper): independent actions start, what finishes is counted
+// in its dependents, and those that have seen all their sources start.
+//
+// A run is an instance of an immutable schedule: counters, requests, where buffers are. Everything
+// is allocated when it is made; starting and running it allocate nothing, so one run serves any
+// number of starts, one after the other. Where it takes place (a communicator, its number there)
+// and what completes is said at each start.
+//
+// Who drives it. Starting it starts what is independent, on the caller's stack, and whatever that
+// makes possible at once. Later a message that is done counts its dependents up right there; if one
+// may start, work for later is queued (p2p.h), so the worker's progress step starts it, and runs
+// its function, on any stack of the worker. The last action completes `done`, a MLT_REQ_OTHER
+// request of the caller's, which is waited for as any other. Nothing here suspends.
+//
+// Messages go in a context where tags below 0 are the runs' own: bit 31, 12 bits of the run's
+// number, 19 bits of the message's slot (of its tag, if the schedule is MLT_SCHED_PLAIN). All ranks
+// count the runs of a place alike. A message is matched by source and tag, and between two ranks
+// equal tags keep their order, so numbers may come again as long as no run is under way that has
+// the same one.
+//
+// A message of another size than its receive is an error of the run; it goes on to its end, so that
+// nobody waits for it in vain, and then tells the first one.
+//
+// Under policy `random` the next action is any of those that may start, chosen by the policy's own
+// generator: every topological order is possible, and a seed replays.
+#ifndef MLT_GOAL_EXEC_H
+#define MLT_GOAL_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "goal/sched.h"
+#include "p2p/p2p.h"
+
+// A function of the user's: the first buffer is the result. It must not call the library.
+typedef void mlt_run_function(void *buf1, int size1, void *buf2, int size2);
+
+// Where runs take place.
+typedef struct mlt_run_place {
+    mlt_rank *rank;       // whose runs
+    const mlt_type *byte; // what messages are made of
+    uint32_t context;
+    int32_t self;         // own rank there
+    int32_t base, stride; // peer p is world rank base + p * stride, unless
+    int32_t (*world)(const void *group, int32_t peer); // says; NULL: it is so
+    const void *group;
+} mlt_run_place;
+
+enum {
+    MLT_RUN_NUMBERS = 1 << 12,     // runs of a place that can be under way at once
+    MLT_RUN_SLOTS = (1 << 19) - 2, // slots are below; two values mean any tag and no tag
+};
+
+typedef struct mlt_run {
+    const mlt_goal_sched *sched;
+
+    // The owner's, to be set before a start: where buffers are [sched->buffers], what the user's
+    // functions are [sched->users]. NULL is an error of the caller unless nobody uses it.
+    unsigned char **base;
+    mlt_run_function **function;
+    void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
+    // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
+    uint32_t *order;
+
+    // Result, when done, also done->status: what was wrong first. MLT_ERR_TRUNCATED: the message
+    // was longer than its receive; MLT_ERR_INVALID: shorter.
+    mlt_status status;
+    const mlt_act *fault; // the receive
+    uint64_t fault_bytes; // of the message
+    int32_t fault_from;   // who sent it
+    uint32_t finished;    // actions so far; of order[]
+
+    // Private.
+    mlt_work work;
+    const mlt_run_place *place;
+    mlt_req *done;
+    uint32_t tag; // what all tags of this start have in common
+    uint32_t left;
+    bool running, stepping, queued, random, slides;
+    mlt_req *starting; // the request that is being started
+    mlt_req *requests; // [sched->requests]
+    uint16_t *seen;    // [sched->indices]: sources of an action that have finished
+    uint32_t *ready;   // [mask + 1]: offsets of those that may start, from `first` to `last`
+    uint32_t first, last, mask;
+    unsigned char *scratch;                  // for a user's function whose operands change places
+    unsigned char *nowhere_out, *nowhere_in; // bytes that nobody cares about
+    // A window that slides: from the oldest unfinished action to the edge.
+    const mlt_act *oldest, *edge, *end;
+    uint8_t *over; // [sched->indices]: the action is in the window and has finished
+} mlt_run;
+
+// On failure one sentence: what such a schedule must not have. The schedule is borrowed.
+mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why,
+                       size_t why_size) MLT_MUST_CHECK;
+void mlt_run_free(mlt_run *run); // NULL is fine; one that is not under way
+
+// Starts it, as run `number` of that place; it must not be under way. `place` stays until `done` is
+// done, which may be so on return.
+void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done);
+
+// The number of an action: in the program if the schedule knows it, else its place in the code.
+// Walks along the code.
+uint32_t mlt_run_action(const mlt_run *run, const mlt_act *act);
+
+// The messages that are under way: up to `most` of their requests in out; returns how many there
+// are. req->extra is the mlt_act.
+uint32_t mlt_run_frontier(const mlt_run *run, const mlt_req **out, uint32_t most);
+
+static inline const mlt_act_message *mlt_act_message_of(const mlt_act *act)
+{
+    return (const mlt_act_message *)(act + 1);
+}
+
+#endif

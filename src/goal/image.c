@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing files of schedules.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "goal/image_int.h"
+
+enum { LONGEST_NAME = 255 };
+
+typedef struct bytes {
+    unsigned char *at;
+    size_t size, room;
+} bytes;
+
+typedef struct image_writer {
+    bytes ranks, buffers, names, code;
+    uint64_t *hash; // of the table's entries that share with nobody before, by hash_slot
+    uint32_t *slot; // 1 + place in the table; 0: free
+    uint32_t slots, used;
+} image_writer;
+
+// ---- bytes
+
+static void bytes_need(bytes *b, size_t more)
+{
+    if (b->size + more <= b->room)
+        return;
+    size_t room = 2 * b->room > b->size + more ? 2 * b->room : b->size + more;
+    b->at = realloc(b->at, room);
+    if (!b->at)
+        mlt_fatal("no memory for a file of GOAL schedules");
+    b->room = room;
+}
+
+static void bytes_add(bytes *b, const void *from, size_t size)
+{
+    bytes_need(b, size);
+    if (size)
+        memcpy(b->at + b->size, from, size);
+    b->size += size;
+}
+
+static void *take_zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        mlt_fatal("no memory for a file of GOAL schedules");
+    return memory;
+}
+
+// ---- checksum
+
+static inline uint64_t mix(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15ull; // one to one: no change of a word is lost
+    return sum ^ sum >> 29;
+}
+
+// Four sums side by side, for speed.
+static uint64_t checksum_of(const unsigned char *at, size_t words, uint64_t seed)
+{
+    uint64_t sum[4] = {seed, 1, 2, 3};
+    size_t i = 0;
+    for (; i + 4 <= words; i += 4) {
+        uint64_t word[4];
+        memcpy(word, at + 8 * i, sizeof word);
+        for (int k = 0; k < 4; k++)
+            sum[k] = mix(sum[k], word[k]);
+    }
+    for (; i < words; i++) {
+        uint64_t word;
+        memcpy(&word, at + 8 * i, sizeof word);
+        sum[0] = mix(sum[0], word);
+    }
+    return mix(mix(mix(sum[0], sum[1]), sum[2]), sum[3]);
+}
+
+uint64_t mlt_image_checksum(const void *file, size_t size)
+{
+    mlt_image_header header;
+    memcpy(&header, file, sizeof header);
+    header.checksum = 0;
+    uint64_t sum = checksum_of((const unsigned char *)&header, sizeof header / 8, size);
+    return checksum_of((const unsigned char *)file + sizeof header, (size - sizeof header) / 8,
+                       sum);
+}
+
+// ---- one schedule
+
+const char *mlt_image_name_fault(const char *name)
+{
+    if (!*name)
+        return "has no name";
+    for (size_t i = 0; name[i]; i++) {
+        if (i == LONGEST_NAME)
+            return "has a name of more than 255 bytes";
+        if (name[i] <= ' ' || name[i] > '~')
+            return "has a name with blanks or unprintable bytes";
+    }
+    return NULL;
+}
+
+static mlt_status buffers_named(const mlt_goal_sched *sched, char *why, size_t why_size)
+{
+    for (uint32_t b = 1; b < sched->buffers; b++) {
+        const char *fault = mlt_image_name_fault(sched->buffer[b].name);
+        if (!fault)
+            continue;
+        snprintf(why, why_size, "buffer %" PRIu32 " of rank %" PRIu32 " cannot be saved: it %s", b,
+                 sched->rank, fault);
+        return MLT_ERR_INVALID;
+    }
+    return MLT_OK;
+}
+
+// Absolute addresses have no meaning in a file.
+static mlt_status no_addresses(const mlt_goal_program *program, uint32_t rank, char *why,
+                               size_t why_size)
+{
+    for (uint32_t a = 0; a < program->rank[rank].count; a++) {
+        mlt_goal_access access[2];
+        int count = mlt_goal_accesses(&program->rank[rank].actions[a], access);
+        for (int i = 0; i < count; i++) {
+            if (access[i].span.buf != MLT_GOAL_ADDRESS)
+                continue;
+            char text[400];
+            mlt_goal_describe(program, rank, a, text, sizeof text);
+            snprintf(why, why_size,
+                     "%s works on an address, which cannot be saved; name the memory as a buffer",
+                     text);
+            return MLT_ERR_INVALID;
+        }
+    }
+    return MLT_OK;
+}
+
+static bool same_schedule(const image_writer *w, uint32_t place, const mlt_image_rank *rank,
+                          const mlt_goal_sched *sched)
+{
+    const mlt_image_rank *other = (const mlt_image_rank *)w->ranks.at + place;
+    if (other->bytes != rank->bytes || other->window != rank->window ||
+        other->flags != rank->flags || other->buffers != rank->buffers ||
+        memcmp(w->code.at + other->code, sched->code, sched->bytes) != 0)
+        return false;
+    const mlt_image_buffer *buffer = (const mlt_image_buffer *)w->buffers.at + other->buffer;
+    for (uint32_t b = 0; b < rank->buffers; b++)
+        if (buffer[b].size != sched->buffer[b].size ||
+            strcmp((const char *)w->names.at + buffer[b].name, sched->buffer[b].name) != 0)
+            return false;
+    return true;
+}
+
+static void slots_grow(image_writer *w)
+{
+    uint32_t slots = w->slots ? 2 * w->slots : 16, *slot = take_zeroed(slots, sizeof *slot);
+    uint64_t *hash = take_zeroed(slots, sizeof *hash);
+    for (uint32_t i = 0; i < w->slots; i++) {
+        if (!w->slot[i])
+            continue;
+        uint32_t at = (uint32_t)w->hash[i] & (slots - 1);
+        while (slot[at])
+            at = (at + 1) & (slots - 1);
+        slot[at] = w->slot[i];
+        hash[at] = w->hash[i];
+    }
+    free(w->slot);
+    free(w->hash);
+    w->slot = slot;
+    w->hash = hash;
+    w->slots = slots;
+}
+
+// The place of an entry with the same schedule; if there is none, this one's, which is remembered.
+static uint32_t like_of(image_writer *w, uint32_t place, const mlt_image_rank *rank,
+                        const mlt_goal_sched *sched)
+{
+    if (2 * (uint64_t)w->used >= w->slots)
+        slots_grow(w);
+    uint64_t hash = checksum_of(sched->code, sched->bytes / 8, sched->buffer[0].size);
+    uint32_t at = (uint32_t)hash & (w->slots - 1);
+    for (; w->slot[at]; at = (at + 1) & (w->slots - 1))
+        if (w->hash[at] == hash && same_schedule(w, w->slot[at] - 1, rank, sched))
+            return w->slot[at] - 1;
+    w->slot[at] = place + 1;
+    w->hash[at] = hash;
+    w->used++;
+    return place;
+}
+
+// Names of neighbouring ranks are mostly the same ones: a look at the buffers of the last schedule
+// keeps them from being written again and again.
+static uint32_t name_place(image_writer *w, const char *name, uint32_t b, uint32_t before)
+{
+    const mlt_image_buffer *buffer = (const mlt_image_buffer *)w->buffers.at;
+    uint32_t count = (uint32_t)(w->buffers.size / sizeof *buffer);
+    if (before + b < count) {
+        uint32_t known = buffer[before + b].name;
+        if (strcmp((const char *)w->names.at + known, name) == 0)
+            return known;
+    }
+    uint32_t place = (uint32_t)w->names.size;
+    bytes_add(&w->names, name, strlen(name) + 1);
+    return place;
+}
+
+static mlt_status too_much(const char *what, char *why, size_t why_size)
+{
+    snprintf(why, why_size, "the file would hold more than 2^32 %s", what);
+    return MLT_ERR_INVALID;
+}
+
+static mlt_status add(image_writer *w, const mlt_goal_sched *sched, char *why, size_t why_size)
+{
+    mlt_status status = buffers_named(sched, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    uint32_t place = (uint32_t)(w->ranks.size / sizeof(mlt_image_rank));
+    mlt_image_rank rank = {.rank = sched->rank,
+                           .code = w->code.size, // from the beginning of the code, until the end
+                           .bytes = sched->bytes,
+                           .actions = sched->actions,
+                           .indices = sched->indices,
+                           .requests = sched->requests,
+                           .window = sched->window,
+                           .flags = sched->flags,
+                           .users = sched->users,
+                           .buffers = sched->buffers};
+    rank.like = like_of(w, place, &rank, sched);
+    if (rank.like != place) {
+        mlt_image_rank shared = ((const mlt_image_rank *)w->ranks.at)[rank.like];
+        shared.rank = rank.rank;
+        bytes_add(&w->ranks, &shared, sizeof shared);
+        return MLT_OK;
+    }
+    size_t buffers = w->buffers.size / sizeof(mlt_image_buffer);
+    uint32_t before = place ? ((const mlt_image_rank *)w->ranks.at)[place - 1].buffer : 0;
+    if (buffers + sched->buffers > UINT32_MAX)
+        return too_much("buffers", why, why_size);
+    rank.buffer = (uint32_t)buffers;
+    for (uint32_t b = 0; b < sched->buffers; b++) {
+        const char *name = sched->buffer[b].name;
+        if (w->names.size + strlen(name) >= UINT32_MAX)
+            return too_much("bytes of names", why, why_size);
+        mlt_image_buffer buffer = {sched->buffer[b].size, b ? name_place(w, name, b, before) : 0,
+                                   0};
+        bytes_add(&w->buffers, &buffer, sizeof buffer);
+    }
+    bytes_add(&w->code, sched->code, sched->bytes);
+    bytes_add(&w->ranks, &rank, sizeof rank);
+    return MLT_OK;
+}
+
+// ---- the file
+
+static void writer_begin(image_writer *w)
+{
+    *w = (image_writer){0};
+    bytes_add(&w->names, "", 1);
+}
+
+static void writer_end(image_writer *w)
+{
+    free(w->ranks.at);
+    free(w->buffers.at);
+    free(w->names.at);
+    free(w->code.at);
+    free(w->hash);
+    free(w->slot);
+}
+
+static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_t *size)
+{
+    mlt_image_header header = {.magic = MLT_IMAGE_MAGIC,
+                               .version = MLT_IMAGE_VERSION,
+                               .order = MLT_IMAGE_ORDER,
+                               .ranks = ranks,
+                               .held = (uint32_t)(w->ranks.size / sizeof(mlt_image_rank)),
+                               .buffers = (uint32_t)(w->buffers.size / sizeof(mlt_image_buffer)),
+                               .names = (uint32_t)w->names.size};
+    bytes_add(&w->names, "\0\0\0\0\0\0\0", -w->names.size & 7);
+    size_t code = sizeof header + w->ranks.size + w->buffers.size + w->names.size;
+    for (uint32_t i = 0; i < header.held; i++)
+        ((mlt_image_rank *)w->ranks.at)[i].code += code;
+    header.size = code + w->code.size;
+    bytes file = {0};
+    bytes_need(&file, header.size);
+    bytes_add(&file, &header, sizeof header);
+    bytes_add(&file, w->ranks.at, w->ranks.size);
+    bytes_add(&file, w->buffers.at, w->buffers.size);
+    bytes_add(&file, w->names.at, w->names.size);
+    bytes_add(&file, w->code.at, w->code.size);
+    header.checksum = mlt_image_checksum(file.at, file.size);
+    memcpy(file.at, &header, sizeof header);
+    *out = file.at;
+    *size = file.size;
+}
+
+mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_options *options,
+                           unsigned char **out, size_t *size, char *why, size_t why_size)
+{
+    mlt_sched_options all = options ? *options : (mlt_sched_options){0};
+    all.plain = all.plain || mlt_goal_has_wildcards(program);
+    *out = NULL;
+    image_writer w;
+    writer_begin(&w);
+    mlt_status status = MLT_OK;
+    for (uint32_t r = 0; r < program->ranks && status == MLT_OK; r++) {
+        mlt_goal_sched *sched;
+        status = mlt_sched_compile(program, r, &all, &sched, why, why_size);
+        if (status != MLT_OK)
+            break;
+        status = sched->flags & MLT_SCHED_ADDRESSES ? no_addresses(program, r, why, why_size)
+                                                    : add(&w, sched, why, why_size);
+        mlt_goal_sched_free(sched);
+    }
+    if (status == MLT_OK)
+        assemble(&w, program->ranks, out, size);
+    writer_end(&w);
+    return status;
+}
+
+mlt_status mlt_image_write_one(const mlt_goal_sched *sched, unsigned char **out, size_t *size,
+                               char *why, size_t why_size)
+{
+    *out = NULL;
+    if (sched->flags & MLT_SCHED_ADDRESSES) {
+        mlt_goal_program *program = mlt_goal_program_new(sched->ranks);
+        mlt_image_to_program(sched, program);
+        mlt_status status = no_addresses(program, sched->rank, why, why_size);
+        mlt_goal_program_free(program);
+        mlt_assert(status != MLT_OK);
+        return status;
+    }
+    image_writer w;
+    writer_begin(&w);
+    mlt_status status = add(&w, sched, why, why_size);
+    if (status == MLT_OK)
+        assemble(&w, sched->ranks, out, size);
+    writer_end(&w);
+    return status;
+}

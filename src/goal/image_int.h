@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of schedules. Little-endian; everything begins at a multiple of 8.
+//
+//     header | ranks, ascending | buffers | names, filled up to 8 | code, one behind the other
+//
+// Ranks whose schedules are the same but for their number share code and buffers: `like` is the
+// place in the table of the first of them. Parts follow each other without gaps, in the order of
+// the table, so that checking takes linear time whatever a file says.
+#ifndef MLT_GOAL_IMAGE_INT_H
+#define MLT_GOAL_IMAGE_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "goal/sched.h"
+
+enum { MLT_IMAGE_VERSION = 1, MLT_IMAGE_ORDER = 0x01020304 };
+#define MLT_IMAGE_MAGIC "\x89GOAL\r\n\x1a" // as PNG's: shows that a transfer changed line ends
+
+typedef struct mlt_image_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t order;    // MLT_IMAGE_ORDER in the byte order of whoever wrote it
+    uint64_t size;     // of the file
+    uint64_t checksum; // of the file, with 0 here
+    uint32_t ranks;    // of the program
+    uint32_t held;     // of the table
+    uint32_t buffers;  // of all of the table
+    uint32_t names;    // bytes, the filling not counted
+} mlt_image_header;
+
+typedef struct mlt_image_rank {
+    uint32_t rank, like;
+    uint64_t code, bytes; // from the beginning of the file
+    uint32_t actions, indices, requests, window, flags, users;
+    uint32_t buffers, buffer; // how many, and where in the file's they begin
+} mlt_image_rank;
+
+typedef struct mlt_image_buffer {
+    uint64_t size;
+    uint32_t name; // place in the names; [0] is ""
+    uint32_t unused;
+} mlt_image_buffer;
+
+_Static_assert(sizeof(mlt_image_header) == 48 && sizeof(mlt_image_rank) == 56 &&
+                   sizeof(mlt_image_buffer) == 16,
+               "the file's layout has no holes");
+
+struct mlt_image {
+    const unsigned char *bytes;
+    const mlt_image_header *header;
+    const mlt_image_rank *rank;
+    const mlt_image_buffer *buffer;
+    const char *names;
+    void *copy; // of the bytes, if theirs were not aligned
+};
+
+// A checksum of 64 bits, of words of 8 bytes, so that a change in any single one shows. `size` is a
+// multiple of 8; the header's checksum counts as 0.
+uint64_t mlt_image_checksum(const void *bytes, size_t size);
+
+// NULL: what can be a buffer's name in a file. Else what is wrong.
+const char *mlt_image_name_fault(const char *name);
+
+// Everything about one rank's code that its entry, its buffers and the number of ranks imply. NULL:
+// it is fine; else what is wrong, in words. *action: where, or MLT_GOAL_NONE.
+const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *rank,
+                                 uint32_t *action);
+
+// The actions of a schedule, with dependencies and buffers, as a rank of a program that has none
+// there yet.
+void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program);
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening files of schedules: the table here, each rank's code in image_check.c.
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "goal/image_int.h"
+
+static void *take(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+    if (!memory)
+        mlt_fatal("no memory for a file of GOAL schedules");
+    return memory;
+}
+
+bool mlt_is_image(const void *bytes, size_t size)
+{
+    return size >= sizeof MLT_IMAGE_MAGIC - 1 &&
+           memcmp(bytes, MLT_IMAGE_MAGIC, sizeof MLT_IMAGE_MAGIC - 1) == 0;
+}
+
+typedef struct complaint {
+    const char *name;
+    char *why;
+    size_t why_size;
+} complaint;
+
+static mlt_status refuse(const complaint *c, const char *format, ...) MLT_PRINTF(2, 3);
+
+static mlt_status refuse(const complaint *c, const char *format, ...)
+{
+    int n = snprintf(c->why, c->why_size, "%s ", c->name);
+    va_list args;
+    va_start(args, format);
+    if (n >= 0 && (size_t)n < c->why_size)
+        vsnprintf(c->why + n, c->why_size - (size_t)n, format, args);
+    va_end(args);
+    return MLT_ERR_INVALID;
+}
+
+static mlt_status check_header(const complaint *c, const void *bytes, size_t size)
+{
+    mlt_image_header h;
+    if (!mlt_is_image(bytes, size))
+        return refuse(c, "is no file of GOAL schedules: it begins with other bytes");
+    if (size < sizeof h)
+        return refuse(c, "is cut short: it has %zu bytes, its header alone has %zu", size,
+                      sizeof h);
+    memcpy(&h, bytes, sizeof h);
+    if (h.order != MLT_IMAGE_ORDER)
+        return refuse(c, h.order == __builtin_bswap32(MLT_IMAGE_ORDER)
+                             ? "was written on a machine of the other byte order: assemble it "
+                               "here again"
+                             : "is corrupt: its mark of the byte order is none");
+    if (h.version != MLT_IMAGE_VERSION)
+        return refuse(c,
+                      "has version %" PRIu32 " of the format, and this Millet reads version %d: "
+                      "assemble it again",
+                      h.version, MLT_IMAGE_VERSION);
+    if (size < h.size)
+        return refuse(c, "is cut short: it has %zu of its %" PRIu64 " bytes", size, h.size);
+    if (size > h.size)
+        return refuse(c, "is corrupt: it has %zu bytes and says %" PRIu64, size, h.size);
+    if (size % 8)
+        return refuse(c, "is corrupt: its size is no multiple of 8");
+    uint64_t sum = mlt_image_checksum(bytes, size);
+    if (sum != h.checksum)
+        return refuse(c, "is corrupt: its checksum is %016" PRIx64 " and should be %016" PRIx64,
+                      h.checksum, sum);
+    return MLT_OK;
+}
+
+// Where the parts of the file are; all of them are in it.
+static mlt_status find_parts(const complaint *c, mlt_image *image, uint64_t *code)
+{
+    const mlt_image_header *h = image->header;
+    uint64_t ranks = sizeof *h, buffers = ranks + h->held * (uint64_t)sizeof(mlt_image_rank);
+    uint64_t names = buffers + h->buffers * (uint64_t)sizeof(mlt_image_buffer);
+    *code = names + ((h->names + 7ull) & ~7ull);
+    if (*code > h->size)
+        return refuse(c, "is corrupt: its tables are larger than it is");
+    if (h->ranks > MLT_GOAL_MAX_RANKS || h->held > h->ranks)
+        return refuse(c, "is corrupt: it holds %" PRIu32 " of %" PRIu32 " ranks", h->held,
+                      h->ranks);
+    image->rank = (const mlt_image_rank *)(image->bytes + ranks);
+    image->buffer = (const mlt_image_buffer *)(image->bytes + buffers);
+    image->names = (const char *)image->bytes + names;
+    if (!h->names || image->names[0] || image->names[h->names - 1])
+        return refuse(c, "is corrupt: its names have no ends");
+    for (uint64_t i = names + h->names; i < *code; i++)
+        if (image->bytes[i])
+            return refuse(c, "is corrupt: something stands behind its names");
+    return MLT_OK;
+}
+
+static bool same_but_for_number(const mlt_image_rank *a, const mlt_image_rank *b)
+{
+    mlt_image_rank copy = *a;
+    copy.rank = b->rank;
+    return memcmp(&copy, b, sizeof copy) == 0;
+}
+
+static mlt_status check_buffers(const complaint *c, const mlt_image *image,
+                                const mlt_image_rank *rank)
+{
+    for (uint32_t b = 0; b < rank->buffers; b++) {
+        const mlt_image_buffer *buffer = &image->buffer[rank->buffer + b];
+        const char *fault = NULL;
+        if (buffer->name >= image->header->names || buffer->unused)
+            fault = "has no name in the file";
+        else if (!b)
+            fault = buffer->name ? "is the plain memory, which has no name" : NULL;
+        else
+            fault = mlt_image_name_fault(image->names + buffer->name);
+        if (fault)
+            return refuse(c, "is corrupt: buffer %" PRIu32 " of rank %" PRIu32 " %s", b, rank->rank,
+                          fault);
+    }
+    return MLT_OK;
+}
+
+// An entry of the table, and all that it stands for. *code and *buffer: what others have had so
+// far.
+static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_t place,
+                             uint64_t *code, uint64_t *buffer)
+{
+    const mlt_image_header *h = image->header;
+    const mlt_image_rank *rank = &image->rank[place];
+    if (rank->rank >= h->ranks || (place && rank->rank <= rank[-1].rank))
+        return refuse(c, "is corrupt: its ranks are not in order");
+    if (rank->like < place) {
+        const mlt_image_rank *like = &image->rank[rank->like];
+        if (like->like == rank->like && same_but_for_number(like, rank))
+            return MLT_OK;
+    }
+    if (rank->like != place)
+        return refuse(c, "is corrupt: rank %" PRIu32 " is like one that it is not like",
+                      rank->rank);
+    if (rank->code != *code || rank->bytes % 8 || rank->bytes < 8 || rank->bytes > UINT32_MAX ||
+        rank->bytes > h->size - *code)
+        return refuse(c, "is corrupt: the code of rank %" PRIu32 " is not where it should be",
+                      rank->rank);
+    if (!rank->buffers || rank->buffer != *buffer || rank->buffers > h->buffers - *buffer)
+        return refuse(c, "is corrupt: the buffers of rank %" PRIu32 " are not where they should be",
+                      rank->rank);
+    *code += rank->bytes;
+    *buffer += rank->buffers;
+    mlt_status status = check_buffers(c, image, rank);
+    if (status != MLT_OK)
+        return status;
+    uint32_t action = MLT_GOAL_NONE;
+    const char *fault = mlt_image_code_fault(image, rank, &action);
+    if (fault && action != MLT_GOAL_NONE)
+        return refuse(c, "is corrupt: action %" PRIu32 " of rank %" PRIu32 " %s", action,
+                      rank->rank, fault);
+    return fault ? refuse(c, "is corrupt: rank %" PRIu32 " %s", rank->rank, fault) : MLT_OK;
+}
+
+static mlt_status check_all(const complaint *c, mlt_image *image)
+{
+    uint64_t code, buffer = 0;
+    mlt_status status = find_parts(c, image, &code);
+    for (uint32_t i = 0; status == MLT_OK && i < image->header->held; i++)
+        status = check_rank(c, image, i, &code, &buffer);
+    if (status != MLT_OK)
+        return status;
+    if (code != image->header->size || buffer != image->header->buffers)
+        return refuse(c, "is corrupt: it has code or buffers that are nobody's");
+    return MLT_OK;
+}
+
+mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_image **out,
+                          char *why, size_t why_size)
+{
+    complaint c = {name, why, why_size};
+    *out = NULL;
+    mlt_status status = check_header(&c, bytes, size);
+    if (status != MLT_OK)
+        return status;
+    mlt_image *image = take(sizeof *image);
+    image->bytes = bytes;
+    if ((uintptr_t)bytes % 8) {
+        image->copy = take(size);
+        memcpy(image->copy, bytes, size);
+        image->bytes = image->copy;
+    }
+    image->header = (const mlt_image_header *)image->bytes;
+    status = check_all(&c, image);
+    if (status == MLT_OK)
+        *out = image;
+    else
+        mlt_image_free(image);
+    return status;
+}
+
+uint32_t mlt_image_ranks(const mlt_image *image)
+{
+    return image->header->ranks;
+}
+
+mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank)
+{
+    uint32_t low = 0, high = image->header->held;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (image->rank[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == image->header->held || image->rank[low].rank != rank)
+        return NULL;
+    const mlt_image_rank *entry = &image->rank[low];
+    mlt_goal_sched *sched = take(sizeof *sched + entry->buffers * sizeof *sched->buffer);
+    *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
+                              .bytes = entry->bytes,
+                              .actions = entry->actions,
+                              .indices = entry->indices,
+                              .requests = entry->requests,
+                              .window = entry->window,
+                              .flags = entry->flags,
+                              .users = entry->users,
+                              .rank = rank,
+                              .ranks = image->header->ranks,
+                              .buffers = entry->buffers,
+                              .buffer = (mlt_sched_buffer *)(sched + 1)};
+    for (uint32_t b = 0; b < entry->buffers; b++) {
+        const mlt_image_buffer *buffer = &image->buffer[entry->buffer + b];
+        sched->buffer[b] = (mlt_sched_buffer){buffer->size, image->names + buffer->name};
+    }
+    return sched;
+}
+
+void mlt_image_free(mlt_image *image)
+{
+    if (!image)
+        return;
+    free(image->copy);
+    free(image);
+}

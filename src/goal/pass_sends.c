@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends that are ready together, and their order. For the passes order and spread.
+#include "goal/pass_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ready {
+    const mlt_goal_graph *graph; // its rows are sorted
+    uint32_t send;
+    uint16_t lane; // CPU and NIC
+} ready;
+
+static int compare_word(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+    return a < b ? -1 : a > b;
+}
+
+static int compare_wait(const ready *a, const ready *b)
+{
+    const mlt_goal_graph *graph = a->graph;
+    const uint32_t *at = graph->before_at;
+    uint32_t count_a = at[a->send + 1] - at[a->send], count_b = at[b->send + 1] - at[b->send];
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (count_a != count_b)
+        return count_a < count_b ? -1 : 1;
+    for (uint32_t i = 0; i < count_a; i++) {
+        uint32_t x = graph->before[at[a->send] + i], y = graph->before[at[b->send] + i];
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+static int compare_ready(const void *pa, const void *pb)
+{
+    const ready *a = pa, *b = pb;
+    int wait = compare_wait(a, b);
+    return wait ? wait : a->send < b->send ? -1 : a->send > b->send;
+}
+
+mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
+{
+    mlt_goal_graph *graph = mlt_goal_graph_new(rank);
+    ready *all = mlt_pass_take(rank->count, sizeof *all);
+    uint32_t count = 0, groups_count = 0;
+    for (uint32_t a = 0; a < rank->count; a++) {
+        const mlt_goal_action *action = &rank->actions[a];
+        if (action->kind != MLT_GOAL_SEND)
+            continue;
+        qsort(graph->before + graph->before_at[a], graph->before_at[a + 1] - graph->before_at[a],
+              sizeof *graph->before, compare_word);
+        all[count++] = (ready){graph, a, (uint16_t)(action->cpu << 8 | action->nic)};
+    }
+    qsort(all, count, sizeof *all, compare_ready);
+    mlt_pass_group *groups = mlt_pass_take((size_t)count / 2 + 1, sizeof *groups);
+    uint32_t *sends = mlt_pass_take(count, sizeof *sends);
+    for (uint32_t i = 0; i < count; i++)
+        sends[i] = all[i].send;
+    for (uint32_t i = 0, end; i < count; i = end) {
+        end = i + 1;
+        while (end < count && compare_wait(&all[i], &all[end]) == 0)
+            end++;
+        if (end - i > 1)
+            groups[groups_count++] = (mlt_pass_group){sends + i, end - i};
+    }
+    groups[groups_count].sends = sends; // to be freed
+    free(all);
+    mlt_goal_graph_free(graph);
+    *out = groups_count;
+    return groups;
+}
+
+void mlt_pass_groups_free(mlt_pass_group *groups, uint32_t count)
+{
+    free(groups[count].sends);
+    free(groups);
+}
+
+typedef struct keyed {
+    double key;
+    uint32_t send;
+} keyed;
+
+static int compare_keyed(const void *pa, const void *pb)
+{
+    const keyed *a = pa, *b = pb;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    return a->send < b->send ? -1 : a->send > b->send;
+}
+
+uint32_t mlt_pass_group_order(mlt_goal_program *program, uint32_t rank, const mlt_pass_group *group,
+                              const double *key)
+{
+    keyed *sorted = mlt_pass_take(group->count, sizeof *sorted);
+    bool moved = false;
+    for (uint32_t i = 0; i < group->count; i++)
+        sorted[i] = (keyed){key[i], group->sends[i]};
+    qsort(sorted, group->count, sizeof *sorted, compare_keyed);
+    for (uint32_t i = 0; i < group->count; i++)
+        moved |= sorted[i].send != group->sends[i];
+    for (uint32_t i = 1; i < group->count && moved; i++)
+        mlt_goal_require(program, rank, sorted[i].send, sorted[i - 1].send | MLT_GOAL_STARTED);
+    free(sorted);
+    return moved ? group->count - 1 : 0;
+}

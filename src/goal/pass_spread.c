@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// spread: messages that are under way at the same time should end at different ranks.
+//
+// Messages of one level (as many messages come before each, on the longest way) are edges between
+// senders and receivers. A bipartite multigraph in which no rank has more than D edges can be
+// coloured with D colours so that no two edges of a rank are alike (Koenig): a colour is a round in
+// which every rank sends and receives one message at most. Each rank then starts its sends that are
+// ready together (pass_int.h) in the order of the colours, which makes nobody wait for anybody new.
+//
+// Colours: that of a rotation, (receiver - sender) mod P, if both ends have it free; else the
+// colours a, free at the sender, and b, free at the receiver, are exchanged along the path of both
+// that begins at the receiver, which cannot lead to the sender; then a is free at both.
+#include "goal/pass_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TABLE = 1 << 26 }; // a level whose ranks times colours are more is left alone
+
+typedef struct message {
+    uint32_t from, to; // vertices: the ranks of the level, senders first
+    uint32_t from_rank, to_rank, send, colour;
+} message;
+
+typedef struct colouring {
+    message *edges;
+    uint32_t count, colours, vertices;
+    uint32_t *at;   // [vertex * colours + colour]: 1 + edge
+    uint32_t *free; // [vertex]: below it no colour is free
+} colouring;
+
+static uint32_t *slot(colouring *c, uint32_t vertex, uint32_t colour)
+{
+    return &c->at[(size_t)vertex * c->colours + colour];
+}
+
+static uint32_t free_colour(colouring *c, uint32_t vertex)
+{
+    while (*slot(c, vertex, c->free[vertex]))
+        c->free[vertex]++; // there is one: edges are no more than colours
+    return c->free[vertex];
+}
+
+// Exchanges a and b along the path from `vertex`, which has b free.
+static void exchange(colouring *c, uint32_t vertex, uint32_t a, uint32_t b)
+{
+    uint32_t edge = *slot(c, vertex, a);
+    *slot(c, vertex, a) = 0;
+    if (a < c->free[vertex])
+        c->free[vertex] = a;
+    while (edge) { // from `vertex` with colour a; becomes b
+        message *m = &c->edges[edge - 1];
+        uint32_t other = m->from == vertex ? m->to : m->from, next = *slot(c, other, b);
+        *slot(c, vertex, b) = edge;
+        *slot(c, other, b) = edge;
+        *slot(c, other, a) = 0;
+        m->colour = b;
+        vertex = other;
+        // The next one has colour b at this vertex and becomes a.
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+        edge = next;
+        if (!edge && b < c->free[vertex])
+            c->free[vertex] = b;
+    }
+}
+
+static void colour(colouring *c, uint32_t ranks)
+{
+    for (uint32_t e = 0; e < c->count; e++) {
+        message *m = &c->edges[e];
+        uint32_t wanted = (m->to_rank + ranks - m->from_rank + ranks - 1) % ranks;
+        if (wanted >= c->colours || *slot(c, m->from, wanted) || *slot(c, m->to, wanted)) {
+            wanted = free_colour(c, m->from);
+            if (*slot(c, m->to, wanted))
+                exchange(c, m->to, wanted, free_colour(c, m->to));
+        }
+        m->colour = wanted;
+        *slot(c, m->from, wanted) = *slot(c, m->to, wanted) = e + 1;
+    }
+}
+
+// ---- levels
+
+static int by_level(const void *pa, const void *pb)
+{
+    const uint64_t *a = pa, *b = pb;
+    return a[0] != b[0] ? (a[0] < b[0] ? -1 : 1) : a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+// depth[n]: messages on the longest way to the start of action n.
+static uint32_t *depths(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                        const mlt_pass_events *events)
+{
+    uint32_t *at = mlt_pass_take(events->count, sizeof *at);
+    for (uint64_t i = 0; i < events->count; i++) {
+        uint64_t e = events->order[i];
+        for (uint64_t k = events->next_at[e]; k < events->next_at[e + 1]; k++) {
+            uint64_t next = events->next[k];
+            bool sent = e % 2 == 0 && next % 2 == 1 && next != e + 1;
+            if (at[e] + sent > at[next])
+                at[next] = at[e] + sent;
+        }
+    }
+    for (uint64_t n = 0; n < events->count / 2; n++)
+        at[n] = at[2 * n];
+    return at;
+}
+
+// Sends of a level as edges between vertices. False: no rank has two to receive, or the table would
+// be too large.
+static bool level_edges(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                        const uint64_t (*sends)[2], uint32_t count, uint32_t *degree,
+                        uint32_t *vertex, colouring *c)
+{
+    uint32_t ranks = program->ranks, most_in = 0;
+    c->edges = mlt_pass_take(count, sizeof *c->edges);
+    c->count = count;
+    uint32_t r = 0;
+    for (uint32_t i = 0; i < count; i++) { // sorted by number, so by rank
+        while (sends[i][1] >= pairs->first[r + 1])
+            r++;
+        uint32_t to = pairs->other[sends[i][1]].rank;
+        uint32_t ends[2] = {r, ranks + to}; // a rank is a vertex for each side
+        for (int k = 0; k < 2; k++) {
+            if (!degree[ends[k]]++)
+                vertex[ends[k]] = c->vertices++;
+            if (degree[ends[k]] > c->colours)
+                c->colours = degree[ends[k]];
+        }
+        most_in = degree[ends[1]] > most_in ? degree[ends[1]] : most_in;
+        c->edges[i] = (message){.from = vertex[ends[0]],
+                                .to = vertex[ends[1]],
+                                .from_rank = r,
+                                .to_rank = to,
+                                .send = (uint32_t)(sends[i][1] - pairs->first[r])};
+    }
+    for (uint32_t i = 0; i < count; i++)
+        degree[c->edges[i].from_rank] = degree[ranks + c->edges[i].to_rank] = 0;
+    return most_in > 1 && (uint64_t)c->vertices * c->colours <= TABLE;
+}
+
+// Colour of every send that has one, 1 + colour, by the action's number.
+static uint32_t *all_colours(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                             const mlt_pass_events *events)
+{
+    uint32_t *depth = depths(program, pairs, events);
+    uint64_t all = events->count / 2, count = 0;
+    uint64_t(*sends)[2] = mlt_pass_take(all, sizeof *sends);
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t a = 0; a < program->rank[r].count; a++)
+            if (program->rank[r].actions[a].kind == MLT_GOAL_SEND) {
+                uint64_t number = pairs->first[r] + a;
+                sends[count][0] = depth[number];
+                sends[count++][1] = number;
+            }
+    free(depth);
+    qsort(sends, count, sizeof *sends, by_level);
+    uint32_t *colours = mlt_pass_take(all, sizeof *colours);
+    uint32_t *degree = mlt_pass_take(2 * (size_t)program->ranks, sizeof *degree);
+    uint32_t *vertex = mlt_pass_take(2 * (size_t)program->ranks, sizeof *vertex);
+    for (uint64_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && sends[end][0] == sends[i][0];)
+            end++;
+        colouring c = {0};
+        if (level_edges(program, pairs, (const uint64_t(*)[2])sends + i, (uint32_t)(end - i),
+                        degree, vertex, &c)) {
+            c.at = mlt_pass_take((size_t)c.vertices * c.colours, sizeof *c.at);
+            c.free = mlt_pass_take(c.vertices, sizeof *c.free);
+            colour(&c, program->ranks);
+            for (uint32_t e = 0; e < c.count; e++)
+                colours[pairs->first[c.edges[e].from_rank] + c.edges[e].send] =
+                    1 + c.edges[e].colour;
+        }
+        free(c.at);
+        free(c.free);
+        free(c.edges);
+    }
+    free(sends);
+    free(degree);
+    free(vertex);
+    return colours;
+}
+
+static uint64_t order_rank(mlt_goal_program *program, uint32_t rank, const uint32_t *colours)
+{
+    uint32_t count;
+    uint64_t added = 0;
+    mlt_pass_group *groups = mlt_pass_groups_new(&program->rank[rank], &count);
+    for (uint32_t g = 0; g < count; g++) {
+        double *key = mlt_pass_take(groups[g].count, sizeof *key);
+        for (uint32_t i = 0; i < groups[g].count; i++)
+            key[i] = -(double)colours[groups[g].sends[i]];
+        added += mlt_pass_group_order(program, rank, &groups[g], key);
+        free(key);
+    }
+    mlt_pass_groups_free(groups, count);
+    return added;
+}
+
+mlt_status mlt_pass_spread(mlt_goal_program *program, const mlt_pass_options *options,
+                           mlt_pass_report *report, char *why, size_t why_size)
+{
+    mlt_goal_pairs *pairs;
+    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    if (!pairs) {
+        snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
+        return MLT_OK;
+    }
+    mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
+    if (events->order) {
+        uint32_t *colours = all_colours(program, pairs, events);
+        for (uint32_t r = 0; r < program->ranks; r++)
+            report->changed += order_rank(program, r, colours);
+        free(colours);
+        snprintf(report->text, sizeof report->text,
+                 "ordered sends so that they end at different ranks: %" PRIu64 " dependencies",
+                 report->changed);
+    } else {
+        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
+        status = MLT_ERR_INVALID;
+    }
+    mlt_pass_events_free(events);
+    mlt_goal_pairs_free(pairs);
+    return status;
+}

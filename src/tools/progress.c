@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 40 };
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void mlt_progress_begin(mlt_progress *progress, const char *what)
+{
+    *progress = (mlt_progress){.what = what, .began_s = now_s(), .on = isatty(STDERR_FILENO) == 1};
+}
+
+void mlt_progress_step(void *user, double done)
+{
+    mlt_progress *progress = user;
+    if (!progress->on)
+        return;
+    double now = now_s(), so_far = now - progress->began_s;
+    if (so_far < 1 || now - progress->shown_s < 0.1)
+        return;
+    progress->shown_s = now;
+    done = done < 0 ? 0 : done > 1 ? 1 : done;
+    char bar[BAR + 1];
+    for (int i = 0; i < BAR; i++)
+        bar[i] = (double)i < done * BAR ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r%s [%s] %3.0f %%", progress->what, bar, 100 * done);
+    if (done > 0.02)
+        fprintf(stderr, ", %.0f s left ", so_far / done - so_far);
+    fprintf(stderr, "\033[K");
+    fflush(stderr);
+}
+
+void mlt_progress_end(mlt_progress *progress)
+{
+    if (progress->shown_s > 0)
+        fprintf(stderr, "\r\033[K");
+    progress->on = false;
+}
