@@ -26,8 +26,8 @@ mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_
 // Writes the program so that reading it again gives the same one (labels that actions lack are made
 // up where a dependency needs them; equal ranks share a block). What a text cannot say: absolute
 // addresses, which become plain ones; names that are no identifiers, which become others.
-// LogGOPSim's has no memory, so spans become sizes and exec becomes calc of exec_ns_per_byte times
-// its bytes. False: writing failed, errno tells.
+// LogGOPSim's dialect has no memory, so spans become sizes and exec becomes calc of
+// exec_ns_per_byte times its bytes. False: writing failed, errno tells.
 bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to);
 
