@@ -153,7 +153,7 @@ static void print_step(const mlt_goal_program *program, const mlt_sim_step *step
     if (action->label)
         snprintf(label, sizeof label, "%s: ", mlt_goal_name_text(program, action->label));
     mlt_goal_print_action(program, step->place.rank, action, text, sizeof text);
-    printf("    %10s to %10s  rank %-4" PRIu32 " %s%-28s %s\n", time_of(from, step->start_ps),
+    printf("    %10s to %10s  rank %-4" PRIu32 " %s%-34s %s\n", time_of(from, step->start_ps),
            time_of(to, step->end_ps), step->place.rank, label, text, reasons[step->why]);
 }
 
@@ -186,12 +186,11 @@ static void print_report(const asked *a, const mlt_source *source, const mlt_sim
     printf("  total      %s, on %s rank%s\n", time_of(text[0], result->total_ps),
            mlt_number(text[1], result->ranks), result->ranks == 1 ? "" : "s");
     print_times(result, a->times);
-    printf("  messages   %s of %s in all", mlt_number(text[0], result->messages),
+    printf("  messages   %s, %s in all", mlt_number(text[0], result->messages),
            mlt_bytes(text[1], result->bytes));
     if (result->unexpected)
-        printf("; %s came before their receive, by %s on the average",
-               mlt_number(text[2], result->unexpected),
-               time_of(text[3], result->unexpected_ps / result->unexpected));
+        printf("; %s came before their receives, which kept them waiting for %s in all",
+               mlt_number(text[2], result->unexpected), time_of(text[3], result->unexpected_ps));
     putchar('\n');
     if (a->path)
         print_path(a, source->program, result);
