@@ -153,7 +153,7 @@ int mlt_goal_measure_main(int argc, char **argv)
          .value = &workers,
          .word = "HOW",
          .choices = "process|thread",
-         .help = "what the two ranks are"},
+         .help = "what the two ranks are: process or thread (process)"},
         {.name = "output",
          .letter = 'o',
          .kind = MLT_ARG_TEXT,
