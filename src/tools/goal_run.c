@@ -101,18 +101,17 @@ static uint64_t put_zeros(job *j, uint64_t size)
     return at;
 }
 
-// One rank's part of the program as text. Wildcards on one rank concern all, so then it is the
-// whole one.
+// One rank's part of the program as text: the program with all other ranks empty. Wildcards on one
+// rank concern all, so then it is the whole one.
 static void put_text(job *j, mlt_goal_program *alone, uint32_t rank)
 {
     goalrun_record *record = &j->record[rank];
-    if (alone) {
-        mlt_goal_rank empty = alone->rank[rank];
+    if (alone->rank != j->program->rank) {
         alone->rank[rank] = j->program->rank[rank];
         record->text = place(j);
         (void)mlt_goal_print(alone, MLT_GOAL_PAPER, 0, j->file);
         record->text_bytes = (uint64_t)ftell(j->file) - record->text;
-        alone->rank[rank] = empty;
+        alone->rank[rank] = (mlt_goal_rank){.count = 0};
         return;
     }
     if (!j->whole) {
@@ -122,22 +121,6 @@ static void put_text(job *j, mlt_goal_program *alone, uint32_t rank)
     }
     record->text = j->whole_at;
     record->text_bytes = j->whole;
-}
-
-// A program of as many ranks with the same names, all empty: what one rank is printed with.
-static mlt_goal_program *empty_like(const mlt_goal_program *program)
-{
-    mlt_goal_program *alone = mlt_goal_program_new(program->ranks);
-    free(alone->names);
-    alone->names = program->names; // given back by not_like
-    return alone;
-}
-
-static void not_like(mlt_goal_program *alone)
-{
-    if (alone)
-        alone->names = NULL;
-    mlt_goal_program_free(alone);
 }
 
 // --in NAME=FILE: the contents instead of the pattern. %r in FILE is the rank.
@@ -218,13 +201,16 @@ static int make_file(job *j)
                                strerror(errno));
     put(j, &head, sizeof head);
     put(j, j->records, j->ranks * sizeof *j->records);
-    mlt_goal_program *alone = mlt_goal_has_wildcards(j->program) ? NULL : empty_like(j->program);
+    mlt_goal_program alone = *j->program; // borrows the names, and with wildcards all
+    if (!mlt_goal_has_wildcards(j->program))
+        alone.rank = need(j->ranks, sizeof *alone.rank);
     int code = MLT_ARGS_GO;
     for (uint32_t r = 0; r < j->ranks && code == MLT_ARGS_GO; r++) {
-        put_text(j, alone, r);
+        put_text(j, &alone, r);
         code = put_buffers(j, r);
     }
-    not_like(alone);
+    if (alone.rank != j->program->rank)
+        free(alone.rank);
     if (code != MLT_ARGS_GO)
         return code;
     if (fseek(j->file, sizeof head, SEEK_SET) != 0 ||
