@@ -65,6 +65,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     mlt_run_free(s->run);
     mlt_goal_sched_free(s->sched);
     mlt_goal_program_free(s->program);
+    mlt_image_free(s->image);
     free(s->file);
     mlt_goal_runs_drop(s->runs);
     mlt_comm_drop(s->comm);
