@@ -276,6 +276,14 @@ static const example examples[] = {
      "rank #0 { r: recv 8,4 from 1; e: exec sumInt8 with 0,2 8,2; requ e -> r; } "
      "rank #1 { send 0,4 to 0; }",
      NULL},
+    {"fuse",
+     "whoever waited for the start of the operation waits for the end of both",
+     {0},
+     1,
+     "rank #0 { r: recv 8,4 from 1; e: exec sumInt8 with 0,4 8,4; s: send 12,4 to 1; "
+     "requ e -> r; irequ s -> e; } rank #1 { s: send 0,4 to 0; r: recv 0,4 from 0; requ r -> s; }",
+     "rank #0 { r: recv 8,4 from 1 then sumInt8 with 0,4; s: send 12,4 to 1; requ s -> r; } "
+     "rank #1 { s: send 0,4 to 0; r: recv 0,4 from 0; requ r -> s; }"},
     // copies
     {"copies",
      "received in place",
@@ -439,6 +447,15 @@ static const example examples[] = {
      {.segment = 4},
      0,
      "rank #0 { send none,8 to 1; } rank #1 { recv none,8 from 0; }",
+     NULL},
+    {"segment",
+     "all ranks wait for all, through bytes that are not the same",
+     {.segment = 4},
+     0,
+     "rank #0 { send 0,8 to 1; recv 8,4 from 2; } "
+     "rank #1 { r: recv 0,8 from 0; b: exec copyInt8 with 16,8 4,8; c: send 20,4 to 2; "
+     "recv 30,4 from 2; requ b -> r; requ c -> b; } "
+     "rank #2 { x: recv 0,4 from 1; y: send 0,4 to 0; send 4,4 to 1; requ y -> x; }",
      NULL},
     // window
     {"window",
@@ -741,6 +758,9 @@ static mlt_goal_program *random_program(uint64_t seed)
     if (below(2))
         for (uint32_t r = 0; r < program->ranks; r++)
             shuffle(&program->rank[r]);
+    if (below(2)) // orders that only others imply
+        for (uint32_t r = 0; r < program->ranks; r++)
+            mlt_pass_reduce(&program->rank[r]);
     return program;
 }
 
