@@ -51,10 +51,8 @@ static uint32_t free_colour(colouring *c, uint32_t vertex)
 static void exchange(colouring *c, uint32_t vertex, uint32_t a, uint32_t b)
 {
     uint32_t edge = *slot(c, vertex, a);
-    *slot(c, vertex, a) = 0;
-    if (a < c->free[vertex])
-        c->free[vertex] = a;
-    while (edge) { // from `vertex` with colour a; becomes b
+    *slot(c, vertex, a) = 0; // the caller takes it at once
+    while (edge) {           // from `vertex` with colour a; becomes b
         message *m = &c->edges[edge - 1];
         uint32_t other = m->from == vertex ? m->to : m->from, next = *slot(c, other, b);
         *slot(c, vertex, b) = edge;

@@ -344,6 +344,14 @@ static const example examples[] = {
      "rank #1 { buffer out 4; s: send out+0,4 to 0; q: send out+0,4 to 0 tag 1; "
      "r: recv out+0,4 from 0; requ q -> s; requ r -> q; }",
      NULL},
+    {"copies",
+     "a reader that overwrites the source",
+     {.keep = "out"},
+     0,
+     "rank #0 { buffer in 8; buffer out 4; buffer tmp 4; c: exec copyInt8 with tmp+0,4 in+0,4; "
+     "e: exec sumInt8 with in+2,4 tmp+0,4; f: exec sumInt8 with out+0,4 in+2,4; requ e -> c; "
+     "requ f -> e; }",
+     NULL},
     // order
     {"order",
      "the longer way first",
@@ -457,6 +465,12 @@ static const example examples[] = {
      "recv 30,4 from 2; requ b -> r; requ c -> b; } "
      "rank #2 { x: recv 0,4 from 1; y: send 0,4 to 0; send 4,4 to 1; requ y -> x; }",
      NULL},
+    {"segment",
+     "a receive whose spans meet",
+     {.segment = 4},
+     0,
+     "rank #0 { recv 0,8 from 1 then sumInt8 with 4,8; } rank #1 { send 0,8 to 0; }",
+     NULL},
     // window
     {"window",
      "figure 4: three actions, a no-op",
@@ -569,6 +583,9 @@ static void check_example(const example *e)
     if (clean(before, false)) {
         CHECK(clean(after, false));
         same_results(before, after, e->options.keep, false);
+    } else if (clean(before, true)) {
+        CHECK(clean(after, true));
+        same_results(before, after, e->options.keep, true);
     }
     mlt_goal_program_free(wanted);
     mlt_goal_program_free(before);
