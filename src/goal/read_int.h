@@ -115,8 +115,6 @@ static inline bool mlt_goal_is_word(const mlt_goal_token *token, const char *wor
 }
 
 bool mlt_goal_is_keyword(mlt_goal_dialect dialect, const char *text, size_t length);
-// An identifier and no keyword.
-bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t length);
 
 // Says "name:line:column: sentence", the line and a caret. Always false.
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
