@@ -12,14 +12,14 @@ const mlt_pass mlt_passes[] = {
     {"copies", "receive in place; read the source instead of its copy", true, false,
      mlt_pass_copies},
     {"fuse", "make a receive and the operation on it one action", true, false, mlt_pass_fuse},
-    {"segment", "cut large messages into pieces that form a pipeline", true, true,
+    {"segment", "cut large messages into pieces that form a pipeline", false, true,
      mlt_pass_segment},
     {"spread", "order sends so that they end at different ranks (edge colouring)", true, true,
      mlt_pass_spread},
     {"order", "order sends by the time left after them (critical path)", true, true,
      mlt_pass_order},
     {"transitive", "remove dependencies that others imply", true, false, mlt_pass_transitive},
-    {"window", "insert no-ops so that a window of actions is enough", true, true, mlt_pass_window},
+    {"window", "insert no-ops so that a window of actions is enough", false, true, mlt_pass_window},
 };
 const int mlt_passes_count = sizeof mlt_passes / sizeof mlt_passes[0];
 
@@ -46,7 +46,7 @@ mlt_status mlt_passes_run(mlt_goal_program *program, const mlt_pass_options *opt
     for (int i = 0; i < mlt_passes_count; i++)
         reports[i] = (mlt_pass_report){0};
     for (int i = 0; i < mlt_passes_count && status == MLT_OK; i++) {
-        if (!(on ? on[i] : mlt_passes[i].initially))
+        if (on && !on[i])
             continue;
         char text[512];
         status = mlt_pass_run(&mlt_passes[i], program, options, &reports[i], text, sizeof text);

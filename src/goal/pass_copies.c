@@ -30,12 +30,6 @@ static bool is_copy(const mlt_goal_action *action)
     return action->kind == MLT_GOAL_EXEC && action->op == MLT_OP_COPY && action->size[0] > 0;
 }
 
-static bool overlap(uint32_t buf_a, uint64_t a, uint64_t size_a, uint32_t buf_b, uint64_t b,
-                    uint64_t size_b)
-{
-    return buf_a == buf_b && a < b + size_b && b < a + size_a;
-}
-
 static bool counts_at_end(const walk *w, const mlt_pass_value *value)
 {
     return value->over == MLT_GOAL_NONE &&
@@ -116,9 +110,8 @@ static bool reads_only(const walk *w, uint32_t copy, uint32_t first, const mlt_p
 static bool can_read_source(const walk *w, uint32_t copy, uint32_t index)
 {
     const mlt_pass_read *read = &w->flow->reads[index];
-    const mlt_goal_action *c = &w->rank->actions[copy], *r = &w->rank->actions[read->action];
-    bool second = read->which == 1;
-    if (w->used[read->action] || !(r->kind == MLT_GOAL_SEND || second))
+    const mlt_goal_action *reader = &w->rank->actions[read->action];
+    if (w->used[read->action] || !(reader->kind == MLT_GOAL_SEND || read->which == 1))
         return false;
     // Its reads of this span stand together. The first decides for all.
     uint32_t first = w->flow->read_at[w->flow->graph->place[read->action]];
@@ -126,11 +119,8 @@ static bool can_read_source(const walk *w, uint32_t copy, uint32_t index)
         first++;
     if (first != index)
         return w->flow->values[w->flow->reads[first].value].writer == copy;
-    uint64_t source = c->at[1] + (r->at[read->which] - c->at[0]);
-    return reads_only(w, copy, first, read) &&
-           // The two spans of an operation are one, or apart.
-           !(second && overlap(r->buf[0], r->at[0], r->size[0], c->buf[1], source, r->size[1])) &&
-           lasts(w, copy, read->action);
+    // A reader that overwrites the source itself is among those that do so before it has ended.
+    return reads_only(w, copy, first, read) && lasts(w, copy, read->action);
 }
 
 static bool read_source(walk *w, uint32_t copy)
