@@ -96,7 +96,8 @@ static void tell(mlt_check *check, bool synchronous, const uint32_t *cycle, uint
                   synchronous ? "if sends end only when they are received"
                               : "even if every send is buffered",
                   waits, blocked);
-    enum { SHOWN = 24 };
+    // Two events of an action make one line, so twice as many events.
+    enum { SHOWN = 16 };
     for (uint32_t i = 0; i < count && i < SHOWN; i++)
         tell_wait(check, finding, cycle[i], cycle[(i + 1) % count]);
     if (count > SHOWN)
