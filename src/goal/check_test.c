@@ -406,7 +406,7 @@ static uint64_t draw(uint64_t *seed, uint64_t below)
 static void test_race_random(void)
 {
     uint64_t seed = 1, all = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 1000; round++) {
         mlt_goal_program *p = mlt_goal_program_new(1);
         mlt_goal_buffer_add(p, 0, "x", 64);
         uint32_t count = 2 + (uint32_t)draw(&seed, 14);
@@ -429,7 +429,7 @@ static void test_race_random(void)
         mlt_goal_verdict_free(verdict);
         mlt_goal_program_free(p);
     }
-    CHECK(all > 10000);
+    CHECK(all > 3000);
 }
 
 // ---- results
@@ -774,13 +774,13 @@ static void test_claims(void)
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "there is no rank 3 to be the root");
     is.root = 0;
     is.out = "outt";
-    WRONG(p, &is, MLT_FAULT_INVALID, 3, "rank 2 has no buffer outt");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "rank 0 has no buffer outt; it has in, out");
     is.out = "out+4";
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "the buffers say blocks of 8 bytes, but out of rank 0");
     is.bytes = 8;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "needs 24 bytes from 4 on in out of rank 0, which has 20");
     is.out = "out+x";
-    WRONG(p, &is, MLT_FAULT_INVALID, 3, "out+x is no place");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "out+x is no place");
     is.out = NULL;
     is.bytes = UINT64_MAX / 3;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "are too large");
@@ -961,16 +961,16 @@ static void test_print(void)
                               .is = &allreduce_of, .window = 8, .progress = seen, .user = &last});
     char *text = printed(verdict);
     CHECK(last == 1);
-    CHECK(strcmp(text, "6 actions on 2 ranks\n"
-                       "in bounds\n"
-                       "acyclic\n"
-                       "matched: 2 messages, 16 bytes\n"
-                       "no deadlock, even if every send is synchronous, nor in a window of 8 "
-                       "actions\n"
-                       "no races\n"
-                       "allreduce sumInt32 over 2 ranks, blocks of 8 bytes: right; order (0+1), in "
-                       "the order of the ranks; the same order for every rank that has it, so the "
-                       "same bits\n") == 0);
+    CHECK(strcmp(text,
+                 "6 actions on 2 ranks\n"
+                 "in bounds\n"
+                 "acyclic\n"
+                 "matched: 2 messages, 16 bytes\n"
+                 "no deadlock, even if every send is synchronous, nor in a window of 8 "
+                 "actions\n"
+                 "no races\n"
+                 "allreduce sumInt32 over 2 ranks, blocks of 8 bytes: right; order (0+1), in "
+                 "the order of the ranks; every rank has the same order, so the same bits\n") == 0);
     free(text);
     mlt_goal_verdict_free(verdict);
 
@@ -1001,7 +1001,7 @@ static void test_long_order(void)
     mlt_goal_program *p = reduce_linear(300, false);
     mlt_goal_verdict *verdict = ask(p, &sum_of);
     CHECK(mlt_goal_verdict_ok(verdict) && verdict->in_rank_order);
-    CHECK(strlen(verdict->order) < 200 && strstr(verdict->order, "(0+...+"));
+    CHECK(strlen(verdict->order) < 70 && strstr(verdict->order, "((0+...+29"));
     CHECK(strcmp(verdict->order + strlen(verdict->order) - 6, ")+299)") == 0);
     mlt_goal_verdict_free(verdict);
     mlt_goal_program_free(p);
