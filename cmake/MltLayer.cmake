@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mlt_layer(NAME [TOOL] [USES layer...]): one layer of the house. Its C files (not *_test.c) become the object library
-# mlt_NAME. USES names the layers directly below; what those use is allowed too. test/layers_test.py reads
-# ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library.
+# mlt_layer(NAME [TOOL] [USES layer...] [WITHOUT file...]): one layer of the house. Its C files (not *_test.c) become the
+# object library mlt_NAME. USES names the layers directly below; what those use is allowed too. test/layers_test.py reads
+# ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library. WITHOUT: its files that are
+# not for this build.
 #
 # mlt_layer_closure(NAME OUT): NAME and every layer below it that has sources, for linking.
 set(MLT_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
@@ -35,7 +36,7 @@ target_link_libraries(mlt_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 set(MLT_LAYERS "")    # layers of the library that have sources, lowest first
 set(MLT_LAYER_LIST "") # all declared layers
 function(mlt_layer NAME)
-  cmake_parse_arguments(LAYER "TOOL" "" "USES" ${ARGN})
+  cmake_parse_arguments(LAYER "TOOL" "" "USES;WITHOUT" ${ARGN})
   foreach(BELOW IN LISTS LAYER_USES)
     if(NOT BELOW IN_LIST MLT_LAYER_LIST)
       message(FATAL_ERROR "layer '${NAME}' uses '${BELOW}', which is not declared above it")
@@ -51,6 +52,9 @@ function(mlt_layer NAME)
   endif()
   list(FILTER SOURCES EXCLUDE REGEX "_(test|fuzz)\\.c$")
   list(FILTER SOURCES EXCLUDE REGEX "/main_[a-z]+\\.c$")
+  foreach(FILE IN LISTS LAYER_WITHOUT)
+    list(REMOVE_ITEM SOURCES ${CMAKE_SOURCE_DIR}/src/${NAME}/${FILE})
+  endforeach()
   if(SOURCES)
     add_library(mlt_${NAME} OBJECT ${SOURCES})
     target_link_libraries(mlt_${NAME} PRIVATE mlt_flags)

@@ -30,6 +30,23 @@ if(TARGET mpirun)
 endif()
 mlt_tool(millet src/tools/main_millet.c tools)
 
+# mlt_rank_program(NAME MAIN): an MPI program that a command of `millet` starts with mpirun, in libexec/millet. It sees what
+# programs of users see: the installed headers and libmpi_abi.
+function(mlt_rank_program NAME MAIN)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${MAIN} OR NOT TARGET mpi_abi)
+    return()
+  endif()
+  add_executable(${NAME} ${MAIN})
+  target_link_libraries(${NAME} PRIVATE mlt_flags mpi_abi)
+  mlt_after_generation(${NAME})
+  set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/millet
+                        INSTALL_RPATH "$ORIGIN/../../lib")
+  install(TARGETS ${NAME} RUNTIME DESTINATION libexec/millet)
+endfunction()
+
+mlt_rank_program(goalrun src/tools/ranks/main_goalrun.c)
+mlt_rank_program(goalmeasure src/tools/ranks/main_goalmeasure.c)
+
 # ---- mpicc
 
 # The compiler that Millet was built with, by its bare name where the name alone finds it.

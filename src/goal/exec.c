@@ -220,6 +220,7 @@ static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_mess
 {
     const mlt_run_place *place = run->place;
     mlt_req *req = &run->requests[m->request];
+    req->magic = MLT_REQ_MAGIC;
     req->kind = (uint8_t)kind;
     req->mode = m->flags & MLT_GOAL_SYNCHRONOUS ? MLT_MODE_SYNC : MLT_MODE_STANDARD;
     req->rank = place->rank;
@@ -229,6 +230,8 @@ static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_mess
     req->context = place->context;
     req->self = place->self;
     req->tag = wire_tag(run, m);
+    req->on_done = message_done;
+    req->owner = run;
     req->extra = (void *)(uintptr_t)act;
     return req;
 }
@@ -469,13 +472,6 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why, si
     run->nowhere_in = n.in ? memory(n.in, 1) : NULL;
     run->over = run->slides ? memory(sched->indices, 1) : NULL;
     run->end = mlt_sched_act(sched, (uint32_t)sched->bytes);
-    for (uint32_t i = 0; i < sched->requests; i++) {
-        mlt_req *req = &run->requests[i];
-        req->magic = MLT_REQ_MAGIC;
-        req->done = true;
-        req->owner = run;
-        req->on_done = message_done;
-    }
     *out = run;
     return MLT_OK;
 }
@@ -504,7 +500,7 @@ uint32_t mlt_run_frontier(const mlt_run *run, const mlt_req **out, uint32_t most
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < run->sched->requests; i++)
-        if (!run->requests[i].done) {
+        if (run->requests[i].owner && !run->requests[i].done) { // zeroed: never started
             if (n < most)
                 out[n] = &run->requests[i];
             n++;

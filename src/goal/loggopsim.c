@@ -548,5 +548,5 @@ bool mlt_goal_loggopsim_write(const mlt_goal_program *program, double exec_ns_pe
     }
     mlt_goal_lowered_free(&lowered);
     free(end);
-    return w.good;
+    return fflush(to) == 0 && w.good;
 }

@@ -106,27 +106,28 @@ void mlt_goal_program_free(mlt_goal_program *program)
 
 // ---- names: an open hash table of places in the text
 
+// Names that differ in the last digit only are neighbours in the table: most names are numbered.
 static uint32_t hash_of(const char *text, size_t length)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i + 1 < length; i++)
         hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return hash ^ hash >> 15;
+    unsigned char last = (unsigned char)text[length - 1];
+    hash = (hash ^ (last & ~7u)) * 16777619u;
+    return ((hash ^ hash >> 15) & ~7u) | (last & 7u);
 }
 
 static void names_rehash(mlt_goal_program *program)
 {
     uint32_t size = program->name_table_size ? 2 * program->name_table_size : 64;
     uint32_t *table = take(size * sizeof *table);
-    for (uint32_t i = 0; i < program->name_table_size; i++) {
-        uint32_t name = program->name_table[i];
-        if (!name)
-            continue;
-        const char *text = program->names + name;
-        uint32_t at = hash_of(text, strlen(text)) & (size - 1);
+    for (uint32_t name = 1; name < program->names_size;) {
+        size_t length = strlen(program->names + name);
+        uint32_t at = hash_of(program->names + name, length) & (size - 1);
         while (table[at])
             at = (at + 1) & (size - 1);
         table[at] = name;
+        name += (uint32_t)length + 1;
     }
     free(program->name_table);
     program->name_table = table;
@@ -141,9 +142,11 @@ uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t lengt
         names_rehash(program);
     uint32_t mask = program->name_table_size - 1, at = hash_of(text, length) & mask;
     for (; program->name_table[at]; at = (at + 1) & mask) {
-        const char *known = program->names + program->name_table[at];
-        if (strncmp(known, text, length) == 0 && !known[length])
-            return program->name_table[at];
+        uint64_t known = program->name_table[at];
+        const char *name = program->names + known;
+        if (known + length < program->names_size && name[length - 1] == text[length - 1] &&
+            !name[length] && memcmp(name, text, length) == 0)
+            return (uint32_t)known;
     }
     uint64_t wanted = (uint64_t)program->names_size + length + 1;
     if (wanted > program->names_room) {

@@ -2,9 +2,10 @@
 // Reading a text: which dialect, what both parsers do alike, and what can only be said at the end.
 //
 // Time is linear in the text (times the ranks that share a block). Labels and buffers are one name
-// space a rank each, over all its blocks: looked for one by one while the rank is small, in a hash
-// table of the rank's own afterwards. A dependency whose labels are not both known yet waits for
-// the end of the text.
+// space a rank each, over all its blocks. One hash table has all words; a word remembers what it
+// stands for on the rank that used it last, which is the answer in a rank's first block. For ranks
+// with several blocks there is a table of their own besides. A dependency whose labels are not both
+// known yet waits for the end of the text.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -93,19 +94,73 @@ void mlt_goal_read_enter(mlt_goal_reader *reader, uint32_t rank)
         mlt_goal_program_grow(program, (uint32_t)wanted);
     }
     reader->rank = rank;
+    reader->first_block = !program->rank[rank].count && !program->rank[rank].buffers_count;
 }
 
-// ---- names
+// ---- symbols
 
-bool mlt_goal_read_name(mlt_goal_reader *reader, const char *what, uint32_t *name)
+// Words that differ in the last digit only are neighbours, for labels are mostly numbered and used
+// near where they are defined: a cache line holds eight entries.
+static uint32_t hash_of(const mlt_goal_token *word)
 {
-    const mlt_goal_token *token = &reader->token;
-    if (token->kind != MLT_TOKEN_WORD)
+    uint32_t length = (uint32_t)(word->end - word->at), near = (uint32_t)word->end[-1] & 7;
+    uint64_t hash = length > 8 ? length : word->value ^ (uint64_t)near << 8 * (length - 1);
+    hash *= 0x9e3779b97f4a7c15u;
+    for (uint32_t i = 0; i + 1 < length && length > 8; i++)
+        hash = (hash ^ (unsigned char)word->at[i]) * 0x100000001b3u;
+    if (length > 8)
+        hash = (hash ^ ((unsigned char)word->at[length - 1] & ~7u)) * 0x9e3779b97f4a7c15u;
+    return ((uint32_t)(hash >> 32) & ~7u) | near;
+}
+
+static void symbol_table_grow(mlt_goal_reader *reader)
+{
+    uint32_t size = reader->symbol_table_size ? 2 * reader->symbol_table_size : 256;
+    uint64_t *table = calloc(size, sizeof *table);
+    if (!table)
+        mlt_fatal("no memory for the labels of a GOAL program");
+    for (uint32_t i = 0; i < reader->symbol_table_size; i++) {
+        uint64_t entry = reader->symbol_table[i];
+        uint32_t at = (uint32_t)(entry >> 32) & (size - 1);
+        while (entry && table[at])
+            at = (at + 1) & (size - 1);
+        if (entry)
+            table[at] = entry;
+    }
+    free(reader->symbol_table);
+    reader->symbol_table = table;
+    reader->symbol_table_size = size;
+}
+
+uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word)
+{
+    if (MLT_UNLIKELY(2 * reader->symbols_count >= reader->symbol_table_size))
+        symbol_table_grow(reader);
+    uint32_t hash = hash_of(word), length = (uint32_t)(word->end - word->at);
+    uint32_t mask = reader->symbol_table_size - 1, at = hash & mask;
+    for (uint64_t entry; (entry = reader->symbol_table[at]); at = (at + 1) & mask) {
+        const mlt_goal_symbol *symbol = &reader->symbols[(uint32_t)entry - 1];
+        if (entry >> 32 == hash && symbol->letters == word->value && symbol->length == length &&
+            (length <= 8 || memcmp(symbol->at, word->at, length) == 0))
+            return (uint32_t)entry - 1;
+    }
+    if (reader->symbols_count == reader->symbols_room)
+        reader->symbols = grown(reader->symbols, &reader->symbols_room, 0, sizeof *reader->symbols);
+    reader->symbols[reader->symbols_count] =
+        (mlt_goal_symbol){.letters = word->value, .at = word->at, .length = length};
+    reader->symbol_table[at] = (uint64_t)hash << 32 | (reader->symbols_count + 1);
+    return (uint32_t)reader->symbols_count++;
+}
+
+bool mlt_goal_read_symbol(mlt_goal_reader *reader, const char *what, uint32_t *symbol)
+{
+    if (reader->token.kind != MLT_TOKEN_WORD)
         return mlt_goal_read_expected(reader, what);
-    size_t length = (size_t)(token->end - token->at);
-    *name = mlt_goal_name(reader->program, token->at, length);
+    *symbol = mlt_goal_symbol_of(reader, &reader->token);
     return mlt_goal_next(reader, false);
 }
+
+// ---- what a rank's names stand for
 
 static uint32_t key_of(int kind, uint32_t name)
 {
@@ -117,44 +172,36 @@ static uint32_t place_of(uint32_t key, uint32_t size)
     return (key * 2654435769u) >> (32 - (uint32_t)__builtin_ctz(size));
 }
 
-static void slot_put(mlt_goal_bindings *bindings, uint32_t key, uint32_t index)
+static void slot_put(mlt_goal_bindings *bindings, uint64_t entry)
 {
-    uint32_t at = place_of(key, bindings->size);
+    uint32_t at = place_of((uint32_t)(entry >> 32), bindings->size);
     while (bindings->slot[at])
         at = (at + 1) & (bindings->size - 1);
-    bindings->slot[at] = (uint64_t)key << 32 | (index + 1);
+    bindings->slot[at] = entry;
     bindings->count++;
-}
-
-static void bindings_grow(mlt_goal_bindings *bindings, uint32_t size)
-{
-    mlt_goal_bindings old = *bindings;
-    bindings->slot = calloc(size, sizeof *bindings->slot);
-    if (!bindings->slot)
-        mlt_fatal("no memory for the labels of a GOAL program");
-    bindings->size = size;
-    bindings->count = 0;
-    for (uint32_t i = 0; i < old.size; i++)
-        if (old.slot[i])
-            slot_put(bindings, (uint32_t)(old.slot[i] >> 32), (uint32_t)old.slot[i] - 1);
-    free(old.slot);
 }
 
 static void bind(mlt_goal_bindings *bindings, int kind, uint32_t name, uint32_t index)
 {
-    if (2 * bindings->count >= bindings->size)
-        bindings_grow(bindings, bindings->size ? 2 * bindings->size : 4 * SMALL);
-    slot_put(bindings, key_of(kind, name), index);
+    if (2 * bindings->count >= bindings->size) {
+        mlt_goal_bindings old = *bindings;
+        bindings->size = old.size ? 2 * old.size : 4 * SMALL;
+        bindings->count = 0;
+        bindings->slot = calloc(bindings->size, sizeof *bindings->slot);
+        if (!bindings->slot)
+            mlt_fatal("no memory for the labels of a GOAL program");
+        for (uint32_t i = 0; i < old.size; i++)
+            if (old.slot[i])
+                slot_put(bindings, old.slot[i]);
+        free(old.slot);
+    }
+    slot_put(bindings, (uint64_t)key_of(kind, name) << 32 | (index + 1));
 }
 
-// The table of the reader's rank; NULL: it is small.
-static mlt_goal_bindings *bindings_of(mlt_goal_reader *reader)
+// The table of the reader's rank, with all that the rank has.
+static const mlt_goal_bindings *bindings_of(mlt_goal_reader *reader)
 {
     const mlt_goal_rank *rank = &reader->program->rank[reader->rank];
-    if (reader->rank < reader->bindings_room && reader->bindings[reader->rank].slot)
-        return &reader->bindings[reader->rank];
-    if (MLT_LIKELY(rank->count + rank->buffers_count <= SMALL))
-        return NULL;
     if (reader->rank >= reader->bindings_room) {
         size_t old = reader->bindings_room, room = old;
         reader->bindings =
@@ -163,50 +210,77 @@ static mlt_goal_bindings *bindings_of(mlt_goal_reader *reader)
         reader->bindings_room = (uint32_t)room;
     }
     mlt_goal_bindings *bindings = &reader->bindings[reader->rank];
-    bindings_grow(bindings, 4 * SMALL);
-    for (uint32_t a = 0; a < rank->count; a++)
-        if (rank->actions[a].label)
-            bind(bindings, MLT_GOAL_LABEL, rank->actions[a].label, a);
-    for (uint32_t b = 0; b < rank->buffers_count; b++)
-        bind(bindings, MLT_GOAL_BUFFER, rank->buffers[b].name, b);
+    for (; bindings->actions < rank->count; bindings->actions++)
+        if (rank->actions[bindings->actions].label)
+            bind(bindings, MLT_GOAL_LABEL, rank->actions[bindings->actions].label,
+                 bindings->actions);
+    for (; bindings->buffers < rank->buffers_count; bindings->buffers++)
+        bind(bindings, MLT_GOAL_BUFFER, rank->buffers[bindings->buffers].name, bindings->buffers);
     return bindings;
 }
 
-uint32_t mlt_goal_read_find(mlt_goal_reader *reader, int kind, uint32_t name)
+static uint32_t find_slowly(mlt_goal_reader *reader, int kind, uint32_t name)
 {
     const mlt_goal_rank *rank = &reader->program->rank[reader->rank];
-    const mlt_goal_bindings *bindings = bindings_of(reader);
-    if (bindings) {
+    if (rank->count + rank->buffers_count > SMALL) {
+        const mlt_goal_bindings *bindings = bindings_of(reader);
+        if (!bindings->size)
+            return MLT_GOAL_NONE;
         uint32_t key = key_of(kind, name), at = place_of(key, bindings->size);
         for (; bindings->slot[at]; at = (at + 1) & (bindings->size - 1))
             if (bindings->slot[at] >> 32 == key)
                 return (uint32_t)bindings->slot[at] - 1;
         return MLT_GOAL_NONE;
     }
-    if (kind == MLT_GOAL_LABEL) {
-        for (uint32_t a = 0; a < rank->count; a++)
-            if (rank->actions[a].label == name)
-                return a;
-    } else {
-        for (uint32_t b = 0; b < rank->buffers_count; b++)
-            if (rank->buffers[b].name == name)
-                return b;
-    }
+    for (uint32_t a = 0; kind == MLT_GOAL_LABEL && a < rank->count; a++)
+        if (rank->actions[a].label == name)
+            return a;
+    for (uint32_t b = 0; kind == MLT_GOAL_BUFFER && b < rank->buffers_count; b++)
+        if (rank->buffers[b].name == name)
+            return b;
     return MLT_GOAL_NONE;
 }
 
-// A name that may be given: no keyword, not taken.
-static bool fresh(mlt_goal_reader *reader, int kind, const mlt_goal_token *word, uint32_t name)
+static void remember(mlt_goal_reader *reader, int kind, uint32_t symbol, uint32_t index)
 {
-    bool word_is_free =
-        mlt_goal_is_identifier(reader->dialect, word->at, (size_t)(word->end - word->at));
-    uint32_t first = mlt_goal_read_find(reader, kind, name);
-    if (MLT_LIKELY(word_is_free && first == MLT_GOAL_NONE))
+    mlt_goal_symbol *s = &reader->symbols[symbol];
+    *(kind == MLT_GOAL_LABEL ? &s->label_rank : &s->buffer_rank) = reader->rank + 1;
+    *(kind == MLT_GOAL_LABEL ? &s->label_index : &s->buffer_index) = index;
+}
+
+uint32_t mlt_goal_read_find(mlt_goal_reader *reader, int kind, uint32_t symbol)
+{
+    const mlt_goal_symbol *s = &reader->symbols[symbol];
+    bool label = kind == MLT_GOAL_LABEL;
+    if (MLT_LIKELY((label ? s->label_rank : s->buffer_rank) == reader->rank + 1))
+        return label ? s->label_index : s->buffer_index;
+    if (reader->first_block || !s->name)
+        return MLT_GOAL_NONE;
+    uint32_t index = find_slowly(reader, kind, s->name);
+    if (index != MLT_GOAL_NONE)
+        remember(reader, kind, symbol, index);
+    return index;
+}
+
+// Gives a name to what will have that index: it is no keyword, and not taken.
+static bool give(mlt_goal_reader *reader, int kind, const mlt_goal_token *word, uint32_t index,
+                 uint32_t *name)
+{
+    bool keyword = mlt_goal_is_keyword(reader->dialect, word->at, (size_t)(word->end - word->at));
+    uint32_t symbol = mlt_goal_symbol_of(reader, word);
+    uint32_t first = mlt_goal_read_find(reader, kind, symbol);
+    if (MLT_LIKELY(!keyword && first == MLT_GOAL_NONE)) {
+        mlt_goal_symbol *s = &reader->symbols[symbol];
+        if (!s->name)
+            s->name = mlt_goal_name(reader->program, s->at, s->length);
+        *name = s->name;
+        remember(reader, kind, symbol, index);
         return true;
+    }
     const char *what = kind == MLT_GOAL_LABEL ? "label" : "buffer";
     char quote[48];
     mlt_goal_read_quote(word->at, word->end, quote);
-    if (!word_is_free)
+    if (keyword)
         return mlt_goal_read_fail(reader, word->at,
                                   "'%s' is a word of the language and cannot be the name of a %s",
                                   quote, what);
@@ -218,31 +292,20 @@ static bool fresh(mlt_goal_reader *reader, int kind, const mlt_goal_token *word,
                               reader->rank, what, quote, line);
 }
 
-bool mlt_goal_read_label(mlt_goal_reader *reader, const mlt_goal_token *label, uint32_t *name)
+bool mlt_goal_read_label(mlt_goal_reader *reader, const mlt_goal_token *word, uint32_t *name)
 {
-    *name = mlt_goal_name(reader->program, label->at, (size_t)(label->end - label->at));
-    return fresh(reader, MLT_GOAL_LABEL, label, *name);
+    return give(reader, MLT_GOAL_LABEL, word, reader->program->rank[reader->rank].count, name);
 }
 
-void mlt_goal_read_add(mlt_goal_reader *reader, const mlt_goal_action *action)
+bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, uint64_t size)
 {
-    uint32_t index = mlt_goal_add(reader->program, reader->rank, action);
-    if (action->label && reader->rank < reader->bindings_room &&
-        reader->bindings[reader->rank].slot)
-        bind(&reader->bindings[reader->rank], MLT_GOAL_LABEL, action->label, index);
-}
-
-bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, uint32_t name,
-                          uint64_t size)
-{
-    if (!fresh(reader, MLT_GOAL_BUFFER, word, name))
-        return false;
     mlt_goal_rank *rank = &reader->program->rank[reader->rank];
-    uint32_t id = mlt_goal_buffer_add(reader->program, reader->rank,
-                                      mlt_goal_name_text(reader->program, name), size);
-    rank->buffers[id - 1].line = word->line;
-    if (reader->rank < reader->bindings_room && reader->bindings[reader->rank].slot)
-        bind(&reader->bindings[reader->rank], MLT_GOAL_BUFFER, name, id - 1);
+    uint32_t name;
+    if (!give(reader, MLT_GOAL_BUFFER, word, rank->buffers_count, &name))
+        return false;
+    mlt_goal_buffer_add(reader->program, reader->rank, mlt_goal_name_text(reader->program, name),
+                        size);
+    rank->buffers[rank->buffers_count - 1].line = word->line;
     return true;
 }
 
@@ -274,12 +337,13 @@ static bool resolve_pending(mlt_goal_reader *reader)
     for (size_t i = 0; i < reader->pending_count; i++) {
         const mlt_goal_pending *d = &reader->pending[i];
         reader->rank = d->rank;
+        reader->first_block = false;
         if (resolve(reader, d))
             continue;
         bool first = mlt_goal_read_find(reader, MLT_GOAL_LABEL, d->action) == MLT_GOAL_NONE;
-        const char *name = mlt_goal_name_text(reader->program, first ? d->action : d->on);
+        const mlt_goal_symbol *s = &reader->symbols[first ? d->action : d->on];
         char quote[48];
-        mlt_goal_read_quote(name, name + strlen(name), quote);
+        mlt_goal_read_quote(s->at, s->at + s->length, quote);
         return mlt_goal_read_fail(reader, first ? d->action_at : d->on_at,
                                   "rank %" PRIu32 " has no action with the label '%s'", d->rank,
                                   quote);
@@ -326,6 +390,8 @@ mlt_status mlt_goal_read_limited(const char *name, const char *text, size_t leng
     for (uint32_t r = 0; r < reader.bindings_room; r++)
         free(reader.bindings[r].slot);
     free(reader.bindings);
+    free(reader.symbols);
+    free(reader.symbol_table);
     free(reader.pending);
     if (!good) {
         mlt_goal_program_free(reader.program);

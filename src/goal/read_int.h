@@ -29,17 +29,30 @@ typedef struct mlt_goal_token {
     uint32_t line;
     bool bytes; // LogGOPSim's: a number with a b behind it
     const char *at, *end;
-    uint64_t value;
+    uint64_t value; // a number's; the first eight letters of a word, the first one lowest
 } mlt_goal_token;
 
-// Names of one rank: an open hash table of key << 32 | index + 1; NULL while the rank is small.
+// A word that stands for an action or a buffer somewhere. What it stands for on the rank that used
+// it last is at hand.
+typedef struct mlt_goal_symbol {
+    uint64_t letters; // its first eight
+    const char *at;   // where it is in the text
+    uint32_t length;
+    uint32_t name;                      // its place in the program's names; 0: it has none yet
+    uint32_t label_rank, label_index;   // 1 + rank, action
+    uint32_t buffer_rank, buffer_index; // 1 + rank, buffer
+} mlt_goal_symbol;
+
+// Names of one rank: an open hash table of key << 32 | index + 1, made only for ranks that have
+// several blocks and more than a few names. It holds the first `actions` and `buffers`.
 typedef struct mlt_goal_bindings {
     uint64_t *slot;
     uint32_t size, count;
+    uint32_t actions, buffers;
 } mlt_goal_bindings;
 
 typedef struct mlt_goal_pending { // a dependency whose labels were not both known when it was read
-    uint32_t rank, action, on;    // names
+    uint32_t rank, action, on;    // symbols
     bool started;
     const char *action_at, *on_at;
 } mlt_goal_pending;
@@ -54,9 +67,14 @@ typedef struct mlt_goal_reader {
 
     mlt_goal_program *program; // may have more ranks than `ranks`; trimmed at the end
     uint32_t rank;             // the one whose block is being read
+    bool first_block;          // and whether that is its first
     uint32_t declared;         // ranks that the text says it has; 0: it does not say
     uint32_t ranks;            // 1 + the greatest rank so far, at least `declared`
     uint32_t most_ranks;
+    mlt_goal_symbol *symbols;
+    size_t symbols_count, symbols_room;
+    uint64_t *symbol_table; // hash << 32 | symbol + 1
+    uint32_t symbol_table_size;
     mlt_goal_bindings *bindings; // [bindings_room]
     uint32_t bindings_room;
     mlt_goal_pending *pending;
@@ -87,13 +105,16 @@ bool mlt_goal_next(mlt_goal_reader *reader, bool marks);
 
 static inline bool mlt_goal_is_word(const mlt_goal_token *token, const char *word)
 {
+    // With a literal all but the comparison is done by the compiler.
     size_t length = strlen(word);
-    return token->kind == MLT_TOKEN_WORD && (size_t)(token->end - token->at) == length &&
-           memcmp(token->at, word, length) == 0;
+    uint64_t letters = 0;
+    memcpy(&letters, word, length < 8 ? length : 8);
+    return token->kind == MLT_TOKEN_WORD && token->value == letters &&
+           (length < 8 ||
+            ((size_t)(token->end - token->at) == length && memcmp(token->at, word, length) == 0));
 }
 
-// An identifier that no dialect's keywords forbid.
-bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t length);
+bool mlt_goal_is_keyword(mlt_goal_dialect dialect, const char *text, size_t length);
 
 // Says "name:line:column: sentence", the line and a caret. Always false.
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
@@ -101,6 +122,8 @@ bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *for
 // "here should be WHAT, not 'token'", at the token or, if that is on a later line, behind the one
 // before it. Always false.
 bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what) MLT_COLD;
+// The same where a statement begins: always at the token.
+bool mlt_goal_read_no_statement(mlt_goal_reader *reader, const char *what) MLT_COLD;
 // The text of a token, short and harmless, for a sentence. Returns text.
 char *mlt_goal_read_quote(const char *at, const char *end, char text[48]);
 
@@ -113,16 +136,16 @@ bool mlt_goal_read_number(mlt_goal_reader *reader, const char *what, uint64_t mo
 bool mlt_goal_read_rank(mlt_goal_reader *reader, const char *what, uint32_t *rank);
 // Declares the number of ranks: the token is it.
 bool mlt_goal_read_ranks(mlt_goal_reader *reader);
-// The place of the current token's name among the program's, if it may be one; goes on behind it.
-bool mlt_goal_read_name(mlt_goal_reader *reader, const char *what, uint32_t *name);
+// The symbol that the current token is, if it may be one; goes on behind it.
+bool mlt_goal_read_symbol(mlt_goal_reader *reader, const char *what, uint32_t *symbol);
+uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word);
 
 enum { MLT_GOAL_LABEL, MLT_GOAL_BUFFER };
 // Index of the action of that label, or of the buffer, of the reader's rank; MLT_GOAL_NONE: none.
-uint32_t mlt_goal_read_find(mlt_goal_reader *reader, int kind, uint32_t name);
-bool mlt_goal_read_label(mlt_goal_reader *reader, const mlt_goal_token *label, uint32_t *name);
-void mlt_goal_read_add(mlt_goal_reader *reader, const mlt_goal_action *action);
-bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, uint32_t name,
-                          uint64_t size);
+uint32_t mlt_goal_read_find(mlt_goal_reader *reader, int kind, uint32_t symbol);
+// Makes the word the label of the action that is added next, whose name it gives.
+bool mlt_goal_read_label(mlt_goal_reader *reader, const mlt_goal_token *word, uint32_t *name);
+bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, uint64_t size);
 void mlt_goal_read_require(mlt_goal_reader *reader, const mlt_goal_pending *dependency);
 // Makes room for the rank and makes it the reader's.
 void mlt_goal_read_enter(mlt_goal_reader *reader, uint32_t rank);

@@ -47,7 +47,7 @@ static const char *const loggopsim_words[] = {
     "irequires", "to",   "from", "tag",  "cpu",       "nic",
 };
 
-static bool is_keyword(mlt_goal_dialect dialect, const char *text, size_t length)
+bool mlt_goal_is_keyword(mlt_goal_dialect dialect, const char *text, size_t length)
 {
     bool paper = dialect == MLT_GOAL_PAPER;
     const char *const *words = paper ? paper_words : loggopsim_words;
@@ -67,7 +67,7 @@ bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t l
     for (size_t i = 1; i < length; i++)
         if (!inside(text[i]))
             return false;
-    return !is_keyword(dialect, text, length);
+    return !mlt_goal_is_keyword(dialect, text, length);
 }
 
 // ---- which dialect
@@ -202,9 +202,10 @@ static const char *skip_number(const mlt_goal_reader *reader, mlt_goal_token *to
 static const char *skip_space(mlt_goal_reader *reader, bool marks, const char **open)
 {
     const char *at = reader->at, *end = reader->end;
+    uint32_t line = reader->line;
     for (; at < end; at++) {
         if (is(*at, SPACE)) {
-            reader->line += *at == '\n';
+            line += *at == '\n';
         } else if (*at == '#' && !marks) {
             at = skip_line(at, end) - 1;
         } else if (*at == '/' && reader->dialect == MLT_GOAL_LOGGOPSIM && at + 1 < end &&
@@ -217,11 +218,12 @@ static const char *skip_space(mlt_goal_reader *reader, bool marks, const char **
             }
             at--;
             for (const char *c = begin; c <= at; c++)
-                reader->line += *c == '\n';
+                line += *c == '\n';
         } else {
             break;
         }
     }
+    reader->line = line;
     return at;
 }
 
@@ -239,9 +241,11 @@ bool mlt_goal_next(mlt_goal_reader *reader, bool marks)
         token->kind = MLT_TOKEN_END;
         token->at = reader->before; // where something is missing
     } else if (is(*at, LETTER)) {
+        uint64_t letters = 0;
+        for (unsigned shift = 0; at < end && inside(*at); at++, shift += 8)
+            letters |= shift < 64 ? (uint64_t)(unsigned char)*at << shift : 0;
         token->kind = MLT_TOKEN_WORD;
-        for (at++; at < end && inside(*at);)
-            at++;
+        token->value = letters;
     } else if (is(*at, DIGIT)) {
         at = skip_number(reader, token);
     } else if (at + 1 < end && at[0] == '-' && at[1] == '>') {
@@ -254,6 +258,8 @@ bool mlt_goal_next(mlt_goal_reader *reader, bool marks)
         // NUL is no end of the text: 255 stands for it, as for all that means nothing.
         unsigned char c = (unsigned char)*at++;
         token->kind = c ? c : 255;
+        while (c >= 0x80 && at < end && ((unsigned char)*at & 0xc0) == 0x80)
+            at++; // all of a letter
     }
     token->end = reader->at = at;
     return true;
@@ -389,19 +395,28 @@ bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *for
     return false;
 }
 
-bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what)
+static bool expected(mlt_goal_reader *reader, const char *what, bool new_line)
 {
     const mlt_goal_token *token = &reader->token;
     char quote[48];
-    const char *line_end = skip_line(reader->before, reader->end);
     mlt_goal_read_quote(token->at, token->end, quote);
     if (token->kind == MLT_TOKEN_END)
         return mlt_goal_read_fail(reader, reader->before,
                                   "here should be %s, not the end of the text", what);
-    if (token->at > line_end)
+    if (!new_line && token->at > skip_line(reader->before, reader->end))
         return mlt_goal_read_fail(reader, reader->before,
                                   "here should be %s, not the end of the line", what);
     const char *hint = token->kind == '/' ? "; comments begin with '#'" : "";
     return mlt_goal_read_fail(reader, token->at, "here should be %s, not '%s'%s", what, quote,
                               hint);
+}
+
+bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what)
+{
+    return expected(reader, what, false);
+}
+
+bool mlt_goal_read_no_statement(mlt_goal_reader *reader, const char *what)
+{
+    return expected(reader, what, true);
 }

@@ -138,7 +138,7 @@ static bool action(mlt_goal_reader *r, const mlt_goal_token *word, uint32_t labe
     }
     if (!options(r, line, &a))
         return false;
-    mlt_goal_read_add(r, &a);
+    mlt_goal_add(r->program, r->rank, &a);
     return true;
 }
 
@@ -152,13 +152,13 @@ static bool dependency(mlt_goal_reader *r, const mlt_goal_token *word)
 {
     mlt_goal_pending d = {.rank = r->rank, .action_at = word->at};
     d.started = mlt_goal_is_word(&r->token, "irequires");
-    d.action = mlt_goal_name(r->program, word->at, (size_t)(word->end - word->at));
+    d.action = mlt_goal_symbol_of(r, word);
     if (!mlt_goal_next(r, false))
         return false;
     if (!same_line(r, word->line))
         return mlt_goal_read_expected(r, "a label");
     d.on_at = r->token.at;
-    if (!mlt_goal_read_name(r, "a label", &d.on))
+    if (!mlt_goal_read_symbol(r, "a label", &d.on))
         return false;
     mlt_goal_read_require(r, &d);
     return true;
@@ -167,7 +167,7 @@ static bool dependency(mlt_goal_reader *r, const mlt_goal_token *word)
 static bool statement(mlt_goal_reader *r)
 {
     if (r->token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(r, "a statement or '}'");
+        return mlt_goal_read_no_statement(r, "a statement or '}'");
     mlt_goal_token word = r->token;
     if (mlt_goal_is_word(&word, "rank") || mlt_goal_is_word(&word, "num_ranks"))
         return mlt_goal_read_fail(r, word.at,
@@ -246,8 +246,8 @@ bool mlt_goal_read_loggopsim(mlt_goal_reader *r)
             if (!mlt_goal_read_ranks(r))
                 return false;
         } else {
-            return mlt_goal_read_expected(r, blocks ? "'rank N {' or the end"
-                                                    : "'num_ranks N' or 'rank N {'");
+            return mlt_goal_read_no_statement(r, blocks ? "'rank N {' or the end"
+                                                        : "'num_ranks N' or 'rank N {'");
         }
     }
     return true;

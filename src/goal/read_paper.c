@@ -50,10 +50,10 @@ typedef struct span {
 
 static bool named(mlt_goal_reader *r, span *s)
 {
-    uint32_t name;
-    if (!mlt_goal_read_name(r, "a buffer or an address", &name))
+    uint32_t symbol;
+    if (!mlt_goal_read_symbol(r, "a buffer or an address", &symbol))
         return false;
-    uint32_t buffer = mlt_goal_read_find(r, MLT_GOAL_BUFFER, name);
+    uint32_t buffer = mlt_goal_read_find(r, MLT_GOAL_BUFFER, symbol);
     if (buffer == MLT_GOAL_NONE) {
         char quote[48];
         mlt_goal_read_quote(s->at, r->before, quote);
@@ -339,7 +339,7 @@ static bool action(mlt_goal_reader *r, int kind, uint32_t line, uint32_t label)
         good = mlt_goal_read_number(r, "a time in nanoseconds", UINT64_MAX, &a.size[0]);
     if (!good || !options(r, &a, &s))
         return false;
-    mlt_goal_read_add(r, &a);
+    mlt_goal_add(r->program, r->rank, &a);
     return true;
 }
 
@@ -349,11 +349,11 @@ static bool action(mlt_goal_reader *r, int kind, uint32_t line, uint32_t label)
 static bool dependency(mlt_goal_reader *r, bool started)
 {
     mlt_goal_pending d = {.rank = r->rank, .started = started, .action_at = r->token.at};
-    if (!mlt_goal_read_name(r, "a label", &d.action) ||
+    if (!mlt_goal_read_symbol(r, "a label", &d.action) ||
         !sign(r, MLT_TOKEN_ARROW, "'->' and the label of an action that comes before"))
         return false;
     d.on_at = r->token.at;
-    if (!mlt_goal_read_name(r, "a label", &d.on))
+    if (!mlt_goal_read_symbol(r, "a label", &d.on))
         return false;
     mlt_goal_read_require(r, &d);
     return true;
@@ -362,11 +362,12 @@ static bool dependency(mlt_goal_reader *r, bool started)
 static bool buffer(mlt_goal_reader *r)
 {
     const mlt_goal_token token = r->token;
-    uint32_t name;
     uint64_t size;
-    return mlt_goal_read_name(r, "the name of a buffer", &name) &&
+    if (token.kind != MLT_TOKEN_WORD)
+        return mlt_goal_read_expected(r, "the name of a buffer");
+    return mlt_goal_next(r, false) &&
            mlt_goal_read_number(r, "a size in bytes", UINT64_MAX, &size) &&
-           mlt_goal_read_buffer(r, &token, name, size);
+           mlt_goal_read_buffer(r, &token, size);
 }
 
 // What stands before a ';'.
@@ -374,7 +375,7 @@ static bool statement(mlt_goal_reader *r)
 {
     const mlt_goal_token first = r->token;
     if (first.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(r, "an action, a label, 'requ' or 'buffer'");
+        return mlt_goal_read_no_statement(r, "an action, a label, 'requ' or 'buffer'");
     if (!mlt_goal_next(r, false))
         return false;
     int kind = kind_of(&first);
@@ -519,7 +520,7 @@ bool mlt_goal_read_paper(mlt_goal_reader *r)
             if (!mlt_goal_next(r, false))
                 return false;
         } else if (blocks) {
-            return mlt_goal_read_expected(r, "a rank block, 'rank #N {', or the end");
+            return mlt_goal_read_no_statement(r, "a rank block, 'rank #N {', or the end");
         } else {
             // The paper's grammar: a text without blocks is one process's own program.
             if (!bare) {

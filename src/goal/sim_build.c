@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "goal/sim_int.h"
+#include "os/os.h"
 
 void *mlt_sim_take(size_t count, size_t size)
 {
@@ -16,12 +17,18 @@ void *mlt_sim_take(size_t count, size_t size)
     return memory;
 }
 
-// Whole cache lines, not zeroed.
+// Whole cache lines, not zeroed. Large areas, which events visit all over, get huge pages if there
+// are any: a fifth of the time at 2^20 ranks.
 static void *take_lines(size_t count, size_t size)
 {
-    void *memory = aligned_alloc(64, (count * size + 63) / 64 * 64);
+    enum { LINE = 64, HUGE = 2 << 20 };
+    size_t align = count * size < HUGE ? LINE : HUGE;
+    size_t bytes = (count * size + align - 1) / align * align;
+    void *memory = aligned_alloc(align, bytes);
     if (!memory)
         mlt_fatal("no memory for a simulation of that size");
+    if (align == HUGE)
+        mlt_os_want_huge(memory, bytes);
     return memory;
 }
 

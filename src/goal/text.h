@@ -4,6 +4,7 @@
 #ifndef MLT_GOAL_TEXT_H
 #define MLT_GOAL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -27,6 +28,10 @@ mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_
 // its bytes. False: writing failed, errno tells.
 bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to);
+
+// True if actions and buffers may be called so: letters, digits and underscores, a letter first, no
+// keyword of the dialect.
+bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t length);
 
 // One action as the paper's dialect writes it, without label and semicolon. Returns text.
 char *mlt_goal_print_action(const mlt_goal_program *program, uint32_t rank,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "goal/derive.h"
 #include "mpi/error.h"
 #include "mpi/goal.h"
 #include "mpi/handle.h"
@@ -65,6 +66,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     mlt_run_free(s->run);
     mlt_goal_sched_free(s->sched);
     mlt_goal_program_free(s->program);
+    mlt_image_free(s->image);
     free(s->file);
     mlt_goal_runs_drop(s->runs);
     mlt_comm_drop(s->comm);
@@ -193,14 +195,13 @@ static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
         return NULL;
-    if (g->automatic) {
-        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                      "GOAL_AUTO is not built yet");
-        return NULL;
-    }
+    mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
+    if (derived)
+        mlt_goal_derive(derived, 0);
     mlt_sched_options options = {.window = g->window, .plain = g->plain};
     mlt_goal_sched *sched = NULL;
-    mlt_status status = compile_one(g->program, g->comm, &options, &sched, why);
+    mlt_status status = compile_one(derived ? derived : g->program, g->comm, &options, &sched, why);
+    mlt_goal_program_free(derived);
     if (status != MLT_OK) {
         mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG, "%s", why);
         return NULL;

@@ -54,6 +54,11 @@ void mlt_os_discard(void *at, size_t bytes)
         (void)madvise(at, bytes, MADV_DONTNEED);
 }
 
+void mlt_os_want_huge(void *at, size_t bytes)
+{
+    (void)madvise(at, bytes, MADV_HUGEPAGE);
+}
+
 size_t mlt_os_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);

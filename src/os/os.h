@@ -20,6 +20,10 @@ void mlt_os_unmap(void *at, size_t bytes);
 void mlt_os_discard(void *at, size_t bytes); // give the pages back; they read as zero afterwards
 size_t mlt_os_page_size(void);
 
+// Asks for huge pages behind a large area that is used all over; where there are none, nothing
+// happens.
+void mlt_os_want_huge(void *at, size_t bytes);
+
 // Guards an address range so that touching it raises SIGSEGV. guard_install needs no mapping of its
 // own (Linux 6.13) and says MLT_ERR_UNSUPPORTED elsewhere; protect splits the mapping.
 mlt_status mlt_os_guard_install(void *at, size_t bytes) MLT_MUST_CHECK;

@@ -25,7 +25,8 @@
 #include "tools/draw.h"
 #include "tools/svg.h"
 
-enum { BOX_HEIGHT = 34, ROW_GAP = 46, GUTTER = 24, LANE_GAP = 14, TOP = 96, MARGIN = 20 };
+enum { BOX_HEIGHT = 34, GUTTER = 24, LANE_GAP = 14, TOP = 96, MARGIN = 20 };
+enum { SMALLEST_GAP = 46, LARGEST_GAP = 150, MESSAGE_GAP = 4 };
 enum { LONGEST_LINE = 34, SMALLEST_BOX = 64, TITLE_WIDTH = 620 };
 
 typedef enum edge_kind { REQUIRES, STARTS, MESSAGE } edge_kind;
@@ -55,6 +56,7 @@ typedef struct dag {
     uint32_t edges_count, edges_room;
     lane *lanes;
     uint32_t lanes_count, rows;
+    double gap; // between rows
     bool cyclic;
 } dag;
 
@@ -79,22 +81,44 @@ static void shorten(char *text)
         }
 }
 
+// "none,8" becomes "8 bytes": memory that nobody cares about has no address.
+static void without_none(char *text)
+{
+    char *none = strstr(text, "none,");
+    if (!none)
+        return;
+    size_t digits = strspn(none + 5, "0123456789");
+    char rest[MLT_DRAW_TEXT_BYTES];
+    snprintf(rest, sizeof rest, "%.*s bytes%s", (int)digits, none + 5, none + 5 + digits);
+    memcpy(none, rest, strlen(rest) + 1); // one byte more, for which there is room
+}
+
 // Two lines: what, and with what.
 static void write_lines(const mlt_goal_program *program, box *b)
 {
     char text[MLT_DRAW_TEXT_BYTES];
     const mlt_goal_action *action = &program->rank[b->rank].actions[b->action];
-    const char *label = mlt_draw_label(program, action);
-    mlt_goal_print_action(program, b->rank, action, text, sizeof text);
-    char *then = strstr(text, " then "), *with = strstr(text, " with ");
-    char *cut = then ? then : with ? with : strchr(text, ' ');
-    const char *rest = !cut ? "" : then ? cut + 1 : with ? cut + strlen(" with ") : cut + 1;
-    snprintf(b->line[1], sizeof b->line[1], "%.*s%s", LONGEST_LINE * 3, rest,
-             action->kind == MLT_GOAL_CALC ? " ns" : "");
+    const char *label = mlt_draw_label(program, action), *rest = "", *unit = "";
+    mlt_goal_print_action(program, b->rank, action, text, sizeof text - 2);
+    without_none(text);
+    char *cut = strstr(text, " then "), *with = strstr(text, " with ");
+    if (cut)
+        rest = cut + 1;
+    else if (with) {
+        cut = with;
+        rest = cut + strlen(" with ");
+    } else if (action->kind == MLT_GOAL_CALC) { // "calc 400", "cpu 1"
+        cut = text + strlen("calc ") + strspn(text + strlen("calc "), "0123456789");
+        rest = *cut ? cut + 1 : cut;
+        unit = " ns";
+    } else if ((cut = strchr(text, ' '))) {
+        rest = cut + 1;
+    }
+    snprintf(b->line[1], sizeof b->line[1], "%.*s", LONGEST_LINE * 3, rest);
     if (cut)
         *cut = '\0';
-    snprintf(b->line[0], sizeof b->line[0], "%.*s%s%.*s", LONGEST_LINE, label, *label ? ": " : "",
-             LONGEST_LINE * 3, text);
+    snprintf(b->line[0], sizeof b->line[0], "%.*s%s%.*s%s", LONGEST_LINE, label, *label ? ": " : "",
+             LONGEST_LINE * 2, text, unit);
     shorten(b->line[0]);
     shorten(b->line[1]);
 }
@@ -280,6 +304,19 @@ static void place_lane(dag *d, uint32_t i, const uint32_t *at, const uint32_t *b
     free(order);
 }
 
+// Rows stand further apart where many messages go between two of them.
+static void make_gap(dag *d)
+{
+    uint32_t *messages = need((size_t)d->rows + 1, sizeof *messages), most = 0;
+    for (uint32_t e = 0; e < d->edges_count; e++)
+        if (d->edges[e].kind == MESSAGE && ++messages[d->boxes[d->edges[e].from].row] > most)
+            most++;
+    d->gap = SMALLEST_GAP + (most > MESSAGE_GAP ? 2.5 * (most - MESSAGE_GAP) : 0);
+    if (d->gap > LARGEST_GAP)
+        d->gap = LARGEST_GAP;
+    free(messages);
+}
+
 static void make_places(dag *d)
 {
     uint32_t *at, *before;
@@ -302,7 +339,7 @@ static void make_places(dag *d)
         l->width = l->slots * (l->box_width + GUTTER) + GUTTER;
         for (uint32_t b = d->first[i]; b < d->first[i + 1]; b++) {
             d->boxes[b].x = x + GUTTER + d->boxes[b].slot * (l->box_width + GUTTER);
-            d->boxes[b].y = TOP + (double)d->boxes[b].row * (BOX_HEIGHT + ROW_GAP);
+            d->boxes[b].y = TOP + (double)d->boxes[b].row * (BOX_HEIGHT + d->gap);
         }
         x += l->width + LANE_GAP;
     }
@@ -346,15 +383,15 @@ static void draw_edge(const dag *d, FILE *to, uint32_t number)
     if (at->row == from->row + 1) {
         curve(to, x0, y0, x1, y1);
     } else if (at->row > from->row) {
-        curve(to, x0, y0, gutter, y0 + ROW_GAP);
-        fprintf(to, "V%.1f", y1 - ROW_GAP + 1);
-        curve(to, gutter, y1 - ROW_GAP + 1, x1, y1);
+        curve(to, x0, y0, gutter, y0 + d->gap);
+        fprintf(to, "V%.1f", y1 - d->gap + 1);
+        curve(to, gutter, y1 - d->gap + 1, x1, y1);
     } else { // back up: a cycle
-        fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", x0, y0 + ROW_GAP / 2, gutter,
-                y0 + ROW_GAP / 2, gutter, y0);
+        fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", x0, y0 + d->gap / 2, gutter, y0 + d->gap / 2,
+                gutter, y0);
         fprintf(to, "V%.1f", at->y);
-        fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", gutter, y1 - ROW_GAP / 2, x1,
-                y1 - ROW_GAP / 2, x1, y1);
+        fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", gutter, y1 - d->gap / 2, x1, y1 - d->gap / 2,
+                x1, y1);
     }
     fprintf(to, "\"/>\n");
 }
@@ -374,8 +411,8 @@ static void draw_box(const dag *d, FILE *to, uint32_t number)
             "stroke=\"%s\"/>\n",
             b->x, b->y, width, BOX_HEIGHT, c.fill, c.line);
     bool two = *b->line[1];
-    mlt_svg_text(to, centre(d, b), b->y + (two ? 14.5 : 21),
-                 "text-anchor=\"middle\" font-weight=\"bold\"", b->line[0]);
+    mlt_svg_text(to, centre(d, b), b->y + (two ? 14.5 : 21), "class=\"b\" text-anchor=\"middle\"",
+                 b->line[0]);
     if (two)
         mlt_svg_text(to, centre(d, b), b->y + 28, "text-anchor=\"middle\"", b->line[1]);
     fprintf(to, "</g>\n");
@@ -390,7 +427,7 @@ static void draw_lanes(const dag *d, FILE *to, double bottom)
                 "<rect x=\"%.1f\" y=\"58\" width=\"%.1f\" height=\"%.1f\" rx=\"6\" fill=\"%s\"/>\n",
                 d->lanes[i].x, d->lanes[i].width, bottom - 58, MLT_SVG_LANE);
         mlt_svg_text(to, d->lanes[i].x + d->lanes[i].width / 2, 76,
-                     "text-anchor=\"middle\" font-weight=\"bold\"", name);
+                     "class=\"b\" text-anchor=\"middle\"", name);
     }
 }
 
@@ -416,9 +453,10 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to)
     make_boxes(&d);
     make_edges(&d);
     make_rows(&d);
+    make_gap(&d);
     make_places(&d);
     const lane *last = &d.lanes[d.lanes_count - 1];
-    double bottom = TOP + (double)d.rows * (BOX_HEIGHT + ROW_GAP) - ROW_GAP + 14;
+    double bottom = TOP + (double)d.rows * (BOX_HEIGHT + d.gap) - d.gap + 14;
     if (!d.rows)
         bottom = TOP;
     double width = last->x + last->width + MARGIN;

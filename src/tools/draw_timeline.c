@@ -5,7 +5,6 @@
 // whose message waits to be matched. Messages go from the end of the sender's bar to the beginning
 // of the receiver's.
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static uint64_t cost_of(const timeline *t, const mlt_goal_action *action)
     if (action->kind == MLT_GOAL_SEND)
         ns = m->o + more * m->O;
     else if (receives(action))
-        ns = m->o + fmax(more * m->O, more * m->G) +
+        ns = m->o + more * (m->O > m->G ? m->O : m->G) +
              (action->kind == MLT_GOAL_RECV ? 0 : m->exec * (double)action->size[0]);
     else if (action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_USER)
         ns = m->exec * (double)action->size[0];
@@ -121,15 +120,13 @@ static void make_rows(timeline *t)
 
 // ---- axes
 
-// The step between ticks: 1, 2 or 5 times a power of ten, at most a dozen of them.
+// The step between ticks: 1, 2 or 5 times a power of ten, so that there are at most a dozen.
 static double tick_ps(uint64_t end_ps)
 {
-    double step = pow(10, floor(log10((double)end_ps / 12)));
-    double fits[] = {1, 2, 5, 10};
-    for (int i = 0; i < 4; i++)
-        if ((double)end_ps / (step * fits[i]) <= 12)
-            return step * fits[i];
-    return step * 10;
+    double step = 1;
+    for (int i = 0; (double)end_ps / step > 12; i++)
+        step *= i % 3 == 1 ? 2.5 : 2;
+    return step;
 }
 
 static void draw_axis(const timeline *t, FILE *to, double bottom)
@@ -139,8 +136,6 @@ static void draw_axis(const timeline *t, FILE *to, double bottom)
         const char *name;
     } units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}};
     double step = tick_ps(t->end_ps);
-    if (step < 1)
-        step = 1;
     int unit = 0;
     while (unit < 4 && (double)t->end_ps < 2 * units[unit].ps)
         unit++;
@@ -182,6 +177,16 @@ static void wait_line(const timeline *t, FILE *to, double y, uint64_t from_ps, u
                 y + BAR / 2.0, x_of(t, to_ps));
 }
 
+static void draw_waits(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
+{
+    const mlt_goal_action *action = &t->drawing->program->rank[rank].actions[a];
+    times at = times_of(t, rank, a);
+    double y = y_of(t, rank, action);
+    if (receives(action))
+        wait_line(t, to, y, at.start, at.busy);
+    wait_line(t, to, y, at.idle, at.finish);
+}
+
 static void tooltip(const timeline *t, FILE *to, uint32_t rank, uint32_t action, const times *at)
 {
     char text[MLT_DRAW_TEXT_BYTES], whole[MLT_DRAW_TEXT_BYTES + 128];
@@ -209,9 +214,6 @@ static void draw_bar(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
     bool hot = t->hot[number_of(t, rank, a) - t->before];
     fprintf(to, "<g class=\"action\">");
     tooltip(t, to, rank, a, &at);
-    if (receives(action))
-        wait_line(t, to, y, at.start, at.busy);
-    wait_line(t, to, y, at.idle, at.finish);
     fprintf(to,
             "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" rx=\"2\" fill=\"%s\" "
             "stroke=\"%s\" stroke-width=\"%s\"/>\n",
@@ -244,16 +246,20 @@ static void draw_message(const timeline *t, FILE *to, uint32_t rank, uint32_t a,
             x_of(t, till.busy), down ? y1 : y1 + BAR);
 }
 
+// Lines first, then bars: no line goes through a text.
 static void each(const timeline *t, FILE *to)
 {
     const mlt_drawing *d = t->drawing;
-    for (uint32_t r = d->first; r <= d->last; r++)
-        for (uint32_t a = 0; a < d->program->rank[r].count; a++)
-            draw_bar(t, to, r, a);
-    for (int hot = 0; hot < 2; hot++) // the critical path on top
+    for (int pass = 0; pass < 4; pass++)
         for (uint32_t r = d->first; r <= d->last; r++)
-            for (uint32_t a = 0; a < d->program->rank[r].count; a++)
-                draw_message(t, to, r, a, hot);
+            for (uint32_t a = 0; a < d->program->rank[r].count; a++) {
+                if (pass == 0)
+                    draw_waits(t, to, r, a);
+                else if (pass < 3)
+                    draw_message(t, to, r, a, pass == 2); // the critical path's on top
+                else
+                    draw_bar(t, to, r, a);
+            }
 }
 
 static void draw_legend(const timeline *t, FILE *to, double y)

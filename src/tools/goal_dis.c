@@ -30,10 +30,11 @@ static const unsigned char *layout_action(FILE *to, const mlt_goal_program *prog
 {
     const mlt_act *act = (const mlt_act *)at;
     char text[ACTION_BYTES];
-    fprintf(to, "  %8td  %5u  %-40s", at - sched->code, act->sources,
+    const mlt_act_list *last = mlt_act_dependents(act);
+    bool wide = last->count || act->type & MLT_ACT_STARTERS; // no blanks at the end of a line
+    fprintf(to, "  %8td  %5u  %-*s", at - sched->code, act->sources, wide ? 40 : 0,
             mlt_goal_print_action(program, sched->rank, &program->rank[sched->rank].actions[number],
                                   text, sizeof text));
-    const mlt_act_list *last = mlt_act_dependents(act);
     list(to, "->", last);
     if (act->type & MLT_ACT_STARTERS) {
         last = mlt_act_starters(act);
@@ -47,8 +48,8 @@ static const unsigned char *layout_action(FILE *to, const mlt_goal_program *prog
 static void layout_rank(FILE *to, const mlt_goal_program *program, const mlt_goal_sched *sched)
 {
     const mlt_act_list *independent = (const mlt_act_list *)sched->code;
-    fprintf(to, "rank %" PRIu32 ": %" PRIu32 " actions, %" PRIu64 " bytes%s", sched->rank,
-            sched->actions, sched->bytes,
+    fprintf(to, "rank %" PRIu32 ": %" PRIu32 " action%s, %" PRIu64 " bytes%s", sched->rank,
+            sched->actions, sched->actions == 1 ? "" : "s", sched->bytes,
             sched->flags & MLT_SCHED_PLAIN ? ", matched by tag as messages come" : "");
     if (sched->window)
         fprintf(to, ", window %" PRIu32 " by %s", sched->window,

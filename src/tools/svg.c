@@ -7,7 +7,7 @@
 static const char style[] =
     "text{font:11px 'DejaVu Sans Mono',Menlo,Consolas,'Liberation Mono',monospace;fill:" MLT_SVG_INK
     "}\n"
-    ".title{font-size:15px;font-weight:bold}.note{fill:" MLT_SVG_FAINT "}\n"
+    ".title{font-size:15px;font-weight:bold}.b{font-weight:bold}.note{fill:" MLT_SVG_FAINT "}\n"
     ".dep,.start{fill:none;stroke:#4b5563;stroke-width:1.3}.start{stroke-dasharray:5 3}\n"
     ".msg{fill:none;stroke:" MLT_SVG_MSG ";stroke-width:1.3}\n"
     ".wait{fill:none;stroke:#9ca3af;stroke-width:2.5}\n"

@@ -21,7 +21,8 @@ enum { MLT_SVG_FONT = 11 };
 void mlt_svg_begin(FILE *to, double width, double height, const char *title);
 void mlt_svg_end(FILE *to);
 
-// <text> with attributes such as `font-weight="bold"`; "" for none.
+// <text> with attributes such as `class="b"` (bold; title, note), `text-anchor="middle"`; "" for
+// none.
 void mlt_svg_text(FILE *to, double x, double y, const char *attributes, const char *text);
 
 // What a mouse shows for the group that is open.
