@@ -284,6 +284,13 @@ static const example examples[] = {
      "requ e -> r; irequ s -> e; } rank #1 { s: send 0,4 to 0; r: recv 0,4 from 0; requ r -> s; }",
      "rank #0 { r: recv 8,4 from 1 then sumInt8 with 0,4; s: send 12,4 to 1; requ s -> r; } "
      "rank #1 { s: send 0,4 to 0; r: recv 0,4 from 0; requ r -> s; }"},
+    {"fuse",
+     "somebody else waits for the receive, and would wait longer",
+     {0},
+     0,
+     "rank #0 { r: recv 8,4 from 1; e: exec sumInt8 with 0,4 8,4; s: send 12,4 to 1; "
+     "requ e -> r; requ s -> r; } rank #1 { s: send 0,4 to 0; r: recv 0,4 from 0; requ r -> s; }",
+     NULL},
     // copies
     {"copies",
      "received in place",
@@ -497,6 +504,21 @@ static const example examples[] = {
      "rank #1 { r: recv 0,4 from 0; s: send 4,4 to 0; requ s -> r; }",
      NULL},
     {"window", "short enough", {.window = 2}, 0, "rank #0 { calc 1; calc 1; }", NULL},
+    {"window",
+     "free of deadlock with buffered sends only",
+     {.window = 1},
+     2,
+     "rank #0 { s: send 0,4 to 1; r: recv 4,4 from 1; requ r -> s; } "
+     "rank #1 { s: send 0,4 to 0; r: recv 4,4 from 0; requ r -> s; }",
+     "rank #0 { s: send 0,4 to 1; r: recv 4,4 from 1; n: nop; requ n -> s; requ r -> n; } "
+     "rank #1 { s: send 0,4 to 0; r: recv 4,4 from 0; n: nop; requ n -> s; requ r -> n; }"},
+    {"order",
+     "free of deadlock with buffered sends only",
+     {0},
+     0,
+     "rank #0 { s: send 0,4 to 1; r: recv 4,4 from 1; requ r -> s; } "
+     "rank #1 { s: send 0,4 to 0; r: recv 4,4 from 0; requ r -> s; }",
+     NULL},
     // spread
     {"spread",
      "no rank has two to receive",

@@ -348,7 +348,7 @@ static void print_action(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
     fputs(receives ? " from " : " to ", out);
     print_peer(hang, w, how, out);
     if (w->context / CONTEXTS != WORLD) {
-        fputs(" of ", out);
+        fputs(", ", out);
         print_communicator(w, out);
     }
     if (how == ABSOLUTE)
