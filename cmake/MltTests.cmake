@@ -47,7 +47,7 @@ function(mlt_fuzz_program LAYER FILE)
   get_filename_component(STEM ${FILE} NAME_WE)
   string(REGEX REPLACE "_fuzz$" "" STEM ${STEM})
   if(MLT_FUZZ)
-    target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${NAME} PRIVATE -fsanitize=fuzzer -rtlib=compiler-rt) # UBSan of 128-bit products asks for it
     set(FOUND ${CMAKE_BINARY_DIR}/corpus/${STEM}) # libFuzzer adds to the first folder
     file(MAKE_DIRECTORY ${FOUND})
     add_test(NAME fuzz_${STEM} COMMAND ${NAME} -seed=1 -runs=${MLT_FUZZ_VARIANTS} ${FOUND} ${FUZZ}/${STEM})
@@ -78,6 +78,25 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
     mlt_fuzz_program(${LAYER} ${FILE})
   endforeach()
 endforeach()
+
+# ---- benchmarks of the inside: bench/NAME/NAME.c with a layer's objects, `ninja bench_NAME`, build/bench/NAME
+
+function(mlt_bench_program NAME LAYER)
+  add_executable(bench_${NAME} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/${NAME}/${NAME}.c)
+  mlt_layer_closure(${LAYER} OBJECTS)
+  target_link_libraries(bench_${NAME} PRIVATE mlt_flags ${OBJECTS} m)
+  mlt_after_generation(bench_${NAME})
+  set_target_properties(bench_${NAME} PROPERTIES OUTPUT_NAME ${NAME} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+endfunction()
+
+mlt_bench_program(sim goal)
+
+# ---- measuring this machine
+
+if(NOT CMAKE_CROSSCOMPILING AND TARGET goalmeasure)
+  add_test(NAME goal_measure COMMAND ${CMAKE_SOURCE_DIR}/test/goal/measure --build ${CMAKE_BINARY_DIR})
+  set_tests_properties(goal_measure PROPERTIES LABELS goal TIMEOUT ${MLT_TEST_TIMEOUT})
+endif()
 
 # ---- tests of the source itself
 

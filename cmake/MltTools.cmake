@@ -45,6 +45,7 @@ function(mlt_rank_program NAME MAIN)
 endfunction()
 
 mlt_rank_program(goalrun src/tools/ranks/main_goalrun.c)
+mlt_rank_program(goalmeasure src/tools/ranks/main_goalmeasure.c)
 
 # ---- mpicc
 

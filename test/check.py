@@ -247,6 +247,11 @@ def stage_launch(stage, quick):
     script(stage, "test/launch/run", "--build", BUILD)
 
 
+def stage_goal(stage, quick):
+    """millet goal: whole commands on examples and algorithms, and every way to be wrong"""
+    script(stage, "test/goal/run", "--build", BUILD)
+
+
 def stage_systems(stage, quick):
     """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)

@@ -97,8 +97,7 @@ static machine *machine_new(const mlt_goal_program *program, bool words)
         m->memory[r] = zeroed((rank->buffers_count + 1) * sizeof **m->memory);
         for (uint32_t b = 0; b < rank->buffers_count; b++) {
             m->memory[r][b + 1] = zeroed(rank->buffers[b].size);
-            for (uint64_t i = 0; i < rank->buffers[b].size; i++)
-                m->memory[r][b + 1][i] = (uint8_t)random_below(256);
+            memset(m->memory[r][b + 1], 0xa5, rank->buffers[b].size); // nobody may rely on it
         }
         m->waits[r] = zeroed(rank->count * sizeof **m->waits);
         m->state[r] = zeroed(rank->count);
@@ -505,9 +504,11 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words
     machine_free(m);
     if (alg->collective == MLT_COLL_BARRIER)
         check_barrier(program);
-    for (uint32_t r = 0; r < shape.ranks && shape.ranks <= 20 && shape.count <= 40; r++) {
+    // Segments are all alike: a few of them are enough.
+    bool few = shape.ranks <= 17 && (!alg->uses_segment || shape.count <= 7);
+    for (uint32_t r = 0; r < shape.ranks && few; r++) {
         CHECK(!races(&program->rank[r]));
-        if (shape.ranks <= 12 && !orders_for_time(alg))
+        if (shape.ranks <= 9 && !orders_for_time(alg))
             check_least(&program->rank[r]);
     }
     for (uint32_t r = 0; r < shape.ranks; r++)
@@ -518,7 +519,7 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words
 
 static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
 {
-    static const uint64_t counts[] = {0, 1, 3, 7, 40};
+    static const uint64_t counts[] = {0, 1, 7, 40};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         shape.count = counts[c];
         shape.op = MLT_OP_SUM;
@@ -783,7 +784,7 @@ static void test_known(void)
         all++;
     CHECK(count == all);
     for (size_t i = 0; i < count; i++)
-        for (uint32_t p = 1; p <= 33; p++) {
+        for (uint32_t p = 1; p <= 33; p += p < 20 ? 1 : p < 32 ? 3 : 1) { // 32 and 33, too
             const mlt_coll_alg *alg = known[i].alg;
             mlt_coll_shape shape = {
                 .ranks = p, .count = 200, .type = MLT_OP_INT32, .op = MLT_OP_SUM};

@@ -399,12 +399,12 @@ void mlt_judge(mlt_state *s)
         if (s->claim->out[r].size)
             judge_rank(&j, r);
     mlt_goal_verdict *verdict = s->check->verdict;
-    if (!verdict->found[MLT_FAULT_RESULT] && j.shows &&
-        mlt_collective_reduces(s->claim->is->collective)) {
+    if (!verdict->found[MLT_FAULT_RESULT] && mlt_collective_reduces(s->claim->is->collective)) {
         char formula[FORMULA];
         verdict->in_rank_order = j.in_order;
         verdict->same_everywhere = j.same;
-        verdict->order = strdup(mlt_value_print(&s->values, j.shown, formula, sizeof formula));
+        if (j.shows)
+            verdict->order = strdup(mlt_value_print(&s->values, j.shown, formula, sizeof formula));
     }
     free(j.times);
     free(j.known);

@@ -406,7 +406,7 @@ static uint64_t draw(uint64_t *seed, uint64_t below)
 static void test_race_random(void)
 {
     uint64_t seed = 1, all = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 1000; round++) {
         mlt_goal_program *p = mlt_goal_program_new(1);
         mlt_goal_buffer_add(p, 0, "x", 64);
         uint32_t count = 2 + (uint32_t)draw(&seed, 14);
@@ -429,7 +429,7 @@ static void test_race_random(void)
         mlt_goal_verdict_free(verdict);
         mlt_goal_program_free(p);
     }
-    CHECK(all > 10000);
+    CHECK(all > 3000);
 }
 
 // ---- results
@@ -774,13 +774,13 @@ static void test_claims(void)
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "there is no rank 3 to be the root");
     is.root = 0;
     is.out = "outt";
-    WRONG(p, &is, MLT_FAULT_INVALID, 3, "rank 2 has no buffer outt");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "rank 0 has no buffer outt; it has in, out");
     is.out = "out+4";
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "the buffers say blocks of 8 bytes, but out of rank 0");
     is.bytes = 8;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "needs 24 bytes from 4 on in out of rank 0, which has 20");
     is.out = "out+x";
-    WRONG(p, &is, MLT_FAULT_INVALID, 3, "out+x is no place");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "out+x is no place");
     is.out = NULL;
     is.bytes = UINT64_MAX / 3;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "are too large");
@@ -961,16 +961,16 @@ static void test_print(void)
                               .is = &allreduce_of, .window = 8, .progress = seen, .user = &last});
     char *text = printed(verdict);
     CHECK(last == 1);
-    CHECK(strcmp(text, "6 actions on 2 ranks\n"
-                       "in bounds\n"
-                       "acyclic\n"
-                       "matched: 2 messages, 16 bytes\n"
-                       "no deadlock, even if every send is synchronous, nor in a window of 8 "
-                       "actions\n"
-                       "no races\n"
-                       "allreduce sumInt32 over 2 ranks, blocks of 8 bytes: right; order (0+1), in "
-                       "the order of the ranks; the same order for every rank that has it, so the "
-                       "same bits\n") == 0);
+    CHECK(strcmp(text,
+                 "6 actions on 2 ranks\n"
+                 "in bounds\n"
+                 "acyclic\n"
+                 "matched: 2 messages, 16 bytes\n"
+                 "no deadlock, even if every send is synchronous, nor in a window of 8 "
+                 "actions\n"
+                 "no races\n"
+                 "allreduce sumInt32 over 2 ranks, blocks of 8 bytes: right; order (0+1), in "
+                 "the order of the ranks; every rank has the same order, so the same bits\n") == 0);
     free(text);
     mlt_goal_verdict_free(verdict);
 
@@ -1001,7 +1001,7 @@ static void test_long_order(void)
     mlt_goal_program *p = reduce_linear(300, false);
     mlt_goal_verdict *verdict = ask(p, &sum_of);
     CHECK(mlt_goal_verdict_ok(verdict) && verdict->in_rank_order);
-    CHECK(strlen(verdict->order) < 200 && strstr(verdict->order, "(0+...+"));
+    CHECK(strlen(verdict->order) < 70 && strstr(verdict->order, "((0+...+29"));
     CHECK(strcmp(verdict->order + strlen(verdict->order) - 6, ")+299)") == 0);
     mlt_goal_verdict_free(verdict);
     mlt_goal_program_free(p);
@@ -1020,8 +1020,95 @@ static void test_exponential(void)
     mlt_goal_program_free(p);
 }
 
+// Whatever it is given, it answers. Nearly right programs of random actions, some with nonsense.
+static mlt_goal_action random_action(uint64_t *state, uint32_t ranks, bool nonsense)
+{
+    mlt_goal_action a = {.kind = (uint8_t)(1 + draw(state, MLT_GOAL_KINDS - 1)),
+                         .op = (uint8_t)draw(state, MLT_OPS),
+                         .type = (uint8_t)draw(state, MLT_OP_TYPES),
+                         .flags = (uint8_t)draw(state, 4),
+                         .user = (uint16_t)draw(state, 3),
+                         .peer = (int32_t)draw(state, ranks),
+                         .tag = (int32_t)draw(state, 2)};
+    uint64_t size = 8 * draw(state, 3);
+    for (int w = 0; w < 2; w++) {
+        a.buf[w] = (uint32_t)draw(state, 3);
+        a.at[w] = 8 * draw(state, 4);
+        a.size[w] = size;
+    }
+    if (!nonsense || draw(state, 4))
+        return a;
+    switch (draw(state, 7)) {
+    case 0:
+        a.kind = (uint8_t)draw(state, 256);
+        break;
+    case 1:
+        a.peer = (int32_t)draw(state, 20) - 10;
+        break;
+    case 2:
+        a.tag = (int32_t)draw(state, 20) - 10;
+        break;
+    case 3:
+        a.buf[draw(state, 2)] = UINT32_MAX - (uint32_t)draw(state, 4);
+        break;
+    case 4:
+        a.at[draw(state, 2)] = UINT64_MAX - draw(state, 100);
+        break;
+    case 5:
+        a.size[draw(state, 2)] = draw(state, 2) ? UINT64_MAX - draw(state, 100) : draw(state, 30);
+        break;
+    default:
+        a.op = (uint8_t)draw(state, 256);
+        a.type = (uint8_t)draw(state, 256);
+        a.label = (uint32_t)draw(state, 2);
+    }
+    return a;
+}
+
+static void test_anything(void)
+{
+    uint64_t state = 7, right_ones = 0;
+    for (int round = 0; round < 4000; round++) {
+        uint32_t ranks = 1 + (uint32_t)draw(&state, 4);
+        bool nonsense = round % 2;
+        mlt_goal_program *p = mlt_goal_program_new(ranks);
+        for (uint32_t r = 0; r < ranks; r++) {
+            mlt_goal_buffer_add(p, r, "in", 64);
+            mlt_goal_buffer_add(p, r, "out", 64);
+            uint32_t count = (uint32_t)draw(&state, 5);
+            for (uint32_t a = 0; a < count; a++) {
+                mlt_goal_action action = random_action(&state, ranks, nonsense);
+                mlt_goal_add(p, r, &action);
+            }
+            for (uint32_t d = 0; count > 1 && d < count; d++) {
+                uint32_t a = (uint32_t)draw(&state, count), b = (uint32_t)draw(&state, count);
+                if (a > b || nonsense)
+                    mlt_goal_require(p, r, a, b | (draw(&state, 4) ? 0 : MLT_GOAL_STARTED));
+            }
+        }
+        mlt_goal_spec is = {.collective = (mlt_collective)draw(&state, MLT_COLLECTIVES),
+                            .root = (uint32_t)draw(&state, 3),
+                            .bytes = 8 * draw(&state, 3),
+                            .op = (mlt_op)draw(&state, MLT_OPS + 1),
+                            .type = (mlt_op_type)draw(&state, MLT_OP_TYPES),
+                            .commutes = draw(&state, 2),
+                            .in = draw(&state, 2) ? "in" : "0",
+                            .out = draw(&state, 2) ? "out" : "in+8"};
+        mlt_goal_verdict *verdict = mlt_goal_check(
+            p, &(mlt_goal_check_options){.is = &is, .window = (uint32_t)draw(&state, 4)});
+        char *text = printed(verdict);
+        right_ones += mlt_goal_verdict_ok(verdict);
+        CHECK(strlen(text) > 0);
+        free(text);
+        mlt_goal_verdict_free(verdict);
+        mlt_goal_program_free(p);
+    }
+    CHECK(right_ones > 10);
+}
+
 int main(void)
 {
+    test_anything();
     test_valid();
     test_exec_valid();
     test_bounds();

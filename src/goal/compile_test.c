@@ -563,13 +563,13 @@ static void trees(void)
             state = 3;
             mlt_goal_program *program = mlt_goal_program_new(2);
             uint32_t n = counts[c];
-            for (uint32_t i = 0; i < n + 2; i++)
+            for (uint32_t i = 0; i < n + 3; i++)
                 add_numbered(program, i == n ? MLT_GOAL_CALC : MLT_GOAL_SEND);
             for (uint32_t i = 0; i < n; i++)
                 mlt_goal_require(program, 0, n, i | (i % 3 ? 0 : MLT_GOAL_STARTED));
             mlt_goal_require(program, 0, n + 1, n);
             mlt_goal_sched *sched = compiled(program, 0, window);
-            uint32_t nops = 0, greatest = 0, last = 0, at_n = 0, at_last = 0;
+            uint32_t nops = 0, greatest = 0, last = 0, at_n = 0, at_next = 0, at_free = 0;
             const mlt_act *act = mlt_sched_first(sched);
             uint64_t edges = 0, sources = 0;
             for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
@@ -582,14 +582,17 @@ static void trees(void)
                 if (number_of(act) == n)
                     at_n = i;
                 else if (number_of(act) == n + 1)
-                    at_last = i;
+                    at_next = i;
+                else if (number_of(act) == n + 2) // needs nobody
+                    at_free = i;
                 else
                     last = i;
             }
-            CHECK(edges == sources && at_n > last && at_last == at_n + 1);
+            CHECK(edges == sources && at_n > last && at_next > at_n);
+            CHECK(!sched->window || at_free > at_next);
             if (!sched->window) {
                 uint32_t expected = n > 65535 ? (n + 65534) / 65535 : 0;
-                CHECK(nops == expected && greatest == 65535 && sched->actions == n + 2 + expected);
+                CHECK(nops == expected && greatest == 65535 && sched->actions == n + 3 + expected);
             }
             CHECK(!window || sched->indices <= (window < n ? 2 * window : n + 10));
             mlt_goal_sched_free(sched);

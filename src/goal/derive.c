@@ -258,13 +258,13 @@ static void tie_all(const mlt_goal_rank *rank, deps *d)
 
 // ---- reduction
 
-typedef struct search {
-    const mlt_goal_graph *graph;
-    uint32_t *seen[2];  // forward, backward: the number of the search that has been here
-    uint32_t *stack[2]; // nodes whose neighbours are to be looked at
+typedef struct walk {
+    mlt_goal_graph *graph;
+    uint32_t *seen;  // the number of the walk that has been here
+    uint32_t *stack; // nodes whose neighbours are to be looked at
     uint32_t number;
-    uint8_t *reached; // of a walk: 1: from its start, 2: from its end
-} search;
+    uint8_t *reached; // 1: from its start, 2: from its end
+} walk;
 
 static inline uint32_t plain(uint32_t node)
 {
@@ -276,44 +276,8 @@ static inline bool by_end(uint32_t node)
     return !(node & MLT_GOAL_STARTED);
 }
 
-// Is there a chain from s to t, from s's end if it must be? The side that has had less to do takes
-// the next step, so the search is over when the smaller side is.
-static bool comes_before(search *x, uint32_t s, uint32_t t, bool end)
-{
-    const mlt_goal_graph *g = x->graph;
-    uint32_t count[2] = {1, 1}, number = ++x->number, low = g->place[s], high = g->place[t];
-    x->stack[0][0] = s;
-    x->stack[1][0] = t;
-    x->seen[0][s] = x->seen[1][t] = number;
-    uint64_t work[2] = {0, 0};
-    while (count[0] && count[1]) {
-        uint32_t ahead = x->stack[0][count[0] - 1], back = x->stack[1][count[1] - 1];
-        uint64_t cost[2] = {work[0] + g->next_at[ahead + 1] - g->next_at[ahead] + 1,
-                            work[1] + g->before_at[back + 1] - g->before_at[back] + 1};
-        int side = cost[1] < cost[0];
-        uint32_t at = side ? back : ahead;
-        const uint32_t *rows = side ? g->before_at : g->next_at;
-        const uint32_t *row = side ? g->before : g->next;
-        work[side] = cost[side];
-        count[side]--;
-        for (uint32_t e = rows[at]; e < rows[at + 1]; e++) {
-            uint32_t to = plain(row[e]);
-            // From s itself only some steps count, whichever side takes them.
-            if (end && (side ? to == s : at == s) && !by_end(row[e]))
-                continue;
-            if (x->seen[!side][to] == number)
-                return true;
-            if (x->seen[side][to] == number || g->place[to] <= low || g->place[to] >= high)
-                continue;
-            x->seen[side][to] = number;
-            x->stack[side][count[side]++] = to;
-        }
-    }
-    return false;
-}
-
 // One walk back from all sources of an action; reached[] of those that come before another.
-static void walk_back(search *x, uint32_t a)
+static void walk_back(walk *x, uint32_t a)
 {
     const mlt_goal_graph *g = x->graph;
     uint32_t count = 0, number = ++x->number, low = UINT32_MAX;
@@ -321,26 +285,26 @@ static void walk_back(search *x, uint32_t a)
         uint32_t s = plain(g->before[e]);
         low = g->place[s] < low ? g->place[s] : low;
         x->reached[s] = 0;
-        x->seen[1][s] = number;
-        x->stack[1][count++] = s;
+        x->seen[s] = number;
+        x->stack[count++] = s;
     }
     while (count) {
-        uint32_t at = x->stack[1][--count];
+        uint32_t at = x->stack[--count];
         for (uint32_t e = g->before_at[at]; e < g->before_at[at + 1]; e++) {
             uint32_t to = plain(g->before[e]);
             if (g->place[to] < low)
                 continue;
-            if (x->seen[1][to] != number) {
-                x->seen[1][to] = number;
+            if (x->seen[to] != number) {
+                x->seen[to] = number;
                 x->reached[to] = 0;
-                x->stack[1][count++] = to;
+                x->stack[count++] = to;
             }
             x->reached[to] |= by_end(g->before[e]) ? 3 : 1;
         }
     }
 }
 
-static bool implied(search *x, uint32_t a, uint32_t source)
+static bool implied(walk *x, uint32_t a, uint32_t source)
 {
     const mlt_goal_graph *g = x->graph;
     uint32_t begin = g->before_at[a], finish = g->before_at[a + 1], s = plain(source);
@@ -348,7 +312,7 @@ static bool implied(search *x, uint32_t a, uint32_t source)
         return x->reached[s] & (by_end(source) ? 2 : 1);
     for (uint32_t e = begin; e < finish; e++) {
         uint32_t t = plain(g->before[e]);
-        if (g->place[t] > g->place[s] && comes_before(x, s, t, by_end(source)))
+        if (g->place[t] > g->place[s] && mlt_goal_chain(x->graph, s, t, by_end(source)))
             return true;
     }
     return false;
@@ -359,11 +323,10 @@ static void reduce(mlt_goal_rank *rank)
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
     if (graph->order) { // else there is a cycle, of which the compiler tells
         uint32_t n = graph->count, kept = 0;
-        search x = {.graph = graph, .reached = take(n, 1)};
-        for (int side = 0; side < 2; side++) {
-            x.seen[side] = take(n, sizeof *x.seen[side]);
-            x.stack[side] = take((size_t)n + 1, sizeof *x.stack[side]);
-        }
+        walk x = {.graph = graph,
+                  .seen = take(n, sizeof *x.seen),
+                  .stack = take(n, sizeof *x.stack),
+                  .reached = take(n, 1)};
         for (uint32_t a = 0; a < n; a++) {
             if (graph->before_at[a + 1] - graph->before_at[a] > FEW)
                 walk_back(&x, a);
@@ -372,11 +335,9 @@ static void reduce(mlt_goal_rank *rank)
                     rank->deps[kept++] = (mlt_goal_dep){a, graph->before[e]};
         }
         rank->deps_count = kept;
+        free(x.seen);
+        free(x.stack);
         free(x.reached);
-        for (int side = 0; side < 2; side++) {
-            free(x.seen[side]);
-            free(x.stack[side]);
-        }
     }
     mlt_goal_graph_free(graph);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Neighbours in compressed rows; Kahn's order with a heap, so that it is the smallest by index;
-// "before" by bit sets of descendants while they fit in memory, else by a search that the order
-// bounds.
+// "before" by bit sets of descendants while they fit in memory, else by a search from both sides.
 #include "goal/graph.h"
 
 #include <stdlib.h>
@@ -162,6 +161,10 @@ void mlt_goal_graph_free(mlt_goal_graph *graph)
     free(graph->place);
     free(graph->cycle);
     free(graph->reach);
+    for (int side = 0; side < 2; side++) {
+        free(graph->seen[side]);
+        free(graph->stack[side]);
+    }
     free(graph);
 }
 
@@ -193,37 +196,61 @@ static void reach_make(mlt_goal_graph *graph)
     free(starts);
 }
 
-// A search from a, not beyond b's place in the order.
-static bool search(const mlt_goal_graph *graph, uint32_t a, uint32_t b)
+// The number of a new search, which marks what it has seen.
+static uint32_t search_begin(mlt_goal_graph *graph)
 {
-    uint32_t *stack = NULL, count = 0, room = 0, limit = graph->place[b];
-    uint64_t *seen = take((graph->count + 63) / 64, sizeof *seen);
-    bool found = false, first = true;
-    uint32_t at = a;
-    for (;;) {
-        for (uint32_t e = graph->next_at[at]; e < graph->next_at[at + 1] && !found; e++) {
-            uint32_t to = plain(graph->next[e]);
-            if ((first && graph->next[e] & MLT_GOAL_STARTED) || graph->place[to] > limit ||
-                seen[to / 64] >> to % 64 & 1)
-                continue;
-            found = to == b;
-            seen[to / 64] |= 1ull << to % 64;
-            if (count == room) {
-                room = room ? 2 * room : 64;
-                stack = realloc(stack, room * sizeof *stack);
-                if (!stack)
-                    mlt_fatal("no memory for the graph of a GOAL program");
-            }
-            stack[count++] = to;
-        }
-        first = false;
-        if (found || !count)
-            break;
-        at = stack[--count];
+    if (graph->searches == UINT32_MAX)
+        graph->searches = 0;
+    for (int side = 0; side < 2 && !graph->searches; side++) {
+        free(graph->seen[side]);
+        free(graph->stack[side]);
+        graph->seen[side] = take(graph->count, sizeof *graph->seen[side]);
+        graph->stack[side] = take((size_t)graph->count + 1, sizeof *graph->stack[side]);
     }
-    free(seen);
-    free(stack);
-    return found;
+    return ++graph->searches;
+}
+
+// A search from both sides, between the places of a and b in the order. The side that has had less
+// to do takes the next step, so it is over when the smaller side is.
+bool mlt_goal_chain(mlt_goal_graph *graph, uint32_t a, uint32_t b, bool from_end)
+{
+    mlt_assert(graph->order != NULL);
+    const uint32_t *rows[2] = {graph->next_at, graph->before_at};
+    const uint32_t *row[2] = {graph->next, graph->before};
+    uint32_t count[2] = {1, 1}, low = graph->place[a], high = graph->place[b];
+    uint64_t work[2] = {0, 0};
+    if (low >= high)
+        return false;
+    uint32_t number = search_begin(graph);
+    graph->stack[0][0] = a;
+    graph->stack[1][0] = b;
+    graph->seen[0][a] = graph->seen[1][b] = number;
+    while (count[0] && count[1]) {
+        uint32_t top[2];
+        uint64_t cost[2];
+        for (int side = 0; side < 2; side++) {
+            top[side] = graph->stack[side][count[side] - 1];
+            cost[side] = work[side] + rows[side][top[side] + 1] - rows[side][top[side]] + 1;
+        }
+        int side = cost[1] < cost[0];
+        uint32_t at = top[side];
+        work[side] = cost[side];
+        count[side]--;
+        for (uint32_t e = rows[side][at]; e < rows[side][at + 1]; e++) {
+            uint32_t to = plain(row[side][e]);
+            // From a itself only some steps count, whichever side takes them.
+            if (from_end && (side ? to == a : at == a) && row[side][e] & MLT_GOAL_STARTED)
+                continue;
+            if (graph->seen[!side][to] == number)
+                return true;
+            if (graph->seen[side][to] == number || graph->place[to] <= low ||
+                graph->place[to] >= high)
+                continue;
+            graph->seen[side][to] = number;
+            graph->stack[side][count[side]++] = to;
+        }
+    }
+    return false;
 }
 
 bool mlt_goal_before(mlt_goal_graph *graph, uint32_t a, uint32_t b)
@@ -232,7 +259,7 @@ bool mlt_goal_before(mlt_goal_graph *graph, uint32_t a, uint32_t b)
     if (graph->place[a] >= graph->place[b])
         return false;
     if (graph->count > REACH_ACTIONS)
-        return search(graph, a, b);
+        return mlt_goal_chain(graph, a, b, true);
     if (!graph->reach)
         reach_make(graph);
     uint32_t words = (graph->count + 63) / 64;

@@ -19,7 +19,8 @@ typedef struct mlt_goal_graph {
     uint32_t *place; // place[order[i]] == i
     uint32_t *cycle; // if there is one: its actions, each requires the next
     uint32_t cycle_count;
-    uint64_t *reach; // private: bit sets, made on the first mlt_goal_before
+    uint64_t *reach;                        // private: bit sets, made on the first mlt_goal_before
+    uint32_t *seen[2], *stack[2], searches; // private: of mlt_goal_chain, from a and from b
 } mlt_goal_graph;
 
 mlt_goal_graph *mlt_goal_graph_new(const mlt_goal_rank *rank);
@@ -29,5 +30,9 @@ void mlt_goal_graph_free(mlt_goal_graph *graph);
 // step of the chain from a must wait for a's end; further ones may wait for a start, for whoever
 // has started has seen the end of what it waited for.
 bool mlt_goal_before(mlt_goal_graph *graph, uint32_t a, uint32_t b);
+
+// The same by a search each time, which takes no memory that grows faster than the graph. With
+// !from_end any chain from a to b counts: b cannot start before a has started. False if a is b.
+bool mlt_goal_chain(mlt_goal_graph *graph, uint32_t a, uint32_t b, bool from_end);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a schedule back to a program. Actions stand as in the code, except that messages of one peer
-// and direction change places so that they are in the order of their slots: that order is what says
-// which message meets which.
+// From a schedule back to a program. Actions stand as in the code, except that messages of one
+// peer, direction and tag change places so that they are in the order of their slots: that order is
+// what says which message meets which.
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool has_message(int kind)
     return mlt_goal_is_message(&(mlt_goal_action){.kind = (uint8_t)kind});
 }
 
-static mlt_goal_action action_of(const mlt_act *act)
+mlt_goal_action mlt_act_action(const mlt_act *act)
 {
     mlt_goal_action action = {.kind = (uint8_t)(act->type & MLT_ACT_KIND)};
     const unsigned char *at = (const unsigned char *)(act + 1);
@@ -62,23 +62,29 @@ static mlt_goal_action action_of(const mlt_act *act)
 
 typedef struct message {
     uint64_t flow; // peer and direction
+    int32_t tag;
     uint32_t slot, place;
 } message;
+
+static int compare_flow(const message *a, const message *b)
+{
+    if (a->flow != b->flow)
+        return a->flow < b->flow ? -1 : 1;
+    return a->tag < b->tag ? -1 : a->tag > b->tag;
+}
 
 static int by_place(const void *pa, const void *pb)
 {
     const message *a = pa, *b = pb;
-    if (a->flow != b->flow)
-        return a->flow < b->flow ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    int flow = compare_flow(a, b);
+    return flow ? flow : a->place < b->place ? -1 : a->place > b->place;
 }
 
 static int by_slot(const void *pa, const void *pb)
 {
     const message *a = pa, *b = pb;
-    if (a->flow != b->flow)
-        return a->flow < b->flow ? -1 : 1;
-    return a->slot < b->slot ? -1 : a->slot > b->slot;
+    int flow = compare_flow(a, b);
+    return flow ? flow : a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
 // number[i]: of the i-th action of the code in the program.
@@ -93,8 +99,8 @@ static uint32_t *numbers(const mlt_goal_sched *sched)
         if (!has_message(kind))
             continue;
         const mlt_act_message *m = (const mlt_act_message *)(act + 1);
-        at[count++] =
-            (message){(uint64_t)(uint32_t)m->peer << 1 | (kind != MLT_GOAL_SEND), m->slot, i};
+        at[count++] = (message){(uint64_t)(uint32_t)m->peer << 1 | (kind != MLT_GOAL_SEND), m->tag,
+                                m->slot, i};
     }
     message *sorted = take(count, sizeof *sorted);
     qsort(at, count, sizeof *at, by_place);
@@ -127,7 +133,7 @@ void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program
         mlt_goal_add(program, sched->rank, &(mlt_goal_action){.kind = MLT_GOAL_NOP});
     const mlt_act *act = mlt_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
-        rank->actions[number[i]] = action_of(act);
+        rank->actions[number[i]] = mlt_act_action(act);
         number_at[((const unsigned char *)act - sched->code) / 8] = number[i];
     }
     act = mlt_sched_first(sched);

@@ -115,14 +115,14 @@ static mlt_goal_program *random_program(uint32_t most, bool wild)
 {
     mlt_goal_program *program = mlt_goal_program_new(RANKS);
     for (uint32_t r = 0; r < RANKS; r++) {
-        uint32_t count = below(most + 1);
+        uint32_t count = below(most + 1), edges = below(2 * count + 1);
         mlt_goal_buffer_add(program, r, r % 2 ? "in" : "a_long_name_of_a_buffer", 400);
         mlt_goal_buffer_add(program, r, "out", 400 + r);
         for (uint32_t a = 0; a < count; a++) {
             mlt_goal_action action = random_action(r, a, wild);
             mlt_goal_add(program, r, &action);
         }
-        for (uint32_t e = 0; count > 1 && e < below(2 * count); e++) {
+        for (uint32_t e = 0; count > 1 && e < edges; e++) {
             uint32_t a = 1 + below(count - 1);
             mlt_goal_require(program, r, a, below(a) | (below(4) ? 0 : MLT_GOAL_STARTED));
         }
@@ -429,7 +429,8 @@ static void scramble(file f, uint64_t *fine, uint64_t *all)
     file copy = {malloc(f.size), f.size};
     for (int round = 0; round < 1500; round++) {
         memcpy(copy.bytes, f.bytes, f.size);
-        for (uint32_t i = 0; i < 1 + below(3); i++) {
+        uint32_t changes = 1 + below(3);
+        for (uint32_t i = 0; i < changes; i++) {
             uint32_t at = 4 * (4 + below(f.size / 4 - 4)), value, other = 4 * below(f.size / 4);
             memcpy(&value, copy.bytes + at, 4);
             switch (below(5)) {

@@ -173,6 +173,11 @@ void mlt_pass_groups_free(mlt_pass_group *groups, uint32_t count);
 uint32_t mlt_pass_group_order(mlt_goal_program *program, uint32_t rank, const mlt_pass_group *group,
                               const double *key);
 
+// Puts `ordered`, which has `added` dependencies more, in the program's place if it takes less time
+// on the machine by the simulator, or if the machine has no prices; says so. Frees the other one.
+void mlt_pass_take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
+                             const mlt_loggops *machine, mlt_pass_report *report);
+
 // ---- the passes
 
 #define MLT_PASS_LIST(X)                                                                           \

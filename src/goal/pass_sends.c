@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends that are ready together, and their order. For the passes order and spread.
+// Sends that are ready together, their order, and whether it pays. For the passes order and spread.
 #include "goal/pass_int.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct ready {
     const mlt_goal_graph *graph; // its rows are sorted
@@ -106,4 +107,46 @@ uint32_t mlt_pass_group_order(mlt_goal_program *program, uint32_t rank, const ml
         mlt_goal_require(program, rank, sorted[i].send, sorted[i - 1].send | MLT_GOAL_STARTED);
     free(sorted);
     return moved ? group->count - 1 : 0;
+}
+
+// The simulated time of a program, or 0.
+static uint64_t time_of(const mlt_goal_program *program, const mlt_loggops *machine)
+{
+    mlt_sim_options options = {.machine = *machine};
+    mlt_sim_result *result;
+    char why[400];
+    if (mlt_goal_simulate(program, &options, &result, why, sizeof why) != MLT_OK)
+        return 0;
+    uint64_t time = result->total_ps;
+    mlt_sim_result_free(result);
+    return time;
+}
+
+static bool has_prices(const mlt_loggops *m)
+{
+    return m->L + m->o + m->g + m->G + m->O > 0;
+}
+
+void mlt_pass_take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
+                             const mlt_loggops *machine, mlt_pass_report *report)
+{
+    uint64_t before = 0, after = 0;
+    if (added && has_prices(machine)) {
+        before = time_of(program, machine);
+        after = time_of(ordered, machine);
+    }
+    if (before && after >= before) {
+        snprintf(report->text, sizeof report->text,
+                 "left alone: another order of sends would not be faster");
+    } else if (!added) {
+        snprintf(report->text, sizeof report->text, "left alone: sends are in order");
+    } else {
+        mlt_goal_program old = *program;
+        *program = *ordered;
+        *ordered = old;
+        report->changed = added;
+        snprintf(report->text, sizeof report->text,
+                 "added %" PRIu64 " dependencies that order sends", added);
+    }
+    mlt_goal_program_free(ordered);
 }

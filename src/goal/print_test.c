@@ -208,6 +208,16 @@ static mlt_goal_program *make(void)
     static const char *const buffers[] = {"in", "out", "b1", "tmp_0"};
     mlt_goal_program *program = mlt_goal_program_new(1 + below(6));
     for (uint32_t r = 0; r < program->ranks; r++) {
+        if (r && !below(3)) { // as the one before, so that they share a block
+            const mlt_goal_rank *rank = &program->rank[r - 1];
+            for (uint32_t b = 0; b < rank->buffers_count; b++)
+                mlt_goal_buffer_add(program, r, buffers[b], rank->buffers[b].size);
+            for (uint32_t a = 0; a < rank->count; a++)
+                mlt_goal_add(program, r, &rank->actions[a]);
+            for (uint32_t d = 0; d < rank->deps_count; d++)
+                mlt_goal_require(program, r, rank->deps[d].action, rank->deps[d].on);
+            continue;
+        }
         uint32_t count = below(3) ? below(12) : 0, names = below(5);
         for (uint32_t b = 0; b < names; b++)
             mlt_goal_buffer_add(program, r, buffers[b], number());
@@ -218,17 +228,6 @@ static mlt_goal_program *make(void)
         for (uint32_t d = 0; count && d < below(12); d++)
             mlt_goal_require(program, r, below(count),
                              below(count) | (below(2) ? (uint32_t)MLT_GOAL_STARTED : 0));
-        if (r && !below(3)) { // as the one before, so that they share a block
-            mlt_goal_rank *rank = &program->rank[r];
-            free(rank->actions);
-            free(rank->deps);
-            free(rank->buffers);
-            mlt_goal_program *copy = mlt_goal_program_copy(program);
-            *rank = copy->rank[r - 1];
-            memset(&copy->rank[r - 1], 0, sizeof *copy->rank);
-            memset(&copy->rank[r], 0, sizeof *copy->rank);
-            mlt_goal_program_free(copy);
-        }
     }
     CHECK(mlt_goal_program_valid(program, why, sizeof why) == MLT_OK);
     return program;

@@ -185,6 +185,11 @@ mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
 void mlt_image_free(mlt_image *image);
 
 // Back to a program (`millet goal dis`): the same actions and dependencies; labels are lost.
+// Actions stand as in the code, except where messages of one peer and tag must change places to be
+// in the order of their slots.
 mlt_goal_program *mlt_image_program(const mlt_image *image);
+
+// One action of the code as it would stand in a program.
+mlt_goal_action mlt_act_action(const mlt_act *act);
 
 #endif

@@ -101,18 +101,17 @@ static uint64_t put_zeros(job *j, uint64_t size)
     return at;
 }
 
-// One rank's part of the program as text. Wildcards on one rank concern all, so then it is the
-// whole one.
+// One rank's part of the program as text: the program with all other ranks empty. Wildcards on one
+// rank concern all, so then it is the whole one.
 static void put_text(job *j, mlt_goal_program *alone, uint32_t rank)
 {
     goalrun_record *record = &j->record[rank];
-    if (alone) {
-        mlt_goal_rank empty = alone->rank[rank];
+    if (alone->rank != j->program->rank) {
         alone->rank[rank] = j->program->rank[rank];
         record->text = place(j);
         (void)mlt_goal_print(alone, MLT_GOAL_PAPER, 0, j->file);
         record->text_bytes = (uint64_t)ftell(j->file) - record->text;
-        alone->rank[rank] = empty;
+        alone->rank[rank] = (mlt_goal_rank){.count = 0};
         return;
     }
     if (!j->whole) {
@@ -122,22 +121,6 @@ static void put_text(job *j, mlt_goal_program *alone, uint32_t rank)
     }
     record->text = j->whole_at;
     record->text_bytes = j->whole;
-}
-
-// A program of as many ranks with the same names, all empty: what one rank is printed with.
-static mlt_goal_program *empty_like(const mlt_goal_program *program)
-{
-    mlt_goal_program *alone = mlt_goal_program_new(program->ranks);
-    free(alone->names);
-    alone->names = program->names; // given back by not_like
-    return alone;
-}
-
-static void not_like(mlt_goal_program *alone)
-{
-    if (alone)
-        alone->names = NULL;
-    mlt_goal_program_free(alone);
 }
 
 // --in NAME=FILE: the contents instead of the pattern. %r in FILE is the rank.
@@ -218,13 +201,16 @@ static int make_file(job *j)
                                strerror(errno));
     put(j, &head, sizeof head);
     put(j, j->records, j->ranks * sizeof *j->records);
-    mlt_goal_program *alone = mlt_goal_has_wildcards(j->program) ? NULL : empty_like(j->program);
+    mlt_goal_program alone = *j->program; // borrows the names, and with wildcards all
+    if (!mlt_goal_has_wildcards(j->program))
+        alone.rank = need(j->ranks, sizeof *alone.rank);
     int code = MLT_ARGS_GO;
     for (uint32_t r = 0; r < j->ranks && code == MLT_ARGS_GO; r++) {
-        put_text(j, alone, r);
+        put_text(j, &alone, r);
         code = put_buffers(j, r);
     }
-    not_like(alone);
+    if (alone.rank != j->program->rank)
+        free(alone.rank);
     if (code != MLT_ARGS_GO)
         return code;
     if (fseek(j->file, sizeof head, SEEK_SET) != 0 ||
@@ -391,6 +377,16 @@ static void show_piece(const job *j, uint32_t rank, const piece *p)
     free(after);
 }
 
+// How an action without a label is called: by what it does, and its number.
+static const char *word_of(uint8_t kind)
+{
+    return kind == MLT_GOAL_SEND                            ? "send"
+           : kind == MLT_GOAL_EXEC || kind == MLT_GOAL_USER ? "exec"
+           : kind == MLT_GOAL_CALC                          ? "calc"
+           : kind == MLT_GOAL_NOP                           ? "nop"
+                                                            : "recv";
+}
+
 static void show_order(const job *j, uint32_t rank)
 {
     goalrun_record record;
@@ -404,11 +400,11 @@ static void show_order(const job *j, uint32_t rank)
         const mlt_goal_rank *r = &j->program->rank[rank];
         if (ids[i] < 0 || (uint32_t)ids[i] >= r->count)
             continue;
-        uint32_t label = r->actions[ids[i]].label;
-        if (label)
-            printf(" %s", mlt_goal_name_text(j->program, label));
+        const mlt_goal_action *action = &r->actions[ids[i]];
+        if (action->label)
+            printf(" %s", mlt_goal_name_text(j->program, action->label));
         else
-            printf(" %" PRId32, ids[i]);
+            printf(" %s@%" PRId32, word_of(action->kind), ids[i]);
     }
     putchar('\n');
     free(ids);
@@ -472,6 +468,23 @@ static int refuse(const mlt_arg_command *command, const mlt_goal_program *progra
                                        mlt_goal_describe(program, r, i, text, sizeof text));
         }
     return MLT_ARGS_GO;
+}
+
+// The type of what no operation of a rank uses: that of all operations of the program, if they
+// agree.
+static mlt_op_type common_type(const mlt_goal_program *program, mlt_op_type initial)
+{
+    int type = -1;
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t i = 0; i < program->rank[r].count; i++) {
+            const mlt_goal_action *action = &program->rank[r].actions[i];
+            if (action->kind != MLT_GOAL_EXEC && action->kind != MLT_GOAL_RECV_EXEC)
+                continue;
+            if (type >= 0 && type != action->type)
+                return initial;
+            type = action->type;
+        }
+    return type >= 0 ? (mlt_op_type)type : initial;
 }
 
 // Names in --show and --in must be there, on some rank.
@@ -576,7 +589,7 @@ int mlt_goal_run_main(int argc, char **argv)
         {"show", 0, MLT_ARG_TEXTS, &a.show, "NAME",
          .help = "that buffer; 'memory' is the plain one (all whose names do not begin with tmp)"},
         {"as", 0, MLT_ARG_TEXT, &a.as, "TYPE",
-         .help = "elements (as the execs use them, or UInt8)"},
+         .help = "of the elements (the one that the execs use, or UInt8)"},
         {"elements", 0, MLT_ARG_NUMBER, &a.elements, "N",
          .help = "how many of a buffer are shown; 0: all (16)"},
         {"order", 0, MLT_ARG_FLAG, &a.order, NULL, .help = "the order in which actions finished"},
@@ -603,8 +616,9 @@ int mlt_goal_run_main(int argc, char **argv)
     code = read_words(&command, &a);
     if (code == MLT_ARGS_GO)
         code = mlt_source_read_one(&command, &a.source, &words, &source);
-    if (code == MLT_ARGS_GO && source.form == MLT_SOURCE_ALG && !a.forced)
-        a.type = source.shape.type;
+    if (code == MLT_ARGS_GO && !a.forced)
+        a.type = source.form == MLT_SOURCE_ALG ? source.shape.type
+                                               : common_type(source.program, MLT_OP_UINT8);
     if (code == MLT_ARGS_GO)
         code = run(&command, &a, &source);
     mlt_source_free(&source);
