@@ -212,12 +212,8 @@ static void test_user(void)
 static void test_user_overlap(void)
 {
     mlt_goal_program *p = mlt_goal_program_new(3);
-    mlt_goal_spec is = {.collective = MLT_COLL_REDUCE,
-                        .root = 1,
-                        .bytes = 1,
-                        .op = MLT_OPS,
-                        .in = "1",
-                        .out = "2"};
+    mlt_goal_spec is = {
+        .collective = MLT_COLL_REDUCE, .root = 1, .bytes = 1, .op = MLT_OPS, .in = "1", .out = "2"};
     mlt_goal_send(p, 0, at(1, 1), 1, 0);
     mlt_goal_send(p, 2, at(1, 1), 1, 0);
     uint32_t before = mlt_goal_recv(p, 1, at(2, 1), 0, 0);
@@ -410,6 +406,35 @@ static void test_barrier(void)
     mlt_goal_program_free(p);
 }
 
+// A claim about no bytes at all is not right, it is a slip; unless the buffers have none.
+static void test_empty_claims(void)
+{
+    mlt_goal_program *p = mlt_goal_program_new(2);
+    mlt_goal_spec is = {.collective = MLT_COLL_ALLREDUCE, .type = MLT_OP_INT8};
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "no action touches plain memory there; say the bytes");
+    mlt_goal_send(p, 0, at(0, 8), 1, 0);
+    mlt_goal_recv(p, 1, at(0, 8), 0, 0);
+    is.in = is.out = "8";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "no action touches plain memory there; say the bytes");
+    is.in = is.out = "18446744073709551610";
+    is.bytes = 8;
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "8 bytes from 18446744073709551610 on end beyond 2^64");
+
+    is = (mlt_goal_spec){.collective = MLT_COLL_ALLTOALL, .in = "b", .out = "b"};
+    for (uint32_t r = 0; r < 2; r++)
+        mlt_goal_buffer_add(p, r, "b", 1);
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "the size 1 of b of rank 0 is no multiple of 2, the ranks");
+    is.in = is.out = "b+1";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "b of rank 0 has no bytes from 1 on");
+    is.in = is.out = "b+2";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "b of rank 0 has no bytes from 2 on");
+    is.in = is.out = "b";
+    for (uint32_t r = 0; r < 2; r++)
+        p->rank[r].buffers[0].size = 0;
+    RIGHT(p, &is);
+    mlt_goal_program_free(p);
+}
+
 static void test_claims(void)
 {
     mlt_goal_program *p = direct(MLT_COLL_ALLGATHER, 3, 8, 0);
@@ -419,18 +444,35 @@ static void test_claims(void)
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "there is no rank 3 to be the root");
     is.root = 0;
     is.out = "outt";
-    WRONG(p, &is, MLT_FAULT_INVALID, 1, "rank 0 has no buffer outt; it has in, out");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "rank 0 has no buffer outt; it has in, out: say what it takes and gives with --in NAME "
+          "--out NAME");
+    is.out = "out+3";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "the buffers say blocks of 8 bytes, but out of rank 0 says 7; say the bytes of a block");
     is.out = "out+4";
-    WRONG(p, &is, MLT_FAULT_INVALID, 1, "the buffers say blocks of 8 bytes, but out of rank 0");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "the size 20 of out of rank 0 is no multiple of 3, the ranks; say the bytes of a block "
+          "with --size");
     is.bytes = 8;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "needs 24 bytes from 4 on in out of rank 0, which has 20");
-    is.out = "out+x";
-    WRONG(p, &is, MLT_FAULT_INVALID, 1, "out+x is no place");
+    static const char *const bad[] = {
+        "out+x", "out+", "", "+4", "4out", "0x", "out+0x1g", "out+ 4", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        is.out = bad[i];
+        WRONG(p, &is, MLT_FAULT_INVALID, 1, "is no place; one is name, name+offset or offset");
+    }
+    is.out = "out+0x0";
+    RIGHT(p, &is);
     is.out = NULL;
     is.bytes = UINT64_MAX / 3;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "are too large");
     is = (mlt_goal_spec){.collective = MLT_COLL_ALLREDUCE, .op = MLT_OP_COPY, .bytes = 8};
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "does not reduce");
+    is = (mlt_goal_spec){.collective = MLT_COLL_SCAN, .op = MLT_OP_SUM, .type = MLT_OP_INT32};
+    is.bytes = 6;
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "a block of 6 bytes is no whole number of elements of Int32");
     mlt_goal_program_free(p);
 
     p = direct(MLT_COLL_BCAST, 3, 8, 1);
@@ -668,6 +710,7 @@ int main(void)
     test_moves();
     test_scan();
     test_barrier();
+    test_empty_claims();
     test_claims();
     test_listing3();
     test_dissemination();
