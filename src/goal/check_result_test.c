@@ -247,6 +247,10 @@ static void test_reversed_copy(void)
     WRONG(p, &is, MLT_FAULT_RESULT, 1, "they hold what was in bytes 4..7 of memory of rank 0");
     is.in = "4";
     RIGHT(p, &is);
+    is.bytes = 1;
+    is.in = "0";
+    WRONG(p, &is, MLT_FAULT_RESULT, 1,
+          "rank 0's bytes 4..4 of memory are wrong\n    they hold what");
     mlt_goal_program_free(p);
 }
 
