@@ -519,7 +519,7 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words
 
 static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
 {
-    static const uint64_t counts[] = {0, 1, 3, 7, 40};
+    static const uint64_t counts[] = {0, 1, 7, 40};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         shape.count = counts[c];
         shape.op = MLT_OP_SUM;
@@ -784,7 +784,7 @@ static void test_known(void)
         all++;
     CHECK(count == all);
     for (size_t i = 0; i < count; i++)
-        for (uint32_t p = 1; p <= 33; p++) {
+        for (uint32_t p = 1; p <= 33; p += p < 20 ? 1 : p < 32 ? 3 : 1) { // 32 and 33, too
             const mlt_coll_alg *alg = known[i].alg;
             mlt_coll_shape shape = {
                 .ranks = p, .count = 200, .type = MLT_OP_INT32, .op = MLT_OP_SUM};

@@ -228,10 +228,10 @@ static void print_result(const mlt_goal_verdict *verdict, FILE *to)
         fputs(verdict->in_rank_order ? ", in the order of the ranks"
                                      : ", for operations that commute",
               to);
-        if (verdict->ranks > 1 && verdict->same_everywhere)
-            fputs("; the same order for every rank that has it, so the same bits", to);
-        else if (!verdict->same_everywhere)
-            fputs("; ranks differ in their order, so perhaps in bits", to);
+        if (strncmp(verdict->claim, "allreduce", 9) == 0 && verdict->ranks > 1)
+            fputs(verdict->same_everywhere ? "; every rank has the same order, so the same bits"
+                                           : "; ranks differ in their order, so perhaps in bits",
+                  to);
     }
     fputc('\n', to);
 }
@@ -241,7 +241,7 @@ void mlt_goal_verdict_print(const mlt_goal_verdict *verdict, FILE *to)
     fprintf(to, "%" PRIu64 " %s on %" PRIu32 " %s\n", verdict->actions,
             plural(verdict->actions, "action", "actions"), verdict->ranks,
             plural(verdict->ranks, "rank", "ranks"));
-    if (clean(verdict, MLT_FAULT_INVALID) && clean(verdict, MLT_FAULT_BOUNDS))
+    if (clean(verdict, MLT_FAULT_BOUNDS))
         fputs("in bounds\n", to);
     if (clean(verdict, MLT_FAULT_CYCLE))
         fputs("acyclic\n", to);

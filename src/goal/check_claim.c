@@ -51,7 +51,7 @@ static void wrong(mlt_check *check, uint32_t rank, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    mlt_check_say(finding, "this cannot be shown to be a %s: %s",
+    mlt_check_say(finding, "this cannot be shown to perform %s: %s",
                   mlt_collective_names[check->options->is->collective], text);
 }
 
@@ -82,7 +82,15 @@ static bool place(mlt_check *check, uint32_t rank, const char *where, mlt_goal_s
     out->buf = mlt_goal_buffer_find(check->program, rank, name);
     if (out->buf != MLT_GOAL_NOWHERE)
         return true;
-    wrong(check, rank, "rank %" PRIu32 " has no buffer %s", rank, name);
+    char names[200] = "no named one";
+    size_t used = 0;
+    const mlt_goal_rank *r = &check->program->rank[rank];
+    for (uint32_t b = 0; b < r->buffers_count && used < sizeof names; b++) {
+        int n = snprintf(names + used, sizeof names - used, "%s%s", b ? ", " : "",
+                         mlt_goal_name_text(check->program, r->buffers[b].name));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    wrong(check, rank, "rank %" PRIu32 " has no buffer %s; it has %s", rank, name, names);
     return false;
 }
 
@@ -98,14 +106,11 @@ static bool places(mlt_claim *claim, mlt_check *check)
     bool bcast = is->collective == MLT_COLL_BCAST, named = any_named(check->program);
     const char *in = is->in ? is->in : !named ? "0" : !bcast ? "in" : is->out ? is->out : "buf";
     const char *out = is->out ? is->out : !named ? "0" : !bcast ? "out" : in;
-    bool found = true;
-    for (uint32_t r = 0; r < claim->ranks; r++) {
-        if (takes(is, r))
-            found &= place(check, r, in, &claim->in[r]);
-        if (gives(is, r))
-            found &= place(check, r, out, &claim->out[r]);
-    }
-    return found;
+    for (uint32_t r = 0; r < claim->ranks; r++)
+        if ((takes(is, r) && !place(check, r, in, &claim->in[r])) ||
+            (gives(is, r) && !place(check, r, out, &claim->out[r])))
+            return false;
+    return true;
 }
 
 // n by the buffers: named ones of all ranks must agree; for plain memory the largest end used.

@@ -66,13 +66,14 @@ static void tell_wait(const mlt_check *check, mlt_goal_finding *finding, uint32_
     mlt_goal_place one = mlt_check_place(check, waiter / 2),
                    other = mlt_check_place(check, awaited / 2);
     char text[MLT_CHECK_TEXT];
-    bool ends = waiter % 2, message = ends;
-    mlt_check_say(finding, "\n    %s %s only after", mlt_check_describe(check, one, text),
-                  ends ? "ends" : "starts");
+    // Only messages' ends wait for somebody else's events.
+    const char *whose = !(waiter % 2)                                         ? ""
+                        : mlt_check_action(check, one)->kind == MLT_GOAL_SEND ? " its receive"
+                                                                              : " its send";
+    mlt_check_say(finding, "\n    %s %s only after%s", mlt_check_describe(check, one, text),
+                  waiter % 2 ? "ends" : "starts", whose);
     mlt_check_say(finding, "\n        %s has %s", mlt_check_describe(check, other, text),
-                  awaited % 2 ? "ended"
-                  : message   ? "started, which is its other end"
-                              : "started");
+                  awaited % 2 ? "ended" : "started");
 }
 
 static void tell(mlt_check *check, bool synchronous, const uint32_t *cycle, uint32_t count,
@@ -96,7 +97,8 @@ static void tell(mlt_check *check, bool synchronous, const uint32_t *cycle, uint
                   synchronous ? "if sends end only when they are received"
                               : "even if every send is buffered",
                   waits, blocked);
-    enum { SHOWN = 24 };
+    // Two events of an action make one line, so twice as many events.
+    enum { SHOWN = 16 };
     for (uint32_t i = 0; i < count && i < SHOWN; i++)
         tell_wait(check, finding, cycle[i], cycle[(i + 1) % count]);
     if (count > SHOWN)

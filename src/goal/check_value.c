@@ -333,8 +333,11 @@ static void put_atom(writer *w, const mlt_value *v)
         put(w, v->kind == MLT_VALUE_JUNK ? "junk" : "mix");
 }
 
+// Stops when there is no more room.
 static void put_value(writer *w, uint32_t value, int depth)
 {
+    if (w->used >= w->size)
+        return;
     const mlt_value *v = &w->values->value[value];
     if (v->kind != MLT_VALUE_NODE) {
         put_atom(w, v);
@@ -362,22 +365,33 @@ static void put_value(writer *w, uint32_t value, int depth)
     put(w, ")");
 }
 
-// As deep as there is room for. A formula of that depth has at most 2^depth parts, and each depth
-// that does not make it longer is the last one.
+// Not deeper than there is room for; the text's length if there were.
+static size_t print_deep(const mlt_values *values, uint32_t value, int depth, char *text,
+                         size_t size)
+{
+    writer w = {values, text, size, 0};
+    put_value(&w, value, depth);
+    return w.used;
+}
+
+// Whole if there is room, else the outer parts in a third of it, for brackets soon say nothing. A
+// depth that fits has at most `size` parts and the next one twice as many, so none is long work;
+// one that gives the same text as the last shows all.
 char *mlt_value_print(const mlt_values *values, uint32_t value, char *text, size_t size)
 {
-    size_t before = 0;
-    char *best = NULL;
-    for (int depth = 0;; depth++) {
-        writer w = {values, text, size, 0};
-        put_value(&w, value, depth);
-        if (w.used >= size || (depth && w.used == before && best && !strcmp(best, text)))
+    char last[1024] = "";
+    size = size < sizeof last ? size : sizeof last;
+    int depth = 0, shown = 0;
+    for (;; depth++) {
+        size_t length = print_deep(values, value, depth, text, size);
+        if (length >= size)
             break;
-        before = w.used;
-        free(best);
-        best = strdup(text);
+        if (depth && strcmp(last, text) == 0)
+            return text;
+        if (length < size / 3)
+            shown = depth;
+        memcpy(last, text, length + 1);
     }
-    snprintf(text, size, "%s", best ? best : "...");
-    free(best);
+    print_deep(values, value, shown, text, size);
     return text;
 }

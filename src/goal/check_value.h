@@ -74,7 +74,7 @@ bool mlt_value_idempotent(mlt_value_op op);
 // many leaves of something else there are (capped too).
 uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t ranks, uint8_t *times);
 
-// The formula, "((0+1)+(2+3))", not much longer than `size` allows: inner parts become "(4+...+7)".
+// The formula, "((0+1)+(2+3))"; if it is longer than `size`, inner parts become "(4+...+7)".
 char *mlt_value_print(const mlt_values *values, uint32_t value, char *text, size_t size);
 
 // Why the value is not pure: the first part that is not as it should be.

@@ -200,12 +200,16 @@ static event event_of(const codes *c, uint32_t number)
 // A chain of "all up to here" is one wait: for the last link's action.
 static void tell_cycle(codes *c, mlt_goal_finding *finding, const uint32_t *cycle, uint32_t count)
 {
-    enum { SHOWN = 24 };
+    enum { SHOWN = 8 };
     char text[MLT_CHECK_TEXT];
     uint32_t first = 0, shown = 0;
     while (first < count && event_of(c, cycle[first]).all)
         first++;
-    for (uint32_t i = 0; i < count && shown < SHOWN;) {
+    for (uint32_t i = 0; i < count;) {
+        if (shown == SHOWN) {
+            mlt_check_say(finding, "\n    ... and so on round");
+            return;
+        }
         event one = event_of(c, cycle[(first + i) % count]), other;
         bool window = false;
         do {

@@ -7,8 +7,9 @@
 //     copy B <- A; ... B ...   readers of B read A, if A is not overwritten before they have ended
 //                              and B does not count at the end.
 //
-// One walk takes copies that have nothing to do with each other: an action takes part in one only.
-// Walks are repeated until nothing changes, so chains of copies go too.
+// One walk changes an action once at most; otherwise changes do not disturb each other, as each
+// keeps all orders that it relies on and the others do. Walks are repeated until nothing changes,
+// so chains of copies go too.
 #include "goal/pass_int.h"
 
 #include <inttypes.h>
@@ -123,22 +124,22 @@ static bool can_read_source(const walk *w, uint32_t copy, uint32_t index)
     return reads_only(w, copy, first, read) && lasts(w, copy, read->action);
 }
 
-static bool read_source(walk *w, uint32_t copy)
+static void read_source(walk *w, uint32_t copy)
 {
     const mlt_pass_flow *flow = w->flow;
     uint32_t place = flow->graph->place[copy];
     bool any = false;
     for (uint32_t v = flow->value_at[place]; v < flow->value_at[place + 1]; v++) {
         if (counts_at_end(w, &flow->values[v]))
-            return false;
+            return;
         for (uint32_t i = flow->values[v].reads; i; i = flow->reads[i - 1].next) {
             if (!can_read_source(w, copy, i - 1))
-                return false;
+                return;
             any = true;
         }
     }
     if (!any)
-        return false; // nobody reads it: dead, which is another pass's business
+        return; // nobody reads it: dead, which is another pass's business
     for (uint32_t v = flow->value_at[place]; v < flow->value_at[place + 1]; v++)
         for (uint32_t i = flow->values[v].reads; i; i = flow->reads[i - 1].next) {
             const mlt_goal_action *c = &w->rank->actions[copy];
@@ -152,41 +153,9 @@ static bool read_source(walk *w, uint32_t copy)
         }
     w->used[copy] = w->gone[copy] = true;
     w->removed++;
-    return true;
 }
 
 // ----
-
-// The bytes that a change of this walk works on must not be another's: the flow is that of before.
-// So whoever writes the source, or overwrites it, is used up too.
-static void use_neighbours(walk *w, uint32_t copy)
-{
-    const mlt_pass_flow *flow = w->flow;
-    uint32_t place = flow->graph->place[copy];
-    for (uint32_t i = flow->read_at[place]; i < flow->read_at[place + 1]; i++) {
-        const mlt_pass_value *value = &flow->values[flow->reads[i].value];
-        if (value->writer != MLT_GOAL_NONE)
-            w->used[value->writer] = true;
-        if (value->over != MLT_GOAL_NONE)
-            w->used[value->over] = true;
-    }
-    for (uint32_t v = flow->value_at[place]; v < flow->value_at[place + 1]; v++)
-        if (flow->values[v].over != MLT_GOAL_NONE)
-            w->used[flow->values[v].over] = true;
-}
-
-static bool neighbours_used(const walk *w, uint32_t copy)
-{
-    const mlt_pass_flow *flow = w->flow;
-    uint32_t place = flow->graph->place[copy];
-    for (uint32_t i = flow->read_at[place]; i < flow->read_at[place + 1]; i++) {
-        const mlt_pass_value *value = &flow->values[flow->reads[i].value];
-        if ((value->writer != MLT_GOAL_NONE && w->used[value->writer]) ||
-            (value->over != MLT_GOAL_NONE && w->used[value->over]))
-            return true;
-    }
-    return w->used[copy];
-}
 
 static void apply(walk *w)
 {
@@ -221,10 +190,8 @@ static uint32_t walk_rank(mlt_goal_program *program, uint32_t number, const bool
         w.into[a] = a;
     for (uint32_t i = 0; i < rank->count && !w.flow->unclear; i++) {
         uint32_t a = w.flow->graph->order[i];
-        if (!is_copy(&rank->actions[a]) || neighbours_used(&w, a))
-            continue;
-        if (into_place(&w, a) || read_source(&w, a))
-            use_neighbours(&w, a);
+        if (is_copy(&rank->actions[a]) && !w.used[a] && !into_place(&w, a))
+            read_source(&w, a);
     }
     apply(&w);
     mlt_pass_flow_free(w.flow);

@@ -477,3 +477,27 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
     }
     return MLT_OK;
 }
+
+mlt_status mlt_goal_rank_in_bounds(const mlt_goal_program *program, uint32_t rank, char *why,
+                                   size_t why_size)
+{
+    const mlt_goal_rank *r = &program->rank[rank];
+    for (uint32_t a = 0; a < r->count; a++) {
+        mlt_goal_access access[2];
+        int count = mlt_goal_accesses(&r->actions[a], access);
+        for (int i = 0; i < count; i++) {
+            mlt_goal_span span = access[i].span;
+            if (span.buf == MLT_GOAL_MEMORY || span.buf > r->buffers_count)
+                continue;
+            const mlt_goal_buffer *buffer = &r->buffers[span.buf - 1];
+            if (span.size <= buffer->size && span.at <= buffer->size - span.size)
+                continue;
+            char what[512];
+            snprintf(why, why_size, "%s reaches beyond '%s', which has %" PRIu64 " bytes",
+                     mlt_goal_describe(program, rank, a, what, sizeof what),
+                     mlt_goal_name_text(program, buffer->name), buffer->size);
+            return MLT_ERR_INVALID;
+        }
+    }
+    return MLT_OK;
+}

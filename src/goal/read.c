@@ -116,7 +116,7 @@ static uint32_t hash_of(const mlt_goal_token *word)
 static void symbol_table_grow(mlt_goal_reader *reader)
 {
     uint32_t size = reader->symbol_table_size ? 2 * reader->symbol_table_size : 256;
-    uint64_t *table = calloc(size, sizeof *table);
+    uint64_t *table = size ? calloc(size, sizeof *table) : NULL; // 0: more than 2^31 words
     if (!table)
         mlt_fatal("no memory for the labels of a GOAL program");
     for (uint32_t i = 0; i < reader->symbol_table_size; i++) {

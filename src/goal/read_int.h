@@ -103,13 +103,20 @@ mlt_goal_dialect mlt_goal_dialect_of(const char *text, const char *end);
 // comment. False: a comment without its end.
 bool mlt_goal_next(mlt_goal_reader *reader, bool marks);
 
+// The first eight letters of a word as a token has them. With a literal the compiler does it all.
+static inline uint64_t mlt_goal_letters(const char *word, size_t length)
+{
+    uint64_t letters = 0;
+#define LETTER(i) letters |= length > (i) ? (uint64_t)(unsigned char)word[i] << 8 * (i) : 0
+    LETTER(0), LETTER(1), LETTER(2), LETTER(3), LETTER(4), LETTER(5), LETTER(6), LETTER(7);
+#undef LETTER
+    return letters;
+}
+
 static inline bool mlt_goal_is_word(const mlt_goal_token *token, const char *word)
 {
-    // With a literal all but the comparison is done by the compiler.
     size_t length = strlen(word);
-    uint64_t letters = 0;
-    memcpy(&letters, word, length < 8 ? length : 8);
-    return token->kind == MLT_TOKEN_WORD && token->value == letters &&
+    return token->kind == MLT_TOKEN_WORD && token->value == mlt_goal_letters(word, length) &&
            (length < 8 ||
             ((size_t)(token->end - token->at) == length && memcmp(token->at, word, length) == 0));
 }

@@ -427,6 +427,16 @@ static void check_extensions(void)
     // Beyond a declared buffer: for the checker to say.
     a = only(&program, "buffer in 4; send in+2,16 to 1;");
     CHECK(a->at[0] == 2 && a->size[0] == 16);
+    CHECK(mlt_goal_rank_in_bounds(program, 0, why, sizeof why) == MLT_ERR_INVALID);
+    CHECK(strcmp(why,
+                 "rank 0, action 0 (send in+2,16 to 1), line 1 reaches beyond 'in', which has 4 "
+                 "bytes") == 0);
+    only(&program, "buffer in 4; send in+18446744073709551614,1 to 1;");
+    CHECK(mlt_goal_rank_in_bounds(program, 0, why, sizeof why) == MLT_ERR_INVALID);
+    only(&program, "buffer in 4; exec sumInt32 with 4,4 in,4;");
+    CHECK(mlt_goal_rank_in_bounds(program, 0, why, sizeof why) == MLT_OK);
+    only(&program, "buffer in 4; send in+9,0 to 1;"); // no bytes
+    CHECK(mlt_goal_rank_in_bounds(program, 0, why, sizeof why) == MLT_OK);
     for (int op = 0; op < MLT_OPS; op++)
         for (int type = 0; type < MLT_OP_TYPES; type++) {
             char text[64];

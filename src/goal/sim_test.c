@@ -612,6 +612,26 @@ static void check_prices(void)
     mlt_sim_result_free(r);
 }
 
+// The example of docs/goal-simulator.md.
+static void check_documented(void)
+{
+    mlt_sim_options options = {.machine = mlt_loggops_default, .keep_times = true};
+    mlt_goal_program *p = ranks(3);
+    send(p, 0, 1, 101);
+    send(p, 0, 2, 101);
+    calc(p, 0, 1000);
+    uint32_t r = recv(p, 1, 0, 101), s = send(p, 1, 2, 1);
+    requ(p, 1, s, r);
+    calc(p, 2, 9000);
+    recv(p, 2, 0, 101);
+    recv(p, 2, 1, 1);
+    mlt_sim_result *result = run_on(p, &options);
+    CHECK(was(result, 0, 0, 1500) && was(result, 1, 2500, 4000) && was(result, 2, 1500, 2500));
+    CHECK(was(result, 3, 0, 6100) && was(result, 4, 6100, 7600));
+    CHECK(was(result, 5, 0, 9000) && was(result, 6, 0, 11100) && was(result, 7, 0, 12600));
+    mlt_sim_result_free(result);
+}
+
 // ---- what cannot be simulated
 
 static void refused(mlt_goal_program *p, const mlt_sim_options *options, const char *expected)
@@ -660,13 +680,17 @@ static void check_deadlocks(void)
         "rank; rank 0, action 2 (recv 0,1 from any) waits for a message of any rank; and 2 more");
     p = ranks(1); // round within a rank
     calc(p, 0, 1);
-    requ(p, 0, calc(p, 0, 2), calc(p, 0, 3));
+    calc(p, 0, 2);
+    calc(p, 0, 3);
+    requ(p, 0, 1, 2);
     requ(p, 0, 2, 1);
     refused(p, &by_hand,
             "deadlock: 2 of 3 actions never end: rank 0, action 1 (calc 2) waits for action 2 of "
             "the same rank; rank 0, action 2 (calc 3) waits for action 1 of the same rank");
     p = ranks(1); // starting round
-    requ(p, 0, calc(p, 0, 2), calc(p, 0, 3) | MLT_GOAL_STARTED);
+    calc(p, 0, 2);
+    calc(p, 0, 3);
+    requ(p, 0, 0, 1 | MLT_GOAL_STARTED);
     requ(p, 0, 1, 0);
     refused(p, &by_hand,
             "deadlock: 2 of 2 actions never end: rank 0, action 0 (calc 2) waits for action 1 of "
@@ -700,7 +724,9 @@ static void check_refusals(void)
     p->rank[1].actions[0].tag = -2;
     refused(p, &by_hand, "action 0 of rank 1 is not valid: its tag is negative");
     p = ranks(2);
-    requ(p, 1, calc(p, 1, 1), calc(p, 1, 1));
+    calc(p, 1, 1);
+    calc(p, 1, 1);
+    requ(p, 1, 0, 1);
     p->rank[1].deps[0].on = 5;
     refused(p, &by_hand, "dependency 0 of rank 1 names an action that is not there");
     p = ranks(2);
@@ -734,7 +760,7 @@ static void check_progress(void)
 {
     double last = 0;
     mlt_sim_options options = {.machine = by_hand.machine, .progress = saw, .user = &last};
-    mlt_sim_result *r = run_on(binomial(1 << 17, 1), &options);
+    mlt_sim_result *r = run_on(binomial(1 << 15, 1), &options);
     CHECK(last == 1 && r->seconds > 0);
     mlt_sim_result_free(r);
 }
@@ -760,6 +786,7 @@ int main(void)
     check_ring();
     check_gather();
     check_prices();
+    check_documented();
     check_deadlocks();
     check_refusals();
     check_progress();

@@ -18,14 +18,16 @@ typedef enum mlt_goal_dialect {
 
 // Reads a whole text, which needs no NUL behind it. `name` is what errors call it. On an error: why
 // holds "name:line:column: what is wrong and what would be right", the line itself, and a caret
-// under the place, each on its own line; no program. The caller frees the program.
+// under the place, each on its own line; no program. `dialect` may be NULL; a text that could be
+// either is the paper's. The caller frees the program.
 mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_goal_program **out,
                          mlt_goal_dialect *dialect, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Writes the program so that reading it again gives the same one (labels that actions lack are made
-// up where a dependency needs them; equal ranks share a block). What a dialect cannot say:
-// LogGOPSim's has no memory, so spans become sizes and exec becomes calc of exec_ns_per_byte times
-// its bytes. False: writing failed, errno tells.
+// up where a dependency needs them; equal ranks share a block). What a text cannot say: absolute
+// addresses, which become plain ones; names that are no identifiers, which become others.
+// LogGOPSim's dialect has no memory, so spans become sizes and exec becomes calc of
+// exec_ns_per_byte times its bytes. False: writing failed, errno tells.
 bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to);
 

@@ -13,6 +13,7 @@
 //
 // Each time is the median of many short batches, so that whatever else the machine does matters
 // little. Ranks may be threads of one process: there are no globals.
+#include <millet/goal.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +22,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "millet/goal.h"
 
 enum {
     BATCH = 16,            // small messages that fit between two ranks

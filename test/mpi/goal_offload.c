@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Offload: while a rank looks at its memory only, and calls nothing, its schedule comes to its end:
+// the last action is a function that raises a flag. Ranks that share a worker are told that it
+// cannot be.
+
+#define _POSIX_C_SOURCE 200809L // setenv
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "goal_check.h"
+
+#define WORLD MPI_COMM_WORLD
+
+enum { PIECES = 8, PIECE = 50000 };
+
+static void raise_flag(void *buf1, int size1, void *buf2, int size2)
+{
+    (void)size1, (void)buf2, (void)size2;
+    atomic_store((atomic_int *)buf1, 1);
+}
+
+// A pipeline from rank 0 along all ranks, and a flag.
+static GOAL_Sched pipeline(int rank, int size, unsigned char *buf, atomic_int *flag)
+{
+    GOAL_Goal g = GOAL_Create();
+    GOAL_fid f = CHECK_ID(GOAL_Reg_func(g, raise_flag));
+    GOAL_id last[2 * PIECES];
+    int n = 0;
+    for (int i = 0; i < PIECES; i++) {
+        unsigned char *at = buf + i * PIECE;
+        GOAL_id recv = -1;
+        if (rank > 0)
+            recv = last[n++] = CHECK_ID(GOAL_Recv(g, at, PIECE, rank - 1));
+        if (rank + 1 < size) {
+            last[n] = CHECK_ID(GOAL_Send(g, at, PIECE, rank + 1));
+            if (recv >= 0)
+                CHECK_OK(GOAL_Requ(g, last[n], recv));
+            n++;
+        }
+    }
+    GOAL_id end = CHECK_ID(GOAL_Exec(g, f, flag, sizeof *flag, NULL, 0));
+    for (int i = 0; i < n; i++)
+        CHECK_OK(GOAL_Requ(g, end, last[i]));
+    return compiled(g);
+}
+
+static void drive(int rank, int size)
+{
+    unsigned char *buf = must_alloc(PIECES * PIECE);
+    atomic_int flag = 0;
+    GOAL_Sched s = pipeline(rank, size, buf, &flag);
+    if (!getenv("MILLET_GOAL_OFFLOAD")) // else all are
+        CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+    for (unsigned round = 0; round < 10; round++) {
+        MPI_Request request;
+        memset(buf, 0, PIECES * PIECE);
+        if (rank == 0)
+            pattern_fill(buf, PIECES * PIECE, round);
+        atomic_store(&flag, 0);
+        CHECK_OK(GOAL_Sched_start(s, &request));
+        while (round % 2 == 0 && !atomic_load(&flag)) // no call: somebody else must do it
+            sched_yield();
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_INT(atomic_load(&flag), 1);
+        CHECK_PATTERN(buf, PIECES * PIECE, round);
+        if (round == 4)
+            CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1)); // again: nothing changes
+        if (round == 6)
+            CHECK_OK(GOAL_Sched_run(s)); // blocking
+    }
+    // Messages of the rank meanwhile, and two at once.
+    int out = rank, in = -1, right = (rank + 1) % size, left = (rank + size - 1) % size;
+    GOAL_Sched other = ring_of(WORLD, &out, &in, sizeof in);
+    CHECK_OK(GOAL_Sched_set(other, GOAL_OFFLOAD, 1));
+    for (int i = 0; i < 200; i++) {
+        MPI_Request requests[2];
+        int value = -1;
+        CHECK_OK(GOAL_Sched_start(s, &requests[0]));
+        CHECK_OK(GOAL_Sched_start(other, &requests[1]));
+        CHECK_OK(MPI_Sendrecv(&i, 1, MPI_INT, right, 2, &value, 1, MPI_INT, left, 2, WORLD,
+                              MPI_STATUS_IGNORE));
+        CHECK_INT(value, i);
+        CHECK_OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        CHECK_INT(in, left);
+    }
+    CHECK_OK(GOAL_Sched_set(other, GOAL_OFFLOAD, 0));
+    CHECK_OK(GOAL_Sched_run(other));
+    CHECK_OK(GOAL_Sched_free(&s));
+    CHECK_OK(GOAL_Sched_free(&other));
+    free(buf);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "setting") == 0) // read in MPI_Init, where the process is one rank
+        CHECK(setenv("MILLET_GOAL_OFFLOAD", "yes", 1) == 0);
+    CHECK_OK(MPI_Init(&argc, &argv));
+    int rank = world_rank(), size = world_size();
+    if (strcmp(what, "refused") == 0) {
+        errors_return();
+        GOAL_Sched s = compiled(GOAL_Create());
+        CHECK_ERROR(GOAL_Sched_set(s, GOAL_OFFLOAD, 1), MPI_ERR_UNSUPPORTED_OPERATION,
+                    "GOAL_Sched_set", "shares its worker");
+        CHECK_OK(GOAL_Sched_free(&s));
+    } else if (strcmp(what, "stuck") == 0) { // the report shows the rank's call, not the thread
+        int in, out = 1;
+        GOAL_Goal g = GOAL_Create();
+        GOAL_id recv = CHECK_ID(GOAL_Recv(g, &in, sizeof in, (rank + 1) % size));
+        CHECK_OK(
+            GOAL_Requ(g, CHECK_ID(GOAL_Send(g, &out, sizeof out, (rank + size - 1) % size)), recv));
+        GOAL_Sched s = compiled(g);
+        CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+        CHECK_OK(GOAL_Sched_run(s));
+    } else if (strcmp(what, "exit") == 0) { // ends with the thread resting, without MPI_Finalize
+        drive(rank, size);
+        CHECK_OK(MPI_Barrier(WORLD));
+        fflush(NULL);
+        exit(3);
+    } else {
+        drive(rank, size);
+    }
+    CHECK_OK(MPI_Finalize());
+    return 0;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Threads of a rank, each with schedules of its own on a communicator of its own: blocking,
+// nonblocking, some waited for by another thread than the one that started them.
+
+#include "goal_check.h"
+#include "threads.h"
+
+enum { TEAM = 4, ROUNDS = 100 };
+
+typedef struct shared {
+    MPI_Comm comm[TEAM];
+} shared;
+
+static void work(team *t, int index)
+{
+    MPI_Comm comm = ((shared *)t->data)->comm[index];
+    int out[64] = {0}, in[64] = {0}, left = (t->rank + t->size - 1) % t->size;
+    GOAL_Sched s = ring_of(comm, out, in, sizeof in);
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+        for (int i = 0; i < COUNT_OF(out); i++)
+            out[i] = 10000 * index + 100 * round + t->rank + i;
+        if (round % 2) {
+            CHECK_OK(GOAL_Sched_run(s));
+        } else {
+            int flag = 0;
+            CHECK_OK(GOAL_Sched_start(s, &request));
+            while (round % 4 == 0 && !flag)
+                CHECK_OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+            CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        for (int i = 0; i < COUNT_OF(in); i++)
+            CHECK_INT(in[i], 10000 * index + 100 * round + left + i);
+    }
+    CHECK_OK(GOAL_Sched_free(&s));
+}
+
+// One thread starts, the others wait.
+typedef struct handed {
+    MPI_Request requests[TEAM];
+} handed;
+
+static void wait_for_one(team *t, int index)
+{
+    CHECK_OK(MPI_Wait(&((handed *)t->data)->requests[index], MPI_STATUS_IGNORE));
+}
+
+// A thread waits for what a chain needs; another sends to the own rank what sets it off. What a
+// message makes possible must be done though whoever drives sleeps.
+static void send_to_self(team *t, int index)
+{
+    (void)index;
+    int value = 7;
+    CHECK_OK(MPI_Send(&value, 1, MPI_INT, t->rank, 1, MPI_COMM_WORLD));
+    CHECK_OK(GOAL_Sched_run(*(GOAL_Sched *)t->data));
+}
+
+static void chain_on_self(int rank)
+{
+    int a = 5, b = -1, c = -1, value;
+    GOAL_Goal g = GOAL_Create();
+    CHECK_OK(GOAL_Set_comm(g, MPI_COMM_SELF));
+    GOAL_id send = CHECK_ID(GOAL_Send(g, &a, sizeof a, 0));
+    GOAL_id recv = CHECK_ID(GOAL_Recv(g, &b, sizeof b, 0));
+    GOAL_id copy = CHECK_ID(GOAL_Exec(g, GOAL_copyInt32, &c, sizeof c, &b, sizeof b));
+    CHECK_OK(GOAL_Requ(g, copy, recv));
+    (void)send;
+    GOAL_Sched s = compiled(g);
+    team t = {.work = send_to_self, .data = &s};
+    team_start(&t, 1);
+    CHECK_OK(MPI_Recv(&value, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    team_join(&t);
+    CHECK_INT(c, 5);
+    CHECK_OK(GOAL_Sched_free(&s));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    init_level(MPI_THREAD_MULTIPLE);
+    int rank = world_rank(), size = world_size(), out[TEAM] = {0}, in[TEAM] = {0};
+    shared all;
+    for (int i = 0; i < TEAM; i++)
+        CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &all.comm[i]));
+    team t = {.work = work, .data = &all};
+    team_start(&t, TEAM);
+    team_join(&t);
+    handed h;
+    GOAL_Sched s[TEAM];
+    for (int i = 0; i < TEAM; i++) {
+        out[i] = 10 * rank + i;
+        s[i] = ring_of(MPI_COMM_WORLD, &out[i], &in[i], sizeof in[i]);
+    }
+    for (int i = 0; i < TEAM; i++)
+        CHECK_OK(GOAL_Sched_start(s[i], &h.requests[i]));
+    team waiters = {.work = wait_for_one, .data = &h};
+    team_start(&waiters, TEAM);
+    team_join(&waiters);
+    for (int i = 0; i < TEAM; i++) {
+        CHECK_INT(in[i], 10 * ((rank + size - 1) % size) + i);
+        CHECK_OK(GOAL_Sched_free(&s[i]));
+        CHECK_OK(MPI_Comm_free(&all.comm[i]));
+    }
+    chain_on_self(rank);
+    CHECK_OK(MPI_Finalize());
+    return 0;
+}
