@@ -21,7 +21,7 @@ ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
 SEEDS = 200
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
-NOT_SANITIZED = "^(?!flood memory|many_comm crowd|\w+_leak|exit_code (crash|overflow|assert))"
+NOT_SANITIZED = "^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert))"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
 
@@ -279,10 +279,11 @@ def stage_tsan(stage, quick):
         # more than TSan has room for.
         run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|\w+ \[split x1000|"), "--mode", "thread",
+        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread",
                       *([] if quick else ["--mode", "split"])], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
-        stage.runner([*run, "^threads_(?!level (c11|deadlock))", "--mode", "proc", "--mode", "alone"], 600)
+        stage.runner([*run, "^(threads_(?!level (c11|deadlock))|goal_(threads|offload(?! stuck)))", "--mode", "proc", "--mode",
+                      "alone"], 600)
 
 
 def stage_cross(stage, quick):
