@@ -60,7 +60,9 @@ typedef struct mlt_goal_verdict {
     // If the result of a reduction is right: how it comes about.
     bool in_rank_order;   // operands in the order of the ranks everywhere: op need not commute
     bool same_everywhere; // every rank's result has the same order and brackets: the same bits
-    char *order;          // that of rank 0 (or the root), "((0+1)+(2+3))"; shortened if long
+                          // (a+b is b+a)
+    char *order;          // that of rank 0 (or the root, or a scan's last rank), "((0+1)+(2+3))";
+                          // shortened if long
     // How far the proofs went.
     uint32_t ranks;
     uint32_t looked;  // 1 << fault: it was looked for. What was not is neither there nor excluded

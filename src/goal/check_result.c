@@ -210,64 +210,85 @@ static void state_fini(mlt_state *s)
 // ---- barrier
 //
 // The end of a rank's work must come after some start on every other rank. Sets of ranks flow along
-// the waits; buffered sends give the fewest of these, so what holds for them holds for all.
+// the waits; buffered sends give the fewest of these, so what holds for them holds for all. Sets of
+// all ranks may not fit into memory, so they are made in several passes of some words each.
 
-static void tell_barrier(mlt_check *check, uint32_t rank, const uint64_t *seen)
+enum { BARRIER_BYTES = 1 << 28 };
+
+typedef struct unheard {
+    uint32_t count, first; // ranks that may not have started when this one finishes
+} unheard;
+
+static void tell_barrier(mlt_check *check, uint32_t rank, unheard u)
 {
-    uint32_t missing = 0, first = 0;
-    for (uint32_t r = check->program->ranks; r-- > 0;)
-        if (r != rank && !(seen[r / 64] >> r % 64 & 1)) {
-            missing++;
-            first = r;
-        }
-    if (!missing)
-        return;
     mlt_goal_finding *finding =
         mlt_check_found(check, MLT_FAULT_RESULT, (mlt_goal_place){rank, MLT_GOAL_NONE},
-                        (mlt_goal_place){first, MLT_GOAL_NONE});
+                        (mlt_goal_place){u.first, MLT_GOAL_NONE});
     if (!finding)
         return;
-    mlt_check_say(finding, "rank %" PRIu32 " may finish before rank %" PRIu32, rank, first);
-    if (missing > 1)
-        mlt_check_say(finding, " and %" PRIu32 " more ranks", missing - 1);
-    mlt_check_say(finding, " %s started", missing > 1 ? "have" : "has");
+    mlt_check_say(finding, "rank %" PRIu32 " may finish before rank %" PRIu32, rank, u.first);
+    if (u.count > 1)
+        mlt_check_say(finding, " and %" PRIu32 " more ranks", u.count - 1);
+    mlt_check_say(finding, " %s started", u.count > 1 ? "have" : "has");
     if (!check->program->rank[rank].count)
         mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so it waits for nobody",
                       rank);
-    else if (!check->program->rank[first].count)
+    else if (!check->program->rank[u.first].count)
         mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so nobody can wait for it",
-                      first);
+                      u.first);
     else
         mlt_check_say(finding,
                       "\n    no chain of messages from rank %" PRIu32 " reaches rank %" PRIu32,
-                      first, rank);
+                      u.first, rank);
+}
+
+// One pass, for ranks low .. high - 1; sets[event] has `words` words.
+static void barrier_pass(const mlt_check *check, const mlt_waits *waits, uint64_t *sets,
+                         size_t words, uint32_t low, uint32_t high, unheard *all)
+{
+    const uint64_t *first = check->pairs->first;
+    memset(sets, 0, check->events * words * sizeof *sets);
+    for (uint32_t r = low; r < high; r++)
+        for (uint64_t a = first[r]; a < first[r + 1]; a++)
+            sets[mlt_check_event(a, false) * words + (r - low) / 64] |= 1ull << (r - low) % 64;
+    for (uint32_t i = 0; i < check->events; i++) {
+        uint32_t e = check->order[i];
+        for (uint64_t n = waits->at[e]; n < waits->at[e + 1]; n++)
+            for (size_t w = 0; w < words; w++)
+                sets[waits->to[n] * words + w] |= sets[e * words + w];
+    }
+    uint64_t *seen = mlt_check_take(words, sizeof *seen);
+    for (uint32_t r = 0; r < check->program->ranks; r++) {
+        memset(seen, 0, words * sizeof *seen);
+        for (uint64_t a = first[r]; a < first[r + 1]; a++)
+            for (size_t w = 0; w < words; w++)
+                seen[w] |= sets[mlt_check_event(a, true) * words + w];
+        for (uint32_t other = low; other < high; other++)
+            if (other != r && !(seen[(other - low) / 64] >> (other - low) % 64 & 1))
+                if (all[r].count++ == 0)
+                    all[r].first = other;
+    }
+    free(seen);
 }
 
 static void check_barrier(mlt_check *check)
 {
     uint32_t ranks = check->program->ranks;
+    uint64_t room = BARRIER_BYTES / 8 / (check->events ? check->events : 1);
     size_t words = (ranks + 63) / 64;
+    words = words <= room ? words : room ? room : 1;
     uint64_t *sets = mlt_check_take(check->events * words, sizeof *sets);
+    unheard *all = mlt_check_take(ranks, sizeof *all);
     mlt_waits waits;
     mlt_check_waits(check, false, &waits);
+    for (uint64_t low = 0, high; low < ranks; low = high) {
+        high = low + 64 * words < ranks ? low + 64 * words : ranks;
+        barrier_pass(check, &waits, sets, words, (uint32_t)low, (uint32_t)high, all);
+    }
     for (uint32_t r = 0; r < ranks; r++)
-        for (uint64_t a = check->pairs->first[r]; a < check->pairs->first[r + 1]; a++)
-            sets[mlt_check_event(a, false) * words + r / 64] |= 1ull << r % 64;
-    for (uint32_t i = 0; i < check->events; i++) {
-        uint32_t e = check->order[i];
-        for (uint64_t n = waits.at[e]; n < waits.at[e + 1]; n++)
-            for (size_t w = 0; w < words; w++)
-                sets[waits.to[n] * words + w] |= sets[e * words + w];
-    }
-    uint64_t *seen = mlt_check_take(words, sizeof *seen);
-    for (uint32_t r = 0; r < ranks; r++) {
-        memset(seen, 0, words * sizeof *seen);
-        for (uint64_t a = check->pairs->first[r]; a < check->pairs->first[r + 1]; a++)
-            for (size_t w = 0; w < words; w++)
-                seen[w] |= sets[mlt_check_event(a, true) * words + w];
-        tell_barrier(check, r, seen);
-    }
-    free(seen);
+        if (all[r].count)
+            tell_barrier(check, r, all[r]);
+    free(all);
     free(sets);
     mlt_waits_fini(&waits);
 }

@@ -21,7 +21,8 @@
 #include "goal/sched.h"
 
 enum { MOST_SOURCES = UINT16_MAX };
-enum { AHEAD = 12 }; // actions that are asked for from memory before their turn
+enum { FEW_MESSAGES = 64 }; // are sorted by insertion
+enum { AHEAD = 12 };        // actions that are asked for from memory before their turn
 
 const uint8_t mlt_act_parameter_bytes[MLT_GOAL_KINDS] = {
     [MLT_GOAL_SEND] = sizeof(mlt_act_message),
@@ -58,22 +59,45 @@ typedef struct work {
     uint32_t messages;
     bool backward; // all dependencies point to actions before
     mlt_goal_sched *sched;
+    size_t used;
+    _Alignas(8) unsigned char room[2048]; // for the arrays of small programs
 } work;
 
-static void *take(size_t count, size_t size)
+// Memory of the schedule's own.
+static void *take_own(size_t bytes)
 {
-    void *memory = malloc(count ? count * size : 1);
+    void *memory = malloc(bytes);
     if (!memory)
         mlt_fatal("no memory to compile a GOAL program");
     return memory;
 }
 
-static void *take_zeroed(size_t count, size_t size)
+// Memory of the work: in its room while there is some, so that a small program takes none.
+static void *take(work *w, size_t count, size_t size)
 {
-    void *memory = calloc(count ? count : 1, size);
+    size_t bytes = (count * size + 8) & ~(size_t)7; // at least one, for none would be no address
+    if (bytes > sizeof w->room - w->used)
+        return take_own(bytes);
+    w->used += bytes;
+    return w->room + w->used - bytes;
+}
+
+static void *take_zeroed(work *w, size_t count, size_t size)
+{
+    size_t bytes = (count * size + 8) & ~(size_t)7;
+    if (bytes <= sizeof w->room - w->used)
+        return memset(take(w, count, size), 0, bytes);
+    void *memory = calloc(1, bytes);
     if (!memory)
         mlt_fatal("no memory to compile a GOAL program");
     return memory;
+}
+
+static void give(const work *w, void *memory)
+{
+    uintptr_t at = (uintptr_t)memory, room = (uintptr_t)w->room;
+    if (at < room || at >= room + sizeof w->room)
+        free(memory);
 }
 
 static inline uint32_t plain(uint32_t on)
@@ -94,7 +118,7 @@ static inline bool receives(const work *w, uint32_t node)
 // stays.
 static void rows_dedupe(work *w, uint32_t *at, uint32_t *next)
 {
-    uint32_t *seen = take_zeroed(w->count, sizeof *seen), kept = 0;
+    uint32_t *seen = take_zeroed(w, w->count, sizeof *seen), kept = 0;
     for (uint32_t a = 0; a < w->count; a++) {
         uint32_t begin = at[a], end = at[a + 1], first = kept;
         at[a] = first;
@@ -111,13 +135,13 @@ static void rows_dedupe(work *w, uint32_t *at, uint32_t *next)
         }
     }
     at[w->count] = kept;
-    free(seen);
+    give(w, seen);
 }
 
 static void rows_make(work *w, const mlt_goal_dep *deps, uint32_t count)
 {
     uint32_t n = w->count;
-    uint32_t *at = take_zeroed((size_t)n + 2, sizeof *at), *next = take(count, sizeof *next);
+    uint32_t *at = take_zeroed(w, (size_t)n + 2, sizeof *at), *next = take(w, count, sizeof *next);
     bool backward = true;
     for (uint32_t d = 0; d < count; d++) {
         uint32_t on = plain(deps[d].on);
@@ -131,7 +155,7 @@ static void rows_make(work *w, const mlt_goal_dep *deps, uint32_t count)
     w->at = at;
     w->next = next;
     w->backward = backward;
-    w->sources = take_zeroed(n, sizeof *w->sources);
+    w->sources = take_zeroed(w, n, sizeof *w->sources);
     rows_dedupe(w, at, next);
 }
 
@@ -140,14 +164,14 @@ static void rows_make(work *w, const mlt_goal_dep *deps, uint32_t count)
 // One level is enough: 65,535 no-ops take 2^32 sources. The dependencies with the tree in them.
 static mlt_goal_dep *tree_deps(work *w, uint32_t *count_out)
 {
-    uint32_t *chunk = take_zeroed(w->count, sizeof *chunk), *used = take_zeroed(w->count, 4);
+    uint32_t *chunk = take_zeroed(w, w->count, sizeof *chunk), *used = take_zeroed(w, w->count, 4);
     uint32_t edges = w->at[w->count], count = 0;
     uint64_t extra = 0;
     for (uint32_t a = 0; a < w->count; a++)
         if (w->sources[a] > MOST_SOURCES)
             extra += (w->sources[a] + MOST_SOURCES - 1) / MOST_SOURCES;
-    mlt_goal_dep *deps = take((size_t)edges + extra, sizeof *deps);
-    w->owner = take(extra, sizeof *w->owner);
+    mlt_goal_dep *deps = take(w, (size_t)edges + extra, sizeof *deps);
+    w->owner = take(w, extra, sizeof *w->owner);
     for (uint32_t a = 0; a < w->count; a++)
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++) {
             uint32_t to = plain(w->next[e]), started = w->next[e] & MLT_GOAL_STARTED;
@@ -161,8 +185,8 @@ static mlt_goal_dep *tree_deps(work *w, uint32_t *count_out)
             }
             deps[count++] = (mlt_goal_dep){to, a | started};
         }
-    free(chunk);
-    free(used);
+    give(w, chunk);
+    give(w, used);
     *count_out = count;
     return deps;
 }
@@ -175,16 +199,17 @@ static void trees_make(work *w)
     if (most <= MOST_SOURCES)
         return;
     mlt_goal_dep *deps = tree_deps(w, &count);
-    free(w->at);
-    free(w->next);
-    free(w->sources);
-    w->kind = realloc(w->kind, (size_t)w->count + w->owners);
-    if (!w->kind)
-        mlt_fatal("no memory to compile a GOAL program");
-    memset(w->kind + w->count, MLT_GOAL_NOP, w->owners);
+    give(w, w->at);
+    give(w, w->next);
+    give(w, w->sources);
+    uint8_t *kind = take(w, (size_t)w->count + w->owners, 1);
+    memcpy(kind, w->kind, w->count);
+    memset(kind + w->count, MLT_GOAL_NOP, w->owners);
+    give(w, w->kind);
+    w->kind = kind;
     w->count += w->owners;
     rows_make(w, deps, count);
-    free(deps);
+    give(w, deps);
 }
 
 // ---- order
@@ -215,7 +240,8 @@ static inline uint32_t queue_take(queue *q, const uint32_t *link)
 // for (1), then others (2). Returns how many nodes got a place: fewer than all if there is a cycle.
 static uint32_t order_by_class(work *w, const uint8_t *class)
 {
-    uint32_t *open = take(w->count, sizeof *open), *link = take(w->count, sizeof *link), done = 0;
+    uint32_t *open = take(w, w->count, sizeof *open), *link = take(w, w->count, sizeof *link),
+             done = 0;
     queue queues[3];
     for (int c = 0; c < 3; c++)
         queues[c] = (queue){MLT_GOAL_NONE, MLT_GOAL_NONE};
@@ -237,19 +263,38 @@ static uint32_t order_by_class(work *w, const uint8_t *class)
                 queue_put(&queues[class[to]], link, to);
         }
     }
-    free(open);
-    free(link);
+    give(w, open);
+    give(w, link);
     return done;
+}
+
+// The same for a program that is in a topological order already, which the code keeps within each
+// of three parts: receives that wait for nothing but such receives, then whom other receives need
+// and these receives, then the rest. Walking along the program is kinder to the memory.
+static uint32_t order_by_parts(work *w, uint8_t *class)
+{
+    uint32_t at[4] = {0, 0, 0, 0};
+    for (uint32_t a = 0; a < w->count; a++) {
+        at[class[a] + 1]++;
+        for (uint32_t e = w->at[a]; class[a] && e < w->at[a + 1]; e++) {
+            uint8_t *to = &class[plain(w->next[e])]; // it stands behind a
+            *to += *to == 0;
+        }
+    }
+    at[2] += at[1];
+    for (uint32_t a = 0; a < w->count; a++)
+        w->order[at[class[a]]++] = a;
+    return w->count;
 }
 
 static uint32_t order_receives_early(work *w)
 {
-    uint8_t *class = take(w->count, 1);
+    uint8_t *class = take(w, w->count, 1);
     memset(class, 2, w->count);
     if (!w->backward) {
         uint32_t done = order_by_class(w, class);
         if (done < w->count) {
-            free(class);
+            give(w, class);
             return done;
         }
     }
@@ -260,8 +305,8 @@ static uint32_t order_receives_early(work *w)
             needed |= class[plain(w->next[e])] < 2;
         class[a] = receives(w, a) ? 0 : 2 - needed;
     }
-    uint32_t done = order_by_class(w, class);
-    free(class);
+    uint32_t done = w->backward ? order_by_parts(w, class) : order_by_class(w, class);
+    give(w, class);
     return done;
 }
 
@@ -303,8 +348,8 @@ static uint32_t order_of_program(work *w)
             w->order[a] = a;
         return w->count;
     }
-    uint32_t *open = take(w->count, sizeof *open), free_count = 0, done = 0;
-    uint64_t *heap = take(w->count, sizeof *heap);
+    uint32_t *open = take(w, w->count, sizeof *open), free_count = 0, done = 0;
+    uint64_t *heap = take(w, w->count, sizeof *heap);
     memcpy(open, w->sources, w->count * sizeof *open);
     for (uint32_t a = 0; a < w->count; a++)
         if (!open[a])
@@ -316,8 +361,8 @@ static uint32_t order_of_program(work *w)
             if (--open[plain(w->next[e])] == 0)
                 heap_put(heap, &free_count, heap_key(w, plain(w->next[e])));
     }
-    free(open);
-    free(heap);
+    give(w, open);
+    give(w, heap);
     return done;
 }
 
@@ -360,8 +405,8 @@ static bool window_slides(work *w, uint32_t window)
 {
     uint64_t most = 2ull * window;
     uint32_t used = 0, free_count = 0;
-    uint32_t *index = take(w->count, sizeof *index);
-    uint32_t *spare = take(most < w->count ? most : w->count, sizeof *spare);
+    uint32_t *index = take(w, w->count, sizeof *index);
+    uint32_t *spare = take(w, most < w->count ? most : w->count, sizeof *spare);
     memset(index, 0xff, w->count * sizeof *index);
     bool fits = true;
     for (uint32_t i = 0; i < w->count && fits; i++) {
@@ -377,9 +422,9 @@ static bool window_slides(work *w, uint32_t window)
                 index[node] = free_count ? spare[--free_count] : used++;
         }
     }
-    free(spare);
+    give(w, spare);
     if (!fits) {
-        free(index);
+        give(w, index);
         return false;
     }
     w->index = index;
@@ -392,7 +437,7 @@ static void window_segments(work *w, uint32_t window)
 {
     w->length = window < MOST_SOURCES ? window : MOST_SOURCES; // of the no-op
     w->segments = (w->count - 1) / w->length + 1;
-    w->segment = take(w->count, sizeof *w->segment);
+    w->segment = take(w, w->count, sizeof *w->segment);
     for (uint32_t i = 0; i < w->count; i++)
         w->segment[w->order[i]] = i / w->length;
     memset(w->sources, 0, w->count * sizeof *w->sources);
@@ -421,8 +466,8 @@ static void window_choose(work *w, uint32_t window)
     w->sched->indices = w->count;
     if (window && !window_slides(w, window))
         window_segments(w, window);
-    w->roots = take_zeroed(w->segments, sizeof *w->roots);
-    w->joint = take(w->segments, sizeof *w->joint);
+    w->roots = take_zeroed(w, w->segments, sizeof *w->roots);
+    w->joint = take(w, w->segments, sizeof *w->joint);
     for (uint32_t a = 0; a < w->count; a++)
         if (!w->sources[a])
             w->roots[w->segment ? w->segment[a] : 0]++;
@@ -430,14 +475,25 @@ static void window_choose(work *w, uint32_t window)
 
 // ---- slots
 
+static void sort_few(uint64_t *list, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        uint64_t one = list[i];
+        uint32_t at = i;
+        for (; at && list[at - 1] > one; at--)
+            list[at] = list[at - 1];
+        list[at] = one;
+    }
+}
+
 // The messages, (tag, action) in one word, by tag, then as they stand in the program: a stable
 // radix sort, of those digits of the tags that differ.
-static uint64_t *messages_by_tag(const work *w)
+static uint64_t *messages_by_tag(work *w)
 {
     uint32_t n = 0;
     uint64_t differ = 0, last = 0;
     bool sorted = true;
-    uint64_t *from = take(w->messages, sizeof *from);
+    uint64_t *from = take(w, w->messages, sizeof *from);
     for (uint32_t a = 0; a < w->rank->count; a++) {
         const mlt_goal_action *action = &w->rank->actions[a];
         if (!mlt_goal_is_message(action))
@@ -449,9 +505,13 @@ static uint64_t *messages_by_tag(const work *w)
     }
     if (sorted)
         return from;
+    if (n <= FEW_MESSAGES) {
+        sort_few(from, n);
+        return from;
+    }
     enum { BITS = 11, DIGITS = 1 << BITS };
-    uint64_t *to = take(n, sizeof *to);
-    uint32_t *count = take(DIGITS + 1, sizeof *count);
+    uint64_t *to = take(w, n, sizeof *to);
+    uint32_t *count = take(w, DIGITS + 1, sizeof *count);
     for (int shift = 32; shift < 64; shift += BITS) {
         if (!(differ >> shift & (DIGITS - 1)))
             continue;
@@ -466,8 +526,8 @@ static uint64_t *messages_by_tag(const work *w)
         from = to;
         to = swap;
     }
-    free(to);
-    free(count);
+    give(w, to);
+    give(w, count);
     return from;
 }
 
@@ -490,23 +550,23 @@ static flow *flow_find(const flows *f, uint64_t key)
     return &f->table[at];
 }
 
-static MLT_COLD void flows_grow(flows *f)
+static MLT_COLD void flows_grow(work *w, flows *f)
 {
-    flows larger = {take_zeroed(2 * (size_t)f->size, sizeof *f->table), 2 * f->size, f->used};
+    flows larger = {take_zeroed(w, 2 * (size_t)f->size, sizeof *f->table), 2 * f->size, f->used};
     for (uint32_t i = 0; i < f->size; i++)
         if (f->table[i].key)
             *flow_find(&larger, f->table[i].key) = f->table[i];
-    free(f->table);
+    give(w, f->table);
     *f = larger;
 }
 
 static void slots_make(work *w)
 {
-    w->slot = take(w->rank->count, sizeof *w->slot);
+    w->slot = take(w, w->rank->count, sizeof *w->slot);
     if (!w->messages)
         return;
     uint64_t *list = messages_by_tag(w);
-    flows f = {take_zeroed(16, sizeof *f.table), 16, 0};
+    flows f = {take_zeroed(w, 16, sizeof *f.table), 16, 0};
     for (uint32_t i = 0; i < w->messages; i++) {
         uint32_t a = (uint32_t)list[i];
         if (i + AHEAD < w->messages)
@@ -519,10 +579,10 @@ static void slots_make(work *w)
         }
         w->slot[a] = one->count++;
         if (2 * (uint64_t)f.used > f.size)
-            flows_grow(&f);
+            flows_grow(w, &f);
     }
-    free(f.table);
-    free(list);
+    give(w, f.table);
+    give(w, list);
 }
 
 // ---- layout
@@ -559,7 +619,7 @@ static mlt_status too_large(const work *w, char *why, size_t why_size)
 static mlt_status layout(work *w, char *why, size_t why_size)
 {
     uint64_t bytes = (4 + 4 * (uint64_t)w->roots[0] + 7) & ~7ull;
-    w->offset = take(w->count, sizeof *w->offset);
+    w->offset = take(w, w->count, sizeof *w->offset);
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t a = w->order[i], ends, starts, s = i / w->length;
         bool joint = s + 1 < w->segments;
@@ -740,7 +800,7 @@ static void write_code(work *w, unsigned char *code)
 // For whoever names actions: which of the program's stands where.
 static void note_origin(const work *w)
 {
-    uint32_t *at = w->sched->origin = take(w->sched->actions, sizeof *at);
+    uint32_t *at = w->sched->origin = take_own((w->sched->actions + 1ull) * sizeof *at);
     for (uint32_t i = 0; i < w->count; i++) {
         *at++ = w->order[i] < w->rank->count ? w->order[i] : MLT_GOAL_NONE;
         if (i / w->length + 1 < w->segments && i % w->length == w->length - 1)
@@ -756,7 +816,7 @@ static void look_at_actions(work *w, const mlt_sched_options *options)
     mlt_goal_sched *sched = w->sched;
     uint64_t memory = 0;
     bool plain_match = options && options->plain;
-    w->kind = take(w->count, 1);
+    w->kind = take(w, w->count, 1);
     for (uint32_t a = 0; a < w->rank->count; a++) {
         const mlt_goal_action *action = &w->rank->actions[a];
         w->kind[a] = action->kind;
@@ -786,9 +846,11 @@ static mlt_goal_sched *sched_new(const work *w)
 {
     uint32_t buffers = w->rank->buffers_count + 1;
     size_t names = 1;
+    mlt_goal_sched *sched;
     for (uint32_t b = 0; b + 1 < buffers; b++)
         names += strlen(mlt_goal_name_text(w->program, w->rank->buffers[b].name)) + 1;
-    mlt_goal_sched *sched = take_zeroed(1, sizeof *sched + buffers * sizeof *sched->buffer + names);
+    size_t bytes = sizeof *sched + buffers * sizeof *sched->buffer + names;
+    sched = memset(take_own(bytes), 0, bytes);
     sched->rank = w->number;
     sched->ranks = w->program->ranks;
     sched->buffers = buffers;
@@ -810,7 +872,7 @@ static void work_free(work *w)
     void *arrays[] = {w->kind,    w->at,    w->next,  w->sources, w->owner, w->order,
                       w->segment, w->roots, w->joint, w->index,   w->slot,  w->offset};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        free(arrays[i]);
+        give(w, arrays[i]);
 }
 
 static mlt_status compile(work *w, const mlt_sched_options *options, char *why, size_t why_size)
@@ -819,7 +881,7 @@ static mlt_status compile(work *w, const mlt_sched_options *options, char *why, 
     rows_make(w, w->rank->deps, w->rank->deps_count);
     trees_make(w);
     uint32_t window = options && options->window < w->count ? options->window : 0;
-    w->order = take(w->count, sizeof *w->order);
+    w->order = take(w, w->count, sizeof *w->order);
     uint32_t done = window ? order_of_program(w) : order_receives_early(w);
     if (done < w->count) {
         say_cycle(w, why, why_size);
@@ -830,7 +892,7 @@ static mlt_status compile(work *w, const mlt_sched_options *options, char *why, 
     mlt_status status = layout(w, why, why_size);
     if (status != MLT_OK)
         return status;
-    w->sched->owned = take(w->sched->bytes, 1);
+    w->sched->owned = take_own(w->sched->bytes);
     w->sched->code = w->sched->owned;
     write_code(w, w->sched->owned);
     note_origin(w);

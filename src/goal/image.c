@@ -309,7 +309,9 @@ mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_opti
     mlt_status status = MLT_OK;
     for (uint32_t r = 0; r < program->ranks && status == MLT_OK; r++) {
         mlt_goal_sched *sched;
-        status = mlt_sched_compile(program, r, &all, &sched, why, why_size);
+        status = mlt_goal_rank_in_bounds(program, r, why, why_size);
+        if (status == MLT_OK)
+            status = mlt_sched_compile(program, r, &all, &sched, why, why_size);
         if (status != MLT_OK)
             break;
         status = sched->flags & MLT_SCHED_ADDRESSES ? no_addresses(program, r, why, why_size)

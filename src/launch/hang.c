@@ -351,7 +351,7 @@ static void print_action(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
         fputs(", ", out);
         print_communicator(w, out);
     }
-    if (how == ABSOLUTE)
+    if (bytes)
         fprintf(out, " (action %u%s%s)", w->action - 1, w->label[0] ? ", " : "", w->label);
     if (peer_ended(hang, w))
         fputs(how == DISTANCE ? ", which have ended" : ", which has ended", out);
@@ -491,7 +491,7 @@ typedef struct group {
     uint64_t hash;
     uint32_t leader;  // its first rank; the others do the same
     uint8_t how;      // relation
-    bool bytes;       // all operations have the leader's sizes
+    bool bytes;       // all operations have the leader's sizes, and numbers of actions
     bool wraps;       // some distance passes the last rank
     uint32_t count;   // ranks that could belong to it
     uint32_t members; // ranks that do
@@ -623,7 +623,9 @@ static void join(group *own, const mlt_hang *hang, uint32_t rank)
         return;
     for (size_t i = 0; i < hang->first[rank + 1] - hang->first[rank]; i++) {
         const mlt_ctl_wait *w = record(hang, hang->first[rank] + i);
-        own->bytes &= w->bytes == record(hang, hang->first[own->leader] + i)->bytes;
+        const mlt_ctl_wait *leaders = record(hang, hang->first[own->leader] + i);
+        own->bytes &= w->bytes == leaders->bytes && w->action == leaders->action &&
+                      strcmp(w->label, leaders->label) == 0;
         if (own->how == DISTANCE && peer_exists(hang, w))
             own->wraps |= w->rank + distance_of(hang, w) != w->peer;
     }

@@ -289,8 +289,50 @@ static void test_threads(void)
            "modulo 20; 3 other threads not blocked in MPI\n");
 }
 
+// What a schedule waits for, as GOAL writes it.
+static void test_actions(void)
+{
+    mlt_hang *hang = mlt_hang_new(3);
+    mlt_ctl_wait records[] = {receive(0, 2, -77), receive(0, 1, -78), receive(1, 0, -5),
+                              receive(2, 0, 4)};
+    for (int i = 0; i < 3; i++) {
+        strcpy(records[i].call, i < 2 ? "GOAL_Sched_run" : "MPI_Wait");
+        records[i].action = 6 + (uint32_t)i;
+        records[i].open = i < 2 ? 7 : 1;
+    }
+    strcpy(records[0].label, "r2");
+    records[1].kind = MLT_WAIT_SEND;
+    records[1].bytes = 1;
+    records[2].context = 13;
+    records[2].label[0] = '\033';
+    mlt_hang_add(hang, records, 4);
+    expect("actions", hang,
+           "rank 0: GOAL_Sched_run: recv 8 bytes from rank 2 (action 5, r2); send 1 byte to rank 1 "
+           "(action 6); and 5 more\n"
+           "rank 1: MPI_Wait for a schedule: recv 8 bytes from rank 0, communicator #3 (action 7, "
+           "?)\n"
+           "rank 2: MPI_Recv from rank 0, tag 4, MPI_COMM_WORLD (8 bytes)\n"
+           "cycle: 0 -> 2 -> 0\n");
+
+    for (uint32_t same = 0; same < 2; same++) {
+        hang = mlt_hang_new(20);
+        for (int32_t r = 0; r < 20; r++) {
+            mlt_ctl_wait w = receive(r, (r + 1) % 20, -r);
+            strcpy(w.call, "GOAL_Sched_run");
+            w.action = 1 + (same ? 4 : (uint32_t)r);
+            mlt_hang_add(hang, &w, 1);
+        }
+        expect_part("actions of many", hang,
+                    same ? "ranks 0-19 (20): GOAL_Sched_run: recv 8 bytes from rank+1 (action 4), "
+                           "modulo 20\n"
+                         : "ranks 0-19 (20): GOAL_Sched_run: recv from rank+1, modulo 20\n",
+                    true);
+    }
+}
+
 int main(void)
 {
+    test_actions();
     test_ring_of_four();
     test_words();
     test_threads();

@@ -72,8 +72,10 @@ static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal
                                  .plain = mlt_goal_has_wildcards(program)};
     mlt_goal_sched *sched;
     mlt_goal_program *names = keep_names(program, (uint32_t)comm->rank);
-    mlt_status status =
-        mlt_sched_compile(program, (uint32_t)comm->rank, &options, &sched, why, sizeof why);
+    mlt_status status = mlt_goal_rank_in_bounds(program, (uint32_t)comm->rank, why, sizeof why);
+    if (status == MLT_OK)
+        status =
+            mlt_sched_compile(program, (uint32_t)comm->rank, &options, &sched, why, sizeof why);
     mlt_goal_program_free(program);
     struct GOAL_Sched_s *s = NULL;
     if (status == MLT_OK)

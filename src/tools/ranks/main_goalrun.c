@@ -3,6 +3,7 @@
 // told everything by a file (goalrun.h). Ranks may be fibers of one process: there are no globals.
 #include <errno.h>
 #include <fcntl.h>
+#include <millet/goal.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "millet/goal.h"
 #include "tools/ranks/goalrun.h"
 
 static _Noreturn void fail(const char *what)
