@@ -264,13 +264,14 @@ def stage_asan(stage, quick):
     if preset(stage, "asan", options=["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-asan", ENGINE + GOAL, prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
-        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--mode", "proc", "--mode", "split",
+        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--cflags=-O1 -g1", "--mode", "proc", "--mode", "split",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
 def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
-    if preset(stage, "tsan", options=["-DMLT_TEST_TIMEOUT=240"]):
+    targets = ["mpi_abi", "mpirun", "tests_wire", "tests_p2p", "fiber_gate"]
+    if preset(stage, "tsan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
         status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test/fiber_gate"], 240)
         if status == 0:
@@ -279,7 +280,7 @@ def stage_tsan(stage, quick):
             stage.fault(f"fiber_gate: status {status}\n{tail(output)}")
         # request_free looks for the end of a freed receive in its buffer, which is a race by intention. A thousand fibers are
         # more than TSan has room for.
-        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--only"]
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--cflags=-O1 -g1", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
         stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread",
                       *([] if quick else ["--mode", "split"])], 600)
@@ -303,7 +304,7 @@ def stage_clang(stage, quick):
     """everything compiles with clang, warnings are errors"""
     if not shutil.which("clang"):
         return stage.skip("there is no clang")
-    if preset(stage, "clang"):
+    if preset(stage, "clang", options=["-DMLT_OPTIMIZE=-O0"]):  # clang's warnings do not need the optimiser
         stage.passed += 1
 
 
