@@ -131,7 +131,7 @@ static void say_counts(judge *j, mlt_goal_finding *finding, const part *p, const
         if (most == 2)
             mlt_check_say(finding, "twice");
         else
-            mlt_check_say(finding, "up to %s%u times", most == 255 ? "more than " : "", most);
+            mlt_check_say(finding, most == 255 ? "%u times or more" : "up to %u times", most);
         *comma = ",";
     }
     for (int side = 0; side < 2; side++)

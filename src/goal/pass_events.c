@@ -174,13 +174,14 @@ mlt_pass_answer mlt_pass_is_barrier(const mlt_goal_program *program)
         return MLT_PASS_UNKNOWN;
     mlt_goal_pairs *pairs = mlt_goal_pairs_new(program);
     mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
-    uint64_t *begun = mlt_pass_take(events->count, sizeof *begun), visits = 0;
+    uint64_t *begun = mlt_pass_take(events->count, sizeof *begun);
+    bool too_long = events->count * ((program->ranks + 63) / 64) > BARRIER_VISITS;
     mlt_pass_answer barrier = events->order ? MLT_PASS_YES : MLT_PASS_UNKNOWN;
     for (uint32_t from = 0; from < program->ranks && barrier == MLT_PASS_YES; from += 64) {
-        if ((visits += events->count) > BARRIER_VISITS)
-            barrier = MLT_PASS_UNKNOWN;
-        else if (!all_begun(program, pairs, events, from, begun))
+        if (!all_begun(program, pairs, events, from, begun))
             barrier = MLT_PASS_NO;
+        else if (too_long) // the first ranks would have told if it were none
+            barrier = MLT_PASS_UNKNOWN;
     }
     free(begun);
     mlt_pass_events_free(events);

@@ -14,9 +14,13 @@
 // pieces after all pieces. Every new dependency stands for one that held before, so no new cycle or
 // deadlock is possible.
 //
+// A program in which no rank ends before all have begun must stay one. It does if every piece waits
+// for some piece of whatever its action waited for: then every way of before is still there, from
+// any piece of its last action back. Otherwise it is looked at, and left alone if it is no longer
+// so.
+//
 // Not cut: messages of users' functions, whose meaning may need all bytes at once; of bytes that
-// are nowhere; of ranks on which unordered actions touch the same byte. A program in which no rank
-// ends before all have begun stays one, or is left alone.
+// are nowhere; of ranks on which unordered actions touch the same byte.
 #include "goal/pass_int.h"
 
 #include <inttypes.h>
@@ -121,6 +125,7 @@ typedef struct builder {
     layout *at;
     mlt_goal_program *to;
     uint32_t rank;
+    bool whole; // so far every piece waits for some piece of whatever its action waited for
 } builder;
 
 static bool same_flow(const mlt_goal_action *a, const mlt_goal_action *b)
@@ -193,13 +198,13 @@ static void pieces_at(const builder *b, uint32_t a, uint64_t from, uint64_t to, 
 }
 
 // Orders the pieces of `second` after those of `first` that touch the same bytes, if one of the two
-// writes. False: they share none.
-static bool order_pieces(builder *b, uint32_t first, uint32_t second)
+// writes. How many pieces of the second wait then, at least; 0: they share no bytes.
+static uint32_t order_pieces(builder *b, uint32_t first, uint32_t second)
 {
     mlt_goal_access x[2], y[2];
     int x_count = mlt_goal_accesses(&b->old->actions[first], x);
     int y_count = mlt_goal_accesses(&b->old->actions[second], y);
-    bool any = false;
+    uint32_t waits = 0;
     for (int i = 0; i < x_count; i++)
         for (int k = 0; k < y_count; k++) {
             mlt_goal_span p = x[i].span, q = y[k].span;
@@ -207,9 +212,9 @@ static bool order_pieces(builder *b, uint32_t first, uint32_t second)
             uint64_t to = p.at + p.size < q.at + q.size ? p.at + p.size : q.at + q.size;
             if (p.buf != q.buf || from >= to || !(x[i].writes || y[k].writes))
                 continue;
-            any = true;
             uint32_t at, end;
             pieces_at(b, second, from - q.at, to - q.at, &at, &end);
+            waits = end - at + 1 > waits ? end - at + 1 : waits;
             for (; at <= end; at++) {
                 uint64_t begin = b->pieces[second] == 1 ? from : q.at + at * b->c->piece;
                 uint64_t stop = b->pieces[second] == 1 ? to : begin + b->c->piece;
@@ -222,7 +227,7 @@ static bool order_pieces(builder *b, uint32_t first, uint32_t second)
                                      index_of(b, first, on));
             }
         }
-    return any;
+    return waits;
 }
 
 // All pieces after all pieces.
@@ -293,25 +298,32 @@ static bool any_cut(const uint32_t *pieces, uint32_t count)
     return false;
 }
 
-static void build_rank(const cutter *c, mlt_goal_program *to, uint32_t r)
+// True if every piece waits for some piece of whatever its action waited for.
+static bool build_rank(const cutter *c, mlt_goal_program *to, uint32_t r)
 {
     const mlt_goal_rank *old = &c->program->rank[r];
     const uint32_t *pieces = c->pieces + c->pairs->first[r];
     if (!any_cut(pieces, old->count))
-        return;
-    builder b = {c, old, pieces, mlt_pass_take(old->count, sizeof *b.at), to, r};
+        return true;
+    builder b = {c, old, pieces, mlt_pass_take(old->count, sizeof *b.at), to, r, true};
     to->rank[r].count = to->rank[r].deps_count = 0;
     add_actions(&b);
     for (uint32_t d = 0; d < old->deps_count; d++) {
         mlt_goal_dep dep = old->deps[d];
-        if (dep.on & MLT_GOAL_STARTED)
+        if (dep.on & MLT_GOAL_STARTED) {
             order_starts(&b, mlt_pass_plain(dep.on), dep.action);
-        else if (!order_pieces(&b, dep.on, dep.action))
+            continue;
+        }
+        uint32_t waits = order_pieces(&b, dep.on, dep.action);
+        if (!waits)
             order_all(&b, dep.on, dep.action);
+        else if (waits < pieces[dep.action])
+            b.whole = false;
     }
     order_conflicts(&b, c->flow[r]);
     mlt_pass_reduce(&to->rank[r]);
     free(b.at);
+    return b.whole;
 }
 
 // ----
@@ -347,9 +359,11 @@ static mlt_status refuse_too_many(const cutter *c, char *why, size_t why_size)
 static mlt_goal_program *build(const cutter *c, mlt_pass_report *report)
 {
     mlt_goal_program *to = mlt_goal_program_copy(c->program);
+    bool whole = true;
     for (uint32_t r = 0; r < to->ranks; r++)
-        build_rank(c, to, r);
-    if (mlt_pass_is_barrier(c->program) == MLT_PASS_NO || mlt_pass_is_barrier(to) == MLT_PASS_YES)
+        whole &= build_rank(c, to, r);
+    if (whole || mlt_pass_is_barrier(c->program) == MLT_PASS_NO ||
+        mlt_pass_is_barrier(to) == MLT_PASS_YES)
         return to;
     snprintf(report->text, sizeof report->text,
              "left alone: in pieces it might no longer make all ranks wait for all");

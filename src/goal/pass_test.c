@@ -917,6 +917,30 @@ static void check_invalid(void)
     CHECK(!mlt_pass_find("nothing"));
 }
 
+// Absolute addresses may be the bytes of a buffer: then nobody knows what is read. Alone they are
+// followed, and count at the end.
+static void check_addresses(void)
+{
+    snprintf(now_testing, sizeof now_testing, "absolute addresses");
+    for (int mixed = 0; mixed < 2; mixed++) {
+        mlt_goal_program *program = mlt_goal_program_new(1);
+        uint32_t out = mlt_goal_buffer_add(program, 0, "out", 8);
+        mlt_goal_span a = {MLT_GOAL_ADDRESS, 4096, 4}, b = {MLT_GOAL_ADDRESS, 8192, 4};
+        mlt_goal_span c = {mixed ? out : MLT_GOAL_ADDRESS, mixed ? 0 : 9000, 4};
+        mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT32, a, b); // overwritten
+        mlt_goal_exec(program, 0, MLT_OP_COPY, MLT_OP_INT32, a, c);
+        mlt_goal_require(program, 0, 1, 0);
+        mlt_pass_report report;
+        char why[400];
+        mlt_pass_options options = {.keep = "out"};
+        CHECK(mlt_pass_run(mlt_pass_find("dead"), program, &options, &report, why, sizeof why) ==
+              MLT_OK);
+        CHECK(report.changed == (mixed ? 0 : 1));
+        CHECK(program->rank[0].count == (mixed ? 2 : 1));
+        mlt_goal_program_free(program);
+    }
+}
+
 // ---- everyone sends to rank 0 first, then to 1, ...
 
 static uint64_t time_of(const mlt_goal_program *program)
@@ -1155,6 +1179,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         check_refusal(&refusals[i]);
     check_invalid();
+    check_addresses();
     for (uint32_t ranks = 5; ranks <= 32; ranks += 9)
         check_alltoall(ranks, true);
     for (uint64_t seed = 1; seed <= 40; seed++)

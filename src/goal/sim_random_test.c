@@ -630,7 +630,7 @@ int main(int argc, char **argv)
 {
     if (argc > 2)
         seed = strtoull(argv[2], NULL, 0);
-    check_random(argc > 1 ? strtoull(argv[1], NULL, 0) : 6000);
+    check_random(argc > 1 ? strtoull(argv[1], NULL, 0) : 4000);
     check_strangers();
     check_monotone();
     check_crowd();

@@ -680,13 +680,17 @@ static void check_deadlocks(void)
         "rank; rank 0, action 2 (recv 0,1 from any) waits for a message of any rank; and 2 more");
     p = ranks(1); // round within a rank
     calc(p, 0, 1);
-    requ(p, 0, calc(p, 0, 2), calc(p, 0, 3));
+    calc(p, 0, 2);
+    calc(p, 0, 3);
+    requ(p, 0, 1, 2);
     requ(p, 0, 2, 1);
     refused(p, &by_hand,
             "deadlock: 2 of 3 actions never end: rank 0, action 1 (calc 2) waits for action 2 of "
             "the same rank; rank 0, action 2 (calc 3) waits for action 1 of the same rank");
     p = ranks(1); // starting round
-    requ(p, 0, calc(p, 0, 2), calc(p, 0, 3) | MLT_GOAL_STARTED);
+    calc(p, 0, 2);
+    calc(p, 0, 3);
+    requ(p, 0, 0, 1 | MLT_GOAL_STARTED);
     requ(p, 0, 1, 0);
     refused(p, &by_hand,
             "deadlock: 2 of 2 actions never end: rank 0, action 0 (calc 2) waits for action 1 of "
@@ -720,7 +724,9 @@ static void check_refusals(void)
     p->rank[1].actions[0].tag = -2;
     refused(p, &by_hand, "action 0 of rank 1 is not valid: its tag is negative");
     p = ranks(2);
-    requ(p, 1, calc(p, 1, 1), calc(p, 1, 1));
+    calc(p, 1, 1);
+    calc(p, 1, 1);
+    requ(p, 1, 0, 1);
     p->rank[1].deps[0].on = 5;
     refused(p, &by_hand, "dependency 0 of rank 1 names an action that is not there");
     p = ranks(2);
