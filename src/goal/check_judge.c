@@ -305,7 +305,7 @@ static void tell(judge *j, const part *p)
     finding->buf = out.buf;
     finding->from = out.at + p->at;
     finding->to = finding->from + p->length;
-    // More than one, even if they are one: the words that follow are for many.
+    // Several, even if it is one: what is said of them is said in the plural.
     mlt_check_say(finding, "rank %" PRIu32 "'s bytes %" PRIu64 "..%" PRIu64 " of %s", p->rank,
                   finding->from, finding->to - 1,
                   mlt_check_buffer_name(s->check->program, p->rank, out.buf));
