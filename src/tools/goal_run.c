@@ -451,7 +451,7 @@ static void show_times(const job *j)
 static void show(const job *j)
 {
     for (uint32_t r = 0; r < j->ranks && !j->a->quiet; r++) {
-        printf("rank %" PRIu32 "\n", r);
+        printf("rank %" PRIu32 "%s\n", r, j->count[r] || j->a->order ? "" : " has no memory");
         for (uint32_t i = 0; i < j->count[r]; i++)
             if (is_shown(j->a, name_of(j->program, r, j->pieces[r][i].buf)))
                 show_piece(j, r, &j->pieces[r][i]);
