@@ -85,9 +85,10 @@ size_t mlt_word_distance(const char *a, const char *b)
 
 // ---- values
 
+// UINT64_MAX itself is kept free: commands take it for "not given".
 static uint64_t most_of(const mlt_arg *arg)
 {
-    return arg->most ? arg->most : UINT64_MAX;
+    return arg->most ? arg->most : UINT64_MAX - 1;
 }
 
 // A number with a suffix if sizes are wanted. False: it is none, or none of 64 bits.

@@ -52,7 +52,7 @@ typedef struct mlt_arg {
     const char *word;    // the value's name in the help: "N", "FILE"; not for flags
     const char *help;    // one line; NULL: accepted, not shown
     uint64_t least;      // NUMBER, SIZE
-    uint64_t most;       // NUMBER, SIZE; 0: no limit
+    uint64_t most;       // NUMBER, SIZE; 0: 2^64 - 2
     const char *choices; // CHOICE: "paper|loggopsim"; a bar at the end is fine
 } mlt_arg;
 

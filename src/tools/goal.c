@@ -36,7 +36,7 @@ static void help(FILE *to)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
     fprintf(to, "\n  millet goal COMMAND --help says more\n"
                 "  exit code: 0 fine; 1 something was found, or the input is at fault; 2 wrong "
-                "usage\n");
+                "usage;\n  70 no memory\n");
 }
 
 static int unknown(const char *name)

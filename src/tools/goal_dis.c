@@ -135,7 +135,8 @@ static int print_text(const mlt_arg_command *command, const mlt_source_options *
     mlt_source source;
     int code = mlt_source_read(command, from, path, &source);
     if (code == MLT_ARGS_GO && source.form == MLT_SOURCE_TEXT)
-        code = mlt_args_failed(command, "'%s' is text already; millet goal fmt formats it", path);
+        code =
+            mlt_args_failed(command, "%s is text already; millet goal fmt formats it", source.name);
     if (code == MLT_ARGS_GO)
         code = mlt_print_program(command, to, &source);
     mlt_source_free(&source);

@@ -21,6 +21,7 @@ typedef struct mlt_source_options {
     uint64_t ranks, count, root, segment, radix; // MLT_NOT_GIVEN: not given
     mlt_arg_texts set;
     bool files_have_op; // --op and --root mean something for files too
+    bool scripts;       // standard input is a Lua script
     bool shared;        // others read with these options too: what is not for files is no fault
 } mlt_source_options;
 
