@@ -799,7 +799,7 @@ static mlt_goal_program *random_program(uint64_t seed)
             shuffle(&program->rank[r]);
     if (below(2)) // orders that only others imply
         for (uint32_t r = 0; r < program->ranks; r++)
-            mlt_pass_reduce(&program->rank[r]);
+            mlt_pass_reduce(&program->rank[r], below(2));
     return program;
 }
 
@@ -1125,6 +1125,28 @@ static void check_wide(uint32_t n)
     mlt_goal_program_free(program);
 }
 
+// All wait for the first one, and for more others than are judged one by one.
+static void check_dense(uint32_t n, uint32_t each)
+{
+    snprintf(now_testing, sizeof now_testing, "%" PRIu32 " actions that wait for %" PRIu32, n,
+             each);
+    mlt_goal_program *program = mlt_goal_program_new(1);
+    for (uint32_t a = 0; a < n; a++) {
+        mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+        if (a > each)
+            mlt_goal_require(program, 0, a, 0);
+        for (uint32_t k = 1; k <= each && k <= a; k++)
+            mlt_goal_require(program, 0, a, a - k);
+    }
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.segment = 0};
+    CHECK(mlt_pass_run(mlt_pass_find("transitive"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(program->rank[0].deps_count == n - 1);
+    mlt_goal_program_free(program);
+}
+
 // What is left of a random graph is the same order, and nothing can be left out.
 static void check_reduction(uint64_t seed)
 {
@@ -1188,6 +1210,7 @@ int main(int argc, char **argv)
     check_long(100000, 3);
     check_long(60000, 1000);
     check_wide(40000);
+    check_dense(60000, 33);
     for (uint64_t seed = 1; seed <= 100; seed++)
         check_reduction(seed);
     uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
