@@ -1147,6 +1147,35 @@ static void check_dense(uint32_t n, uint32_t each)
     mlt_goal_program_free(program);
 }
 
+// A chain of no-ops, each of which waits for an action too: no row of all of them for each.
+static void check_removal(uint32_t n)
+{
+    snprintf(now_testing, sizeof now_testing, "a chain of %" PRIu32 " no-ops", n);
+    mlt_goal_program *program = mlt_goal_program_new(1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t work =
+            mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+        uint32_t nop = mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_NOP});
+        mlt_goal_require(program, 0, nop, work);
+        if (i)
+            mlt_goal_require(program, 0, nop, nop - 2);
+    }
+    uint32_t last =
+        mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+    mlt_goal_require(program, 0, last, last - 1);
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.segment = 0};
+    CHECK(mlt_pass_run(mlt_pass_find("dead"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(report.changed > n - n / 32 && program->rank[0].deps_count < n + n / 32);
+    mlt_goal_graph *graph = mlt_goal_graph_new(&program->rank[0]);
+    for (uint32_t a = 0, end = program->rank[0].count - 1; a < end; a += end / 7)
+        CHECK(mlt_goal_before(graph, a, end));
+    mlt_goal_graph_free(graph);
+    mlt_goal_program_free(program);
+}
+
 // What is left of a random graph is the same order, and nothing can be left out.
 static void check_reduction(uint64_t seed)
 {
@@ -1211,6 +1240,7 @@ int main(int argc, char **argv)
     check_long(60000, 1000);
     check_wide(40000);
     check_dense(60000, 33);
+    check_removal(100000);
     for (uint64_t seed = 1; seed <= 100; seed++)
         check_reduction(seed);
     uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
