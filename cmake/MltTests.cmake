@@ -93,7 +93,7 @@ mlt_bench_program(sim goal)
 
 # ---- measuring this machine
 
-if(NOT CMAKE_CROSSCOMPILING AND TARGET goalmeasure)
+if(NOT CMAKE_CROSSCOMPILING AND NOT MLT_SANITIZE AND TARGET goalmeasure)
   add_test(NAME goal_measure COMMAND ${CMAKE_SOURCE_DIR}/test/goal/measure --build ${CMAKE_BINARY_DIR})
   set_tests_properties(goal_measure PROPERTIES LABELS goal TIMEOUT ${MLT_TEST_TIMEOUT})
 endif()

@@ -21,7 +21,7 @@ ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
 SEEDS = 200
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
-NOT_SANITIZED = "^(?!flood memory|many_comm crowd|\w+_leak|exit_code (crash|overflow|assert))"
+NOT_SANITIZED = "^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert))"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
 
@@ -190,7 +190,8 @@ def stage_docs(stage, quick):
     stage.passed += lines < 150
     if lines >= 150:
         stage.fault(f"README.md has {lines} lines; it must stay under 150")
-    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]):
+    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md"),
+                        *(ROOT / "examples").rglob("*.md")]):
         text, name = path.read_text(), path.relative_to(ROOT)
         links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
         lost = [link for link in links if link and not (path.parent / link).exists()]
@@ -260,15 +261,18 @@ def stage_systems(stage, quick):
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
     if preset(stage, "asan", options=["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-asan", ENGINE, prefix=no_address_randomisation())
+        stage.ctest("build-asan", [*ENGINE, "goal"], prefix=no_address_randomisation())
+        # Looking for leaks takes four seconds a program; these use the same code again.
+        stage.ctest("build-asan", ["coll", "lua", "tools"], env={"ASAN_OPTIONS": "detect_leaks=0"}, prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
-        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--mode", "proc", "--mode", "split",
+        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--cflags=-O1 -g1", "--mode", "proc", "--mode", "split",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
 def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
-    if preset(stage, "tsan", options=["-DMLT_TEST_TIMEOUT=240"]):
+    targets = ["mpi_abi", "mpirun", "tests_wire", "tests_p2p", "fiber_gate"]
+    if preset(stage, "tsan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
         status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test/fiber_gate"], 240)
         if status == 0:
@@ -277,29 +281,31 @@ def stage_tsan(stage, quick):
             stage.fault(f"fiber_gate: status {status}\n{tail(output)}")
         # request_free looks for the end of a freed receive in its buffer, which is a race by intention. A thousand fibers are
         # more than TSan has room for.
-        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--only"]
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--cflags=-O1 -g1", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|\w+ \[split x1000|"), "--mode", "thread",
+        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread",
                       *([] if quick else ["--mode", "split"])], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
-        stage.runner([*run, "^threads_(?!level (c11|deadlock))", "--mode", "proc", "--mode", "alone"], 600)
+        stage.runner([*run, "^(threads_(?!level (c11|deadlock))|goal_(threads|offload(?! stuck)))", "--mode", "proc", "--mode",
+                      "alone"], 600)
 
 
 def stage_cross(stage, quick):
-    """fibers, rings, datatypes and the MPI layer's unit tests for the other processor, under qemu-user"""
+    """fibers, rings, datatypes, GOAL and the MPI layer's unit tests for the other processor, under qemu-user"""
     other = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
     for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
         if not shutil.which(tool):
             return stage.skip(f"there is no {tool}")
-    if preset(stage, f"cross-{other}", ["tests_arch", "tests_fiber", "tests_wire", "tests_type", "tests_mpi"], ["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-cross", ["arch", "fiber", "wire", "type", "mpi"])
+    layers = ["arch", "fiber", "wire", "type", "goal", "mpi"]
+    if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
+        stage.ctest("build-cross", layers)
 
 
 def stage_clang(stage, quick):
     """everything compiles with clang, warnings are errors"""
     if not shutil.which("clang"):
         return stage.skip("there is no clang")
-    if preset(stage, "clang"):
+    if preset(stage, "clang", options=["-DMLT_OPTIMIZE=-O0"]):  # clang's warnings do not need the optimiser
         stage.passed += 1
 
 

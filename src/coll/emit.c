@@ -130,7 +130,9 @@ enum { SEGMENT = 16384 };
 
 uint64_t mlt_coll_segment(const mlt_coll_shape *shape)
 {
-    return shape->segment ? shape->segment : SEGMENT / mlt_op_type_bytes[shape->type];
+    uint64_t wish = shape->segment ? shape->segment : SEGMENT / mlt_op_type_bytes[shape->type];
+    // Longer than the block is no longer; its bytes might not be a number of 64 bits.
+    return wish < shape->count || !shape->count ? wish : shape->count;
 }
 
 uint64_t mlt_emit_segments(const mlt_emit *e)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "goal/check_claim.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/log.h"
 
 // ---- sizes, as the table of spec.h says
 
@@ -63,25 +65,19 @@ static bool any_named(const mlt_goal_program *program)
     return false;
 }
 
-// "name", "name+offset" or "offset" on a rank. False: there is no such buffer, which is found.
-static bool place(mlt_check *check, uint32_t rank, const char *where, mlt_goal_span *out)
+// A number as the language writes them: decimal, or hexadecimal behind 0x.
+static bool read_offset(const char *text, uint64_t *out)
 {
-    const char *plus = strchr(where, '+');
-    const char *number = plus ? plus + 1 : where;
-    char *end = NULL, name[256];
-    uint64_t at = *number >= '0' && *number <= '9' ? strtoull(number, &end, 0) : 0;
-    *out = (mlt_goal_span){MLT_GOAL_MEMORY, at, 0};
-    if (end && !*end && !plus)
-        return true;
-    if (plus && (!end || *end)) {
-        wrong(check, rank, "%s is no place; one is name, name+offset or offset", where);
-        return false;
-    }
-    snprintf(name, sizeof name, "%.*s", (int)(plus ? plus - where : (ptrdiff_t)strlen(where)),
-             where);
-    out->buf = mlt_goal_buffer_find(check->program, rank, name);
-    if (out->buf != MLT_GOAL_NOWHERE)
-        return true;
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = hex ? text + 2 : text;
+    size_t length = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    errno = 0;
+    *out = strtoull(digits, NULL, hex ? 16 : 10);
+    return length && !digits[length] && !errno;
+}
+
+static void no_buffer(mlt_check *check, uint32_t rank, const char *name)
+{
     char names[200] = "no named one";
     size_t used = 0;
     const mlt_goal_rank *r = &check->program->rank[rank];
@@ -90,8 +86,33 @@ static bool place(mlt_check *check, uint32_t rank, const char *where, mlt_goal_s
                          mlt_goal_name_text(check->program, r->buffers[b].name));
         used += n > 0 ? (size_t)n : 0;
     }
-    wrong(check, rank, "rank %" PRIu32 " has no buffer %s; it has %s", rank, name, names);
-    return false;
+    wrong(check, rank,
+          "rank %" PRIu32 " has no buffer %s; it has %s: say what it takes and gives with "
+          "--in NAME --out NAME, or OFFSET in plain memory",
+          rank, name, names);
+}
+
+// "name", "name+offset" or "offset" on a rank. False: there is no such buffer, which is found.
+static bool place(mlt_check *check, uint32_t rank, const char *where, mlt_goal_span *out)
+{
+    size_t length = strcspn(where, "+"); // of the name; names begin with a letter
+    bool plain = *where >= '0' && *where <= '9';
+    const char *offset = plain ? where : where[length] ? where + length + 1 : "0";
+    *out = (mlt_goal_span){.buf = MLT_GOAL_MEMORY};
+    if (!length || !read_offset(offset, &out->at)) {
+        wrong(check, rank, "'%s' is no place; one is name, name+offset or offset", where);
+        return false;
+    }
+    if (plain)
+        return true;
+    char *name = strndup(where, length);
+    if (!name)
+        mlt_fatal("no memory to check a GOAL program");
+    out->buf = mlt_goal_buffer_find(check->program, rank, name);
+    if (out->buf == MLT_GOAL_NOWHERE)
+        no_buffer(check, rank, name);
+    free(name);
+    return out->buf != MLT_GOAL_NOWHERE;
 }
 
 static uint64_t room_of(const mlt_check *check, uint32_t rank, mlt_goal_span span)
@@ -113,59 +134,113 @@ static bool places(mlt_claim *claim, mlt_check *check)
     return true;
 }
 
+// How many blocks the span of a rank has: of in, or of out.
+static uint32_t blocks_of(const mlt_claim *claim, bool out)
+{
+    bool many = out ? many_out(claim->is->collective) : many_in(claim->is->collective);
+    return many ? claim->ranks : 1;
+}
+
+// What a span says about n: false if it says nothing, which is found. A buffer of no bytes has
+// blocks of no bytes; but if nothing is left behind an offset, or not a byte for each rank, then
+// there is nothing to be shown, and a claim that holds of nothing is a mistake.
+static bool block_of(const mlt_claim *claim, mlt_check *check, uint32_t rank, bool out,
+                     uint64_t *block)
+{
+    mlt_goal_span span = out ? claim->out[rank] : claim->in[rank];
+    uint64_t room = room_of(check, rank, span);
+    uint32_t blocks = blocks_of(claim, out);
+    const char *name = mlt_check_buffer_name(check->program, rank, span.buf);
+    *block = room / blocks;
+    if (span.buf == MLT_GOAL_MEMORY)
+        return true;
+    if (room % blocks)
+        wrong(check, rank,
+              "the size %" PRIu64 " of %s of rank %" PRIu32 " is no multiple of %" PRIu32
+              ", the ranks; say the bytes of a block with --size",
+              room, name, rank, blocks);
+    else if (!room && span.at)
+        wrong(check, rank, "%s of rank %" PRIu32 " has no bytes from %" PRIu64 " on", name, rank,
+              span.at);
+    else
+        return true;
+    return false;
+}
+
 // n by the buffers: named ones of all ranks must agree; for plain memory the largest end used.
 static bool derive_block(mlt_claim *claim, mlt_check *check)
 {
     const mlt_goal_spec *is = claim->is;
-    uint64_t block = UINT64_MAX, plain = 0;
+    uint64_t block = UINT64_MAX, plain = 0, here;
     for (uint32_t r = 0; r < claim->ranks; r++)
         for (int side = 0; side < 2; side++) {
             if (!(side ? gives(is, r) : takes(is, r)))
                 continue;
             mlt_goal_span span = side ? claim->out[r] : claim->in[r];
-            bool many = side ? many_out(is->collective) : many_in(is->collective);
-            uint64_t room = room_of(check, r, span) / (many ? claim->ranks : 1);
+            if (!block_of(claim, check, r, side, &here))
+                return false;
             if (span.buf == MLT_GOAL_MEMORY) {
-                plain = room > plain ? room : plain;
+                plain = here > plain ? here : plain;
                 continue;
             }
-            if (block != UINT64_MAX && room != block) {
+            if (block != UINT64_MAX && here != block) {
                 wrong(check, r,
                       "the buffers say blocks of %" PRIu64 " bytes, but %s of rank %" PRIu32
-                      " says %" PRIu64 "; name the bytes of a block",
-                      block, mlt_check_buffer_name(check->program, r, span.buf), r, room);
+                      " says %" PRIu64 "; say the bytes of a block with --size",
+                      block, mlt_check_buffer_name(check->program, r, span.buf), r, here);
                 return false;
             }
-            block = room;
+            block = here;
         }
     claim->block = block == UINT64_MAX ? plain : block;
-    return true;
+    if (block == UINT64_MAX && !plain)
+        wrong(check, 0,
+              "no action touches plain memory there; say the bytes of a block with "
+              "--size");
+    return block != UINT64_MAX || plain;
+}
+
+// True if the claim's span is there; if not, that is found.
+static bool span_fits(mlt_check *check, uint32_t rank, mlt_goal_span span)
+{
+    if (!span.size)
+        return true;
+    if (span.buf == MLT_GOAL_MEMORY) {
+        if (span.at > UINT64_MAX - span.size)
+            wrong(check, rank, "%" PRIu64 " bytes from %" PRIu64 " on end beyond 2^64", span.size,
+                  span.at);
+        return span.at <= UINT64_MAX - span.size;
+    }
+    uint64_t room = room_of(check, rank, span);
+    if (room >= span.size)
+        return true;
+    wrong(check, rank,
+          "it needs %" PRIu64 " bytes from %" PRIu64 " on in %s of rank %" PRIu32
+          ", which has %" PRIu64 " there",
+          span.size, span.at, mlt_check_buffer_name(check->program, rank, span.buf), rank, room);
+    return false;
 }
 
 static bool size_spans(mlt_claim *claim, mlt_check *check)
 {
     const mlt_goal_spec *is = claim->is;
-    uint64_t in = claim->block * (many_in(is->collective) ? claim->ranks : 1);
-    uint64_t out = claim->block * (many_out(is->collective) ? claim->ranks : 1);
-    bool fits = claim->block <= UINT64_MAX / 2 / claim->ranks;
-    for (uint32_t r = 0; r < claim->ranks && fits; r++) {
-        claim->in[r].size = takes(is, r) ? in : 0;
-        claim->out[r].size = gives(is, r) ? out : 0;
-        for (int side = 0; side < 2; side++) {
-            mlt_goal_span span = side ? claim->out[r] : claim->in[r];
-            if (!span.size || span.buf == MLT_GOAL_MEMORY || room_of(check, r, span) >= span.size)
-                continue;
-            wrong(check, r,
-                  "it needs %" PRIu64 " bytes from %" PRIu64 " on in %s of rank %" PRIu32
-                  ", which has %" PRIu64 " there",
-                  span.size, span.at, mlt_check_buffer_name(check->program, r, span.buf), r,
-                  room_of(check, r, span));
-            return false;
-        }
-    }
-    if (!fits)
+    bool elements = mlt_collective_reduces(is->collective) && is->op < MLT_OPS;
+    if (claim->block > UINT64_MAX / 2 / claim->ranks) {
         wrong(check, 0, "blocks of %" PRIu64 " bytes are too large", claim->block);
-    return fits;
+        return false;
+    }
+    if (elements && claim->block % mlt_op_type_bytes[is->type]) {
+        wrong(check, 0, "a block of %" PRIu64 " bytes is no whole number of elements of %s",
+              claim->block, mlt_op_type_names[is->type]);
+        return false;
+    }
+    for (uint32_t r = 0; r < claim->ranks; r++) {
+        claim->in[r].size = takes(is, r) ? claim->block * blocks_of(claim, false) : 0;
+        claim->out[r].size = gives(is, r) ? claim->block * blocks_of(claim, true) : 0;
+        if (!span_fits(check, r, claim->in[r]) || !span_fits(check, r, claim->out[r]))
+            return false;
+    }
+    return true;
 }
 
 // ---- the claim
@@ -183,7 +258,8 @@ static void name_claim(const mlt_claim *claim, mlt_check *check)
     if (rooted)
         snprintf(root, sizeof root, " with root %" PRIu32, is->root);
     if (is->collective != MLT_COLL_BARRIER)
-        snprintf(size, sizeof size, ", blocks of %" PRIu64 " bytes", claim->block);
+        snprintf(size, sizeof size, ", blocks of %" PRIu64 " %s", claim->block,
+                 claim->block == 1 ? "byte" : "bytes");
     if (asprintf(&text, "%s%s over %" PRIu32 " %s%s%s", mlt_collective_names[is->collective], op,
                  claim->ranks, claim->ranks == 1 ? "rank" : "ranks", root, size) < 0)
         text = NULL;

@@ -302,13 +302,13 @@ static void tell(judge *j, const part *p)
                         (mlt_goal_place){p->rank, MLT_GOAL_NONE});
     if (!finding)
         return;
-    char text[MLT_CHECK_TEXT];
     finding->buf = out.buf;
     finding->from = out.at + p->at;
     finding->to = finding->from + p->length;
-    mlt_check_say(
-        finding, "rank %" PRIu32 "'s %s", p->rank,
-        mlt_check_bytes(s->check->program, p->rank, out.buf, finding->from, finding->to, text));
+    // Several, even if it is one: what is said of them is said in the plural.
+    mlt_check_say(finding, "rank %" PRIu32 "'s bytes %" PRIu64 "..%" PRIu64 " of %s", p->rank,
+                  finding->from, finding->to - 1,
+                  mlt_check_buffer_name(s->check->program, p->rank, out.buf));
     const char *comma = "";
     bool reduces = mlt_collective_reduces(s->claim->is->collective);
     if (reduces) {

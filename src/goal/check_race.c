@@ -183,7 +183,7 @@ static bool touches(const mlt_check *check, mlt_goal_place place, const race *r,
 static const char *deed(const mlt_check *check, mlt_goal_place place, const race *r)
 {
     bool reads = touches(check, place, r, false), writes = touches(check, place, r, true);
-    return reads && writes ? "reads and writes them" : writes ? "writes them" : "reads them";
+    return reads && writes ? "reads and writes" : writes ? "writes" : "reads";
 }
 
 static void tell(mlt_check *check, uint32_t rank, const race *r)
@@ -198,10 +198,11 @@ static void tell(mlt_check *check, uint32_t rank, const race *r)
     finding->to = r->to;
     mlt_check_say(finding, "on rank %" PRIu32 " two actions touch %s in any order", rank,
                   mlt_check_bytes(check->program, rank, r->buf, r->from, r->to, text));
-    mlt_check_say(finding, "\n    %s %s", mlt_check_describe(check, first, text),
-                  deed(check, first, r));
-    mlt_check_say(finding, "\n    %s %s", mlt_check_describe(check, second, text),
-                  deed(check, second, r));
+    const char *them = r->to - r->from == 1 ? "it" : "them";
+    mlt_check_say(finding, "\n    %s %s %s", mlt_check_describe(check, first, text),
+                  deed(check, first, r), them);
+    mlt_check_say(finding, "\n    %s %s %s", mlt_check_describe(check, second, text),
+                  deed(check, second, r), them);
     bool both = touches(check, first, r, true) && touches(check, second, r, true);
     mlt_check_say(finding,
                   both ? "\n    whichever comes last leaves its bytes; action %" PRIu32

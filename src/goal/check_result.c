@@ -74,6 +74,7 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
                     const mlt_runs *right, uint64_t size, mlt_runs *out)
 {
     cursor l = {left, 0, 0}, r = {right, 0, 0};
+    op = mlt_value_op_plain(op); // then bitwise ones have elements of a byte, wherever they are cut
     uint64_t element = op.op == MLT_OPS ? 1 : mlt_op_type_bytes[op.type];
     for (uint64_t at = 0; at < size;) {
         uint64_t whole = cursor_left(&l) < cursor_left(&r) ? cursor_left(&l) : cursor_left(&r);
@@ -95,7 +96,18 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
     }
 }
 
-// What the local work of an action leaves in its first span.
+// True if it is known what the user's function does there: the claim names it, and its two buffers
+// are the same or apart. Otherwise one element's result might be another one's operand.
+static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
+{
+    bool apart = action->buf[0] != action->buf[1] || action->at[0] == action->at[1] ||
+                 action->at[0] >= action->at[1] + action->size[1] ||
+                 action->at[1] >= action->at[0] + action->size[0];
+    return s->values.wanted.op == MLT_OPS && s->values.wanted.user == action->user &&
+           action->size[0] == action->size[1] && apart;
+}
+
+// What the local work of an action leaves in its first span. A copy is its right operand.
 static void work(mlt_state *s, mlt_goal_place place)
 {
     const mlt_goal_action *action = mlt_check_action(s->check, place);
@@ -103,24 +115,21 @@ static void work(mlt_state *s, mlt_goal_place place)
     mlt_value_op op = {.op = user ? (uint8_t)MLT_OPS : action->op,
                        .type = user ? 0 : action->type,
                        .user = user ? action->user : 0};
+    bool copies = !user && op.op == MLT_OP_COPY, reversed = action->flags & MLT_GOAL_REVERSED;
+    const mlt_runs *left = reversed ? &s->second : &s->first, *made = &s->made;
+    const mlt_runs *right = reversed ? &s->first : &s->second;
     s->first.count = s->second.count = s->made.count = 0;
-    mlt_state_read(s, place.rank, span_of(action, 1), true, &s->second);
-    const mlt_runs *made = &s->made;
-    if (!user && op.op == MLT_OP_COPY) {
-        made = &s->second;
-    } else {
+    if (!copies || !reversed)
+        mlt_state_read(s, place.rank, span_of(action, 1), true, &s->second);
+    if (!copies || reversed)
         mlt_state_read(s, place.rank, span_of(action, 0), true, &s->first);
-        bool reversed = action->flags & MLT_GOAL_REVERSED;
-        bool known =
-            !user || (s->values.wanted.op == MLT_OPS && s->values.wanted.user == action->user &&
-                      action->size[0] == action->size[1]);
-        if (known)
-            combine(s, place, op, reversed ? &s->second : &s->first,
-                    reversed ? &s->first : &s->second, action->size[0], &s->made);
-        else
-            mlt_runs_add(&s->made, action->size[0],
-                         mlt_value_opaque(&s->values, place.rank, place.action), 0);
-    }
+    if (copies)
+        made = right;
+    else if (!user || is_claimed(s, action))
+        combine(s, place, op, left, right, action->size[0], &s->made);
+    else
+        mlt_runs_add(&s->made, action->size[0],
+                     mlt_value_opaque(&s->values, place.rank, place.action), 0);
     write_span(s, place.rank, span_of(action, 0), made, place.action);
 }
 

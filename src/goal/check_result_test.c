@@ -207,6 +207,80 @@ static void test_user(void)
     mlt_goal_program_free(p);
 }
 
+// A user's function whose two buffers overlap in part: byte 1 becomes 1*2 before byte 2, which
+// should be 0*1, is made of it, or after; only the function knows.
+static void test_user_overlap(void)
+{
+    mlt_goal_program *p = mlt_goal_program_new(3);
+    mlt_goal_spec is = {
+        .collective = MLT_COLL_REDUCE, .root = 1, .bytes = 1, .op = MLT_OPS, .in = "1", .out = "2"};
+    mlt_goal_send(p, 0, at(1, 1), 1, 0);
+    mlt_goal_send(p, 2, at(1, 1), 1, 0);
+    uint32_t before = mlt_goal_recv(p, 1, at(2, 1), 0, 0);
+    uint32_t behind = mlt_goal_recv(p, 1, at(0, 1), 2, 0);
+    mlt_goal_action f = {.kind = MLT_GOAL_USER, .at = {1, 0}, .size = {2, 2}};
+    uint32_t both = mlt_goal_add(p, 1, &f);
+    f = (mlt_goal_action){.kind = MLT_GOAL_USER, .at = {2, 3}, .size = {1, 1}};
+    uint32_t last = mlt_goal_add(p, 1, &f);
+    uint32_t more = mlt_goal_recv(p, 1, at(3, 1), 2, 0);
+    mlt_goal_send(p, 2, at(1, 1), 1, 0);
+    mlt_goal_require(p, 1, both, before);
+    mlt_goal_require(p, 1, both, behind);
+    mlt_goal_require(p, 1, last, both);
+    mlt_goal_require(p, 1, last, more);
+    WRONG(p, &is, MLT_FAULT_RESULT, 1, "contain what rank 1, action 2 (exec user 0 with 1,2 0,2)");
+    p->rank[1].actions[both].at[0] = 2; // apart
+    p->rank[1].actions[both].at[1] = 1;
+    p->rank[1].actions[both].size[0] = p->rank[1].actions[both].size[1] = 1;
+    RIGHT(p, &is);
+    mlt_goal_program_free(p);
+}
+
+// A copy with its operands reversed leaves its first span as it is.
+static void test_reversed_copy(void)
+{
+    mlt_goal_program *p = mlt_goal_program_new(1);
+    mlt_goal_spec is = {.collective = MLT_COLL_GATHER, .bytes = 4, .in = "0", .out = "4"};
+    uint32_t copy = mlt_goal_exec(p, 0, MLT_OP_COPY, MLT_OP_INT32, at(4, 4), at(0, 4));
+    RIGHT(p, &is);
+    p->rank[0].actions[copy].flags = MLT_GOAL_REVERSED;
+    WRONG(p, &is, MLT_FAULT_RESULT, 1, "they hold what was in bytes 4..7 of memory of rank 0");
+    is.in = "4";
+    RIGHT(p, &is);
+    is.bytes = 1;
+    is.in = "0";
+    WRONG(p, &is, MLT_FAULT_RESULT, 1,
+          "rank 0's bytes 4..4 of memory are wrong\n    they hold what");
+    mlt_goal_program_free(p);
+}
+
+// Bitwise operations have no elements: whatever their type, any cut is as good.
+static void test_bitwise_cuts(void)
+{
+    mlt_goal_program *p = reduce_linear(2, false);
+    mlt_goal_spec is = sum_of;
+    is.op = MLT_OP_BXOR;
+    mlt_goal_action *exec = &p->rank[0].actions[2];
+    exec->op = MLT_OP_BXOR;
+    exec->at[0] += 1;
+    exec->at[1] += 1;
+    exec->size[0] = exec->size[1] = 4;
+    mlt_goal_action rest[2] = {*exec, *exec};
+    for (int i = 0; i < 2; i++) {
+        rest[i].type = MLT_OP_INT8;
+        rest[i].at[0] += i ? 4 : -1;
+        rest[i].at[1] += i ? 4 : -1;
+        rest[i].size[0] = rest[i].size[1] = i ? 3 : 1;
+        mlt_goal_require(p, 0, mlt_goal_add(p, 0, &rest[i]), 2);
+    }
+    RIGHT(p, &is);
+    for (uint32_t a = 2; a < 5; a++)
+        p->rank[0].actions[a].op = MLT_OP_SUM;
+    is.op = MLT_OP_SUM;
+    WRONG(p, &is, MLT_FAULT_RESULT, 3, "begin in the middle of one");
+    mlt_goal_program_free(p);
+}
+
 // Receives that reduce at once.
 static void test_fused(void)
 {
@@ -336,6 +410,35 @@ static void test_barrier(void)
     mlt_goal_program_free(p);
 }
 
+// A claim about no bytes at all is not right, it is a slip; unless the buffers have none.
+static void test_empty_claims(void)
+{
+    mlt_goal_program *p = mlt_goal_program_new(2);
+    mlt_goal_spec is = {.collective = MLT_COLL_ALLREDUCE, .type = MLT_OP_INT8};
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "no action touches plain memory there; say the bytes");
+    mlt_goal_send(p, 0, at(0, 8), 1, 0);
+    mlt_goal_recv(p, 1, at(0, 8), 0, 0);
+    is.in = is.out = "8";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "no action touches plain memory there; say the bytes");
+    is.in = is.out = "18446744073709551610";
+    is.bytes = 8;
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "8 bytes from 18446744073709551610 on end beyond 2^64");
+
+    is = (mlt_goal_spec){.collective = MLT_COLL_ALLTOALL, .in = "b", .out = "b"};
+    for (uint32_t r = 0; r < 2; r++)
+        mlt_goal_buffer_add(p, r, "b", 1);
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "the size 1 of b of rank 0 is no multiple of 2, the ranks");
+    is.in = is.out = "b+1";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "b of rank 0 has no bytes from 1 on");
+    is.in = is.out = "b+2";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1, "b of rank 0 has no bytes from 2 on");
+    is.in = is.out = "b";
+    for (uint32_t r = 0; r < 2; r++)
+        p->rank[r].buffers[0].size = 0;
+    RIGHT(p, &is);
+    mlt_goal_program_free(p);
+}
+
 static void test_claims(void)
 {
     mlt_goal_program *p = direct(MLT_COLL_ALLGATHER, 3, 8, 0);
@@ -345,18 +448,35 @@ static void test_claims(void)
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "there is no rank 3 to be the root");
     is.root = 0;
     is.out = "outt";
-    WRONG(p, &is, MLT_FAULT_INVALID, 1, "rank 0 has no buffer outt; it has in, out");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "rank 0 has no buffer outt; it has in, out: say what it takes and gives with --in NAME "
+          "--out NAME");
+    is.out = "out+3";
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "the buffers say blocks of 8 bytes, but out of rank 0 says 7; say the bytes of a block");
     is.out = "out+4";
-    WRONG(p, &is, MLT_FAULT_INVALID, 1, "the buffers say blocks of 8 bytes, but out of rank 0");
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "the size 20 of out of rank 0 is no multiple of 3, the ranks; say the bytes of a block "
+          "with --size");
     is.bytes = 8;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "needs 24 bytes from 4 on in out of rank 0, which has 20");
-    is.out = "out+x";
-    WRONG(p, &is, MLT_FAULT_INVALID, 1, "out+x is no place");
+    static const char *const bad[] = {
+        "out+x", "out+", "", "+4", "4out", "0x", "out+0x1g", "out+ 4", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        is.out = bad[i];
+        WRONG(p, &is, MLT_FAULT_INVALID, 1, "is no place; one is name, name+offset or offset");
+    }
+    is.out = "out+0x0";
+    RIGHT(p, &is);
     is.out = NULL;
     is.bytes = UINT64_MAX / 3;
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "are too large");
     is = (mlt_goal_spec){.collective = MLT_COLL_ALLREDUCE, .op = MLT_OP_COPY, .bytes = 8};
     WRONG(p, &is, MLT_FAULT_INVALID, 1, "does not reduce");
+    is = (mlt_goal_spec){.collective = MLT_COLL_SCAN, .op = MLT_OP_SUM, .type = MLT_OP_INT32};
+    is.bytes = 6;
+    WRONG(p, &is, MLT_FAULT_INVALID, 1,
+          "a block of 6 bytes is no whole number of elements of Int32");
     mlt_goal_program_free(p);
 
     p = direct(MLT_COLL_BCAST, 3, 8, 1);
@@ -587,10 +707,14 @@ int main(void)
     test_mix();
     test_repeated();
     test_user();
+    test_user_overlap();
+    test_reversed_copy();
+    test_bitwise_cuts();
     test_fused();
     test_moves();
     test_scan();
     test_barrier();
+    test_empty_claims();
     test_claims();
     test_listing3();
     test_dissemination();

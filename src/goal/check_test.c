@@ -282,7 +282,7 @@ static void test_race(void)
     p->rank[1].actions[1].at[0] = 7;
     WRONG(p, NULL, MLT_FAULT_RACE, 1,
           "on rank 1 two actions touch byte 7 of memory in any order\n"
-          "    rank 1, action 0 (recv 0,8 from 0) writes them\n");
+          "    rank 1, action 0 (recv 0,8 from 0) writes it\n");
     mlt_goal_require(p, 1, 1, 0 | MLT_GOAL_STARTED); // its start is not enough
     WRONG(p, NULL, MLT_FAULT_RACE, 1, "whichever comes last");
     p->rank[1].deps[0].on = 0;

@@ -28,7 +28,8 @@ typedef struct walk {
 
 static bool is_copy(const mlt_goal_action *action)
 {
-    return action->kind == MLT_GOAL_EXEC && action->op == MLT_OP_COPY && action->size[0] > 0;
+    return action->kind == MLT_GOAL_EXEC && action->op == MLT_OP_COPY && action->size[0] > 0 &&
+           !(action->flags & MLT_GOAL_REVERSED);
 }
 
 static bool counts_at_end(const walk *w, const mlt_pass_value *value)

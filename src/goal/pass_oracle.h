@@ -127,7 +127,7 @@ static inline void oracle_compute(oracle *o, uint32_t r, const mlt_goal_action *
     if (!a->size[0])
         return;
     uint64_t bytes = mlt_op_type_bytes[a->type], count = a->size[0] / bytes;
-    if (a->flags & MLT_GOAL_REVERSED && a->op != MLT_OP_COPY) {
+    if (a->flags & MLT_GOAL_REVERSED) { // a copy too: its first span stays as it is
         uint8_t *copy = oracle_take(a->size[0]);
         memcpy(copy, second, a->size[0]);
         mlt_op_kernels[a->op][a->type](copy, first, count);

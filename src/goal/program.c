@@ -254,7 +254,7 @@ static void access_add(mlt_goal_access *out, int *count, const mlt_goal_action *
 int mlt_goal_accesses(const mlt_goal_action *action, mlt_goal_access out[2])
 {
     int count = 0;
-    bool copies = action->op == MLT_OP_COPY;
+    bool copies = action->op == MLT_OP_COPY && !(action->flags & MLT_GOAL_REVERSED);
     switch (action->kind) {
     case MLT_GOAL_SEND:
         access_add(out, &count, action, 0, true, false);

@@ -155,7 +155,7 @@ static inline uint64_t mlt_goal_message_bytes(const mlt_goal_action *action)
 
 // What an action does to memory: up to two spans, each read, written or both. How many there are;
 // spans of no bytes and of NOWHERE are left out. A user's function reads and writes its first and
-// reads its second. COPY only writes its first.
+// reads its second. COPY only writes its first; reversed it keeps it, and so counts as a reader.
 typedef struct mlt_goal_access {
     mlt_goal_span span;
     bool reads, writes;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 300, FEW_RANKS = 16, STATES = 8, LONGEST_LINE = 1024, MOST_LINES = 64 };
+enum { MOST_RANKS = 300, FEW_RANKS = 16, STATES = 8, LONGEST_LINE = 4096, MOST_LINES = 64 };
 
 static void check_text(const char *text, size_t size, uint32_t ranks)
 {

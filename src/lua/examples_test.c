@@ -139,7 +139,7 @@ static void test_figures(void)
 {
     mlt_goal_program *three = read_text("fig3.goal", MLT_GOAL_PAPER);
     CHECK(three->rank[0].count == 10 && three->rank[0].deps_count == 9 + 5);
-    char label[2][8], why[200];
+    char label[2][16], why[200];
     mlt_goal_graph *graph = mlt_goal_graph_new(&three->rank[0]);
     for (int i = 1; i <= 10; i++) {
         uint32_t edges = graph->next_at[i] - graph->next_at[i - 1];

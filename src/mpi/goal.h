@@ -87,7 +87,7 @@ struct GOAL_Sched_s {
     mlt_goal_runs *runs;
     mlt_link active;       // in runs->active while it is under way
     mlt_req own;           // of a blocking run
-    bool bound;            // all buffers and functions are there
+    bool bound;            // all functions are there
     bool offload, watched; // the helper is to drive it; drives it now
 };
 

@@ -19,14 +19,9 @@ static void ended(mlt_run *run)
         mlt_goal_offload_done(s);
 }
 
-// What a schedule may lack. Checked at each start, for binding may have changed it.
+// Functions of a text or a file may be missing; buffers have memory of their own.
 static MLT_COLD int check_bound(mlt_rank *me, struct GOAL_Sched_s *s)
 {
-    for (uint32_t b = 0; b < s->sched->buffers; b++)
-        if (!s->run->base[b] && s->sched->buffer[b].size)
-            return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_BUFFER,
-                                 "the buffer '%s' has no memory; bind it with GOAL_Sched_bind",
-                                 s->sched->buffer[b].name);
     for (uint32_t f = 0; f < s->sched->users; f++)
         if (!s->run->function[f])
             return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_OP,

@@ -42,7 +42,7 @@ static int64_t element(const void *array, bool large, int i)
 static int check_subarray(mlt_rank *me, int ndims, const int64_t *sizes, const int64_t *subsizes,
                           const int64_t *starts)
 {
-    char should[64];
+    char should[80];
     for (int i = 0; i < ndims; i++) {
         if (sizes[i] < 1)
             return bad_element(me, "array_of_sizes", i, sizes[i], "at least 1");

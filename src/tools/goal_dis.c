@@ -22,32 +22,58 @@ static void list(FILE *to, const char *what, const mlt_act_list *dependents)
         fprintf(to, "%s%" PRIu32, i ? ", " : " ", dependents->offset[i]);
 }
 
-// An action's line: its offset, how many it waits for, what it does, and who waits for it. Actions
-// of a program from the same image stand in the code's order.
-static const unsigned char *layout_action(FILE *to, const mlt_goal_program *program,
-                                          const mlt_goal_sched *sched, const unsigned char *at,
-                                          uint32_t number)
+// The action of a program that this is.
+static mlt_goal_action action_of(const mlt_act *act)
 {
-    const mlt_act *act = (const mlt_act *)at;
-    char text[ACTION_BYTES];
-    const mlt_act_list *last = mlt_act_dependents(act);
-    bool wide = last->count || act->type & MLT_ACT_STARTERS; // no blanks at the end of a line
-    fprintf(to, "  %8td  %5u  %-*s", at - sched->code, act->sources, wide ? 40 : 0,
-            mlt_goal_print_action(program, sched->rank, &program->rank[sched->rank].actions[number],
-                                  text, sizeof text));
-    list(to, "->", last);
-    if (act->type & MLT_ACT_STARTERS) {
-        last = mlt_act_starters(act);
-        list(to, "when started ->", last);
+    mlt_goal_action action = {.kind = (uint8_t)(act->type & MLT_ACT_KIND)};
+    const mlt_act_message *message = (const mlt_act_message *)(act + 1);
+    const mlt_act_exec *exec = (const mlt_act_exec *)(act + 1);
+    bool receives = action.kind == MLT_GOAL_RECV_EXEC || action.kind == MLT_GOAL_RECV_USER;
+    if (action.kind == MLT_GOAL_CALC)
+        action.size[0] = ((const mlt_act_calc *)(act + 1))->ns;
+    if (action.kind == MLT_GOAL_SEND || action.kind == MLT_GOAL_RECV || receives) {
+        action.peer = message->peer;
+        action.tag = message->tag;
+        action.flags = (uint8_t)message->flags;
+        action.buf[receives] = message->buf;
+        action.at[receives] = message->at;
+        action.size[receives] = message->size;
+        exec = (const mlt_act_exec *)(message + 1);
     }
-    fputc('\n', to);
-    uintptr_t end = (uintptr_t)&last->offset[last->count];
-    return (const unsigned char *)((end + 7) & ~(uintptr_t)7);
+    if (action.kind == MLT_GOAL_EXEC || action.kind == MLT_GOAL_USER || receives) {
+        action.op = exec->op;
+        action.type = exec->type;
+        action.user = (uint16_t)exec->user;
+        action.flags |= exec->flags;
+        for (int i = 0; i < (receives ? 1 : 2); i++) {
+            action.buf[i] = exec->buf[i];
+            action.at[i] = exec->at[i];
+            action.size[i] = exec->size[i];
+        }
+    }
+    return action;
 }
 
-static void layout_rank(FILE *to, const mlt_goal_program *program, const mlt_goal_sched *sched)
+// An action's line: its offset, how many it waits for, what it does, and who waits for it.
+static void layout_action(FILE *to, const mlt_goal_program *names, const mlt_goal_sched *sched,
+                          const mlt_act *act)
+{
+    char text[ACTION_BYTES];
+    mlt_goal_action action = action_of(act);
+    const mlt_act_list *dependents = mlt_act_dependents(act);
+    bool wide = dependents->count || act->type & MLT_ACT_STARTERS; // no blanks at the end of a line
+    fprintf(to, "  %8td  %5u  %-*s", (const unsigned char *)act - sched->code, act->sources,
+            wide ? 40 : 0, mlt_goal_print_action(names, 0, &action, text, sizeof text));
+    list(to, "->", dependents);
+    if (act->type & MLT_ACT_STARTERS)
+        list(to, "when started ->", mlt_act_starters(act));
+    fputc('\n', to);
+}
+
+static void layout_rank(FILE *to, const mlt_goal_sched *sched)
 {
     const mlt_act_list *independent = (const mlt_act_list *)sched->code;
+    mlt_goal_program *names = mlt_goal_program_new(1); // with the schedule's buffers, by number
     fprintf(to, "rank %" PRIu32 ": %" PRIu32 " action%s, %" PRIu64 " bytes%s", sched->rank,
             sched->actions, sched->actions == 1 ? "" : "s", sched->bytes,
             sched->flags & MLT_SCHED_PLAIN ? ", matched by tag as messages come" : "");
@@ -55,17 +81,20 @@ static void layout_rank(FILE *to, const mlt_goal_program *program, const mlt_goa
         fprintf(to, ", window %" PRIu32 " by %s", sched->window,
                 sched->flags & MLT_SCHED_SEGMENTS ? "segments" : "counters");
     fputc('\n', to);
-    for (uint32_t b = 0; b < sched->buffers; b++)
-        if (sched->buffer[b].size)
-            fprintf(to, "  buffer %s, %" PRIu64 " bytes\n",
-                    *sched->buffer[b].name ? sched->buffer[b].name : "(memory)",
-                    sched->buffer[b].size);
+    for (uint32_t b = 0; b < sched->buffers; b++) {
+        const mlt_sched_buffer *buffer = &sched->buffer[b];
+        if (b)
+            mlt_goal_buffer_add(names, 0, buffer->name, buffer->size);
+        if (buffer->size)
+            fprintf(to, "  buffer %s, %" PRIu64 " bytes\n", b ? buffer->name : "(memory)",
+                    buffer->size);
+    }
     list(to, "independent:", independent);
     fprintf(to, "%s    offset  waits  action\n", independent->count ? "\n" : "");
-    uintptr_t first = (uintptr_t)&independent->offset[independent->count];
-    const unsigned char *at = (const unsigned char *)((first + 7) & ~(uintptr_t)7);
-    for (uint32_t i = 0; i < sched->actions; i++)
-        at = layout_action(to, program, sched, at, i);
+    const mlt_act *act = mlt_sched_first(sched);
+    for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
+        layout_action(to, names, sched, act);
+    mlt_goal_program_free(names);
 }
 
 static int print_layout(const mlt_arg_command *command, const char *path, const char *out)
@@ -85,17 +114,15 @@ static int print_layout(const mlt_arg_command *command, const char *path, const 
         code = mlt_args_failed(command, "%s", why);
     } else {
         mlt_sink sink;
-        mlt_goal_program *program = mlt_image_program(image);
         code = mlt_sink_open(&sink, command, out);
         for (uint32_t r = 0; r < mlt_image_ranks(image) && code == MLT_ARGS_GO; r++) {
             mlt_goal_sched *sched = mlt_image_sched(image, r);
             if (sched)
-                layout_rank(sink.to, program, sched);
+                layout_rank(sink.to, sched);
             mlt_goal_sched_free(sched);
         }
         if (code == MLT_ARGS_GO)
             code = mlt_sink_close(&sink, command, true);
-        mlt_goal_program_free(program);
         mlt_image_free(image);
     }
     mlt_file_drop(&file);

@@ -76,8 +76,8 @@ static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t mos
     for (int i = 0; i < BINS; i++) {
         char until[MLT_NUMBER_BYTES], count[MLT_NUMBER_BYTES];
         int length = (int)((double)bins[i] / (double)greatest * BAR + 0.5);
-        printf("    until %10s  %10s  ", time_of(until, least + (uint64_t)(width * (i + 1))),
-               mlt_number(count, bins[i]));
+        printf("    until %10s  %10s%s", time_of(until, least + (uint64_t)(width * (i + 1))),
+               mlt_number(count, bins[i]), length ? "  " : "");
         for (int j = 0; j < length; j++)
             putchar('#');
         putchar('\n');
@@ -153,8 +153,10 @@ static void print_step(const mlt_goal_program *program, const mlt_sim_step *step
     if (action->label)
         snprintf(label, sizeof label, "%s: ", mlt_goal_name_text(program, action->label));
     mlt_goal_print_action(program, step->place.rank, action, text, sizeof text);
-    printf("    %10s to %10s  rank %-4" PRIu32 " %s%-34s %s\n", time_of(from, step->start_ps),
-           time_of(to, step->end_ps), step->place.rank, label, text, reasons[step->why]);
+    printf("    %12s to %12s ns  rank %-4" PRIu32 " %s%-34s %s\n",
+           mlt_number(from, (step->start_ps + 500) / 1000),
+           mlt_number(to, (step->end_ps + 500) / 1000), step->place.rank, label, text,
+           reasons[step->why]);
 }
 
 static void print_path(const asked *a, const mlt_goal_program *program,

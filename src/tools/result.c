@@ -19,7 +19,7 @@ void mlt_result_args(mlt_result_options *options, mlt_arg out[MLT_RESULT_ARGS])
         {"in", 0, MLT_ARG_TEXT, &options->in, "BUFFER",
          .help = "what it takes: 'name', 'name+offset' or 'offset' (in, or buf of a bcast)"},
         {"out", 0, MLT_ARG_TEXT, &options->out, "BUFFER", .help = "what it gives (out, or buf)"},
-        {"size", 0, MLT_ARG_SIZE, &options->size, "BYTES",
+        {"size", 0, MLT_ARG_SIZE, &options->size, "BYTES", .least = 1,
          .help = "of a block (as large as the buffers say)"},
         {"user-op", 0, MLT_ARG_NUMBER, &options->user, "N", .most = UINT16_MAX,
          .help = "the operation is function N of the user"},
@@ -42,16 +42,36 @@ static const char *lost_option(const mlt_result_options *options, const mlt_sour
                                             : NULL;
 }
 
+// An option that says nothing about that operation: it is refused, not ignored.
+static const char *idle_option(const mlt_result_options *options, const mlt_source_options *from,
+                               const mlt_source *source)
+{
+    mlt_collective c = (mlt_collective)options->is;
+    bool barrier = c == MLT_COLL_BARRIER, reduces = mlt_collective_reduces(c);
+    bool rooted = c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
+                  c == MLT_COLL_SCATTER;
+    bool both = from->op && options->user != MLT_NOT_GIVEN && source->form != MLT_SOURCE_ALG;
+    return barrier && options->in                                                     ? "--in"
+           : barrier && options->out                                                  ? "--out"
+           : barrier && options->size != MLT_NOT_GIVEN                                ? "--size"
+           : (!reduces || both) && options->user != MLT_NOT_GIVEN                     ? "--user-op"
+           : !reduces && from->op && source->form != MLT_SOURCE_ALG                   ? "--op"
+           : !reduces && options->commutes >= 0                                       ? "--commutes"
+           : !rooted && from->root != MLT_NOT_GIVEN && source->form != MLT_SOURCE_ALG ? "--root"
+                                                                                      : NULL;
+}
+
 static int read_is(const mlt_arg_command *command, const mlt_result_options *options,
-                   const mlt_source_options *from, mlt_goal_spec *spec)
+                   const mlt_source_options *from, const mlt_source *source, mlt_goal_spec *spec)
 {
     *spec = (mlt_goal_spec){.collective = (mlt_collective)options->is,
                             .root = (uint32_t)mlt_given_or(from->root, 0),
                             .type = MLT_OP_TYPES};
     bool reduces = mlt_collective_reduces(spec->collective);
-    if (!reduces && (from->op || options->user != MLT_NOT_GIVEN))
-        return mlt_args_wrong(command, "--is %s has no operation: leave out %s",
-                              mlt_collective_names[options->is], from->op ? "--op" : "--user-op");
+    const char *idle = idle_option(options, from, source);
+    if (idle)
+        return mlt_args_wrong(command, "%s says nothing that --is %s asks for: leave it out", idle,
+                              mlt_collective_names[options->is]);
     if (!reduces)
         spec->type = MLT_OP_INT8;
     else if (options->user != MLT_NOT_GIVEN) {
@@ -87,9 +107,12 @@ int mlt_result_read(const mlt_arg_command *command, const mlt_result_options *op
         return MLT_ARGS_GO;
     }
     if (options->is >= 0) {
-        int code = read_is(command, options, from, spec);
+        int code = read_is(command, options, from, source, spec);
         if (code != MLT_ARGS_GO)
             return code;
+    } else if (options->user != MLT_NOT_GIVEN) {
+        return mlt_args_wrong(command, "--user-op needs --is; the algorithm's own operation is "
+                                       "another one");
     } else {
         *spec = mlt_coll_spec(source->alg, &source->shape);
     }

@@ -75,8 +75,12 @@ static void building(MPI_Comm comm, int size)
     CHECK_NO_ID(GOAL_Reg_func(g, NULL), comm, "GOAL_Reg_func: ", "func");
     CHECK_NO_ID(GOAL_Reg_func(none, function), MPI_COMM_SELF, "GOAL_Reg_func: ", "goal");
     GOAL_fid f = CHECK_ID(GOAL_Reg_func(g, function));
-    CHECK_NO_ID(GOAL_Exec(g, f, a, SIZE_MAX / 4, a, 4), comm, "GOAL_Exec: ", "int");
     CHECK_NO_ID(GOAL_Exec(g, f + 1, a, 4, a, 4), comm, "GOAL_Exec: ", "func");
+    for (int i = 1; i < 65536; i++)
+        CHECK_ID(GOAL_Reg_func(g, function));
+    CHECK_NO_ID(GOAL_Reg_func(g, function), comm, "GOAL_Reg_func: ", "65536 functions");
+    CHECK_NO_ID(GOAL_Exec(g, f, a, SIZE_MAX / 4, a, 4), comm, "GOAL_Exec: ", "int");
+    CHECK_NO_ID(GOAL_Exec(g, -1, a, 4, a, 4), comm, "GOAL_Exec: ", "func is -1");
     CHECK_NO_ID(GOAL_Exec_reversed(g, f, a, 4, a + 1, 8), comm, "GOAL_Exec_reversed: ", "same");
     CHECK_NO_ID(GOAL_Nop(none), MPI_COMM_SELF, "GOAL_Nop: ", "goal");
     CHECK_ERROR(GOAL_Requ(g, id, 1), MPI_ERR_ARG, "GOAL_Requ", "argument b is 1");
@@ -160,6 +164,14 @@ static void schedules(MPI_Comm comm, int rank, int size)
     CHECK_ID(GOAL_Send_tag(g, a, sizeof a, 0, 1 << 20));
     CHECK_NULL(GOAL_Compile(g), comm, "GOAL_Compile: ", "tag 1048576");
     CHECK_OK(GOAL_Free(&g));
+    if (rank == 0) { // slots have 19 bits
+        g = GOAL_Create();
+        CHECK_OK(GOAL_Set_comm(g, comm));
+        for (int i = 0; i < (1 << 19) - 1; i++)
+            CHECK_ID(GOAL_Send(g, a, sizeof a, 0));
+        CHECK_NULL(GOAL_Compile(g), comm, "GOAL_Compile: ", "524286 messages to rank 0");
+        CHECK_OK(GOAL_Free(&g));
+    }
 
     GOAL_Sched none = NULL, s = compiled(GOAL_Create());
     CHECK_ERROR(GOAL_Sched_run(none), MPI_ERR_ARG, "GOAL_Sched_run", "sched");
@@ -207,6 +219,17 @@ static void texts(int rank)
                                 "1,1; requ a -> b; requ b -> a; }",
                                 MPI_COMM_SELF, &s),
                 MPI_ERR_ARG, "GOAL_Sched_text", "rank 0");
+    CHECK_ERROR(GOAL_Sched_text("rank #0 { send 0,1 to 5; }", MPI_COMM_SELF, &s), MPI_ERR_ARG,
+                "GOAL_Sched_text", "6 ranks");
+    CHECK_ERROR(
+        GOAL_Sched_text("num_ranks 1\nrank 0 {\nl1: send 8b to 5 tag 1\n}\n", MPI_COMM_SELF, &s),
+        MPI_ERR_ARG, "GOAL_Sched_text", "rank 5");
+    CHECK_ERROR(
+        GOAL_Sched_text("rank #0 { exec user 0 with 0,3000000000 , 0,4; }", MPI_COMM_SELF, &s),
+        MPI_ERR_ARG, "GOAL_Sched_text", "3000000000 bytes");
+    CHECK_ERROR(
+        GOAL_Sched_text("rank #0 { exec user 0 with 0,4 , 4,8 reversed; }", MPI_COMM_SELF, &s),
+        MPI_ERR_ARG, "GOAL_Sched_text", "same size");
     CHECK_ERROR(GOAL_Sched_load(NULL, WORLD, &s), MPI_ERR_ARG, "GOAL_Sched_load", "path");
     CHECK_ERROR(GOAL_Sched_load("no-such-file", WORLD, &s), MPI_ERR_NO_SUCH_FILE, "GOAL_Sched_load",
                 "no-such-file");
@@ -220,8 +243,39 @@ static void texts(int rank)
     CHECK(remove(name) == 0);
 }
 
+// Files of schedules: somebody else's part, a smaller communicator, a damaged byte.
+static void files(int rank, int size)
+{
+    char name[64], theirs[64];
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    GOAL_Sched s = NULL;
+    snprintf(name, sizeof name, "goal_errors.%d.%d.part", (int)getpid(), rank);
+    GOAL_Goal g = GOAL_Create();
+    void *buf = GOAL_Alloc(g, "buf", 8);
+    CHECK_ID(GOAL_Send(g, buf, 8, right));
+    s = compiled(g);
+    CHECK_OK(GOAL_Sched_save(s, name));
+    CHECK_OK(GOAL_Sched_free(&s));
+    CHECK_OK(MPI_Sendrecv(name, sizeof name, MPI_BYTE, right, 0, theirs, sizeof theirs, MPI_BYTE,
+                          left, 0, WORLD, MPI_STATUS_IGNORE));
+    if (size > 1) {
+        CHECK_ERROR(GOAL_Sched_load(theirs, WORLD, &s), MPI_ERR_ARG, "GOAL_Sched_load",
+                    "does not hold");
+        CHECK_ERROR(GOAL_Sched_load(name, MPI_COMM_SELF, &s), MPI_ERR_ARG, "GOAL_Sched_load",
+                    "ranks");
+    }
+    CHECK_OK(MPI_Barrier(WORLD));
+    FILE *file = fopen(name, "r+b");
+    CHECK(file != NULL && fseek(file, -1, SEEK_END) == 0);
+    int last = fgetc(file);
+    CHECK(fseek(file, -1, SEEK_END) == 0 && fputc(last ^ 1, file) != EOF && fclose(file) == 0);
+    CHECK_ERROR(GOAL_Sched_load(name, WORLD, &s), MPI_ERR_ARG, "GOAL_Sched_load", name);
+    CHECK(s == NULL);
+    CHECK(remove(name) == 0);
+}
+
 // A message of another size than its receive, either way; the peers are not harmed, and the next
-// run is.. right, once the sizes are.
+// run is right, once the sizes are.
 static void wrong_sizes(int rank, int size, int longer)
 {
     char out[64], in[64];
@@ -292,6 +346,7 @@ int main(int argc, char **argv)
         buffers(comm);
         schedules(comm, rank, size);
         texts(rank);
+        files(rank, size);
         wrong_sizes(rank, size, 0);
         wrong_sizes(rank, size, 1);
     }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bar shows up on a terminal after a second, and nowhere else; at the end it is gone.
+#include "tools/progress.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
+
+static _Noreturn void failed(const char *file, int line, const char *condition)
+{
+    printf("%s:%d: %s\n", file, line, condition);
+    exit(1);
+}
+
+// What a task of so many seconds shows on that file as standard error.
+static void show(int fd, double seconds)
+{
+    int kept = dup(STDERR_FILENO);
+    CHECK(kept >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+    mlt_progress progress;
+    mlt_progress_begin(&progress, "working");
+    mlt_progress_step(&progress, 0.1);
+    progress.began_s -= seconds; // as if it had begun then
+    mlt_progress_step(&progress, 0.25);
+    mlt_progress_step(&progress, 0.5); // too soon after the last one
+    mlt_progress_end(&progress);
+    mlt_progress_step(&progress, 0.75); // over
+    fflush(stderr);
+    CHECK(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+}
+
+static size_t shown(int fd, char *text, size_t size)
+{
+    ssize_t n = read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+int main(void)
+{
+    char text[1024];
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+        return 77;
+    int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+    CHECK(terminal >= 0);
+    show(terminal, 0.5);
+    CHECK(shown(master, text, sizeof text) == 0);
+    show(terminal, 3);
+    CHECK(shown(master, text, sizeof text) > 0);
+    CHECK(strstr(text, "working [##########..............................]  25 %, 9 s left"));
+    CHECK(!strstr(text, "50 %") && !strstr(text, "75 %"));
+    CHECK(strcmp(text + strlen(text) - 4, "\r\033[K") == 0);
+    FILE *file = tmpfile();
+    CHECK(file);
+    show(fileno(file), 3);
+    CHECK(lseek(fileno(file), 0, SEEK_END) == 0);
+    fclose(file);
+    return 0;
+}
