@@ -1176,6 +1176,30 @@ static void check_removal(uint32_t n)
     mlt_goal_program_free(program);
 }
 
+// A send that is cut makes all operations before it be cut, from the last to the first.
+static void check_backward(uint32_t n)
+{
+    snprintf(now_testing, sizeof now_testing, "%" PRIu32 " operations before a send", n);
+    mlt_goal_program *program = mlt_goal_program_new(2);
+    for (uint32_t i = 0; i < n; i++) {
+        mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT8, (mlt_goal_span){0, 8 * (i % 2), 8},
+                      (mlt_goal_span){0, 8 - 8 * (i % 2), 8});
+        if (i)
+            mlt_goal_require(program, 0, i, i - 1);
+    }
+    mlt_goal_send(program, 0, (mlt_goal_span){0, 8 - 8 * (n % 2), 8}, 1, 0);
+    mlt_goal_require(program, 0, n, n - 1);
+    mlt_goal_recv(program, 1, (mlt_goal_span){0, 0, 8}, 0, 0);
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.segment = 4};
+    CHECK(mlt_pass_run(mlt_pass_find("segment"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(report.changed == n + 2 && program->rank[0].count == 2 * n + 2);
+    CHECK(program->rank[0].deps_count == 2 * n);
+    mlt_goal_program_free(program);
+}
+
 // What is left of a random graph is the same order, and nothing can be left out.
 static void check_reduction(uint64_t seed)
 {
@@ -1241,6 +1265,7 @@ int main(int argc, char **argv)
     check_wide(40000);
     check_dense(60000, 33);
     check_removal(100000);
+    check_backward(100000);
     for (uint64_t seed = 1; seed <= 100; seed++)
         check_reduction(seed);
     uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
