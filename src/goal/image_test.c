@@ -608,12 +608,13 @@ static void not_for_files(void)
     mlt_goal_send(program, 1, (mlt_goal_span){MLT_GOAL_ADDRESS, 0x1000, 0}, 0, 0); // no bytes
     mlt_goal_exec(program, 1, MLT_OP_SUM, MLT_OP_INT8, (mlt_goal_span){1, 0, 0},
                   (mlt_goal_span){MLT_GOAL_ADDRESS, 0x1000, 0});
+    mlt_goal_send(program, 1, (mlt_goal_span){1, 100, 0}, 0, 0); // nor any of b
     file f = written(program, 0);
     CHECK(accepted(f));
     free(f.bytes);
     mlt_goal_exec(program, 1, MLT_OP_SUM, MLT_OP_INT8, (mlt_goal_span){1, 0, 8},
                   (mlt_goal_span){MLT_GOAL_ADDRESS, 0x1000, 8});
-    cannot_be_written(program, "rank 1, action 2 (exec sumInt8 with b+0,8 0x1000,8) works on an "
+    cannot_be_written(program, "rank 1, action 3 (exec sumInt8 with b+0,8 0x1000,8) works on an "
                                "address, which cannot be saved; name the memory as a buffer");
     mlt_goal_program_free(program);
 

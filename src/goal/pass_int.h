@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What passes share. Private to src/goal/pass*.c.
+// What passes share. Private to src/goal/pass*.c, but for mlt_pass_reduce, which derive.c needs
+// too.
 //
 //     pass_reach.c    who comes before whom, in little memory for long programs
 //     pass_flow.c     which bytes an action's results reach, on one rank
@@ -151,8 +152,9 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone);
 // whoever waited for a's start waits for the other's end. Those merged are taken out.
 void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into);
 
-// Drops dependencies that others imply. How many.
-uint64_t mlt_pass_reduce(mlt_goal_rank *rank);
+// Drops dependencies that others imply. How many. Exact: all of them, also where finding out takes
+// long; else some stay in such programs. With a cycle none.
+uint64_t mlt_pass_reduce(mlt_goal_rank *rank, bool exact);
 
 // ---- sends that are ready together
 //

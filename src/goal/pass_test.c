@@ -799,7 +799,7 @@ static mlt_goal_program *random_program(uint64_t seed)
             shuffle(&program->rank[r]);
     if (below(2)) // orders that only others imply
         for (uint32_t r = 0; r < program->ranks; r++)
-            mlt_pass_reduce(&program->rank[r]);
+            mlt_pass_reduce(&program->rank[r], below(2));
     return program;
 }
 
@@ -1125,6 +1125,81 @@ static void check_wide(uint32_t n)
     mlt_goal_program_free(program);
 }
 
+// All wait for the first one, and for more others than are judged one by one.
+static void check_dense(uint32_t n, uint32_t each)
+{
+    snprintf(now_testing, sizeof now_testing, "%" PRIu32 " actions that wait for %" PRIu32, n,
+             each);
+    mlt_goal_program *program = mlt_goal_program_new(1);
+    for (uint32_t a = 0; a < n; a++) {
+        mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+        if (a > each)
+            mlt_goal_require(program, 0, a, 0);
+        for (uint32_t k = 1; k <= each && k <= a; k++)
+            mlt_goal_require(program, 0, a, a - k);
+    }
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.segment = 0};
+    CHECK(mlt_pass_run(mlt_pass_find("transitive"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(program->rank[0].deps_count == n - 1);
+    mlt_goal_program_free(program);
+}
+
+// A chain of no-ops, each of which waits for an action too: no row of all of them for each.
+static void check_removal(uint32_t n)
+{
+    snprintf(now_testing, sizeof now_testing, "a chain of %" PRIu32 " no-ops", n);
+    mlt_goal_program *program = mlt_goal_program_new(1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t work =
+            mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+        uint32_t nop = mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_NOP});
+        mlt_goal_require(program, 0, nop, work);
+        if (i)
+            mlt_goal_require(program, 0, nop, nop - 2);
+    }
+    uint32_t last =
+        mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+    mlt_goal_require(program, 0, last, last - 1);
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.segment = 0};
+    CHECK(mlt_pass_run(mlt_pass_find("dead"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(report.changed > n - n / 32 && program->rank[0].deps_count < n + n / 32);
+    mlt_goal_graph *graph = mlt_goal_graph_new(&program->rank[0]);
+    for (uint32_t a = 0, end = program->rank[0].count - 1; a < end; a += end / 7)
+        CHECK(mlt_goal_before(graph, a, end));
+    mlt_goal_graph_free(graph);
+    mlt_goal_program_free(program);
+}
+
+// A send that is cut makes all operations before it be cut, from the last to the first.
+static void check_backward(uint32_t n)
+{
+    snprintf(now_testing, sizeof now_testing, "%" PRIu32 " operations before a send", n);
+    mlt_goal_program *program = mlt_goal_program_new(2);
+    for (uint32_t i = 0; i < n; i++) {
+        mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT8, (mlt_goal_span){0, 8 * (i % 2), 8},
+                      (mlt_goal_span){0, 8 - 8 * (i % 2), 8});
+        if (i)
+            mlt_goal_require(program, 0, i, i - 1);
+    }
+    mlt_goal_send(program, 0, (mlt_goal_span){0, 8 - 8 * (n % 2), 8}, 1, 0);
+    mlt_goal_require(program, 0, n, n - 1);
+    mlt_goal_recv(program, 1, (mlt_goal_span){0, 0, 8}, 0, 0);
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.segment = 4};
+    CHECK(mlt_pass_run(mlt_pass_find("segment"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(report.changed == n + 2 && program->rank[0].count == 2 * n + 2);
+    CHECK(program->rank[0].deps_count == 2 * n);
+    mlt_goal_program_free(program);
+}
+
 // What is left of a random graph is the same order, and nothing can be left out.
 static void check_reduction(uint64_t seed)
 {
@@ -1188,6 +1263,9 @@ int main(int argc, char **argv)
     check_long(100000, 3);
     check_long(60000, 1000);
     check_wide(40000);
+    check_dense(60000, 33);
+    check_removal(100000);
+    check_backward(100000);
     for (uint64_t seed = 1; seed <= 100; seed++)
         check_reduction(seed);
     uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
