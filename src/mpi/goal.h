@@ -52,7 +52,7 @@ typedef struct mlt_goal_named {
 struct GOAL_Goal_s {
     mlt_shelf_head head;
     mlt_rank *rank;
-    mlt_comm *comm;            // held
+    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_has_comm
     mlt_goal_program *program; // of one rank
     mlt_goal_named *named;     // by address
     uint32_t named_count, named_room;
@@ -126,6 +126,9 @@ struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *cod
 
 // A communicator that schedules may have; NULL: it is none, and *code says so, raised.
 mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code);
+
+// False: it has none yet, and *code says so, raised.
+bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
 
 // A schedule on comm. Takes over `sched`, and the image and file that it lies in, failing or not.
 // NULL: it cannot be run, and *code says so, raised.

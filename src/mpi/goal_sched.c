@@ -191,7 +191,7 @@ static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
     int code;
     char why[WHY];
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
+    if (!g || !mlt_goal_has_comm(me, g, &code))
         return NULL;
     mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
     if (derived)
