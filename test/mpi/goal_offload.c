@@ -4,7 +4,7 @@
 // the last action is a function that raises a flag. Ranks that share a worker are told that it
 // cannot be.
 
-#define _POSIX_C_SOURCE 200809L // setenv
+#define _DEFAULT_SOURCE // setenv, usleep
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
@@ -135,6 +135,20 @@ int main(int argc, char **argv)
         GOAL_Sched s = compiled(g);
         CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
         CHECK_OK(GOAL_Sched_run(s));
+    } else if (strcmp(what, "late") == 0) { // the rank sends and receives while the thread sleeps
+        int in, value = 0;
+        MPI_Request request;
+        GOAL_Goal g = GOAL_Create();
+        CHECK_ID(GOAL_Recv(g, &in, sizeof in, (rank + 1) % size));
+        GOAL_Sched s = compiled(g);
+        CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+        CHECK_OK(GOAL_Sched_start(s, &request));
+        usleep(300000);
+        if (rank == 0)
+            CHECK_OK(MPI_Send(&value, 1, MPI_INT, 1, 0, WORLD));
+        if (rank == 1)
+            CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 0, WORLD, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE)); // in vain, and soon proven
     } else if (strcmp(what, "exit") == 0) { // ends with the thread resting, without MPI_Finalize
         drive(rank, size);
         CHECK_OK(MPI_Barrier(WORLD));
