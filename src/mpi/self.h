@@ -82,6 +82,7 @@ typedef struct mlt_mpi_worker {
     mlt_pool dtypes;                 // mlt_dtype, see dtype.h
     struct mlt_dtype *permanent;     // the unnamed predefined ones
     uint32_t finalized;              // ranks of the worker that have come so far
+    uint32_t ungated;                // functions of the user's under way, of calls without a gate
     struct mlt_error_log *errors;    // the last sentences; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report
     struct mlt_barrier *barrier;

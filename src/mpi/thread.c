@@ -16,6 +16,7 @@
 #include "mpi/entry.h"
 #include "mpi/error.h"
 #include "mpi/own.h"
+#include "mpi/settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -38,10 +39,15 @@ static void open_gate(mlt_rank *me)
     atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
 }
 
-void mlt_thread_open_gate(mlt_rank *me)
+bool mlt_thread_open_gate(mlt_rank *me)
 {
+    if (me->worker->sched->gate)
+        return true;
+    if (mlt_mpi_worker_of(me)->ungated > 0)
+        return false;
     open_gate(me);
     mlt_life_set(me, MLT_LIFE_THREADS);
+    return true;
 }
 
 int mlt_thread_grant(mlt_rank *me, int required)
@@ -52,8 +58,8 @@ int mlt_thread_grant(mlt_rank *me, int required)
                 : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
                                                     : MPI_THREAD_SINGLE;
     level = level < most ? level : most;
-    if (level == MPI_THREAD_MULTIPLE)
-        open_gate(me);
+    if (level == MPI_THREAD_MULTIPLE || (mlt_mpi_settings.goal_offload && me->worker->count == 1))
+        open_gate(me); // the library's own thread comes through it too
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())
             (void)mlt_own_of(me); // before there are threads that would make it

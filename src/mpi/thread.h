@@ -33,8 +33,9 @@
 int mlt_thread_grant(mlt_rank *me, int required);
 
 // For a rank that is ready, alone in its worker, and whose other threads are not in MPI: the
-// library's own thread may come from now on. Calls that are under way are not inside the gate.
-void mlt_thread_open_gate(mlt_rank *me);
+// library's own thread may come from now on. False: the rank is in a function of the user's, and
+// the call that called it is not inside a gate, so there cannot be one now.
+bool mlt_thread_open_gate(mlt_rank *me) MLT_MUST_CHECK;
 
 // The rank may call MPI from now on: sets its life.
 void mlt_thread_ready(mlt_rank *me);
@@ -88,15 +89,19 @@ typedef struct mlt_outside {
     mlt_gate *gate;
     uint32_t depth;
     uint16_t fn;
+    bool ungated; // the worker has no gate, and must not get one before the call is over
 } mlt_outside;
 
 static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
 {
     mlt_gate *gate = me ? me->worker->sched->gate : NULL;
     bool inside = gate && mlt_thread_self && mlt_thread_self->depth > 0;
-    mlt_outside outside = {.gate = inside ? gate : NULL, .fn = me ? me->fn : 0};
+    mlt_outside outside = {
+        .gate = inside ? gate : NULL, .fn = me ? me->fn : 0, .ungated = me && !gate};
     if (inside)
         outside.depth = mlt_gate_step_out(gate);
+    if (outside.ungated)
+        mlt_mpi_worker_of(me)->ungated++;
     return outside;
 }
 
@@ -104,6 +109,8 @@ static inline void mlt_thread_step_in(mlt_rank *me, mlt_outside outside)
 {
     if (outside.gate)
         mlt_gate_step_in(outside.gate, outside.depth);
+    if (outside.ungated)
+        mlt_mpi_worker_of(me)->ungated--;
     if (me)
         me->fn = outside.fn;
 }

@@ -94,6 +94,44 @@ static void drive(int rank, int size)
     free(buf);
 }
 
+// The call that calls this is not inside the gate, so there cannot be one yet.
+static int first_in_callback(MPI_Comm comm, int key, void *extra, void *value, void *copy,
+                             int *flag)
+{
+    (void)comm, (void)key, (void)value;
+    int out = 1, in = -1;
+    GOAL_Sched s = ring_of(WORLD, &out, &in, sizeof in);
+    *(void **)copy = NULL;
+    *flag = 1;
+    if (*(int *)extra)
+        CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+    else
+        CHECK_ERROR(GOAL_Sched_set(s, GOAL_OFFLOAD, 1), MPI_ERR_UNSUPPORTED_OPERATION,
+                    "GOAL_Sched_set", "in a function that MPI calls");
+    for (int i = 0; i < 100; i++)
+        CHECK_OK(GOAL_Sched_run(s));
+    CHECK_OK(GOAL_Sched_free(&s));
+    return MPI_SUCCESS;
+}
+
+static void callbacks(void)
+{
+    int key, allowed = 0;
+    errors_return();
+    CHECK_OK(MPI_Comm_create_keyval(first_in_callback, MPI_COMM_NULL_DELETE_FN, &key, &allowed));
+    CHECK_OK(MPI_Comm_set_attr(WORLD, key, NULL));
+    for (; allowed < 2; allowed++) {
+        MPI_Comm comm;
+        CHECK_OK(MPI_Comm_dup(WORLD, &comm));
+        CHECK_OK(MPI_Comm_free(&comm));
+        GOAL_Sched s = compiled(GOAL_Create());
+        CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+        CHECK_OK(GOAL_Sched_free(&s));
+    }
+    CHECK_OK(MPI_Comm_delete_attr(WORLD, key));
+    CHECK_OK(MPI_Comm_free_keyval(&key));
+}
+
 // Libraries end with the attributes of MPI_COMM_SELF, while MPI still works.
 static int end_of_library(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -154,8 +192,11 @@ int main(int argc, char **argv)
         CHECK_OK(MPI_Barrier(WORLD));
         fflush(NULL);
         exit(3);
+    } else if (strcmp(what, "callbacks") == 0) {
+        callbacks();
     } else if (strcmp(what, "library") == 0) { // nothing is left, whoever used it last
         int key, before = threads();
+        drive(rank, size);
         CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_library, &key, NULL));
         CHECK_OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
         CHECK_OK(MPI_Finalize());
