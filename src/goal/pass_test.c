@@ -1176,6 +1176,33 @@ static void check_removal(uint32_t n)
     mlt_goal_program_free(program);
 }
 
+// Very many wait for the end of one, and somebody for its start: that the bytes are read in order
+// is still seen.
+static void check_readers(uint32_t n)
+{
+    snprintf(now_testing, sizeof now_testing, "%" PRIu32 " readers of a message", n);
+    mlt_goal_program *program = mlt_goal_program_new(2);
+    mlt_goal_buffer_add(program, 0, "out", 8 * (uint64_t)n);
+    mlt_goal_send(program, 1, (mlt_goal_span){0, 0, 8}, 0, 0);
+    mlt_goal_recv(program, 0, (mlt_goal_span){0, 0, 8}, 1, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        mlt_goal_span to = {i ? 1u : 0u, 8ull * i + 8, 8}; // the first one is for nobody
+        to.at -= i ? 8 : 0;
+        mlt_goal_require(
+            program, 0,
+            mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT64, to, (mlt_goal_span){0, 0, 8}), 0);
+    }
+    mlt_goal_add(program, 0, &(mlt_goal_action){.kind = MLT_GOAL_CALC, .size = {1}});
+    mlt_goal_require(program, 0, n + 1, 0 | MLT_GOAL_STARTED);
+    mlt_pass_report report;
+    char why[400];
+    mlt_pass_options options = {.keep = "out"};
+    CHECK(mlt_pass_run(mlt_pass_find("dead"), program, &options, &report, why, sizeof why) ==
+          MLT_OK);
+    CHECK(report.changed == 1 && program->rank[0].count == n + 1);
+    mlt_goal_program_free(program);
+}
+
 // A send that is cut makes all operations before it be cut, from the last to the first.
 static void check_backward(uint32_t n)
 {
@@ -1266,6 +1293,7 @@ int main(int argc, char **argv)
     check_dense(60000, 33);
     check_removal(100000);
     check_backward(100000);
+    check_readers(20000);
     for (uint64_t seed = 1; seed <= 100; seed++)
         check_reduction(seed);
     uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
