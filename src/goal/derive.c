@@ -8,20 +8,19 @@
 // one piece of all that it covers, so pieces stay few. Lists of readers are never changed, only put
 // behind a new head: pieces that are split share them.
 //
-// Reduction. Seen as events, an action's start is before its end, a dependency puts an end (or a
-// start) before a start, and a dependency is left out if another chain of events says the same. In
-// a graph without cycles what is left is unique, so all can be judged by the full graph. Whether
-// one of an action's few sources comes before another is searched from both sides at once; where an
-// action has many, by one walk back from all of them.
+// Reduction (pass_transitive.c). Seen as events, an action's start is before its end, a dependency
+// puts an end (or a start) before a start, and a dependency is left out if another chain of events
+// says the same. In a graph without cycles what is left is unique, so all can be judged by the full
+// graph.
 #include "goal/derive.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "goal/graph.h"
+#include "goal/pass_int.h"
 
-enum { LEVELS = 24, FEW = 12, NOBODY = 0 };
+enum { LEVELS = 24, NOBODY = 0 };
 
 typedef struct piece { // bytes [at, end) of a buffer
     uint64_t at, end;
@@ -256,92 +255,6 @@ static void tie_all(const mlt_goal_rank *rank, deps *d)
     pieces_fini(&p);
 }
 
-// ---- reduction
-
-typedef struct walk {
-    mlt_goal_graph *graph;
-    uint32_t *seen;  // the number of the walk that has been here
-    uint32_t *stack; // nodes whose neighbours are to be looked at
-    uint32_t number;
-    uint8_t *reached; // 1: from its start, 2: from its end
-} walk;
-
-static inline uint32_t plain(uint32_t node)
-{
-    return node & ~(uint32_t)MLT_GOAL_STARTED;
-}
-
-static inline bool by_end(uint32_t node)
-{
-    return !(node & MLT_GOAL_STARTED);
-}
-
-// One walk back from all sources of an action; reached[] of those that come before another.
-static void walk_back(walk *x, uint32_t a)
-{
-    const mlt_goal_graph *g = x->graph;
-    uint32_t count = 0, number = ++x->number, low = UINT32_MAX;
-    for (uint32_t e = g->before_at[a]; e < g->before_at[a + 1]; e++) {
-        uint32_t s = plain(g->before[e]);
-        low = g->place[s] < low ? g->place[s] : low;
-        x->reached[s] = 0;
-        x->seen[s] = number;
-        x->stack[count++] = s;
-    }
-    while (count) {
-        uint32_t at = x->stack[--count];
-        for (uint32_t e = g->before_at[at]; e < g->before_at[at + 1]; e++) {
-            uint32_t to = plain(g->before[e]);
-            if (g->place[to] < low)
-                continue;
-            if (x->seen[to] != number) {
-                x->seen[to] = number;
-                x->reached[to] = 0;
-                x->stack[count++] = to;
-            }
-            x->reached[to] |= by_end(g->before[e]) ? 3 : 1;
-        }
-    }
-}
-
-static bool implied(walk *x, uint32_t a, uint32_t source)
-{
-    const mlt_goal_graph *g = x->graph;
-    uint32_t begin = g->before_at[a], finish = g->before_at[a + 1], s = plain(source);
-    if (finish - begin > FEW)
-        return x->reached[s] & (by_end(source) ? 2 : 1);
-    for (uint32_t e = begin; e < finish; e++) {
-        uint32_t t = plain(g->before[e]);
-        if (g->place[t] > g->place[s] && mlt_goal_chain(x->graph, s, t, by_end(source)))
-            return true;
-    }
-    return false;
-}
-
-static void reduce(mlt_goal_rank *rank)
-{
-    mlt_goal_graph *graph = mlt_goal_graph_new(rank);
-    if (graph->order) { // else there is a cycle, of which the compiler tells
-        uint32_t n = graph->count, kept = 0;
-        walk x = {.graph = graph,
-                  .seen = take(n, sizeof *x.seen),
-                  .stack = take(n, sizeof *x.stack),
-                  .reached = take(n, 1)};
-        for (uint32_t a = 0; a < n; a++) {
-            if (graph->before_at[a + 1] - graph->before_at[a] > FEW)
-                walk_back(&x, a);
-            for (uint32_t e = graph->before_at[a]; e < graph->before_at[a + 1]; e++)
-                if (!implied(&x, a, graph->before[e]))
-                    rank->deps[kept++] = (mlt_goal_dep){a, graph->before[e]};
-        }
-        rank->deps_count = kept;
-        free(x.seen);
-        free(x.stack);
-        free(x.reached);
-    }
-    mlt_goal_graph_free(graph);
-}
-
 void mlt_goal_derive(mlt_goal_program *program, uint32_t rank)
 {
     mlt_goal_rank *r = &program->rank[rank];
@@ -351,5 +264,5 @@ void mlt_goal_derive(mlt_goal_program *program, uint32_t rank)
         mlt_goal_require(program, rank, d.dep[i].action, d.dep[i].on);
     free(d.dep);
     free(d.last);
-    reduce(r);
+    mlt_pass_reduce(r, true);
 }

@@ -280,7 +280,7 @@ static void by_hand(void)
 static void large(void)
 {
     enum { N = 60000 };
-    for (int shape = 0; shape < 4; shape++) {
+    for (int shape = 0; shape < 6; shape++) {
         mlt_goal_program *program = mlt_goal_program_new(2);
         mlt_goal_span all = {0, 0, 8ull * N}, root = {1, 0, 8};
         mlt_goal_buffer_add(program, 0, "root", 8);
@@ -295,11 +295,21 @@ static void large(void)
             } else if (shape == 2) { // all take what the first brought, and something of their own
                 mlt_goal_recv(program, 0, own, 1, 0);
                 mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT64, own, root);
-            } else { // a chain, and what hangs on each link
+            } else if (shape == 3) { // a chain, and what hangs on each link
                 mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT64, root, own);
                 mlt_goal_send(program, 0, root, 1, 0);
+            } else { // two chains, or what waits for the last 13 and for the very first
+                uint64_t to = shape == 4 ? 32ull * (i / 2 + 1) + 8 * (i % 2) : 8ull * i + 112;
+                mlt_goal_action user = {.kind = MLT_GOAL_USER,
+                                        .at = {to, shape == 4 ? to - 32 : to - 112},
+                                        .size = {8, shape == 4 ? 8 : 104}};
+                mlt_goal_add(program, 0, &user);
+                if (shape == 5 && i)
+                    mlt_goal_require(program, 0, i, 0);
             }
         }
+        for (uint32_t i = 1; i <= N / 2 && shape == 4; i++) // two links at a time
+            mlt_goal_send(program, 0, (mlt_goal_span){0, 32ull * i, 16}, 1, 0);
         for (uint32_t i = 0; i < N && shape == 0; i++)
             mlt_goal_exec(program, 0, MLT_OP_SUM, MLT_OP_INT64, root, (mlt_goal_span){0, 8 * i, 8});
         struct timespec a, b;
@@ -309,7 +319,7 @@ static void large(void)
         double ns = 1e9 * (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec);
         printf("shape %d: %u actions, %u dependencies, %.0f ns an action\n", shape,
                program->rank[0].count, program->rank[0].deps_count, ns / program->rank[0].count);
-        static const uint32_t expected[] = {2 * N - 1, 0, 2 * N, 2 * N - 1};
+        static const uint32_t expected[] = {2 * N - 1, 0, 2 * N, 2 * N - 1, 2 * N - 2, 0};
         if (expected[shape])
             CHECK(program->rank[0].deps_count == expected[shape]);
         mlt_goal_program_free(program);

@@ -46,7 +46,9 @@ static const char *span_fault(check *c, uint32_t buf, uint64_t at, uint64_t size
     }
     if (buf >= c->rank->buffers)
         return "names a buffer that the rank has not";
-    return at + size <= c->buffer[buf].size ? NULL : "has bytes beyond the end of its buffer";
+    // No bytes are nowhere, as for mlt_goal_rank_in_bounds.
+    return !size || at + size <= c->buffer[buf].size ? NULL
+                                                     : "has bytes beyond the end of its buffer";
 }
 
 static const char *message_fault(check *c, int kind, const mlt_act_message *m)

@@ -333,6 +333,7 @@ static const char *const sentences[] = {
     "does not end in the code",
     "is one too many",
     "that are nobody's",
+    "the other one by their numbers",
     "is corrupt: it holds",
     "checksum is",
 };
@@ -505,6 +506,13 @@ static void by_hand(void)
     header->checksum ^= 1;
     refused(copy, "f is corrupt: its checksum is ");
     header->checksum ^= 1;
+    mlt_image_rank *ranks = (mlt_image_rank *)(copy.bytes + sizeof *header);
+    ranks[1].flags ^= MLT_SCHED_PLAIN;
+    set_checksum(copy);
+    refused(copy, "f is corrupt: of ranks 0 and 1 one matches messages by tag, the other one by");
+    ranks[1].flags ^= MLT_SCHED_PLAIN;
+    set_checksum(copy);
+    CHECK(accepted(copy));
     CHECK(!mlt_is_image("goal", 4) && !mlt_is_image("num_ranks 2\n", 12));
     // Bytes at any address.
     memmove(copy.bytes + 1, copy.bytes, f.size);
@@ -608,12 +616,13 @@ static void not_for_files(void)
     mlt_goal_send(program, 1, (mlt_goal_span){MLT_GOAL_ADDRESS, 0x1000, 0}, 0, 0); // no bytes
     mlt_goal_exec(program, 1, MLT_OP_SUM, MLT_OP_INT8, (mlt_goal_span){1, 0, 0},
                   (mlt_goal_span){MLT_GOAL_ADDRESS, 0x1000, 0});
+    mlt_goal_send(program, 1, (mlt_goal_span){1, 100, 0}, 0, 0); // nor any of b
     file f = written(program, 0);
     CHECK(accepted(f));
     free(f.bytes);
     mlt_goal_exec(program, 1, MLT_OP_SUM, MLT_OP_INT8, (mlt_goal_span){1, 0, 8},
                   (mlt_goal_span){MLT_GOAL_ADDRESS, 0x1000, 8});
-    cannot_be_written(program, "rank 1, action 2 (exec sumInt8 with b+0,8 0x1000,8) works on an "
+    cannot_be_written(program, "rank 1, action 3 (exec sumInt8 with b+0,8 0x1000,8) works on an "
                                "address, which cannot be saved; name the memory as a buffer");
     mlt_goal_program_free(program);
 

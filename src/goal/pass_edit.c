@@ -77,6 +77,18 @@ static uint32_t compact(mlt_goal_rank *rank, const bool *gone, uint32_t *to)
     return removed;
 }
 
+enum { INHERITED = 64 };
+
+// Whether an action that is gone passes on what it waited for to those that wait for it. That must
+// cost no more dependencies. And a long chain of actions that are gone must not hand on ever longer
+// rows, each a copy of the one before: one that has inherited much stays, as a no-op.
+static bool passes_on(const mlt_goal_graph *graph, uint32_t a, const row *waits)
+{
+    uint64_t in = waits->count, out = graph->next_at[a + 1] - graph->next_at[a];
+    uint64_t own = graph->before_at[a + 1] - graph->before_at[a];
+    return in * out <= in + out && (waits->shared || in <= own + INHERITED);
+}
+
 uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
 {
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
@@ -86,8 +98,7 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = graph->order[i];
         rows[a] = resolve(graph, a, passes, rows);
-        uint64_t in = rows[a].count, out = graph->next_at[a + 1] - graph->next_at[a];
-        passes[a] = gone[a] && in * out <= in + out;
+        passes[a] = gone[a] && passes_on(graph, a, &rows[a]);
         if (passes[a])
             continue;
         if (gone[a])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What passes share. Private to src/goal/pass*.c.
+// What passes share. Private to src/goal/pass*.c, but for mlt_pass_reduce, which derive.c needs
+// too.
 //
 //     pass_reach.c    who comes before whom, in little memory for long programs
 //     pass_flow.c     which bytes an action's results reach, on one rank
@@ -76,7 +77,7 @@ typedef struct mlt_pass_cell {
 
 typedef struct mlt_pass_flow {
     mlt_goal_graph *graph; // NULL order: a cycle, and nothing else is there
-    mlt_pass_reach *reach;
+    mlt_pass_reach *reach; // NULL in flows of all ranks
     bool unclear;
     mlt_pass_cell *cells;
     uint32_t cells_count;
@@ -88,6 +89,9 @@ typedef struct mlt_pass_flow {
 } mlt_pass_flow;
 
 mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank);
+// Of all ranks, without `reach`, which takes more than all the rest.
+mlt_pass_flow **mlt_pass_flows_new(const mlt_goal_program *program);
+void mlt_pass_flows_free(mlt_pass_flow **flows, uint32_t ranks);
 void mlt_pass_flow_free(mlt_pass_flow *flow);
 
 // Each pair of actions that touch a cell one right after the other, one of them writing. A pair may
@@ -151,8 +155,9 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone);
 // whoever waited for a's start waits for the other's end. Those merged are taken out.
 void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into);
 
-// Drops dependencies that others imply. How many.
-uint64_t mlt_pass_reduce(mlt_goal_rank *rank);
+// Drops dependencies that others imply. How many. Exact: all of them, also where finding out takes
+// long; else some stay in such programs. With a cycle none.
+uint64_t mlt_pass_reduce(mlt_goal_rank *rank, bool exact);
 
 // ---- sends that are ready together
 //

@@ -75,41 +75,65 @@ static void cut_messages(cutter *c)
         }
 }
 
-typedef struct spread {
-    cutter *c;
+// Operations of a rank that touch each other's bytes are cut together: a union-find forest.
+typedef struct touching {
+    const cutter *c;
     const mlt_goal_rank *rank;
     uint32_t *pieces;
-    bool changed;
-} spread;
+    uint32_t *parent; // of an operation; itself: the root of its tree
+    bool *cut;        // of a root: some message that is cut touches its tree
+} touching;
 
-static void cut_exec(spread *s, uint32_t a, uint32_t neighbour)
+static bool large_exec(const touching *t, uint32_t a)
 {
-    const mlt_goal_action *action = &s->rank->actions[a];
-    if (s->pieces[a] > 1 || s->pieces[neighbour] == 1 || action->kind != MLT_GOAL_EXEC ||
-        action->size[0] <= s->c->piece)
-        return;
-    uint64_t count = pieces_of(s->c, action->size[0]);
-    s->pieces[a] = (uint32_t)(count < MOST ? count : MOST);
-    s->changed = true;
-    s->c->cut++;
+    const mlt_goal_action *action = &t->rank->actions[a];
+    return action->kind == MLT_GOAL_EXEC && action->size[0] > t->c->piece;
 }
 
-static void cut_neighbours(void *user, uint32_t first, uint32_t second)
+static uint32_t root_of(const touching *t, uint32_t a)
 {
-    cut_exec(user, first, second);
-    cut_exec(user, second, first);
+    for (; t->parent[a] != a; a = t->parent[a])
+        t->parent[a] = t->parent[t->parent[a]];
+    return a;
+}
+
+static void join(void *user, uint32_t first, uint32_t second)
+{
+    touching *t = user;
+    if (large_exec(t, first) && large_exec(t, second))
+        t->parent[root_of(t, first)] = root_of(t, second);
+}
+
+static void touch(void *user, uint32_t first, uint32_t second)
+{
+    touching *t = user;
+    if (t->pieces[first] > 1 && large_exec(t, second))
+        t->cut[root_of(t, second)] = true;
+    if (t->pieces[second] > 1 && large_exec(t, first))
+        t->cut[root_of(t, first)] = true;
 }
 
 // Operations that touch bytes of pieces, and those that touch theirs.
-static void cut_operations(cutter *c)
+static void cut_operations(cutter *c, uint32_t r)
 {
-    for (uint32_t r = 0; r < c->program->ranks; r++) {
-        spread s = {c, &c->program->rank[r], c->pieces + c->pairs->first[r], true};
-        while (s.changed && !c->flow[r]->unclear) {
-            s.changed = false;
-            mlt_pass_flow_conflicts(c->flow[r], cut_neighbours, &s);
-        }
+    uint32_t n = c->program->rank[r].count;
+    if (c->flow[r]->unclear)
+        return;
+    touching t = {c, &c->program->rank[r], c->pieces + c->pairs->first[r],
+                  mlt_pass_take(n, sizeof *t.parent), mlt_pass_take(n, sizeof *t.cut)};
+    for (uint32_t a = 0; a < n; a++)
+        t.parent[a] = a;
+    mlt_pass_flow_conflicts(c->flow[r], join, &t);
+    mlt_pass_flow_conflicts(c->flow[r], touch, &t);
+    for (uint32_t a = 0; a < n; a++) {
+        if (!large_exec(&t, a) || !t.cut[root_of(&t, a)])
+            continue;
+        uint64_t count = pieces_of(c, t.rank->actions[a].size[0]);
+        t.pieces[a] = (uint32_t)(count < MOST ? count : MOST);
+        c->cut++;
     }
+    free(t.parent);
+    free(t.cut);
 }
 
 // ---- one rank anew
@@ -321,7 +345,7 @@ static bool build_rank(const cutter *c, mlt_goal_program *to, uint32_t r)
             b.whole = false;
     }
     order_conflicts(&b, c->flow[r]);
-    mlt_pass_reduce(&to->rank[r]);
+    mlt_pass_reduce(&to->rank[r], false);
     free(b.at);
     return b.whole;
 }
@@ -390,11 +414,10 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
     c.pieces = mlt_pass_take(actions, sizeof *c.pieces);
     for (uint64_t n = 0; n < actions; n++)
         c.pieces[n] = 1;
-    c.flow = mlt_pass_take(program->ranks, sizeof *c.flow);
-    for (uint32_t r = 0; r < program->ranks; r++)
-        c.flow[r] = mlt_pass_flow_new(program, r);
+    c.flow = mlt_pass_flows_new(program);
     cut_messages(&c);
-    cut_operations(&c);
+    for (uint32_t r = 0; r < program->ranks; r++)
+        cut_operations(&c, r);
     status = refuse_too_many(&c, why, why_size);
     mlt_goal_program *to = status == MLT_OK ? build(&c, report) : NULL;
     if (to) {
@@ -406,9 +429,7 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
                  "cut %" PRIu64 " actions into pieces of %" PRIu64 " bytes", c.cut, c.piece);
         mlt_goal_program_free(to);
     }
-    for (uint32_t r = 0; r < program->ranks; r++)
-        mlt_pass_flow_free(c.flow[r]);
-    free(c.flow);
+    mlt_pass_flows_free(c.flow, program->ranks);
     free(c.pieces);
     mlt_goal_pairs_free(pairs);
     return status;

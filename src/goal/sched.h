@@ -184,9 +184,9 @@ uint32_t mlt_image_ranks(const mlt_image *image);
 mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
 void mlt_image_free(mlt_image *image);
 
-// Back to a program (`millet goal dis`): the same actions and dependencies; labels are lost.
-// Actions stand as in the code, except where messages of one peer and tag must change places to be
-// in the order of their slots.
+// Back to a program (`millet goal dis`): the same actions and dependencies. Lost are labels, the
+// CPU of a no-op and the NIC of an operation, which mean nothing. Actions stand as in the code,
+// except where messages of one peer and tag must change places to be in the order of their slots.
 mlt_goal_program *mlt_image_program(const mlt_image *image);
 
 // One action of the code as it would stand in a program.

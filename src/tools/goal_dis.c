@@ -22,44 +22,12 @@ static void list(FILE *to, const char *what, const mlt_act_list *dependents)
         fprintf(to, "%s%" PRIu32, i ? ", " : " ", dependents->offset[i]);
 }
 
-// The action of a program that this is.
-static mlt_goal_action action_of(const mlt_act *act)
-{
-    mlt_goal_action action = {.kind = (uint8_t)(act->type & MLT_ACT_KIND)};
-    const mlt_act_message *message = (const mlt_act_message *)(act + 1);
-    const mlt_act_exec *exec = (const mlt_act_exec *)(act + 1);
-    bool receives = action.kind == MLT_GOAL_RECV_EXEC || action.kind == MLT_GOAL_RECV_USER;
-    if (action.kind == MLT_GOAL_CALC)
-        action.size[0] = ((const mlt_act_calc *)(act + 1))->ns;
-    if (action.kind == MLT_GOAL_SEND || action.kind == MLT_GOAL_RECV || receives) {
-        action.peer = message->peer;
-        action.tag = message->tag;
-        action.flags = (uint8_t)message->flags;
-        action.buf[receives] = message->buf;
-        action.at[receives] = message->at;
-        action.size[receives] = message->size;
-        exec = (const mlt_act_exec *)(message + 1);
-    }
-    if (action.kind == MLT_GOAL_EXEC || action.kind == MLT_GOAL_USER || receives) {
-        action.op = exec->op;
-        action.type = exec->type;
-        action.user = (uint16_t)exec->user;
-        action.flags |= exec->flags;
-        for (int i = 0; i < (receives ? 1 : 2); i++) {
-            action.buf[i] = exec->buf[i];
-            action.at[i] = exec->at[i];
-            action.size[i] = exec->size[i];
-        }
-    }
-    return action;
-}
-
 // An action's line: its offset, how many it waits for, what it does, and who waits for it.
 static void layout_action(FILE *to, const mlt_goal_program *names, const mlt_goal_sched *sched,
                           const mlt_act *act)
 {
     char text[ACTION_BYTES];
-    mlt_goal_action action = action_of(act);
+    mlt_goal_action action = mlt_act_action(act);
     const mlt_act_list *dependents = mlt_act_dependents(act);
     bool wide = dependents->count || act->type & MLT_ACT_STARTERS; // no blanks at the end of a line
     fprintf(to, "  %8td  %5u  %-*s", (const unsigned char *)act - sched->code, act->sources,
