@@ -17,6 +17,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "test" / "build"
+GOAL = ROOT / "examples" / "goal"
 
 
 class Fault(Exception):
@@ -268,16 +269,38 @@ def case_examples(tree, work):
         run([tree.mpicc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", source, "-o", work / source.stem], tree)
 
 
+def case_goal(tree, work):
+    """<millet/goal.h> in C and C++, in every mode; `millet goal run` and `measure` find the programs of their ranks."""
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    run([tree.mpicc, "-std=c99", *flags, GOAL / "example3.c", "-o", work / "example3"], tree)
+    programs = [work / "example3"]
+    if shutil.which("c++"):
+        run([tree.mpicxx, "-std=c++11", *flags, "-x", "c++", GOAL / "example3.c", "-o", work / "example3_cxx"], tree)
+        programs.append(work / "example3_cxx")
+    modes = (["-n", "3"], ["-n", "3", "--workers", "thread"], ["-nfg", "3"], ["-nfg", "3", "--sched", "random:7"])
+    for program in programs:
+        for mode, setting in ((m, s) for m in modes for s in ({}, {"MILLET_GOAL_OFFLOAD": "1"}, {"MILLET_GOAL_WINDOW": "1"})):
+            said = run([tree.root / "bin/mpirun", *mode, program], tree, **setting)
+            expect(said == "501: 10 + 20 = 30, 502: 1 + 30 = 31\n", f"mpirun {' '.join(mode)} {setting}: {said!r}")
+        said = run([tree.root / "bin/mpirun", "-n", "2", program], tree, fails=True)
+        expect("example3 is for three ranks" in said, said)
+    said = run(["millet", "goal", "run", "--show", "memory", GOAL / "example2.goal"], tree, cwd=work)
+    expect("after   32 43 21 31" in said, said)
+    said = run(["millet", "goal", "measure", "--quick"], tree, cwd=work)
+    expect(re.findall(r"^(\w+) +[0-9.]+$", said, re.M) == ["L", "o", "g", "G", "O", "S", "exec"], said)
+
+
 def case_files(tree, work):
     for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC",
-                 "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h", "lib/pkgconfig/mpi-c.pc",
+                 "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h",
+                 "include/millet/goal.h", "libexec/millet/goalrun", "libexec/millet/goalmeasure", "lib/pkgconfig/mpi-c.pc",
                  "lib/pkgconfig/millet.pc", "share/millet/millet-gdb.py"):
         expect((tree.root / path).exists(), f"{path} is missing")
 
 
 WRAPPER = [case_show, case_show_when_linking, case_refuses, case_choose_compiler, case_link_to_wrapper]
 BUILDING = [case_files, case_compile_and_link, case_configure, case_clang, case_cplusplus, case_shared_library,
-            case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples]
+            case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples, case_goal]
 
 
 def install_and_move(build, folder):

@@ -3,15 +3,15 @@
 --     millet goal check examples/goal/listing3.lua --ranks 8 --set n=1 \
 --         --is allreduce --op sumInt32 --in localbuf --out localbuf
 --
--- What is wrong with it, and what the checker finds:
+-- What is wrong with it (listing3_fixed.lua is right), and what the checker finds:
 --   * the last round's receives are never reduced, so the result lacks what they brought;
 --   * a receive of a round may overwrite buf before it has been reduced in the round before, and a
 --     reduction may change localbuf while an earlier round still sends it: nothing orders them.
--- listing3_fixed.lua is right.
 
 local n = tonumber(arg.n or 1)       -- ways
 local size = tonumber(arg.size or 4) -- bytes
 local op = arg.op or "sumInt32"
+assert(n and n >= 1 and n % 1 == 0, "n should be a whole number of 1 or more")
 
 -- The listing leaves its results in the second buffer; for Millet, and for the paper's Example 2,
 -- the first is the result.

@@ -10,6 +10,7 @@
 local n = tonumber(arg.n or 1)       -- ways
 local size = tonumber(arg.size or 4) -- bytes
 local op = arg.op or "sumInt32"
+assert(n and n >= 1 and n % 1 == 0, "n should be a whole number of 1 or more")
 
 return function(g, i, p)
   local rounds = 0

@@ -6,6 +6,7 @@
 
 local size = tonumber(arg.size or 128)      -- bytes
 local segment = tonumber(arg.segment or 32) -- bytes of a piece
+assert(segment and segment > 0, "segment should be a number of bytes above 0")
 
 return function(g, rank, p)
   local own = g:buffer("in", size)

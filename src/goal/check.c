@@ -230,6 +230,7 @@ static void print_result(const mlt_goal_verdict *verdict, FILE *to)
               to);
         if (strncmp(verdict->claim, "allreduce", 9) == 0 && verdict->ranks > 1)
             fputs(verdict->same_everywhere ? "; every rank has the same order, so the same bits"
+                  : verdict->exact         ? "; ranks differ in their order, which changes no bit"
                                            : "; ranks differ in their order, so perhaps in bits",
                   to);
     }

@@ -61,6 +61,8 @@ typedef struct mlt_goal_verdict {
     bool in_rank_order;   // operands in the order of the ranks everywhere: op need not commute
     bool same_everywhere; // every rank's result has the same order and brackets: the same bits
                           // (a+b is b+a)
+    bool exact;           // any order gives the same bits: all but sums and products of floats, and
+                          // users' functions
     char *order;          // that of rank 0 (or the root, or a scan's last rank), "((0+1)+(2+3))";
                           // shortened if long
     // How far the proofs went.

@@ -386,6 +386,13 @@ static void judge_rank(judge *j, uint32_t rank)
         compare(j);
 }
 
+static bool is_exact(const mlt_goal_spec *is)
+{
+    bool rounds =
+        is->type == MLT_OP_FLOAT16 || is->type == MLT_OP_FLOAT32 || is->type == MLT_OP_FLOAT64;
+    return is->op != MLT_OPS && !(rounds && (is->op == MLT_OP_SUM || is->op == MLT_OP_PROD));
+}
+
 void mlt_judge(mlt_state *s)
 {
     uint32_t ranks = s->claim->ranks;
@@ -403,6 +410,7 @@ void mlt_judge(mlt_state *s)
         char formula[FORMULA];
         verdict->in_rank_order = j.in_order;
         verdict->same_everywhere = j.same;
+        verdict->exact = is_exact(s->claim->is);
         if (j.shows)
             verdict->order = strdup(mlt_value_print(&s->values, j.shown, formula, sizeof formula));
     }

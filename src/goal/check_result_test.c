@@ -620,6 +620,24 @@ static void test_same_bits(void)
     g->rank[1].actions[2].flags = MLT_GOAL_REVERSED;
     order_is(g, &allreduce_of, "(0+1)", true, true);
     mlt_goal_program_free(g);
+
+    // Other brackets on each rank: that matters for sums of floats, not of integers.
+    g = dissemination(1, 2);
+    mlt_goal_spec is = allreduce_of;
+    for (int rounds = 0; rounds < 2; rounds++) {
+        is.type = rounds ? MLT_OP_FLOAT32 : MLT_OP_INT32;
+        for (uint32_t r = 0; r < 4; r++)
+            for (uint32_t a = 0; a < g->rank[r].count; a++)
+                g->rank[r].actions[a].type = (uint8_t)is.type;
+        mlt_goal_verdict *verdict = ask(g, &is);
+        char *text = printed(verdict);
+        CHECK(mlt_goal_verdict_ok(verdict) && verdict->exact == !rounds);
+        CHECK(strstr(text, rounds ? "; ranks differ in their order, so perhaps in bits\n"
+                                  : "; ranks differ in their order, which changes no bit\n"));
+        free(text);
+        mlt_goal_verdict_free(verdict);
+    }
+    mlt_goal_program_free(g);
 }
 
 // ---- telling

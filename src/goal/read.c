@@ -354,9 +354,9 @@ static bool resolve_pending(mlt_goal_reader *reader)
 
 // ---- a whole text
 
-mlt_status mlt_goal_read_limited(const char *name, const char *text, size_t length,
-                                 uint32_t most_ranks, mlt_goal_program **out,
-                                 mlt_goal_dialect *dialect, char *why, size_t why_size)
+static mlt_status read_text(const char *name, const char *text, size_t length, uint32_t most_ranks,
+                            mlt_goal_program **out, mlt_goal_dialect *dialect, bool *comments,
+                            char *why, size_t why_size)
 {
     *out = NULL;
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { // the mark that some editors write
@@ -387,6 +387,8 @@ mlt_status mlt_goal_read_limited(const char *name, const char *text, size_t leng
         good = reader.dialect == MLT_GOAL_PAPER ? mlt_goal_read_paper(&reader)
                                                 : mlt_goal_read_loggopsim(&reader);
     good = good && resolve_pending(&reader);
+    if (comments)
+        *comments = reader.comments;
     mlt_goal_program_grow(reader.program, reader.ranks ? reader.ranks : 1);
     for (uint32_t r = 0; r < reader.bindings_room; r++)
         free(reader.bindings[r].slot);
@@ -402,6 +404,23 @@ mlt_status mlt_goal_read_limited(const char *name, const char *text, size_t leng
     reader.program->ranks = reader.ranks ? reader.ranks : 1;
     *out = reader.program;
     return MLT_OK;
+}
+
+mlt_status mlt_goal_read_limited(const char *name, const char *text, size_t length,
+                                 uint32_t most_ranks, mlt_goal_program **out,
+                                 mlt_goal_dialect *dialect, char *why, size_t why_size)
+{
+    return read_text(name, text, length, most_ranks, out, dialect, NULL, why, why_size);
+}
+
+bool mlt_goal_has_comments(const char *text, size_t length)
+{
+    mlt_goal_program *program;
+    bool comments = false;
+    if (read_text("", text, length, MLT_GOAL_MAX_RANKS, &program, NULL, &comments, NULL, 0) ==
+        MLT_OK)
+        mlt_goal_program_free(program);
+    return comments;
 }
 
 mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_goal_program **out,

@@ -64,6 +64,7 @@ typedef struct mlt_goal_reader {
     uint32_t line;
     mlt_goal_token token; // the next one to be looked at
     const char *before;   // where the one before it ended
+    bool comments;        // there were some
 
     mlt_goal_program *program; // may have more ranks than `ranks`; trimmed at the end
     uint32_t rank;             // the one whose block is being read

@@ -208,6 +208,7 @@ static const char *skip_space(mlt_goal_reader *reader, bool marks, const char **
             line += *at == '\n';
         } else if (*at == '#' && !marks) {
             at = skip_line(at, end) - 1;
+            reader->comments = true;
         } else if (*at == '/' && reader->dialect == MLT_GOAL_LOGGOPSIM && at + 1 < end &&
                    (at[1] == '/' || at[1] == '*')) {
             const char *begin = at;
@@ -217,6 +218,7 @@ static const char *skip_space(mlt_goal_reader *reader, bool marks, const char **
                 return NULL;
             }
             at--;
+            reader->comments = true;
             for (const char *c = begin; c <= at; c++)
                 line += *c == '\n';
         } else {

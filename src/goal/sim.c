@@ -12,7 +12,7 @@
 const mlt_loggops mlt_loggops_default = {
     .L = 2500, .o = 1500, .g = 1000, .G = 6, .O = 0, .S = 65535, .exec = 0};
 
-// Half of what can be simulated, so that sums of a few stay exact.
+// An eighth of what can be simulated, so that sums of a few stay exact.
 static const double most_ns = (double)(MLT_SIM_MOST_TIME / 8) / 1000;
 
 static mlt_status check_machine(const mlt_loggops *machine, char *why, size_t why_size)

@@ -23,6 +23,9 @@ typedef enum mlt_goal_dialect {
 mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_goal_program **out,
                          mlt_goal_dialect *dialect, char *why, size_t why_size) MLT_MUST_CHECK;
 
+// True if the text has comments, which a program does not keep.
+bool mlt_goal_has_comments(const char *text, size_t length);
+
 // Writes the program so that reading it again gives the same one (labels that actions lack are made
 // up where a dependency needs them; equal ranks share a block). What a text cannot say: absolute
 // addresses, which become plain ones; names that are no identifiers, which become others.

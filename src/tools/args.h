@@ -52,7 +52,7 @@ typedef struct mlt_arg {
     const char *word;    // the value's name in the help: "N", "FILE"; not for flags
     const char *help;    // one line; NULL: accepted, not shown
     uint64_t least;      // NUMBER, SIZE
-    uint64_t most;       // NUMBER, SIZE; 0: no limit
+    uint64_t most;       // NUMBER, SIZE; 0: 2^64 - 2
     const char *choices; // CHOICE: "paper|loggopsim"; a bar at the end is fine
 } mlt_arg;
 
@@ -96,9 +96,6 @@ void mlt_arg_texts_free(mlt_arg_texts *texts);
 // false and a sentence.
 bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char *why,
                    size_t why_size) MLT_MUST_CHECK;
-
-// How many letters differ (Levenshtein's distance; small and capital letters are the same).
-size_t mlt_word_distance(const char *a, const char *b);
 
 // Prints words from `column` on, continued there in the next lines; the cursor is at `at`.
 void mlt_print_wrapped(const char *text, int at, int column);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The DAG of a program. Each rank has a lane, each lane slots side by side; a row holds the actions
-// whose longest chain of dependencies and messages is as long.
+// whose longest chain of dependencies and messages is as long; if a lane has too many of them, they
+// take several.
 //
 //     ┌ rank 0 ───────────────┐ ┌ rank 1 ────┐
 //     │                       │ │  ┌──────┐  │     row 0
@@ -27,7 +28,7 @@
 
 enum { BOX_HEIGHT = 34, GUTTER = 24, LANE_GAP = 14, TOP = 96, MARGIN = 20 };
 enum { SMALLEST_GAP = 46, LARGEST_GAP = 150, MESSAGE_GAP = 4 };
-enum { LONGEST_LINE = 34, SMALLEST_BOX = 64, TITLE_WIDTH = 620 };
+enum { MOST_SLOTS = 8, LONGEST_LINE = 34, SMALLEST_BOX = 64, TITLE_WIDTH = 620 };
 
 typedef enum edge_kind { REQUIRES, STARTS, MESSAGE } edge_kind;
 
@@ -230,6 +231,37 @@ static void make_rows(dag *d)
     free(next);
     free(sources);
     free(queue);
+    free(placed);
+}
+
+// Of many boxes that stand side by side in a lane some go below the others, in rows of their own: a
+// picture that is a hundred times as wide as high is none.
+static void fold_rows(dag *d)
+{
+    // Of each row: where it begins, and of a lane how many boxes it has and how many are placed.
+    uint32_t *begin = need(d->rows + 1, sizeof *begin), *count = need(d->rows, sizeof *count);
+    uint32_t *placed = need(d->rows, sizeof *placed);
+    for (int placing = 0; placing < 2; placing++) {
+        for (uint32_t i = 0; i < d->lanes_count; i++) {
+            memset(count, 0, d->rows * sizeof *count);
+            memset(placed, 0, d->rows * sizeof *placed);
+            for (uint32_t b = d->first[i]; b < d->first[i + 1]; b++)
+                count[d->boxes[b].row]++;
+            for (uint32_t b = d->first[i]; b < d->first[i + 1]; b++) {
+                uint32_t row = d->boxes[b].row;
+                uint32_t lines = (count[row] + MOST_SLOTS - 1) / MOST_SLOTS;
+                if (placing)
+                    d->boxes[b].row = begin[row] + placed[row]++ * lines / count[row];
+                else if (lines > begin[row + 1])
+                    begin[row + 1] = lines;
+            }
+        }
+        for (uint32_t row = 0; row < d->rows && !placing; row++)
+            begin[row + 1] += begin[row];
+    }
+    d->rows = begin[d->rows];
+    free(begin);
+    free(count);
     free(placed);
 }
 
@@ -453,6 +485,7 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to)
     make_boxes(&d);
     make_edges(&d);
     make_rows(&d);
+    fold_rows(&d);
     make_gap(&d);
     make_places(&d);
     const lane *last = &d.lanes[d.lanes_count - 1];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "tools/args.h"
 
 static const struct {
@@ -36,7 +37,7 @@ static void help(FILE *to)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
     fprintf(to, "\n  millet goal COMMAND --help says more\n"
                 "  exit code: 0 fine; 1 something was found, or the input is at fault; 2 wrong "
-                "usage\n");
+                "usage;\n  70 no memory\n");
 }
 
 static int unknown(const char *name)
@@ -44,7 +45,8 @@ static int unknown(const char *name)
     int nearest = -1;
     size_t best = 3;
     for (int i = 0; i < COMMANDS; i++) {
-        size_t d = mlt_word_distance(name, commands[i].name);
+        size_t d =
+            mlt_word_distance(name, strlen(name), commands[i].name, strlen(commands[i].name));
         if (d < best) {
             best = d;
             nearest = i;

@@ -31,8 +31,9 @@ static void summary(const asked *a, const mlt_source *source, uint64_t bytes)
     uint64_t count = 0;
     for (uint32_t r = 0; r < source->program->ranks; r++)
         count += source->program->rank[r].count;
-    printf("%s: %s ranks, %s actions, %s\n", a->out, mlt_number(ranks, source->program->ranks),
-           mlt_number(actions, count), mlt_bytes(size, bytes));
+    printf("%s: %s rank%s, %s action%s, %s\n", a->out, mlt_number(ranks, source->program->ranks),
+           source->program->ranks == 1 ? "" : "s", mlt_number(actions, count),
+           count == 1 ? "" : "s", mlt_bytes(size, bytes));
 }
 
 static int assemble(const mlt_arg_command *command, const asked *a, const mlt_source *source)
@@ -52,7 +53,8 @@ static int assemble(const mlt_arg_command *command, const asked *a, const mlt_so
         if (a->format == MILLET)
             (void)!fwrite(bytes, 1, size, sink.to);
         else
-            (void)mlt_goal_loggopsim_write(source->program, a->exec_ns, sink.to);
+            (void)mlt_goal_loggopsim_write(source->program, a->exec_ns > 0 ? a->exec_ns : 0,
+                                           sink.to);
         long end = ftell(sink.to); // -1 for a pipe, which has no summary
         bool file = sink.path != NULL;
         code = mlt_sink_close(&sink, command, true);
@@ -71,12 +73,14 @@ static int wrong_combination(const mlt_arg_command *command, const asked *a)
         return mlt_args_wrong(command, "a binary file is nothing for a terminal; give -o a name");
     if (a->format == LOGGOPSIM && a->window)
         return mlt_args_wrong(command, "--window is for Millet's format; LogGOPSim's has none");
+    if (a->format == MILLET && a->exec_ns >= 0)
+        return mlt_args_wrong(command, "--exec is for --format loggopsim; Millet's has exec");
     return MLT_ARGS_GO;
 }
 
 int mlt_goal_asm_main(int argc, char **argv)
 {
-    asked a = {.format = MILLET};
+    asked a = {.format = MILLET, .exec_ns = -1};
     mlt_arg from[MLT_SOURCE_ARGS];
     mlt_source_args(&a.source, from);
     const mlt_arg args[] = {

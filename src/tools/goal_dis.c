@@ -103,7 +103,8 @@ static int print_text(const mlt_arg_command *command, const mlt_source_options *
     mlt_source source;
     int code = mlt_source_read(command, from, path, &source);
     if (code == MLT_ARGS_GO && source.form == MLT_SOURCE_TEXT)
-        code = mlt_args_failed(command, "'%s' is text already; millet goal fmt formats it", path);
+        code =
+            mlt_args_failed(command, "%s is text already; millet goal fmt formats it", source.name);
     if (code == MLT_ARGS_GO)
         code = mlt_print_program(command, to, &source);
     mlt_source_free(&source);
@@ -136,8 +137,12 @@ int mlt_goal_dis_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = layout ? print_layout(&command, words.items[0], to.out)
-                  : print_text(&command, &from, &to, words.items[0]);
+    if (mlt_source_is_script(&from, words.items[0]))
+        code = mlt_args_failed(&command, "'%s' is a script; millet goal gen prints its program",
+                               words.items[0]);
+    else
+        code = layout ? print_layout(&command, words.items[0], to.out)
+                      : print_text(&command, &from, &to, words.items[0]);
     mlt_arg_texts_free(&words);
     return code;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet goal fmt`: a program as text.
-#include <ctype.h>
 #include <string.h>
 
 #include "tools/args.h"
@@ -8,45 +7,26 @@
 #include "tools/print.h"
 #include "tools/source.h"
 
-// True if the '#' begins a comment: it is no mark of a rank, "rank #0, #1".
-static bool begins_comment(const char *text, const char *at)
+// Text that takes the place of text must lose nothing: neither comments, nor by the other dialect
+// memory.
+static int may_replace(const mlt_arg_command *command, const mlt_print_options *to,
+                       const char *path, const mlt_source *source)
 {
-    const char *before = at;
-    while (before > text && isspace((unsigned char)before[-1]))
-        before--;
-    if (before > text && before[-1] == ',')
-        return false;
-    return before - text < 4 || memcmp(before - 4, "rank", 4) != 0;
-}
-
-// Comments are no part of a program: printing it in the place of its text would lose them.
-static bool has_comments(const mlt_file *file, mlt_goal_dialect dialect)
-{
-    const char *end = file->bytes + file->size;
-    for (const char *c = file->bytes; c < end; c++) {
-        if (dialect == MLT_GOAL_PAPER && *c == '#' && begins_comment(file->bytes, c))
-            return true;
-        if (*c == '/' && c + 1 < end && (c[1] == '/' || c[1] == '*'))
-            return true;
-    }
-    return false;
-}
-
-static int may_replace(const mlt_arg_command *command, const char *out, const char *path,
-                       const mlt_source *source)
-{
-    if (out)
+    if (to->out)
         return mlt_args_wrong(command, "--in-place and -o both say where the text goes; use one");
     if (!path || strcmp(path, "-") == 0)
         return mlt_args_wrong(command, "--in-place needs a file");
     if (source->form != MLT_SOURCE_TEXT)
         return mlt_args_wrong(command,
                               "'%s' is no GOAL text, so text cannot take its place; use -o", path);
+    if (to->dialect >= 0 && (mlt_goal_dialect)to->dialect != source->dialect)
+        return mlt_args_wrong(command, "--in-place keeps the dialect of '%s'; use -o for the other",
+                              path);
     mlt_file file;
     int code = mlt_file_read(command, path, &file);
     if (code != MLT_ARGS_GO)
         return code;
-    bool comments = has_comments(&file, source->dialect);
+    bool comments = mlt_goal_has_comments(file.bytes, file.size);
     mlt_file_drop(&file);
     return comments ? mlt_args_failed(command,
                                       "'%s' has comments, which are not kept; use -o and another "
@@ -86,7 +66,7 @@ int mlt_goal_fmt_main(int argc, char **argv)
     code = mlt_source_read_one(&command, &from, &words, &source);
     const char *path = words.count ? words.items[0] : NULL;
     if (code == MLT_ARGS_GO && in_place) {
-        code = may_replace(&command, to.out, path, &source);
+        code = may_replace(&command, &to, path, &source);
         to.out = path;
     }
     if (code == MLT_ARGS_GO)

@@ -41,6 +41,7 @@ int mlt_goal_gen_main(int argc, char **argv)
     bool lists = false;
     mlt_arg from_args[MLT_SOURCE_ARGS], to_args[MLT_PRINT_ARGS];
     mlt_source_args(&from, from_args);
+    from.scripts = true;
     mlt_print_args(&to, to_args);
     const mlt_arg args[] = {
         {"list", 'l', MLT_ARG_FLAG, &lists, NULL, .help = "all algorithms, a line each"},
@@ -52,7 +53,7 @@ int mlt_goal_gen_main(int argc, char **argv)
         .words = "[FILE.lua]",
         .most = 1,
         .purpose = "Writes a program as GOAL text: from a Lua script that returns a function(g, "
-                   "rank, p), or with --alg from an algorithm.",
+                   "rank, p) (- is standard input), or with --alg from an algorithm.",
         .groups = groups,
         .count = 3};
     mlt_arg_texts words = {NULL, 0};
@@ -65,13 +66,13 @@ int mlt_goal_gen_main(int argc, char **argv)
     else if (lists) {
         list();
         code = MLT_EXIT_FINE;
+    } else if (words.count && !mlt_source_is_script(&from, words.items[0])) {
+        code = mlt_args_wrong(&command,
+                              "'%s' is no script, whose name would end with .lua; `millet goal "
+                              "fmt` prints programs",
+                              words.items[0]);
     } else
         code = mlt_source_read_one(&command, &from, &words, &source);
-    if (code == MLT_ARGS_GO && source.form != MLT_SOURCE_LUA && source.form != MLT_SOURCE_ALG)
-        code = mlt_args_wrong(&command,
-                              "'%s' is a program already; `millet goal fmt` prints it, and "
-                              "scripts have names that end with .lua",
-                              words.items[0]);
     if (code == MLT_ARGS_GO)
         code = mlt_print_program(&command, &to, &source);
     mlt_source_free(&source);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "goal/sched.h"
 #include "goal/text.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
@@ -25,7 +26,9 @@
 
 enum {
     INITIAL_ELEMENTS = 16, // of a buffer that are shown
-    PROCESSES = 16,        // more ranks than that are fibers, unless the user says otherwise
+    WHY_BYTES = 1024,
+    MOST_TIMES = 1 << 27, // of all ranks, that are kept in memory: 1 GiB
+    PROCESSES = 16,       // more ranks than that are fibers, unless the user says otherwise
 };
 
 typedef struct asked {
@@ -167,7 +170,13 @@ static int put_buffers(job *j, uint32_t rank)
         if (!size)
             continue;
         piece *p = &j->pieces[rank][j->count[rank]];
-        *p = (piece){.buf = buf, .size = size, .before = need(size, 1), .type = j->a->type};
+        *p = (piece){.buf = buf, .size = size, .before = calloc(size, 1), .type = j->a->type};
+        if (!p->before) {
+            code = mlt_args_failed(
+                j->command, "there is no memory for %s of rank %" PRIu32 ", %" PRIu64 " bytes",
+                *name ? name : "the plain memory", rank, size);
+            break;
+        }
         if (!j->a->forced)
             p->type = mlt_memory_type(r, buf, j->a->type);
         mlt_memory_fill(j->a->fill, rank, buf, p->type, p->before, size);
@@ -442,7 +451,7 @@ static void show_times(const job *j)
 static void show(const job *j)
 {
     for (uint32_t r = 0; r < j->ranks && !j->a->quiet; r++) {
-        printf("rank %" PRIu32 "\n", r);
+        printf("rank %" PRIu32 "%s\n", r, j->count[r] || j->a->order ? "" : " has no memory");
         for (uint32_t i = 0; i < j->count[r]; i++)
             if (is_shown(j->a, name_of(j->program, r, j->pieces[r][i].buf)))
                 show_piece(j, r, &j->pieces[r][i]);
@@ -455,9 +464,23 @@ static void show(const job *j)
 
 // ---- the command
 
-static int refuse(const mlt_arg_command *command, const mlt_goal_program *program)
+// What ranks would refuse, told here, where lines are those of the user's file.
+static int refuse(const mlt_arg_command *command, const asked *a, const mlt_goal_program *program)
 {
-    char text[512];
+    char text[512], why[WHY_BYTES];
+    mlt_sched_options options = {.plain = mlt_goal_has_wildcards(program)};
+    if (a->repeat > MOST_TIMES / program->ranks)
+        return mlt_args_wrong(command,
+                              "option --repeat is %" PRIu64 ", but %" PRIu32
+                              " ranks can be repeated up to %" PRIu32 " times",
+                              a->repeat, program->ranks, MOST_TIMES / program->ranks);
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        mlt_goal_sched *sched;
+        if (mlt_goal_rank_in_bounds(program, r, why, sizeof why) != MLT_OK ||
+            mlt_sched_compile(program, r, &options, &sched, why, sizeof why) != MLT_OK)
+            return mlt_args_failed(command, "%s", why);
+        mlt_goal_sched_free(sched);
+    }
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint32_t i = 0; i < program->rank[r].count; i++) {
             uint8_t kind = program->rank[r].actions[i].kind;
@@ -525,7 +548,7 @@ static int check_names(const mlt_arg_command *command, const asked *a,
 static int run(const mlt_arg_command *command, const asked *a, const mlt_source *source)
 {
     uint32_t ranks = source->program->ranks;
-    int code = refuse(command, source->program);
+    int code = refuse(command, a, source->program);
     if (code == MLT_ARGS_GO)
         code = check_names(command, a, source->program);
     if (code != MLT_ARGS_GO)

@@ -165,7 +165,7 @@ static void print_path(const asked *a, const mlt_goal_program *program,
     char count[MLT_NUMBER_BYTES];
     printf("  critical path, %s step%s\n", mlt_number(count, result->path_count),
            result->path_count == 1 ? "" : "s");
-    uint64_t half = a->steps / 2, left = result->path_count;
+    uint64_t half = (a->steps + 1) / 2, left = result->path_count;
     for (uint64_t i = 0; i < result->path_count; i++, left--) {
         if (a->steps && i == half && left > half + 1) {
             uint64_t skipped = left - half;
@@ -254,7 +254,7 @@ static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_te
     for (size_t i = 0; i < count && code == MLT_EXIT_FINE; i++) {
         mlt_source_options options = a->source;
         options.alg = i < files->count ? NULL : algs->items[i - files->count];
-        options.shared = algs->count > 0;
+        options.shared = algs->count > 0 && count > 1;
         mlt_source source;
         mlt_sim_result *result = NULL;
         code = mlt_source_read(command, &options, options.alg ? NULL : files->items[i], &source);

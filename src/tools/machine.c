@@ -60,8 +60,9 @@ static int find(const char *name, size_t length)
     return -1;
 }
 
-// One line without its end and comment. False: a sentence.
-static bool parse_line(const char *where, char *line, mlt_loggops *out, char *why, size_t why_size)
+// One line without its end and comment; *found: it has a parameter. False: a sentence.
+static bool parse_line(const char *where, char *line, mlt_loggops *out, bool *found, char *why,
+                       size_t why_size)
 {
     static const char between[] = " \t=:\r";
     char *name = line + strspn(line, between);
@@ -75,7 +76,10 @@ static bool parse_line(const char *where, char *line, mlt_loggops *out, char *wh
                  where, (int)length, name);
         return false;
     }
-    value[strcspn(value, between)] = '\0';
+    size_t end = strlen(value); // blanks behind it are no part of it
+    while (end && strchr(between, value[end - 1]))
+        value[--end] = '\0';
+    *found = true;
     char what[WHY_BYTES + 16];
     snprintf(what, sizeof what, "%s: %s", where, parameters[i].name);
     mlt_arg arg = {.kind = is_size(i) ? MLT_ARG_SIZE : MLT_ARG_REAL, .value = field(out, i)};
@@ -86,17 +90,20 @@ bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, cha
                        size_t why_size)
 {
     int number = 1;
+    bool found = false;
     for (const char *at = text; *at; number++) {
         size_t length = strcspn(at, "\n");
         char line[256], where[WHY_BYTES];
         snprintf(line, sizeof line, "%.*s", (int)(length < 255 ? length : 255), at);
         line[strcspn(line, "#")] = '\0';
         snprintf(where, sizeof where, "%s:%d", name, number);
-        if (!parse_line(where, line, out, why, why_size))
+        if (!parse_line(where, line, out, &found, why, why_size))
             return false;
         at += length + (at[length] == '\n');
     }
-    return true;
+    if (!found)
+        snprintf(why, why_size, "'%s' has no parameter: lines such as 'L 2500' are expected", name);
+    return found;
 }
 
 void mlt_machine_print(const mlt_loggops *machine, FILE *to)

@@ -26,7 +26,8 @@ void mlt_machine_args(mlt_machine_options *options, mlt_arg out[MLT_MACHINE_ARGS
 int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *command,
                      mlt_loggops *out) MLT_MUST_CHECK;
 
-// One machine from a text; `name` is what errors call it. Parameters that it does not name stay.
+// One machine from a text; `name` is what errors call it. Parameters that it does not name stay;
+// one it must name.
 bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 void mlt_machine_print(const mlt_loggops *machine, FILE *to); // so that it can be read again

@@ -7,7 +7,7 @@
 
 void mlt_print_args(mlt_print_options *options, mlt_arg out[MLT_PRINT_ARGS])
 {
-    *options = (mlt_print_options){.dialect = -1};
+    *options = (mlt_print_options){.dialect = -1, .exec_ns = -1};
     const mlt_arg lines[MLT_PRINT_ARGS] = {
         {"output", 'o', MLT_ARG_TEXT, &options->out, "OUT", .help = "a file (standard output)"},
         {"dialect", 0, MLT_ARG_CHOICE, &options->dialect, "DIALECT", .choices = "paper|loggopsim",
@@ -31,11 +31,15 @@ static mlt_goal_dialect dialect_of(const mlt_print_options *options, const mlt_s
 int mlt_print_program(const mlt_arg_command *command, const mlt_print_options *options,
                       const mlt_source *source)
 {
+    mlt_goal_dialect dialect = dialect_of(options, source);
+    if (options->exec_ns >= 0 && dialect != MLT_GOAL_LOGGOPSIM)
+        return mlt_args_wrong(command, "--exec is for --dialect loggopsim; the paper's has exec");
     mlt_sink sink;
     int code = mlt_sink_open(&sink, command, options->out);
     if (code != MLT_ARGS_GO)
         return code;
     // That writing failed is told by the stream, at the end.
-    (void)mlt_goal_print(source->program, dialect_of(options, source), options->exec_ns, sink.to);
+    double exec_ns = options->exec_ns >= 0 ? options->exec_ns : 0;
+    (void)mlt_goal_print(source->program, dialect, exec_ns, sink.to);
     return mlt_sink_close(&sink, command, true);
 }

@@ -9,8 +9,8 @@
 enum { MLT_PRINT_ARGS = 3 };
 
 typedef struct mlt_print_options {
-    int dialect; // mlt_goal_dialect; -1: as the source is
-    double exec_ns;
+    int dialect;     // mlt_goal_dialect; -1: as the source is
+    double exec_ns;  // -1: not given
     const char *out; // NULL: standard output
 } mlt_print_options;
 

@@ -2,6 +2,7 @@
 #include "tools/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,9 @@
 
 static int cannot(const mlt_sink *sink, const mlt_arg_command *command)
 {
-    return mlt_args_failed(command, "'%s' cannot be written: %s", sink->name, strerror(errno));
+    const char *quote = sink->path || sink->to != stdout ? "'" : "";
+    return mlt_args_failed(command, "%s%s%s cannot be written: %s", quote, sink->name, quote,
+                           strerror(errno));
 }
 
 // The mode that a file made by open() would get, or that of the file which is replaced.
@@ -24,26 +27,56 @@ static mode_t mode_for(const struct stat *old)
     return 0666 & ~mask;
 }
 
+// A file of the folder that has no name yet; -1: this file system has none such.
+static int open_nameless(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    if (!folder)
+        mlt_fatal("there is no memory for a file's name");
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    free(folder);
+    return fd;
+}
+
 static int open_draft(mlt_sink *sink, const mlt_arg_command *command, const struct stat *old)
 {
     if (old && access(sink->path, W_OK) != 0)
         return cannot(sink, command);
     if (asprintf(&sink->draft, "%s.XXXXXX", sink->path) < 0)
         mlt_fatal("there is no memory for a file's name");
-    int fd = mkstemp(sink->draft);
-    if (fd < 0) {
-        int code = cannot(sink, command);
-        free(sink->draft);
-        sink->draft = NULL;
-        return code;
-    }
+    int fd = open_nameless(sink->path);
+    sink->nameless = fd >= 0;
+    if (fd < 0)
+        fd = mkstemp(sink->draft);
+    if (fd < 0)
+        return cannot(sink, command);
     if (fchmod(fd, mode_for(old)) != 0 || !(sink->to = fdopen(fd, "w"))) {
         int code = cannot(sink, command);
         close(fd);
-        unlink(sink->draft);
+        if (!sink->nameless)
+            unlink(sink->draft);
         return code;
     }
     return MLT_ARGS_GO;
+}
+
+// Gives the file without a name the draft's: one that is free.
+static bool give_name(mlt_sink *sink)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fileno(sink->to));
+    char *end = sink->draft + strlen(sink->draft) - 6;
+    for (unsigned n = (unsigned)getpid() % 1000000, tries = 0; tries < 1000; n++, tries++) {
+        snprintf(end, 7, "%06u", n % 1000000);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, sink->draft, AT_SYMLINK_FOLLOW) == 0) {
+            sink->nameless = false;
+            return true;
+        }
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
 }
 
 int mlt_sink_open(mlt_sink *sink, const mlt_arg_command *command, const char *path)
@@ -82,9 +115,11 @@ int mlt_sink_close(mlt_sink *sink, const mlt_arg_command *command, bool keep)
         clearerr(stdout);
         return code;
     }
-    if (fclose(sink->to) != 0 && keep && !failed)
+    if (sink->nameless && keep && !failed && !give_name(sink))
         code = cannot(sink, command);
-    if (sink->draft) {
+    if (fclose(sink->to) != 0 && keep && code == MLT_EXIT_FINE)
+        code = cannot(sink, command);
+    if (sink->draft && !sink->nameless) {
         if (code == MLT_EXIT_FINE && keep && rename(sink->draft, sink->path) != 0)
             code = cannot(sink, command);
         if (code != MLT_EXIT_FINE || !keep)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a command writes: standard output, or a file that appears whole or not at all. It is
-// written under another name beside its place and renamed at the end.
+// Where a command writes: standard output, or a file that appears whole or not at all. It has no
+// name until it is whole, so that whoever ends the command leaves nothing behind; file systems that
+// know no files without names have it under another name beside its place.
 #ifndef MLT_TOOLS_SINK_H
 #define MLT_TOOLS_SINK_H
 
@@ -13,6 +14,7 @@ typedef struct mlt_sink {
     FILE *to;
     const char *name; // as the user said it
     char *path, *draft;
+    bool nameless; // the draft gets its name at the end
 } mlt_sink;
 
 // path NULL or "-": standard output. On failure a sentence on standard error and the exit code,

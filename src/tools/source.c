@@ -176,6 +176,23 @@ static int read_shape(const mlt_arg_command *command, const mlt_source_options *
     return MLT_ARGS_GO;
 }
 
+// Options that would change what an algorithm does, if it took them, are refused, not ignored.
+static int not_for_alg(const mlt_arg_command *command, const mlt_source_options *options,
+                       const mlt_coll_alg *alg)
+{
+    const char *lost = options->shared                                           ? NULL
+                       : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
+                       : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
+                       : options->set.count                                      ? "set"
+                                                                                 : NULL;
+    if (!lost)
+        return MLT_ARGS_GO;
+    return mlt_args_wrong(command,
+                          "--%s says nothing about %s; `millet goal gen --list` tells what "
+                          "algorithms take",
+                          lost, options->alg);
+}
+
 static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
                     mlt_source *out)
 {
@@ -187,6 +204,9 @@ static int read_alg(const mlt_arg_command *command, const mlt_source_options *op
     out->alg = mlt_coll_find(options->alg, why, sizeof why);
     if (!out->alg)
         return mlt_args_wrong(command, "%s", why);
+    code = not_for_alg(command, options, out->alg);
+    if (code != MLT_ARGS_GO)
+        return code;
     snprintf(out->name, sizeof out->name, "%s, %" PRIu64 " rank%s", options->alg, options->ranks,
              options->ranks == 1 ? "" : "s");
     mlt_progress progress;
@@ -248,10 +268,11 @@ static mlt_status read_image(const char *name, const mlt_file *bytes, mlt_source
     return MLT_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
+bool mlt_source_is_script(const mlt_source_options *options, const char *file)
 {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    size_t n = strlen(file);
+    return (n >= 4 && strcmp(file + n - 4, ".lua") == 0) ||
+           (options->scripts && strcmp(file, "-") == 0);
 }
 
 // Options that say nothing about a file are refused, not ignored.
@@ -262,8 +283,8 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
         return MLT_ARGS_GO;
     if (!lua && options->ranks != MLT_NOT_GIVEN)
         return mlt_args_wrong(command,
-                              "--ranks is for --alg and Lua scripts; '%s' says itself how many "
-                              "ranks it has",
+                              "--ranks is for --alg and Lua scripts, whose names end with .lua; "
+                              "'%s' says itself how many ranks it has",
                               name);
     if (!lua && options->set.count)
         return mlt_args_wrong(
@@ -288,7 +309,7 @@ static int read_file(const mlt_arg_command *command, const mlt_source_options *o
     const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
     const char *slash = strrchr(name, '/');
     snprintf(out->name, sizeof out->name, "%s", slash && slash[1] ? slash + 1 : name);
-    bool lua = ends_with(file, ".lua");
+    bool lua = mlt_source_is_script(options, file);
     int code = not_for_files(command, options, name, lua);
     if (code != MLT_ARGS_GO)
         return code;
@@ -300,7 +321,7 @@ static int read_file(const mlt_arg_command *command, const mlt_source_options *o
     mlt_status status = MLT_OK;
     if (lua) {
         out->form = MLT_SOURCE_LUA;
-        code = read_lua(command, options, file, &bytes, out);
+        code = read_lua(command, options, name, &bytes, out);
     } else if (mlt_is_image(bytes.bytes, bytes.size)) {
         out->form = MLT_SOURCE_IMAGE;
         status = read_image(name, &bytes, out, why, sizeof why);

@@ -21,6 +21,7 @@ typedef struct mlt_source_options {
     uint64_t ranks, count, root, segment, radix; // MLT_NOT_GIVEN: not given
     mlt_arg_texts set;
     bool files_have_op; // --op and --root mean something for files too
+    bool scripts;       // standard input is a Lua script
     bool shared;        // others read with these options too: what is not for files is no fault
 } mlt_source_options;
 
@@ -43,6 +44,9 @@ typedef struct mlt_source {
 
 // Sets the defaults and fills in the options' lines.
 void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS]);
+
+// True if the file is a Lua script, by its name.
+bool mlt_source_is_script(const mlt_source_options *options, const char *file);
 
 // Reads a file, or with file NULL what --alg says. MLT_ARGS_GO, or a sentence on standard error and
 // the exit code. Ask of command lines: one of both, not both.
