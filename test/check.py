@@ -286,7 +286,7 @@ def stage_tsan(stage, quick):
         stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread",
                       *([] if quick else ["--mode", "split"])], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
-        stage.runner([*run, "^(threads_(?!level (c11|deadlock))|goal_(threads|offload(?! stuck)))", "--mode", "proc", "--mode",
+        stage.runner([*run, "^(threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
                       "alone"], 600)
 
 

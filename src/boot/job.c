@@ -227,7 +227,7 @@ mlt_job_look mlt_job_look_at(mlt_job *job)
         // are then current.
         uint32_t before = atomic_load_explicit(&worker->epoch, memory_order_acquire);
         uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_acquire);
-        uint32_t open = atomic_load_explicit(&worker->open, memory_order_relaxed);
+        uint32_t open = atomic_load_explicit(&worker->open, memory_order_acquire);
         uint64_t sent = atomic_load_explicit(&worker->sent, memory_order_relaxed);
         uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);

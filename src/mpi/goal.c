@@ -77,14 +77,26 @@ mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code)
     return comm && !comm->inter ? comm : NULL;
 }
 
+bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+{
+    if (MLT_LIKELY(g->comm && (g->comm->magic == MLT_COMM_MAGIC ||  // else it has been freed, but
+                               g->comm != &mlt_mpi_of(me)->world))) // only MPI_Finalize frees that
+        return true;
+    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_COMM,
+                          "the goal has no communicator, for there is no MPI_COMM_WORLD before "
+                          "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
+    return false;
+}
+
 MLT_GOAL_EXPORT GOAL_Goal GOAL_Create(void)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
     struct GOAL_Goal_s *g = mlt_shelf_take(&shelf);
     mlt_comm *world = &mlt_mpi_of(call.me)->world;
-    if (world->magic != MLT_COMM_MAGIC) // the rank has sessions only
-        world = &mlt_mpi_of(call.me)->self;
-    mlt_comm_hold(world);
+    if (world->magic == MLT_COMM_MAGIC)
+        mlt_comm_hold(world);
+    else // the rank has sessions only
+        world = NULL;
     g->rank = call.me;
     g->comm = world;
     g->program = mlt_goal_program_new(1);
@@ -112,7 +124,8 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
         mlt_goal_block_drop(g->named[i].block);
     free(g->named);
     free(g->func);
-    mlt_comm_drop(g->comm);
+    if (g->comm)
+        mlt_comm_drop(g->comm);
     mlt_shelf_give(&shelf, g);
     *goal = NULL;
     return MPI_SUCCESS;
@@ -303,6 +316,8 @@ static GOAL_id add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_action *a
 static bool check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer, int *code)
 {
     const char *name = sends ? "dest" : "source";
+    if (!mlt_goal_has_comm(me, g, code))
+        return false;
     if (peer == MPI_PROC_NULL || (peer >= 0 && peer < g->comm->size))
         return true;
     if (!sends && peer == MPI_ANY_SOURCE) {
@@ -554,6 +569,22 @@ bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code)
     return false;
 }
 
+// False: a receive takes any source, so messages must be matched as they come; raised.
+static bool has_no_any(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+{
+    const mlt_goal_rank *r = &g->program->rank[0];
+    for (uint32_t a = 0; a < r->count; a++) {
+        if (r->actions[a].kind != MLT_GOAL_RECV || r->actions[a].peer != MLT_GOAL_ANY)
+            continue;
+        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                              "argument value is 0, but action %u receives from MPI_ANY_SOURCE, "
+                              "which needs GOAL_PLAIN",
+                              (unsigned)a);
+        return false;
+    }
+    return true;
+}
+
 static int set(mlt_rank *me, GOAL_Goal goal, int what, long value)
 {
     int code = MPI_SUCCESS;
@@ -569,7 +600,7 @@ static int set(mlt_rank *me, GOAL_Goal goal, int what, long value)
         if (mlt_goal_flag(me, g->comm, value, &code))
             g->automatic = value;
     } else if (what == GOAL_PLAIN) {
-        if (mlt_goal_flag(me, g->comm, value, &code))
+        if (mlt_goal_flag(me, g->comm, value, &code) && (value || has_no_any(me, g, &code)))
             g->plain = value;
     } else {
         return mlt_bad_value(me, g->comm, me->fn, MPI_ERR_ARG, "what", what,
@@ -600,7 +631,8 @@ static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
                                  "argument comm has %d ranks, but action %u names rank %d",
                                  (int)comm->size, (unsigned)a, (int)r->actions[a].peer);
     mlt_comm_hold(comm);
-    mlt_comm_drop(g->comm);
+    if (g->comm)
+        mlt_comm_drop(g->comm);
     g->comm = comm;
     return MPI_SUCCESS;
 }

@@ -6,9 +6,9 @@
 // a time. Both belong to the rank that made them; they lie on shelves of the process, so a stale
 // handle gets its sentence.
 //
-// A run's request is a MLT_REQ_OTHER with MLT_REQF_GOAL, whose `extra` is the schedule: one of the
-// pool's for GOAL_Sched_start, a persistent one for GOAL_Sched_init, or the schedule's own for
-// GOAL_Sched_run. A schedule goes with the last of the user's handle and the requests.
+// A run's request is a MLT_REQ_OTHER of the pool's with MLT_REQF_GOAL, whose `extra` is the
+// schedule. A schedule keeps one in reserve, so that a start takes no memory whatever else the pool
+// has to give. A schedule goes with the last of the user's handle and the requests.
 #ifndef MLT_MPI_GOAL_H
 #define MLT_MPI_GOAL_H
 
@@ -52,7 +52,7 @@ typedef struct mlt_goal_named {
 struct GOAL_Goal_s {
     mlt_shelf_head head;
     mlt_rank *rank;
-    mlt_comm *comm;            // held
+    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_has_comm
     mlt_goal_program *program; // of one rank
     mlt_goal_named *named;     // by address
     uint32_t named_count, named_room;
@@ -75,7 +75,7 @@ struct GOAL_Sched_s {
     mlt_shelf_head head;
     mlt_rank *rank;
     mlt_comm *comm; // held
-    uint32_t refs;  // the user's handle, requests, a blocking run
+    uint32_t refs;  // the user's handle, requests
     uint32_t number;
     mlt_goal_sched *sched;
     mlt_goal_program *program; // for the names of its actions; NULL: has none
@@ -86,7 +86,7 @@ struct GOAL_Sched_s {
     mlt_goal_block **block; // [buffers] memory of its own; NULL: none yet
     mlt_goal_runs *runs;
     mlt_link active;       // in runs->active while it is under way
-    mlt_req own;           // of a blocking run
+    mlt_req *spare;        // for the next start; NULL: a request of the user's has it
     bool bound;            // all functions are there
     bool offload, watched; // the helper is to drive it; drives it now
 };
@@ -127,6 +127,9 @@ struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *cod
 // A communicator that schedules may have; NULL: it is none, and *code says so, raised.
 mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code);
 
+// False: it has none yet, and *code says so, raised.
+bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
+
 // A schedule on comm. Takes over `sched`, and the image and file that it lies in, failing or not.
 // NULL: it cannot be run, and *code says so, raised.
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
@@ -140,7 +143,7 @@ bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code);
 
 // ---- requests
 
-// mlt_req_close of a request of a schedule.
+// mlt_req_close of a request of a schedule: gives it back.
 void mlt_goal_request_end(mlt_req *req);
 
 // The code, with its sentence, of one that failed.

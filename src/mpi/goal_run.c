@@ -76,12 +76,18 @@ static inline void start(struct GOAL_Sched_s *s, mlt_req *req)
         mlt_goal_offload_watch(s);
 }
 
-static void fill(mlt_req *req, mlt_rank *me, struct GOAL_Sched_s *s, uint32_t flags)
+// A request that stands for runs of the schedule, and holds it. That of the run before may not be
+// waited for yet, so the spare one may be away.
+static mlt_req *open_request(mlt_rank *me, struct GOAL_Sched_s *s, uint32_t flags)
 {
+    mlt_req *req = MLT_LIKELY(s->spare != NULL) ? s->spare : mlt_req_new(me);
+    s->spare = NULL;
+    s->refs++;
     mlt_req_fill_other(req, me, s->comm);
     req->context = s->place.context;
     req->flags = MLT_REQF_GOAL | flags;
     req->extra = s;
+    return req;
 }
 
 // ---- the three ways
@@ -92,15 +98,13 @@ static int run(mlt_rank *me, GOAL_Sched sched)
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     if (MLT_UNLIKELY(!s) || MLT_UNLIKELY((code = prepare(me, s)) != MPI_SUCCESS))
         return code;
-    mlt_req *req = &s->own;
-    fill(req, me, s, 0);
-    s->refs++; // another thread may free it meanwhile
+    mlt_req *req = open_request(me, s, 0); // another thread may free the schedule meanwhile
     start(s, req);
     mlt_req_wait(req, mlt_mpi_call(me));
     code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req->status != MLT_OK))
         code = mlt_mpi_raise_code(me, s->comm, me->fn, mlt_goal_request_code(me, req));
-    mlt_goal_sched_drop(s);
+    mlt_goal_request_end(req);
     return code;
 }
 
@@ -123,9 +127,7 @@ static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, boo
     *request = MPI_REQUEST_NULL;
     if (!persistent && (code = prepare(me, s)) != MPI_SUCCESS)
         return code;
-    mlt_req *req = mlt_req_new(me);
-    fill(req, me, s, persistent ? MLT_REQF_PERSISTENT : 0);
-    s->refs++;
+    mlt_req *req = open_request(me, s, persistent ? MLT_REQF_PERSISTENT : 0);
     *request = mlt_req_handle(req);
     if (persistent)
         req->done = true;
@@ -163,7 +165,14 @@ int mlt_goal_request_start(mlt_rank *me, mlt_req *req)
 
 void mlt_goal_request_end(mlt_req *req)
 {
-    mlt_goal_sched_drop(req->extra);
+    struct GOAL_Sched_s *s = req->extra;
+    if (s->refs > 1 && !s->spare) {
+        req->magic = 0; // no handle's until the next start
+        s->spare = req;
+    } else {
+        mlt_req_free(req);
+    }
+    mlt_goal_sched_drop(s);
 }
 
 int mlt_goal_request_code(mlt_rank *me, const mlt_req *req)
@@ -175,7 +184,7 @@ int mlt_goal_request_code(mlt_rank *me, const mlt_req *req)
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
     return mlt_mpi_code(
-        me, me->fn, r->status == MLT_ERR_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER,
+        me, me->fn, req->status == MLT_ERR_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER,
         "action %u of the schedule%s receives %llu bytes from rank %d of %s, but the message has "
         "%llu; both should have the same size",
         (unsigned)mlt_run_action(r, r->fault), from, (unsigned long long)m->size,

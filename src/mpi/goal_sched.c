@@ -61,6 +61,10 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     for (uint32_t b = 0; b < s->sched->buffers; b++)
         mlt_goal_block_drop(s->block[b]);
     free(s->block);
+    if (s->spare) {
+        s->spare->magic = MLT_REQ_MAGIC;
+        mlt_req_free(s->spare);
+    }
     if (s->run)
         free(s->run->order);
     mlt_run_free(s->run);
@@ -76,13 +80,6 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
 static int32_t map_world(const void *map, int32_t peer)
 {
     return mlt_map_world(map, peer);
-}
-
-// Requests come from the worker's pool: it has one more from now on, so that a start takes no
-// memory.
-static void warm_pool(mlt_rank *me)
-{
-    mlt_req_free(mlt_req_new(me));
 }
 
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
@@ -115,7 +112,8 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
     s->offload = mlt_mpi_settings.goal_offload && me->worker->count == 1 &&
                  mlt_goal_offload_allow(me, comm) == MPI_SUCCESS;
     if (mlt_run_new(sched, &s->run, why, sizeof why) == MLT_OK) {
-        warm_pool(me);
+        s->spare = mlt_req_new(me);
+        s->spare->magic = 0;
         mlt_shelf_name(&s->head, MLT_GOAL_SCHED_MAGIC);
         return s;
     }
@@ -193,7 +191,7 @@ static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
     int code;
     char why[WHY];
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
+    if (!g || !mlt_goal_has_comm(me, g, &code))
         return NULL;
     mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
     if (derived)

@@ -136,9 +136,10 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (!mpi->inited || mpi->finalized)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
-    mlt_goal_offload_end(me);
     int code = delete_attributes(me, &mpi->self), other = delete_attributes(me, &mpi->world);
     code = code == MPI_SUCCESS ? other : code;
+    if (mpi->sessions == 0) // else the last one's end
+        mlt_goal_offload_end(me);
     close_comms(me);
     mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);

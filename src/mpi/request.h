@@ -112,6 +112,7 @@ static inline void mlt_req_close(mlt_req *req)
         mlt_dtype_drop(req->type);
     } else if (req->flags & MLT_REQF_GOAL) {
         mlt_goal_request_end(req);
+        return;
     }
     mlt_req_free(req);
 }

@@ -118,7 +118,10 @@ static void block(mlt_worker *w)
     mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
     while (atomic_load_explicit(&own->asleep, memory_order_relaxed) == MLT_WORKER_ASLEEP) {
         if (mlt_threads_all_parked()) {
-            atomic_store_explicit(&own->open, 0, memory_order_relaxed);
+            // What threads sent and took while this one slept is not counted there yet. They have
+            // counted themselves as parked since, so it can be seen here.
+            mlt_wire_publish(w->wire);
+            atomic_store_explicit(&own->open, 0, memory_order_release); // pairs with the look
             timeout_ns = -1;
         }
         mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);

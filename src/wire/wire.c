@@ -102,10 +102,15 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
     return wire;
 }
 
+void mlt_wire_publish(mlt_wire *wire)
+{
+    atomic_store_explicit(&wire->own->sent, wire->sent, memory_order_relaxed);
+    atomic_store_explicit(&wire->own->received, wire->received, memory_order_relaxed);
+}
+
 void mlt_wire_end(mlt_wire *wire)
 {
-    atomic_store(&wire->own->sent, wire->sent);
-    atomic_store(&wire->own->received, wire->received);
+    mlt_wire_publish(wire);
     atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
 }
 
@@ -178,8 +183,7 @@ bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), v
     mlt_job_worker *own = wire->own;
     if (mlt_wire_has_news(wire) || !leave_all(wire))
         return false;
-    atomic_store_explicit(&own->sent, wire->sent, memory_order_relaxed);
-    atomic_store_explicit(&own->received, wire->received, memory_order_relaxed);
+    mlt_wire_publish(wire);
     atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
     // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify,
     // mlt_job_ask and the fence in mlt_wire_chunk_release.

@@ -98,6 +98,10 @@ bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg),
                    void *arg) MLT_MUST_CHECK;
 void mlt_wire_rise(mlt_wire *wire);
 
+// The launcher sees how many messages were sent and received so far. Part of doze; the sleeper's
+// too, if other threads of its worker did something meanwhile and can do no more.
+void mlt_wire_publish(mlt_wire *wire);
+
 // A free chunk of our own pool for a message to that worker; -1: none, but it will give some back;
 // -2: none, and only others have them, who may not look for long: send without chunks. Hot: one of
 // the first few, which stay in the cache between their uses; worth it for messages so large that

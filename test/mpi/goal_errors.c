@@ -91,6 +91,9 @@ static void building(MPI_Comm comm, int size)
     CHECK_ERROR(GOAL_Set(g, GOAL_OFFLOAD, 1), MPI_ERR_ARG, "GOAL_Set", "what");
     CHECK_ERROR(GOAL_Set(g, GOAL_AUTO, 2), MPI_ERR_ARG, "GOAL_Set", "value is 2");
     CHECK_ERROR(GOAL_Set(g, GOAL_WINDOW, -1), MPI_ERR_ARG, "GOAL_Set", "-1");
+    CHECK_OK(GOAL_Set(g, GOAL_PLAIN, 1));
+    CHECK_INT(CHECK_ID(GOAL_Recv(g, a, 4, MPI_ANY_SOURCE)), 1);
+    CHECK_ERROR(GOAL_Set(g, GOAL_PLAIN, 0), MPI_ERR_ARG, "GOAL_Set", "action 1 receives from");
     CHECK_ERROR(GOAL_Set_comm(g, MPI_COMM_NULL), MPI_ERR_COMM, "GOAL_Set_comm", "comm");
     CHECK_ERROR(GOAL_Free(NULL), MPI_ERR_ARG, "GOAL_Free", "NULL");
     CHECK_ERROR(GOAL_Free(&none), MPI_ERR_ARG, "GOAL_Free", "goal");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Schedules that are made, compiled, run and freed very often take no more memory than a few.
+// Schedules that are made, compiled, run and freed very often take no more memory than a few; and
+// starting them takes none, however many are started before the first is waited for.
+
+#include <malloc.h>
 
 #include "goal_check.h"
 #include "growth.h"
@@ -45,10 +48,35 @@ static void once(int i, void *state)
     }
 }
 
+static void start_many(void)
+{
+    enum { MANY = 500 };
+    GOAL_Sched s[MANY];
+    MPI_Request requests[MANY];
+    for (int i = 0; i < MANY; i++) {
+        GOAL_Goal g = GOAL_Create();
+        CHECK_OK(GOAL_Set_comm(g, MPI_COMM_SELF));
+        CHECK_ID(GOAL_Nop(g));
+        s[i] = compiled(g);
+    }
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < MANY; i++)
+        CHECK_OK(GOAL_Sched_start(s[i], &requests[i]));
+    CHECK_INT(mallinfo2().uordblks - before, 0);
+    CHECK_OK(MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < MANY; i++)
+        CHECK_OK(GOAL_Sched_free(&s[i]));
+}
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
     errors_return();
+    if (argc > 1 && strcmp(argv[1], "starts") == 0) {
+        start_many();
+        CHECK_OK(MPI_Finalize());
+        return 0;
+    }
     int memory[16] = {0};
     check_growth(once, memory, rounds_of(argc > 1 ? atoi(argv[1]) : 100000));
     CHECK_OK(MPI_Finalize());

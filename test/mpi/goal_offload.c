@@ -4,7 +4,8 @@
 // the last action is a function that raises a flag. Ranks that share a worker are told that it
 // cannot be.
 
-#define _POSIX_C_SOURCE 200809L // setenv
+#define _DEFAULT_SOURCE // setenv, usleep
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -93,6 +94,25 @@ static void drive(int rank, int size)
     free(buf);
 }
 
+// Libraries end with the attributes of MPI_COMM_SELF, while MPI still works.
+static int end_of_library(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    drive(world_rank(), world_size());
+    return MPI_SUCCESS;
+}
+
+static int threads(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    CHECK(tasks != NULL);
+    for (const struct dirent *d; (d = readdir(tasks));)
+        n += d->d_name[0] != '.';
+    closedir(tasks);
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -115,11 +135,34 @@ int main(int argc, char **argv)
         GOAL_Sched s = compiled(g);
         CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
         CHECK_OK(GOAL_Sched_run(s));
+    } else if (strcmp(what, "late") == 0) { // the rank sends and receives while the thread sleeps
+        int in, value = 0;
+        MPI_Request request;
+        GOAL_Goal g = GOAL_Create();
+        CHECK_ID(GOAL_Recv(g, &in, sizeof in, (rank + 1) % size));
+        GOAL_Sched s = compiled(g);
+        CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+        CHECK_OK(GOAL_Sched_start(s, &request));
+        usleep(300000);
+        if (rank == 0)
+            CHECK_OK(MPI_Send(&value, 1, MPI_INT, 1, 0, WORLD));
+        if (rank == 1)
+            CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 0, WORLD, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE)); // in vain, and soon proven
     } else if (strcmp(what, "exit") == 0) { // ends with the thread resting, without MPI_Finalize
         drive(rank, size);
         CHECK_OK(MPI_Barrier(WORLD));
         fflush(NULL);
         exit(3);
+    } else if (strcmp(what, "library") == 0) { // nothing is left, whoever used it last
+        int key, before = threads();
+        CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_library, &key, NULL));
+        CHECK_OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
+        CHECK_OK(MPI_Finalize());
+        for (int i = 0; i < 2000 && threads() != before; i++)
+            usleep(1000); // the system forgets a thread a little later than it ends
+        CHECK_INT(threads(), before);
+        return 0;
     } else {
         drive(rank, size);
     }

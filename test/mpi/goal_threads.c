@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Threads of a rank, each with schedules of its own on a communicator of its own: blocking,
-// nonblocking, some waited for by another thread than the one that started them.
+// nonblocking, some waited for by another thread than the one that started them. Then several that
+// run the same one, which is under way once at a time.
+
+#include <stdatomic.h>
 
 #include "goal_check.h"
 #include "threads.h"
 
-enum { TEAM = 4, ROUNDS = 100 };
+enum { TEAM = 4, ROUNDS = 100, RUNS = 20000 };
 
 typedef struct shared {
     MPI_Comm comm[TEAM];
@@ -75,6 +78,34 @@ static void chain_on_self(int rank)
     CHECK_OK(GOAL_Sched_free(&s));
 }
 
+// Whoever finds it under way is told so and tries again; a run that is over though its caller has
+// not noticed yet is in nobody's way.
+typedef struct common {
+    GOAL_Sched sched;
+    atomic_int left;
+} common;
+
+static void run_same(team *t, int index)
+{
+    (void)index;
+    common *c = t->data;
+    while (atomic_fetch_sub(&c->left, 1) > 0)
+        for (int code; (code = GOAL_Sched_run(c->sched)) != MPI_SUCCESS;)
+            CHECK_ERROR(code, MPI_ERR_ARG, "GOAL_Sched_run", "under way already");
+}
+
+static void same_schedule(int rank, int size)
+{
+    int out = rank, in = -1;
+    common c = {.sched = ring_of(MPI_COMM_WORLD, &out, &in, sizeof in), .left = RUNS};
+    team t = {.work = run_same, .data = &c};
+    errors_return();
+    team_start(&t, rank == 0 ? 2 : 1);
+    team_join(&t);
+    CHECK_INT(in, (rank + size - 1) % size);
+    CHECK_OK(GOAL_Sched_free(&c.sched));
+}
+
 int main(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -103,6 +134,7 @@ int main(int argc, char **argv)
         CHECK_OK(MPI_Comm_free(&all.comm[i]));
     }
     chain_on_self(rank);
+    same_schedule(rank, size);
     CHECK_OK(MPI_Finalize());
     return 0;
 }
