@@ -91,7 +91,8 @@ enum {
     GOAL_WINDOW = 2,  // at most so many actions at once; 0: no limit (setting goal_window)
     GOAL_OFFLOAD = 3, // of a schedule; 1: a thread of its own drives it (setting goal_offload)
     GOAL_PLAIN = 4,   // 1: messages meet by source and tag as they come, so that GOAL_Recv may have
-                      // MPI_ANY_SOURCE; all ranks alike
+                      // MPI_ANY_SOURCE; all ranks alike. No rank that sends to such a receive may
+                      // be 4,096 starts ahead of the receiver
     GOAL_ORDER = 5    // of a schedule; 1: runs note the order in which actions finish
 };
 int GOAL_Set(GOAL_Goal goal, int what, long value); // GOAL_AUTO, GOAL_WINDOW, GOAL_PLAIN

@@ -167,6 +167,7 @@ static void join(void)
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     size_t n = mlt_mpi_all_settings(tables);
     if (mlt_settings_read(tables, n, why, sizeof why) != MLT_OK ||
+        mlt_mpi_settings_check(why, sizeof why) != MLT_OK ||
         mlt_boot_join(&program.boot, why, sizeof why) != MLT_OK)
         cannot_start(why);
     program.pid = getpid();

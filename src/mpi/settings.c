@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/settings.h"
 
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -27,6 +30,18 @@ static const mlt_setting settings[] = {
     {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error",
      &mlt_mpi_settings.errfile},
 };
+
+mlt_status mlt_mpi_settings_check(char *why, size_t why_size)
+{
+    int64_t window = mlt_mpi_settings.goal_window;
+    if (window >= 0 && window <= INT_MAX)
+        return MLT_OK;
+    snprintf(why, why_size,
+             "setting 'goal_window' is '%" PRId64 "', but should be a number of actions from 0 (no "
+             "limit) to %d",
+             window, INT_MAX);
+    return MLT_ERR_INVALID;
+}
 
 size_t mlt_mpi_all_settings(mlt_settings_table tables[MLT_SETTINGS_MOST])
 {

@@ -16,6 +16,9 @@ typedef struct mlt_mpi_conf {
 
 extern mlt_mpi_conf mlt_mpi_settings;
 
+// What the table cannot say of values that have been read. On failure one sentence.
+mlt_status mlt_mpi_settings_check(char *why, size_t why_size) MLT_MUST_CHECK;
+
 enum { MLT_SETTINGS_MOST = 16 };
 
 // All layers' tables, this one's last; returns how many.
