@@ -61,6 +61,9 @@ function(mlt_fuzz_program LAYER FILE)
   set_tests_properties(fuzz_${STEM} PROPERTIES LABELS "${LAYER};fuzz" TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
+# Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
+set(MLT_LEAKS_ONLY_IN goal_read goal_image goal_check goal_pass goal_derive coll_coll lua_generate tools_goal_gen)
+
 foreach(LAYER IN LISTS MLT_LAYER_LIST)
   file(GLOB_RECURSE MLT_TEST_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_test.c)
   set(MLT_LAYER_TESTS "")
@@ -68,6 +71,9 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
     mlt_test_program(${LAYER} ${FILE} NAME)
     add_test(NAME ${NAME} COMMAND ${NAME})
     set_tests_properties(${NAME} PROPERTIES LABELS ${LAYER} TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+    if(LAYER MATCHES "^(goal|coll|lua|tools)$" AND NOT NAME IN_LIST MLT_LEAKS_ONLY_IN)
+      set_tests_properties(${NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
     list(APPEND MLT_LAYER_TESTS ${NAME})
   endforeach()
   # `ninja tests_fiber` builds the tests of one layer and what they need, and nothing else.

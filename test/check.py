@@ -240,7 +240,7 @@ def stage_seeds(stage, quick):
     # Within one worker a seed decides everything, so that is where most of them are spent.
     script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{10 if quick else SEEDS}")
     if not quick:
-        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 10}")
+        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 20}")
 
 
 def stage_launch(stage, quick):
@@ -261,11 +261,9 @@ def stage_systems(stage, quick):
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
     if preset(stage, "asan", options=["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-asan", [*ENGINE, "goal"], prefix=no_address_randomisation())
-        # Looking for leaks takes four seconds a program; these use the same code again.
-        stage.ctest("build-asan", ["coll", "lua", "tools"], env={"ASAN_OPTIONS": "detect_leaks=0"}, prefix=no_address_randomisation())
+        stage.ctest("build-asan", [*ENGINE, "goal", "coll", "lua", "tools"], prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
-        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--cflags=-O1 -g1", "--mode", "proc", "--mode", "split",
+        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--cflags=-O1 -g1", "--mode", "splitproc",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
@@ -283,8 +281,9 @@ def stage_tsan(stage, quick):
         # more than TSan has room for.
         run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--cflags=-O1 -g1", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread",
-                      *([] if quick else ["--mode", "split"])], 600)
+        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
+        stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
+                      "--mode", "split"], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
         stage.runner([*run, "^(threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
                       "alone"], 600)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "coll/coll_int.h"
 
 #define ENTRY(name) &mlt_##name,
@@ -23,33 +24,15 @@ static void full_name(const mlt_coll_alg *alg, char text[NAME])
     snprintf(text, NAME, "%s.%s", mlt_collective_names[alg->collective], alg->name);
 }
 
-// How many letters must be put in, left out or changed to make b out of a.
-static int distance(const char *a, const char *b)
-{
-    int row[NAME], length = (int)strlen(b);
-    for (int j = 0; j <= length; j++)
-        row[j] = j;
-    for (int i = 1; *a; a++, i++) {
-        int corner = row[0];
-        row[0] = i;
-        for (int j = 1; j <= length; j++) {
-            int change = corner + (*a != b[j - 1]);
-            corner = row[j];
-            int other = (row[j - 1] < row[j] ? row[j - 1] : row[j]) + 1;
-            row[j] = change < other ? change : other;
-        }
-    }
-    return row[length];
-}
-
 static void not_found(const char *name, char *why, size_t why_size)
 {
     const mlt_coll_alg *best[NEAREST] = {0};
-    int far[NEAREST];
+    size_t far[NEAREST];
     for (int i = 0; mlt_coll_algs[i]; i++) {
         char text[NAME];
         full_name(mlt_coll_algs[i], text);
-        int d = distance(name, text), at = NEAREST;
+        size_t d = mlt_word_distance(name, strlen(name), text, strlen(text));
+        int at = NEAREST;
         while (at > 0 && (!best[at - 1] || d < far[at - 1]))
             at--;
         for (int j = NEAREST - 1; j > at; j--) {

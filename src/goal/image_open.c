@@ -160,6 +160,18 @@ static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_
     return fault ? refuse(c, "is corrupt: rank %" PRIu32 " %s", rank->rank, fault) : MLT_OK;
 }
 
+// Both ends of a message must know how it is matched.
+static mlt_status check_matching(const complaint *c, const mlt_image *image)
+{
+    for (uint32_t i = 1; i < image->header->held; i++)
+        if ((image->rank[i].flags ^ image->rank[0].flags) & MLT_SCHED_PLAIN)
+            return refuse(c,
+                          "is corrupt: of ranks %" PRIu32 " and %" PRIu32
+                          " one matches messages by tag, the other one by their numbers",
+                          image->rank[0].rank, image->rank[i].rank);
+    return MLT_OK;
+}
+
 static mlt_status check_all(const complaint *c, mlt_image *image)
 {
     uint64_t code, buffer = 0;
@@ -170,7 +182,7 @@ static mlt_status check_all(const complaint *c, mlt_image *image)
         return status;
     if (code != image->header->size || buffer != image->header->buffers)
         return refuse(c, "is corrupt: it has code or buffers that are nobody's");
-    return MLT_OK;
+    return check_matching(c, image);
 }
 
 mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_image **out,

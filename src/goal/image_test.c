@@ -333,6 +333,7 @@ static const char *const sentences[] = {
     "does not end in the code",
     "is one too many",
     "that are nobody's",
+    "the other one by their numbers",
     "is corrupt: it holds",
     "checksum is",
 };
@@ -505,6 +506,13 @@ static void by_hand(void)
     header->checksum ^= 1;
     refused(copy, "f is corrupt: its checksum is ");
     header->checksum ^= 1;
+    mlt_image_rank *ranks = (mlt_image_rank *)(copy.bytes + sizeof *header);
+    ranks[1].flags ^= MLT_SCHED_PLAIN;
+    set_checksum(copy);
+    refused(copy, "f is corrupt: of ranks 0 and 1 one matches messages by tag, the other one by");
+    ranks[1].flags ^= MLT_SCHED_PLAIN;
+    set_checksum(copy);
+    CHECK(accepted(copy));
     CHECK(!mlt_is_image("goal", 4) && !mlt_is_image("num_ranks 2\n", 12));
     // Bytes at any address.
     memmove(copy.bytes + 1, copy.bytes, f.size);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes: programs to programs with the same result, each switchable. One line in mlt_passes each.
 //
-// A pass must keep every promise that the checker proves, whatever the program; it may leave a
-// program alone where it cannot be sure. Passes with `global` look at all ranks together.
+// A pass must keep every promise that the checker proves, whatever the program, but for those of a
+// given window, which is for the pass `window` to make; it may leave a program alone where it
+// cannot be sure. Passes with `global` look at all ranks together.
 #ifndef MLT_GOAL_PASS_H
 #define MLT_GOAL_PASS_H
 

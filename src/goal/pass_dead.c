@@ -159,12 +159,10 @@ mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_pass_options *opti
         return status;
     }
     search s = {.program = program, .pairs = pairs};
-    s.flow = mlt_pass_take(program->ranks, sizeof *s.flow);
+    s.flow = mlt_pass_flows_new(program);
     s.first = mlt_pass_take((size_t)program->ranks + 1, sizeof *s.first);
-    for (uint32_t r = 0; r < program->ranks; r++) {
-        s.flow[r] = mlt_pass_flow_new(program, r);
+    for (uint32_t r = 0; r < program->ranks; r++)
         s.first[r + 1] = s.first[r] + program->rank[r].count;
-    }
     uint64_t all = s.first[program->ranks];
     s.live = mlt_pass_take(all, sizeof *s.live);
     s.stack = mlt_pass_take(all, sizeof *s.stack);
@@ -179,9 +177,7 @@ mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_pass_options *opti
     report->changed = remove_dead(program, &s);
     snprintf(report->text, sizeof report->text, "removed %" PRIu64 " of %" PRIu64 " actions",
              report->changed, all);
-    for (uint32_t r = 0; r < program->ranks; r++)
-        mlt_pass_flow_free(s.flow[r]);
-    free(s.flow);
+    mlt_pass_flows_free(s.flow, program->ranks);
     free(s.first);
     free(s.live);
     free(s.stack);

@@ -197,6 +197,24 @@ void mlt_pass_flow_free(mlt_pass_flow *flow)
     free(flow);
 }
 
+mlt_pass_flow **mlt_pass_flows_new(const mlt_goal_program *program)
+{
+    mlt_pass_flow **flows = mlt_pass_take(program->ranks, sizeof *flows);
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        flows[r] = mlt_pass_flow_new(program, r);
+        mlt_pass_reach_free(flows[r]->reach);
+        flows[r]->reach = NULL;
+    }
+    return flows;
+}
+
+void mlt_pass_flows_free(mlt_pass_flow **flows, uint32_t ranks)
+{
+    for (uint32_t r = 0; r < ranks; r++)
+        mlt_pass_flow_free(flows[r]);
+    free(flows);
+}
+
 void mlt_pass_flow_conflicts(const mlt_pass_flow *flow, mlt_pass_conflict *tell, void *user)
 {
     for (uint32_t v = 0; v < flow->values_count; v++) {

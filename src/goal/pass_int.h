@@ -77,7 +77,7 @@ typedef struct mlt_pass_cell {
 
 typedef struct mlt_pass_flow {
     mlt_goal_graph *graph; // NULL order: a cycle, and nothing else is there
-    mlt_pass_reach *reach;
+    mlt_pass_reach *reach; // NULL in flows of all ranks
     bool unclear;
     mlt_pass_cell *cells;
     uint32_t cells_count;
@@ -89,6 +89,9 @@ typedef struct mlt_pass_flow {
 } mlt_pass_flow;
 
 mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank);
+// Of all ranks, without `reach`, which takes more than all the rest.
+mlt_pass_flow **mlt_pass_flows_new(const mlt_goal_program *program);
+void mlt_pass_flows_free(mlt_pass_flow **flows, uint32_t ranks);
 void mlt_pass_flow_free(mlt_pass_flow *flow);
 
 // Each pair of actions that touch a cell one right after the other, one of them writing. A pair may

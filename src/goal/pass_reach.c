@@ -186,6 +186,12 @@ bool mlt_pass_before(mlt_pass_reach *reach, uint32_t a, uint32_t b)
     if (!reach->mixed[a]) // whoever starts after it does so after its end
         return mlt_pass_starts(reach, a, b);
     uint32_t tried = 0;
+    for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1] && tried < STEPS; e++) {
+        tried++;
+        if (graph->before[e] == a) // mostly, and it may be one of very many that wait for a
+            return true;
+    }
+    tried = 0;
     for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1] && tried < STEPS; e++) {
         uint32_t to = graph->next[e];
         if (to & MLT_GOAL_STARTED || graph->place[to] > graph->place[b])

@@ -414,9 +414,7 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
     c.pieces = mlt_pass_take(actions, sizeof *c.pieces);
     for (uint64_t n = 0; n < actions; n++)
         c.pieces[n] = 1;
-    c.flow = mlt_pass_take(program->ranks, sizeof *c.flow);
-    for (uint32_t r = 0; r < program->ranks; r++)
-        c.flow[r] = mlt_pass_flow_new(program, r);
+    c.flow = mlt_pass_flows_new(program);
     cut_messages(&c);
     for (uint32_t r = 0; r < program->ranks; r++)
         cut_operations(&c, r);
@@ -431,9 +429,7 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
                  "cut %" PRIu64 " actions into pieces of %" PRIu64 " bytes", c.cut, c.piece);
         mlt_goal_program_free(to);
     }
-    for (uint32_t r = 0; r < program->ranks; r++)
-        mlt_pass_flow_free(c.flow[r]);
-    free(c.flow);
+    mlt_pass_flows_free(c.flow, program->ranks);
     free(c.pieces);
     mlt_goal_pairs_free(pairs);
     return status;

@@ -106,6 +106,7 @@ static uint32_t hash_of(const mlt_goal_token *word)
     uint32_t length = (uint32_t)(word->end - word->at), near = (uint32_t)word->end[-1] & 7;
     uint64_t hash = length > 8 ? length : word->value ^ (uint64_t)near << 8 * (length - 1);
     hash *= 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u; // so that the last letters reach all bits
     for (uint32_t i = 0; i + 1 < length && length > 8; i++)
         hash = (hash ^ (unsigned char)word->at[i]) * 0x100000001b3u;
     if (length > 8)

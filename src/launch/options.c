@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/settings.h"
+#include "base/word.h"
 #include "launch/bind.h"
 #include "launch/hosts.h"
 #include "launch/say.h"
@@ -418,34 +419,6 @@ static bool is_wanted(void *arg, const char *name, size_t length)
     return w->length == length && memcmp(w->name, name, length) == 0;
 }
 
-enum { LONGEST_NAME = 32 };
-
-// How many letters must change (Levenshtein's distance), for short words.
-static size_t distance(const char *a, size_t n, const char *b, size_t m)
-{
-    size_t line[LONGEST_NAME + 1];
-    if (n > LONGEST_NAME || m > LONGEST_NAME)
-        return LONGEST_NAME;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t corner = line[0];
-        line[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t above = line[j];
-            size_t best =
-                corner + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
-            if (above + 1 < best)
-                best = above + 1;
-            if (line[j - 1] + 1 < best)
-                best = line[j - 1] + 1;
-            line[j] = best;
-            corner = above;
-        }
-    }
-    return line[m];
-}
-
 typedef struct nearest {
     wanted asked;
     const char *name;
@@ -455,7 +428,7 @@ typedef struct nearest {
 static bool compare(void *arg, const char *name, size_t length)
 {
     nearest *best = arg;
-    size_t d = distance(best->asked.name, best->asked.length, name, length);
+    size_t d = mlt_word_distance(best->asked.name, best->asked.length, name, length);
     if (d < best->distance) {
         best->name = name;
         best->length = length;

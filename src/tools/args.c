@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/word.h"
 
 enum { WHY_BYTES = 512, LONGEST_NAME = 40, HELP_WIDTH = 98, HELP_COLUMN = 28 };
 
@@ -56,31 +57,6 @@ int mlt_args_failed(const mlt_arg_command *command, const char *format, ...)
     say(command, format, args);
     va_end(args);
     return MLT_EXIT_FOUND;
-}
-
-size_t mlt_word_distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b), line[LONGEST_NAME + 1];
-    if (n > LONGEST_NAME || m > LONGEST_NAME)
-        return LONGEST_NAME;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t corner = line[0];
-        line[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t above = line[j];
-            size_t best =
-                corner + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
-            if (above + 1 < best)
-                best = above + 1;
-            if (line[j - 1] + 1 < best)
-                best = line[j - 1] + 1;
-            line[j] = best;
-            corner = above;
-        }
-    }
-    return line[m];
 }
 
 // ---- values
@@ -280,7 +256,7 @@ static int unknown(const mlt_arg_command *command, const char *option, const cha
     for (size_t g = 0; g < command->count; g++)
         for (size_t i = 0; i < command->groups[g].count; i++) {
             const mlt_arg *arg = &command->groups[g].args[i];
-            size_t d = mlt_word_distance(name, arg->name);
+            size_t d = mlt_word_distance(name, strlen(name), arg->name, strlen(arg->name));
             if (d < best) {
                 best = d;
                 nearest = arg->name;

@@ -97,9 +97,6 @@ void mlt_arg_texts_free(mlt_arg_texts *texts);
 bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char *why,
                    size_t why_size) MLT_MUST_CHECK;
 
-// How many letters differ (Levenshtein's distance; small and capital letters are the same).
-size_t mlt_word_distance(const char *a, const char *b);
-
 // Prints words from `column` on, continued there in the next lines; the cursor is at `at`.
 void mlt_print_wrapped(const char *text, int at, int column);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/word.h"
+
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
 
 static _Noreturn void failed(const char *file, int line, const char *condition)
@@ -151,7 +153,7 @@ int main(void)
 {
     check_kinds();
     check_wrong();
-    CHECK(mlt_word_distance("kitten", "Sitting") == 3);
+    CHECK(mlt_word_distance("kitten", 6, "Sitting", 7) == 3);
     values v;
     read_line(&v, "--help --nonsense", false);
     CHECK(v.code == MLT_EXIT_FINE && v.said[0] == '\0');

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "tools/args.h"
 
 static const struct {
@@ -44,7 +45,8 @@ static int unknown(const char *name)
     int nearest = -1;
     size_t best = 3;
     for (int i = 0; i < COMMANDS; i++) {
-        size_t d = mlt_word_distance(name, commands[i].name);
+        size_t d =
+            mlt_word_distance(name, strlen(name), commands[i].name, strlen(commands[i].name));
         if (d < best) {
             best = d;
             nearest = i;

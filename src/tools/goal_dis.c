@@ -137,8 +137,12 @@ int mlt_goal_dis_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = layout ? print_layout(&command, words.items[0], to.out)
-                  : print_text(&command, &from, &to, words.items[0]);
+    if (mlt_source_is_script(&from, words.items[0]))
+        code = mlt_args_failed(&command, "'%s' is a script; millet goal gen prints its program",
+                               words.items[0]);
+    else
+        code = layout ? print_layout(&command, words.items[0], to.out)
+                      : print_text(&command, &from, &to, words.items[0]);
     mlt_arg_texts_free(&words);
     return code;
 }

@@ -66,13 +66,13 @@ int mlt_goal_gen_main(int argc, char **argv)
     else if (lists) {
         list();
         code = MLT_EXIT_FINE;
+    } else if (words.count && !mlt_source_is_script(&from, words.items[0])) {
+        code = mlt_args_wrong(&command,
+                              "'%s' is no script, whose name would end with .lua; `millet goal "
+                              "fmt` prints programs",
+                              words.items[0]);
     } else
         code = mlt_source_read_one(&command, &from, &words, &source);
-    if (code == MLT_ARGS_GO && source.form != MLT_SOURCE_LUA && source.form != MLT_SOURCE_ALG)
-        code = mlt_args_wrong(&command,
-                              "'%s' is a program already; `millet goal fmt` prints it, and "
-                              "scripts have names that end with .lua",
-                              words.items[0]);
     if (code == MLT_ARGS_GO)
         code = mlt_print_program(&command, &to, &source);
     mlt_source_free(&source);

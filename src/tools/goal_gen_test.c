@@ -123,7 +123,7 @@ static void test_wrong(void)
     int fd = mkstemp(path);
     CHECK(fd >= 0 && write(fd, "rank #0 {\n  nop;\n}\n", 19) == 19);
     close(fd);
-    wrong(2, "is a program already", path);
+    wrong(2, "is no script, whose name would end with .lua", path);
     snprintf(line, sizeof line, "--alg bcast.linear --ranks 2 -o %s", path);
     CHECK(gen(line) == MLT_EXIT_FINE && !*out && !*err);
     FILE *written = fopen(path, "r");

@@ -268,10 +268,11 @@ static mlt_status read_image(const char *name, const mlt_file *bytes, mlt_source
     return MLT_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
+bool mlt_source_is_script(const mlt_source_options *options, const char *file)
 {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    size_t n = strlen(file);
+    return (n >= 4 && strcmp(file + n - 4, ".lua") == 0) ||
+           (options->scripts && strcmp(file, "-") == 0);
 }
 
 // Options that say nothing about a file are refused, not ignored.
@@ -282,8 +283,8 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
         return MLT_ARGS_GO;
     if (!lua && options->ranks != MLT_NOT_GIVEN)
         return mlt_args_wrong(command,
-                              "--ranks is for --alg and Lua scripts; '%s' says itself how many "
-                              "ranks it has",
+                              "--ranks is for --alg and Lua scripts, whose names end with .lua; "
+                              "'%s' says itself how many ranks it has",
                               name);
     if (!lua && options->set.count)
         return mlt_args_wrong(
@@ -308,7 +309,7 @@ static int read_file(const mlt_arg_command *command, const mlt_source_options *o
     const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
     const char *slash = strrchr(name, '/');
     snprintf(out->name, sizeof out->name, "%s", slash && slash[1] ? slash + 1 : name);
-    bool lua = ends_with(file, ".lua") || (options->scripts && strcmp(file, "-") == 0);
+    bool lua = mlt_source_is_script(options, file);
     int code = not_for_files(command, options, name, lua);
     if (code != MLT_ARGS_GO)
         return code;

@@ -45,6 +45,9 @@ typedef struct mlt_source {
 // Sets the defaults and fills in the options' lines.
 void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS]);
 
+// True if the file is a Lua script, by its name.
+bool mlt_source_is_script(const mlt_source_options *options, const char *file);
+
 // Reads a file, or with file NULL what --alg says. MLT_ARGS_GO, or a sentence on standard error and
 // the exit code. Ask of command lines: one of both, not both.
 int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *options,
