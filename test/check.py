@@ -240,7 +240,7 @@ def stage_seeds(stage, quick):
     # Within one worker a seed decides everything, so that is where most of them are spent.
     script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{10 if quick else SEEDS}")
     if not quick:
-        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 20}")
+        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 40}")
 
 
 def stage_launch(stage, quick):
@@ -260,8 +260,10 @@ def stage_systems(stage, quick):
 
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
-    if preset(stage, "asan", options=["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-asan", [*ENGINE, "goal", "coll", "lua", "tools"], prefix=no_address_randomisation())
+    layers = [*ENGINE, "goal", "coll", "lua", "tools"]
+    targets = ["mpi_abi", "mpirun", *(f"tests_{layer}" for layer in layers)]
+    if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
+        stage.ctest("build-asan", layers, prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--cflags=-O1 -g1", "--mode", "splitproc",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
