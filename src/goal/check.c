@@ -8,28 +8,19 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/check_int.h"
 
 const char *const mlt_goal_fault_names[MLT_FAULTS] = {
     "invalid", "cycle", "unmatched", "size", "deadlock", "race", "bounds", "wildcard", "result",
 };
 
-void *mlt_check_take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory to check a GOAL program");
-    return memory;
-}
-
 void *mlt_check_more(void *array, uint64_t count, uint64_t *room, size_t element)
 {
     if (MLT_LIKELY(count < *room))
         return array;
     *room = *room ? 2 * *room : 8;
-    array = realloc(array, *room * element);
-    if (!array)
-        mlt_fatal("no memory to check a GOAL program");
+    array = mlt_take_more(array, *room, element);
     return array;
 }
 
@@ -46,7 +37,7 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
         mlt_check_more(verdict->findings, verdict->count, &check->room, sizeof *verdict->findings);
     mlt_goal_finding *finding = &verdict->findings[verdict->count++];
     *finding = (mlt_goal_finding){.fault = fault, .place = {first, second}};
-    finding->text = mlt_check_take(1, 1);
+    finding->text = mlt_take(1, 1);
     return finding;
 }
 
@@ -161,7 +152,7 @@ mlt_goal_verdict *mlt_goal_check(const mlt_goal_program *program,
 {
     static const mlt_goal_check_options none;
     mlt_check check = {.program = program, .options = options ? options : &none};
-    check.verdict = mlt_check_take(1, sizeof *check.verdict);
+    check.verdict = mlt_take(1, sizeof *check.verdict);
     count_work(&check);
     run(&check);
     if (check.graph)

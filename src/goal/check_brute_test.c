@@ -8,7 +8,7 @@
 
 enum { MOST = 10, RANKS = 3, MEMORY = 8 }; // actions of all ranks: 3^10 states
 
-static uint64_t seed, number; // of the program
+static uint64_t number; // of the program
 
 #define AGREE(condition) ((condition) ? (void)0 : differ(__LINE__, #condition))
 
@@ -16,11 +16,6 @@ static _Noreturn void differ(int line, const char *condition)
 {
     fprintf(stderr, "program %llu: ", (unsigned long long)number);
     failed(__FILE__, line, condition);
-}
-
-static uint32_t below(uint32_t n)
-{
-    return (uint32_t)draw(&seed, n);
 }
 
 // ---- programs
@@ -126,7 +121,7 @@ static bool may_start(const judge *j, uint32_t a)
     uint32_t base = a - j->place[a].action;
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
-        uint32_t on = dep.on & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t on = mlt_goal_plain(dep.on);
         if (base + dep.action == a && j->state[base + on] < (on == dep.on ? 2 : 1))
             return false;
     }
@@ -281,7 +276,7 @@ int main(int argc, char **argv)
     tally t = {0};
     CHECK(j);
     for (number = 1; number <= programs; number++) {
-        seed = number * 0x9e3779b97f4a7c15u;
+        state = (number + 1) * 0x9e3779b97f4a7c15u;
         mlt_goal_program *p = random_program();
         compare(p, j, &t);
         mlt_goal_program_free(p);

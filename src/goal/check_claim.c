@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 // ---- sizes, as the table of spec.h says
 
@@ -270,8 +271,8 @@ bool mlt_claim_init(mlt_claim *claim, mlt_check *check)
 {
     const mlt_goal_spec *is = check->options->is;
     *claim = (mlt_claim){.is = is, .ranks = check->program->ranks, .block = is->bytes};
-    claim->in = mlt_check_take(claim->ranks, sizeof *claim->in);
-    claim->out = mlt_check_take(claim->ranks, sizeof *claim->out);
+    claim->in = mlt_take(claim->ranks, sizeof *claim->in);
+    claim->out = mlt_take(claim->ranks, sizeof *claim->out);
     bool reduces = mlt_collective_reduces(is->collective), fine = false;
     if (is->root >= claim->ranks)
         wrong(check, 0, "there is no rank %" PRIu32 " to be the root", is->root);

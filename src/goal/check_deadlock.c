@@ -28,7 +28,7 @@ static void emit_action(mlt_waits *waits, const mode *m, uint32_t r, uint32_t a)
     uint32_t start = mlt_check_event(first + a, false), end = mlt_check_event(first + a, true);
     mlt_waits_edge(waits, start, end);
     for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++) {
-        uint32_t next = graph->next[e] & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t next = mlt_goal_plain(graph->next[e]);
         bool started = graph->next[e] & MLT_GOAL_STARTED;
         mlt_waits_edge(waits, started ? start : end, mlt_check_event(first + next, false));
     }

@@ -37,8 +37,7 @@ static inline uint32_t mlt_check_event(uint64_t number, bool end)
     return (uint32_t)(2 * number + end);
 }
 
-// Zeroed memory, or the end of the process.
-void *mlt_check_take(size_t count, size_t size);
+// Room for one element more in an array that grows by doubling.
 void *mlt_check_more(void *array, uint64_t count, uint64_t *room, size_t element);
 
 // Counts a fault. The finding to be worded, or NULL if there are enough of its kind. It is valid

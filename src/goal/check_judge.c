@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { FORMULA = 200, RANKS_TEXT = 160 };
 
 typedef struct judge {
@@ -400,8 +402,8 @@ void mlt_judge(mlt_state *s)
     judge j = {.s = s, .in_order = true, .same = true};
     for (uint32_t r = 0; r < ranks; r++)
         mlt_value_junk(&s->values, r, s->claim->out[r].buf);
-    j.times = mlt_check_take(ranks, 1);
-    j.known = mlt_check_take(s->values.count, 1);
+    j.times = mlt_take(ranks, 1);
+    j.known = mlt_take(s->values.count, 1);
     for (uint32_t r = 0; r < ranks; r++)
         if (s->claim->out[r].size)
             judge_rank(&j, r);

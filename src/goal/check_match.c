@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "goal/check_int.h"
 
 // ---- valid, in bounds
@@ -149,7 +150,7 @@ static bool check_deps(mlt_check *check, uint32_t r)
     const mlt_goal_rank *rank = &check->program->rank[r];
     bool usable = true;
     for (uint32_t d = 0; d < rank->deps_count; d++) {
-        uint32_t on = rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t on = mlt_goal_plain(rank->deps[d].on);
         if (rank->deps[d].action < rank->count && on < rank->count)
             continue;
         usable = false;
@@ -209,7 +210,7 @@ bool mlt_check_cycles(mlt_check *check)
     const mlt_goal_program *program = check->program;
     bool acyclic = true;
     mlt_check_looked(check, MLT_FAULT_CYCLE);
-    check->graph = mlt_check_take(program->ranks, sizeof *check->graph);
+    check->graph = mlt_take(program->ranks, sizeof *check->graph);
     for (uint32_t r = 0; r < program->ranks; r++) {
         check->graph[r] = mlt_goal_graph_new(&program->rank[r]);
         if (check->graph[r]->order)
@@ -382,7 +383,7 @@ static void tell_wild_counts(mlt_check *check, uint32_t r, wild w)
 void mlt_check_match(mlt_check *check)
 {
     const mlt_goal_program *program = check->program;
-    wild *wilds = mlt_check_take(program->ranks, sizeof *wilds);
+    wild *wilds = mlt_take(program->ranks, sizeof *wilds);
     mlt_check_looked(check, MLT_FAULT_UNMATCHED);
     mlt_check_looked(check, MLT_FAULT_SIZE);
     mlt_check_looked(check, MLT_FAULT_WILDCARD);

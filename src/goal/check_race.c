@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "goal/check_int.h"
 
 enum { MOST_PAIRS = 1 << 20, MOST_TRIES = 1 << 26 }; // of a rank; there is a race by then
@@ -234,7 +235,7 @@ static void check_rank(mlt_check *check, uint32_t rank)
 {
     sweep s = {.check = check, .rank = rank, .graph = check->graph[rank]};
     collect(&s);
-    s.active = mlt_check_take(s.count, sizeof *s.active);
+    s.active = mlt_take(s.count, sizeof *s.active);
     for (uint64_t begin = 0, end; begin < s.count; begin = end) {
         for (end = begin; end < s.count && s.touches[end].buf == s.touches[begin].buf;)
             end++;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "goal/check_claim.h"
 #include "goal/check_int.h"
 #include "goal/check_judge.h"
@@ -182,12 +183,12 @@ static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
     uint64_t actions = check->pairs->first[program->ranks];
     *s = (mlt_state){.check = check, .claim = claim};
     mlt_values_init(&s->values, mlt_claim_op(claim));
-    s->cells = mlt_check_take(program->ranks, sizeof *s->cells);
-    s->flying = mlt_check_take(actions, sizeof *s->flying);
-    s->used = mlt_check_take(actions, 1);
-    s->rank_of = mlt_check_take(actions, sizeof *s->rank_of);
+    s->cells = mlt_take(program->ranks, sizeof *s->cells);
+    s->flying = mlt_take(actions, sizeof *s->flying);
+    s->used = mlt_take(actions, 1);
+    s->rank_of = mlt_take(actions, sizeof *s->rank_of);
     for (uint32_t r = 0; r < program->ranks; r++) {
-        s->cells[r] = mlt_check_take((size_t)program->rank[r].buffers_count + 2, sizeof **s->cells);
+        s->cells[r] = mlt_take((size_t)program->rank[r].buffers_count + 2, sizeof **s->cells);
         for (uint64_t a = check->pairs->first[r]; a < check->pairs->first[r + 1]; a++)
             s->rank_of[a] = r;
         mlt_goal_span in = claim->in[r];
@@ -266,7 +267,7 @@ static void barrier_pass(const mlt_check *check, const mlt_waits *waits, uint64_
             for (size_t w = 0; w < words; w++)
                 sets[waits->to[n] * words + w] |= sets[e * words + w];
     }
-    uint64_t *seen = mlt_check_take(words, sizeof *seen);
+    uint64_t *seen = mlt_take(words, sizeof *seen);
     for (uint32_t r = 0; r < check->program->ranks; r++) {
         memset(seen, 0, words * sizeof *seen);
         for (uint64_t a = first[r]; a < first[r + 1]; a++)
@@ -286,8 +287,8 @@ static void check_barrier(mlt_check *check)
     uint64_t room = BARRIER_BYTES / 8 / (check->events ? check->events : 1);
     size_t words = (ranks + 63) / 64;
     words = words <= room ? words : room ? room : 1;
-    uint64_t *sets = mlt_check_take(check->events * words, sizeof *sets);
-    unheard *all = mlt_check_take(ranks, sizeof *all);
+    uint64_t *sets = mlt_take(check->events * words, sizeof *sets);
+    unheard *all = mlt_take(ranks, sizeof *all);
     mlt_waits waits;
     mlt_check_waits(check, false, &waits);
     for (uint64_t low = 0, high; low < ranks; low = high) {

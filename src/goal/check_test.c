@@ -329,20 +329,20 @@ static uint64_t count_races(const mlt_goal_rank *rank)
 
 static void test_race_random(void)
 {
-    uint64_t seed = 1, all = 0;
+    uint64_t numbers = 1, all = 0;
     for (int round = 0; round < 1000; round++) {
         mlt_goal_program *p = mlt_goal_program_new(1);
         mlt_goal_buffer_add(p, 0, "x", 64);
-        uint32_t count = 2 + (uint32_t)draw(&seed, 14);
+        uint32_t count = 2 + (uint32_t)draw(&numbers, 14);
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t size = 1 + draw(&seed, 9), from = draw(&seed, 64 - size), to = from;
+            uint64_t size = 1 + draw(&numbers, 9), from = draw(&numbers, 64 - size), to = from;
             while (to < from + size && from < to + size)
-                to = draw(&seed, 64 - size);
-            mlt_goal_exec(p, 0, draw(&seed, 2) ? MLT_OP_COPY : MLT_OP_MAX, MLT_OP_INT8,
-                          in((uint32_t)draw(&seed, 2), to, size), in(1, from, size));
+                to = draw(&numbers, 64 - size);
+            mlt_goal_exec(p, 0, draw(&numbers, 2) ? MLT_OP_COPY : MLT_OP_MAX, MLT_OP_INT8,
+                          in((uint32_t)draw(&numbers, 2), to, size), in(1, from, size));
         }
-        for (uint32_t d = (uint32_t)draw(&seed, 2 * count); d > 0; d--) {
-            uint32_t a = (uint32_t)draw(&seed, count), b = (uint32_t)draw(&seed, count);
+        for (uint32_t d = (uint32_t)draw(&numbers, 2 * count); d > 0; d--) {
+            uint32_t a = (uint32_t)draw(&numbers, count), b = (uint32_t)draw(&numbers, count);
             if (a != b)
                 mlt_goal_require(p, 0, a > b ? a : b, a > b ? b : a);
         }
@@ -357,81 +357,82 @@ static void test_race_random(void)
 }
 
 // Whatever it is given, it answers. Nearly right programs of random actions, some with nonsense.
-static mlt_goal_action random_action(uint64_t *state, uint32_t ranks, bool nonsense)
+static mlt_goal_action random_action(uint64_t *numbers, uint32_t ranks, bool nonsense)
 {
-    mlt_goal_action a = {.kind = (uint8_t)(1 + draw(state, MLT_GOAL_KINDS - 1)),
-                         .op = (uint8_t)draw(state, MLT_OPS),
-                         .type = (uint8_t)draw(state, MLT_OP_TYPES),
-                         .flags = (uint8_t)draw(state, 4),
-                         .user = (uint16_t)draw(state, 3),
-                         .peer = (int32_t)draw(state, ranks),
-                         .tag = (int32_t)draw(state, 2)};
-    uint64_t size = 8 * draw(state, 3);
+    mlt_goal_action a = {.kind = (uint8_t)(1 + draw(numbers, MLT_GOAL_KINDS - 1)),
+                         .op = (uint8_t)draw(numbers, MLT_OPS),
+                         .type = (uint8_t)draw(numbers, MLT_OP_TYPES),
+                         .flags = (uint8_t)draw(numbers, 4),
+                         .user = (uint16_t)draw(numbers, 3),
+                         .peer = (int32_t)draw(numbers, ranks),
+                         .tag = (int32_t)draw(numbers, 2)};
+    uint64_t size = 8 * draw(numbers, 3);
     for (int w = 0; w < 2; w++) {
-        a.buf[w] = (uint32_t)draw(state, 3);
-        a.at[w] = 8 * draw(state, 4);
+        a.buf[w] = (uint32_t)draw(numbers, 3);
+        a.at[w] = 8 * draw(numbers, 4);
         a.size[w] = size;
     }
-    if (!nonsense || draw(state, 4))
+    if (!nonsense || draw(numbers, 4))
         return a;
-    switch (draw(state, 7)) {
+    switch (draw(numbers, 7)) {
     case 0:
-        a.kind = (uint8_t)draw(state, 256);
+        a.kind = (uint8_t)draw(numbers, 256);
         break;
     case 1:
-        a.peer = (int32_t)draw(state, 20) - 10;
+        a.peer = (int32_t)draw(numbers, 20) - 10;
         break;
     case 2:
-        a.tag = (int32_t)draw(state, 20) - 10;
+        a.tag = (int32_t)draw(numbers, 20) - 10;
         break;
     case 3:
-        a.buf[draw(state, 2)] = UINT32_MAX - (uint32_t)draw(state, 4);
+        a.buf[draw(numbers, 2)] = UINT32_MAX - (uint32_t)draw(numbers, 4);
         break;
     case 4:
-        a.at[draw(state, 2)] = UINT64_MAX - draw(state, 100);
+        a.at[draw(numbers, 2)] = UINT64_MAX - draw(numbers, 100);
         break;
     case 5:
-        a.size[draw(state, 2)] = draw(state, 2) ? UINT64_MAX - draw(state, 100) : draw(state, 30);
+        a.size[draw(numbers, 2)] =
+            draw(numbers, 2) ? UINT64_MAX - draw(numbers, 100) : draw(numbers, 30);
         break;
     default:
-        a.op = (uint8_t)draw(state, 256);
-        a.type = (uint8_t)draw(state, 256);
-        a.label = (uint32_t)draw(state, 2);
+        a.op = (uint8_t)draw(numbers, 256);
+        a.type = (uint8_t)draw(numbers, 256);
+        a.label = (uint32_t)draw(numbers, 2);
     }
     return a;
 }
 
 static void test_anything(void)
 {
-    uint64_t state = 7, right_ones = 0;
+    uint64_t numbers = 7, right_ones = 0;
     for (int round = 0; round < 4000; round++) {
-        uint32_t ranks = 1 + (uint32_t)draw(&state, 4);
+        uint32_t ranks = 1 + (uint32_t)draw(&numbers, 4);
         bool nonsense = round % 2;
         mlt_goal_program *p = mlt_goal_program_new(ranks);
         for (uint32_t r = 0; r < ranks; r++) {
             mlt_goal_buffer_add(p, r, "in", 64);
             mlt_goal_buffer_add(p, r, "out", 64);
-            uint32_t count = (uint32_t)draw(&state, 5);
+            uint32_t count = (uint32_t)draw(&numbers, 5);
             for (uint32_t a = 0; a < count; a++) {
-                mlt_goal_action action = random_action(&state, ranks, nonsense);
+                mlt_goal_action action = random_action(&numbers, ranks, nonsense);
                 mlt_goal_add(p, r, &action);
             }
             for (uint32_t d = 0; count > 1 && d < count; d++) {
-                uint32_t a = (uint32_t)draw(&state, count), b = (uint32_t)draw(&state, count);
+                uint32_t a = (uint32_t)draw(&numbers, count), b = (uint32_t)draw(&numbers, count);
                 if (a > b || nonsense)
-                    mlt_goal_require(p, r, a, b | (draw(&state, 4) ? 0 : MLT_GOAL_STARTED));
+                    mlt_goal_require(p, r, a, b | (draw(&numbers, 4) ? 0 : MLT_GOAL_STARTED));
             }
         }
-        mlt_goal_spec is = {.collective = (mlt_collective)draw(&state, MLT_COLLECTIVES),
-                            .root = (uint32_t)draw(&state, 3),
-                            .bytes = 8 * draw(&state, 3),
-                            .op = (mlt_op)draw(&state, MLT_OPS + 1),
-                            .type = (mlt_op_type)draw(&state, MLT_OP_TYPES),
-                            .commutes = draw(&state, 2),
-                            .in = draw(&state, 2) ? "in" : "0",
-                            .out = draw(&state, 2) ? "out" : "in+8"};
+        mlt_goal_spec is = {.collective = (mlt_collective)draw(&numbers, MLT_COLLECTIVES),
+                            .root = (uint32_t)draw(&numbers, 3),
+                            .bytes = 8 * draw(&numbers, 3),
+                            .op = (mlt_op)draw(&numbers, MLT_OPS + 1),
+                            .type = (mlt_op_type)draw(&numbers, MLT_OP_TYPES),
+                            .commutes = draw(&numbers, 2),
+                            .in = draw(&numbers, 2) ? "in" : "0",
+                            .out = draw(&numbers, 2) ? "out" : "in+8"};
         mlt_goal_verdict *verdict = mlt_goal_check(
-            p, &(mlt_goal_check_options){.is = &is, .window = (uint32_t)draw(&state, 4)});
+            p, &(mlt_goal_check_options){.is = &is, .window = (uint32_t)draw(&numbers, 4)});
         char *text = printed(verdict);
         right_ones += mlt_goal_verdict_ok(verdict);
         CHECK(strlen(text) > 0);

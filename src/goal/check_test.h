@@ -10,14 +10,7 @@
 #include <string.h>
 
 #include "goal/check.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static inline _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
+#include "goal/unit_test.h"
 
 // ---- asking
 
@@ -94,10 +87,10 @@ static inline char *printed(const mlt_goal_verdict *verdict)
 }
 
 // Pseudo-random numbers below a limit.
-static inline uint64_t draw(uint64_t *seed, uint64_t below)
+static inline uint64_t draw(uint64_t *from, uint64_t limit)
 {
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (*seed >> 33) % below;
+    *from = *from * 6364136223846793005u + 1442695040888963407u;
+    return (*from >> 33) % limit;
 }
 
 #endif

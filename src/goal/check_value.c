@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/check_int.h"
 
 void mlt_values_init(mlt_values *values, mlt_value_op wanted)
 {
     *values = (mlt_values){.wanted = mlt_value_op_plain(wanted), .table_size = 1024};
-    values->table = mlt_check_take(values->table_size, sizeof *values->table);
+    values->table = mlt_take(values->table_size, sizeof *values->table);
 }
 
 void mlt_values_fini(mlt_values *values)
@@ -48,7 +49,7 @@ static void grow(mlt_values *values)
 {
     free(values->table);
     values->table_size *= 2;
-    values->table = mlt_check_take(values->table_size, sizeof *values->table);
+    values->table = mlt_take(values->table_size, sizeof *values->table);
     for (uint64_t i = 0; i < values->count; i++) {
         uint64_t at = hash_of(&values->value[i]) & (values->table_size - 1);
         while (values->table[at])
@@ -199,7 +200,7 @@ static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *co
 {
     uint64_t room = 0, seen_room = 64, n = 0;
     uint32_t *parts = NULL;
-    uint32_t *seen = mlt_check_take(seen_room, sizeof *seen); // 1 + number, by open hashing
+    uint32_t *seen = mlt_take(seen_room, sizeof *seen); // 1 + number, by open hashing
     parts = mlt_check_more(parts, n, &room, sizeof *parts);
     parts[n++] = value;
     for (uint64_t i = 0; i < n; i++) {
@@ -218,7 +219,7 @@ static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *co
                 continue;
             free(seen);
             seen_room *= 2;
-            seen = mlt_check_take(seen_room, sizeof *seen);
+            seen = mlt_take(seen_room, sizeof *seen);
             for (uint64_t j = 1; j < n; j++) {
                 at = parts[j] * 0x9e3779b97f4a7c15u & (seen_room - 1);
                 while (seen[at])
@@ -251,7 +252,7 @@ uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t rank
     uint64_t count;
     uint32_t foreign = 0;
     uint32_t *parts = parts_of(values, value, &count);
-    uint8_t *often = mlt_check_take(count, 1);
+    uint8_t *often = mlt_take(count, 1);
     often[0] = 1;
     memset(times, 0, ranks);
     for (uint64_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "goal/check_int.h"
 
 // ---- rows: the first call of emit counts in at[e + 2], the second fills by at[e + 1]
@@ -19,11 +20,11 @@ void mlt_waits_init(mlt_waits *waits, uint32_t count, void (*emit)(mlt_waits *wa
                     void *user)
 {
     *waits = (mlt_waits){.count = count};
-    waits->at = mlt_check_take((size_t)count + 2, sizeof *waits->at);
+    waits->at = mlt_take((size_t)count + 2, sizeof *waits->at);
     emit(waits, user);
     for (uint64_t e = 2; e < (uint64_t)count + 2; e++)
         waits->at[e] += waits->at[e - 1];
-    waits->to = mlt_check_take(waits->at[count + 1], sizeof *waits->to);
+    waits->to = mlt_take(waits->at[count + 1], sizeof *waits->to);
     emit(waits, user);
 }
 
@@ -40,8 +41,8 @@ void mlt_waits_fini(mlt_waits *waits)
 static uint32_t *walk(const mlt_waits *waits, const uint32_t *open, uint32_t *count)
 {
     // For each event that remains one that it waits for, which remains too.
-    uint32_t *for_whom = mlt_check_take(waits->count, sizeof *for_whom);
-    uint32_t *step = mlt_check_take(waits->count, sizeof *step), at = 0;
+    uint32_t *for_whom = mlt_take(waits->count, sizeof *for_whom);
+    uint32_t *step = mlt_take(waits->count, sizeof *step), at = 0;
     for (uint32_t e = 0; e < waits->count; e++) {
         if (!open[e])
             continue;
@@ -117,8 +118,8 @@ uint32_t *mlt_waits_order(const mlt_waits *waits, uint32_t **cycle, uint32_t *cy
                           uint32_t *blocked)
 {
     uint32_t count = waits->count, done = 0, known = 0;
-    uint32_t *open = mlt_check_take(count, sizeof *open);
-    uint32_t *order = mlt_check_take(count, sizeof *order);
+    uint32_t *open = mlt_take(count, sizeof *open);
+    uint32_t *order = mlt_take(count, sizeof *order);
     for (uint64_t i = 0; i < waits->at[count]; i++)
         open[waits->to[i]]++;
     for (uint32_t e = 0; e < count; e++)
@@ -134,9 +135,9 @@ uint32_t *mlt_waits_order(const mlt_waits *waits, uint32_t **cycle, uint32_t *cy
         enum { TRIES = 64 };
         *blocked = count - known;
         *cycle = walk(waits, open, cycle_count);
-        search s = {.from = mlt_check_take(count, sizeof *s.from), .queue = order};
+        search s = {.from = mlt_take(count, sizeof *s.from), .queue = order};
         uint32_t tries = *cycle_count < TRIES ? *cycle_count : TRIES;
-        uint32_t *starts = mlt_check_take(tries, sizeof *starts);
+        uint32_t *starts = mlt_take(tries, sizeof *starts);
         memcpy(starts, *cycle, tries * sizeof *starts);
         for (uint32_t i = 0; i < tries; i++)
             shorten(waits, open, starts[i], &s, *cycle, cycle_count);

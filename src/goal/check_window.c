@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "goal/check_int.h"
 #include "goal/sched.h"
 
@@ -57,8 +58,8 @@ static void name_messages(codes *c, uint32_t r)
 {
     const mlt_goal_rank *rank = &c->check->program->rank[r];
     listing *code = &c->code[r];
-    message *ours = mlt_check_take(rank->count, sizeof *ours);
-    message *theirs = mlt_check_take(rank->count, sizeof *theirs);
+    message *ours = mlt_take(rank->count, sizeof *ours);
+    message *theirs = mlt_take(rank->count, sizeof *theirs);
     uint32_t n = 0, m = 0;
     for (uint32_t a = 0; a < rank->count; a++) {
         const mlt_goal_action *action = &rank->actions[a];
@@ -261,8 +262,8 @@ static bool compile(codes *c, uint32_t r)
         return false;
     }
     uint32_t count = code->sched->actions;
-    code->act = mlt_check_take(count, sizeof *code->act);
-    code->action = mlt_check_take(count, sizeof *code->action);
+    code->act = mlt_take(count, sizeof *code->act);
+    code->action = mlt_take(count, sizeof *code->action);
     const mlt_act *act = mlt_sched_first(code->sched);
     for (uint32_t i = 0; i < count; i++, act = mlt_act_next(act)) {
         code->act[i] = act;
@@ -294,8 +295,8 @@ void mlt_check_window(mlt_check *check)
 {
     uint32_t ranks = check->program->ranks;
     codes c = {.check = check};
-    c.code = mlt_check_take(ranks, sizeof *c.code);
-    c.place = mlt_check_take(check->pairs->first[ranks], sizeof *c.place);
+    c.code = mlt_take(ranks, sizeof *c.code);
+    c.place = mlt_take(check->pairs->first[ranks], sizeof *c.place);
     bool compiled = check->pairs->first[ranks] < UINT32_MAX / 8; // no-ops of segments among them
     if (!compiled) {
         mlt_goal_finding *finding =

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/graph.h"
 #include "goal/sched.h"
 
@@ -87,9 +88,7 @@ static void *take_zeroed(work *w, size_t count, size_t size)
     size_t bytes = (count * size + 8) & ~(size_t)7;
     if (bytes <= sizeof w->room - w->used)
         return memset(take(w, count, size), 0, bytes);
-    void *memory = calloc(1, bytes);
-    if (!memory)
-        mlt_fatal("no memory to compile a GOAL program");
+    void *memory = mlt_take(1, bytes);
     return memory;
 }
 
@@ -98,11 +97,6 @@ static void give(const work *w, void *memory)
     uintptr_t at = (uintptr_t)memory, room = (uintptr_t)w->room;
     if (at < room || at >= room + sizeof w->room)
         free(memory);
-}
-
-static inline uint32_t plain(uint32_t on)
-{
-    return on & ~(uint32_t)MLT_GOAL_STARTED;
 }
 
 static inline bool receives(const work *w, uint32_t node)
@@ -123,8 +117,8 @@ static void rows_dedupe(work *w, uint32_t *at, uint32_t *next)
         uint32_t begin = at[a], end = at[a + 1], first = kept;
         at[a] = first;
         for (uint32_t e = begin; e < end; e++) {
-            uint32_t to = next[e], b = plain(to);
-            if (seen[b] > first && plain(next[seen[b] - 1]) == b) {
+            uint32_t to = next[e], b = mlt_goal_plain(to);
+            if (seen[b] > first && mlt_goal_plain(next[seen[b] - 1]) == b) {
                 next[seen[b] - 1] &= to; // STARTED survives only if both have it
                 continue;
             }
@@ -144,14 +138,15 @@ static void rows_make(work *w, const mlt_goal_dep *deps, uint32_t count)
     uint32_t *at = take_zeroed(w, (size_t)n + 2, sizeof *at), *next = take(w, count, sizeof *next);
     bool backward = true;
     for (uint32_t d = 0; d < count; d++) {
-        uint32_t on = plain(deps[d].on);
+        uint32_t on = mlt_goal_plain(deps[d].on);
         at[on + 2]++;
         backward &= on < deps[d].action;
     }
     for (uint32_t i = 2; i < n + 2; i++)
         at[i] += at[i - 1];
     for (uint32_t d = 0; d < count; d++)
-        next[at[plain(deps[d].on) + 1]++] = deps[d].action | (deps[d].on & MLT_GOAL_STARTED);
+        next[at[mlt_goal_plain(deps[d].on) + 1]++] =
+            deps[d].action | (deps[d].on & MLT_GOAL_STARTED);
     w->at = at;
     w->next = next;
     w->backward = backward;
@@ -174,7 +169,7 @@ static mlt_goal_dep *tree_deps(work *w, uint32_t *count_out)
     w->owner = take(w, extra, sizeof *w->owner);
     for (uint32_t a = 0; a < w->count; a++)
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++) {
-            uint32_t to = plain(w->next[e]), started = w->next[e] & MLT_GOAL_STARTED;
+            uint32_t to = mlt_goal_plain(w->next[e]), started = w->next[e] & MLT_GOAL_STARTED;
             if (w->sources[to] > MOST_SOURCES) {
                 if (used[to]++ % MOST_SOURCES == 0) {
                     chunk[to] = w->count + w->owners;
@@ -258,7 +253,7 @@ static uint32_t order_by_class(work *w, const uint8_t *class)
         uint32_t a = queue_take(&queues[c], link);
         w->order[done++] = a;
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++) {
-            uint32_t to = plain(w->next[e]);
+            uint32_t to = mlt_goal_plain(w->next[e]);
             if (--open[to] == 0)
                 queue_put(&queues[class[to]], link, to);
         }
@@ -277,7 +272,7 @@ static uint32_t order_by_parts(work *w, uint8_t *class)
     for (uint32_t a = 0; a < w->count; a++) {
         at[class[a] + 1]++;
         for (uint32_t e = w->at[a]; class[a] && e < w->at[a + 1]; e++) {
-            uint8_t *to = &class[plain(w->next[e])]; // it stands behind a
+            uint8_t *to = &class[mlt_goal_plain(w->next[e])]; // it stands behind a
             *to += *to == 0;
         }
     }
@@ -302,7 +297,7 @@ static uint32_t order_receives_early(work *w)
         uint32_t a = w->backward ? i : w->order[i];
         uint8_t needed = 0;
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++)
-            needed |= class[plain(w->next[e])] < 2;
+            needed |= class[mlt_goal_plain(w->next[e])] < 2;
         class[a] = receives(w, a) ? 0 : 2 - needed;
     }
     uint32_t done = w->backward ? order_by_parts(w, class) : order_by_class(w, class);
@@ -358,8 +353,8 @@ static uint32_t order_of_program(work *w)
         uint32_t a = (uint32_t)heap_take(heap, &free_count);
         w->order[done++] = a;
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++)
-            if (--open[plain(w->next[e])] == 0)
-                heap_put(heap, &free_count, heap_key(w, plain(w->next[e])));
+            if (--open[mlt_goal_plain(w->next[e])] == 0)
+                heap_put(heap, &free_count, heap_key(w, mlt_goal_plain(w->next[e])));
     }
     give(w, open);
     give(w, heap);
@@ -414,7 +409,7 @@ static bool window_slides(work *w, uint32_t window)
         if (i >= window)
             spare[free_count++] = index[w->order[i - window]];
         for (uint32_t e = w->at[a]; e <= w->at[a + 1] && fits; e++) { // the last one: a itself
-            uint32_t node = e < w->at[a + 1] ? plain(w->next[e]) : a;
+            uint32_t node = e < w->at[a + 1] ? mlt_goal_plain(w->next[e]) : a;
             if (index[node] != MLT_GOAL_NONE)
                 continue;
             fits = free_count || used < most;
@@ -446,7 +441,7 @@ static void window_segments(work *w, uint32_t window)
         uint32_t begin = w->at[a], end = w->at[a + 1];
         w->at[a] = kept;
         for (uint32_t e = begin; e < end; e++) {
-            uint32_t to = plain(w->next[e]);
+            uint32_t to = mlt_goal_plain(w->next[e]);
             if (w->segment[to] == w->segment[a]) {
                 w->sources[to]++;
                 w->next[kept++] = w->next[e];
@@ -735,13 +730,14 @@ static inline void put_dependents(const work *w, writer *out, uint32_t a, uint32
     uint32_t begin = w->at[a], end = w->at[a + 1], place[2] = {0, 0};
     put32(out, count);
     if (end - begin == 1 && count) {
-        put32(out, w->offset[plain(w->next[begin])]);
+        put32(out, w->offset[mlt_goal_plain(w->next[begin])]);
         return;
     }
     for (uint32_t e = begin; e < end; e++)
-        place[1] += receives(w, plain(w->next[e])) && (w->next[e] & MLT_GOAL_STARTED) == started;
+        place[1] +=
+            receives(w, mlt_goal_plain(w->next[e])) && (w->next[e] & MLT_GOAL_STARTED) == started;
     for (uint32_t e = begin; e < end; e++) {
-        uint32_t to = plain(w->next[e]);
+        uint32_t to = mlt_goal_plain(w->next[e]);
         if ((w->next[e] & MLT_GOAL_STARTED) != started)
             continue;
         memcpy(out->at + 4 * place[!receives(w, to)]++, &w->offset[to], 4);

@@ -8,26 +8,7 @@
 
 #include "goal/graph.h"
 #include "goal/sched.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static uint64_t seed;
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s (seed %" PRIu64 ")\n", file, line, condition, seed);
-    exit(1);
-}
-
-static uint64_t state = 1;
-
-static uint32_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 16) % limit);
-}
+#include "goal/unit_test.h"
 
 static mlt_goal_sched *compiled(const mlt_goal_program *program, uint32_t rank, uint32_t window)
 {
@@ -186,7 +167,7 @@ static uint32_t interpret(const mlt_goal_sched *sched, const mlt_goal_rank *rank
     for (uint32_t a = 0; a < rank->count; a++)
         CHECK(rank->actions[a].kind == MLT_GOAL_NOP || (r.started[a] && r.finished[a]));
     for (uint32_t d = 0; d < rank->deps_count; d++) {
-        uint32_t a = rank->deps[d].action, on = rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t a = rank->deps[d].action, on = mlt_goal_plain(rank->deps[d].on);
         if (rank->actions[a].kind == MLT_GOAL_NOP || rank->actions[on].kind == MLT_GOAL_NOP)
             continue;
         CHECK(rank->deps[d].on & MLT_GOAL_STARTED ? r.started[on] < r.started[a]
@@ -258,7 +239,7 @@ static void check_receives_early(const mlt_goal_sched *sched, const mlt_goal_ran
         uint32_t a = graph->order[i];
         needed[a] |= mlt_goal_is_recv(&rank->actions[a]);
         for (uint32_t e = graph->before_at[a]; needed[a] && e < graph->before_at[a + 1]; e++)
-            needed[graph->before[e] & ~(uint32_t)MLT_GOAL_STARTED] = true;
+            needed[mlt_goal_plain(graph->before[e])] = true;
     }
     bool others = false;
     const mlt_act *act = mlt_sched_first(sched);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/pass_int.h"
 
 enum { LEVELS = 24, NOBODY = 0 };
@@ -43,14 +44,6 @@ typedef struct pieces {
     uint32_t spare[LEVELS + 1]; // pieces that are free again, by levels
     uint64_t random;
 } pieces;
-
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory to derive the dependencies of a GOAL program");
-    return memory;
-}
 
 static void *more(void *array, uint32_t wanted, uint32_t *room, size_t element)
 {
@@ -258,7 +251,7 @@ static void tie_all(const mlt_goal_rank *rank, deps *d)
 void mlt_goal_derive(mlt_goal_program *program, uint32_t rank)
 {
     mlt_goal_rank *r = &program->rank[rank];
-    deps d = {.last = take(r->count, sizeof *d.last)};
+    deps d = {.last = mlt_take(r->count, sizeof *d.last)};
     tie_all(r, &d);
     for (uint32_t i = 0; i < d.count; i++)
         mlt_goal_require(program, rank, d.dep[i].action, d.dep[i].on);

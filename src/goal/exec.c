@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "fiber/policy.h"
 #include "p2p/worker.h"
 
@@ -442,35 +443,27 @@ static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_
     return true;
 }
 
-static void *memory(uint64_t count, size_t size)
-{
-    void *p = calloc(count ? count : 1, size);
-    if (!p)
-        mlt_fatal("memory is exhausted: no room for the run of a schedule");
-    return p;
-}
-
 mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why, size_t why_size)
 {
     needs n = {0};
     *out = NULL;
     if (!look_at_code(sched, &n, why, why_size))
         return MLT_ERR_INVALID;
-    mlt_run *run = memory(1, sizeof *run);
+    mlt_run *run = mlt_take(1, sizeof *run);
     run->sched = sched;
     run->work.run = step_later;
     run->slides = sched->window && !(sched->flags & MLT_SCHED_SEGMENTS);
-    run->base = memory(sched->buffers, sizeof *run->base);
-    run->function = memory(sched->users, sizeof *run->function);
-    run->requests = memory(sched->requests, sizeof *run->requests);
-    run->seen = memory(sched->indices, sizeof *run->seen);
+    run->base = mlt_take(sched->buffers, sizeof *run->base);
+    run->function = mlt_take(sched->users, sizeof *run->function);
+    run->requests = mlt_take(sched->requests, sizeof *run->requests);
+    run->seen = mlt_take(sched->indices, sizeof *run->seen);
     while (run->mask + 1 < sched->indices)
         run->mask = 2 * run->mask + 1;
-    run->ready = memory((uint64_t)run->mask + 1, sizeof *run->ready);
-    run->scratch = n.scratch ? memory(n.scratch, 1) : NULL;
-    run->nowhere_out = n.out ? memory(n.out, 1) : NULL;
-    run->nowhere_in = n.in ? memory(n.in, 1) : NULL;
-    run->over = run->slides ? memory(sched->indices, 1) : NULL;
+    run->ready = mlt_take((uint64_t)run->mask + 1, sizeof *run->ready);
+    run->scratch = n.scratch ? mlt_take(n.scratch, 1) : NULL;
+    run->nowhere_out = n.out ? mlt_take(n.out, 1) : NULL;
+    run->nowhere_in = n.in ? mlt_take(n.in, 1) : NULL;
+    run->over = run->slides ? mlt_take(sched->indices, 1) : NULL;
     run->end = mlt_sched_act(sched, (uint32_t)sched->bytes);
     *out = run;
     return MLT_OK;

@@ -7,47 +7,36 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 enum { REACH_ACTIONS = 16384 }; // n * n / 8 bytes: 32 MiB
-
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory for the graph of a GOAL program");
-    return memory;
-}
-
-static inline uint32_t plain(uint32_t on)
-{
-    return on & ~(uint32_t)MLT_GOAL_STARTED;
-}
 
 // Rows by counting. Duplicates of a row are dropped; of two kinds of one dependency the stronger
 // one, on the end, stays.
 static void rows(const mlt_goal_rank *rank, bool forward, uint32_t **at_out, uint32_t **to_out)
 {
     uint32_t n = rank->count;
-    uint32_t *at = take((size_t)n + 2, sizeof *at), *to = take(rank->deps_count, sizeof *to);
+    uint32_t *at = mlt_take((size_t)n + 2, sizeof *at),
+             *to = mlt_take(rank->deps_count, sizeof *to);
     for (uint32_t d = 0; d < rank->deps_count; d++)
-        at[(forward ? plain(rank->deps[d].on) : rank->deps[d].action) + 2]++;
+        at[(forward ? mlt_goal_plain(rank->deps[d].on) : rank->deps[d].action) + 2]++;
     for (uint32_t i = 2; i < n + 2; i++)
         at[i] += at[i - 1];
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
         uint32_t started = dep.on & MLT_GOAL_STARTED;
         if (forward)
-            to[at[plain(dep.on) + 1]++] = dep.action | started;
+            to[at[mlt_goal_plain(dep.on) + 1]++] = dep.action | started;
         else
             to[at[dep.action + 1]++] = dep.on;
     }
     // seen[b]: 1 + where b stands in the current row.
-    uint32_t *seen = take(n, sizeof *seen), kept = 0;
+    uint32_t *seen = mlt_take(n, sizeof *seen), kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t begin = at[i], end = at[i + 1], first = kept;
         for (uint32_t e = begin; e < end; e++) {
-            uint32_t b = plain(to[e]);
-            if (seen[b] > first && seen[b] <= kept && plain(to[seen[b] - 1]) == b) {
+            uint32_t b = mlt_goal_plain(to[e]);
+            if (seen[b] > first && seen[b] <= kept && mlt_goal_plain(to[seen[b] - 1]) == b) {
                 to[seen[b] - 1] &= to[e]; // STARTED survives only if both have it
                 continue;
             }
@@ -93,18 +82,18 @@ static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
     uint32_t n = graph->count, a = 0;
     while (!open[a])
         a++;
-    uint32_t *step = take(n, sizeof *step), *path = take(n, sizeof *path), length = 0;
+    uint32_t *step = mlt_take(n, sizeof *step), *path = mlt_take(n, sizeof *path), length = 0;
     while (!step[a]) {
         path[length++] = a;
         step[a] = length;
         uint32_t e = graph->before_at[a];
-        while (!open[plain(graph->before[e])])
+        while (!open[mlt_goal_plain(graph->before[e])])
             e++;
-        a = plain(graph->before[e]);
+        a = mlt_goal_plain(graph->before[e]);
     }
     uint32_t first = step[a] - 1;
     graph->cycle_count = length - first;
-    graph->cycle = take(graph->cycle_count, sizeof *graph->cycle);
+    graph->cycle = mlt_take(graph->cycle_count, sizeof *graph->cycle);
     memcpy(graph->cycle, path + first, graph->cycle_count * sizeof *path);
     free(step);
     free(path);
@@ -113,9 +102,9 @@ static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
 static void sort(mlt_goal_graph *graph)
 {
     uint32_t n = graph->count, done = 0, free_count = 0;
-    uint32_t *open = take(n, sizeof *open), *heap = take(n, sizeof *heap);
-    graph->order = take(n, sizeof *graph->order);
-    graph->place = take(n, sizeof *graph->place);
+    uint32_t *open = mlt_take(n, sizeof *open), *heap = mlt_take(n, sizeof *heap);
+    graph->order = mlt_take(n, sizeof *graph->order);
+    graph->place = mlt_take(n, sizeof *graph->place);
     for (uint32_t a = 0; a < n; a++) {
         open[a] = graph->before_at[a + 1] - graph->before_at[a];
         if (!open[a])
@@ -126,8 +115,8 @@ static void sort(mlt_goal_graph *graph)
         graph->place[a] = done;
         graph->order[done++] = a;
         for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++)
-            if (--open[plain(graph->next[e])] == 0)
-                heap_put(heap, &free_count, plain(graph->next[e]));
+            if (--open[mlt_goal_plain(graph->next[e])] == 0)
+                heap_put(heap, &free_count, mlt_goal_plain(graph->next[e]));
     }
     if (done < n) {
         find_cycle(graph, open);
@@ -141,7 +130,7 @@ static void sort(mlt_goal_graph *graph)
 
 mlt_goal_graph *mlt_goal_graph_new(const mlt_goal_rank *rank)
 {
-    mlt_goal_graph *graph = take(1, sizeof *graph);
+    mlt_goal_graph *graph = mlt_take(1, sizeof *graph);
     graph->count = rank->count;
     rows(rank, true, &graph->next_at, &graph->next);
     rows(rank, false, &graph->before_at, &graph->before);
@@ -177,14 +166,14 @@ void mlt_goal_graph_free(mlt_goal_graph *graph)
 static void reach_make(mlt_goal_graph *graph)
 {
     uint32_t n = graph->count, words = (n + 63) / 64;
-    uint64_t *starts = take((size_t)n * words, sizeof *starts);
-    graph->reach = take((size_t)n * words, sizeof *graph->reach);
+    uint64_t *starts = mlt_take((size_t)n * words, sizeof *starts);
+    graph->reach = mlt_take((size_t)n * words, sizeof *graph->reach);
     for (uint32_t i = n; i-- > 0;) {
         uint32_t a = graph->order[i];
         uint64_t *row = starts + (size_t)a * words, *ends = graph->reach + (size_t)a * words;
         row[a / 64] |= 1ull << a % 64;
         for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++) {
-            const uint64_t *from = starts + (size_t)plain(graph->next[e]) * words;
+            const uint64_t *from = starts + (size_t)mlt_goal_plain(graph->next[e]) * words;
             bool end = !(graph->next[e] & MLT_GOAL_STARTED);
             for (uint32_t w = 0; w < words; w++) {
                 row[w] |= from[w];
@@ -204,8 +193,8 @@ static uint32_t search_begin(mlt_goal_graph *graph)
     for (int side = 0; side < 2 && !graph->searches; side++) {
         free(graph->seen[side]);
         free(graph->stack[side]);
-        graph->seen[side] = take(graph->count, sizeof *graph->seen[side]);
-        graph->stack[side] = take((size_t)graph->count + 1, sizeof *graph->stack[side]);
+        graph->seen[side] = mlt_take(graph->count, sizeof *graph->seen[side]);
+        graph->stack[side] = mlt_take((size_t)graph->count + 1, sizeof *graph->stack[side]);
     }
     return ++graph->searches;
 }
@@ -237,7 +226,7 @@ bool mlt_goal_chain(mlt_goal_graph *graph, uint32_t a, uint32_t b, bool from_end
         work[side] = cost[side];
         count[side]--;
         for (uint32_t e = rows[side][at]; e < rows[side][at + 1]; e++) {
-            uint32_t to = plain(row[side][e]);
+            uint32_t to = mlt_goal_plain(row[side][e]);
             // From a itself only some steps count, whichever side takes them.
             if (from_end && (side ? to == a : at == a) && row[side][e] & MLT_GOAL_STARTED)
                 continue;

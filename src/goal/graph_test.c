@@ -7,30 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static uint64_t seed;
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s (seed %" PRIu64 ")\n", file, line, condition, seed);
-    exit(1);
-}
-
-static uint64_t state = 1;
-
-static uint32_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 16) % limit);
-}
-
-static inline uint32_t plain(uint32_t on)
-{
-    return on & ~(uint32_t)MLT_GOAL_STARTED;
-}
+#include "goal/unit_test.h"
 
 enum { MOST = 24 };
 
@@ -44,7 +21,7 @@ static void matrix_make(matrix *m, const mlt_goal_rank *rank)
 {
     memset(m, 0, sizeof *m);
     for (uint32_t d = 0; d < rank->deps_count; d++) {
-        uint32_t a = rank->deps[d].action, on = plain(rank->deps[d].on);
+        uint32_t a = rank->deps[d].action, on = mlt_goal_plain(rank->deps[d].on);
         uint8_t strength = rank->deps[d].on & MLT_GOAL_STARTED ? 1 : 2;
         m->dep[a][on] = strength > m->dep[a][on] ? strength : m->dep[a][on];
         m->before[2 * on + strength - 1][2 * a] = true;
@@ -65,12 +42,12 @@ static void check_rows(const mlt_goal_graph *graph, const matrix *m)
     uint8_t next[MOST][MOST] = {{0}}, before[MOST][MOST] = {{0}};
     for (uint32_t a = 0; a < graph->count; a++) {
         for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++) {
-            uint8_t *slot = &next[plain(graph->next[e])][a];
+            uint8_t *slot = &next[mlt_goal_plain(graph->next[e])][a];
             CHECK(!*slot);
             *slot = graph->next[e] & MLT_GOAL_STARTED ? 1 : 2;
         }
         for (uint32_t e = graph->before_at[a]; e < graph->before_at[a + 1]; e++) {
-            uint8_t *slot = &before[a][plain(graph->before[e])];
+            uint8_t *slot = &before[a][mlt_goal_plain(graph->before[e])];
             CHECK(!*slot);
             *slot = graph->before[e] & MLT_GOAL_STARTED ? 1 : 2;
             edges++;

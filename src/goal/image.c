@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/image_int.h"
 
 enum { LONGEST_NAME = 255 };
@@ -29,9 +30,7 @@ static void bytes_need(bytes *b, size_t more)
     if (b->size + more <= b->room)
         return;
     size_t room = 2 * b->room > b->size + more ? 2 * b->room : b->size + more;
-    b->at = realloc(b->at, room);
-    if (!b->at)
-        mlt_fatal("no memory for a file of GOAL schedules");
+    b->at = mlt_take_more(b->at, room, 1);
     b->room = room;
 }
 
@@ -41,14 +40,6 @@ static void bytes_add(bytes *b, const void *from, size_t size)
     if (size)
         memcpy(b->at + b->size, from, size);
     b->size += size;
-}
-
-static void *take_zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory for a file of GOAL schedules");
-    return memory;
 }
 
 // ---- checksum
@@ -155,8 +146,8 @@ static bool same_schedule(const image_writer *w, uint32_t place, const mlt_image
 
 static void slots_grow(image_writer *w)
 {
-    uint32_t slots = w->slots ? 2 * w->slots : 16, *slot = take_zeroed(slots, sizeof *slot);
-    uint64_t *hash = take_zeroed(slots, sizeof *hash);
+    uint32_t slots = w->slots ? 2 * w->slots : 16, *slot = mlt_take(slots, sizeof *slot);
+    uint64_t *hash = mlt_take(slots, sizeof *hash);
     for (uint32_t i = 0; i < w->slots; i++) {
         if (!w->slot[i])
             continue;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/image_int.h"
 
 typedef struct check {
@@ -24,14 +24,6 @@ typedef struct check {
     uint32_t users;
     bool wild;
 } check;
-
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory to check a GOAL schedule");
-    return memory;
-}
 
 // ---- parameters
 
@@ -363,7 +355,7 @@ static const char *indices_fault(check *c)
         return "has a window that is larger than it";
     if (rank->indices > rank->actions || rank->indices > 2 * (uint64_t)rank->window)
         return "has more indices than its window allows";
-    uint32_t *holder = take(rank->indices, sizeof *holder);
+    uint32_t *holder = mlt_take(rank->indices, sizeof *holder);
     const char *fault = slide_fault(c, holder);
     free(holder);
     return fault;
@@ -414,8 +406,8 @@ static const char *slots_fault(check *c)
     uint32_t size = 16, first = 0;
     while (size < 2 * (uint64_t)c->messages && size < 1u << 31)
         size *= 2;
-    flow *table = take(size, sizeof *table);
-    uint64_t *tags = take(c->messages, sizeof *tags);
+    flow *table = mlt_take(size, sizeof *table);
+    uint64_t *tags = mlt_take(c->messages, sizeof *tags);
     const mlt_act *act = first_act(c);
     for (uint32_t i = 0; i < c->rank->actions; i++, act = mlt_act_next(act))
         if (is_message(act))
@@ -456,8 +448,8 @@ const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *r
         *action = MLT_GOAL_NONE;
         return "has fewer actions than it says";
     }
-    c.place = take(rank->bytes / 8, sizeof *c.place);
-    c.incoming = take(rank->actions, sizeof *c.incoming);
+    c.place = mlt_take(rank->bytes / 8, sizeof *c.place);
+    c.incoming = mlt_take(rank->actions, sizeof *c.incoming);
     const char *fault = shape_fault(&c);
     if (!fault)
         fault = edges_fault(&c);

@@ -6,16 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/image_int.h"
-
-static void *take(size_t bytes)
-{
-    void *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory)
-        mlt_fatal("no memory for a file of GOAL schedules");
-    return memory;
-}
 
 bool mlt_is_image(const void *bytes, size_t size)
 {
@@ -193,10 +185,10 @@ mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_
     mlt_status status = check_header(&c, bytes, size);
     if (status != MLT_OK)
         return status;
-    mlt_image *image = take(sizeof *image);
+    mlt_image *image = mlt_take(1, sizeof *image);
     image->bytes = bytes;
     if ((uintptr_t)bytes % 8) {
-        image->copy = take(size);
+        image->copy = mlt_take(1, size);
         memcpy(image->copy, bytes, size);
         image->bytes = image->copy;
     }
@@ -227,7 +219,7 @@ mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank)
     if (low == image->header->held || image->rank[low].rank != rank)
         return NULL;
     const mlt_image_rank *entry = &image->rank[low];
-    mlt_goal_sched *sched = take(sizeof *sched + entry->buffers * sizeof *sched->buffer);
+    mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
     *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
                               .bytes = entry->bytes,
                               .actions = entry->actions,

@@ -6,15 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/image_int.h"
-
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory for the program of a GOAL schedule");
-    return memory;
-}
 
 static bool has_message(int kind)
 {
@@ -90,8 +83,8 @@ static int by_slot(const void *pa, const void *pb)
 // number[i]: of the i-th action of the code in the program.
 static uint32_t *numbers(const mlt_goal_sched *sched)
 {
-    uint32_t *number = take(sched->actions, sizeof *number), count = 0;
-    message *at = take(sched->actions, sizeof *at);
+    uint32_t *number = mlt_take(sched->actions, sizeof *number), count = 0;
+    message *at = mlt_take(sched->actions, sizeof *at);
     const mlt_act *act = mlt_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         number[i] = i;
@@ -102,7 +95,7 @@ static uint32_t *numbers(const mlt_goal_sched *sched)
         at[count++] = (message){(uint64_t)(uint32_t)m->peer << 1 | (kind != MLT_GOAL_SEND), m->tag,
                                 m->slot, i};
     }
-    message *sorted = take(count, sizeof *sorted);
+    message *sorted = mlt_take(count, sizeof *sorted);
     qsort(at, count, sizeof *at, by_place);
     memcpy(sorted, at, count * sizeof *at);
     qsort(sorted, count, sizeof *sorted, by_slot);
@@ -128,7 +121,7 @@ void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program
     mlt_assert(!rank->count && !rank->buffers_count);
     for (uint32_t b = 1; b < sched->buffers; b++)
         mlt_goal_buffer_add(program, sched->rank, sched->buffer[b].name, sched->buffer[b].size);
-    uint32_t *number = numbers(sched), *number_at = take(sched->bytes / 8, sizeof *number_at);
+    uint32_t *number = numbers(sched), *number_at = mlt_take(sched->bytes / 8, sizeof *number_at);
     for (uint32_t i = 0; i < sched->actions; i++) // room; the next loop fills it
         mlt_goal_add(program, sched->rank, &(mlt_goal_action){.kind = MLT_GOAL_NOP});
     const mlt_act *act = mlt_sched_first(sched);

@@ -8,26 +8,7 @@
 #include "goal/graph.h"
 #include "goal/image_int.h"
 #include "goal/pairs.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static uint64_t seed;
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s (seed %" PRIu64 ")\n", file, line, condition, seed);
-    exit(1);
-}
-
-static uint64_t state = 1;
-
-static uint32_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 16) % limit);
-}
+#include "goal/unit_test.h"
 
 typedef struct file {
     unsigned char *bytes;

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/loggopsim_int.h"
 
 enum { COOKIE = 4223, COOKIE_SPOILED = 2342, COOKIE_BYTES = 8 };
@@ -38,14 +39,6 @@ enum {
     AT_EDGES = 23
 };
 
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory for a program of LogGOPSim's");
-    return memory;
-}
-
 // ---- lowering
 
 static void room_for(mlt_goal_rank *out, uint64_t actions, uint64_t deps)
@@ -55,12 +48,12 @@ static void room_for(mlt_goal_rank *out, uint64_t actions, uint64_t deps)
                   MLT_GOAL_STARTED - 1);
     if (actions > out->room) {
         free(out->actions);
-        out->actions = take(actions, sizeof *out->actions);
+        out->actions = mlt_take(actions, sizeof *out->actions);
         out->room = (uint32_t)actions;
     }
     if (deps > out->deps_room) {
         free(out->deps);
-        out->deps = take(deps, sizeof *out->deps);
+        out->deps = mlt_take(deps, sizeof *out->deps);
         out->deps_room = (uint32_t)deps;
     }
 }
@@ -112,7 +105,7 @@ void mlt_goal_lower(const mlt_goal_rank *rank, double exec_ns_per_byte, mlt_goal
         split += is_split(&rank->actions[a]);
     room_for(out, rank->count + split, rank->deps_count + split);
     out->count = out->deps_count = 0;
-    uint32_t *first = split ? take(rank->count, sizeof *first) : NULL;
+    uint32_t *first = split ? mlt_take(rank->count, sizeof *first) : NULL;
     for (uint32_t a = 0; a < rank->count; a++) {
         if (first)
             first[a] = out->count;
@@ -120,7 +113,7 @@ void mlt_goal_lower(const mlt_goal_rank *rank, double exec_ns_per_byte, mlt_goal
     }
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
-        uint32_t started = dep.on & MLT_GOAL_STARTED, on = dep.on & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t started = dep.on & MLT_GOAL_STARTED, on = mlt_goal_plain(dep.on);
         if (first) {
             bool two = is_split(&rank->actions[on]);
             dep.action = first[dep.action];
@@ -365,7 +358,7 @@ static bool read_part(const file *f, uint32_t rank, uint32_t node_bytes, mlt_goa
             return false;
         mlt_goal_add(program, rank, &action);
     }
-    uint32_t *dependencies = take(p.nodes, sizeof *dependencies);
+    uint32_t *dependencies = mlt_take(p.nodes, sizeof *dependencies);
     bool good = true;
     for (uint32_t n = 0; n < p.nodes && good; n++) {
         uint64_t at = p.node_at + (uint64_t)node_bytes * n;
@@ -464,7 +457,7 @@ static uint32_t count_roots(const mlt_goal_rank *rank, uint32_t *dependencies)
 
 static uint64_t part_bytes(const mlt_goal_rank *rank)
 {
-    uint32_t *dependencies = take(rank->count, sizeof *dependencies);
+    uint32_t *dependencies = mlt_take(rank->count, sizeof *dependencies);
     uint64_t roots = count_roots(rank, dependencies);
     free(dependencies);
     return 8 + 4 * roots + (uint64_t)NODE_BYTES * rank->count + 4ull * rank->deps_count;
@@ -473,15 +466,15 @@ static uint64_t part_bytes(const mlt_goal_rank *rank)
 // A dependency on node n goes into row 2 n, one on its start into row 2 n + 1.
 static uint64_t row_of(mlt_goal_dep dep)
 {
-    uint64_t on = dep.on & ~(uint32_t)MLT_GOAL_STARTED;
+    uint64_t on = mlt_goal_plain(dep.on);
     return 2 * on + (dep.on >> 31);
 }
 
 static void write_part(writer *w, const mlt_goal_rank *rank)
 {
-    uint32_t n = rank->count, *dependencies = take(n, sizeof *dependencies);
-    uint32_t *at = take(2 * (size_t)n + 2, sizeof *at),
-             *edge = take(rank->deps_count, sizeof *edge);
+    uint32_t n = rank->count, *dependencies = mlt_take(n, sizeof *dependencies);
+    uint32_t *at = mlt_take(2 * (size_t)n + 2, sizeof *at),
+             *edge = mlt_take(rank->deps_count, sizeof *edge);
     put(w, n, 4);
     put(w, count_roots(rank, dependencies), 4);
     for (uint32_t a = 0; a < n; a++)
@@ -524,7 +517,7 @@ bool mlt_goal_loggopsim_write(const mlt_goal_program *program, double exec_ns_pe
     mlt_goal_rank lowered = {.count = 0};
     uint8_t max_cpu = 0, max_nic = 0;
     uint64_t at = HEAD_BYTES + (uint64_t)ENTRY_BYTES * program->ranks;
-    uint64_t *end = take((size_t)program->ranks + 1, sizeof *end);
+    uint64_t *end = mlt_take((size_t)program->ranks + 1, sizeof *end);
     end[0] = at;
     for (uint32_t r = 0; r < program->ranks; r++) {
         mlt_goal_lower(&program->rank[r], exec_ns_per_byte, &lowered);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 // What an action that is gone waited for, to be passed on. Rows may be shared.
 typedef struct row {
     uint32_t *on, count, room;
@@ -16,7 +18,7 @@ static void row_add(row *r, uint32_t on)
 {
     if (r->count == r->room) {
         r->room = r->room ? 2 * r->room : 4;
-        r->on = mlt_pass_more(r->on, r->room, sizeof *r->on);
+        r->on = mlt_take_more(r->on, r->room, sizeof *r->on);
     }
     r->on[r->count++] = on;
 }
@@ -24,7 +26,7 @@ static void row_add(row *r, uint32_t on)
 static int compare(const void *pa, const void *pb)
 {
     uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-    uint32_t x = mlt_pass_plain(a), y = mlt_pass_plain(b);
+    uint32_t x = mlt_goal_plain(a), y = mlt_goal_plain(b);
     return x != y ? (x < y ? -1 : 1) : a < b ? -1 : a > b;
 }
 
@@ -35,7 +37,7 @@ static void row_unique(row *r)
     if (r->count > 1)
         qsort(r->on, r->count, sizeof *r->on, compare);
     for (uint32_t i = 0; i < r->count; i++)
-        if (!kept || mlt_pass_plain(r->on[kept - 1]) != mlt_pass_plain(r->on[i]))
+        if (!kept || mlt_goal_plain(r->on[kept - 1]) != mlt_goal_plain(r->on[i]))
             r->on[kept++] = r->on[i];
     r->count = kept;
 }
@@ -46,13 +48,13 @@ static row resolve(const mlt_goal_graph *graph, uint32_t a, const bool *passes, 
 {
     row out = {0};
     uint32_t begin = graph->before_at[a], end = graph->before_at[a + 1];
-    if (end - begin == 1 && passes[mlt_pass_plain(graph->before[begin])]) {
-        out = rows[mlt_pass_plain(graph->before[begin])];
+    if (end - begin == 1 && passes[mlt_goal_plain(graph->before[begin])]) {
+        out = rows[mlt_goal_plain(graph->before[begin])];
         out.shared = true;
         return out;
     }
     for (uint32_t e = begin; e < end; e++) {
-        uint32_t b = mlt_pass_plain(graph->before[e]);
+        uint32_t b = mlt_goal_plain(graph->before[e]);
         if (!passes[b])
             row_add(&out, graph->before[e]);
         else
@@ -93,8 +95,8 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
 {
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
     uint32_t n = rank->count;
-    bool *passes = mlt_pass_take(n, sizeof *passes);
-    row *rows = mlt_pass_take(n, sizeof *rows), deps = {0}, actions = {0};
+    bool *passes = mlt_take(n, sizeof *passes);
+    row *rows = mlt_take(n, sizeof *rows), deps = {0}, actions = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = graph->order[i];
         rows[a] = resolve(graph, a, passes, rows);
@@ -111,11 +113,11 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
             row_add(&deps, rows[a].on[k]);
         }
     }
-    uint32_t *to = mlt_pass_take(n, sizeof *to), removed = compact(rank, passes, to);
-    rank->deps = mlt_pass_more(rank->deps, deps.count, sizeof *rank->deps);
+    uint32_t *to = mlt_take(n, sizeof *to), removed = compact(rank, passes, to);
+    rank->deps = mlt_take_more(rank->deps, deps.count, sizeof *rank->deps);
     rank->deps_count = rank->deps_room = deps.count;
     for (uint32_t d = 0; d < deps.count; d++)
-        rank->deps[d] = (mlt_goal_dep){to[actions.on[d]], to[mlt_pass_plain(deps.on[d])] |
+        rank->deps[d] = (mlt_goal_dep){to[actions.on[d]], to[mlt_goal_plain(deps.on[d])] |
                                                               (deps.on[d] & MLT_GOAL_STARTED)};
     for (uint32_t a = 0; a < n; a++)
         if (!rows[a].shared)
@@ -132,17 +134,17 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
 void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into)
 {
     uint32_t n = rank->count, kept = 0;
-    bool *gone = mlt_pass_take(n, sizeof *gone);
-    uint32_t *to = mlt_pass_take(n, sizeof *to);
+    bool *gone = mlt_take(n, sizeof *gone);
+    uint32_t *to = mlt_take(n, sizeof *to);
     for (uint32_t a = 0; a < n; a++)
         gone[a] = into[a] != a;
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
-        uint32_t on = mlt_pass_plain(dep.on);
+        uint32_t on = mlt_goal_plain(dep.on);
         dep.action = into[dep.action];
         if (into[on] != on)
             dep.on = into[on]; // its start was after the other's end
-        if (dep.action != mlt_pass_plain(dep.on))
+        if (dep.action != mlt_goal_plain(dep.on))
             rank->deps[kept++] = dep;
     }
     rank->deps_count = kept;
@@ -150,7 +152,7 @@ void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into)
     for (uint32_t d = 0; d < kept; d++) {
         mlt_goal_dep *dep = &rank->deps[d];
         dep->action = to[dep->action];
-        dep->on = to[mlt_pass_plain(dep->on)] | (dep->on & MLT_GOAL_STARTED);
+        dep->on = to[mlt_goal_plain(dep->on)] | (dep->on & MLT_GOAL_STARTED);
     }
     free(gone);
     free(to);

@@ -9,25 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 
 enum { BARRIER_VISITS = 1 << 28 }; // a second or so
-
-void *mlt_pass_take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size ? size : 1);
-    if (!memory)
-        mlt_fatal("no memory for a pass over a GOAL program");
-    return memory;
-}
-
-void *mlt_pass_more(void *array, size_t count, size_t element)
-{
-    array = realloc(array, (count ? count : 1) * element);
-    if (!array)
-        mlt_fatal("no memory for a pass over a GOAL program");
-    return array;
-}
 
 typedef struct edges {
     uint64_t *at, *to;
@@ -50,7 +34,7 @@ static void all_edges(const mlt_goal_program *program, const mlt_goal_pairs *pai
         uint64_t first = pairs->first[r];
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             mlt_goal_dep dep = rank->deps[d];
-            uint64_t on = 2 * (first + mlt_pass_plain(dep.on));
+            uint64_t on = 2 * (first + mlt_goal_plain(dep.on));
             edge(out, on + !(dep.on & MLT_GOAL_STARTED), 2 * (first + dep.action));
         }
         for (uint32_t a = 0; a < rank->count; a++) {
@@ -72,8 +56,8 @@ static void all_edges(const mlt_goal_program *program, const mlt_goal_pairs *pai
 static void sort(mlt_pass_events *events)
 {
     uint64_t n = events->count, head = 0, tail = 0;
-    uint32_t *open = mlt_pass_take(n, sizeof *open);
-    events->order = mlt_pass_take(n, sizeof *events->order);
+    uint32_t *open = mlt_take(n, sizeof *open);
+    events->order = mlt_take(n, sizeof *events->order);
     for (uint64_t e = 0; e < events->next_at[n]; e++)
         open[events->next[e]]++;
     for (uint64_t e = 0; e < n; e++)
@@ -95,13 +79,13 @@ static void sort(mlt_pass_events *events)
 mlt_pass_events *mlt_pass_events_new(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
                                      bool synchronous)
 {
-    mlt_pass_events *events = mlt_pass_take(1, sizeof *events);
+    mlt_pass_events *events = mlt_take(1, sizeof *events);
     uint64_t n = events->count = 2 * pairs->first[program->ranks];
-    edges out = {mlt_pass_take(n + 2, sizeof *out.at), NULL, true};
+    edges out = {mlt_take(n + 2, sizeof *out.at), NULL, true};
     all_edges(program, pairs, synchronous, &out);
     for (uint64_t e = 2; e < n + 2; e++)
         out.at[e] += out.at[e - 1];
-    out.to = mlt_pass_take(out.at[n + 1], sizeof *out.to);
+    out.to = mlt_take(out.at[n + 1], sizeof *out.to);
     out.counting = false;
     all_edges(program, pairs, synchronous, &out);
     events->next_at = out.at;
@@ -174,7 +158,7 @@ mlt_pass_answer mlt_pass_is_barrier(const mlt_goal_program *program)
         return MLT_PASS_UNKNOWN;
     mlt_goal_pairs *pairs = mlt_goal_pairs_new(program);
     mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
-    uint64_t *begun = mlt_pass_take(events->count, sizeof *begun);
+    uint64_t *begun = mlt_take(events->count, sizeof *begun);
     bool too_long = events->count * ((program->ranks + 63) / 64) > BARRIER_VISITS;
     mlt_pass_answer barrier = events->order ? MLT_PASS_YES : MLT_PASS_UNKNOWN;
     for (uint32_t from = 0; from < program->ranks && barrier == MLT_PASS_YES; from += 64) {

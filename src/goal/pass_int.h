@@ -18,14 +18,6 @@
 #include "goal/pass.h"
 #include "goal/program.h"
 
-void *mlt_pass_take(size_t count, size_t size);                 // zeroed; ends the process
-void *mlt_pass_more(void *array, size_t count, size_t element); // realloc; ends the process
-
-static inline uint32_t mlt_pass_plain(uint32_t on)
-{
-    return on & ~(uint32_t)MLT_GOAL_STARTED;
-}
-
 static inline bool mlt_pass_local(const mlt_goal_action *action) // waits for nobody once started
 {
     return !mlt_goal_is_message(action);
@@ -173,15 +165,17 @@ typedef struct mlt_pass_group {
 mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *count);
 void mlt_pass_groups_free(mlt_pass_group *groups, uint32_t count);
 
-// Lets the sends start one after the other, by key, the greatest first; equal ones as they stand.
-// Nothing is done if that is the order in which they stand. How many dependencies were added.
-uint32_t mlt_pass_group_order(mlt_goal_program *program, uint32_t rank, const mlt_pass_group *group,
-                              const double *key);
+// What passes that order such sends are made of. Keys: by the number of an action in pairs, of
+// every send; the caller frees them. The greatest starts first, equal ones as they stand.
+typedef double *mlt_pass_keys(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                              const mlt_pass_events *events, const mlt_loggops *machine);
 
-// Puts `ordered`, which has `added` dependencies more, in the program's place if it takes less time
-// on the machine by the simulator, or if the machine has no prices; says so. Frees the other one.
-void mlt_pass_take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
-                             const mlt_loggops *machine, mlt_pass_report *report);
+// Lets the sends of each group start one after the other, by their keys. The result takes the
+// program's place if it takes less time on the machine by the simulator, or if the machine has no
+// prices.
+mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_options *options,
+                                mlt_pass_keys *keys, mlt_pass_report *report, char *why,
+                                size_t why_size);
 
 // ---- the passes
 

@@ -189,7 +189,7 @@ static void check_reduction(uint64_t seed)
         rank->deps[d] = rank->deps[--rank->deps_count];
         mlt_goal_graph *less = mlt_goal_graph_new(rank);
         mlt_pass_reach *way = mlt_pass_reach_new(less);
-        uint32_t on = mlt_pass_plain(dep.on);
+        uint32_t on = mlt_goal_plain(dep.on);
         CHECK(dep.on & MLT_GOAL_STARTED ? !mlt_pass_starts(way, on, dep.action)
                                         : !mlt_goal_before(less, on, dep.action));
         mlt_pass_reach_free(way);

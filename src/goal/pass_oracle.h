@@ -153,7 +153,7 @@ static inline void oracle_wake(oracle *o, uint32_t r, uint32_t index, bool ended
     const mlt_goal_rank *rank = &o->program->rank[r];
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         bool on_start = rank->deps[d].on & MLT_GOAL_STARTED;
-        if ((rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED) != index || on_start == ended)
+        if ((mlt_goal_plain(rank->deps[d].on)) != index || on_start == ended)
             continue;
         oracle_action *a = &o->actions[r][rank->deps[d].action];
         if (on_start)

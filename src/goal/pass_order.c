@@ -9,8 +9,9 @@
 // for anybody new.
 #include "goal/pass_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/memory.h"
 
 static double bytes_after_first(const mlt_goal_action *action)
 {
@@ -43,12 +44,12 @@ static double message_price(const mlt_loggops *m, const mlt_goal_action *recv)
     return m->o + m->L + m->o + bytes_after_first(recv) * rate + work + 0.001;
 }
 
-// left[e]: time from event e to the end of whatever waits for it.
+// The time from a send's start to the end of whatever waits for it.
 static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
                          const mlt_pass_events *events, const mlt_loggops *machine)
 {
-    double *left = mlt_pass_take(events->count, sizeof *left);
-    uint32_t *rank_of = mlt_pass_take(events->count / 2, sizeof *rank_of);
+    double *left = mlt_take(events->count, sizeof *left); // of every event
+    uint32_t *rank_of = mlt_take(events->count / 2, sizeof *rank_of);
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint64_t a = pairs->first[r]; a < pairs->first[r + 1]; a++)
             rank_of[a] = r;
@@ -69,51 +70,14 @@ static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *
                 left[e] = left[next] + step;
         }
     }
+    for (uint64_t number = 0; number < events->count / 2; number++)
+        left[number] = left[2 * number]; // of starts only
     free(rank_of);
     return left;
-}
-
-static uint64_t order_rank(mlt_goal_program *program, uint32_t rank, const double *left)
-{
-    uint32_t count;
-    uint64_t added = 0;
-    mlt_pass_group *groups = mlt_pass_groups_new(&program->rank[rank], &count);
-    for (uint32_t g = 0; g < count; g++) {
-        double *key = mlt_pass_take(groups[g].count, sizeof *key);
-        for (uint32_t i = 0; i < groups[g].count; i++)
-            key[i] = left[2 * (uint64_t)groups[g].sends[i]];
-        added += mlt_pass_group_order(program, rank, &groups[g], key);
-        free(key);
-    }
-    mlt_pass_groups_free(groups, count);
-    return added;
 }
 
 mlt_status mlt_pass_order(mlt_goal_program *program, const mlt_pass_options *options,
                           mlt_pass_report *report, char *why, size_t why_size)
 {
-    mlt_goal_pairs *pairs;
-    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
-    if (status != MLT_OK)
-        return status;
-    if (!pairs) {
-        snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
-        return MLT_OK;
-    }
-    mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
-    if (events->order) {
-        double *left = time_left(program, pairs, events, &options->machine);
-        mlt_goal_program *ordered = mlt_goal_program_copy(program);
-        uint64_t added = 0;
-        for (uint32_t r = 0; r < program->ranks; r++)
-            added += order_rank(ordered, r, left + 2 * pairs->first[r]);
-        mlt_pass_take_if_faster(program, ordered, added, &options->machine, report);
-        free(left);
-    } else {
-        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
-        status = MLT_ERR_INVALID;
-    }
-    mlt_pass_events_free(events);
-    mlt_goal_pairs_free(pairs);
-    return status;
+    return mlt_pass_order_sends(program, options, time_left, report, why, why_size);
 }

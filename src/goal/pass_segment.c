@@ -28,6 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum {
     RUN = 32,       // actions whose pieces alternate
     MOST = 1 << 27, // actions of a program that is cut
@@ -120,7 +122,7 @@ static void cut_operations(cutter *c, uint32_t r)
     if (c->flow[r]->unclear)
         return;
     touching t = {c, &c->program->rank[r], c->pieces + c->pairs->first[r],
-                  mlt_pass_take(n, sizeof *t.parent), mlt_pass_take(n, sizeof *t.cut)};
+                  mlt_take(n, sizeof *t.parent), mlt_take(n, sizeof *t.cut)};
     for (uint32_t a = 0; a < n; a++)
         t.parent[a] = a;
     mlt_pass_flow_conflicts(c->flow[r], join, &t);
@@ -291,7 +293,7 @@ static void note_pair(void *user, uint32_t first, uint32_t second)
         return;
     if (list->count == list->room) {
         list->room = list->room ? 2 * list->room : 64;
-        list->pairs = mlt_pass_more(list->pairs, list->room, sizeof *list->pairs);
+        list->pairs = mlt_take_more(list->pairs, list->room, sizeof *list->pairs);
     }
     list->pairs[list->count++] = pair;
 }
@@ -329,13 +331,13 @@ static bool build_rank(const cutter *c, mlt_goal_program *to, uint32_t r)
     const uint32_t *pieces = c->pieces + c->pairs->first[r];
     if (!any_cut(pieces, old->count))
         return true;
-    builder b = {c, old, pieces, mlt_pass_take(old->count, sizeof *b.at), to, r, true};
+    builder b = {c, old, pieces, mlt_take(old->count, sizeof *b.at), to, r, true};
     to->rank[r].count = to->rank[r].deps_count = 0;
     add_actions(&b);
     for (uint32_t d = 0; d < old->deps_count; d++) {
         mlt_goal_dep dep = old->deps[d];
         if (dep.on & MLT_GOAL_STARTED) {
-            order_starts(&b, mlt_pass_plain(dep.on), dep.action);
+            order_starts(&b, mlt_goal_plain(dep.on), dep.action);
             continue;
         }
         uint32_t waits = order_pieces(&b, dep.on, dep.action);
@@ -411,7 +413,7 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
     cutter c = {.program = program, .pairs = pairs};
     uint64_t unit = unit_of(program), actions = pairs->first[program->ranks];
     c.piece = options->segment < unit ? unit : options->segment - options->segment % unit;
-    c.pieces = mlt_pass_take(actions, sizeof *c.pieces);
+    c.pieces = mlt_take(actions, sizeof *c.pieces);
     for (uint64_t n = 0; n < actions; n++)
         c.pieces[n] = 1;
     c.flow = mlt_pass_flows_new(program);

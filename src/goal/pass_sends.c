@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 typedef struct ready {
     const mlt_goal_graph *graph; // its rows are sorted
     uint32_t send;
@@ -45,7 +47,7 @@ static int compare_ready(const void *pa, const void *pb)
 mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
 {
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
-    ready *all = mlt_pass_take(rank->count, sizeof *all);
+    ready *all = mlt_take(rank->count, sizeof *all);
     uint32_t count = 0, groups_count = 0;
     for (uint32_t a = 0; a < rank->count; a++) {
         const mlt_goal_action *action = &rank->actions[a];
@@ -56,8 +58,8 @@ mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
         all[count++] = (ready){graph, a, (uint16_t)(action->cpu << 8 | action->nic)};
     }
     qsort(all, count, sizeof *all, compare_ready);
-    mlt_pass_group *groups = mlt_pass_take((size_t)count / 2 + 1, sizeof *groups);
-    uint32_t *sends = mlt_pass_take(count, sizeof *sends);
+    mlt_pass_group *groups = mlt_take((size_t)count / 2 + 1, sizeof *groups);
+    uint32_t *sends = mlt_take(count, sizeof *sends);
     for (uint32_t i = 0; i < count; i++)
         sends[i] = all[i].send;
     for (uint32_t i = 0, end; i < count; i = end) {
@@ -93,13 +95,15 @@ static int compare_keyed(const void *pa, const void *pb)
     return a->send < b->send ? -1 : a->send > b->send;
 }
 
-uint32_t mlt_pass_group_order(mlt_goal_program *program, uint32_t rank, const mlt_pass_group *group,
-                              const double *key)
+// `key` is the rank's. Nothing is done if the sends stand in that order. How many dependencies were
+// added.
+static uint32_t order_group(mlt_goal_program *program, uint32_t rank, const mlt_pass_group *group,
+                            const double *key)
 {
-    keyed *sorted = mlt_pass_take(group->count, sizeof *sorted);
+    keyed *sorted = mlt_take(group->count, sizeof *sorted);
     bool moved = false;
     for (uint32_t i = 0; i < group->count; i++)
-        sorted[i] = (keyed){key[i], group->sends[i]};
+        sorted[i] = (keyed){key[group->sends[i]], group->sends[i]};
     qsort(sorted, group->count, sizeof *sorted, compare_keyed);
     for (uint32_t i = 0; i < group->count; i++)
         moved |= sorted[i].send != group->sends[i];
@@ -107,6 +111,17 @@ uint32_t mlt_pass_group_order(mlt_goal_program *program, uint32_t rank, const ml
         mlt_goal_require(program, rank, sorted[i].send, sorted[i - 1].send | MLT_GOAL_STARTED);
     free(sorted);
     return moved ? group->count - 1 : 0;
+}
+
+static uint64_t order_rank(mlt_goal_program *program, uint32_t rank, const double *key)
+{
+    uint32_t count;
+    uint64_t added = 0;
+    mlt_pass_group *groups = mlt_pass_groups_new(&program->rank[rank], &count);
+    for (uint32_t g = 0; g < count; g++)
+        added += order_group(program, rank, &groups[g], key);
+    mlt_pass_groups_free(groups, count);
+    return added;
 }
 
 // The simulated time of a program, or 0.
@@ -127,8 +142,10 @@ static bool has_prices(const mlt_loggops *m)
     return m->L + m->o + m->g + m->G + m->O > 0;
 }
 
-void mlt_pass_take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
-                             const mlt_loggops *machine, mlt_pass_report *report)
+// Puts `ordered`, which has `added` dependencies more, in the program's place if it pays; says so.
+// Frees the other one.
+static void take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
+                           const mlt_loggops *machine, mlt_pass_report *report)
 {
     uint64_t before = 0, after = 0;
     if (added && has_prices(machine)) {
@@ -149,4 +166,34 @@ void mlt_pass_take_if_faster(mlt_goal_program *program, mlt_goal_program *ordere
                  "added %" PRIu64 " dependencies that order sends", added);
     }
     mlt_goal_program_free(ordered);
+}
+
+mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_options *options,
+                                mlt_pass_keys *keys, mlt_pass_report *report, char *why,
+                                size_t why_size)
+{
+    mlt_goal_pairs *pairs;
+    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    if (!pairs) {
+        snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
+        return MLT_OK;
+    }
+    mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
+    if (events->order) {
+        double *key = keys(program, pairs, events, &options->machine);
+        mlt_goal_program *ordered = mlt_goal_program_copy(program);
+        uint64_t added = 0;
+        for (uint32_t r = 0; r < program->ranks; r++)
+            added += order_rank(ordered, r, key + pairs->first[r]);
+        take_if_faster(program, ordered, added, &options->machine, report);
+        free(key);
+    } else {
+        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
+        status = MLT_ERR_INVALID;
+    }
+    mlt_pass_events_free(events);
+    mlt_goal_pairs_free(pairs);
+    return status;
 }

@@ -14,9 +14,10 @@
 // that begins at the receiver, which cannot lead to the sender; then a is free at both.
 #include "goal/pass_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/memory.h"
 
 enum { TABLE = 1 << 26 }; // a level whose ranks times colours are more is left alone
 
@@ -143,7 +144,7 @@ static int by_level(const void *pa, const void *pb)
 // depth[n]: messages on the longest way to the start of action n.
 static uint32_t *depths(const mlt_pass_events *events)
 {
-    uint32_t *at = mlt_pass_take(events->count, sizeof *at);
+    uint32_t *at = mlt_take(events->count, sizeof *at);
     for (uint64_t i = 0; i < events->count; i++) {
         uint64_t e = events->order[i];
         for (uint64_t k = events->next_at[e]; k < events->next_at[e + 1]; k++) {
@@ -164,7 +165,7 @@ static bool level_edges(const plan *p, const placed *sends, uint32_t count, uint
                         uint32_t *vertex, colouring *c)
 {
     uint32_t ranks = p->program->ranks, most_in = 0, r = 0;
-    c->edges = mlt_pass_take(count, sizeof *c->edges);
+    c->edges = mlt_take(count, sizeof *c->edges);
     c->count = count;
     for (uint32_t i = 0; i < count; i++) { // sorted by number, so by rank
         uint64_t number = sends[i].number;
@@ -190,15 +191,15 @@ static bool level_edges(const plan *p, const placed *sends, uint32_t count, uint
 static void colour_levels(plan *p, const placed *sends, uint64_t count)
 {
     size_t vertices = 2 * (size_t)p->program->ranks;
-    uint32_t *degree = mlt_pass_take(vertices, sizeof *degree);
-    uint32_t *vertex = mlt_pass_take(vertices, sizeof *vertex);
+    uint32_t *degree = mlt_take(vertices, sizeof *degree);
+    uint32_t *vertex = mlt_take(vertices, sizeof *vertex);
     for (uint64_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && sends[end].level == sends[i].level;)
             end++;
         colouring c = {0};
         if (level_edges(p, sends + i, (uint32_t)(end - i), degree, vertex, &c)) {
-            c.at = mlt_pass_take((size_t)c.vertices * c.colours, sizeof *c.at);
-            c.free = mlt_pass_take(c.vertices, sizeof *c.free);
+            c.at = mlt_take((size_t)c.vertices * c.colours, sizeof *c.at);
+            c.free = mlt_take(c.vertices, sizeof *c.free);
             colour(&c, p->program->ranks);
             bool help = helps(&c);
             for (uint32_t e = 0; e < c.count && help; e++)
@@ -216,10 +217,10 @@ static void plan_make(plan *p, const mlt_pass_events *events)
 {
     uint64_t all = events->count / 2, sends_count = 0;
     uint32_t *depth = depths(events);
-    placed *sends = mlt_pass_take(all, sizeof *sends);
-    p->group = mlt_pass_take(all, sizeof *p->group);
-    p->round = mlt_pass_take(all, sizeof *p->round);
-    p->colour = mlt_pass_take(all, sizeof *p->colour);
+    placed *sends = mlt_take(all, sizeof *sends);
+    p->group = mlt_take(all, sizeof *p->group);
+    p->round = mlt_take(all, sizeof *p->round);
+    p->colour = mlt_take(all, sizeof *p->colour);
     for (uint32_t r = 0; r < p->program->ranks; r++) {
         const mlt_goal_rank *rank = &p->program->rank[r];
         uint64_t first = p->pairs->first[r];
@@ -244,50 +245,23 @@ static void plan_make(plan *p, const mlt_pass_events *events)
     free(sends);
 }
 
-static uint64_t order_rank(mlt_goal_program *program, uint32_t rank, const uint32_t *colours)
+// The first colours first.
+static double *rounds(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                      const mlt_pass_events *events, const mlt_loggops *machine)
 {
-    uint32_t count;
-    uint64_t added = 0;
-    mlt_pass_group *groups = mlt_pass_groups_new(&program->rank[rank], &count);
-    for (uint32_t g = 0; g < count; g++) {
-        double *key = mlt_pass_take(groups[g].count, sizeof *key);
-        for (uint32_t i = 0; i < groups[g].count; i++)
-            key[i] = -(double)colours[groups[g].sends[i]];
-        added += mlt_pass_group_order(program, rank, &groups[g], key);
-        free(key);
-    }
-    mlt_pass_groups_free(groups, count);
-    return added;
+    plan p = {.program = program, .pairs = pairs};
+    plan_make(&p, events);
+    double *key = mlt_take(events->count / 2, sizeof *key);
+    for (uint64_t number = 0; number < events->count / 2; number++)
+        key[number] = -(double)p.colour[number];
+    free(p.group);
+    free(p.round);
+    free(p.colour);
+    return key;
 }
 
 mlt_status mlt_pass_spread(mlt_goal_program *program, const mlt_pass_options *options,
                            mlt_pass_report *report, char *why, size_t why_size)
 {
-    mlt_goal_pairs *pairs;
-    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
-    if (status != MLT_OK)
-        return status;
-    if (!pairs) {
-        snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
-        return MLT_OK;
-    }
-    mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
-    if (events->order) {
-        plan p = {.program = program, .pairs = pairs};
-        plan_make(&p, events);
-        mlt_goal_program *ordered = mlt_goal_program_copy(program);
-        uint64_t added = 0;
-        for (uint32_t r = 0; r < program->ranks; r++)
-            added += order_rank(ordered, r, p.colour + pairs->first[r]);
-        mlt_pass_take_if_faster(program, ordered, added, &options->machine, report);
-        free(p.group);
-        free(p.round);
-        free(p.colour);
-    } else {
-        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
-        status = MLT_ERR_INVALID;
-    }
-    mlt_pass_events_free(events);
-    mlt_goal_pairs_free(pairs);
-    return status;
+    return mlt_pass_order_sends(program, options, rounds, report, why, why_size);
 }

@@ -766,7 +766,7 @@ static void shuffle(mlt_goal_rank *rank)
         rank->actions[i + 1] = swap;
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             mlt_goal_dep *dep = &rank->deps[d];
-            uint32_t on = mlt_pass_plain(dep->on), kind = dep->on & MLT_GOAL_STARTED;
+            uint32_t on = mlt_goal_plain(dep->on), kind = dep->on & MLT_GOAL_STARTED;
             if (dep->action == i || dep->action == i + 1)
                 dep->action = 2 * i + 1 - dep->action;
             if (on == i || on == i + 1)
@@ -963,7 +963,7 @@ static void chain_of(const mlt_goal_rank *rank, uint32_t *to, uint32_t ranks)
     bool follows[64] = {false};
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         CHECK(rank->deps[d].on & MLT_GOAL_STARTED);
-        next[mlt_pass_plain(rank->deps[d].on)] = rank->deps[d].action;
+        next[mlt_goal_plain(rank->deps[d].on)] = rank->deps[d].action;
         follows[rank->deps[d].action] = true;
     }
     for (uint32_t a = 0; a < rank->count; a++)

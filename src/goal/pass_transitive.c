@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 typedef struct reduction {
     mlt_goal_graph *graph;
     mlt_pass_reach *reach;
@@ -30,16 +32,16 @@ static inline bool by_end(uint32_t on)
 // start only.
 static bool known(const mlt_pass_reach *reach, uint32_t on)
 {
-    uint32_t a = mlt_pass_plain(on);
+    uint32_t a = mlt_goal_plain(on);
     return reach->chain[a] != MLT_GOAL_NONE && !(by_end(on) && reach->mixed[a]);
 }
 
 static bool implied(reduction *x, uint32_t b, uint32_t on)
 {
     const mlt_goal_graph *graph = x->graph;
-    uint32_t a = mlt_pass_plain(on);
+    uint32_t a = mlt_goal_plain(on);
     for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1]; e++) {
-        uint32_t way = mlt_pass_plain(graph->before[e]);
+        uint32_t way = mlt_goal_plain(graph->before[e]);
         if (way == a)
             continue;
         if (by_end(on) ? mlt_pass_before(x->reach, a, way) : mlt_pass_starts(x->reach, a, way))
@@ -63,7 +65,7 @@ static bool look_at_chains(reduction *x, uint32_t b)
     for (uint32_t c = 0; c < reach->chains; c++)
         x->upto[c] = 0;
     for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1]; e++) {
-        uint32_t a = mlt_pass_plain(graph->before[e]), own = reach->chain[a];
+        uint32_t a = mlt_goal_plain(graph->before[e]), own = reach->chain[a];
         const uint32_t *row = reach->seen_to + (size_t)a * reach->chains;
         for (uint32_t c = 0; c < reach->chains; c++) {
             uint32_t seen = row[c] - (c == own); // itself it does not come before
@@ -81,7 +83,7 @@ static bool mark(reduction *x, uint32_t b)
     uint32_t count = 0, limit = UINT32_MAX;
     x->now += 2; // now: comes before one of them; now - 1: is one of them
     for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1]; e++) {
-        uint32_t a = mlt_pass_plain(graph->before[e]);
+        uint32_t a = mlt_goal_plain(graph->before[e]);
         limit = graph->place[a] < limit ? graph->place[a] : limit;
         x->stamp[a] = x->now - 1;
         x->stack[count++] = a;
@@ -93,7 +95,7 @@ static bool mark(reduction *x, uint32_t b)
             return false;
         x->budget -= x->exact ? 0 : edges;
         for (uint32_t e = graph->before_at[a]; e < graph->before_at[a + 1]; e++) {
-            uint32_t to = mlt_pass_plain(graph->before[e]);
+            uint32_t to = mlt_goal_plain(graph->before[e]);
             if (graph->place[to] < limit || x->stamp[to] == x->now)
                 continue;
             if (x->stamp[to] != x->now - 1) // else it is on the stack, or was
@@ -107,7 +109,7 @@ static bool mark(reduction *x, uint32_t b)
 static bool implied_by_marks(const reduction *x, uint32_t on)
 {
     const mlt_goal_graph *graph = x->graph;
-    uint32_t a = mlt_pass_plain(on);
+    uint32_t a = mlt_goal_plain(on);
     if (x->stamp[a] != x->now || !by_end(on))
         return x->stamp[a] == x->now;
     for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++) {
@@ -130,7 +132,7 @@ static uint32_t keep_needed(reduction *x, mlt_goal_rank *rank, uint32_t b, uint3
     bool many = end - begin > MANY, chains = many && look_at_chains(x, b);
     bool marked = many && !chains && mark(x, b);
     for (uint32_t e = begin; e < end; e++) {
-        uint32_t on = graph->before[e], a = mlt_pass_plain(on);
+        uint32_t on = graph->before[e], a = mlt_goal_plain(on);
         bool drop = chains   ? x->upto[x->reach->chain[a]] > x->reach->pos[a]
                     : marked ? implied_by_marks(x, on)
                              : !many && implied(x, b, on);
@@ -152,9 +154,9 @@ uint64_t mlt_pass_reduce(mlt_goal_rank *rank, bool exact)
     }
     reduction x = {.graph = graph, .exact = exact, .budget = VISITS};
     x.reach = mlt_pass_reach_new(graph);
-    x.upto = mlt_pass_take(x.reach->chains, sizeof *x.upto);
-    x.stamp = mlt_pass_take(rank->count, sizeof *x.stamp);
-    x.stack = mlt_pass_take(rank->count, sizeof *x.stack);
+    x.upto = mlt_take(x.reach->chains, sizeof *x.upto);
+    x.stamp = mlt_take(rank->count, sizeof *x.stamp);
+    x.stack = mlt_take(rank->count, sizeof *x.stack);
     for (uint32_t b = 0; b < rank->count; b++)
         kept = keep_needed(&x, rank, b, kept);
     rank->deps_count = kept;

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 typedef struct steps {
     const mlt_goal_program *program;
     const mlt_goal_pairs *pairs;
@@ -48,7 +50,7 @@ static void edges(steps *s)
     for (uint32_t r = 0; r < s->program->ranks; r++) {
         const mlt_goal_rank *rank = &s->program->rank[r];
         for (uint32_t d = 0; d < rank->deps_count; d++)
-            edge(s, step_of(s, r, mlt_pass_plain(rank->deps[d].on)),
+            edge(s, step_of(s, r, mlt_goal_plain(rank->deps[d].on)),
                  step_of(s, r, rank->deps[d].action));
         for (uint32_t a = 0; a < rank->count; a++) {
             uint64_t recv = step_of(s, r, a);
@@ -64,16 +66,16 @@ static uint64_t *common_order(const mlt_goal_program *program, const mlt_goal_pa
                               bool merged)
 {
     steps s = {program, pairs, pairs->first[program->ranks], NULL, NULL, merged, true};
-    s.at = mlt_pass_take(s.count + 2, sizeof *s.at);
+    s.at = mlt_take(s.count + 2, sizeof *s.at);
     edges(&s);
     for (uint64_t i = 2; i < s.count + 2; i++)
         s.at[i] += s.at[i - 1];
-    s.to = mlt_pass_take(s.at[s.count + 1], sizeof *s.to);
+    s.to = mlt_take(s.at[s.count + 1], sizeof *s.to);
     s.counting = false;
     edges(&s);
-    uint32_t *open = mlt_pass_take(s.count, sizeof *open);
-    uint64_t *order = mlt_pass_take(s.count, sizeof *order), head = 0, tail = 0;
-    uint64_t *place = mlt_pass_take(s.count, sizeof *place);
+    uint32_t *open = mlt_take(s.count, sizeof *open);
+    uint64_t *order = mlt_take(s.count, sizeof *order), head = 0, tail = 0;
+    uint64_t *place = mlt_take(s.count, sizeof *place);
     for (uint64_t e = 0; e < s.at[s.count]; e++)
         open[s.to[e]]++;
     for (uint64_t i = 0; i < s.count; i++)
@@ -138,18 +140,18 @@ static uint32_t cut_rank(mlt_goal_program *program, uint32_t number, const uint6
     uint32_t n = rank->count, kept = 0;
     if (n <= window)
         return 0;
-    placed *sorted = mlt_pass_take(n, sizeof *sorted);
-    uint32_t *segment = mlt_pass_take(n, sizeof *segment);
+    placed *sorted = mlt_take(n, sizeof *sorted);
+    uint32_t *segment = mlt_take(n, sizeof *segment);
     for (uint32_t a = 0; a < n; a++)
         sorted[a] = (placed){place[a], a};
     qsort(sorted, n, sizeof *sorted, by_place);
     uint32_t nops = segments(sorted, n, window, segment) - 1;
     // Dependencies within segments stay. Only those need the no-ops that have nobody there before
     // them, or nobody who waits for their end.
-    bool *waits = mlt_pass_take(n, sizeof *waits), *ends = mlt_pass_take(n, sizeof *ends);
+    bool *waits = mlt_take(n, sizeof *waits), *ends = mlt_take(n, sizeof *ends);
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
-        if (segment[dep.action] != segment[mlt_pass_plain(dep.on)])
+        if (segment[dep.action] != segment[mlt_goal_plain(dep.on)])
             continue;
         rank->deps[kept++] = dep;
         waits[dep.action] = true;

@@ -10,18 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/loggopsim_int.h"
 #include "goal/read_int.h"
 #include "goal/text.h"
-
-static void *take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory for printing a GOAL program");
-    return memory;
-}
 
 // ---- output: into a string of limited size, or through a buffer into a file
 
@@ -166,12 +158,12 @@ static void name_rank(printer *p, const mlt_goal_rank *rank)
     p->block++;
     if (rank->count > p->state_room) {
         free(p->state);
-        p->state = take(rank->count, 1);
+        p->state = mlt_take(rank->count, 1);
         p->state_room = rank->count;
     }
     if (rank->buffers_count > p->buffer_room) {
         free(p->buffer_state);
-        p->buffer_state = take(rank->buffers_count, 1);
+        p->buffer_state = mlt_take(rank->buffers_count, 1);
         p->buffer_room = rank->buffers_count;
     }
     for (uint32_t a = 0; a < rank->count; a++) {
@@ -182,7 +174,7 @@ static void name_rank(printer *p, const mlt_goal_rank *rank)
             p->label_in[name] = p->block;
     }
     for (uint32_t d = 0; d < rank->deps_count; d++) {
-        uint32_t ends[2] = {rank->deps[d].action, rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED};
+        uint32_t ends[2] = {rank->deps[d].action, mlt_goal_plain(rank->deps[d].on)};
         for (int i = 0; i < 2; i++)
             if (p->state[ends[i]] == NAMELESS)
                 p->state[ends[i]] = MADE_UP;
@@ -402,8 +394,9 @@ static groups group_ranks(const mlt_goal_program *program)
     uint64_t size = 16;
     while (size < 2ull * program->ranks)
         size *= 2;
-    slot *table = take(size, sizeof *table);
-    groups g = {take(program->ranks, sizeof *g.heads), 0, take(program->ranks, sizeof *g.next)};
+    slot *table = mlt_take(size, sizeof *table);
+    groups g = {mlt_take(program->ranks, sizeof *g.heads), 0,
+                mlt_take(program->ranks, sizeof *g.next)};
     for (uint32_t r = 0; r < program->ranks; r++) {
         const mlt_goal_rank *rank = &program->rank[r];
         if (is_empty(rank))
@@ -503,7 +496,7 @@ static void put_block(printer *p, const mlt_goal_rank *rank)
         put(o, on & MLT_GOAL_STARTED ? "  irequ " : "  requ ");
         put_label(p, rank, rank->deps[d].action);
         put(o, " -> ");
-        put_label(p, rank, on & ~(uint32_t)MLT_GOAL_STARTED);
+        put_label(p, rank, mlt_goal_plain(on));
         put(o, ";\n");
     }
     put(o, "}\n");
@@ -600,7 +593,7 @@ static void print_loggopsim(printer *p, double exec_ns_per_byte)
             uint32_t on = rank.deps[d].on;
             put_label(p, &rank, rank.deps[d].action);
             put(o, on & MLT_GOAL_STARTED ? " irequires " : " requires ");
-            put_label(p, &rank, on & ~(uint32_t)MLT_GOAL_STARTED);
+            put_label(p, &rank, mlt_goal_plain(on));
             put(o, "\n");
         }
         put(o, "}\n");
@@ -612,11 +605,12 @@ bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to)
 {
     enum { ROOM = 1 << 16 };
-    printer p = {.o = {take(ROOM, 1), ROOM, 0, to, false}, .program = program, .dialect = dialect};
+    printer p = {
+        .o = {mlt_take(ROOM, 1), ROOM, 0, to, false}, .program = program, .dialect = dialect};
     p.underscores = underscores_for(program);
-    p.label_in = take(program->names_size, sizeof *p.label_in);
-    p.buffer_in = take(program->names_size, sizeof *p.buffer_in);
-    p.identifier = take(program->names_size, 1);
+    p.label_in = mlt_take(program->names_size, sizeof *p.label_in);
+    p.buffer_in = mlt_take(program->names_size, sizeof *p.buffer_in);
+    p.identifier = mlt_take(program->names_size, 1);
     if (dialect == MLT_GOAL_PAPER)
         print_paper(&p);
     else

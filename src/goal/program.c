@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/text.h"
 
 // Room for one element more in an array that grows by doubling.
@@ -20,26 +21,16 @@ static void *more(void *array, uint32_t count, uint32_t *room, size_t element)
     if (count >= wanted)
         mlt_fatal("a GOAL program of one rank has at most %u actions, dependencies and buffers",
                   MLT_GOAL_STARTED - 1);
-    array = realloc(array, wanted * element);
-    if (!array)
-        mlt_fatal("no memory for a GOAL program");
+    array = mlt_take_more(array, wanted, element);
     *room = (uint32_t)wanted;
     return array;
 }
 
-static void *take(size_t bytes)
-{
-    void *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory)
-        mlt_fatal("no memory for a GOAL program");
-    return memory;
-}
-
 mlt_goal_program *mlt_goal_program_new(uint32_t ranks)
 {
-    mlt_goal_program *program = take(sizeof *program);
+    mlt_goal_program *program = mlt_take(1, sizeof *program);
     program->names_room = 64;
-    program->names = take(program->names_room);
+    program->names = mlt_take(1, program->names_room);
     program->names_size = 1; // ""
     mlt_goal_program_grow(program, ranks);
     return program;
@@ -64,14 +55,14 @@ static void *copy_of(const void *from, size_t bytes)
 {
     if (!bytes)
         return NULL;
-    void *to = take(bytes);
+    void *to = mlt_take(1, bytes);
     memcpy(to, from, bytes);
     return to;
 }
 
 mlt_goal_program *mlt_goal_program_copy(const mlt_goal_program *program)
 {
-    mlt_goal_program *copy = take(sizeof *copy);
+    mlt_goal_program *copy = mlt_take(1, sizeof *copy);
     *copy = *program;
     copy->names = copy_of(program->names, program->names_room);
     copy->name_table =
@@ -120,7 +111,7 @@ static uint32_t hash_of(const char *text, size_t length)
 static void names_rehash(mlt_goal_program *program)
 {
     uint32_t size = program->name_table_size ? 2 * program->name_table_size : 64;
-    uint32_t *table = take(size * sizeof *table);
+    uint32_t *table = mlt_take(1, size * sizeof *table);
     for (uint32_t name = 1; name < program->names_size;) {
         size_t length = strlen(program->names + name);
         uint32_t at = hash_of(program->names + name, length) & (size - 1);
@@ -153,9 +144,7 @@ uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t lengt
         uint64_t room = 2 * wanted;
         if (room > UINT32_MAX)
             mlt_fatal("the names of a GOAL program take at most 2 GiB");
-        program->names = realloc(program->names, room);
-        if (!program->names)
-            mlt_fatal("no memory for the names of a GOAL program");
+        program->names = mlt_take_more(program->names, room, 1);
         program->names_room = (uint32_t)room;
     }
     uint32_t name = program->names_size;
@@ -180,7 +169,7 @@ uint32_t mlt_goal_add(mlt_goal_program *program, uint32_t rank, const mlt_goal_a
 void mlt_goal_require(mlt_goal_program *program, uint32_t rank, uint32_t action, uint32_t on)
 {
     mlt_goal_rank *r = &program->rank[rank];
-    mlt_assert(action < r->count && (on & ~(uint32_t)MLT_GOAL_STARTED) < r->count);
+    mlt_assert(action < r->count && mlt_goal_plain(on) < r->count);
     r->deps = more(r->deps, r->deps_count, &r->deps_room, sizeof *r->deps);
     r->deps[r->deps_count++] = (mlt_goal_dep){action, on};
 }
@@ -466,7 +455,7 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
             return MLT_ERR_INVALID;
         }
         for (uint32_t d = 0; d < rank->deps_count; d++) {
-            uint32_t on = rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED;
+            uint32_t on = mlt_goal_plain(rank->deps[d].on);
             if (rank->deps[d].action < rank->count && on < rank->count)
                 continue;
             snprintf(why, why_size,

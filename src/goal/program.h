@@ -75,6 +75,12 @@ typedef struct mlt_goal_dep {
     uint32_t action, on;
 } mlt_goal_dep;
 
+// The action of an `on`, or of a neighbour in a graph, whatever it is waited for.
+static inline uint32_t mlt_goal_plain(uint32_t on)
+{
+    return on & ~(uint32_t)MLT_GOAL_STARTED;
+}
+
 typedef struct mlt_goal_buffer {
     uint32_t name; // place in the program's names
     uint32_t line;

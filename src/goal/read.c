@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/read_int.h"
 
 enum { SMALL = 16 }; // actions and buffers of a rank that needs no table
@@ -19,9 +20,7 @@ static void *grown(void *array, size_t *room, size_t wanted, size_t element)
     size_t more = *room ? 2 * *room : 64;
     if (more < wanted)
         more = wanted;
-    array = realloc(array, more * element);
-    if (!array)
-        mlt_fatal("no memory for reading a GOAL program");
+    array = mlt_take_more(array, more, element);
     *room = more;
     return array;
 }
@@ -188,9 +187,7 @@ static void bind(mlt_goal_bindings *bindings, int kind, uint32_t name, uint32_t 
         mlt_goal_bindings old = *bindings;
         bindings->size = old.size ? 2 * old.size : 4 * SMALL;
         bindings->count = 0;
-        bindings->slot = calloc(bindings->size, sizeof *bindings->slot);
-        if (!bindings->slot)
-            mlt_fatal("no memory for the labels of a GOAL program");
+        bindings->slot = mlt_take(bindings->size, sizeof *bindings->slot);
         for (uint32_t i = 0; i < old.size; i++)
             if (old.slot[i])
                 slot_put(bindings, old.slot[i]);

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/read_int.h"
 
 typedef struct interval {
@@ -444,9 +444,7 @@ static bool list_add(mlt_goal_reader *r, interval_list *list)
     }
     if (list->count == list->room) {
         list->room = list->room ? 2 * list->room : 16;
-        list->items = realloc(list->items, list->room * sizeof *list->items);
-        if (!list->items)
-            mlt_fatal("no memory for reading a GOAL program");
+        list->items = mlt_take_more(list->items, list->room, sizeof *list->items);
     }
     list->items[list->count++] = i;
     return true;

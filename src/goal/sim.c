@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "goal/sim_int.h"
 #include "os/os.h"
 
@@ -36,12 +37,12 @@ static void make_result(mlt_sim *sim, const mlt_sim_options *options)
     mlt_sim_result *result = sim->result;
     result->ranks = sim->program->ranks;
     result->actions = sim->count;
-    result->end_ps = mlt_sim_take(result->ranks, sizeof *result->end_ps);
+    result->end_ps = mlt_take(result->ranks, sizeof *result->end_ps);
     if (!options->keep_times)
         return;
-    result->start_ps = mlt_sim_take(sim->count, sizeof *result->start_ps);
-    result->busy_ps = mlt_sim_take(sim->count, sizeof *result->busy_ps);
-    result->finish_ps = mlt_sim_take(sim->count, sizeof *result->finish_ps);
+    result->start_ps = mlt_take(sim->count, sizeof *result->start_ps);
+    result->busy_ps = mlt_take(sim->count, sizeof *result->busy_ps);
+    result->finish_ps = mlt_take(sim->count, sizeof *result->finish_ps);
 }
 
 static void collect_ends(const mlt_sim *sim)
@@ -127,7 +128,7 @@ mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_opti
                    .O = machine->O * 1000,
                    .exec = machine->exec * 1000,
                    .last_action = MLT_SIM_NONE,
-                   .result = mlt_sim_take(1, sizeof *sim.result)};
+                   .result = mlt_take(1, sizeof *sim.result)};
     mlt_sim_queue_init(&sim.queue);
     status = simulate(&sim, options, why, why_size);
     if (status == MLT_OK)

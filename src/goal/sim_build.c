@@ -6,16 +6,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/sim_int.h"
 #include "os/os.h"
-
-void *mlt_sim_take(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory for a simulation of that size");
-    return memory;
-}
 
 // Whole cache lines, not zeroed. Large areas, which events visit all over, get huge pages if there
 // are any: a fifth of the time at 2^20 ranks.
@@ -87,7 +80,7 @@ static bool fill_action(mlt_sim_action *to, const mlt_goal_action *from, uint32_
 // Sorts dependents by mlt_sim_order, then by the program.
 static uint64_t key_of(const mlt_sim_action *actions, uint32_t dependent)
 {
-    uint32_t number = dependent & ~(uint32_t)MLT_GOAL_STARTED;
+    uint32_t number = mlt_goal_plain(dependent);
     return (uint64_t)mlt_sim_order(actions[number].bits) << 33 | (uint64_t)number << 1 |
            (dependent != number);
 }
@@ -103,7 +96,7 @@ static void sort_dependents(const mlt_sim_action *actions, uint32_t *list, uint3
     uint64_t few[32], *keys = few, before = 0;
     bool sorted = true;
     if (count > 32)
-        keys = mlt_sim_take(count, sizeof *keys);
+        keys = mlt_take(count, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
         keys[i] = key_of(actions, list[i]);
         sorted &= keys[i] >= before;
@@ -124,7 +117,7 @@ static bool fill_dependents(mlt_sim *sim, const mlt_goal_rank *rank, uint32_t ba
     mlt_sim_action *actions = sim->actions + base;
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
-        uint32_t on = dep.on & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t on = mlt_goal_plain(dep.on);
         if (MLT_UNLIKELY(dep.action >= rank->count || on >= rank->count))
             return false;
         actions[dep.action].link++;
@@ -137,7 +130,7 @@ static bool fill_dependents(mlt_sim *sim, const mlt_goal_rank *rank, uint32_t ba
     }
     for (uint32_t d = rank->deps_count; d--;) { // ... and back to its beginning
         uint32_t on = rank->deps[d].on;
-        sim->next[--actions[on & ~(uint32_t)MLT_GOAL_STARTED].next_at] =
+        sim->next[--actions[mlt_goal_plain(on)].next_at] =
             (base + rank->deps[d].action) | (on & MLT_GOAL_STARTED);
     }
     for (uint32_t a = 0; a < rank->count; a++) {
@@ -175,12 +168,10 @@ static uint32_t lane_new(mlt_sim *sim, uint32_t rank, uint16_t key)
 {
     if (sim->lanes_count == sim->lanes_room) {
         uint32_t room = sim->lanes_room = 2 * sim->lanes_room + 16;
-        sim->lanes = realloc(sim->lanes, room * sizeof *sim->lanes);
-        sim->lane_rank = realloc(sim->lane_rank, room * sizeof *sim->lane_rank);
-        sim->lane_next = realloc(sim->lane_next, room * sizeof *sim->lane_next);
-        sim->lane_key = realloc(sim->lane_key, room * sizeof *sim->lane_key);
-        if (!sim->lanes || !sim->lane_rank || !sim->lane_next || !sim->lane_key)
-            mlt_fatal("no memory for a simulation of that size");
+        sim->lanes = mlt_take_more(sim->lanes, room, sizeof *sim->lanes);
+        sim->lane_rank = mlt_take_more(sim->lane_rank, room, sizeof *sim->lane_rank);
+        sim->lane_next = mlt_take_more(sim->lane_next, room, sizeof *sim->lane_next);
+        sim->lane_key = mlt_take_more(sim->lane_key, room, sizeof *sim->lane_key);
     }
     uint32_t lane = sim->lanes_count++;
     sim->lane_rank[lane] = rank;
@@ -223,7 +214,7 @@ static void make_lanes(mlt_sim *sim, const census *found)
             sim->lanes[r] = (mlt_sim_lane){.cpu = r, .nic = r};
         return;
     }
-    sim->rank_lane = mlt_sim_take(ranks, sizeof *sim->rank_lane);
+    sim->rank_lane = mlt_take(ranks, sizeof *sim->rank_lane);
     memset(sim->rank_lane, 0xff, ranks * sizeof *sim->rank_lane);
     for (uint32_t r = 0; r < ranks; r++) {
         const mlt_goal_action *from = sim->program->rank[r].actions;
@@ -248,7 +239,7 @@ static void aim_messages(mlt_sim *sim)
                 action->partner = lane_find(sim, (uint32_t)from->peer, from->cpu, from->nic);
         }
     }
-    sim->lists = mlt_sim_take(ranks, sizeof *sim->lists);
+    sim->lists = mlt_take(ranks, sizeof *sim->lists);
     memset(sim->lists, 0xff, ranks * sizeof *sim->lists);
 }
 
@@ -269,9 +260,7 @@ static void ends_add(ends *to, uint64_t flow, uint32_t number)
 {
     if (to->count == to->room) {
         to->room = 2 * to->room + 16;
-        to->list = realloc(to->list, to->room * sizeof *to->list);
-        if (!to->list)
-            mlt_fatal("no memory for a simulation of that size");
+        to->list = mlt_take_more(to->list, to->room, sizeof *to->list);
     }
     to->list[to->count++] = (end){flow, number};
 }
@@ -320,7 +309,7 @@ static uint32_t merge_ends(mlt_sim *sim, const ends *sends, const ends *recvs)
 static void sends_by_receiver(const mlt_sim *sim, uint32_t **at, uint32_t **order)
 {
     uint32_t ranks = sim->program->ranks, sends = 0;
-    uint32_t *to = mlt_sim_take((size_t)ranks + 2, sizeof *to);
+    uint32_t *to = mlt_take((size_t)ranks + 2, sizeof *to);
     for (uint32_t a = 0; a < sim->count; a++)
         if ((sim->actions[a].bits & MLT_SIM_KIND) == MLT_SIM_SEND) {
             to[sim->actions[a].partner + 2]++;
@@ -328,7 +317,7 @@ static void sends_by_receiver(const mlt_sim *sim, uint32_t **at, uint32_t **orde
         }
     for (uint32_t r = 1; r < ranks; r++)
         to[r + 1] += to[r];
-    *order = mlt_sim_take(sends, sizeof **order);
+    *order = mlt_take(sends, sizeof **order);
     for (uint32_t a = 0; a < sim->count; a++)
         if ((sim->actions[a].bits & MLT_SIM_KIND) == MLT_SIM_SEND)
             (*order)[to[sim->actions[a].partner + 1]++] = a;
@@ -385,7 +374,7 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
 {
     const mlt_goal_program *program = sim->program;
     uint64_t count = 0, deps = 0;
-    sim->first = mlt_sim_take((size_t)program->ranks + 1, sizeof *sim->first);
+    sim->first = mlt_take((size_t)program->ranks + 1, sizeof *sim->first);
     for (uint32_t r = 0; r < program->ranks; r++) {
         sim->first[r] = (uint32_t)count;
         count += program->rank[r].count;
@@ -406,10 +395,10 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
 static void make_room(mlt_sim *sim, const mlt_sim_options *options, const census *found)
 {
     if (found->sync)
-        sim->sync_end = mlt_sim_take(sim->count, sizeof *sim->sync_end);
+        sim->sync_end = mlt_take(sim->count, sizeof *sim->sync_end);
     if (options->keep_path) {
-        sim->nodes = mlt_sim_take(2 * (size_t)sim->count, sizeof *sim->nodes);
-        sim->holders = mlt_sim_take(sim->lanes_count, sizeof *sim->holders);
+        sim->nodes = mlt_take(2 * (size_t)sim->count, sizeof *sim->nodes);
+        sim->holders = mlt_take(sim->lanes_count, sizeof *sim->holders);
     }
     for (uint32_t l = 0; l < sim->lanes_count; l++)
         for (int w = 0; w < MLT_SIM_WAITS; w++)
@@ -424,7 +413,7 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
     if (status != MLT_OK)
         return status;
     sim->actions = take_lines((size_t)sim->count + 1, sizeof *sim->actions);
-    sim->next = mlt_sim_take(edges, sizeof *sim->next);
+    sim->next = mlt_take(edges, sizeof *sim->next);
     fill(sim, options->machine.S, &found);
     if (found.bad_rank != MLT_SIM_NONE)
         return refuse(sim, found.bad_rank, why, why_size);

@@ -187,9 +187,6 @@ uint64_t mlt_sim_work(const mlt_sim *sim, uint32_t number);
 
 mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number);
 
-// Memory is never NULL; zeroed.
-void *mlt_sim_take(size_t count, size_t size);
-
 // ---- the parts
 
 mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/sim_int.h"
 
 mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number)
@@ -25,9 +25,7 @@ static void add_step(const mlt_sim *sim, trail *to, uint32_t action, mlt_sim_why
 {
     if (to->count == to->room) {
         to->room = 2 * to->room + 16;
-        to->steps = realloc(to->steps, to->room * sizeof *to->steps);
-        if (!to->steps)
-            mlt_fatal("no memory for the critical path");
+        to->steps = mlt_take_more(to->steps, to->room, sizeof *to->steps);
     }
     to->steps[to->count++] = (mlt_sim_step){mlt_sim_place(sim, action), why, start, end};
 }
@@ -139,7 +137,7 @@ static int needs(const mlt_sim *sim, uint32_t number, char *text, size_t size)
     mlt_goal_place place = mlt_sim_place(sim, number);
     const mlt_goal_rank *rank = &sim->program->rank[place.rank];
     for (uint32_t d = 0; d < rank->deps_count; d++) {
-        uint32_t on = rank->deps[d].on & ~(uint32_t)MLT_GOAL_STARTED;
+        uint32_t on = mlt_goal_plain(rank->deps[d].on);
         uint64_t needed = on != rank->deps[d].on ? MLT_SIM_STARTED : MLT_SIM_FINISHED;
         if (rank->deps[d].action == place.action &&
             !(sim->actions[sim->first[place.rank] + on].bits & needed))

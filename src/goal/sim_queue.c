@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 
 void mlt_sim_queue_init(mlt_sim_queue *queue)
 {
@@ -21,9 +21,7 @@ void mlt_sim_queue_fini(mlt_sim_queue *queue)
 
 static mlt_sim_event *room_for(mlt_sim_event *events, size_t room)
 {
-    events = realloc(events, room * sizeof *events);
-    if (!events)
-        mlt_fatal("no memory for the events of the simulation");
+    events = mlt_take_more(events, room, sizeof *events);
     return events;
 }
 

@@ -126,8 +126,7 @@ static inline void start(mlt_sim *sim, uint32_t number, mlt_sim_action *action, 
         return;
     for (uint32_t i = action->next_at; i < action[1].next_at; i++)
         if (sim->next[i] & MLT_GOAL_STARTED)
-            satisfy(sim, sim->next[i] & ~(uint32_t)MLT_GOAL_STARTED, time, number,
-                    MLT_SIM_AT_START);
+            satisfy(sim, mlt_goal_plain(sim->next[i]), time, number, MLT_SIM_AT_START);
 }
 
 static inline void finish(mlt_sim *sim, uint32_t number, mlt_sim_action *action, uint64_t time)

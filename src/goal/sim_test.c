@@ -13,13 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
+#include "goal/unit_test.h"
 
 static const mlt_sim_options by_hand = {
     .machine = {.L = 100, .o = 10, .g = 20, .G = 2, .O = 1, .S = 1000, .exec = 0.5},

@@ -10,16 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "base/word.h"
 
 enum { WHY_BYTES = 512, LONGEST_NAME = 40, HELP_WIDTH = 98, HELP_COLUMN = 28 };
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
 {
-    const char **items = realloc(texts->items, (texts->count + 2) * sizeof *items);
-    if (!items)
-        mlt_fatal("there is no memory for the command line");
+    const char **items = mlt_take_more(texts->items, texts->count + 2, sizeof *items);
     texts->items = items;
     items[texts->count++] = text;
     items[texts->count] = NULL;

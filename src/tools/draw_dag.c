@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/graph.h"
 #include "goal/text.h"
 #include "tools/draw.h"
@@ -60,14 +60,6 @@ typedef struct dag {
     double gap; // between rows
     bool cyclic;
 } dag;
-
-static void *need(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("there is no memory for the drawing");
-    return memory;
-}
 
 // ---- boxes and arrows
 
@@ -128,12 +120,12 @@ static void make_boxes(dag *d)
 {
     const mlt_goal_program *program = d->drawing->program;
     d->lanes_count = d->drawing->last - d->drawing->first + 1;
-    d->lanes = need(d->lanes_count, sizeof *d->lanes);
-    d->first = need(d->lanes_count + 1, sizeof *d->first);
+    d->lanes = mlt_take(d->lanes_count, sizeof *d->lanes);
+    d->first = mlt_take(d->lanes_count + 1, sizeof *d->first);
     for (uint32_t i = 0; i < d->lanes_count; i++)
         d->first[i + 1] = d->first[i] + program->rank[d->drawing->first + i].count;
     d->count = d->first[d->lanes_count];
-    d->boxes = need(d->count, sizeof *d->boxes);
+    d->boxes = mlt_take(d->count, sizeof *d->boxes);
     for (uint32_t i = 0; i < d->lanes_count; i++)
         for (uint32_t n = d->first[i]; n < d->first[i + 1]; n++) {
             d->boxes[n].rank = d->drawing->first + i;
@@ -146,9 +138,7 @@ static void add_edge(dag *d, uint32_t from, uint32_t to, edge_kind kind)
 {
     if (d->edges_count == d->edges_room) {
         d->edges_room = d->edges_room ? 2 * d->edges_room : 256;
-        d->edges = realloc(d->edges, d->edges_room * sizeof *d->edges);
-        if (!d->edges)
-            mlt_fatal("there is no memory for the drawing");
+        d->edges = mlt_take_more(d->edges, d->edges_room, sizeof *d->edges);
     }
     d->edges[d->edges_count++] = (edge){from, to, kind};
 }
@@ -163,7 +153,7 @@ static void make_edges(dag *d)
         for (uint32_t a = 0; a < r->count; a++) {
             for (uint32_t j = graph->before_at[a]; j < graph->before_at[a + 1]; j++) {
                 uint32_t on = graph->before[j];
-                add_edge(d, d->first[i] + (on & ~MLT_GOAL_STARTED), d->first[i] + a,
+                add_edge(d, d->first[i] + mlt_goal_plain(on), d->first[i] + a,
                          on & MLT_GOAL_STARTED ? STARTS : REQUIRES);
             }
             mlt_goal_place other = mlt_goal_partner(drawing->pairs, rank, a);
@@ -181,8 +171,8 @@ static void make_edges(dag *d)
 // Edges by the box where they begin (or end): list[at[b] .. at[b + 1]) are those of box b.
 static void index_edges(const dag *d, bool by_end, uint32_t **at, uint32_t **list)
 {
-    *at = need(d->count + 2, sizeof **at);
-    *list = need(d->edges_count, sizeof **list);
+    *at = mlt_take(d->count + 2, sizeof **at);
+    *list = mlt_take(d->edges_count, sizeof **list);
     for (uint32_t e = 0; e < d->edges_count; e++)
         (*at)[(by_end ? d->edges[e].to : d->edges[e].from) + 2]++;
     for (uint32_t b = 2; b < d->count + 2; b++)
@@ -193,9 +183,9 @@ static void index_edges(const dag *d, bool by_end, uint32_t **at, uint32_t **lis
 
 static void make_rows(dag *d)
 {
-    uint32_t *at, *next, *sources = need(d->count, sizeof *sources);
-    uint32_t *queue = need(d->count, sizeof *queue), done = 0, end = 0;
-    bool *placed = need(d->count, sizeof *placed);
+    uint32_t *at, *next, *sources = mlt_take(d->count, sizeof *sources);
+    uint32_t *queue = mlt_take(d->count, sizeof *queue), done = 0, end = 0;
+    bool *placed = mlt_take(d->count, sizeof *placed);
     index_edges(d, false, &at, &next);
     for (uint32_t e = 0; e < d->edges_count; e++)
         sources[d->edges[e].to]++;
@@ -239,8 +229,9 @@ static void make_rows(dag *d)
 static void fold_rows(dag *d)
 {
     // Of each row: where it begins, and of a lane how many boxes it has and how many are placed.
-    uint32_t *begin = need(d->rows + 1, sizeof *begin), *count = need(d->rows, sizeof *count);
-    uint32_t *placed = need(d->rows, sizeof *placed);
+    uint32_t *begin = mlt_take(d->rows + 1, sizeof *begin),
+             *count = mlt_take(d->rows, sizeof *count);
+    uint32_t *placed = mlt_take(d->rows, sizeof *placed);
     for (int placing = 0; placing < 2; placing++) {
         for (uint32_t i = 0; i < d->lanes_count; i++) {
             memset(count, 0, d->rows * sizeof *count);
@@ -300,7 +291,7 @@ static void place_row(dag *d, lane *l, wish *row, uint32_t count)
 static wish *rows_of(const dag *d, uint32_t i)
 {
     uint32_t count = d->first[i + 1] - d->first[i];
-    wish *order = need(count, sizeof *order);
+    wish *order = mlt_take(count, sizeof *order);
     for (uint32_t n = 0; n < count; n++)
         order[n] = (wish){d->first[i] + n, d->boxes[d->first[i] + n].row};
     qsort(order, count, sizeof *order, by_wish);
@@ -339,7 +330,7 @@ static void place_lane(dag *d, uint32_t i, const uint32_t *at, const uint32_t *b
 // Rows stand further apart where many messages go between two of them.
 static void make_gap(dag *d)
 {
-    uint32_t *messages = need((size_t)d->rows + 1, sizeof *messages), most = 0;
+    uint32_t *messages = mlt_take((size_t)d->rows + 1, sizeof *messages), most = 0;
     for (uint32_t e = 0; e < d->edges_count; e++)
         if (d->edges[e].kind == MESSAGE && ++messages[d->boxes[d->edges[e].from].row] > most)
             most++;

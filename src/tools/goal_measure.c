@@ -2,18 +2,14 @@
 // `millet goal measure`: LogGOPS's parameters between two ranks of this machine. It starts mpirun,
 // found beside itself, with the program goalmeasure, which does the measuring and prints a file of
 // parameters; lines with '@' tell how far it is.
-#include <errno.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tools/args.h"
 #include "tools/goal.h"
 #include "tools/machine.h"
+#include "tools/mpirun.h"
 #include "tools/progress.h"
 #include "tools/sink.h"
 
@@ -21,26 +17,10 @@ enum { MOST_TEXT = 4096, WHY_BYTES = 512 };
 
 static const char *const worker_names[] = {"process", "thread"};
 
-// bin/millet -> bin/mpirun, libexec/millet/goalmeasure.
-static int find_program(const mlt_arg_command *command, const char *below, char path[PATH_MAX])
-{
-    char self[PATH_MAX - 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
-        return mlt_args_failed(command, "/proc/self/exe cannot be read: %s", strerror(errno));
-    self[n] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    snprintf(path, PATH_MAX, "%s/%s", self, below);
-    if (access(path, X_OK) != 0)
-        return mlt_args_failed(command, "'%s' is missing, which belongs to Millet", path);
-    return MLT_ARGS_GO;
-}
-
 // The job's lines until it ends: how far it is to the progress bar, all others into text.
-static void hear(FILE *from, char text[MOST_TEXT])
+static void hear(FILE *from, void *user)
 {
+    char *text = user; // [MOST_TEXT]
     mlt_progress progress;
     char line[256];
     size_t length = 0;
@@ -55,53 +35,6 @@ static void hear(FILE *from, char text[MOST_TEXT])
         }
     }
     mlt_progress_end(&progress);
-}
-
-static int wait_for(const mlt_arg_command *command, pid_t child)
-{
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return mlt_args_failed(command, "mpirun is lost: %s", strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return MLT_ARGS_GO;
-    if (WIFSIGNALED(status))
-        return mlt_args_failed(command, "mpirun was ended by signal %d", WTERMSIG(status));
-    return mlt_args_failed(command, "the measurement failed (mpirun's exit code is %d)",
-                           WEXITSTATUS(status));
-}
-
-static int start(const mlt_arg_command *command, char *const *argv, char text[MOST_TEXT])
-{
-    int ends[2];
-    if (pipe(ends) != 0)
-        return mlt_args_failed(command, "there is no pipe: %s", strerror(errno));
-    FILE *from = fdopen(ends[0], "r");
-    if (!from)
-        return mlt_args_failed(command, "there is no memory");
-    fflush(NULL);
-    // Ctrl-C goes to both; mpirun knows what to do, and this process tells how it ended.
-    void (*old)(int) = signal(SIGINT, SIG_IGN);
-    pid_t child = fork();
-    if (child == 0) {
-        signal(SIGINT, old);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execv(argv[0], argv);
-        _exit(127);
-    }
-    close(ends[1]);
-    int code;
-    if (child < 0) {
-        code = mlt_args_failed(command, "mpirun cannot be started: %s", strerror(errno));
-    } else {
-        hear(from, text);
-        code = wait_for(command, child);
-    }
-    fclose(from);
-    signal(SIGINT, old);
-    return code;
 }
 
 // What came must be whole: a parameter that is not there would silently be LogGOPSim's.
@@ -119,20 +52,20 @@ static int check_text(const mlt_arg_command *command, const char *text)
 
 static int measure(const mlt_arg_command *command, const char *workers, bool quick, const char *out)
 {
-    char mpirun[PATH_MAX], ranks[PATH_MAX], text[MOST_TEXT] = "";
+    char text[MOST_TEXT] = "";
+    mlt_mpirun mpirun;
     mlt_sink sink;
     int code = mlt_sink_open(&sink, command, out); // before the work, not after it
     if (code != MLT_ARGS_GO)
         return code;
-    code = find_program(command, "mpirun", mpirun);
-    if (code == MLT_ARGS_GO)
-        code = find_program(command, "../libexec/millet/goalmeasure", ranks);
+    code = mlt_mpirun_find(command, "goalmeasure", &mpirun);
     if (code == MLT_ARGS_GO) {
         char how[16];
         snprintf(how, sizeof how, "%s", workers);
-        char *argv[] = {mpirun, "-n", "2", "--workers", how, ranks, how, quick ? "--quick" : NULL,
+        char *argv[] = {mpirun.path, "-n",         "2", "--workers",
+                        how,         mpirun.ranks, how, quick ? "--quick" : NULL,
                         NULL};
-        code = start(command, argv, text);
+        code = mlt_mpirun_run(command, "the measurement", argv, hear, text);
     }
     if (code == MLT_ARGS_GO)
         code = check_text(command, text);

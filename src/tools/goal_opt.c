@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "goal/check.h"
 #include "goal/pass.h"
 #include "tools/args.h"
@@ -119,9 +119,7 @@ static int run_passes(const mlt_arg_command *command, const asked *a, const bool
 
 static int optimise(const mlt_arg_command *command, const asked *a, const mlt_source *source)
 {
-    bool *on = calloc((size_t)mlt_passes_count + 1, sizeof *on);
-    if (!on)
-        mlt_fatal("there is no memory for the passes' names");
+    bool *on = mlt_take((size_t)mlt_passes_count + 1, sizeof *on);
     mlt_goal_spec spec;
     bool known;
     int code = choose(command, a, on);

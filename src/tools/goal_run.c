@@ -5,22 +5,22 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/sched.h"
 #include "goal/text.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal.h"
 #include "tools/memory.h"
+#include "tools/mpirun.h"
 #include "tools/ranks/goalrun.h"
 #include "tools/source.h"
 
@@ -62,14 +62,6 @@ typedef struct job {
     uint32_t ranks, *count;   // pieces of each rank
     uint64_t whole_at, whole; // the text of all ranks, if all need it
 } job;
-
-static void *need(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("there is no memory for the run");
-    return memory;
-}
 
 static const char *name_of(const mlt_goal_program *program, uint32_t rank, uint32_t buf)
 {
@@ -161,8 +153,8 @@ static int read_input(job *j, uint32_t rank, const char *name, piece *p)
 static int put_buffers(job *j, uint32_t rank)
 {
     const mlt_goal_rank *r = &j->program->rank[rank];
-    goalrun_buffer *out = need(r->buffers_count + 1, sizeof *out);
-    j->pieces[rank] = need(r->buffers_count + 1, sizeof **j->pieces);
+    goalrun_buffer *out = mlt_take(r->buffers_count + 1, sizeof *out);
+    j->pieces[rank] = mlt_take(r->buffers_count + 1, sizeof **j->pieces);
     int code = MLT_ARGS_GO;
     for (uint32_t buf = 0; buf <= r->buffers_count && code == MLT_ARGS_GO; buf++) {
         const char *name = name_of(j->program, rank, buf);
@@ -212,7 +204,7 @@ static int make_file(job *j)
     put(j, j->records, j->ranks * sizeof *j->records);
     mlt_goal_program alone = *j->program; // borrows the names, and with wildcards all
     if (!mlt_goal_has_wildcards(j->program))
-        alone.rank = need(j->ranks, sizeof *alone.rank);
+        alone.rank = mlt_take(j->ranks, sizeof *alone.rank);
     int code = MLT_ARGS_GO;
     for (uint32_t r = 0; r < j->ranks && code == MLT_ARGS_GO; r++) {
         put_text(j, &alone, r);
@@ -231,23 +223,6 @@ static int make_file(job *j)
 }
 
 // ---- mpirun
-
-// bin/millet -> bin/mpirun, libexec/millet/goalrun.
-static int find_program(const job *j, const char *below, char path[PATH_MAX])
-{
-    char self[PATH_MAX - 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
-        return mlt_args_failed(j->command, "/proc/self/exe cannot be read: %s", strerror(errno));
-    self[n] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    snprintf(path, PATH_MAX, "%s/%s", self, below);
-    if (access(path, X_OK) != 0)
-        return mlt_args_failed(j->command, "'%s' is missing, which belongs to Millet", path);
-    return MLT_ARGS_GO;
-}
 
 // The value of an option of mpirun's, in any of its spellings; NULL: it is not there.
 static const char *mpirun_option(char **words, const char *const *names)
@@ -296,50 +271,23 @@ static int how_many(const job *j, mlt_arg_texts *argv, char text[2][MLT_NUMBER_B
     return MLT_ARGS_GO;
 }
 
-static int wait_for(const job *j, pid_t child)
-{
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return mlt_args_failed(j->command, "mpirun is lost: %s", strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return MLT_ARGS_GO;
-    if (WIFSIGNALED(status))
-        return mlt_args_failed(j->command, "mpirun was ended by signal %d", WTERMSIG(status));
-    return mlt_args_failed(j->command, "the run failed (mpirun's exit code is %d)",
-                           WEXITSTATUS(status));
-}
-
 static int start_mpirun(const job *j)
 {
-    char mpirun[PATH_MAX], ranks[PATH_MAX], file[64], text[2][MLT_NUMBER_BYTES];
+    char file[64], text[2][MLT_NUMBER_BYTES];
+    mlt_mpirun mpirun;
     mlt_arg_texts argv = {NULL, 0};
-    int code = find_program(j, "mpirun", mpirun);
-    if (code == MLT_ARGS_GO)
-        code = find_program(j, "../libexec/millet/goalrun", ranks);
+    int code = mlt_mpirun_find(j->command, "goalrun", &mpirun);
     if (code == MLT_ARGS_GO) {
-        mlt_arg_texts_add(&argv, mpirun);
+        mlt_arg_texts_add(&argv, mpirun.path);
         code = how_many(j, &argv, text);
     }
     if (code == MLT_ARGS_GO) {
         for (char **word = j->a->mpirun; *word; word++)
             mlt_arg_texts_add(&argv, *word);
         snprintf(file, sizeof file, "/proc/%d/fd/%d", (int)getpid(), fileno(j->file));
-        mlt_arg_texts_add(&argv, ranks);
+        mlt_arg_texts_add(&argv, mpirun.ranks);
         mlt_arg_texts_add(&argv, file);
-        fflush(NULL);
-        // Ctrl-C goes to both; mpirun knows what to do, and this process tells how it ended.
-        void (*old)(int) = signal(SIGINT, SIG_IGN);
-        pid_t child = fork();
-        if (child == 0) {
-            signal(SIGINT, old);
-            execv(mpirun, (char **)argv.items);
-            _exit(127);
-        }
-        code = child < 0
-                   ? mlt_args_failed(j->command, "mpirun cannot be started: %s", strerror(errno))
-                   : wait_for(j, child);
-        signal(SIGINT, old);
+        code = mlt_mpirun_run(j->command, "the run", (char **)argv.items, NULL, NULL);
     }
     mlt_arg_texts_free(&argv);
     return code;
@@ -363,7 +311,7 @@ static bool is_shown(const asked *a, const char *name)
 static void show_piece(const job *j, uint32_t rank, const piece *p)
 {
     const char *name = name_of(j->program, rank, p->buf);
-    unsigned char *after = need(p->size, 1);
+    unsigned char *after = mlt_take(p->size, 1);
     size_t count;
     mlt_range *ranges = mlt_memory_ranges(j->program, rank, p->buf, &count);
     if (!get(j, after, p->size, p->at))
@@ -401,7 +349,7 @@ static void show_order(const job *j, uint32_t rank)
     goalrun_record record;
     if (!get(j, &record, sizeof record, j->records[rank]))
         mlt_fatal("the job's file cannot be read");
-    int32_t *ids = need(record.finished, sizeof *ids);
+    int32_t *ids = mlt_take(record.finished, sizeof *ids);
     if (!get(j, ids, record.finished * sizeof *ids, record.order))
         mlt_fatal("the job's file cannot be read");
     printf("  %-24s ", "finished in the order");
@@ -429,7 +377,7 @@ static int by_time(const void *a, const void *b)
 static void show_times(const job *j)
 {
     uint64_t repeat = j->a->repeat;
-    double *worst = need(repeat, sizeof *worst), *own = need(repeat, sizeof *own), sum = 0;
+    double *worst = mlt_take(repeat, sizeof *worst), *own = mlt_take(repeat, sizeof *own), sum = 0;
     for (uint32_t r = 0; r < j->ranks; r++) {
         if (!get(j, own, repeat * sizeof *own, j->record[r].times))
             mlt_fatal("the job's file cannot be read");
@@ -557,10 +505,10 @@ static int run(const mlt_arg_command *command, const asked *a, const mlt_source 
              .a = a,
              .program = source->program,
              .ranks = ranks,
-             .records = need(ranks, sizeof *j.records),
-             .record = need(ranks, sizeof *j.record),
-             .pieces = need(ranks, sizeof *j.pieces),
-             .count = need(ranks, sizeof *j.count)};
+             .records = mlt_take(ranks, sizeof *j.records),
+             .record = mlt_take(ranks, sizeof *j.record),
+             .pieces = mlt_take(ranks, sizeof *j.pieces),
+             .count = mlt_take(ranks, sizeof *j.count)};
     code = make_file(&j);
     if (code == MLT_ARGS_GO)
         code = start_mpirun(&j);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "tools/args.h"
 
 bool mlt_fill_parse(const char *text, mlt_fill *out)
@@ -125,9 +125,7 @@ mlt_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank, uin
                              size_t *count)
 {
     const mlt_goal_rank *r = &program->rank[rank];
-    mlt_range *ranges = calloc(2 * (size_t)r->count + 1, sizeof *ranges);
-    if (!ranges)
-        mlt_fatal("there is no memory for the ranges of rank %" PRIu32, rank);
+    mlt_range *ranges = mlt_take(2 * (size_t)r->count + 1, sizeof *ranges);
     *count = 0;
     if (buf != MLT_GOAL_MEMORY) {
         ranges[0] = (mlt_range){0, mlt_goal_buffer_size(program, rank, buf)};

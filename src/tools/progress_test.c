@@ -8,13 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    printf("%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
+#include "goal/unit_test.h"
 
 // What a task of so many seconds shows on that file as standard error.
 static void show(int fd, double seconds)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/mpirun.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int find(const mlt_arg_command *command, const char *below, const char *name,
+                char path[PATH_MAX])
+{
+    char self[PATH_MAX - 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0)
+        return mlt_args_failed(command, "/proc/self/exe cannot be read: %s", strerror(errno));
+    self[n] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    snprintf(path, PATH_MAX, "%s/%s%s", self, below, name);
+    if (access(path, X_OK) != 0)
+        return mlt_args_failed(command, "'%s' is missing, which belongs to Millet", path);
+    return MLT_ARGS_GO;
+}
+
+int mlt_mpirun_find(const mlt_arg_command *command, const char *program, mlt_mpirun *out)
+{
+    int code = find(command, "", "mpirun", out->path);
+    return code == MLT_ARGS_GO ? find(command, "../libexec/millet/", program, out->ranks) : code;
+}
+
+static int wait_for(const mlt_arg_command *command, const char *what, pid_t child)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return mlt_args_failed(command, "mpirun is lost: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return MLT_ARGS_GO;
+    if (WIFSIGNALED(status))
+        return mlt_args_failed(command, "mpirun was ended by signal %d", WTERMSIG(status));
+    return mlt_args_failed(command, "%s failed (mpirun's exit code is %d)", what,
+                           WEXITSTATUS(status));
+}
+
+int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const *argv,
+                   void (*hear)(FILE *from, void *user), void *user)
+{
+    int ends[2] = {-1, -1};
+    FILE *from = NULL;
+    if (hear && pipe(ends) != 0)
+        return mlt_args_failed(command, "there is no pipe: %s", strerror(errno));
+    if (hear && !(from = fdopen(ends[0], "r"))) {
+        close(ends[0]);
+        close(ends[1]);
+        return mlt_args_failed(command, "there is no memory");
+    }
+    fflush(NULL);
+    // Ctrl-C goes to both; mpirun knows what to do, and this process tells how it ended.
+    void (*old)(int) = signal(SIGINT, SIG_IGN);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGINT, old);
+        if (hear) {
+            dup2(ends[1], STDOUT_FILENO);
+            close(ends[0]);
+            close(ends[1]);
+        }
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    int code = MLT_ARGS_GO;
+    if (child < 0)
+        code = mlt_args_failed(command, "mpirun cannot be started: %s", strerror(errno));
+    if (hear) {
+        close(ends[1]);
+        if (child > 0)
+            hear(from, user);
+        fclose(from);
+    }
+    if (child > 0)
+        code = wait_for(command, what, child);
+    signal(SIGINT, old);
+    return code;
+}
