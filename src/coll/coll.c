@@ -79,9 +79,13 @@ static const char *shape_fault(const mlt_coll_alg *alg, const mlt_coll_shape *sh
                  shape->ranks, shape->root);
     else if (shape->type >= MLT_OP_TYPES)
         return "there is no such type of elements";
-    else if (mlt_collective_reduces(alg->collective) && shape->op >= MLT_OP_COPY)
+    else if (mlt_collective_reduces(alg->collective) && shape->op == MLT_OP_COPY)
         return "the operation of a reduction must combine two values: max, min, sum and so on";
-    else if (__builtin_mul_overflow(shape->count, mlt_op_type_bytes[shape->type], &bytes) ||
+    else if (shape->in_place && !alg->in_place)
+        return "it cannot be done in place";
+    else if (shape->starts && !alg->uneven)
+        return "all its blocks must have the same size";
+    else if (__builtin_mul_overflow(shape->count, mlt_coll_element(shape), &bytes) ||
              __builtin_mul_overflow(bytes, 2ull * shape->ranks, &bytes))
         snprintf(text, size,
                  "blocks of %" PRIu64 " elements for %" PRIu32
@@ -125,8 +129,12 @@ mlt_goal_spec mlt_coll_spec(const mlt_coll_alg *alg, const mlt_coll_shape *shape
 {
     return (mlt_goal_spec){.collective = alg->collective,
                            .root = shape->root,
-                           .bytes = shape->count * mlt_op_type_bytes[shape->type],
+                           .bytes = shape->count * mlt_coll_element(shape),
                            .op = shape->op,
                            .type = shape->type,
-                           .commutes = !alg->in_order};
+                           .commutes = !alg->in_order,
+                           .in_place = shape->in_place,
+                           .contributes = shape->contributes,
+                           .receives = shape->receives,
+                           .parts = shape->parts};
 }

@@ -19,18 +19,29 @@
 typedef struct mlt_coll_shape {
     uint32_t ranks, root;
     uint64_t count; // elements of a block
-    mlt_op op;
+    mlt_op op;      // MLT_OPS: function 0 of the user's
     mlt_op_type type;
+    uint32_t element; // bytes of an element; 0: as type says
     uint64_t segment; // elements of a piece, for pipelines; 0: the algorithm's own choice
     uint32_t radix;   // of trees, ways of a dissemination; 0: the algorithm's own choice
+    uint32_t window;  // messages under way at once, where an algorithm limits them; 0: its choice
+    bool in_place;    // spec.h; only for algorithms that can
+    const uint64_t *starts; // [ranks + 1] where blocks begin that differ (spec.h), in elements;
+                            // alltoall: weights. Only for algorithms that can; NULL: at r * count
+    const uint8_t *contributes, *receives; // REDUCE_TO: [ranks]
+    const mlt_goal_parts *parts;           // EXCHANGE: of the rank, or [ranks] when all are made
+    const void *user;                      // the algorithm's own (mlt_coll_alg.user)
 } mlt_coll_shape;
 
 typedef struct mlt_coll_alg {
     mlt_collective collective;
-    const char *name; // "binomial": `bcast.binomial` for users
-    const char *help; // one line: what it is, when it wins
-    bool in_order;    // reductions: operands in the order of ranks, so op need not commute
-    bool uses_segment, uses_radix;
+    const char *name;      // "binomial": `bcast.binomial` for users
+    const char *help;      // one line: what it is, when it wins
+    bool in_order;         // reductions: operands in the order of ranks, so op need not commute
+    bool canonical;        // reductions: brackets as in mlt_canonical (tree.h), whatever the counts
+    bool in_place, uneven; // it can shape.in_place, shape.starts
+    bool uses_segment, uses_radix, uses_window;
+    const void *user; // becomes shape.user
     // NULL: any shape. Else why this shape is none for it, a static sentence; NULL: it is one.
     const char *(*refuses)(const mlt_coll_shape *shape);
     void (*emit)(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);

@@ -51,6 +51,12 @@
 #define MLT_COLL_DECLARE(name) extern const mlt_coll_alg mlt_##name;
 MLT_COLL_LIST(MLT_COLL_DECLARE)
 
+// Bytes of an element.
+static inline uint64_t mlt_coll_element(const mlt_coll_shape *shape)
+{
+    return shape->element ? shape->element : mlt_op_type_bytes[shape->type];
+}
+
 // Elements of a segment: the shape's, or what is chosen if it says none.
 uint64_t mlt_coll_segment(const mlt_coll_shape *shape);
 

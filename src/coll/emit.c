@@ -8,11 +8,14 @@
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
+    uint64_t element = mlt_coll_element(shape);
     return (mlt_emit){.shape = shape,
                       .program = program,
                       .rank = rank,
                       .ranks = shape->ranks,
-                      .n = shape->count * mlt_op_type_bytes[shape->type]};
+                      .n = shape->count * element,
+                      .element = element,
+                      .scale = element};
 }
 
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes)
@@ -51,9 +54,11 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
 {
     if (!result.size)
         return NONE;
-    mlt_goal_action action = {.kind = MLT_GOAL_EXEC,
-                              .op = (uint8_t)op,
-                              .type = (uint8_t)e->shape->type,
+    // An element of a user's function has no type: copies are of bytes.
+    bool user = op == MLT_OPS, plain = e->shape->op == MLT_OPS;
+    mlt_goal_action action = {.kind = user ? MLT_GOAL_USER : MLT_GOAL_EXEC,
+                              .op = user ? 0 : (uint8_t)op,
+                              .type = plain ? MLT_OP_UINT8 : (uint8_t)e->shape->type,
                               .flags = flags,
                               .buf = {result.buf, second.buf},
                               .at = {result.at, second.at},
@@ -118,7 +123,7 @@ static uint64_t piece_at(uint64_t count, uint32_t pieces, uint32_t index)
 mlt_goal_span mlt_emit_pieces(const mlt_emit *e, mlt_goal_span block, uint32_t pieces,
                               uint32_t first, uint32_t last)
 {
-    uint64_t element = mlt_op_type_bytes[e->shape->type];
+    uint64_t element = e->element;
     uint64_t from = piece_at(e->shape->count, pieces, first);
     uint64_t to = piece_at(e->shape->count, pieces, last);
     return mlt_emit_part(block, from * element, (to - from) * element);
@@ -130,7 +135,8 @@ enum { SEGMENT = 16384 };
 
 uint64_t mlt_coll_segment(const mlt_coll_shape *shape)
 {
-    uint64_t wish = shape->segment ? shape->segment : SEGMENT / mlt_op_type_bytes[shape->type];
+    uint64_t wish = shape->segment ? shape->segment : SEGMENT / mlt_coll_element(shape);
+    wish += !wish; // of large elements one
     // Longer than the block is no longer; its bytes might not be a number of 64 bits.
     return wish < shape->count || !shape->count ? wish : shape->count;
 }
@@ -143,7 +149,7 @@ uint64_t mlt_emit_segments(const mlt_emit *e)
 
 mlt_goal_span mlt_emit_segment(const mlt_emit *e, mlt_goal_span block, uint64_t index)
 {
-    uint64_t bytes = mlt_coll_segment(e->shape) * mlt_op_type_bytes[e->shape->type];
+    uint64_t bytes = mlt_coll_segment(e->shape) * e->element;
     uint64_t at = index * bytes;
     return mlt_emit_part(block, at, bytes < e->n - at ? bytes : e->n - at);
 }

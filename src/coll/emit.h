@@ -18,7 +18,9 @@ typedef struct mlt_emit {
     const mlt_coll_shape *shape;
     mlt_goal_program *program;
     uint32_t rank, ranks;
-    uint64_t n; // bytes of a block
+    uint64_t n;       // bytes of a block, if all are alike
+    uint64_t element; // bytes
+    uint64_t scale;   // bytes of a unit of the shape's starts, in the rank's buffers
 } mlt_emit;
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
@@ -53,11 +55,28 @@ static inline mlt_goal_span mlt_emit_part(mlt_goal_span whole, uint64_t at, uint
     return (mlt_goal_span){whole.buf, whole.at + at, size};
 }
 
-// Blocks [first, first + count) of n bytes each.
+// Blocks [first, first + count): n bytes each, or as the shape's starts say. Not for temporary
+// memory that holds blocks in another order than ranks', if blocks differ.
 static inline mlt_goal_span mlt_emit_blocks(const mlt_emit *e, mlt_goal_span whole, uint64_t first,
                                             uint64_t count)
 {
-    return mlt_emit_part(whole, first * e->n, count * e->n);
+    const uint64_t *starts = e->shape->starts;
+    if (!starts)
+        return mlt_emit_part(whole, first * e->n, count * e->n);
+    return mlt_emit_part(whole, starts[first] * e->scale,
+                         (starts[first + count] - starts[first]) * e->scale);
+}
+
+// Bytes of block r, and of all blocks together.
+static inline uint64_t mlt_emit_bytes(const mlt_emit *e, uint32_t r)
+{
+    const uint64_t *starts = e->shape->starts;
+    return starts ? (starts[r + 1] - starts[r]) * e->scale : e->n;
+}
+
+static inline uint64_t mlt_emit_all(const mlt_emit *e)
+{
+    return e->shape->starts ? e->shape->starts[e->ranks] * e->scale : e->ranks * e->n;
 }
 
 // Pieces [first, last) of a block cut into `pieces` that differ by an element at most.

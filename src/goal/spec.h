@@ -15,8 +15,26 @@
 //     alltoall        in P n        out P n       block r of rank s is block s of rank r
 //     reduce_scatter  in P n        out n         block r of the reduction on rank r
 //     scan, exscan    in n          out n         op over ranks 0..r, or 0..r-1 (nothing on rank 0)
+//     reduce_to       in n          out n         op over the contributors' in, at the receivers;
+//     in: at
+//                                                 contributors only, out: at receivers only
+//     exchange        in            out           each receive of a rank's list holds what the
+//     sender's
+//                                                 list says
 //
-// In place: in and out may be the same span.
+// Blocks that differ (`starts`): block r of gather, allgather, scatter and reduce_scatter is bytes
+// [starts[r], starts[r + 1]); instead of P n there are starts[P]. alltoall: w(r) = starts[r + 1] -
+// starts[r] is a weight; the block from r to s has w(r) w(s) n bytes and is in r's `in` at
+// w(r) starts[s] n, in s's `out` at w(s) starts[r] n.
+//
+// In place: what is not in its own buffer but lies where the result goes.
+//
+//     allreduce, scan, exscan   there is no in; out n holds it at first
+//     reduce                    the same at the root; the others have in
+//     allgather                 there is no in; block r of rank r's out holds it at first
+//     gather                    the same at the root; the others have in
+//     scatter                   the root has no out: its block stays where it is in `in`
+//     alltoall, reduce_scatter, barrier, bcast   are not done in place
 #ifndef MLT_GOAL_SPEC_H
 #define MLT_GOAL_SPEC_H
 
@@ -36,7 +54,9 @@
     X(ALLTOALL, alltoall)                                                                          \
     X(REDUCE_SCATTER, reduce_scatter)                                                              \
     X(SCAN, scan)                                                                                  \
-    X(EXSCAN, exscan)
+    X(EXSCAN, exscan)                                                                              \
+    X(REDUCE_TO, reduce_to)                                                                        \
+    X(EXCHANGE, exchange)
 
 #define MLT_COLLECTIVE_ENUM(UPPER, lower) MLT_COLL_##UPPER,
 typedef enum mlt_collective {
@@ -47,8 +67,22 @@ extern const char *const mlt_collective_names[MLT_COLLECTIVES]; // "bcast"
 static inline bool mlt_collective_reduces(mlt_collective c)
 {
     return c == MLT_COLL_REDUCE || c == MLT_COLL_ALLREDUCE || c == MLT_COLL_REDUCE_SCATTER ||
-           c == MLT_COLL_SCAN || c == MLT_COLL_EXSCAN;
+           c == MLT_COLL_SCAN || c == MLT_COLL_EXSCAN || c == MLT_COLL_REDUCE_TO;
 }
+
+// EXCHANGE: one message of a rank's list. The n-th entry from A to B with a tag in A's sends meets
+// the n-th such entry in B's receives.
+typedef struct mlt_goal_part {
+    uint32_t peer;
+    int32_t tag;
+    uint64_t at, bytes; // of `in`, of `out`
+} mlt_goal_part;
+
+typedef struct mlt_goal_parts { // of one rank
+    const mlt_goal_part *send, *recv;
+    uint32_t sends, recvs;
+    uint64_t in, out; // bytes of the buffers
+} mlt_goal_parts;
 
 // The operation of a reduction: predefined, or function `user` of the user's (op MLT_OPS).
 typedef struct mlt_goal_spec {
@@ -60,6 +94,10 @@ typedef struct mlt_goal_spec {
     uint32_t user;
     bool commutes; // operands may come in any order (predefined ones all do; asking for less proves
                    // more)
+    bool in_place;
+    const uint64_t *starts;                // [ranks + 1] where the blocks begin; NULL: at r n
+    const uint8_t *contributes, *receives; // REDUCE_TO: [ranks], not 0: the rank does
+    const mlt_goal_parts *parts;           // EXCHANGE: [ranks]
     const char *in, *out; // "name", "name+offset", "offset"; NULL: as above, or for programs
                           // without named buffers MEMORY from 0 for both
 } mlt_goal_spec;
