@@ -61,6 +61,7 @@ typedef struct mlt_run {
     // functions are [sched->users]. NULL is an error of the caller unless nobody uses it.
     unsigned char **base;
     mlt_run_function **function;
+    void *user;                         // the owner's
     void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
