@@ -184,6 +184,8 @@ static void lay_out(mlt_plan *plan)
     plan->memory += round_up(plan->acc);
     plan->shadow_at = plan->memory;
     plan->memory += round_up(plan->shadow);
+    plan->scratch_at = plan->memory;
+    plan->memory += round_up(plan->scratch);
     if (!sched)
         return;
     plan->at = mlt_take(sched->buffers, sizeof *plan->at);
@@ -232,6 +234,11 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
     if (plan->flat)
         return true;
     mlt_goal_program *program = emit(plan, team, what);
+    for (uint32_t a = 0; a < program->rank->count; a++) {
+        const mlt_goal_action *action = &program->rank->actions[a];
+        if (action->kind == MLT_GOAL_USER && action->size[0] > plan->scratch)
+            plan->scratch = action->size[0];
+    }
     bool fine = compile(plan, team, program, why, why_size);
     mlt_goal_program_free(program);
     plan->shape.starts = NULL; // the caller's
@@ -321,10 +328,11 @@ static MLT_COLD mlt_instance *instance_new(mlt_team *team, mlt_plan *plan)
     team->plans.bytes += plan->memory;
     if (!plan->sched)
         return i;
-    if (mlt_run_new(plan->sched, &i->run, why, sizeof why) != MLT_OK)
+    if (mlt_run_new(plan->sched, UINT64_MAX, &i->run, why, sizeof why) != MLT_OK)
         mlt_fatal("a schedule of a collective call cannot run: %s", why);
     for (uint32_t b = 0; b < plan->sched->buffers; b++)
         i->run->base[b] = i->memory ? i->memory + plan->at[b] : NULL;
+    i->run->scratch = i->memory ? i->memory + plan->scratch_at : NULL;
     i->run->user = i;
     i->run->ended = ended;
     return i;

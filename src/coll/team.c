@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "coll/level.h"
 
-enum { FIRST_CALLS = 8, WHY = 512 };
+enum { FIRST_CALLS = 8 };
 
 // A call of a worker of several ranks: from the first that joins until all are done.
 struct mlt_call {
@@ -47,9 +47,9 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .ordinary = f->ordinary,
         .fixed = f->fixed,
         .book = f->book,
-        .name = f->name,
     };
     mlt_plans_init(&t->plans);
+    mlt_team_rename(t, f->name);
     mlt_list_init(&t->fixed_calls);
     if (!f->at)
         return t;
@@ -63,6 +63,15 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     t->mask = FIRST_CALLS - 1;
     t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
     return t;
+}
+
+void mlt_team_rename(mlt_team *t, const char *name)
+{
+    free(t->name);
+    t->name = mlt_take(strlen(name) + 1, 1);
+    strcpy(t->name, name);
+    if (t->plans.count)
+        mlt_plans_forget(&t->plans);
 }
 
 void mlt_team_free(mlt_team *t)
@@ -80,6 +89,7 @@ void mlt_team_free(mlt_team *t)
     mlt_plans_fini(&t->plans);
     free((void *)(uintptr_t)t->at);
     free(t->ring);
+    free(t->name);
     free(t);
 }
 
@@ -106,8 +116,7 @@ bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
         return true;
     if (MLT_LIKELY(!t->book))
         return false; // no built-in rule says so
-    char why[WHY];
-    const mlt_plan *plan = mlt_plan_of(t, what, why, sizeof why);
+    const mlt_plan *plan = mlt_plan_of(t, what, t->why, sizeof t->why);
     return plan && plan->flat;
 }
 
@@ -219,8 +228,7 @@ static void exchanged(mlt_req *run)
 static void begin(mlt_call *c)
 {
     mlt_team *t = c->team;
-    char why[WHY];
-    mlt_plan *plan = c->disagreed ? NULL : mlt_plan_of(t, &c->what, why, sizeof why);
+    mlt_plan *plan = c->disagreed ? NULL : mlt_plan_of(t, &c->what, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
         finish(c, MLT_ERR_INVALID);
         return;
@@ -284,8 +292,7 @@ void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
         own.in_place = what->root == t->place && !in;
     else if (what->collective == MLT_COLL_SCATTER)
         own.in_place = what->root == t->place && !out;
-    char why[WHY];
-    mlt_plan *plan = mlt_plan_of(t, &own, why, sizeof why);
+    mlt_plan *plan = mlt_plan_of(t, &own, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
         fail(done);
         return;

@@ -10,13 +10,13 @@
 // on, and all are completed together.
 //
 //     rank  rank  rank      join: addresses, a request
-//       \    |    /
+//       |     |     |
 //        combine            by the last one to come, in the order of ranks
 //           |
 //        schedule           between the workers (plan.h); none if there is one worker
 //           |
 //        spread             into all ranks' buffers
-//       /    |    \
+//       |     |     |
 //     done  done  done      in the order of ranks
 //
 // A flat team is one rank's view of the same communicator, in which every rank stands for a worker
@@ -92,13 +92,14 @@ typedef struct mlt_team {
     const mlt_team_worker *at;     // [workers]; NULL: worker i is rank i
     mlt_run_place ordinary, fixed; // of schedules; fixed: of persistent calls
     mlt_coll_book *book;           // the user's rules; NULL: none
-    const char *name;              // of the communicator, for rules; never NULL
+    char *name;                    // of the communicator, for rules; never NULL
     mlt_plans plans;
     // Calls under way of which ranks have joined, by number; present > 1 only.
     mlt_call **ring; // [mask + 1]
     uint64_t mask;
     mlt_link fixed_calls; // persistent ones, by number
     mlt_call *free_calls;
+    char why[512]; // one sentence: why a call failed last; "": none did
 } mlt_team;
 
 // What the caller knows of a communicator. `at` is copied; NULL: every rank stands alone.
@@ -110,11 +111,14 @@ typedef struct mlt_team_facts {
     uint8_t reach;
     mlt_run_place ordinary, fixed; // self and byte are filled in, too
     mlt_coll_book *book;
-    const char *name;
+    const char *name; // copied
 } mlt_team_facts;
 
 mlt_team *mlt_team_new(const mlt_team_facts *facts);
 void mlt_team_free(mlt_team *team); // no call is under way
+
+// The communicator has another name: rules may say something else of it.
+void mlt_team_rename(mlt_team *team, const char *name);
 
 // True if the ranks of a worker cannot combine for that call: join the flat team.
 bool mlt_team_wants_flat(mlt_team *team, const mlt_coll_what *what);
