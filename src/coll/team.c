@@ -60,6 +60,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     t->first = at[t->place].first;
     for (uint32_t w = 0; w < t->workers; w++)
         t->even = t->even && at[w].present == t->present;
+    t->simple = t->contiguous && !t->reproducible && !t->book;
     t->mask = FIRST_CALLS - 1;
     t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
     return t;
@@ -109,8 +110,6 @@ static bool order_matters(const mlt_coll_what *what)
 
 bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 {
-    if (!t->at)
-        return false;
     if (what->emit || (!t->contiguous && order_matters(what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;

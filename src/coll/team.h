@@ -87,6 +87,7 @@ typedef struct mlt_team {
     bool flat;        // one rank's view
     bool contiguous;  // the ranks of every worker follow each other
     bool even;        // all workers have as many ranks
+    bool simple;      // nothing but what.emit asks for the flat team
     bool crowded, reproducible;
     uint8_t reach;                 // mlt_coll_reach: between the workers
     const mlt_team_worker *at;     // [workers]; NULL: worker i is rank i
@@ -120,8 +121,13 @@ void mlt_team_free(mlt_team *team); // no call is under way
 // The communicator has another name: rules may say something else of it.
 void mlt_team_rename(mlt_team *team, const char *name);
 
-// True if the ranks of a worker cannot combine for that call: join the flat team.
+// True if the ranks of a worker cannot combine for that call: join the flat team. Ask the second
+// first.
 bool mlt_team_wants_flat(mlt_team *team, const mlt_coll_what *what);
+static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_what *what)
+{
+    return team->at && (!team->simple || what->emit);
+}
 
 // Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER
 // that is not done; what, what it points to and the buffers stay until it is. Its status is

@@ -186,7 +186,8 @@ static inline void choose_team(mlt_coll_job *job)
         return;
     }
     job->team = mlt_comm_team(comm);
-    if (MLT_UNLIKELY(mlt_team_wants_flat(job->team, &job->what)))
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(job->team, &job->what)) &&
+        mlt_team_wants_flat(job->team, &job->what))
         job->team = mlt_comm_flat(comm);
 }
 
@@ -294,20 +295,20 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
     return MPI_SUCCESS;
 }
 
-static int failure(mlt_rank *me, const mlt_coll_job *job, mlt_status status)
+static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
 {
-    if (job->team->why[0])
-        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", job->team->why);
+    if (team->why[0])
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
     return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
                         "the ranks of %s do not agree about the call: a message of it had another "
                         "size than its receiver expects (status %d)",
-                        mlt_comm_name(me, job->comm), (int)status);
+                        mlt_comm_name(me, comm), (int)status);
 }
 
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
 {
     const kept *k = req->extra;
-    return failure(me, &k->job, req->status);
+    return failure(me, k->job.comm, k->job.team, req->status);
 }
 
 // ---- the three ways
@@ -327,17 +328,39 @@ static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
     mlt_assert(req->done);
 }
 
+static inline void fill(mlt_rank *me, mlt_req *req)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = MLT_REQ_OTHER;
+    req->done = req->cancelled = false;
+    req->rank = me;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+    req->flags = 0;
+}
+
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out)
+{
+    mlt_team *team = mlt_comm_team(comm);
+    mlt_req req;
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, what)) && mlt_team_wants_flat(team, what))
+        team = mlt_comm_flat(comm);
+    fill(me, &req);
+    mlt_team_join(team, comm->coll_calls++, false, team->flat ? 0 : comm->local, what, in, out,
+                  &req);
+    if (!req.done)
+        await(me, comm, &req);
+    if (MLT_LIKELY(req.status == MLT_OK))
+        return MPI_SUCCESS;
+    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, req.status));
+}
+
 static int run(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_req req;
-    req.magic = MLT_REQ_MAGIC;
-    req.kind = MLT_REQ_OTHER;
-    req.done = req.cancelled = false;
-    req.rank = me;
-    req.waiter = NULL;
-    req.on_done = NULL;
-    req.status = MLT_OK;
-    req.flags = 0;
+    fill(me, &req);
     start(job, &req);
     if (!req.done) {
         hold(job); // another thread may free them meanwhile
@@ -349,7 +372,8 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     }
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req.status != MLT_OK))
-        code = mlt_mpi_raise_code(me, job->comm, me->fn, failure(me, job, req.status));
+        code = mlt_mpi_raise_code(me, job->comm, me->fn,
+                                  failure(me, job->comm, job->team, req.status));
     clear(me, job);
     return code;
 }
