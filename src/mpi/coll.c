@@ -313,9 +313,8 @@ int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
 
 // ---- the three ways
 
-static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+static inline void park(mlt_rank *me, const mlt_comm *comm)
 {
-    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
@@ -323,8 +322,14 @@ static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
         .tag = MLT_WAIT_ANY_TAG,
         .context = comm->context,
     };
-    req->waiter = &waiter;
     mlt_fiber_park(me->worker->sched, &wait);
+}
+
+static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+{
+    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
+    req->waiter = &waiter;
+    park(me, comm);
     mlt_assert(req->done);
 }
 
@@ -344,17 +349,27 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
                    void *out)
 {
     mlt_team *team = mlt_comm_team(comm);
-    mlt_req req;
     if (MLT_UNLIKELY(mlt_team_may_want_flat(team, what)) && mlt_team_wants_flat(team, what))
         team = mlt_comm_flat(comm);
-    fill(me, &req);
-    mlt_team_join(team, comm->coll_calls++, false, team->flat ? 0 : comm->local, what, in, out,
-                  &req);
-    if (!req.done)
-        await(me, comm, &req);
-    if (MLT_LIKELY(req.status == MLT_OK))
+    uint32_t number = comm->coll_calls++;
+    mlt_status status;
+    if (team->at) {
+        status = mlt_team_meet(team, number, comm->local, what, in, out, me->fiber);
+        if (status == MLT_PENDING) {
+            park(me, comm);
+            status = mlt_team_met(team, number);
+        }
+    } else {
+        mlt_req req;
+        fill(me, &req);
+        mlt_team_join(team, number, false, 0, what, in, out, &req);
+        if (!req.done)
+            await(me, comm, &req);
+        status = req.status;
+    }
+    if (MLT_LIKELY(status == MLT_OK))
         return MPI_SUCCESS;
-    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, req.status));
+    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
 }
 
 static int run(mlt_rank *me, mlt_coll_job *job)
