@@ -77,6 +77,7 @@ typedef struct mlt_run {
     mlt_run_function **function;
     void **argument;
     void *scratch;
+    void *user;                         // the owner's own
     void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
