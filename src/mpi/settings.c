@@ -28,6 +28,11 @@ static const mlt_setting settings[] = {
      "a thread of its own drives the schedules of a rank that is alone in its worker; pays where a "
      "core is spare",
      &mlt_mpi_settings.goal_offload},
+    {"reproducible", MLT_SETTING_BOOL, "no", NULL,
+     "reductions give the same bits for every algorithm and wherever ranks run: brackets depend on "
+     "the number of ranks alone, and ranks of a worker do not combine first; mpirun --reproducible "
+     "sets it",
+     &mlt_mpi_settings.reproducible},
     {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error",
      &mlt_mpi_settings.errfile},
 };
