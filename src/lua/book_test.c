@@ -473,7 +473,7 @@ static void test_program(void)
     mlt_goal_check_options options = {.is = &spec};
     mlt_goal_verdict *verdict = mlt_goal_check(program, &options);
     CHECK(mlt_goal_verdict_ok(verdict) && verdict->in_rank_order);
-    CHECK(program->rank[1].actions[0].line == 5); // findings name it
+    CHECK(program->rank[1].actions[0].line == 4); // findings name it
     mlt_goal_verdict_free(verdict);
     mlt_goal_program_free(program);
     book->free(book);
