@@ -48,6 +48,12 @@ void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_book 
 bool mlt_coll_rule_takes(const mlt_coll_rule *rule, const mlt_coll_alg *alg, char *why,
                          size_t why_size) MLT_MUST_CHECK;
 
+// An answer by that rule; and a rule that an answer does not come from, because its algorithm
+// refuses: the first is told.
+void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_choice *out);
+void mlt_coll_pass_over(const mlt_coll_rule *rule, const mlt_coll_alg *alg, const char *reason,
+                        mlt_coll_choice *out);
+
 // Bytes as people write them: 4096, 64K, 1M. False: it is no size.
 bool mlt_coll_size(const char *text, size_t length, uint64_t *out) MLT_MUST_CHECK;
 

@@ -60,57 +60,63 @@ mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *q, const mlt_coll_
     };
 }
 
-// Takes what the rule says, if its algorithm serves the question; else says why not, unless
-// something else was said before.
-static bool take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, const mlt_coll_question *q,
-                 mlt_coll_choice *out, char *why, size_t why_size)
+void mlt_coll_pass_over(const mlt_coll_rule *rule, const mlt_coll_alg *alg, const char *reason,
+                        mlt_coll_choice *out)
 {
-    const char *reason;
-    if (mlt_coll_suits(alg, q, &reason)) {
-        *out = (mlt_coll_choice){alg,        rule->segment, rule->radix, rule->window,
-                                 rule->flat, rule->by,      rule->why};
-        return true;
-    }
-    if (why && !*why)
-        snprintf(why, why_size, "%s: %s.%s is not for this: %s", rule->by,
+    if (!out->passed[0])
+        snprintf(out->passed, sizeof out->passed, "%s: %s.%s is not for this: %s", rule->by,
                  mlt_collective_names[alg->collective], alg->name, reason);
-    return false;
 }
 
+void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_choice *out)
+{
+    out->alg = alg;
+    out->segment = rule->segment;
+    out->radix = rule->radix;
+    out->window = rule->window;
+    out->flat = rule->flat;
+    out->by = rule->by;
+    out->why = rule->why;
+}
+
+// The built-in rules pass over what refuses without a word: they are made for that.
 static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out)
 {
     for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++) {
+        const char *reason;
         if (!mlt_coll_rule_fits(r, q))
             continue;
         const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, r->alg);
         if (!alg)
             mlt_fatal("the built-in rules name %s.%s, which is not there",
                       mlt_collective_names[q->collective], r->alg);
-        if (take(r, alg, q, out, NULL, 0))
+        if (mlt_coll_suits(alg, q, &reason)) {
+            mlt_coll_take(r, alg, out);
             return;
+        }
     }
     mlt_fatal("no built-in rule answers for %s", mlt_collective_names[q->collective]);
 }
 
-// Asks a book; keeps what was said before.
+// Asks a book; keeps what was passed over before. True: there is no more to ask.
 static bool ask_book(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
                      char *why, size_t why_size)
 {
-    char own[SENTENCE] = "";
+    char passed[MLT_COLL_PASSED];
     if (!book)
         return false;
-    bool answered = book->choose(book, q, out, own, sizeof own);
-    if (!*why && *own)
-        snprintf(why, why_size, "%s", own);
+    memcpy(passed, out->passed, sizeof passed);
+    bool answered = book->choose(book, q, out, why, why_size);
+    if (passed[0])
+        memcpy(out->passed, passed, sizeof passed);
     return answered;
 }
 
 void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
                      char *why, size_t why_size)
 {
-    why[0] = '\0';
-    if (!ask_book(book, q, out, why, why_size))
-        choose_built_in(q, out);
+    mlt_coll_sources sources = {.book = book};
+    mlt_coll_ask(&sources, q, out, why, why_size);
 }
 
 // A rule of nobody's book in particular.
@@ -118,31 +124,42 @@ static bool ask_rule(const mlt_coll_sources *s, const mlt_coll_rule *rule,
                      const mlt_coll_question *q, mlt_coll_choice *out, char *why, size_t why_size)
 {
     const mlt_coll_alg *alg = NULL;
+    const char *reason;
     if (s->own_book)
         alg = mlt_coll_named(mlt_coll_algs, s->own_book, q->collective, rule->alg);
     if (!alg)
         alg = mlt_coll_named(mlt_coll_algs, s->book, q->collective, rule->alg);
-    if (alg)
-        return take(rule, alg, q, out, why, why_size);
-    if (!*why) // it was of a book that has been replaced
+    if (!alg) // it was of a book that has been replaced
         snprintf(why, why_size, "%s: there is no algorithm %s.%s any more", rule->by,
                  mlt_collective_names[q->collective], rule->alg);
+    else if (mlt_coll_suits(alg, q, &reason)) {
+        mlt_coll_take(rule, alg, out);
+        return true;
+    } else
+        mlt_coll_pass_over(rule, alg, reason, out);
     return false;
+}
+
+// True: somebody has answered, or failed.
+static bool ask_users(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_coll_choice *out,
+                      char *why, size_t why_size)
+{
+    for (const mlt_coll_rule *r = s->forced; r && r->alg; r++)
+        if (r->collective == q->collective && (ask_rule(s, r, q, out, why, why_size) || why[0]))
+            return true;
+    const mlt_coll_rule *own = s->own ? &s->own[q->collective] : NULL;
+    return (own && own->alg && (ask_rule(s, own, q, out, why, why_size) || why[0])) ||
+           ask_book(s->own_book, q, out, why, why_size) || why[0] ||
+           ask_book(s->book, q, out, why, why_size) || why[0];
 }
 
 void mlt_coll_ask(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_coll_choice *out,
                   char *why, size_t why_size)
 {
     why[0] = '\0';
-    for (const mlt_coll_rule *r = s->forced; r && r->alg; r++)
-        if (r->collective == q->collective && ask_rule(s, r, q, out, why, why_size))
-            return;
-    const mlt_coll_rule *own = s->own ? &s->own[q->collective] : NULL;
-    if (own && own->alg && ask_rule(s, own, q, out, why, why_size))
-        return;
-    if (ask_book(s->own_book, q, out, why, why_size) || ask_book(s->book, q, out, why, why_size))
-        return;
-    choose_built_in(q, out);
+    out->passed[0] = '\0';
+    if (!ask_users(s, q, out, why, why_size) || why[0])
+        choose_built_in(q, out);
 }
 
 mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, const char *text,

@@ -40,6 +40,8 @@ typedef struct mlt_coll_question {
     const char *comm;  // its MPI name; "": none
 } mlt_coll_question;
 
+enum { MLT_COLL_PASSED = 200 };
+
 typedef struct mlt_coll_choice {
     const mlt_coll_alg *alg;
     uint64_t segment; // bytes; 0: the algorithm's own choice
@@ -47,6 +49,8 @@ typedef struct mlt_coll_choice {
     bool flat;       // the ranks of a worker do not combine first
     const char *by;  // where the rule stands: "built in", "my.lua:12"
     const char *why; // one sentence: what the rule says of itself; never NULL
+    // Where a user's rule asked for something else, but its algorithm cannot: which, and why not.
+    char passed[MLT_COLL_PASSED]; // "": nothing was passed over
 } mlt_coll_choice;
 
 typedef struct mlt_coll_rule {
@@ -88,13 +92,14 @@ typedef struct mlt_coll_path {
 } mlt_coll_path;
 
 // A user's book: rules and algorithms beside the built-in ones. Everything it points to lives as
-// long as the book does. It belongs to one thread, and its functions run Lua: they want 64 KiB of
-// stack. Nothing in it changes after it was opened (coll/book.h).
+// long as the book does. It belongs to one thread; its functions run on a stack of its own, so that
+// fibers with small ones may call them. Nothing in it changes after it was opened (coll/book.h).
 typedef struct mlt_coll_book mlt_coll_book;
 struct mlt_coll_book {
-    // True: it has an answer. A rule that fits but whose algorithm refuses the question, or a rule
-    // that fails itself, is passed over; then why holds a sentence about the first of those, with
-    // or without an answer from a later rule. Else why is "".
+    // True: it has an answer. False: it has none, or, with a sentence in why, a rule of it failed
+    // (a function raised an error, or answered nonsense). A rule that fits but whose algorithm
+    // refuses the question is passed over; the first such one is told in out->passed, which is
+    // written in any case.
     bool (*choose)(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                    char *why, size_t why_size);
     // To be asked before a program of one of its algorithms is made: proves exactly this shape, all
@@ -122,8 +127,8 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, 
 // True if the rule speaks of the question; does not ask the algorithm.
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *question);
 
-// Asks `book` (NULL: none), then the built-in rules, which always answer. If the book has a fault,
-// its sentence is in why, else why is "".
+// Asks `book` (NULL: none), then the built-in rules, which always answer. If a rule of the book
+// failed, its sentence is in why and the answer is the built-in one; else why is "".
 void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                      char *why, size_t why_size);
 
@@ -137,7 +142,7 @@ typedef struct mlt_coll_sources {
     uint32_t generation; // whoever keeps an answer asks again when it has changed
 } mlt_coll_sources;
 
-// As mlt_coll_choose. What is passed over, because its algorithm refuses, is told in why.
+// As mlt_coll_choose.
 void mlt_coll_ask(const mlt_coll_sources *sources, const mlt_coll_question *question,
                   mlt_coll_choice *out, char *why, size_t why_size);
 

@@ -157,31 +157,41 @@ static bool ask(mlt_lua_book *book, uint32_t i, const mlt_coll_question *q, mlt_
     return status == LUA_OK && a.answered;
 }
 
+typedef struct choosing {
+    mlt_lua_book *book;
+    const mlt_coll_question *question;
+    mlt_coll_choice *out;
+    char *why;
+    size_t why_size;
+    bool answered;
+} choosing;
+
+static void run_choose(void *arg)
+{
+    choosing *c = arg;
+    mlt_lua_book *book = c->book;
+    for (uint32_t i = 0; i < book->rules_count && !c->why[0] && !c->answered; i++) {
+        mlt_coll_rule rule;
+        const mlt_coll_alg *alg;
+        const char *reason;
+        if (!ask(book, i, c->question, &rule, &alg, c->why, c->why_size))
+            continue;
+        c->answered = mlt_coll_suits(alg, c->question, &reason);
+        if (c->answered)
+            mlt_coll_take(&rule, alg, c->out);
+        else
+            mlt_coll_pass_over(&rule, alg, reason, c->out);
+    }
+}
+
 static bool choose(mlt_coll_book *base, const mlt_coll_question *q, mlt_coll_choice *out, char *why,
                    size_t why_size)
 {
     mlt_lua_book *book = (mlt_lua_book *)base;
-    why[0] = '\0';
-    for (uint32_t i = 0; i < book->rules_count; i++) {
-        mlt_coll_rule rule;
-        const mlt_coll_alg *alg;
-        const char *reason;
-        char own[SENTENCE] = "";
-        if (!ask(book, i, q, &rule, &alg, own, sizeof own)) {
-            if (*own && !*why)
-                snprintf(why, why_size, "%s", own);
-            continue;
-        }
-        if (mlt_coll_suits(alg, q, &reason)) {
-            *out = (mlt_coll_choice){alg,       rule.segment, rule.radix, rule.window,
-                                     rule.flat, rule.by,      rule.why};
-            return true;
-        }
-        if (!*why)
-            snprintf(why, why_size, "%s: %s.%s is not for this: %s", rule.by,
-                     mlt_collective_names[q->collective], alg->name, reason);
-    }
-    return false;
+    choosing c = {book, q, out, why, why_size, false};
+    why[0] = out->passed[0] = '\0';
+    mlt_lua_on_stack(&book->stack, run_choose, &c);
+    return c.answered;
 }
 
 // ---- opening
@@ -191,6 +201,7 @@ static void free_book(mlt_coll_book *base)
     mlt_lua_book *book = (mlt_lua_book *)base;
     if (book->L)
         lua_close(book->L);
+    mlt_lua_stack_fini(&book->stack);
     for (uint32_t i = 0; i < book->algs_count; i++)
         free(book->algs[i]);
     for (uint32_t i = 0; i < book->paths_count; i++)

@@ -73,7 +73,7 @@ typedef struct making { // one rank's part, for the protected call
 static int protected_emit(lua_State *L)
 {
     const making *m = lua_touserdata(L, 1);
-    mlt_lua_rank_begin(L, m->rank);
+    mlt_lua_rank_begin(L, m->rank, m->shape->ranks);
     lua_rawgeti(L, LUA_REGISTRYINDEX, m->alg->emit);
     mlt_lua_push_g(L);
     push_shape(L, m->alg, m->shape);
@@ -103,13 +103,26 @@ static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_p
     return status == LUA_OK;
 }
 
+typedef struct emitting {
+    const mlt_coll_shape *shape;
+    mlt_goal_program *program;
+    uint32_t rank;
+} emitting;
+
+static void run_emit(void *arg)
+{
+    const emitting *e = arg;
+    char why[SENTENCE];
+    if (!emit(e->shape, e->shape->user, e->program, e->rank, why, sizeof why))
+        mlt_fatal("%s", why);
+}
+
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     const mlt_lua_alg *alg = shape->user;
-    char why[SENTENCE];
     mlt_assert(alg);
-    if (!emit(shape, alg, program, rank, why, sizeof why))
-        mlt_fatal("%s", why);
+    emitting e = {shape, program, rank};
+    mlt_lua_on_stack(&alg->book->stack, run_emit, &e);
 }
 
 static int protected_refuse(lua_State *L)
@@ -133,21 +146,27 @@ static int protected_refuse(lua_State *L)
     return 0;
 }
 
+static void run_refuses(void *arg)
+{
+    making *m = arg;
+    mlt_lua_book *book = m->alg->book;
+    char why[SENTENCE];
+    lua_pushcfunction(book->L, protected_refuse);
+    lua_pushlightuserdata(book->L, m);
+    int status = mlt_lua_call(book->L, 1, 0);
+    if (status != LUA_OK) {
+        mlt_lua_explain(book->L, status, book->short_file, why, sizeof why);
+        m->reason = mlt_lua_keep(book, why);
+    }
+    lua_settop(book->L, 0);
+}
+
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape)
 {
     const mlt_lua_alg *alg = shape->user;
     mlt_assert(alg);
-    mlt_lua_book *book = alg->book;
     making m = {alg, shape, 0, NULL};
-    char why[SENTENCE];
-    lua_pushcfunction(book->L, protected_refuse);
-    lua_pushlightuserdata(book->L, &m);
-    int status = mlt_lua_call(book->L, 1, 0);
-    if (status != LUA_OK) {
-        mlt_lua_explain(book->L, status, book->short_file, why, sizeof why);
-        m.reason = mlt_lua_keep(book, why);
-    }
-    lua_settop(book->L, 0);
+    mlt_lua_on_stack(&alg->book->stack, run_refuses, &m);
     return m.reason;
 }
 
@@ -217,13 +236,42 @@ static mlt_status try_some(const mlt_lua_alg *alg, const mlt_coll_shape *shape, 
                            size_t why_size)
 {
     const uint32_t some[] = {0, 1, shape->ranks / 2, shape->ranks - 1};
-    mlt_goal_program *program = mlt_goal_program_new(shape->ranks);
     bool fine = true;
-    for (int i = 0; i < 4 && fine; i++)
-        if (!program->rank[some[i]].count && !program->rank[some[i]].buffers_count)
-            fine = emit(shape, alg, program, some[i], why, why_size);
-    mlt_goal_program_free(program);
+    for (int i = 0; i < 4 && fine; i++) {
+        mlt_goal_program *program = mlt_goal_program_new(1);
+        fine = emit(shape, alg, program, some[i], why, why_size);
+        mlt_goal_program_free(program);
+    }
     return fine ? MLT_OK : MLT_ERR_INVALID;
+}
+
+typedef struct proving {
+    mlt_lua_book *book;
+    const mlt_lua_alg *alg;
+    const mlt_coll_shape *shape;
+    char *why;
+    size_t why_size;
+    mlt_status status;
+} proving;
+
+static void run_prove(void *arg)
+{
+    proving *p = arg;
+    p->status = MLT_OK;
+    if (p->shape->ranks > MOST_RANKS) {
+        p->status = try_some(p->alg, p->shape, p->why, p->why_size);
+        return;
+    }
+    mlt_goal_program *program = mlt_goal_program_new(p->shape->ranks);
+    uint64_t actions = 0;
+    for (uint32_t r = 0; r < p->shape->ranks && p->status == MLT_OK; r++) {
+        if (!emit(p->shape, p->alg, program, r, p->why, p->why_size))
+            p->status = MLT_ERR_INVALID;
+        actions += program->rank[r].count;
+    }
+    if (p->status == MLT_OK && actions <= MOST_ACTIONS)
+        p->status = judge(p->alg, p->shape, program, p->why, p->why_size);
+    mlt_goal_program_free(program);
 }
 
 mlt_status mlt_lua_alg_prove(mlt_coll_book *base, const mlt_coll_alg *of,
@@ -233,22 +281,9 @@ mlt_status mlt_lua_alg_prove(mlt_coll_book *base, const mlt_coll_alg *of,
     const mlt_lua_alg *alg = of->user;
     if (of->emit != mlt_lua_alg_emit || alg->book != book || remembered(book, of, shape))
         return MLT_OK;
-    mlt_status status = MLT_OK;
-    if (shape->ranks > MOST_RANKS)
-        status = try_some(alg, shape, why, why_size);
-    else {
-        mlt_goal_program *program = mlt_goal_program_new(shape->ranks);
-        uint64_t actions = 0;
-        for (uint32_t r = 0; r < shape->ranks && status == MLT_OK; r++) {
-            if (!emit(shape, alg, program, r, why, why_size))
-                status = MLT_ERR_INVALID;
-            actions += program->rank[r].count;
-        }
-        if (status == MLT_OK && actions <= MOST_ACTIONS)
-            status = judge(alg, shape, program, why, why_size);
-        mlt_goal_program_free(program);
-    }
-    if (status == MLT_OK)
+    proving p = {book, alg, shape, why, why_size, MLT_OK};
+    mlt_lua_on_stack(&book->stack, run_prove, &p);
+    if (p.status == MLT_OK)
         remember(book, of, shape);
-    return status;
+    return p.status;
 }

@@ -6,6 +6,7 @@
 
 #include "coll/choose.h"
 #include "lua/goal.h"
+#include "lua/stack.h"
 
 typedef struct mlt_lua_book mlt_lua_book;
 
@@ -27,6 +28,7 @@ enum { MLT_LUA_PROVEN = 256 }; // shapes that a book remembers
 struct mlt_lua_book {
     mlt_coll_book base;
     lua_State *L;
+    mlt_lua_stack stack; // on which Lua runs
     mlt_lua_goal goal;
     const mlt_coll_alg *const *built_in;
     char *file;

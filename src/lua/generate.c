@@ -53,7 +53,7 @@ static int protected_run(lua_State *L)
     mlt_lua_push_g(L);
     uint32_t told = r->ranks / 256 + 1;
     for (uint32_t rank = 0; rank < r->ranks; rank++) {
-        mlt_lua_rank_begin(L, rank);
+        mlt_lua_rank_begin(L, rank, r->ranks);
         lua_pushvalue(L, -2); // the function
         lua_pushvalue(L, -2); // g
         lua_pushinteger(L, rank);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
 #include "goal/derive.h"
 #include "goal/text.h"
 
@@ -17,6 +18,7 @@ enum { SEED = 20091115 }; // math.random gives the same numbers in each run
 typedef struct address { // userdata: a place in a named buffer
     uint32_t rank, buf;
     int64_t at;
+    uint64_t call; // of the user's function that declared it
 } address;
 
 static const char *const address_type = "GOAL address", *const goal_type = "GOAL";
@@ -109,7 +111,7 @@ static call begin(lua_State *L, const char *name, int least, int most)
         fail(&f, "its first argument should be g, as in g:%s(...) with a colon", name);
     if (f.c->rank == MLT_LUA_CLOSED)
         fail(&f, "g is only for the function that it was given to, while that runs");
-    f.rank = &f.c->program->rank[f.c->rank];
+    f.rank = &f.c->program->rank[f.c->slot];
     int given = lua_gettop(L) - 1;
     if (given >= least && given <= most)
         return f;
@@ -137,7 +139,7 @@ static int64_t integer(const call *f, int index, const char *what, int64_t least
 
 static int32_t peer(const call *f, int index, const char *what)
 {
-    return (int32_t)integer(f, index, what, 0, (int64_t)f->c->program->ranks - 1);
+    return (int32_t)integer(f, index, what, 0, (int64_t)f->c->ranks - 1);
 }
 
 static int32_t tag(const call *f, int index)
@@ -171,6 +173,9 @@ static mlt_goal_span span(const call *f, int index)
     }
     if (at->rank != f->c->rank)
         fail(f, "this buffer belongs to rank %" PRIu32 "; each rank declares its own", at->rank);
+    if (at->call != f->c->call)
+        fail(f, "this buffer was declared by an earlier call of the function; each declares its "
+                "own");
     const mlt_goal_buffer *buffer = &f->rank->buffers[at->buf - 1];
     if (at->at < 0 || (uint64_t)at->at > buffer->size || size > buffer->size - (uint64_t)at->at)
         fail(f,
@@ -204,7 +209,7 @@ static int add(const call *f, mlt_goal_action *a)
     lua_Debug caller;
     if (lua_getstack(f->L, 1, &caller) && lua_getinfo(f->L, "l", &caller) && caller.currentline > 0)
         a->line = (uint32_t)caller.currentline;
-    lua_pushinteger(f->L, mlt_goal_add(f->c->program, f->c->rank, a));
+    lua_pushinteger(f->L, mlt_goal_add(f->c->program, f->c->slot, a));
     return 1;
 }
 
@@ -312,7 +317,7 @@ static int depend(lua_State *L, const char *name, uint32_t started)
     uint32_t a = action(&f, 2, "first action"), b = action(&f, 3, "second action");
     if (a == b)
         fail(&f, "action %" PRIu32 " cannot wait for itself", a);
-    mlt_goal_require(f.c->program, f.c->rank, a, b | started);
+    mlt_goal_require(f.c->program, f.c->slot, a, b | started);
     return 0;
 }
 
@@ -339,10 +344,10 @@ static int g_buffer(lua_State *L)
     call f = begin(L, "buffer", 2, 2);
     const char *name = identifier(&f, 2, "name");
     uint64_t size = (uint64_t)integer(&f, 3, "size", 0, INT64_MAX);
-    if (mlt_goal_buffer_find(f.c->program, f.c->rank, name) != MLT_GOAL_NOWHERE)
+    if (mlt_goal_buffer_find(f.c->program, f.c->slot, name) != MLT_GOAL_NOWHERE)
         fail(&f, "this rank has a buffer %s already", name);
-    uint32_t buf = mlt_goal_buffer_add(f.c->program, f.c->rank, name, size);
-    return push_address(L, (address){f.c->rank, buf, 0});
+    uint32_t buf = mlt_goal_buffer_add(f.c->program, f.c->slot, name, size);
+    return push_address(L, (address){f.c->rank, buf, 0, f.c->call});
 }
 
 static int g_label(lua_State *L)
@@ -399,7 +404,7 @@ static int address_add(lua_State *L, int sign)
                           : __builtin_add_overflow(at->at, offset, &sum);
     if (wraps)
         return luaL_error(L, "an offset of a buffer is beyond 2^63");
-    return push_address(L, (address){at->rank, at->buf, sum});
+    return push_address(L, (address){at->rank, at->buf, sum, at->call});
 }
 
 static int address_plus(lua_State *L)
@@ -415,16 +420,21 @@ static int address_minus(lua_State *L)
 static int address_equals(lua_State *L)
 {
     address *a = luaL_checkudata(L, 1, address_type), *b = luaL_checkudata(L, 2, address_type);
-    lua_pushboolean(L, a->rank == b->rank && a->buf == b->buf && a->at == b->at);
+    lua_pushboolean(L,
+                    a->rank == b->rank && a->buf == b->buf && a->at == b->at && a->call == b->call);
     return 1;
 }
 
 static int address_text(lua_State *L)
 {
     address *at = luaL_checkudata(L, 1, address_type);
-    const mlt_goal_program *program = mlt_lua_goal_of(L)->program;
-    const mlt_goal_buffer *buffer = &program->rank[at->rank].buffers[at->buf - 1];
-    lua_pushfstring(L, "%s+%I", mlt_goal_name_text(program, buffer->name), (LUAI_UACINT)at->at);
+    const mlt_lua_goal *c = mlt_lua_goal_of(L);
+    if (c->rank == MLT_LUA_CLOSED || at->call != c->call) { // its name is gone
+        lua_pushfstring(L, "buffer %d+%I", (int)at->buf, (LUAI_UACINT)at->at);
+        return 1;
+    }
+    const mlt_goal_buffer *buffer = &c->program->rank[c->slot].buffers[at->buf - 1];
+    lua_pushfstring(L, "%s+%I", mlt_goal_name_text(c->program, buffer->name), (LUAI_UACINT)at->at);
     return 1;
 }
 
@@ -498,12 +508,15 @@ void mlt_lua_push_g(lua_State *L)
     luaL_setmetatable(L, goal_type);
 }
 
-void mlt_lua_rank_begin(lua_State *L, uint32_t rank)
+void mlt_lua_rank_begin(lua_State *L, uint32_t rank, uint32_t ranks)
 {
     mlt_lua_goal *c = mlt_lua_goal_of(L);
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "labels");
+    c->call++;
     c->rank = rank;
+    c->ranks = ranks;
+    c->slot = mlt_coll_slot(c->program, rank);
     c->automatic = false;
 }
 
@@ -511,7 +524,7 @@ void mlt_lua_rank_end(lua_State *L)
 {
     mlt_lua_goal *c = mlt_lua_goal_of(L);
     if (c->automatic)
-        mlt_goal_derive(c->program, c->rank);
+        mlt_goal_derive(c->program, c->slot);
 }
 
 // ---- errors

@@ -23,6 +23,9 @@ enum {
 typedef struct mlt_lua_goal {
     mlt_goal_program *program;
     uint32_t rank;  // that is being made, or MLT_LUA_CLOSED
+    uint32_t ranks; // that there are
+    uint32_t slot;  // where the rank stands in the program: programs of one rank have one place
+    uint64_t call;  // of the user's function: counts them
     bool automatic; // dependencies of this rank are to be derived
     bool reverses;  // a user's function may be told that its operands come in the other order
     size_t used;    // bytes of Lua's
@@ -37,7 +40,7 @@ void mlt_lua_open(lua_State *L);
 void mlt_lua_push_g(lua_State *L);
 
 // In a protected call: the rank's part begins, and ends well; whoever catches an error closes.
-void mlt_lua_rank_begin(lua_State *L, uint32_t rank);
+void mlt_lua_rank_begin(lua_State *L, uint32_t rank, uint32_t ranks);
 void mlt_lua_rank_end(lua_State *L);
 
 // For lua_pcall: makes a sentence of an error, whatever value it is.
