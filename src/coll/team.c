@@ -298,8 +298,7 @@ static inline bool agrees(const mlt_coll_what *a, const mlt_coll_what *b)
     const mlt_coll_op *p = a->op, *q = b->op;
     return a->collective == b->collective && a->root == b->root && a->count == b->count &&
            a->element == b->element && !a->starts == !b->starts &&
-           (p == q ||
-            (p && q && p->op == q->op && p->type == q->type && p->function == q->function));
+           (p == q || (p && q && mlt_coll_op_same(p, q)));
 }
 
 static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,

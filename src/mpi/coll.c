@@ -93,7 +93,7 @@ static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
 
 static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    return job->layout ? (uint64_t)s->type->extent : s->type->size;
+    return job->layout ? job->op.element : s->type->size;
 }
 
 static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
@@ -118,19 +118,13 @@ static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
     return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * s->type->extent));
 }
 
-// A copy with gaps: its first element's lower bound is the copy's first byte.
-static inline unsigned char *in_layout(const mlt_coll_side *s, unsigned char *packed)
-{
-    return (unsigned char *)((uintptr_t)packed - (uintptr_t)s->type->lb);
-}
-
 static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *to = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
         uint64_t count = elements_of(s, b), bytes = count * s->type->size;
         if (job->layout)
-            mlt_type_move(s->type, in_layout(s, to), s->type, block_at(s, b), 0, bytes);
+            mlt_coll_load(&job->op, to, block_at(s, b), count);
         else
             mlt_type_pack(s->type, block_at(s, b), 0, to, bytes);
         to += count * element_bytes(job, s);
@@ -143,7 +137,7 @@ static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
     for (uint64_t b = 0; b < s->blocks; b++) {
         uint64_t count = elements_of(s, b), bytes = count * s->type->size;
         if (job->layout)
-            mlt_type_move(s->type, block_at(s, b), s->type, in_layout(s, from), 0, bytes);
+            mlt_coll_store(&job->op, block_at(s, b), from, count);
         else
             mlt_type_unpack(s->type, block_at(s, b), 0, from, bytes);
         from += count * element_bytes(job, s);
