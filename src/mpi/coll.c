@@ -106,9 +106,10 @@ static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 }
 
 // True if the team can work on the user's buffer: its bytes lie one behind the other.
-static inline bool is_plain(const mlt_coll_side *s)
+static inline bool is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    return MLT_LIKELY(s->type->contiguous) && MLT_LIKELY(!s->displs);
+    return MLT_LIKELY(job->what.op ? !job->layout : s->type->contiguous) &&
+           MLT_LIKELY(!s->displs) && MLT_LIKELY(!s->copied);
 }
 
 // Where block b begins in the user's buffer.
@@ -162,9 +163,9 @@ static inline bool has_data(const mlt_coll_side *s)
 // Memory for copies, once for each job.
 static inline void furnish(mlt_rank *me, mlt_coll_job *job)
 {
-    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(&job->in)))
+    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(job, &job->in)))
         take_copy(me, job, &job->in);
-    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(&job->out)))
+    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(job, &job->out)))
         take_copy(me, job, &job->out);
     if (MLT_UNLIKELY(job->copies_in)) {
         job->in.bytes = side_bytes(job, &job->out);
@@ -217,7 +218,7 @@ static inline void clear(mlt_rank *me, mlt_coll_job *job)
     mlt_coll_memory_give(me, job->in.packed);
     mlt_coll_memory_give(me, job->out.packed);
     if (MLT_UNLIKELY(job->memory != NULL))
-        free(job->memory);
+        mlt_coll_memory_give(me, job->memory);
 }
 
 // ---- requests

@@ -36,6 +36,7 @@ typedef struct mlt_coll_side {
     const uint64_t *counts; // [blocks] says; the job's memory
     const int64_t *displs;  // [blocks] where they begin, in extents (in bytes if `type` is a byte);
                             // NULL: one behind the other
+    bool copied;            // it is copied though it lies well: it will be overwritten
     unsigned char *packed;  // the copy that the team works on; NULL: `buf` itself
     uint64_t bytes;         // of the copy
 } mlt_coll_side;
