@@ -127,10 +127,14 @@ void mlt_plans_forget(mlt_plans *plans)
 
 // ---- making one
 
+static inline bool is_rooted(const mlt_coll_what *what)
+{
+    return what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
+           what->collective == MLT_COLL_REDUCE;
+}
+
 static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *what)
 {
-    bool rooted = what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
-                  what->collective == MLT_COLL_REDUCE;
     uint64_t mean = what->starts ? what->starts[team->workers] / team->workers : what->count;
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
@@ -141,7 +145,7 @@ static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *
         .type = what->op && what->op->op != MLT_OPS ? what->op->type : MLT_OP_UINT8,
         .element = what->element,
         .commutes = !what->op || what->op->commutes,
-        .in_place = what->in_place && !rooted, // only the root may know
+        .in_place = what->in_place && !is_rooted(what), // only the root may know
         .uneven = what->starts != NULL,
         .reproducible = team->reproducible,
         .crowded = team->crowded,
@@ -206,6 +210,8 @@ static void need_shadow(mlt_plan *plan, const mlt_team *team, const mlt_coll_wha
 {
     if (!what->in_place || plan->shape.in_place || what->emit)
         return;
+    if (is_rooted(what) && team->place != what->root)
+        return; // they have no part in it
     bool blocks = what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
                   what->collective == MLT_COLL_ALLGATHER;
     const uint64_t *s = what->starts;

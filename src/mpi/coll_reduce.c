@@ -87,7 +87,10 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
                    : mlt_inter_no_scan(me, comm);
     if (rooted && (code = mlt_coll_check_root(me, comm, root)) != MPI_SUCCESS)
         return code;
-    bool receives = !rooted || comm->rank == root, in_place = mlt_coll_in_place(sendbuf);
+    bool in_place = mlt_coll_in_place(sendbuf);
+    bool receives = rooted                          ? comm->rank == root
+                    : collective == MLT_COLL_EXSCAN ? comm->rank > 0 || in_place // 0 gets nothing
+                                                    : true;
     code = check_buffers(me, comm, sendbuf, recvbuf, count, type, receives);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
