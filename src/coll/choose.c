@@ -35,9 +35,13 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const c
 
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
 {
+    uint64_t total;
+    if (__builtin_mul_overflow(q->bytes, q->ranks, &total))
+        total = UINT64_MAX;
     return rule->collective == q->collective && q->ranks >= rule->ranks_from &&
            (!rule->ranks_to || q->ranks <= rule->ranks_to) && q->bytes >= rule->bytes_from &&
-           (!rule->bytes_to || q->bytes <= rule->bytes_to) &&
+           (!rule->bytes_to || q->bytes <= rule->bytes_to) && total >= rule->total_from &&
+           (!rule->total_to || total <= rule->total_to) &&
            (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);
@@ -95,7 +99,16 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out)
             return;
         }
     }
-    mlt_fatal("no built-in rule answers for %s", mlt_collective_names[q->collective]);
+    // What few questions ask for has no rule of its own: the first that can.
+    static const mlt_coll_rule last = {.by = "built in", .why = "the first that can do it"};
+    for (int i = 0; mlt_coll_algs[i]; i++) {
+        const char *reason;
+        if (mlt_coll_suits(mlt_coll_algs[i], q, &reason)) {
+            mlt_coll_take(&last, mlt_coll_algs[i], out);
+            return;
+        }
+    }
+    mlt_fatal("no algorithm can do this %s", mlt_collective_names[q->collective]);
 }
 
 // Asks a book; keeps what was passed over before. True: there is no more to ask.

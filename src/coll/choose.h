@@ -57,6 +57,7 @@ typedef struct mlt_coll_rule {
     mlt_collective collective;
     uint32_t ranks_from, ranks_to; // of question.ranks, inclusive; to 0: no end
     uint64_t bytes_from, bytes_to; // inclusive; to 0: no end
+    uint64_t total_from, total_to; // the same of bytes * ranks: what lies in P n of spec.h
     uint8_t reach;                 // 1 << mlt_coll_reach; 0: any
     int8_t crowded;                // 1: only if; -1: only if not; 0: either
     const char *comm;              // NULL: any
