@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/choose.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,8 @@ void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_
 }
 
 // The built-in rules pass over what refuses without a word: they are made for that.
-static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out)
+static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, char *why,
+                            size_t why_size)
 {
     for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++) {
         const char *reason;
@@ -108,7 +110,12 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out)
             return;
         }
     }
-    mlt_fatal("no algorithm can do this %s", mlt_collective_names[q->collective]);
+    out->alg = NULL;
+    if (!why[0])
+        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %" PRIu32 " ranks",
+                 mlt_collective_names[q->collective], q->commutes ? "" : " in order",
+                 q->reproducible ? ", reproducible," : "", q->uneven ? " with uneven blocks" : "",
+                 q->ranks);
 }
 
 // Asks a book; keeps what was passed over before. True: there is no more to ask.
@@ -172,7 +179,7 @@ void mlt_coll_ask(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_col
     why[0] = '\0';
     out->passed[0] = '\0';
     if (!ask_users(s, q, out, why, why_size) || why[0])
-        choose_built_in(q, out);
+        choose_built_in(q, out, why, why_size);
 }
 
 mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, const char *text,

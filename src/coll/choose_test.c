@@ -70,6 +70,17 @@ static void test_always_answers(void)
                 }
 }
 
+static void test_nothing_can(void)
+{
+    mlt_coll_question q = question(MLT_COLL_REDUCE_TO, 4, 8);
+    mlt_coll_choice choice;
+    q.uneven = true;
+    CHECK(!can_be_done(&q));
+    mlt_coll_choose(NULL, &q, &choice, why, WHY);
+    CHECK(!choice.alg &&
+          strstr(why, "no algorithm can do reduce_to with uneven blocks of 4 ranks"));
+}
+
 // The table itself: algorithms are there and take what they are given, and no rule is dead.
 static void test_table(void)
 {
@@ -304,6 +315,7 @@ int main(void)
     test_table();
     test_fits();
     test_always_answers();
+    test_nothing_can();
     test_nearest();
     test_parse();
     test_force();
