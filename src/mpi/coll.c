@@ -93,7 +93,7 @@ static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
 
 static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    return job->layout ? (uint64_t)s->type->extent : s->type->size;
+    return job->layout ? job->op.element : s->type->size;
 }
 
 static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
@@ -118,19 +118,13 @@ static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
     return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * s->type->extent));
 }
 
-// A copy with gaps: its first element's lower bound is the copy's first byte.
-static inline unsigned char *in_layout(const mlt_coll_side *s, unsigned char *packed)
-{
-    return (unsigned char *)((uintptr_t)packed - (uintptr_t)s->type->lb);
-}
-
 static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *to = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
         uint64_t count = elements_of(s, b), bytes = count * s->type->size;
         if (job->layout)
-            mlt_type_move(s->type, in_layout(s, to), s->type, block_at(s, b), 0, bytes);
+            mlt_coll_load(&job->op, to, block_at(s, b), count);
         else
             mlt_type_pack(s->type, block_at(s, b), 0, to, bytes);
         to += count * element_bytes(job, s);
@@ -143,7 +137,7 @@ static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
     for (uint64_t b = 0; b < s->blocks; b++) {
         uint64_t count = elements_of(s, b), bytes = count * s->type->size;
         if (job->layout)
-            mlt_type_move(s->type, block_at(s, b), s->type, in_layout(s, from), 0, bytes);
+            mlt_coll_store(&job->op, block_at(s, b), from, count);
         else
             mlt_type_unpack(s->type, block_at(s, b), 0, from, bytes);
         from += count * element_bytes(job, s);
@@ -186,7 +180,8 @@ static inline void choose_team(mlt_coll_job *job)
         return;
     }
     job->team = mlt_comm_team(comm);
-    if (MLT_UNLIKELY(mlt_team_wants_flat(job->team, &job->what)))
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(job->team, &job->what)) &&
+        mlt_team_wants_flat(job->team, &job->what))
         job->team = mlt_comm_flat(comm);
 }
 
@@ -294,27 +289,26 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
     return MPI_SUCCESS;
 }
 
-static int failure(mlt_rank *me, const mlt_coll_job *job, mlt_status status)
+static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
 {
-    if (job->team->why[0])
-        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", job->team->why);
+    if (team->why[0])
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
     return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
                         "the ranks of %s do not agree about the call: a message of it had another "
                         "size than its receiver expects (status %d)",
-                        mlt_comm_name(me, job->comm), (int)status);
+                        mlt_comm_name(me, comm), (int)status);
 }
 
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
 {
     const kept *k = req->extra;
-    return failure(me, &k->job, req->status);
+    return failure(me, k->job.comm, k->job.team, req->status);
 }
 
 // ---- the three ways
 
-static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+static inline void park(mlt_rank *me, const mlt_comm *comm)
 {
-    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
@@ -322,22 +316,60 @@ static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
         .tag = MLT_WAIT_ANY_TAG,
         .context = comm->context,
     };
-    req->waiter = &waiter;
     mlt_fiber_park(me->worker->sched, &wait);
+}
+
+static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+{
+    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
+    req->waiter = &waiter;
+    park(me, comm);
     mlt_assert(req->done);
+}
+
+static inline void fill(mlt_rank *me, mlt_req *req)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = MLT_REQ_OTHER;
+    req->done = req->cancelled = false;
+    req->rank = me;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+    req->flags = 0;
+}
+
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out)
+{
+    mlt_team *team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, what)) && mlt_team_wants_flat(team, what))
+        team = mlt_comm_flat(comm);
+    uint32_t number = comm->coll_calls++;
+    mlt_status status;
+    if (team->at) {
+        status = mlt_team_meet(team, number, comm->local, what, in, out, me->fiber);
+        if (status == MLT_PENDING) {
+            park(me, comm);
+            status = mlt_team_met(team, number);
+        }
+    } else {
+        mlt_req req;
+        fill(me, &req);
+        mlt_team_join(team, number, false, 0, what, in, out, &req);
+        if (!req.done)
+            await(me, comm, &req);
+        status = req.status;
+    }
+    if (MLT_LIKELY(status == MLT_OK))
+        return MPI_SUCCESS;
+    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
 }
 
 static int run(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_req req;
-    req.magic = MLT_REQ_MAGIC;
-    req.kind = MLT_REQ_OTHER;
-    req.done = req.cancelled = false;
-    req.rank = me;
-    req.waiter = NULL;
-    req.on_done = NULL;
-    req.status = MLT_OK;
-    req.flags = 0;
+    fill(me, &req);
     start(job, &req);
     if (!req.done) {
         hold(job); // another thread may free them meanwhile
@@ -349,7 +381,8 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     }
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req.status != MLT_OK))
-        code = mlt_mpi_raise_code(me, job->comm, me->fn, failure(me, job, req.status));
+        code = mlt_mpi_raise_code(me, job->comm, me->fn,
+                                  failure(me, job->comm, job->team, req.status));
     clear(me, job);
     return code;
 }

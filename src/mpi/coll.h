@@ -25,6 +25,7 @@
 #include "coll/team.h"
 #include "mpi/comm.h"
 #include "mpi/dtype.h"
+#include "mpi/self.h"
 #include "p2p/p2p.h"
 
 typedef struct mlt_coll_side {
@@ -76,10 +77,26 @@ typedef struct mlt_coll_how {
 // others copy it. Blocking: may suspend. An MPI code, raised.
 int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
 
+// The short way for a blocking call on an intracommunicator whose buffers the team can work on as
+// they are. What it is given is not held: the caller sees to it that no other thread frees it.
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out);
+
+// True if it may be taken.
+static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
+{
+    return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
+           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY);
+}
+
 // The teams of a communicator. The first is shared by the worker's ranks; the second is the
 // rank's own view; of an intercommunicator only that one is there, over the ranks of both groups,
 // the first group's first.
-mlt_team *mlt_comm_team(mlt_comm *comm);
+mlt_team *mlt_comm_find_team(mlt_comm *comm) MLT_COLD; // the first time
+static inline mlt_team *mlt_comm_team(mlt_comm *comm)
+{
+    return MLT_LIKELY(comm->team != NULL) ? comm->team : mlt_comm_find_team(comm);
+}
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
 // ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
