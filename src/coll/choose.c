@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/choose.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,13 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const c
 
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
 {
+    uint64_t total;
+    if (__builtin_mul_overflow(q->bytes, q->ranks, &total))
+        total = UINT64_MAX;
     return rule->collective == q->collective && q->ranks >= rule->ranks_from &&
            (!rule->ranks_to || q->ranks <= rule->ranks_to) && q->bytes >= rule->bytes_from &&
-           (!rule->bytes_to || q->bytes <= rule->bytes_to) &&
+           (!rule->bytes_to || q->bytes <= rule->bytes_to) && total >= rule->total_from &&
+           (!rule->total_to || total <= rule->total_to) &&
            (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);
@@ -80,7 +85,8 @@ void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_
 }
 
 // The built-in rules pass over what refuses without a word: they are made for that.
-static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out)
+static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, char *why,
+                            size_t why_size)
 {
     for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++) {
         const char *reason;
@@ -95,7 +101,21 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out)
             return;
         }
     }
-    mlt_fatal("no built-in rule answers for %s", mlt_collective_names[q->collective]);
+    // What few questions ask for has no rule of its own: the first that can.
+    static const mlt_coll_rule last = {.by = "built in", .why = "the first that can do it"};
+    for (int i = 0; mlt_coll_algs[i]; i++) {
+        const char *reason;
+        if (mlt_coll_suits(mlt_coll_algs[i], q, &reason)) {
+            mlt_coll_take(&last, mlt_coll_algs[i], out);
+            return;
+        }
+    }
+    out->alg = NULL;
+    if (!why[0])
+        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %" PRIu32 " ranks",
+                 mlt_collective_names[q->collective], q->commutes ? "" : " in order",
+                 q->reproducible ? ", reproducible," : "", q->uneven ? " with uneven blocks" : "",
+                 q->ranks);
 }
 
 // Asks a book; keeps what was passed over before. True: there is no more to ask.
@@ -159,7 +179,7 @@ void mlt_coll_ask(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_col
     why[0] = '\0';
     out->passed[0] = '\0';
     if (!ask_users(s, q, out, why, why_size) || why[0])
-        choose_built_in(q, out);
+        choose_built_in(q, out, why, why_size);
 }
 
 mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, const char *text,

@@ -57,6 +57,7 @@ typedef struct mlt_coll_rule {
     mlt_collective collective;
     uint32_t ranks_from, ranks_to; // of question.ranks, inclusive; to 0: no end
     uint64_t bytes_from, bytes_to; // inclusive; to 0: no end
+    uint64_t total_from, total_to; // the same of bytes * ranks: what lies in P n of spec.h
     uint8_t reach;                 // 1 << mlt_coll_reach; 0: any
     int8_t crowded;                // 1: only if; -1: only if not; 0: either
     const char *comm;              // NULL: any
@@ -127,8 +128,9 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, 
 // True if the rule speaks of the question; does not ask the algorithm.
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *question);
 
-// Asks `book` (NULL: none), then the built-in rules, which always answer. If a rule of the book
-// failed, its sentence is in why and the answer is the built-in one; else why is "".
+// Asks `book` (NULL: none), then the built-in rules. If a rule of the book failed, its sentence is
+// in why and the answer is the built-in one; if there is no algorithm at all for the question, that
+// is in why and out->alg is NULL; else why is "".
 void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                      char *why, size_t why_size);
 

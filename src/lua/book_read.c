@@ -210,8 +210,9 @@ static uint8_t reach_field(lua_State *L)
 
 static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
 {
-    static const char *const keys[] = {"coll", "ranks",   "bytes", "reach",  "crowded", "comm",
-                                       "alg",  "segment", "radix", "window", "flat",    "why"};
+    static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",
+                                       "crowded", "comm",  "alg",   "segment", "radix",
+                                       "window",  "flat",  "why"};
     check_keys(L, 1, "rule", keys, sizeof keys / sizeof *keys, false);
     uint64_t from, to;
     out->collective = coll_field(L, 1, "rule", false);
@@ -221,6 +222,7 @@ static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
     out->ranks_from = (uint32_t)from;
     out->ranks_to = (uint32_t)to;
     range_field(L, 1, "bytes", &out->bytes_from, &out->bytes_to);
+    range_field(L, 1, "total", &out->total_from, &out->total_to);
     out->reach = reach_field(L);
     int crowded = bool_field(L, 1, "rule", "crowded");
     out->crowded = (int8_t)(crowded < 0 ? 0 : crowded ? 1 : -1);
