@@ -223,12 +223,23 @@ static void need_shadow(mlt_plan *plan, const mlt_team *team, const mlt_coll_wha
     plan->shadow_of = first * what->element;
 }
 
+// An algorithm of a user's is proven for exactly this shape before it runs.
+static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why, size_t why_size)
+{
+    mlt_coll_book *books[2] = {s->own_book, s->book};
+    for (int i = 0; i < 2; i++)
+        if (books[i] &&
+            books[i]->prove(books[i], plan->choice.alg, &plan->shape, why, why_size) != MLT_OK)
+            return false;
+    return true;
+}
+
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
     if (!what->emit) {
         mlt_coll_question q = question_of(team, what);
-        mlt_coll_choose(team->book, &q, &plan->choice, why, why_size);
+        mlt_coll_ask(team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
         q.in_place = what->in_place;
@@ -241,6 +252,8 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
     }
     if (plan->flat)
         return true;
+    if (!what->emit && !is_proven(team->sources, plan, why, why_size))
+        return false;
     mlt_goal_program *program = emit(plan, team, what);
     for (uint32_t a = 0; a < program->rank->count; a++) {
         const mlt_goal_action *action = &program->rank->actions[a];

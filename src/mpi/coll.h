@@ -102,6 +102,17 @@ static inline mlt_team *mlt_comm_team(mlt_comm *comm)
 }
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
+// Rules for a communicator, shared by the worker's ranks; made when first asked for.
+struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
+void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
+
+// The sources of a communicator have changed, and all its ranks have begun all calls before.
+void mlt_comm_refresh(mlt_comm *comm);
+
+// The job's book and what it forces; ends the process with a sentence if they are wrong.
+void mlt_coll_worker_init(mlt_worker *worker);
+void mlt_coll_worker_fini(mlt_worker *worker);
+
 // ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
 
 // count of elements of type at buf, an argument of that name ("send" or "recv" stands before
