@@ -15,6 +15,8 @@
 enum { MOST_PLANS = 64, LINE = 64 };
 static const uint64_t most_bytes = 64u << 20;
 
+enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
+_Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
 enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4 }; // mlt_plan_key.flags
 
 // ---- keys
@@ -60,7 +62,12 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
 static inline bool fits(const mlt_team *team, const mlt_plan *plan, const mlt_plan_key *key,
                         const mlt_coll_what *what)
 {
-    if (memcmp(&plan->key, key, sizeof *key) != 0)
+    uint64_t a[KEY_WORDS], b[KEY_WORDS], differ = 0;
+    memcpy(a, &plan->key, sizeof a);
+    memcpy(b, key, sizeof b);
+    for (int i = 0; i < KEY_WORDS; i++)
+        differ |= a[i] ^ b[i];
+    if (differ)
         return false;
     if (MLT_LIKELY(!plan->starts && !plan->custom))
         return true;

@@ -118,8 +118,16 @@ void mlt_coll_worker_fini(mlt_worker *worker);
 // count of elements of type at buf, an argument of that name ("send" or "recv" stands before
 // "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
 // NULL (a bad handle).
-int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type);
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type) MLT_COLD;
+static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which,
+                                      const void *buf, MPI_Count count, const mlt_type *type)
+{
+    if (MLT_LIKELY(type && type->committed && buf && (uint64_t)count <= UINT32_MAX &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_oddity(me, comm, which, buf, count, type);
+}
 // A root of an intracommunicator.
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
