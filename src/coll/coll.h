@@ -48,6 +48,13 @@ typedef struct mlt_coll_alg {
     void (*emit)(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
 } mlt_coll_alg;
 
+// Whoever runs an algorithm wants its own rank's part only: then the program has one rank, this
+// one, whatever the shape's number of ranks.
+static inline uint32_t mlt_coll_slot(const mlt_goal_program *program, uint32_t rank)
+{
+    return program->ranks == 1 ? 0 : rank;
+}
+
 extern const mlt_coll_alg *const mlt_coll_algs[]; // ends with NULL
 
 // By "bcast.binomial". On failure one sentence with the nearest names.

@@ -54,8 +54,8 @@
     X(scan_recursive_doubling)                                                                     \
     X(exscan_linear)                                                                               \
     X(exscan_recursive_doubling)                                                                   \
-    X(exchange_linear)                                                                             \
     X(exchange_scattered)                                                                          \
+    X(exchange_linear)                                                                             \
     X(exchange_pairwise)
 
 #define MLT_COLL_DECLARE(name) extern const mlt_coll_alg mlt_##name;

@@ -13,6 +13,7 @@ mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, 
                       .program = program,
                       .rank = rank,
                       .ranks = shape->ranks,
+                      .slot = mlt_coll_slot(program, rank),
                       .n = n,
                       .element = element,
                       .scale = element};
@@ -29,13 +30,13 @@ mlt_emit mlt_emit_begin_alltoall(const mlt_coll_shape *shape, mlt_goal_program *
 
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes)
 {
-    return (mlt_goal_span){mlt_goal_buffer_add(e->program, e->rank, name, bytes), 0, bytes};
+    return (mlt_goal_span){mlt_goal_buffer_add(e->program, e->slot, name, bytes), 0, bytes};
 }
 
 void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
 {
     if (action != NONE && on != NONE)
-        mlt_goal_require(e->program, e->rank, action, on);
+        mlt_goal_require(e->program, e->slot, action, on);
 }
 
 static uint32_t ordered(const mlt_emit *e, uint32_t action, uint32_t after)
@@ -48,14 +49,14 @@ uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint3
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_send(e->program, e->rank, span, (int32_t)to, 0), after);
+    return ordered(e, mlt_goal_send(e->program, e->slot, span, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after)
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_recv(e->program, e->rank, span, (int32_t)from, 0), after);
+    return ordered(e, mlt_goal_recv(e->program, e->slot, span, (int32_t)from, 0), after);
 }
 
 static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span result,
@@ -73,7 +74,7 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
                               .buf = {result.buf, second.buf},
                               .at = {result.at, second.at},
                               .size = {result.size, second.size}};
-    return ordered(e, mlt_goal_add(e->program, e->rank, &action), after);
+    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_copy(const mlt_emit *e, mlt_goal_span to, mlt_goal_span from, uint32_t after)
@@ -96,19 +97,19 @@ uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goa
 uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after)
 {
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    return ordered(e, mlt_goal_add(e->program, e->rank, &action), after);
+    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_send(e->program, e->rank, nothing, (int32_t)to, 0), after);
+    return ordered(e, mlt_goal_send(e->program, e->slot, nothing, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_recv(e->program, e->rank, nothing, (int32_t)from, 0), after);
+    return ordered(e, mlt_goal_recv(e->program, e->slot, nothing, (int32_t)from, 0), after);
 }
 
 uint32_t *mlt_emit_actions(uint32_t count)

@@ -18,6 +18,7 @@ typedef struct mlt_emit {
     const mlt_coll_shape *shape;
     mlt_goal_program *program;
     uint32_t rank, ranks;
+    uint32_t slot;    // where the rank stands in the program, see coll.h
     uint64_t n;       // bytes of a block, if all are alike
     uint64_t element; // bytes
     uint64_t scale;   // bytes of a unit of the shape's starts, in the rank's buffers

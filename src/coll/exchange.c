@@ -78,7 +78,7 @@ uint32_t mlt_exchange_send(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint3
 {
     const mlt_goal_part *part = &e->shape->parts->send[x->send[i].index];
     mlt_goal_span span = mlt_emit_part(x->in, part->at, part->bytes);
-    uint32_t send = mlt_goal_send(e->program, e->rank, span, (int32_t)part->peer, part->tag);
+    uint32_t send = mlt_goal_send(e->program, e->slot, span, (int32_t)part->peer, part->tag);
     mlt_emit_after(e, send, after);
     return x->send[i].action = send;
 }
@@ -87,7 +87,7 @@ uint32_t mlt_exchange_recv(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint3
 {
     const mlt_goal_part *part = &e->shape->parts->recv[x->recv[i].index];
     mlt_goal_span span = mlt_emit_part(x->out, part->at, part->bytes);
-    uint32_t recv = mlt_goal_recv(e->program, e->rank, span, (int32_t)part->peer, part->tag);
+    uint32_t recv = mlt_goal_recv(e->program, e->slot, span, (int32_t)part->peer, part->tag);
     mlt_emit_after(e, recv, after);
     return x->recv[i].action = recv;
 }

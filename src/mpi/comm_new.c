@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "coll/team.h"
 #include "mpi/buffer.h"
 #include "mpi/comm_int.h"
 #include "mpi/errhandler.h"
@@ -42,6 +43,8 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_map_drop(shared->group[1]);
     mlt_party_drop(shared->party);
     mlt_topo_drop(shared->topo);
+    mlt_team_free(shared->team);
+    free(shared->locals);
     mlt_context_drop(shared->id);
     free(shared);
 }
@@ -94,6 +97,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);
     mlt_goal_runs_drop(extra->goal);
+    mlt_team_free(extra->flat);
     free(extra->name);
     free(extra);
 }
