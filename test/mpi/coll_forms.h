@@ -235,7 +235,7 @@ static inline int coll_barrier_persistent(const struct coll_args *a, MPI_Request
 #define coll_barrier_persistent_c  coll_barrier_persistent
 #define COLL_ROW(name)                                                                             \
     {                                                                                              \
-#name + 5,                                                                                 \
+        &#name[5],                                                                                 \
         {                                                                                          \
             name##_blocking, name##_nonblocking, name##_persistent, name##_blocking_c,             \
                 name##_nonblocking_c, name##_persistent_c                                          \
@@ -244,7 +244,7 @@ static inline int coll_barrier_persistent(const struct coll_args *a, MPI_Request
 #else
 #define COLL_ROW(name)                                                                             \
     {                                                                                              \
-#name + 5,                                                                                 \
+        &#name[5],                                                                                 \
         {                                                                                          \
             name##_blocking, name##_nonblocking                                                    \
         }                                                                                          \
