@@ -81,6 +81,7 @@ static void body(struct coll_test *t)
 {
     MPI_Comm dup;
     int half = (t->n + 1) / 2;
+    coll_need_ops(t);
     CHECK_OK(MPI_Comm_dup(t->comm, &dup));
     some_kinds(t, dup, EXSCAN + 1);
     CHECK_OK(MPI_Comm_free(&dup));

@@ -296,6 +296,7 @@ static void large_op(struct coll_test *t)
 
 static void body(struct coll_test *t)
 {
+    coll_need_ops(t);
     arithmetic(t);
     locations(t);
     commutes(t);

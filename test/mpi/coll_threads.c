@@ -33,6 +33,7 @@ int main(int argc, char **argv)
     struct shared s = {.calls = argc > 1 ? atoi(argv[1]) : 60};
     init_level(MPI_THREAD_MULTIPLE);
     coll_test_init(&s.test);
+    coll_need_ops(&s.test);
     t.data = &s;
     for (int i = 0; i < THREADS; i++)
         CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &s.comms[i]));
