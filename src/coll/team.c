@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/team.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -271,7 +272,7 @@ static void begin(mlt_call *c)
     mlt_team *t = c->team;
     mlt_plan *plan = c->disagreed ? NULL : mlt_plan_of(t, &c->what, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
-        finish(c, MLT_ERR_INVALID);
+        finish(c, c->disagreed ? MLT_ERR_INVALID : MLT_ERR_UNSUPPORTED);
         return;
     }
     mlt_instance *i = mlt_instance_take(t, plan);
@@ -293,12 +294,53 @@ static void begin(mlt_call *c)
     mlt_instance_start(i, &c->what, c->level.in, c->level.out, c->number, c->fixed, &c->run);
 }
 
-static inline bool agrees(const mlt_coll_what *a, const mlt_coll_what *b)
+// Blocks that differ: all of them together, and the one that the rank brings or gets. Nobody writes
+// beyond a buffer then.
+static MLT_COLD bool starts_agree(const uint64_t *a, const uint64_t *b, uint32_t ranks,
+                                  uint32_t rank)
+{
+    if (!a || !b)
+        return a == b;
+    return a[ranks] == b[ranks] && a[rank] == b[rank] && a[rank + 1] == b[rank + 1];
+}
+
+static inline bool agrees(const mlt_team *t, uint32_t local, const mlt_coll_what *a,
+                          const mlt_coll_what *b)
 {
     const mlt_coll_op *p = a->op, *q = b->op;
     return a->collective == b->collective && a->root == b->root && a->count == b->count &&
-           a->element == b->element && !a->starts == !b->starts &&
+           a->element == b->element &&
+           (MLT_LIKELY(a->starts == b->starts) ||
+            starts_agree(a->starts, b->starts, t->ranks, t->first + local)) &&
            (p == q || (p && q && mlt_coll_op_same(p, q)));
+}
+
+// Into `text`: "gather of 8 bytes with root 3".
+static void describe(const mlt_coll_what *what, uint32_t ranks, char *text, size_t size)
+{
+    uint64_t elements = what->starts ? what->starts[ranks] : what->count;
+    int n = snprintf(text, size, "%s of %s%llu bytes", mlt_collective_names[what->collective],
+                     what->starts ? "all together " : "",
+                     (unsigned long long)(elements * what->element));
+    if (what->root && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " with root %u", what->root);
+}
+
+static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *what)
+{
+    mlt_team *t = c->team;
+    char first[96], own[96];
+    c->disagreed = true;
+    describe(&c->what, t->ranks, first, sizeof first);
+    describe(what, t->ranks, own, sizeof own);
+    if (strcmp(first, own) == 0)
+        snprintf(t->why, sizeof t->why,
+                 "rank %u has another operation or other blocks than a rank of the same worker in "
+                 "its %s",
+                 t->first + local, own);
+    else
+        snprintf(t->why, sizeof t->why, "rank %u says %s, and a rank of the same worker %s",
+                 t->first + local, own, first);
 }
 
 static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
@@ -308,8 +350,8 @@ static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t
     c->at[local] = (mlt_arrival){in, out, who};
     if (c->came == 0)
         c->what = *what;
-    else if (MLT_UNLIKELY(!agrees(&c->what, what)))
-        c->disagreed = true;
+    else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
+        disagree(c, local, what);
     if (++c->came == t->present)
         begin(c);
 }
@@ -324,7 +366,7 @@ mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt
 
 static MLT_COLD void fail(mlt_req *done)
 {
-    done->status = MLT_ERR_INVALID;
+    done->status = MLT_ERR_UNSUPPORTED;
     mlt_req_complete(done);
 }
 

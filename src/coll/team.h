@@ -132,8 +132,10 @@ static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_w
 }
 
 // Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER
-// that is not done; what, what it points to and the buffers stay until it is. Its status is
-// MLT_ERR_INVALID if the ranks of this worker disagree about `what`, or a message had another size.
+// that is not done; what, what it points to and the buffers stay until it is. If the ranks of this
+// worker disagree about `what`, its status is MLT_ERR_INVALID; if a message had another size than
+// expected, that or MLT_ERR_TRUNCATED; if there is no plan, MLT_ERR_UNSUPPORTED. team->why tells
+// more.
 // in: NULL in place, or where spec.h has none. reduce, gather and scatter in place: `in_place`
 // may be known to the root alone; it says so by its own in (gather, reduce) or out (scatter) being
 // NULL.

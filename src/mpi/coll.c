@@ -91,43 +91,52 @@ static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
     return s->counts ? s->counts[block] : s->count;
 }
 
-static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
+static inline const mlt_type *type_of(const mlt_coll_side *s, uint64_t block)
 {
-    return job->layout ? job->op.element : s->type->size;
+    return s->types ? s->types[block] : s->type;
+}
+
+static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_type *type)
+{
+    return job->layout ? job->op.element : type->size;
 }
 
 static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    uint64_t elements = s->blocks * s->count;
-    if (s->counts)
-        for (uint64_t b = elements = 0; b < s->blocks; b++)
-            elements += s->counts[b];
-    return elements * element_bytes(job, s);
+    if (!s->counts)
+        return s->blocks * s->count * element_bytes(job, s->type);
+    uint64_t bytes = 0;
+    for (uint64_t b = 0; b < s->blocks; b++)
+        bytes += s->counts[b] * element_bytes(job, type_of(s, b));
+    return bytes;
 }
 
 // True if the team can work on the user's buffer: its bytes lie one behind the other.
-static inline bool is_plain(const mlt_coll_side *s)
+static inline bool is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    return MLT_LIKELY(s->type->contiguous) && MLT_LIKELY(!s->displs);
+    return MLT_LIKELY(job->what.op ? !job->layout : s->type->contiguous) &&
+           MLT_LIKELY(!s->displs) && MLT_LIKELY(!s->copied);
 }
 
 // Where block b begins in the user's buffer.
 static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
 {
     int64_t at = s->displs ? s->displs[b] : (int64_t)(b * s->count);
-    return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * s->type->extent));
+    int64_t unit = s->types ? 1 : s->type->extent;
+    return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * unit));
 }
 
 static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *to = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
-        uint64_t count = elements_of(s, b), bytes = count * s->type->size;
+        const mlt_type *type = type_of(s, b);
+        uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
             mlt_coll_load(&job->op, to, block_at(s, b), count);
         else
-            mlt_type_pack(s->type, block_at(s, b), 0, to, bytes);
-        to += count * element_bytes(job, s);
+            mlt_type_pack(type, block_at(s, b), 0, to, bytes);
+        to += count * element_bytes(job, type);
     }
 }
 
@@ -135,12 +144,13 @@ static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *from = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
-        uint64_t count = elements_of(s, b), bytes = count * s->type->size;
+        const mlt_type *type = type_of(s, b);
+        uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
             mlt_coll_store(&job->op, block_at(s, b), from, count);
         else
-            mlt_type_unpack(s->type, block_at(s, b), 0, from, bytes);
-        from += count * element_bytes(job, s);
+            mlt_type_unpack(type, block_at(s, b), 0, from, bytes);
+        from += count * element_bytes(job, type);
     }
 }
 
@@ -162,9 +172,9 @@ static inline bool has_data(const mlt_coll_side *s)
 // Memory for copies, once for each job.
 static inline void furnish(mlt_rank *me, mlt_coll_job *job)
 {
-    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(&job->in)))
+    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(job, &job->in)))
         take_copy(me, job, &job->in);
-    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(&job->out)))
+    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(job, &job->out)))
         take_copy(me, job, &job->out);
     if (MLT_UNLIKELY(job->copies_in)) {
         job->in.bytes = side_bytes(job, &job->out);
@@ -217,7 +227,7 @@ static inline void clear(mlt_rank *me, mlt_coll_job *job)
     mlt_coll_memory_give(me, job->in.packed);
     mlt_coll_memory_give(me, job->out.packed);
     if (MLT_UNLIKELY(job->memory != NULL))
-        free(job->memory);
+        mlt_coll_memory_give(me, job->memory);
 }
 
 // ---- requests
@@ -229,19 +239,33 @@ typedef struct kept {
 
 const size_t mlt_coll_job_bytes = sizeof(kept);
 
+static void hold_types(const mlt_coll_side *s)
+{
+    mlt_dtype_hold(s->type);
+    for (uint64_t b = 0; s->types && b < s->blocks; b++)
+        mlt_dtype_hold(s->types[b]);
+}
+
+static void drop_types(const mlt_coll_side *s)
+{
+    mlt_dtype_drop(s->type);
+    for (uint64_t b = 0; s->types && b < s->blocks; b++)
+        mlt_dtype_drop(s->types[b]);
+}
+
 static void hold(const mlt_coll_job *job)
 {
     mlt_comm_hold(job->comm);
-    mlt_dtype_hold(job->in.type);
-    mlt_dtype_hold(job->out.type);
+    hold_types(&job->in);
+    hold_types(&job->out);
     mlt_op_hold(job->op_object);
 }
 
 static void drop(const mlt_coll_job *job)
 {
     mlt_op_drop(job->op_object);
-    mlt_dtype_drop(job->out.type);
-    mlt_dtype_drop(job->in.type);
+    drop_types(&job->out);
+    drop_types(&job->in);
     mlt_comm_drop(job->comm);
 }
 
@@ -273,8 +297,8 @@ void mlt_coll_request_end(mlt_req *req)
     mlt_rank *me = req->rank;
     if (k->job.fixed)
         mlt_team_forget(k->job.team, k->job.number);
-    clear(me, &k->job);
     drop(&k->job);
+    clear(me, &k->job); // after it: types are listed in the job's memory
     mlt_pool_give(&mlt_mpi_worker_of(me)->jobs, k);
     mlt_req_free(req);
 }
@@ -291,12 +315,11 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
 
 static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
 {
-    if (team->why[0])
+    if (status == MLT_ERR_UNSUPPORTED)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
     return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
-                        "the ranks of %s do not agree about the call: a message of it had another "
-                        "size than its receiver expects (status %d)",
-                        mlt_comm_name(me, comm), (int)status);
+                        "the ranks of %s do not agree about the call: %s", mlt_comm_name(me, comm),
+                        team->why);
 }
 
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
@@ -454,4 +477,27 @@ int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name)
 {
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_BUFFER,
                          "argument %s is MPI_IN_PLACE, which it must not be here", name);
+}
+
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TRUNCATE,
+                         "rank %d of %s sends %llu bytes to itself, but receives %llu from itself",
+                         comm->rank, mlt_comm_name(me, comm), (unsigned long long)sent,
+                         (unsigned long long)received);
+}
+
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
+                         "the blocks of all ranks of %s together have more bytes than 63 bits can "
+                         "count",
+                         mlt_comm_name(me, comm));
+}
+
+int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                         "%s is an intercommunicator, for which this operation is not built yet",
+                         mlt_comm_name(me, comm));
 }

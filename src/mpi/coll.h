@@ -34,10 +34,12 @@ typedef struct mlt_coll_side {
     uint64_t blocks;        // how many
     uint64_t count;         // elements of each, unless
     const uint64_t *counts; // [blocks] says; the job's memory
-    const int64_t *displs;  // [blocks] where they begin, in extents (in bytes if `type` is a byte);
-                            // NULL: one behind the other
-    unsigned char *packed;  // the copy that the team works on; NULL: `buf` itself
-    uint64_t bytes;         // of the copy
+    const int64_t *displs;  // [blocks] where they begin, in extents; NULL: one behind the other
+    const mlt_type *const *types; // [blocks] of each, instead of `type`; displs are bytes then, and
+                                  // must be there; NULL: all are `type`
+    bool copied;                  // it is copied though it lies well: it will be overwritten
+    unsigned char *packed;        // the copy that the team works on; NULL: `buf` itself
+    uint64_t bytes;               // of the copy
 } mlt_coll_side;
 
 typedef struct mlt_coll_job {
@@ -50,7 +52,8 @@ typedef struct mlt_coll_job {
     bool writes_out;       // out is unpacked after it
     bool layout;           // see above
     bool copies_in;        // in place where the team cannot: in is a copy of out (alltoall, ...)
-    void *memory;          // freed with the job: counts, displacements, starts, keys; NULL: none
+    void *memory;          // goes with the job: counts, displacements, starts, keys; from
+                           // mlt_coll_memory_take; NULL: none
     // Private.
     mlt_team *team;
     uint32_t number;
@@ -110,6 +113,13 @@ int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const v
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
 int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;
+
+// What a rank sends to itself, in bytes, is not what it receives from itself.
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
+// All blocks together have more bytes than can be counted.
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+// An intercommunicator, for which the operation is not there yet.
+int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
 static inline bool mlt_coll_in_place(const void *buf)
 {

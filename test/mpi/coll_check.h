@@ -265,6 +265,8 @@ static inline void case_arguments(struct coll_case *c)
         a->sendtype = c->slay->type;
         a->recvtype = c->rlay->type;
     }
+    if (ON_MPICH && c->kind == REDUCE && a->root == MPI_ROOT)
+        a->sendbuf = a->sdispls; // MPICH wants one
     if (!ON_MPICH && c->kind == EXSCAN && c->me == 0 && !c->in_place && (c->shape & 4))
         a->recvbuf = NULL;
 }
