@@ -433,8 +433,8 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
 
 // ---- checks
 
-int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type)
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type)
 {
     char name[32];
     bool one = !which[0];
