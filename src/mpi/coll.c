@@ -91,6 +91,11 @@ static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
     return s->counts ? s->counts[block] : s->count;
 }
 
+static inline const mlt_type *type_of(const mlt_coll_side *s, uint64_t block)
+{
+    return MLT_UNLIKELY(s->types != NULL) ? s->types[block] : s->type;
+}
+
 static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     return job->layout ? (uint64_t)s->type->extent : s->type->size;
@@ -98,7 +103,12 @@ static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_coll_sid
 
 static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    uint64_t elements = s->blocks * s->count;
+    uint64_t elements = s->blocks * s->count, bytes = 0;
+    if (s->types) {
+        for (uint64_t b = 0; b < s->blocks; b++)
+            bytes += s->counts[b] * s->types[b]->size;
+        return bytes;
+    }
     if (s->counts)
         for (uint64_t b = elements = 0; b < s->blocks; b++)
             elements += s->counts[b];
@@ -115,7 +125,8 @@ static inline bool is_plain(const mlt_coll_side *s)
 static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
 {
     int64_t at = s->displs ? s->displs[b] : (int64_t)(b * s->count);
-    return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * s->type->extent));
+    int64_t unit = s->types ? 1 : s->type->extent;
+    return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * unit));
 }
 
 // A copy with gaps: its first element's lower bound is the copy's first byte.
@@ -128,12 +139,13 @@ static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *to = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
-        uint64_t count = elements_of(s, b), bytes = count * s->type->size;
+        const mlt_type *type = type_of(s, b);
+        uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
             mlt_type_move(s->type, in_layout(s, to), s->type, block_at(s, b), 0, bytes);
         else
-            mlt_type_pack(s->type, block_at(s, b), 0, to, bytes);
-        to += count * element_bytes(job, s);
+            mlt_type_pack(type, block_at(s, b), 0, to, bytes);
+        to += job->layout ? count * element_bytes(job, s) : bytes;
     }
 }
 
@@ -141,12 +153,13 @@ static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *from = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
-        uint64_t count = elements_of(s, b), bytes = count * s->type->size;
+        const mlt_type *type = type_of(s, b);
+        uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
             mlt_type_move(s->type, block_at(s, b), s->type, in_layout(s, from), 0, bytes);
         else
-            mlt_type_unpack(s->type, block_at(s, b), 0, from, bytes);
-        from += count * element_bytes(job, s);
+            mlt_type_unpack(type, block_at(s, b), 0, from, bytes);
+        from += job->layout ? count * element_bytes(job, s) : bytes;
     }
 }
 
@@ -178,16 +191,15 @@ static inline void furnish(mlt_rank *me, mlt_coll_job *job)
     }
 }
 
-static inline void choose_team(mlt_coll_job *job)
+static inline mlt_team *choose_team(const mlt_coll_job *job)
 {
     mlt_comm *comm = job->comm;
-    if (MLT_UNLIKELY(comm->inter)) {
-        job->team = mlt_comm_flat(comm);
-        return;
-    }
-    job->team = mlt_comm_team(comm);
-    if (MLT_UNLIKELY(mlt_team_wants_flat(job->team, &job->what)))
-        job->team = mlt_comm_flat(comm);
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_comm_flat(comm);
+    mlt_team *team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_wants_flat(team, &job->what)))
+        return mlt_comm_flat(comm);
+    return team;
 }
 
 static inline void start(mlt_coll_job *job, mlt_req *req)
@@ -221,6 +233,7 @@ static inline void clear(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_coll_memory_give(me, job->in.packed);
     mlt_coll_memory_give(me, job->out.packed);
+    mlt_coll_memory_give(me, job->room);
     if (MLT_UNLIKELY(job->memory != NULL))
         free(job->memory);
 }
@@ -234,19 +247,33 @@ typedef struct kept {
 
 const size_t mlt_coll_job_bytes = sizeof(kept);
 
+static void hold_types(const mlt_coll_side *s)
+{
+    mlt_dtype_hold(s->type);
+    for (uint64_t b = 0; MLT_UNLIKELY(s->types != NULL) && b < s->blocks; b++)
+        mlt_dtype_hold(s->types[b]);
+}
+
+static void drop_types(const mlt_coll_side *s)
+{
+    mlt_dtype_drop(s->type);
+    for (uint64_t b = 0; MLT_UNLIKELY(s->types != NULL) && b < s->blocks; b++)
+        mlt_dtype_drop(s->types[b]);
+}
+
 static void hold(const mlt_coll_job *job)
 {
     mlt_comm_hold(job->comm);
-    mlt_dtype_hold(job->in.type);
-    mlt_dtype_hold(job->out.type);
+    hold_types(&job->in);
+    hold_types(&job->out);
     mlt_op_hold(job->op_object);
 }
 
 static void drop(const mlt_coll_job *job)
 {
     mlt_op_drop(job->op_object);
-    mlt_dtype_drop(job->out.type);
-    mlt_dtype_drop(job->in.type);
+    drop_types(&job->out);
+    drop_types(&job->in);
     mlt_comm_drop(job->comm);
 }
 
@@ -354,16 +381,14 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     return code;
 }
 
-int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how)
 {
-    mlt_comm *comm = job->comm;
     bool persistent = how.way == MLT_COLL_PERSISTENT;
-    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
-        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
-    choose_team(job);
-    furnish(me, job);
+    job->team = team;
+    job->number = number;
     job->fixed = persistent;
-    job->number = persistent ? comm->fixed_calls++ : comm->coll_calls++;
+    furnish(me, job);
     if (MLT_LIKELY(how.way == MLT_COLL_BLOCKING))
         return run(me, job);
     mlt_req *req = open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
@@ -375,7 +400,28 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     return MPI_SUCCESS;
 }
 
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+{
+    mlt_comm *comm = job->comm;
+    int code = mlt_coll_check_request(me, comm, how);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
+        clear(me, job);
+        return code;
+    }
+    bool persistent = how.way == MLT_COLL_PERSISTENT;
+    mlt_team *team = choose_team(job);
+    return mlt_coll_go_on(me, job, team, persistent ? comm->fixed_calls++ : comm->coll_calls++,
+                          how);
+}
+
 // ---- checks
+
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
+{
+    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
+    return MPI_SUCCESS;
+}
 
 int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
                         MPI_Count count, const mlt_type *type)

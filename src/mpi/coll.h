@@ -35,8 +35,10 @@ typedef struct mlt_coll_side {
     const uint64_t *counts; // [blocks] says; the job's memory
     const int64_t *displs;  // [blocks] where they begin, in extents (in bytes if `type` is a byte);
                             // NULL: one behind the other
-    unsigned char *packed;  // the copy that the team works on; NULL: `buf` itself
-    uint64_t bytes;         // of the copy
+    const mlt_type *const *types; // [blocks] of each; counts are there, displs too, in bytes. NULL:
+                                  // all have `type`
+    unsigned char *packed;        // the copy that the team works on; NULL: `buf` itself
+    uint64_t bytes;               // of the copy
 } mlt_coll_side;
 
 typedef struct mlt_coll_job {
@@ -50,6 +52,7 @@ typedef struct mlt_coll_job {
     bool layout;           // see above
     bool copies_in;        // in place where the team cannot: in is a copy of out (alltoall, ...)
     void *memory;          // freed with the job: counts, displacements, starts, keys; NULL: none
+    void *room;            // the same, but of mlt_coll_memory_take; NULL: none
     // Private.
     mlt_team *team;
     uint32_t number;
@@ -76,6 +79,11 @@ typedef struct mlt_coll_how {
 // others copy it. Blocking: may suspend. An MPI code, raised.
 int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
 
+// The same on a team and with a number of the caller's, for calls that not all ranks of the
+// communicator join. Numbers of ordinary and of persistent calls are counted apart.
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how);
+
 // The teams of a communicator. The first is shared by the worker's ranks; the second is the
 // rank's own view; of an intercommunicator only that one is there, over the ranks of both groups,
 // the first group's first.
@@ -89,6 +97,8 @@ mlt_team *mlt_comm_flat(mlt_comm *comm);
 // NULL (a bad handle).
 int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
                         MPI_Count count, const mlt_type *type);
+// Where the request goes, if there is one; mlt_coll_go asks, too.
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
 // A root of an intracommunicator.
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
