@@ -108,7 +108,7 @@ uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what)
     case MLT_COLL_SCATTER:
         return has_root(team, what) ? 0 : own;
     case MLT_COLL_ALLTOALL:
-        return 2 * n_of(what) * team->present * team->ranks;
+        return team->workers > 1 ? 2 * n_of(what) * team->present * team->ranks : 0;
     case MLT_COLL_REDUCE_SCATTER:
         return start_of(what, team->ranks) * 2 + own;
     case MLT_COLL_SCAN:
@@ -247,6 +247,8 @@ static void combine_alltoall(mlt_level *l)
     const mlt_team *t = l->team;
     uint64_t n = n_of(l->what);
     unsigned char *to = l->acc;
+    if (t->workers == 1 || !n)
+        return; // there is no acc
     for (uint32_t v = 0; v < t->workers; v++) {
         const mlt_team_worker *w = &t->at[v];
         if (v == t->place)
@@ -263,14 +265,21 @@ static void spread_alltoall(mlt_level *l)
 {
     const mlt_team *t = l->team;
     uint64_t n = n_of(l->what);
-    const unsigned char *from = l->out ? l->out : l->acc;
+    const unsigned char *from = l->out;
+    for (uint32_t s = 0; s < t->present; s++)
+        for (uint32_t i = 0; i < t->present; i++)
+            copy(l->at[i].out + (t->first + s) * n, l->at[s].in + (t->first + i) * n, n);
+    if (!from)
+        return;
     for (uint32_t v = 0; v < t->workers; v++) {
         const mlt_team_worker *w = &t->at[v];
-        bool own = v == t->place;
+        if (v == t->place) {
+            from += (uint64_t)t->present * t->present * n;
+            continue;
+        }
         for (uint32_t s = 0; s < w->present; s++)
             for (uint32_t i = 0; i < t->present; i++, from += n)
-                copy(l->at[i].out + (w->first + s) * n,
-                     own ? l->at[s].in + (t->first + i) * n : from, n);
+                copy(l->at[i].out + (w->first + s) * n, from, n);
     }
 }
 

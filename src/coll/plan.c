@@ -127,11 +127,17 @@ void mlt_plans_forget(mlt_plans *plans)
 
 // ---- making one
 
+static inline bool is_rooted(const mlt_coll_what *what)
+{
+    return what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
+           what->collective == MLT_COLL_REDUCE;
+}
+
 static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *what)
 {
-    bool rooted = what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
-                  what->collective == MLT_COLL_REDUCE;
     uint64_t mean = what->starts ? what->starts[team->workers] / team->workers : what->count;
+    if (what->starts && what->collective == MLT_COLL_ALLTOALL)
+        mean = mean * mean * what->count; // they are weights
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
         .ranks = team->workers,
@@ -141,7 +147,7 @@ static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *
         .type = what->op && what->op->op != MLT_OPS ? what->op->type : MLT_OP_UINT8,
         .element = what->element,
         .commutes = !what->op || what->op->commutes,
-        .in_place = what->in_place && !rooted, // only the root may know
+        .in_place = what->in_place && !is_rooted(what), // only the root may know
         .uneven = what->starts != NULL,
         .reproducible = team->reproducible,
         .crowded = team->crowded,
@@ -206,6 +212,8 @@ static void need_shadow(mlt_plan *plan, const mlt_team *team, const mlt_coll_wha
 {
     if (!what->in_place || plan->shape.in_place || what->emit)
         return;
+    if (is_rooted(what) && what->root != team->place)
+        return; // only the root's data lies elsewhere
     bool blocks = what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
                   what->collective == MLT_COLL_ALLGATHER;
     const uint64_t *s = what->starts;
@@ -310,9 +318,22 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
 
 // ---- instances
 
+static MLT_COLD void tell_fault(mlt_team *team, const mlt_run *run)
+{
+    uint32_t from = (uint32_t)run->fault_from;
+    snprintf(team->why, sizeof team->why,
+             "a message of it from rank %u%s has %llu bytes, but %llu were expected",
+             team->at ? team->at[from].first : from,
+             team->at && team->at[from].present > 1 ? " and those of its worker" : "",
+             (unsigned long long)run->fault_bytes,
+             (unsigned long long)mlt_act_message_of(run->fault)->size);
+}
+
 static void ended(mlt_run *run)
 {
     mlt_instance *i = run->user;
+    if (MLT_UNLIKELY(run->status != MLT_OK))
+        tell_fault(i->team, run);
     mlt_list_remove(&i->active);
     mlt_instance_give(i);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/team.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "base/memory.h"
 #include "coll/level.h"
 
-enum { FIRST_CALLS = 8 };
+enum { FIRST_CALLS = 8, FIBER = 1 };
 
 // A call of a worker of several ranks: from the first that joins until all are done.
 struct mlt_call {
@@ -60,6 +61,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     t->first = at[t->place].first;
     for (uint32_t w = 0; w < t->workers; w++)
         t->even = t->even && at[w].present == t->present;
+    t->simple = t->contiguous && !t->reproducible && !t->book;
     t->mask = FIRST_CALLS - 1;
     t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
     return t;
@@ -109,8 +111,6 @@ static bool order_matters(const mlt_coll_what *what)
 
 bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 {
-    if (!t->at)
-        return false;
     if (what->emit || (!t->contiguous && order_matters(what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;
@@ -197,6 +197,43 @@ void mlt_team_forget(mlt_team *t, uint64_t number)
     }
 }
 
+// A call of mlt_team_meet that failed for a rank.
+struct mlt_team_failure {
+    struct mlt_team_failure *next;
+    uint64_t number;
+    mlt_status status;
+};
+
+static MLT_COLD void note_failure(mlt_team *t, uint64_t number, mlt_status status)
+{
+    struct mlt_team_failure *f = mlt_take(1, sizeof *f);
+    *f = (struct mlt_team_failure){t->failures, number, status};
+    t->failures = f;
+}
+
+mlt_status mlt_team_met_badly(mlt_team *t, uint64_t number)
+{
+    for (struct mlt_team_failure **at = &t->failures, *f; (f = *at); at = &f->next)
+        if (f->number == number) { // one for each rank that asks
+            mlt_status status = f->status;
+            *at = f->next;
+            free(f);
+            return status;
+        }
+    return MLT_OK;
+}
+
+// The rank is woken, or is the one that runs.
+static inline void release(mlt_team *t, mlt_fiber *fiber, uint64_t number, mlt_status status)
+{
+    if (MLT_UNLIKELY(status != MLT_OK))
+        note_failure(t, number, status);
+    if (fiber->state == MLT_FIBER_RUNNING)
+        t->at_once = true;
+    else
+        mlt_fiber_wake(t->worker->sched, fiber);
+}
+
 // The call is over. Its requests go last: what completes one may free the communicator, and with it
 // the team.
 static void finish(mlt_call *c, mlt_status status)
@@ -210,9 +247,14 @@ static void finish(mlt_call *c, mlt_status status)
         t->free_calls = c;
     }
     for (uint32_t i = 0; i < present; i++) {
-        mlt_req *req = c->at[i].req;
-        req->status = status;
-        mlt_req_complete(req);
+        uintptr_t who = c->at[i].who;
+        if (MLT_LIKELY(who & FIBER)) {
+            release(t, (mlt_fiber *)(who - FIBER), c->number, status);
+        } else {
+            mlt_req *req = (mlt_req *)who;
+            req->status = status;
+            mlt_req_complete(req);
+        }
     }
 }
 
@@ -230,7 +272,7 @@ static void begin(mlt_call *c)
     mlt_team *t = c->team;
     mlt_plan *plan = c->disagreed ? NULL : mlt_plan_of(t, &c->what, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
-        finish(c, MLT_ERR_INVALID);
+        finish(c, c->disagreed ? MLT_ERR_INVALID : MLT_ERR_UNSUPPORTED);
         return;
     }
     mlt_instance *i = mlt_instance_take(t, plan);
@@ -252,31 +294,79 @@ static void begin(mlt_call *c)
     mlt_instance_start(i, &c->what, c->level.in, c->level.out, c->number, c->fixed, &c->run);
 }
 
-static inline bool agrees(const mlt_coll_what *a, const mlt_coll_what *b)
+// Blocks that differ: all of them together, and the one that the rank brings or gets. Nobody writes
+// beyond a buffer then.
+static MLT_COLD bool starts_agree(const uint64_t *a, const uint64_t *b, uint32_t ranks,
+                                  uint32_t rank)
+{
+    if (!a || !b)
+        return a == b;
+    return a[ranks] == b[ranks] && a[rank] == b[rank] && a[rank + 1] == b[rank + 1];
+}
+
+static inline bool agrees(const mlt_team *t, uint32_t local, const mlt_coll_what *a,
+                          const mlt_coll_what *b)
 {
     const mlt_coll_op *p = a->op, *q = b->op;
     return a->collective == b->collective && a->root == b->root && a->count == b->count &&
-           a->element == b->element && !a->starts == !b->starts &&
-           (p == q ||
-            (p && q && p->op == q->op && p->type == q->type && p->function == q->function));
+           a->element == b->element &&
+           (MLT_LIKELY(a->starts == b->starts) ||
+            starts_agree(a->starts, b->starts, t->ranks, t->first + local)) &&
+           (p == q || (p && q && mlt_coll_op_same(p, q)));
 }
 
-static void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
-                       const mlt_coll_what *what, const void *in, void *out, mlt_req *done)
+// Into `text`: "gather of 8 bytes with root 3".
+static void describe(const mlt_coll_what *what, uint32_t ranks, char *text, size_t size)
+{
+    uint64_t elements = what->starts ? what->starts[ranks] : what->count;
+    int n = snprintf(text, size, "%s of %s%llu bytes", mlt_collective_names[what->collective],
+                     what->starts ? "all together " : "",
+                     (unsigned long long)(elements * what->element));
+    if (what->root && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " with root %u", what->root);
+}
+
+static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *what)
+{
+    mlt_team *t = c->team;
+    char first[96], own[96];
+    c->disagreed = true;
+    describe(&c->what, t->ranks, first, sizeof first);
+    describe(what, t->ranks, own, sizeof own);
+    if (strcmp(first, own) == 0)
+        snprintf(t->why, sizeof t->why,
+                 "rank %u has another operation or other blocks than a rank of the same worker in "
+                 "its %s",
+                 t->first + local, own);
+    else
+        snprintf(t->why, sizeof t->why, "rank %u says %s, and a rank of the same worker %s",
+                 t->first + local, own, first);
+}
+
+static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
+                              const mlt_coll_what *what, const void *in, void *out, uintptr_t who)
 {
     mlt_call *c = MLT_UNLIKELY(fixed) ? open_fixed(t, number) : open_ordinary(t, number);
-    c->at[local] = (mlt_arrival){in, out, done};
+    c->at[local] = (mlt_arrival){in, out, who};
     if (c->came == 0)
         c->what = *what;
-    else if (MLT_UNLIKELY(!agrees(&c->what, what)))
-        c->disagreed = true;
+    else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
+        disagree(c, local, what);
     if (++c->came == t->present)
         begin(c);
 }
 
+mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
+                         const void *in, void *out, mlt_fiber *fiber)
+{
+    t->at_once = false;
+    join_level(t, number, false, local, what, in, out, (uintptr_t)fiber + FIBER);
+    return t->at_once ? mlt_team_met(t, number) : MLT_PENDING;
+}
+
 static MLT_COLD void fail(mlt_req *done)
 {
-    done->status = MLT_ERR_INVALID;
+    done->status = MLT_ERR_UNSUPPORTED;
     mlt_req_complete(done);
 }
 
@@ -284,7 +374,7 @@ void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
                    const mlt_coll_what *what, const void *in, void *out, mlt_req *done)
 {
     if (t->at) {
-        join_level(t, number, fixed, local, what, in, out, done);
+        join_level(t, number, fixed, local, what, in, out, (uintptr_t)done);
         return;
     }
     mlt_coll_what own = *what;

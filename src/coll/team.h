@@ -72,7 +72,7 @@ typedef struct mlt_coll_what {
 typedef struct mlt_arrival {
     const unsigned char *in;
     unsigned char *out; // bcast: the buffer
-    mlt_req *req;
+    uintptr_t who;      // a mlt_req, or a mlt_fiber + 1
 } mlt_arrival;
 
 typedef struct mlt_call mlt_call;
@@ -87,6 +87,7 @@ typedef struct mlt_team {
     bool flat;        // one rank's view
     bool contiguous;  // the ranks of every worker follow each other
     bool even;        // all workers have as many ranks
+    bool simple;      // nothing but what.emit asks for the flat team
     bool crowded, reproducible;
     uint8_t reach;                 // mlt_coll_reach: between the workers
     const mlt_team_worker *at;     // [workers]; NULL: worker i is rank i
@@ -99,7 +100,9 @@ typedef struct mlt_team {
     uint64_t mask;
     mlt_link fixed_calls; // persistent ones, by number
     mlt_call *free_calls;
-    char why[512]; // one sentence: why a call failed last; "": none did
+    struct mlt_team_failure *failures; // of calls by mlt_team_meet, until all have asked
+    bool at_once;                      // of the caller's own call: it is over
+    char why[512];                     // one sentence: why a call failed last; "": none did
 } mlt_team;
 
 // What the caller knows of a communicator. `at` is copied; NULL: every rank stands alone.
@@ -120,17 +123,38 @@ void mlt_team_free(mlt_team *team); // no call is under way
 // The communicator has another name: rules may say something else of it.
 void mlt_team_rename(mlt_team *team, const char *name);
 
-// True if the ranks of a worker cannot combine for that call: join the flat team.
+// True if the ranks of a worker cannot combine for that call: join the flat team. Ask the second
+// first.
 bool mlt_team_wants_flat(mlt_team *team, const mlt_coll_what *what);
+static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_what *what)
+{
+    return team->at && (!team->simple || what->emit);
+}
 
 // Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER
-// that is not done; what, what it points to and the buffers stay until it is. Its status is
-// MLT_ERR_INVALID if the ranks of this worker disagree about `what`, or a message had another size.
+// that is not done; what, what it points to and the buffers stay until it is. If the ranks of this
+// worker disagree about `what`, its status is MLT_ERR_INVALID; if a message had another size than
+// expected, that or MLT_ERR_TRUNCATED; if there is no plan, MLT_ERR_UNSUPPORTED. team->why tells
+// more.
 // in: NULL in place, or where spec.h has none. reduce, gather and scatter in place: `in_place`
 // may be known to the root alone; it says so by its own in (gather, reduce) or out (scatter) being
 // NULL.
 void mlt_team_join(mlt_team *team, uint64_t number, bool fixed, uint32_t local,
                    const mlt_coll_what *what, const void *in, void *out, mlt_req *done);
+
+// The same for a rank that waits for nothing else meanwhile: without a request, whose memory would
+// have to be looked at once more. The team must have workers of several ranks (team->at).
+// MLT_PENDING: the fiber parks until it is woken, which nobody else does, and then asks
+// mlt_team_met.
+mlt_status mlt_team_meet(mlt_team *team, uint64_t number, uint32_t local, const mlt_coll_what *what,
+                         const void *in, void *out, mlt_fiber *fiber) MLT_MUST_CHECK;
+
+// How that call ended.
+mlt_status mlt_team_met_badly(mlt_team *team, uint64_t number) MLT_COLD;
+static inline mlt_status mlt_team_met(mlt_team *team, uint64_t number)
+{
+    return MLT_LIKELY(!team->failures) ? MLT_OK : mlt_team_met_badly(team, number);
+}
 
 // A persistent operation is given up by the ranks of this worker.
 void mlt_team_forget(mlt_team *team, uint64_t number);

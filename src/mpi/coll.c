@@ -93,32 +93,29 @@ static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
 
 static inline const mlt_type *type_of(const mlt_coll_side *s, uint64_t block)
 {
-    return MLT_UNLIKELY(s->types != NULL) ? s->types[block] : s->type;
+    return s->types ? s->types[block] : s->type;
 }
 
-static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
+static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_type *type)
 {
-    return job->layout ? (uint64_t)s->type->extent : s->type->size;
+    return job->layout ? job->op.element : type->size;
 }
 
 static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    uint64_t elements = s->blocks * s->count, bytes = 0;
-    if (s->types) {
-        for (uint64_t b = 0; b < s->blocks; b++)
-            bytes += s->counts[b] * s->types[b]->size;
-        return bytes;
-    }
-    if (s->counts)
-        for (uint64_t b = elements = 0; b < s->blocks; b++)
-            elements += s->counts[b];
-    return elements * element_bytes(job, s);
+    if (!s->counts)
+        return s->blocks * s->count * element_bytes(job, s->type);
+    uint64_t bytes = 0;
+    for (uint64_t b = 0; b < s->blocks; b++)
+        bytes += s->counts[b] * element_bytes(job, type_of(s, b));
+    return bytes;
 }
 
 // True if the team can work on the user's buffer: its bytes lie one behind the other.
-static inline bool is_plain(const mlt_coll_side *s)
+static inline bool is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
 {
-    return MLT_LIKELY(s->type->contiguous) && MLT_LIKELY(!s->displs);
+    return MLT_LIKELY(job->what.op ? !job->layout : s->type->contiguous) &&
+           MLT_LIKELY(!s->displs) && MLT_LIKELY(!s->copied);
 }
 
 // Where block b begins in the user's buffer.
@@ -129,12 +126,6 @@ static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
     return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * unit));
 }
 
-// A copy with gaps: its first element's lower bound is the copy's first byte.
-static inline unsigned char *in_layout(const mlt_coll_side *s, unsigned char *packed)
-{
-    return (unsigned char *)((uintptr_t)packed - (uintptr_t)s->type->lb);
-}
-
 static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *to = s->packed;
@@ -142,10 +133,10 @@ static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
         const mlt_type *type = type_of(s, b);
         uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
-            mlt_type_move(s->type, in_layout(s, to), s->type, block_at(s, b), 0, bytes);
+            mlt_coll_load(&job->op, to, block_at(s, b), count);
         else
             mlt_type_pack(type, block_at(s, b), 0, to, bytes);
-        to += job->layout ? count * element_bytes(job, s) : bytes;
+        to += count * element_bytes(job, type);
     }
 }
 
@@ -156,10 +147,10 @@ static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
         const mlt_type *type = type_of(s, b);
         uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
-            mlt_type_move(s->type, block_at(s, b), s->type, in_layout(s, from), 0, bytes);
+            mlt_coll_store(&job->op, block_at(s, b), from, count);
         else
             mlt_type_unpack(type, block_at(s, b), 0, from, bytes);
-        from += job->layout ? count * element_bytes(job, s) : bytes;
+        from += count * element_bytes(job, type);
     }
 }
 
@@ -181,9 +172,9 @@ static inline bool has_data(const mlt_coll_side *s)
 // Memory for copies, once for each job.
 static inline void furnish(mlt_rank *me, mlt_coll_job *job)
 {
-    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(&job->in)))
+    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(job, &job->in)))
         take_copy(me, job, &job->in);
-    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(&job->out)))
+    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(job, &job->out)))
         take_copy(me, job, &job->out);
     if (MLT_UNLIKELY(job->copies_in)) {
         job->in.bytes = side_bytes(job, &job->out);
@@ -197,7 +188,8 @@ static inline mlt_team *choose_team(const mlt_coll_job *job)
     if (MLT_UNLIKELY(comm->inter))
         return mlt_comm_flat(comm);
     mlt_team *team = mlt_comm_team(comm);
-    if (MLT_UNLIKELY(mlt_team_wants_flat(team, &job->what)))
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, &job->what)) &&
+        mlt_team_wants_flat(team, &job->what))
         return mlt_comm_flat(comm);
     return team;
 }
@@ -233,9 +225,8 @@ static inline void clear(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_coll_memory_give(me, job->in.packed);
     mlt_coll_memory_give(me, job->out.packed);
-    mlt_coll_memory_give(me, job->room);
     if (MLT_UNLIKELY(job->memory != NULL))
-        free(job->memory);
+        mlt_coll_memory_give(me, job->memory);
 }
 
 // ---- requests
@@ -250,14 +241,14 @@ const size_t mlt_coll_job_bytes = sizeof(kept);
 static void hold_types(const mlt_coll_side *s)
 {
     mlt_dtype_hold(s->type);
-    for (uint64_t b = 0; MLT_UNLIKELY(s->types != NULL) && b < s->blocks; b++)
+    for (uint64_t b = 0; s->types && b < s->blocks; b++)
         mlt_dtype_hold(s->types[b]);
 }
 
 static void drop_types(const mlt_coll_side *s)
 {
     mlt_dtype_drop(s->type);
-    for (uint64_t b = 0; MLT_UNLIKELY(s->types != NULL) && b < s->blocks; b++)
+    for (uint64_t b = 0; s->types && b < s->blocks; b++)
         mlt_dtype_drop(s->types[b]);
 }
 
@@ -305,8 +296,8 @@ void mlt_coll_request_end(mlt_req *req)
     mlt_rank *me = req->rank;
     if (k->job.fixed)
         mlt_team_forget(k->job.team, k->job.number);
-    clear(me, &k->job);
     drop(&k->job);
+    clear(me, &k->job); // after it: types are listed in the job's memory
     mlt_pool_give(&mlt_mpi_worker_of(me)->jobs, k);
     mlt_req_free(req);
 }
@@ -321,27 +312,25 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
     return MPI_SUCCESS;
 }
 
-static int failure(mlt_rank *me, const mlt_coll_job *job, mlt_status status)
+static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
 {
-    if (job->team->why[0])
-        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", job->team->why);
+    if (status == MLT_ERR_UNSUPPORTED)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
     return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
-                        "the ranks of %s do not agree about the call: a message of it had another "
-                        "size than its receiver expects (status %d)",
-                        mlt_comm_name(me, job->comm), (int)status);
+                        "the ranks of %s do not agree about the call: %s", mlt_comm_name(me, comm),
+                        team->why);
 }
 
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
 {
     const kept *k = req->extra;
-    return failure(me, &k->job, req->status);
+    return failure(me, k->job.comm, k->job.team, req->status);
 }
 
 // ---- the three ways
 
-static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+static inline void park(mlt_rank *me, const mlt_comm *comm)
 {
-    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
@@ -349,22 +338,60 @@ static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
         .tag = MLT_WAIT_ANY_TAG,
         .context = comm->context,
     };
-    req->waiter = &waiter;
     mlt_fiber_park(me->worker->sched, &wait);
+}
+
+static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+{
+    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
+    req->waiter = &waiter;
+    park(me, comm);
     mlt_assert(req->done);
+}
+
+static inline void fill(mlt_rank *me, mlt_req *req)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = MLT_REQ_OTHER;
+    req->done = req->cancelled = false;
+    req->rank = me;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+    req->flags = 0;
+}
+
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out)
+{
+    mlt_team *team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, what)) && mlt_team_wants_flat(team, what))
+        team = mlt_comm_flat(comm);
+    uint32_t number = comm->coll_calls++;
+    mlt_status status;
+    if (team->at) {
+        status = mlt_team_meet(team, number, comm->local, what, in, out, me->fiber);
+        if (status == MLT_PENDING) {
+            park(me, comm);
+            status = mlt_team_met(team, number);
+        }
+    } else {
+        mlt_req req;
+        fill(me, &req);
+        mlt_team_join(team, number, false, 0, what, in, out, &req);
+        if (!req.done)
+            await(me, comm, &req);
+        status = req.status;
+    }
+    if (MLT_LIKELY(status == MLT_OK))
+        return MPI_SUCCESS;
+    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
 }
 
 static int run(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_req req;
-    req.magic = MLT_REQ_MAGIC;
-    req.kind = MLT_REQ_OTHER;
-    req.done = req.cancelled = false;
-    req.rank = me;
-    req.waiter = NULL;
-    req.on_done = NULL;
-    req.status = MLT_OK;
-    req.flags = 0;
+    fill(me, &req);
     start(job, &req);
     if (!req.done) {
         hold(job); // another thread may free them meanwhile
@@ -376,7 +403,8 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     }
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req.status != MLT_OK))
-        code = mlt_mpi_raise_code(me, job->comm, me->fn, failure(me, job, req.status));
+        code = mlt_mpi_raise_code(me, job->comm, me->fn,
+                                  failure(me, job->comm, job->team, req.status));
     clear(me, job);
     return code;
 }
@@ -467,4 +495,27 @@ int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name)
 {
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_BUFFER,
                          "argument %s is MPI_IN_PLACE, which it must not be here", name);
+}
+
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TRUNCATE,
+                         "rank %d of %s sends %llu bytes to itself, but receives %llu from itself",
+                         comm->rank, mlt_comm_name(me, comm), (unsigned long long)sent,
+                         (unsigned long long)received);
+}
+
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
+                         "the blocks of all ranks of %s together have more bytes than 63 bits can "
+                         "count",
+                         mlt_comm_name(me, comm));
+}
+
+int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                         "%s is an intercommunicator, for which this operation is not built yet",
+                         mlt_comm_name(me, comm));
 }

@@ -25,6 +25,7 @@
 #include "coll/team.h"
 #include "mpi/comm.h"
 #include "mpi/dtype.h"
+#include "mpi/self.h"
 #include "p2p/p2p.h"
 
 typedef struct mlt_coll_side {
@@ -33,10 +34,10 @@ typedef struct mlt_coll_side {
     uint64_t blocks;        // how many
     uint64_t count;         // elements of each, unless
     const uint64_t *counts; // [blocks] says; the job's memory
-    const int64_t *displs;  // [blocks] where they begin, in extents (in bytes if `type` is a byte);
-                            // NULL: one behind the other
-    const mlt_type *const *types; // [blocks] of each; counts are there, displs too, in bytes. NULL:
-                                  // all have `type`
+    const int64_t *displs;  // [blocks] where they begin, in extents; NULL: one behind the other
+    const mlt_type *const *types; // [blocks] of each, instead of `type`; displs are bytes then, and
+                                  // must be there; NULL: all are `type`
+    bool copied;                  // it is copied though it lies well: it will be overwritten
     unsigned char *packed;        // the copy that the team works on; NULL: `buf` itself
     uint64_t bytes;               // of the copy
 } mlt_coll_side;
@@ -51,8 +52,8 @@ typedef struct mlt_coll_job {
     bool writes_out;       // out is unpacked after it
     bool layout;           // see above
     bool copies_in;        // in place where the team cannot: in is a copy of out (alltoall, ...)
-    void *memory;          // freed with the job: counts, displacements, starts, keys; NULL: none
-    void *room;            // the same, but of mlt_coll_memory_take; NULL: none
+    void *memory;          // goes with the job: counts, displacements, starts, keys; from
+                           // mlt_coll_memory_take; NULL: none
     // Private.
     mlt_team *team;
     uint32_t number;
@@ -84,10 +85,26 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
 int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
                    mlt_coll_how how);
 
+// The short way for a blocking call on an intracommunicator whose buffers the team can work on as
+// they are. What it is given is not held: the caller sees to it that no other thread frees it.
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out);
+
+// True if it may be taken.
+static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
+{
+    return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
+           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY);
+}
+
 // The teams of a communicator. The first is shared by the worker's ranks; the second is the
 // rank's own view; of an intercommunicator only that one is there, over the ranks of both groups,
 // the first group's first.
-mlt_team *mlt_comm_team(mlt_comm *comm);
+mlt_team *mlt_comm_find_team(mlt_comm *comm) MLT_COLD; // the first time
+static inline mlt_team *mlt_comm_team(mlt_comm *comm)
+{
+    return MLT_LIKELY(comm->team != NULL) ? comm->team : mlt_comm_find_team(comm);
+}
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
 // ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
@@ -103,6 +120,13 @@ int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
 int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;
+
+// What a rank sends to itself, in bytes, is not what it receives from itself.
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
+// All blocks together have more bytes than can be counted.
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+// An intercommunicator, for which the operation is not there yet.
+int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
 static inline bool mlt_coll_in_place(const void *buf)
 {

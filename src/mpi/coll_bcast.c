@@ -6,7 +6,10 @@
 
 static int barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
 {
-    mlt_coll_job job = {.comm = comm, .what = {.collective = MLT_COLL_BARRIER, .element = 1}};
+    mlt_coll_what what = {.collective = MLT_COLL_BARRIER, .element = 1};
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)))
+        return mlt_coll_quick(me, comm, &what, NULL, NULL);
+    mlt_coll_job job = {.comm = comm, .what = what};
     return mlt_coll_go(me, &job, how);
 }
 
@@ -35,12 +38,17 @@ static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *ty
         return code;
     if (MLT_UNLIKELY(mlt_coll_in_place(buffer)))
         return mlt_coll_bad_in_place(me, comm, "buffer");
+    mlt_coll_what what = {
+        .collective = MLT_COLL_BCAST,
+        .root = (uint32_t)root,
+        .element = 1,
+        .count = (uint64_t)count * type->size,
+    };
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(type->contiguous))
+        return mlt_coll_quick(me, comm, &what, NULL, buffer);
     mlt_coll_job job = {
         .comm = comm,
-        .what = {.collective = MLT_COLL_BCAST,
-                 .root = (uint32_t)root,
-                 .element = 1,
-                 .count = (uint64_t)count * type->size},
+        .what = what,
         .out = {.buf = buffer, .type = type, .blocks = 1, .count = (uint64_t)count},
         .reads_out = comm->rank == root,
         .writes_out = comm->rank != root,

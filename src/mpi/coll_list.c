@@ -28,7 +28,7 @@ typedef struct shape {
 } shape;
 _Static_assert(sizeof(shape) == 56, "no padding: compared as bytes");
 
-// In the job's room; lists of packed sides follow.
+// In the job's memory; lists of packed sides follow.
 typedef struct exchange {
     mlt_comm *comm;
     shape shape;
@@ -49,8 +49,7 @@ static inline int32_t peer_of(const exchange *x, int way, uint32_t i, int32_t *t
 
 // ---- checks
 
-static MLT_COLD int bad_array(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l,
-                              const char *what)
+static MLT_COLD int bad_array(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, const char *what)
 {
     char name[32];
     if (strcmp(what, "displs") == 0)
@@ -60,7 +59,7 @@ static MLT_COLD int bad_array(mlt_rank *me, mlt_comm *comm, const mlt_coll_listi
     return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, name, "an array, as there are blocks");
 }
 
-static MLT_COLD int bad_count(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l, uint32_t i,
+static MLT_COLD int bad_count(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, uint32_t i,
                               const char *should)
 {
     char name[48];
@@ -69,7 +68,7 @@ static MLT_COLD int bad_count(mlt_rank *me, mlt_comm *comm, const mlt_coll_listi
                          should);
 }
 
-static MLT_COLD int bad_type(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l, uint32_t i)
+static MLT_COLD int bad_type(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, uint32_t i)
 {
     char name[48];
     snprintf(name, sizeof name, "%stypes[%u]", l->which, i);
@@ -79,13 +78,13 @@ static MLT_COLD int bad_type(mlt_rank *me, mlt_comm *comm, const mlt_coll_listin
 }
 
 // The type of block i, which has `count` elements. Of none, it does not matter.
-static inline const mlt_type *block_type(const mlt_rank *me, const mlt_coll_listing *l, uint32_t i,
+static inline const mlt_type *block_type(const mlt_rank *me, const mlt_listing *l, uint32_t i,
                                          int64_t count)
 {
     return !l->typed ? l->type : count > 0 ? mlt_type_mine(me, l->types[i]) : byte_type();
 }
 
-static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l)
+static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
 {
     uint64_t all = 0, bytes;
     for (uint32_t i = 0; i < l->blocks; i++) {
@@ -104,7 +103,7 @@ static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l)
     return MPI_SUCCESS;
 }
 
-static int check_alike(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l)
+static int check_alike(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
 {
     uint64_t bytes;
     MPI_Count count = l->count > 0 && !l->blocks ? 0 : l->count;
@@ -121,7 +120,7 @@ static int check_alike(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l)
                          "so few that the bytes of all blocks fit into 63 bits");
 }
 
-static int check(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *l)
+static int check(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
 {
     char name[16];
     snprintf(name, sizeof name, "%sbuf", l->which);
@@ -153,14 +152,14 @@ static inline bool is_solid(const mlt_type *type, int64_t count)
     return type->contiguous || (count == 1 && !type->layout) || count == 0;
 }
 
-static inline int64_t block_offset(const mlt_coll_listing *l, const mlt_type *type, uint32_t i)
+static inline int64_t block_offset(const mlt_listing *l, const mlt_type *type, uint32_t i)
 {
     int64_t displ = l->listed ? mlt_coll_number(l->displs, i) : (int64_t)i * l->count;
     return l->typed ? displ : displ * type->extent;
 }
 
 // What is left of a block's elements: none if there is nobody.
-static inline int64_t block_count(const exchange *x, const mlt_coll_listing *l, int way, uint32_t i)
+static inline int64_t block_count(const exchange *x, const mlt_listing *l, int way, uint32_t i)
 {
     int32_t tag;
     int64_t count = l->listed ? mlt_coll_number(l->counts, i) : l->count;
@@ -168,7 +167,7 @@ static inline int64_t block_count(const exchange *x, const mlt_coll_listing *l, 
 }
 
 // A list in the user's memory: places count from the lowest one. False: a block has gaps.
-static bool place_solid(mlt_rank *me, const exchange *x, const mlt_coll_listing *l, int way,
+static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, int way,
                         place *places, mlt_coll_side *side)
 {
     int64_t low = INT64_MAX;
@@ -196,7 +195,7 @@ static bool place_solid(mlt_rank *me, const exchange *x, const mlt_coll_listing 
 }
 
 // A list that is packed: places are one behind the other. `memory`: see packed_bytes.
-static void place_packed(mlt_rank *me, const exchange *x, const mlt_coll_listing *l, int way,
+static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, int way,
                          place *places, mlt_coll_side *side, unsigned char *memory)
 {
     uint64_t *counts = (uint64_t *)memory;
@@ -219,19 +218,19 @@ static void place_packed(mlt_rank *me, const exchange *x, const mlt_coll_listing
                             .types = types};
 }
 
-static uint64_t packed_bytes(const mlt_coll_listing *l)
+static uint64_t packed_bytes(const mlt_listing *l)
 {
     return l->blocks * (sizeof(uint64_t) + sizeof(int64_t) + sizeof(mlt_type *));
 }
 
 // Blocks that are alike lie as they are wanted, packed or not, unless unpacking would touch the
 // place of somebody who is not there.
-static bool is_listed(const mlt_coll_listing *l, bool sends)
+static bool is_listed(const mlt_listing *l, bool sends)
 {
     return l->listed || (!l->same && !sends && l->blocks && !l->type->contiguous);
 }
 
-static mlt_coll_side place_alike(exchange *x, const mlt_coll_listing *l, int way)
+static mlt_coll_side place_alike(exchange *x, const mlt_listing *l, int way)
 {
     uint64_t blocks = l->same ? 1 : l->blocks;
     x->shape.bytes[way] = (uint64_t)l->count * l->type->size;
@@ -277,16 +276,15 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
     free(recv);
 }
 
-int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *send,
-                      const mlt_coll_listing *recv, mlt_list_peer *peer, int32_t root,
-                      mlt_coll_how how)
+int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
+                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root, mlt_coll_how how)
 {
     int code = check(me, comm, send);
     if (MLT_LIKELY(code == MPI_SUCCESS))
         code = check(me, comm, recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    const mlt_coll_listing *sides[2] = {send, recv};
+    const mlt_listing *sides[2] = {send, recv};
     bool listed[2] = {is_listed(send, true), is_listed(recv, false)};
     uint64_t places = 0, lists = 0;
     for (int way = SENT; way <= RECEIVED; way++) {
@@ -302,12 +300,12 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *send
                               .listed = {listed[SENT], listed[RECEIVED]},
                               .same = send->same,
                               .merged = send->same && !recv->listed}};
-    mlt_coll_job job = {.comm = comm, .room = x, .writes_out = true};
+    mlt_coll_job job = {.comm = comm, .memory = x, .writes_out = true};
     mlt_coll_side *to[2] = {&job.in, &job.out};
     place *next = x->shape.places;
     unsigned char *memory = (unsigned char *)&x->shape + key;
     for (int way = SENT; way <= RECEIVED; way++) {
-        const mlt_coll_listing *l = sides[way];
+        const mlt_listing *l = sides[way];
         if (!listed[way]) {
             *to[way] = place_alike(x, l, way);
             continue;

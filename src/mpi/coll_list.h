@@ -16,17 +16,17 @@
 #include <stdint.h>
 
 #include "mpi/coll.h"
-#include "mpi/coll_inter.h"
+#include "mpi/coll_exchange.h"
 #include "mpi/comm.h"
 #include "p2p/p2p.h"
 
 // The peer of block i in the team's numbers, and the tag that both sides know it by (0 at first);
-// -1: nobody. `root` is what mlt_coll_exchange was given.
+// -1: nobody. `root` is what mlt_list_exchange was given.
 typedef int32_t mlt_list_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i,
                               int32_t *tag);
 
 // One side, as the user gives it. Its arguments are called sendbuf, recvcounts, sdispls and so on.
-typedef struct mlt_coll_listing {
+typedef struct mlt_listing {
     const char *which; // "send", "recv"
     const void *buf;
     uint32_t blocks; // 0: nothing is looked at
@@ -40,11 +40,10 @@ typedef struct mlt_coll_listing {
     bool listed;               // counts and displs count, not count
     bool typed;
     bool same; // one block, the same for all peers (count, type)
-} mlt_coll_listing;
+} mlt_listing;
 
 // Runs, starts or keeps that exchange. An MPI code, raised. May suspend.
-int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_listing *send,
-                      const mlt_coll_listing *recv, mlt_list_peer *peer, int32_t root,
-                      mlt_coll_how how);
+int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
+                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root, mlt_coll_how how);
 
 #endif

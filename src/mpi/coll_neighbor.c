@@ -72,8 +72,7 @@ static int find(mlt_rank *me, mlt_comm *comm, neighbours *n)
     return MPI_SUCCESS;
 }
 
-static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_listing *send, mlt_coll_listing *recv,
-              mlt_coll_how how)
+static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv, mlt_coll_how how)
 {
     neighbours n = {0};
     int code = find(me, comm, &n);
@@ -83,7 +82,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_listing *send, mlt_coll_lis
     recv->which = "recv";
     send->blocks = n.out;
     recv->blocks = n.in;
-    return mlt_coll_exchange(me, comm, send, recv, n.peer, 0, how);
+    return mlt_list_exchange(me, comm, send, recv, n.peer, 0, how);
 }
 
 // ---- the operations
@@ -92,8 +91,8 @@ static int allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                      const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                      const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
 {
-    mlt_coll_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
-    mlt_coll_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
+    mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
+    mlt_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
     return go(me, comm, &send, &recv, how);
 }
 
@@ -102,13 +101,13 @@ static int allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
                       mlt_coll_how how)
 {
-    mlt_coll_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
-    mlt_coll_listing recv = {.buf = recvbuf,
-                             .type = recvtype,
-                             .counts = recvcounts,
-                             .displs = displs,
-                             .displs_name = "displs",
-                             .listed = true};
+    mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
+    mlt_listing recv = {.buf = recvbuf,
+                        .type = recvtype,
+                        .counts = recvcounts,
+                        .displs = displs,
+                        .displs_name = "displs",
+                        .listed = true};
     return go(me, comm, &send, &recv, how);
 }
 
@@ -116,8 +115,8 @@ static int alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                     const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                     const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
 {
-    mlt_coll_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype};
-    mlt_coll_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
+    mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype};
+    mlt_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
     return go(me, comm, &send, &recv, how);
 }
 
@@ -126,9 +125,9 @@ static int alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcou
                      mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
                      const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
 {
-    mlt_coll_listing send = {
+    mlt_listing send = {
         .buf = sendbuf, .type = sendtype, .counts = sendcounts, .displs = sdispls, .listed = true};
-    mlt_coll_listing recv = {
+    mlt_listing recv = {
         .buf = recvbuf, .type = recvtype, .counts = recvcounts, .displs = rdispls, .listed = true};
     return go(me, comm, &send, &recv, how);
 }
@@ -138,18 +137,18 @@ static int alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcou
                      mlt_coll_numbers recvcounts, const MPI_Aint *rdispls,
                      const MPI_Datatype *recvtypes, mlt_comm *comm, mlt_coll_how how)
 {
-    mlt_coll_listing send = {.buf = sendbuf,
-                             .counts = sendcounts,
-                             .displs = mlt_coll_wide_displs(sdispls),
-                             .types = sendtypes,
-                             .typed = true,
-                             .listed = true};
-    mlt_coll_listing recv = {.buf = recvbuf,
-                             .counts = recvcounts,
-                             .displs = mlt_coll_wide_displs(rdispls),
-                             .types = recvtypes,
-                             .typed = true,
-                             .listed = true};
+    mlt_listing send = {.buf = sendbuf,
+                        .counts = sendcounts,
+                        .displs = mlt_coll_wide_displs(sdispls),
+                        .types = sendtypes,
+                        .typed = true,
+                        .listed = true};
+    mlt_listing recv = {.buf = recvbuf,
+                        .counts = recvcounts,
+                        .displs = mlt_coll_wide_displs(rdispls),
+                        .types = recvtypes,
+                        .typed = true,
+                        .listed = true};
     return go(me, comm, &send, &recv, how);
 }
 

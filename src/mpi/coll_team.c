@@ -137,12 +137,12 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-mlt_team *mlt_comm_team(mlt_comm *comm)
+mlt_team *mlt_comm_find_team(mlt_comm *comm)
 {
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
     if (!shared->team)
         shared->team = make_level(comm);
-    mlt_team *team = shared->team;
+    mlt_team *team = comm->team = shared->team;
     if (!shared->locals) {
         comm->local = team->at ? (uint32_t)comm->rank - team->first : 0;
         return team;

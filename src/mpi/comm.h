@@ -92,7 +92,8 @@ typedef struct mlt_comm {
     mlt_link link;  // among the owner's communicators (mlt_mpi.comms); predefined: unused
     uint32_t calls; // meetings of its ranks so far, see meet.h
     uint32_t coll_calls, fixed_calls; // collective operations so far (coll.h); persistent ones made
-    uint32_t local;                   // place among this worker's ranks, once the team is there
+    uint32_t local;                   // place among this worker's ranks, once `team` is there
+    struct mlt_team *team;            // shared->team, once this rank has looked; NULL: not yet
     bool inter;
     uint8_t side; // intercommunicators: own group is shared->group[side]
 } mlt_comm;
