@@ -84,12 +84,12 @@ static void disagreement(MPI_Comm comm)
 {
     int out[8] = {0}, in[8] = {0};
     BAD(MPI_Neighbor_alltoall(out, 2, MPI_INT, in, 1, MPI_INT, comm), MPI_ERR_TRUNCATE,
-        "MPI_Neighbor_alltoall", "another size");
+        "MPI_Neighbor_alltoall", "do not agree");
     BAD(MPI_Neighbor_allgather(out, 1, MPI_INT, in, 2, MPI_INT, comm), MPI_ERR_TRUNCATE,
-        "MPI_Neighbor_allgather", "another size");
+        "MPI_Neighbor_allgather", "do not agree");
     MPI_Request request;
     CHECK_OK(MPI_Ineighbor_alltoall(out, 2, MPI_INT, in, 1, MPI_INT, comm, &request));
-    BAD(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, "MPI_Wait", "another size");
+    BAD(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, "MPI_Wait", "do not agree");
 }
 
 static void works(MPI_Comm comm)
