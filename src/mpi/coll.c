@@ -512,10 +512,3 @@ int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm)
                          "count",
                          mlt_comm_name(me, comm));
 }
-
-int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm)
-{
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                         "%s is an intercommunicator, for which this operation is not built yet",
-                         mlt_comm_name(me, comm));
-}

@@ -125,8 +125,6 @@ int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_CO
 int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
 // All blocks together have more bytes than can be counted.
 int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm) MLT_COLD;
-// An intercommunicator, for which the operation is not there yet.
-int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
 static inline bool mlt_coll_in_place(const void *buf)
 {
