@@ -182,17 +182,16 @@ static inline void furnish(mlt_rank *me, mlt_coll_job *job)
     }
 }
 
-static inline void choose_team(mlt_coll_job *job)
+static inline mlt_team *choose_team(const mlt_coll_job *job)
 {
     mlt_comm *comm = job->comm;
-    if (MLT_UNLIKELY(comm->inter)) {
-        job->team = mlt_comm_flat(comm);
-        return;
-    }
-    job->team = mlt_comm_team(comm);
-    if (MLT_UNLIKELY(mlt_team_may_want_flat(job->team, &job->what)) &&
-        mlt_team_wants_flat(job->team, &job->what))
-        job->team = mlt_comm_flat(comm);
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_comm_flat(comm);
+    mlt_team *team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, &job->what)) &&
+        mlt_team_wants_flat(team, &job->what))
+        return mlt_comm_flat(comm);
+    return team;
 }
 
 static inline void start(mlt_coll_job *job, mlt_req *req)
@@ -410,16 +409,14 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     return code;
 }
 
-int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how)
 {
-    mlt_comm *comm = job->comm;
     bool persistent = how.way == MLT_COLL_PERSISTENT;
-    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
-        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
-    choose_team(job);
-    furnish(me, job);
+    job->team = team;
+    job->number = number;
     job->fixed = persistent;
-    job->number = persistent ? comm->fixed_calls++ : comm->coll_calls++;
+    furnish(me, job);
     if (MLT_LIKELY(how.way == MLT_COLL_BLOCKING))
         return run(me, job);
     mlt_req *req = open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
@@ -431,7 +428,28 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     return MPI_SUCCESS;
 }
 
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+{
+    mlt_comm *comm = job->comm;
+    int code = mlt_coll_check_request(me, comm, how);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
+        clear(me, job);
+        return code;
+    }
+    bool persistent = how.way == MLT_COLL_PERSISTENT;
+    mlt_team *team = choose_team(job);
+    return mlt_coll_go_on(me, job, team, persistent ? comm->fixed_calls++ : comm->coll_calls++,
+                          how);
+}
+
 // ---- checks
+
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
+{
+    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
+    return MPI_SUCCESS;
+}
 
 int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
                           MPI_Count count, const mlt_type *type)
@@ -492,12 +510,5 @@ int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm)
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
                          "the blocks of all ranks of %s together have more bytes than 63 bits can "
                          "count",
-                         mlt_comm_name(me, comm));
-}
-
-int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm)
-{
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                         "%s is an intercommunicator, for which this operation is not built yet",
                          mlt_comm_name(me, comm));
 }

@@ -2,6 +2,7 @@
 // MPI_Allgatherv: blocks that differ, and everybody knows all of them.
 #include "mpi/coll.h"
 #include "mpi/coll_exchange.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -145,7 +146,9 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
 static int allgatherv(mlt_rank *me, data send, blocks recv, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_allgatherv(me, send.buf, send.count, send.type,
+                                    (void *)(uintptr_t)recv.buf, recv.counts, recv.displs,
+                                    recv.type, comm, how);
     int code = check(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Gather, MPI_Scatter, MPI_Allgather and MPI_Alltoall: blocks of one size.
 #include "mpi/coll.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -66,7 +67,8 @@ static inline void *buf_of(const data *d)
 static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_gather(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                recv.count, recv.type, root, comm, how);
     bool is_root = comm->rank == root, in_place = is_root && mlt_coll_in_place(send.buf);
     int code = mlt_coll_check_root(me, comm, root);
     if (code == MPI_SUCCESS && !in_place)
@@ -123,7 +125,8 @@ int mlt_mpi_Gather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_scatter(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                 recv.count, recv.type, root, comm, how);
     bool is_root = comm->rank == root, in_place = is_root && mlt_coll_in_place(recv.buf);
     int code = mlt_coll_check_root(me, comm, root);
     if (code == MPI_SUCCESS && is_root)
@@ -193,7 +196,8 @@ static inline int check_both(mlt_rank *me, mlt_comm *comm, const data *send, con
 static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_allgather(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                   recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
@@ -245,7 +249,8 @@ int mlt_mpi_Allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcoun
 static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_alltoall(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                  recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
