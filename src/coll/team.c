@@ -103,13 +103,13 @@ void mlt_team_free(mlt_team *t)
     free(t);
 }
 
+// Whether it matters which ranks a worker has, be it for the order of operands or of blocks, or to
+// find the root.
 static bool order_matters(const mlt_coll_what *what)
 {
     switch ((mlt_collective)what->collective) {
     case MLT_COLL_BARRIER:
-    case MLT_COLL_BCAST:
         return false;
-    case MLT_COLL_REDUCE:
     case MLT_COLL_ALLREDUCE:
         return !what->op->commutes;
     default:
