@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/tree.h"
 #include "goal/spec.h"
 
 #define HAND_NONE UINT64_MAX
@@ -177,20 +178,37 @@ static inline void hand_end(hand *h)
 
 // ---- the end
 
-// to = the reduction of `bytes` from `at` on, of ranks [low, high) that contribute
+// to = the reduction of `bytes` from `at` on, of numbers [low, high) of a list of ranks, in the
+// brackets of mlt_canonical_split
+static inline void hand_reduce_list(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
+                                    const uint32_t *ranks, uint32_t low, uint32_t high)
+{
+    memcpy(to, h->brings[ranks[low]] + at, bytes);
+    if (high - low == 1)
+        return;
+    uint32_t middle = mlt_canonical_split(low, high);
+    uint8_t *second = malloc(bytes);
+    if (!second)
+        abort();
+    hand_reduce_list(h, to, at, bytes, ranks, low, middle);
+    hand_reduce_list(h, second, at, bytes, ranks, middle, high);
+    h->combine(h->user, to, second, bytes);
+    free(second);
+}
+
+// The same of ranks [low, high), those that contribute; of none it leaves what is there.
 static inline void hand_reduce(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
                                uint32_t low, uint32_t high)
 {
-    bool first = true;
-    for (uint32_t r = low; r < high && bytes; r++) {
-        if (!h->brings[r])
-            continue;
-        if (first)
-            memcpy(to, h->brings[r] + at, bytes);
-        else
-            h->combine(h->user, to, h->brings[r] + at, bytes);
-        first = false;
-    }
+    uint32_t *ranks = calloc(h->ranks, sizeof *ranks), count = 0;
+    if (!ranks)
+        abort();
+    for (uint32_t r = low; r < high; r++)
+        if (h->brings[r])
+            ranks[count++] = r;
+    if (count && bytes)
+        hand_reduce_list(h, to, at, bytes, ranks, 0, count);
+    free(ranks);
 }
 
 static inline void hand_exchange(const hand *h, uint32_t rank, uint8_t *out)
