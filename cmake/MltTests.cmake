@@ -116,3 +116,6 @@ if(NOT CMAKE_CROSSCOMPILING)
   endforeach()
   set_tests_properties(source_headers source_headers_can_fail PROPERTIES ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
 endif()
+if(TARGET lua_book) # it loads the plug-in
+  add_dependencies(lua_book millet_lua)
+endif()

@@ -24,6 +24,7 @@ function(mlt_alias NAME FILE)
   install(FILES ${MLT_BIN}/${NAME} DESTINATION bin)
 endfunction()
 
+mlt_lua_plugin() # src/os/plugin.h
 mlt_tool(mpirun src/launch/main_mpirun.c launch)
 if(TARGET mpirun)
   mlt_alias(mpiexec mpirun)

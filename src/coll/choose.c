@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/choose.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "coll/coll_int.h"
+#include "base/memory.h"
+#include "coll/choice.h"
+
+enum { SENTENCE = 512 };
 
 const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host"};
+const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace", "delay", "check",
+                                                          "combine"};
 
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const char **why)
 {
@@ -29,9 +36,13 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const c
 
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
 {
+    uint64_t total;
+    if (__builtin_mul_overflow(q->bytes, q->ranks, &total))
+        total = UINT64_MAX;
     return rule->collective == q->collective && q->ranks >= rule->ranks_from &&
            (!rule->ranks_to || q->ranks <= rule->ranks_to) && q->bytes >= rule->bytes_from &&
-           (!rule->bytes_to || q->bytes <= rule->bytes_to) &&
+           (!rule->bytes_to || q->bytes <= rule->bytes_to) && total >= rule->total_from &&
+           (!rule->total_to || total <= rule->total_to) &&
            (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);
@@ -54,30 +65,176 @@ mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *q, const mlt_coll_
     };
 }
 
-static const mlt_coll_alg *by_name(mlt_collective collective, const char *name)
+void mlt_coll_pass_over(const mlt_coll_rule *rule, const mlt_coll_alg *alg, const char *reason,
+                        mlt_coll_choice *out)
 {
-    for (int i = 0; mlt_coll_algs[i]; i++)
-        if (mlt_coll_algs[i]->collective == collective && strcmp(mlt_coll_algs[i]->name, name) == 0)
-            return mlt_coll_algs[i];
-    mlt_fatal("the built-in rules name %s.%s, which is not there", mlt_collective_names[collective],
-              name);
+    if (!out->passed[0])
+        snprintf(out->passed, sizeof out->passed, "%s: %s.%s is not for this: %s", rule->by,
+                 mlt_collective_names[alg->collective], alg->name, reason);
+}
+
+void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_choice *out)
+{
+    out->alg = alg;
+    out->segment = rule->segment;
+    out->radix = rule->radix;
+    out->window = rule->window;
+    out->flat = rule->flat;
+    out->by = rule->by;
+    out->why = rule->why;
+}
+
+// The built-in rules pass over what refuses without a word: they are made for that.
+static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, char *why,
+                            size_t why_size)
+{
+    for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++) {
+        const char *reason;
+        if (!mlt_coll_rule_fits(r, q))
+            continue;
+        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, r->alg);
+        if (!alg)
+            mlt_fatal("the built-in rules name %s.%s, which is not there",
+                      mlt_collective_names[q->collective], r->alg);
+        if (mlt_coll_suits(alg, q, &reason)) {
+            mlt_coll_take(r, alg, out);
+            return;
+        }
+    }
+    // What few questions ask for has no rule of its own: the first that can.
+    static const mlt_coll_rule last = {.by = "built in", .why = "the first that can do it"};
+    for (int i = 0; mlt_coll_algs[i]; i++) {
+        const char *reason;
+        if (mlt_coll_suits(mlt_coll_algs[i], q, &reason)) {
+            mlt_coll_take(&last, mlt_coll_algs[i], out);
+            return;
+        }
+    }
+    out->alg = NULL;
+    if (!why[0])
+        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %" PRIu32 " ranks",
+                 mlt_collective_names[q->collective], q->commutes ? "" : " in order",
+                 q->reproducible ? ", reproducible," : "", q->uneven ? " with uneven blocks" : "",
+                 q->ranks);
+}
+
+// Asks a book; keeps what was passed over before. True: there is no more to ask.
+static bool ask_book(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
+                     char *why, size_t why_size)
+{
+    char passed[MLT_COLL_PASSED];
+    if (!book)
+        return false;
+    memcpy(passed, out->passed, sizeof passed);
+    bool answered = book->choose(book, q, out, why, why_size);
+    if (passed[0])
+        memcpy(out->passed, passed, sizeof passed);
+    return answered;
 }
 
 void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
                      char *why, size_t why_size)
 {
+    mlt_coll_sources sources = {.book = book};
+    mlt_coll_ask(&sources, q, out, why, why_size);
+}
+
+// A rule of nobody's book in particular.
+static bool ask_rule(const mlt_coll_sources *s, const mlt_coll_rule *rule,
+                     const mlt_coll_question *q, mlt_coll_choice *out, char *why, size_t why_size)
+{
+    const mlt_coll_alg *alg = NULL;
+    const char *reason;
+    if (s->own_book)
+        alg = mlt_coll_named(mlt_coll_algs, s->own_book, q->collective, rule->alg);
+    if (!alg)
+        alg = mlt_coll_named(mlt_coll_algs, s->book, q->collective, rule->alg);
+    if (!alg) // it was of a book that has been replaced
+        snprintf(why, why_size, "%s: there is no algorithm %s.%s any more", rule->by,
+                 mlt_collective_names[q->collective], rule->alg);
+    else if (mlt_coll_suits(alg, q, &reason)) {
+        mlt_coll_take(rule, alg, out);
+        return true;
+    } else
+        mlt_coll_pass_over(rule, alg, reason, out);
+    return false;
+}
+
+// True: somebody has answered, or failed.
+static bool ask_users(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_coll_choice *out,
+                      char *why, size_t why_size)
+{
+    for (const mlt_coll_rule *r = s->forced; r && r->alg; r++)
+        if (r->collective == q->collective && (ask_rule(s, r, q, out, why, why_size) || why[0]))
+            return true;
+    const mlt_coll_rule *own = s->own ? &s->own[q->collective] : NULL;
+    return (own && own->alg && (ask_rule(s, own, q, out, why, why_size) || why[0])) ||
+           ask_book(s->own_book, q, out, why, why_size) || why[0] ||
+           ask_book(s->book, q, out, why, why_size) || why[0];
+}
+
+void mlt_coll_ask(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_coll_choice *out,
+                  char *why, size_t why_size)
+{
     why[0] = '\0';
-    if (book && book->choose(book, q, out, why, why_size))
-        return;
-    for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++) {
-        const char *reason;
-        if (!mlt_coll_rule_fits(r, q))
-            continue;
-        const mlt_coll_alg *alg = by_name(q->collective, r->alg);
-        if (!mlt_coll_suits(alg, q, &reason))
-            continue;
-        *out = (mlt_coll_choice){alg, r->segment, r->radix, r->window, r->flat, r->by, r->why};
-        return;
+    out->passed[0] = '\0';
+    if (!ask_users(s, q, out, why, why_size) || why[0])
+        choose_built_in(q, out, why, why_size);
+}
+
+mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, const char *text,
+                                char *why, size_t why_size)
+{
+    mlt_coll_rule rule = {.collective = collective};
+    bool says = text[strspn(text, " \t")] != '\0';
+    if (says) {
+        char first[SENTENCE];
+        mlt_status status = MLT_ERR_INVALID;
+        if (s->own_book)
+            status =
+                mlt_coll_choice_parse(text, collective, s->own_book, &rule, first, sizeof first);
+        if (status != MLT_OK)
+            status = mlt_coll_choice_parse(text, collective, s->book, &rule, why, why_size);
+        if (status != MLT_OK)
+            return status;
+        rule.alg = strdup(rule.alg); // its book may be replaced
+        if (!rule.alg)
+            return MLT_ERR_NO_MEMORY;
+        rule.by = "the communicator's info";
+        rule.why = "the program asks for it";
     }
-    mlt_fatal("no built-in rule answers for %s", mlt_collective_names[q->collective]);
+    if (!s->own)
+        s->own = mlt_take(MLT_COLLECTIVES, sizeof *s->own);
+    free((char *)s->own[collective].alg);
+    s->own[collective] = rule;
+    s->generation++;
+    return MLT_OK;
+}
+
+mlt_coll_book *mlt_coll_sources_load(mlt_coll_sources *s, mlt_coll_book *book)
+{
+    mlt_coll_book *before = s->own_book;
+    s->own_book = book;
+    s->generation++;
+    return before;
+}
+
+void mlt_coll_sources_fini(mlt_coll_sources *s)
+{
+    for (int c = 0; s->own && c < MLT_COLLECTIVES; c++)
+        free((char *)s->own[c].alg);
+    free(s->own);
+    s->own = NULL;
+}
+
+const mlt_coll_path *mlt_coll_book_path(const mlt_coll_book *book, mlt_collective collective,
+                                        const char *comm)
+{
+    for (uint32_t i = 0; book && i < book->paths_count; i++) {
+        const mlt_coll_path *path = &book->paths[i];
+        if ((path->collective == MLT_COLLECTIVES || path->collective == collective) &&
+            (!path->comm || strcmp(path->comm, comm) == 0))
+            return path;
+    }
+    return NULL;
 }

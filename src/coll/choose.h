@@ -40,6 +40,8 @@ typedef struct mlt_coll_question {
     const char *comm;  // its MPI name; "": none
 } mlt_coll_question;
 
+enum { MLT_COLL_PASSED = 200 };
+
 typedef struct mlt_coll_choice {
     const mlt_coll_alg *alg;
     uint64_t segment; // bytes; 0: the algorithm's own choice
@@ -47,12 +49,15 @@ typedef struct mlt_coll_choice {
     bool flat;       // the ranks of a worker do not combine first
     const char *by;  // where the rule stands: "built in", "my.lua:12"
     const char *why; // one sentence: what the rule says of itself; never NULL
+    // Where a user's rule asked for something else, but its algorithm cannot: which, and why not.
+    char passed[MLT_COLL_PASSED]; // "": nothing was passed over
 } mlt_coll_choice;
 
 typedef struct mlt_coll_rule {
     mlt_collective collective;
     uint32_t ranks_from, ranks_to; // of question.ranks, inclusive; to 0: no end
     uint64_t bytes_from, bytes_to; // inclusive; to 0: no end
+    uint64_t total_from, total_to; // the same of bytes * ranks: what lies in P n of spec.h
     uint8_t reach;                 // 1 << mlt_coll_reach; 0: any
     int8_t crowded;                // 1: only if; -1: only if not; 0: either
     const char *comm;              // NULL: any
@@ -63,15 +68,59 @@ typedef struct mlt_coll_rule {
     const char *by, *why;
 } mlt_coll_rule;
 
-// A user's book: rules and algorithms beside the built-in ones.
+// What stands around a collective (PATHS): wrappers, the outermost first.
+typedef enum mlt_coll_wrapper {
+    MLT_WRAP_COUNT,   // calls and bytes
+    MLT_WRAP_TRACE,   // a line for each call
+    MLT_WRAP_DELAY,   // waits before it goes on
+    MLT_WRAP_CHECK,   // arguments agree on all ranks
+    MLT_WRAP_COMBINE, // the ranks of a worker combine first
+    MLT_WRAPPERS,
+} mlt_coll_wrapper;
+extern const char *const mlt_coll_wrapper_names[MLT_WRAPPERS]; // "count"
+
+typedef struct mlt_coll_stage {
+    uint8_t wrapper;   // mlt_coll_wrapper
+    uint64_t delay_us; // MLT_WRAP_DELAY
+} mlt_coll_stage;
+
+typedef struct mlt_coll_path {
+    mlt_collective collective; // MLT_COLLECTIVES: any
+    const char *comm;          // NULL: any
+    const mlt_coll_stage *stages;
+    uint32_t count;
+    const char *by; // "my.lua:12"
+} mlt_coll_path;
+
+// A user's book: rules and algorithms beside the built-in ones. Everything it points to lives as
+// long as the book does. It belongs to one thread; its functions run on a stack of its own, so that
+// fibers with small ones may call them. Nothing in it changes after it was opened (coll/book.h).
 typedef struct mlt_coll_book mlt_coll_book;
 struct mlt_coll_book {
-    // True: it has an answer. `by` and `why` live as long as the book. On a fault of the book's (a
-    // rule names an algorithm that refuses) false, and a sentence in why; else why is "".
+    // True: it has an answer. False: it has none, or, with a sentence in why, a rule of it failed
+    // (a function raised an error, or answered nonsense). A rule that fits but whose algorithm
+    // refuses the question is passed over; the first such one is told in out->passed, which is
+    // written in any case.
     bool (*choose)(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                    char *why, size_t why_size);
+    // To be asked before a program of one of its algorithms is made: proves exactly this shape, all
+    // ranks together, if that is possible in a moment (docs/collectives-choice.md), and remembers
+    // that it has. Algorithms that are not the book's are fine. The answer depends on nothing but
+    // the shape, so all ranks get the same. If this is MLT_OK, the algorithm's emit ends the
+    // process only where not all ranks could be tried.
+    mlt_status (*prove)(mlt_coll_book *book, const mlt_coll_alg *alg, const mlt_coll_shape *shape,
+                        char *why, size_t why_size);
     void (*free)(mlt_coll_book *book);
+    const char *file;
+    const mlt_coll_rule *rules; // as they are asked; alg NULL: a function, by says where
+    const mlt_coll_alg *const *algs;
+    const mlt_coll_path *paths;
+    uint32_t rules_count, algs_count, paths_count;
 };
+
+// The first path of the book for it; NULL: none. book NULL is fine.
+const mlt_coll_path *mlt_coll_book_path(const mlt_coll_book *book, mlt_collective collective,
+                                        const char *comm);
 
 // True if the algorithm can serve the question; else a static sentence in *why.
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, const char **why);
@@ -79,10 +128,34 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, 
 // True if the rule speaks of the question; does not ask the algorithm.
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *question);
 
-// Asks `book` (NULL: none), then the built-in rules, which always answer. If the book has a fault,
-// its sentence is in why, else why is "".
+// Asks `book` (NULL: none), then the built-in rules. If a rule of the book failed, its sentence is
+// in why and the answer is the built-in one; if there is no algorithm at all for the question, that
+// is in why and out->alg is NULL; else why is "".
 void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                      char *why, size_t why_size);
+
+// Who is asked, in this order: what the job forces, what the communicator says of itself (its info
+// keys), the book that was loaded for it, the job's book, the built-in rules. One for each
+// communicator; zeroed: only the built-in rules. One thread's.
+typedef struct mlt_coll_sources {
+    const mlt_coll_rule *forced; // mlt_coll_force_parse; NULL: nothing
+    mlt_coll_rule *own;          // [MLT_COLLECTIVES], private; alg NULL: nothing
+    mlt_coll_book *own_book, *book;
+    uint32_t generation; // whoever keeps an answer asks again when it has changed
+} mlt_coll_sources;
+
+// As mlt_coll_choose.
+void mlt_coll_ask(const mlt_coll_sources *sources, const mlt_coll_question *question,
+                  mlt_coll_choice *out, char *why, size_t why_size);
+
+// The communicator says "ring segment=8192" (mlt_coll_choice_parse) of a collective; "": nothing
+// any more. On failure a sentence, and everything stays.
+mlt_status mlt_coll_sources_say(mlt_coll_sources *sources, mlt_collective collective,
+                                const char *text, char *why, size_t why_size) MLT_MUST_CHECK;
+// Takes another book for the communicator (NULL: none) and returns the one before, which the caller
+// frees when no answer of it is in use any more.
+mlt_coll_book *mlt_coll_sources_load(mlt_coll_sources *sources, mlt_coll_book *book);
+void mlt_coll_sources_fini(mlt_coll_sources *sources); // not the books
 
 // The shape that an answer makes of a question. root, contributes and so on are left to the caller.
 mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *question,

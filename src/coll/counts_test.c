@@ -8,6 +8,7 @@
 #include "coll/coll.h"
 #include "coll/coll_int.h"
 #include "coll/coll_machine.h"
+#include "coll/shape_test.h"
 
 // ---- messages, and rounds if a rank sends one and receives one at a time
 
@@ -221,8 +222,18 @@ static const struct {
     {&mlt_exscan_linear, '1', '1'},
     {&mlt_exscan_recursive_doubling, 'H', 'l'},
     {&mlt_exscan_butterfly, 'F', 'l'},
-    {&mlt_reduce_to_aspen, '1', 0},
-    {&mlt_reduce_to_binomial, '1', 0},
+    {&mlt_gather_knomial, '1', 0},
+    {&mlt_gather_linear_sync, '2', 0},
+    {&mlt_scatter_knomial, '1', 0},
+    {&mlt_allgather_sparbit, 'P', '1'},
+    {&mlt_alltoall_scattered, 'P', '1'},
+    {&mlt_reduce_scatter_recursive_doubling, 'D', 'd'},
+    {&mlt_reduce_scatter_butterfly, 'D', 'd'},
+    {&mlt_exchange_linear, 'P', '1'},
+    {&mlt_exchange_scattered, 'P', '1'},
+    {&mlt_exchange_pairwise, 'P', '1'},
+    {&mlt_reduce_to_aspen, 'D', 'd'},
+    {&mlt_reduce_to_binomial, '2', 't'},
 };
 
 static uint64_t known_number(char what, numbers n)
@@ -321,7 +332,12 @@ static void test_known(void)
                      mlt_collective_names[alg->collective], alg->name, p);
             char why[200];
             mlt_goal_program *program;
+            arrays lists = {0};
+            uint64_t state = p;
+            if (alg->collective == MLT_COLL_EXCHANGE)
+                shape.parts = lists.parts = random_parts(p, 8, &state);
             CHECK(mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why) == MLT_OK);
+            arrays_free(&lists, p);
             uint64_t messages = 0;
             for (uint32_t r = 0; r < p; r++)
                 for (uint32_t a = 0; a < program->rank[r].count; a++)

@@ -8,25 +8,35 @@
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    uint64_t element = mlt_coll_element(shape);
+    uint64_t element = mlt_coll_element(shape), n = shape->count * element;
     return (mlt_emit){.shape = shape,
                       .program = program,
                       .rank = rank,
                       .ranks = shape->ranks,
-                      .n = shape->count * element,
+                      .slot = mlt_coll_slot(program, rank),
+                      .n = n,
                       .element = element,
                       .scale = element};
 }
 
+mlt_emit mlt_emit_begin_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    if (shape->starts)
+        e.scale = (shape->starts[rank + 1] - shape->starts[rank]) * e.n;
+    return e;
+}
+
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes)
 {
-    return (mlt_goal_span){mlt_goal_buffer_add(e->program, e->rank, name, bytes), 0, bytes};
+    return (mlt_goal_span){mlt_goal_buffer_add(e->program, e->slot, name, bytes), 0, bytes};
 }
 
 void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
 {
     if (action != NONE && on != NONE)
-        mlt_goal_require(e->program, e->rank, action, on);
+        mlt_goal_require(e->program, e->slot, action, on);
 }
 
 static uint32_t ordered(const mlt_emit *e, uint32_t action, uint32_t after)
@@ -39,14 +49,14 @@ uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint3
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_send(e->program, e->rank, span, (int32_t)to, 0), after);
+    return ordered(e, mlt_goal_send(e->program, e->slot, span, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after)
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_recv(e->program, e->rank, span, (int32_t)from, 0), after);
+    return ordered(e, mlt_goal_recv(e->program, e->slot, span, (int32_t)from, 0), after);
 }
 
 static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span result,
@@ -54,8 +64,9 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
 {
     if (!result.size)
         return NONE;
-    // An element of a user's function has no type: copies are of bytes.
-    bool user = op == MLT_OPS, plain = e->shape->op == MLT_OPS;
+    // What is no whole number of the type's elements is copied by bytes.
+    bool user = op == MLT_OPS, plain = user || e->shape->op == MLT_OPS;
+    plain |= op == MLT_OP_COPY && result.size % mlt_op_type_bytes[e->shape->type];
     mlt_goal_action action = {.kind = user ? MLT_GOAL_USER : MLT_GOAL_EXEC,
                               .op = user ? 0 : (uint8_t)op,
                               .type = plain ? MLT_OP_UINT8 : (uint8_t)e->shape->type,
@@ -63,7 +74,7 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
                               .buf = {result.buf, second.buf},
                               .at = {result.at, second.at},
                               .size = {result.size, second.size}};
-    return ordered(e, mlt_goal_add(e->program, e->rank, &action), after);
+    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_copy(const mlt_emit *e, mlt_goal_span to, mlt_goal_span from, uint32_t after)
@@ -86,19 +97,19 @@ uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goa
 uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after)
 {
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    return ordered(e, mlt_goal_add(e->program, e->rank, &action), after);
+    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_send(e->program, e->rank, nothing, (int32_t)to, 0), after);
+    return ordered(e, mlt_goal_send(e->program, e->slot, nothing, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_recv(e->program, e->rank, nothing, (int32_t)from, 0), after);
+    return ordered(e, mlt_goal_recv(e->program, e->slot, nothing, (int32_t)from, 0), after);
 }
 
 uint32_t *mlt_emit_actions(uint32_t count)
@@ -111,7 +122,38 @@ uint32_t *mlt_emit_actions(uint32_t count)
     return actions;
 }
 
+mlt_goal_span mlt_emit_gathered(const mlt_emit *e, mlt_goal_span *out, uint32_t *copy)
+{
+    bool here = e->shape->in_place;
+    mlt_goal_span in = {0};
+    if (!here)
+        in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    *out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
+    mlt_goal_span block = mlt_emit_blocks(e, *out, e->rank, 1);
+    *copy = here ? (uint32_t)NONE : mlt_emit_copy(e, block, in, NONE);
+    return here ? block : in;
+}
+
 // ---- spans
+
+uint64_t mlt_emit_round(const mlt_emit *e, uint32_t first, uint32_t count)
+{
+    const uint64_t *starts = e->shape->starts;
+    if (!starts)
+        return count * e->n;
+    uint64_t last = (uint64_t)first + count, ranks = e->ranks;
+    uint64_t units = last <= ranks ? starts[last] - starts[first]
+                                   : starts[ranks] - starts[first] + starts[last - ranks];
+    return units * e->scale;
+}
+
+uint64_t mlt_emit_largest(const mlt_emit *e)
+{
+    uint64_t most = 0;
+    for (uint32_t r = 0; r < e->ranks && e->shape->starts; r++)
+        most = mlt_emit_bytes(e, r) > most ? mlt_emit_bytes(e, r) : most;
+    return e->shape->starts ? most : e->n;
+}
 
 // Where piece `index` of so many begins, in elements: the first `rest` pieces have one more.
 static uint64_t piece_at(uint64_t count, uint32_t pieces, uint32_t index)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The built-in rules. The first that fits, and whose algorithm does not refuse, decides; so the
-// last of a collective is for any case.
+// The built-in rules. The first that fits, and whose algorithm does not refuse, decides. Sizes are
+// bytes of a block (n of goal/spec.h), or of all ranks' together (total).
+//
+// Crowded: workers outnumber cores, and what counts is how often one must be switched to before the
+// last is done, not how many rounds there are. Then few messages win over short paths.
 #include "coll/choose.h"
 
 #define RULE(coll, name, text, ...)                                                                \
@@ -8,42 +11,63 @@
         .collective = MLT_COLL_##coll, .alg = name, .by = "built in", .why = text, __VA_ARGS__     \
     }
 
+enum { KI = 1024, MI = 1024 * 1024 };
+
+static const char few_switches[] = "few switches between workers that share cores",
+                  fewest_rounds[] = "the fewest rounds for short messages",
+                  own_share[] = "long messages: every rank reduces its own share",
+                  no_byte_twice[] = "no byte is sent twice";
+
 const mlt_coll_rule mlt_coll_rules[] = {
-    RULE(BARRIER, "linear", "few switches between processes that share cores", .crowded = 1,
-         .ranks_to = 32),
-    RULE(BARRIER, "tree", "few switches between processes that share cores", .crowded = 1),
-    RULE(BARRIER, "recursive_doubling", "the fewest rounds", .ranks_to = 16),
+    RULE(BARRIER, "linear", few_switches, .crowded = 1, .ranks_to = 32),
+    RULE(BARRIER, "tree", few_switches, .crowded = 1),
+    RULE(BARRIER, "recursive_doubling", "the fewest rounds for few ranks", .ranks_to = 16),
     RULE(BARRIER, "dissemination", "the fewest rounds for any number of ranks"),
 
-    RULE(BCAST, "binomial", "the fewest rounds for short messages", .bytes_to = 32768),
     RULE(BCAST, "binomial", "two ranks: there is nothing to share", .ranks_to = 2),
-    RULE(BCAST, "scatter_allgather", "every rank sends as much as it gets"),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 16, .bytes_to = 8 * KI),
+    RULE(BCAST, "binomial", fewest_rounds, .bytes_to = 32 * KI),
+    RULE(BCAST, "chain", "a pipeline keeps a few ranks busy all the time", .ranks_to = 8,
+         .bytes_from = 4 * MI, .segment = 128 * KI),
+    RULE(BCAST, "scatter_allgather", "long messages: every rank sends as much as it gets"),
 
-    RULE(REDUCE, "binomial", "the fewest rounds for short messages", .bytes_to = 2048),
-    RULE(REDUCE, "rabenseifner", "every rank reduces its share"),
+    RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
+    RULE(REDUCE, "rabenseifner", own_share),
     RULE(REDUCE, "in_order_binary", "keeps the order of operands"),
 
-    RULE(ALLREDUCE, "recursive_doubling", "the fewest rounds for short messages", .bytes_to = 8192),
-    RULE(ALLREDUCE, "rabenseifner", "every rank reduces its share"),
+    RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3,
+         .bytes_to = 8 * KI),
+    RULE(ALLREDUCE, "recursive_doubling", fewest_rounds, .bytes_to = 8 * KI),
+    RULE(ALLREDUCE, "ring", "long messages, not too many ranks: neighbours only", .ranks_from = 3,
+         .ranks_to = 64, .bytes_from = 1 * MI),
+    RULE(ALLREDUCE, "rabenseifner", own_share),
+    RULE(ALLREDUCE, "recursive_doubling", "keeps the order of operands"),
+    RULE(ALLREDUCE, "reduce_bcast", "keeps the order of operands"),
 
-    RULE(GATHER, "binomial", "the fewest rounds for short messages", .bytes_to = 2048),
-    RULE(GATHER, "linear", "no byte is sent twice"),
-    RULE(SCATTER, "binomial", "the fewest rounds for short messages", .bytes_to = 2048),
-    RULE(SCATTER, "linear", "no byte is sent twice"),
+    RULE(GATHER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
+    RULE(GATHER, "linear", no_byte_twice),
+    RULE(SCATTER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
+    RULE(SCATTER, "linear", no_byte_twice),
 
-    RULE(ALLGATHER, "recursive_doubling", "the fewest rounds for powers of two", .bytes_to = 65536),
-    RULE(ALLGATHER, "bruck", "the fewest rounds for any number of ranks", .bytes_to = 4096),
+    RULE(ALLGATHER, "recursive_doubling", "the fewest rounds for powers of two",
+         .total_to = 512 * KI - 1),
+    RULE(ALLGATHER, "bruck", "the fewest rounds for any number of ranks", .total_to = 80 * KI - 1),
+    RULE(ALLGATHER, "neighbour_exchange", "half the rounds of a ring, for even numbers",
+         .total_to = 512 * KI - 1),
     RULE(ALLGATHER, "ring", "neighbours only, no byte is sent twice"),
 
     RULE(ALLTOALL, "bruck", "few messages for short blocks", .bytes_to = 256, .ranks_from = 8),
-    RULE(ALLTOALL, "linear", "all messages at once", .bytes_to = 32768),
+    RULE(ALLTOALL, "linear", "all messages at once", .bytes_to = 32 * KI),
     RULE(ALLTOALL, "pairwise", "one partner at a time"),
 
-    RULE(REDUCE_SCATTER, "recursive_halving", "the fewest rounds for short messages",
-         .bytes_to = 65536),
-    RULE(REDUCE_SCATTER, "pairwise", "no byte is sent twice"),
+    RULE(REDUCE_SCATTER, "recursive_halving", fewest_rounds, .total_to = 512 * KI - 1),
+    RULE(REDUCE_SCATTER, "butterfly", "the fewest rounds that keep the order of operands",
+         .total_to = 512 * KI - 1),
+    RULE(REDUCE_SCATTER, "pairwise", "no byte is sent twice, in order"),
 
+    RULE(SCAN, "linear", few_switches, .crowded = 1),
     RULE(SCAN, "recursive_doubling", "the fewest rounds"),
+    RULE(EXSCAN, "linear", few_switches, .crowded = 1),
     RULE(EXSCAN, "recursive_doubling", "the fewest rounds"),
     {.alg = 0},
 };

@@ -219,7 +219,9 @@ static void print_result(const mlt_goal_verdict *verdict, FILE *to)
         fputs(verdict->in_rank_order ? ", in the order of the ranks"
                                      : ", for operations that commute",
               to);
-        if (strncmp(verdict->claim, "allreduce", 9) == 0 && verdict->ranks > 1)
+        bool several = strncmp(verdict->claim, "allreduce", 9) == 0 ||
+                       strncmp(verdict->claim, "reduce_to", 9) == 0;
+        if (several && verdict->ranks > 1)
             fputs(verdict->same_everywhere ? "; every rank has the same order, so the same bits"
                   : verdict->exact         ? "; ranks differ in their order, which changes no bit"
                                            : "; ranks differ in their order, so perhaps in bits",

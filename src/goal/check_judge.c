@@ -14,8 +14,8 @@ enum { FORMULA = 200, RANKS_TEXT = 160 };
 
 typedef struct judge {
     mlt_state *s;
-    uint8_t *times;      // [ranks]: scratch
-    uint8_t *known;      // by value: 1 right, 2 wrong, for reductions over all ranks
+    uint8_t *times;      // [leaves]: scratch
+    uint8_t *known;      // by value: 1 right, 2 wrong, for reductions over all leaves
     bool in_order, same; // so far
     uint32_t shown;      // value whose formula is told
     bool shows;
@@ -41,10 +41,10 @@ static bool counts_right(judge *j, const part *p)
     bool repeatable = mlt_value_idempotent(values->wanted) && (operands > 1 || !logical);
     if (!repeatable && values->value[p->value].leaves != operands)
         return false;
-    uint32_t ranks = j->s->claim->ranks;
-    if (mlt_value_count(values, p->value, ranks, j->times))
+    uint32_t leaves = j->s->claim->leaves;
+    if (mlt_value_count(values, p->value, leaves, j->times))
         return false;
-    for (uint32_t r = 0; r < ranks; r++) {
+    for (uint32_t r = 0; r < leaves; r++) {
         bool belongs = r >= p->wanted.low && r < p->wanted.high;
         if (belongs ? !j->times[r] || (j->times[r] > 1 && !repeatable) : j->times[r] != 0)
             return false;
@@ -62,7 +62,7 @@ static bool reduction_right(judge *j, const part *p)
     if (!j->s->claim->is->commutes)
         return false;
     j->in_order = false;
-    bool all = p->wanted.low == 0 && p->wanted.high == j->s->claim->ranks;
+    bool all = p->wanted.low == 0 && p->wanted.high == j->s->claim->leaves;
     if (all && j->known[p->value])
         return j->known[p->value] == 1;
     bool right = counts_right(j, p);
@@ -76,29 +76,36 @@ static bool is_right(judge *j, const part *p)
     if (mlt_collective_reduces(j->s->claim->is->collective))
         return reduction_right(j, p);
     const mlt_value *v = &j->s->values.value[p->value];
+    mlt_goal_span out = j->s->claim->out[p->rank];
+    if (p->wanted.before)
+        return v->kind == MLT_VALUE_JUNK && v->a == p->rank && v->b == out.buf &&
+               p->offset == out.at + p->at;
     return v->kind == MLT_VALUE_LEAF && v->a == p->wanted.low && p->offset == p->wanted.offset;
 }
 
 // ---- what is wrong
 
-// "rank 5", "ranks 1, 4..7": those r for which times[r] is between least and most.
+// "rank 5", "ranks 1, 4..7": those of leaves for which times[] is between least and most.
 static uint32_t name_ranks(const judge *j, uint32_t from, uint32_t to, uint8_t least, uint8_t most,
                            char text[RANKS_TEXT])
 {
+    const uint32_t *rank_of = j->s->claim->rank_of;
     uint32_t count = 0, shown = 0;
     size_t used = 0;
     for (uint32_t r = from; r < to; r++) {
         if (j->times[r] < least || j->times[r] > most)
             continue;
         uint32_t last = r;
-        while (last + 1 < to && j->times[last + 1] >= least && j->times[last + 1] <= most)
+        while (last + 1 < to && j->times[last + 1] >= least && j->times[last + 1] <= most &&
+               rank_of[last + 1] == rank_of[last] + 1)
             last++;
         count += last - r + 1;
         const char *comma = shown ? ", " : "";
         if (shown++ < 8 && used < RANKS_TEXT) {
-            int n = last > r ? snprintf(text + used, RANKS_TEXT - used, "%s%" PRIu32 "..%" PRIu32,
-                                        comma, r, last)
-                             : snprintf(text + used, RANKS_TEXT - used, "%s%" PRIu32, comma, r);
+            int n = last > r
+                        ? snprintf(text + used, RANKS_TEXT - used, "%s%" PRIu32 "..%" PRIu32, comma,
+                                   rank_of[r], rank_of[last])
+                        : snprintf(text + used, RANKS_TEXT - used, "%s%" PRIu32, comma, rank_of[r]);
             used += n > 0 ? (size_t)n : 0;
         }
         r = last;
@@ -116,8 +123,8 @@ static const char *s_of(uint32_t count)
 static void say_counts(judge *j, mlt_goal_finding *finding, const part *p, const char **comma)
 {
     char text[RANKS_TEXT] = "";
-    uint32_t ranks = j->s->claim->ranks, low = p->wanted.low, high = p->wanted.high, n;
-    mlt_value_count(&j->s->values, p->value, ranks, j->times);
+    uint32_t leaves = j->s->claim->leaves, low = p->wanted.low, high = p->wanted.high, n;
+    mlt_value_count(&j->s->values, p->value, leaves, j->times);
     if ((n = name_ranks(j, low, high, 0, 0, text))) {
         mlt_check_say(finding, "%s lack the contribution%s of rank%s %s", *comma, s_of(n), s_of(n),
                       text);
@@ -137,7 +144,7 @@ static void say_counts(judge *j, mlt_goal_finding *finding, const part *p, const
         *comma = ",";
     }
     for (int side = 0; side < 2; side++)
-        if ((n = name_ranks(j, side ? high : 0, side ? ranks : low, 1, 255, text))) {
+        if ((n = name_ranks(j, side ? high : 0, side ? leaves : low, 1, 255, text))) {
             mlt_check_say(finding, "%s hold %s of rank%s %s, which %s not belong there", *comma,
                           n == 1 ? "that" : "those", s_of(n), text, n == 1 ? "does" : "do");
             *comma = ",";
@@ -154,7 +161,7 @@ static void say_value(const judge *j, mlt_goal_finding *finding, uint32_t value,
     switch (v->kind) {
     case MLT_VALUE_LEAF:
         mlt_check_say(finding, "bytes %" PRIu64 "..%" PRIu64 " of what rank %" PRIu32 " brings",
-                      offset, offset + length - 1, v->a);
+                      offset, offset + length - 1, j->s->claim->rank_of[v->a]);
         break;
     case MLT_VALUE_JUNK:
         if (v->b == MLT_GOAL_NOWHERE)
@@ -253,6 +260,11 @@ static void say_wanted(judge *j, mlt_goal_finding *finding, const part *p)
 {
     mlt_values *values = &j->s->values;
     uint32_t low = p->wanted.low, high = p->wanted.high;
+    const uint32_t *rank_of = j->s->claim->rank_of;
+    if (p->wanted.before) {
+        mlt_check_say(finding, "what they held before: no message goes there");
+        return;
+    }
     if (!mlt_collective_reduces(j->s->claim->is->collective)) {
         say_value(j, finding, mlt_value_leaf(values, low), p->wanted.offset, p->length);
         return;
@@ -271,7 +283,10 @@ static void say_wanted(judge *j, mlt_goal_finding *finding, const part *p)
             *to++ = *c;
     *to = 0;
     if (high - low > 6)
-        mlt_check_say(finding, "the reduction of ranks %" PRIu32 "..%" PRIu32, low, high - 1);
+        mlt_check_say(finding, "the reduction of %s %" PRIu32 "..%" PRIu32,
+                      j->s->claim->leaves < j->s->claim->ranks ? "those that contribute of ranks"
+                                                               : "ranks",
+                      rank_of[low], rank_of[high - 1]);
     else
         mlt_check_say(finding, "%s%s", plain, j->s->claim->is->commutes ? " in any order" : "");
 }
@@ -362,16 +377,15 @@ static void judge_rank(judge *j, uint32_t rank)
 {
     mlt_state *s = j->s;
     mlt_goal_span out = s->claim->out[rank];
-    uint64_t block = s->claim->block, at = 0;
+    uint64_t at = 0;
     j->runs.count = 0;
     mlt_state_read(s, rank, out, false, &j->runs);
     for (uint64_t i = 0; i < j->runs.count; i++) {
         mlt_run run = j->runs.run[i];
         while (run.length) { // cut at blocks
-            uint64_t left = block - at % block, length = run.length < left ? run.length : left;
-            part p = {rank,       at,        length,
-                      run.offset, run.value, mlt_claim_wanted(s->claim, rank, at / block)};
-            p.wanted.offset += at % block;
+            mlt_wanted wanted = mlt_claim_wanted(s->claim, rank, at);
+            uint64_t length = run.length < wanted.length ? run.length : wanted.length;
+            part p = {rank, at, length, run.offset, run.value, wanted};
             if (!is_right(j, &p))
                 tell(j, &p);
             at += length;
@@ -384,7 +398,8 @@ static void judge_rank(judge *j, uint32_t rank)
         j->shown = j->runs.run[0].value;
         j->shows = true;
     }
-    if (s->claim->is->collective == MLT_COLL_ALLREDUCE)
+    if (s->claim->is->collective == MLT_COLL_ALLREDUCE ||
+        s->claim->is->collective == MLT_COLL_REDUCE_TO)
         compare(j);
 }
 
@@ -402,7 +417,7 @@ void mlt_judge(mlt_state *s)
     judge j = {.s = s, .in_order = true, .same = true};
     for (uint32_t r = 0; r < ranks; r++)
         mlt_value_junk(&s->values, r, s->claim->out[r].buf);
-    j.times = mlt_take(ranks, 1);
+    j.times = mlt_take(s->claim->leaves, 1);
     j.known = mlt_take(s->values.count, 1);
     for (uint32_t r = 0; r < ranks; r++)
         if (s->claim->out[r].size)

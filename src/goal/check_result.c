@@ -76,14 +76,14 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
 {
     cursor l = {left, 0, 0}, r = {right, 0, 0};
     op = mlt_value_op_plain(op); // then bitwise ones have elements of a byte, wherever they are cut
-    uint64_t element = op.op == MLT_OPS ? 1 : mlt_op_type_bytes[op.type];
+    uint64_t element = op.op == MLT_OPS ? s->claim->element : mlt_op_type_bytes[op.type];
     for (uint64_t at = 0; at < size;) {
         uint64_t whole = cursor_left(&l) < cursor_left(&r) ? cursor_left(&l) : cursor_left(&r);
         whole -= whole % element;
         if (whole) {
             const mlt_run *a = &left->run[l.run], *b = &right->run[r.run];
             uint64_t a_at = a->offset + l.into, b_at = b->offset + r.into;
-            uint8_t phase = (uint8_t)(a_at % element);
+            uint32_t phase = (uint32_t)(a_at % element);
             mlt_runs_add(out, whole,
                          mlt_value_node(&s->values, op, phase, a->value, b->value, b_at - a_at),
                          a_at);
@@ -97,15 +97,16 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
     }
 }
 
-// True if it is known what the user's function does there: the claim names it, and its two buffers
-// are the same or apart. Otherwise one element's result might be another one's operand.
+// True if it is known what the user's function does there: the claim names it, elements are whole,
+// and its two buffers are the same or apart. Otherwise one element's result might be another one's
+// operand.
 static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
 {
     bool apart = action->buf[0] != action->buf[1] || action->at[0] == action->at[1] ||
                  action->at[0] >= action->at[1] + action->size[1] ||
                  action->at[1] >= action->at[0] + action->size[0];
     return s->values.wanted.op == MLT_OPS && s->values.wanted.user == action->user &&
-           action->size[0] == action->size[1] && apart;
+           action->size[0] == action->size[1] && action->size[0] % s->claim->element == 0 && apart;
 }
 
 // What the local work of an action leaves in its first span. A copy is its right operand.
@@ -182,7 +183,7 @@ static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
     const mlt_goal_program *program = check->program;
     uint64_t actions = check->pairs->first[program->ranks];
     *s = (mlt_state){.check = check, .claim = claim};
-    mlt_values_init(&s->values, mlt_claim_op(claim));
+    mlt_values_init(&s->values, mlt_claim_op(claim), claim->rank_of);
     s->cells = mlt_take(program->ranks, sizeof *s->cells);
     s->flying = mlt_take(actions, sizeof *s->flying);
     s->used = mlt_take(actions, 1);
@@ -192,8 +193,10 @@ static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
         for (uint64_t a = check->pairs->first[r]; a < check->pairs->first[r + 1]; a++)
             s->rank_of[a] = r;
         mlt_goal_span in = claim->in[r];
+        if (!in.size)
+            continue;
         s->first.count = 0;
-        mlt_runs_add(&s->first, in.size, mlt_value_leaf(&s->values, r), 0);
+        mlt_runs_add(&s->first, in.size, mlt_value_leaf(&s->values, claim->leaf[r]), 0);
         write_span(s, r, in, &s->first, MLT_GOAL_NONE);
     }
 }

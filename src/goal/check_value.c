@@ -11,9 +11,10 @@
 #include "base/memory.h"
 #include "goal/check_int.h"
 
-void mlt_values_init(mlt_values *values, mlt_value_op wanted)
+void mlt_values_init(mlt_values *values, mlt_value_op wanted, const uint32_t *rank_of)
 {
-    *values = (mlt_values){.wanted = mlt_value_op_plain(wanted), .table_size = 1024};
+    *values =
+        (mlt_values){.wanted = mlt_value_op_plain(wanted), .rank_of = rank_of, .table_size = 1024};
     values->table = mlt_take(values->table_size, sizeof *values->table);
 }
 
@@ -27,9 +28,9 @@ void mlt_values_fini(mlt_values *values)
 
 static uint64_t hash_of(const mlt_value *v)
 {
-    uint64_t words[4] = {v->kind | (uint64_t)v->phase << 8 | (uint64_t)v->op.op << 16 |
-                             (uint64_t)v->op.type << 24 | (uint64_t)v->op.user << 32,
-                         v->a, v->b, v->shift};
+    uint64_t words[4] = {v->kind | (uint64_t)v->op.op << 16 | (uint64_t)v->op.type << 24 |
+                             (uint64_t)v->op.user << 32,
+                         v->a | (uint64_t)v->phase << 32, v->b, v->shift};
     uint64_t hash = 0x9e3779b97f4a7c15u;
     for (int i = 0; i < 4; i++) {
         hash = (hash ^ words[i]) * 0xff51afd7ed558ccdu;
@@ -98,16 +99,16 @@ static uint32_t intern(mlt_values *values, mlt_value v, bool *known)
     return number;
 }
 
-uint32_t mlt_value_leaf(mlt_values *values, uint32_t rank)
+uint32_t mlt_value_leaf(mlt_values *values, uint32_t number)
 {
     bool known;
     return intern(values,
                   (mlt_value){.kind = MLT_VALUE_LEAF,
-                              .a = rank,
+                              .a = number,
                               .pure = true,
                               .in_order = true,
-                              .low = rank,
-                              .high = rank + 1,
+                              .low = number,
+                              .high = number + 1,
                               .leaves = 1},
                   &known);
 }
@@ -126,7 +127,7 @@ uint32_t mlt_value_opaque(mlt_values *values, uint32_t rank, uint32_t action)
         values, (mlt_value){.kind = MLT_VALUE_OPAQUE, .a = rank, .b = action, .leaves = 1}, &known);
 }
 
-uint32_t mlt_value_node(mlt_values *values, mlt_value_op op, uint8_t phase, uint32_t a, uint32_t b,
+uint32_t mlt_value_node(mlt_values *values, mlt_value_op op, uint32_t phase, uint32_t a, uint32_t b,
                         uint64_t shift)
 {
     mlt_value v = {.kind = MLT_VALUE_NODE,
@@ -247,17 +248,17 @@ static uint64_t place_of(const uint32_t *parts, uint64_t count, uint32_t part)
     return low;
 }
 
-uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t ranks, uint8_t *times)
+uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leaves, uint8_t *times)
 {
     uint64_t count;
     uint32_t foreign = 0;
     uint32_t *parts = parts_of(values, value, &count);
     uint8_t *often = mlt_take(count, 1);
     often[0] = 1;
-    memset(times, 0, ranks);
+    memset(times, 0, leaves);
     for (uint64_t i = 0; i < count; i++) {
         const mlt_value *v = &values->value[parts[i]];
-        if (v->kind == MLT_VALUE_LEAF && v->a < ranks)
+        if (v->kind == MLT_VALUE_LEAF && v->a < leaves)
             times[v->a] = often[i];
         else if (v->kind != MLT_VALUE_NODE)
             foreign += often[i];
@@ -329,7 +330,7 @@ static void put_sign(writer *w, mlt_value_op op)
 static void put_atom(writer *w, const mlt_value *v)
 {
     if (v->kind == MLT_VALUE_LEAF)
-        put(w, "%u", v->a);
+        put(w, "%u", w->values->rank_of[v->a]);
     else
         put(w, v->kind == MLT_VALUE_JUNK ? "junk" : "mix");
 }

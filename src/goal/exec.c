@@ -2,7 +2,6 @@
 #include "goal/exec.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,22 +38,20 @@ static inline uint32_t offset_of(const mlt_run *run, const mlt_act *act)
 
 // ---- functions
 
-// The result of a user's function is its first buffer. Reversed, the other operand comes first, so
-// it is moved there; the own one waits in the run's scratch memory.
 static void call_user(const mlt_run *run, const mlt_act_exec *e)
 {
-    unsigned char *to = address(run, e->buf[0], e->at[0], run->nowhere_in);
-    unsigned char *from = address(run, e->buf[1], e->at[1], run->nowhere_out);
-    mlt_run_function *function = run->function[e->user];
+    mlt_run_operands operands = {
+        .result = address(run, e->buf[0], e->at[0], run->nowhere_in),
+        .second = address(run, e->buf[1], e->at[1], run->nowhere_out),
+        .bytes = e->size[0],
+        .second_bytes = e->size[1],
+        .reversed = e->flags & MLT_GOAL_REVERSED,
+        .scratch = run->scratch,
+    };
     // Whose stack this is does not matter, but what it says is said by the run's rank.
     void *running = mlt_fiber_user;
     mlt_fiber_user = run->place->rank;
-    if ((e->flags & MLT_GOAL_REVERSED) && e->size[0]) {
-        memcpy(run->scratch, to, e->size[0]);
-        memmove(to, from, e->size[0]);
-        from = run->scratch;
-    }
-    function(to, (int)e->size[0], from, (int)e->size[1]);
+    run->function[e->user](run->argument[e->user], &operands);
     mlt_fiber_user = running;
 }
 
@@ -186,6 +183,26 @@ static inline void look_at_size(mlt_run *run, const mlt_act *act, const mlt_req 
         note_fault(run, act, req);
 }
 
+// Predefined functions start nothing and suspend nobody: while one of them is next, it runs right
+// here. True: it was the last action, and the run may be gone.
+static bool step_in_memory(mlt_run *run)
+{
+    while (run->first != run->last && !MLT_UNLIKELY(run->random)) {
+        uint32_t offset = run->ready[run->first & run->mask];
+        const mlt_act *act = mlt_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
+        int kind = act->type & MLT_ACT_KIND;
+        if (kind != MLT_GOAL_EXEC && !(kind == MLT_GOAL_RECV_EXEC && (offset & FUNCTION_LEFT)))
+            break;
+        if (act->type & MLT_ACT_STARTERS)
+            break;
+        run->first++;
+        call_kernel(run, exec_of(act));
+        if (finish(run, act))
+            return true;
+    }
+    return false;
+}
+
 // A message is done while it was not being started: in somebody's progress, send or receive.
 static void message_done(mlt_req *req)
 {
@@ -197,6 +214,8 @@ static void message_done(mlt_req *req)
     if (has_function(act))
         push(run, offset_of(run, act) | FUNCTION_LEFT);
     else if (finish(run, act))
+        return;
+    if (!run->stepping && step_in_memory(run))
         return;
     if (run->first != run->last && !run->stepping && !run->queued) {
         run->queued = true;
@@ -319,6 +338,33 @@ static void step_later(mlt_work *work)
     step(run);
 }
 
+static inline bool is_send(const mlt_act *act)
+{
+    return (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
+}
+
+// What depends on nothing. True: that was all, and the run may be gone. Where every peer is another
+// worker, what is sent goes first, as somebody waits for it; where a peer may share the worker,
+// what is received, as its message is then copied once.
+static inline bool start_independent(mlt_run *run)
+{
+    const mlt_act_list *list = mlt_sched_independent(run->sched);
+    bool sends = run->place->rank->worker->count == 1;
+    for (uint32_t i = 0; sends && !run->random && i < list->count; i++) {
+        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        if (is_send(act) && start(run, act) && finish(run, act))
+            return true;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        if (MLT_UNLIKELY(run->random))
+            push(run, list->offset[i]);
+        else if (!(sends && is_send(act)) && start(run, act) && finish(run, act))
+            return true;
+    }
+    return false;
+}
+
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done)
 {
     const mlt_goal_sched *sched = run->sched;
@@ -342,21 +388,16 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
         step(run);
         return;
     }
-    const mlt_act_list *list = mlt_sched_independent(sched);
-    for (uint32_t i = 0; i < list->count; i++) {
-        const mlt_act *act = mlt_sched_act(sched, list->offset[i]);
-        if (MLT_UNLIKELY(run->random))
-            push(run, list->offset[i]);
-        else if (start(run, act) && finish(run, act))
-            return;
-    }
+    if (start_independent(run))
+        return;
     step(run);
 }
 
 // ---- making one
 
 typedef struct needs {
-    uint64_t scratch, out, in; // bytes
+    uint64_t most;               // may have
+    uint64_t result[2], out, in; // bytes
 } needs;
 
 static void need_nowhere(uint64_t *most, uint32_t buf, uint64_t size)
@@ -406,24 +447,23 @@ static bool look_at_exec(const mlt_goal_sched *sched, const mlt_act *act, uint32
     need_nowhere(&n->out, e->buf[1], e->size[1]);
     if (kind == MLT_GOAL_EXEC || kind == MLT_GOAL_RECV_EXEC)
         return true;
-    if (e->size[0] > INT_MAX || e->size[1] > INT_MAX) {
+    if (e->size[0] > n->most || e->size[1] > n->most) {
         snprintf(why, why_size,
                  "action %" PRIu32 " of rank %" PRIu32 " gives a user's function %" PRIu64
-                 " bytes, but sizes are an int there, so at most %d",
-                 number, sched->rank, e->size[e->size[0] <= INT_MAX], INT_MAX);
+                 " bytes, but sizes are at most %" PRIu64 " there",
+                 number, sched->rank, e->size[e->size[0] <= n->most], n->most);
         return false;
     }
-    if (!(e->flags & MLT_GOAL_REVERSED))
-        return true;
-    if (e->size[0] != e->size[1]) {
+    bool reversed = e->flags & MLT_GOAL_REVERSED;
+    if (reversed && e->size[0] != e->size[1]) {
         snprintf(why, why_size,
                  "action %" PRIu32 " of rank %" PRIu32 " gives a user's function reversed operands "
                  "of %" PRIu64 " and %" PRIu64 " bytes, but both should have the same size",
                  number, sched->rank, e->size[0], e->size[1]);
         return false;
     }
-    if (e->size[0] > n->scratch)
-        n->scratch = e->size[0];
+    if (e->size[0] > n->result[reversed])
+        n->result[reversed] = e->size[0];
     return true;
 }
 
@@ -443,9 +483,10 @@ static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_
     return true;
 }
 
-mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why, size_t why_size)
+mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out, char *why,
+                       size_t why_size)
 {
-    needs n = {0};
+    needs n = {.most = most};
     *out = NULL;
     if (!look_at_code(sched, &n, why, why_size))
         return MLT_ERR_INVALID;
@@ -455,12 +496,13 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why, si
     run->slides = sched->window && !(sched->flags & MLT_SCHED_SEGMENTS);
     run->base = mlt_take(sched->buffers, sizeof *run->base);
     run->function = mlt_take(sched->users, sizeof *run->function);
+    run->argument = mlt_take(sched->users, sizeof *run->argument);
+    memcpy(run->result_bytes, n.result, sizeof n.result);
     run->requests = mlt_take(sched->requests, sizeof *run->requests);
     run->seen = mlt_take(sched->indices, sizeof *run->seen);
     while (run->mask + 1 < sched->indices)
         run->mask = 2 * run->mask + 1;
     run->ready = mlt_take((uint64_t)run->mask + 1, sizeof *run->ready);
-    run->scratch = n.scratch ? mlt_take(n.scratch, 1) : NULL;
     run->nowhere_out = n.out ? mlt_take(n.out, 1) : NULL;
     run->nowhere_in = n.in ? mlt_take(n.in, 1) : NULL;
     run->over = run->slides ? mlt_take(sched->indices, 1) : NULL;
@@ -474,8 +516,8 @@ void mlt_run_free(mlt_run *run)
     if (!run)
         return;
     mlt_assert(!run->running && !run->queued);
-    void *parts[] = {run->base,    run->function,    run->requests,   run->seen, run->ready,
-                     run->scratch, run->nowhere_out, run->nowhere_in, run->over, run};
+    void *parts[] = {run->base,  run->function,    run->argument,   run->requests, run->seen,
+                     run->ready, run->nowhere_out, run->nowhere_in, run->over,     run};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
 }

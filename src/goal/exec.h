@@ -35,8 +35,20 @@
 #include "goal/sched.h"
 #include "p2p/p2p.h"
 
-// A function of the user's: the first buffer is the result. It must not call the library.
-typedef void mlt_run_function(void *buf1, int size1, void *buf2, int size2);
+// What a function that is none of the predefined ones works on: result = result op second, or
+// reversed, result = second op result. Each side has its own order for which it needs no copy, so
+// the function is told, and finds scratch memory for the other one: what the owner gave the run.
+typedef struct mlt_run_operands {
+    void *result, *second;
+    uint64_t bytes, second_bytes; // reversed: the same
+    bool reversed;
+    void *scratch;
+} mlt_run_operands;
+
+// `arg` is the owner's. It runs on any stack of the worker, with mlt_rank_self() being the run's
+// rank, while the run is being stepped: it must not suspend, and not call the library. The operands
+// are gone when it returns.
+typedef void mlt_run_function(void *arg, const mlt_run_operands *operands);
 
 // Where runs take place.
 typedef struct mlt_run_place {
@@ -58,9 +70,14 @@ typedef struct mlt_run {
     const mlt_goal_sched *sched;
 
     // The owner's, to be set before a start: where buffers are [sched->buffers], what the user's
-    // functions are [sched->users]. NULL is an error of the caller unless nobody uses it.
+    // functions are and their arguments [sched->users]. NULL is an error of the caller unless
+    // nobody uses it. Scratch memory is for those functions alone, so for as many bytes as they
+    // say; the owner frees it.
     unsigned char **base;
     mlt_run_function **function;
+    void **argument;
+    void *scratch;
+    void *user;                         // the owner's own
     void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
@@ -72,6 +89,9 @@ typedef struct mlt_run {
     uint64_t fault_bytes; // of the message
     int32_t fault_from;   // who sent it
     uint32_t finished;    // actions so far; of order[]
+
+    // Most bytes of a result that a user's function has here, in order and reversed; 0: none does.
+    uint64_t result_bytes[2];
 
     // Private.
     mlt_work work;
@@ -85,15 +105,15 @@ typedef struct mlt_run {
     uint16_t *seen;    // [sched->indices]: sources of an action that have finished
     uint32_t *ready;   // [mask + 1]: offsets of those that may start, from `first` to `last`
     uint32_t first, last, mask;
-    unsigned char *scratch;                  // for a user's function whose operands change places
     unsigned char *nowhere_out, *nowhere_in; // bytes that nobody cares about
     // A window that slides: from the oldest unfinished action to the edge.
     const mlt_act *oldest, *edge, *end;
     uint8_t *over; // [sched->indices]: the action is in the window and has finished
 } mlt_run;
 
-// On failure one sentence: what such a schedule must not have. The schedule is borrowed.
-mlt_status mlt_run_new(const mlt_goal_sched *sched, mlt_run **out, char *why,
+// most: bytes of an operand that a user's function can be given. On failure one sentence: what such
+// a schedule must not have. The schedule is borrowed.
+mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 void mlt_run_free(mlt_run *run); // NULL is fine; one that is not under way
 

@@ -15,26 +15,25 @@
 //     alltoall        in P n        out P n       block r of rank s is block s of rank r
 //     reduce_scatter  in P n        out n         block r of the reduction on rank r
 //     scan, exscan    in n          out n         op over ranks 0..r, or 0..r-1 (nothing on rank 0)
-//     reduce_to       in n          out n         op over the contributors' in, at the receivers;
-//     in: at
-//                                                 contributors only, out: at receivers only
+//     reduce_to       in n          out n         op over the contributors' in; in: at contributors
+//                                                 only, out: at receivers only
 //     exchange        in            out           each receive of a rank's list holds what the
-//     sender's
-//                                                 list says
+//                                                 sender's list says, other bytes what they held
 //
-// Blocks that differ (`starts`): block r of gather, allgather, scatter and reduce_scatter is bytes
-// [starts[r], starts[r + 1]); instead of P n there are starts[P]. alltoall: w(r) = starts[r + 1] -
-// starts[r] is a weight; the block from r to s has w(r) w(s) n bytes and is in r's `in` at
-// w(r) starts[s] n, in s's `out` at w(s) starts[r] n.
+// Blocks that differ (`starts`): block r of gather, allgather, scatter and reduce_scatter is
+// elements [starts[r], starts[r + 1]); instead of P n there are starts[P]. alltoall: w(r) =
+// starts[r + 1] - starts[r] is a weight; the block from r to s has w(r) w(s) n bytes and is in r's
+// `in` at w(r) starts[s] n, in s's `out` at w(s) starts[r] n. starts[0] is 0.
 //
 // In place: what is not in its own buffer but lies where the result goes.
 //
-//     allreduce, scan, exscan   there is no in; out n holds it at first
+//     allreduce, scan, exscan   there is no in; out n holds it at first, and with exscan on rank 0
+//                               afterwards too
 //     reduce                    the same at the root; the others have in
 //     allgather                 there is no in; block r of rank r's out holds it at first
 //     gather                    the same at the root; the others have in
 //     scatter                   the root has no out: its block stays where it is in `in`
-//     alltoall, reduce_scatter, barrier, bcast   are not done in place
+//     all others                are not done in place
 #ifndef MLT_GOAL_SPEC_H
 #define MLT_GOAL_SPEC_H
 
@@ -92,11 +91,14 @@ typedef struct mlt_goal_spec {
     mlt_op op;      // MLT_OPS: the user's function
     mlt_op_type type;
     uint32_t user;
+    uint32_t element; // bytes of what `starts` counts, and of what the user's function may not be
+                      // cut within; 0: 1
     bool commutes; // operands may come in any order (predefined ones all do; asking for less proves
                    // more)
     bool in_place;
+    // All these are the caller's, and must live as long as the spec is used.
     const uint64_t *starts;                // [ranks + 1] where the blocks begin; NULL: at r n
-    const uint8_t *contributes, *receives; // REDUCE_TO: [ranks], not 0: the rank does
+    const uint8_t *contributes, *receives; // REDUCE_TO: [ranks], not 0: the rank does; NULL: all do
     const mlt_goal_parts *parts;           // EXCHANGE: [ranks]
     const char *in, *out; // "name", "name+offset", "offset"; NULL: as above, or for programs
                           // without named buffers MEMORY from 0 for both

@@ -29,7 +29,7 @@ enum {
     MOST_OPERATIONS = 4, // named in one line
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
-    CONTEXTS = 4, // of a communicator
+    CONTEXTS = 8, // of a communicator
     PART = 2,     // the one in which some of its ranks meet (MPI_Comm_create_group)
     WORLD = 0,
     SELF = 1,

@@ -11,6 +11,7 @@
 
 #include "boot/job.h"
 #include "launch/bind.h"
+#include "launch/coll.h"
 #include "launch/env.h"
 #include "launch/globals.h"
 #include "launch/hosts.h"
@@ -242,6 +243,7 @@ int mlt_launch(const mlt_options *options)
     int signal_fd;
     mlt_plan_make(options, &l.plan);
     find_programs(&l);
+    mlt_launch_check_coll(options);
     note_globals(&l);
     mlt_bind_plan(&l.bind, options->bind_to, options->map_by, l.plan.workers);
     if (options->verbose)

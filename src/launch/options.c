@@ -305,6 +305,26 @@ static void take_set(reader *r, const option_row *row)
     set(r, name, word + n + 1);
 }
 
+// The ranks may have another working directory: they get the whole path. A file that is not there
+// is told with the others' faults, in launch/coll.c.
+static void take_coll(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    char *whole = realpath(word, NULL);
+    set(r, "COLL", whole ? whole : word);
+    free(whole);
+}
+
+static void take_force(reader *r, const option_row *row)
+{
+    set(r, "FORCE", next_word(r));
+}
+
+static void take_reproducible(reader *r, const option_row *row)
+{
+    set(r, "REPRODUCIBLE", "yes");
+}
+
 static void take_configfile(reader *r, const option_row *row);
 static void take_help(reader *r, const option_row *ignored);
 
@@ -366,6 +386,12 @@ static const option_row table[] = {
      "end the job then, with a hang report and exit code 124 (or MPIEXEC_TIMEOUT)"},
     {"--sched", "POLICY", take_sched, 0, "direct, rr, random:SEED or priority"},
     {"--stack-size", "SIZE", take_stack_size, 0, "of each rank that is a fiber, such as 64K"},
+    {"--coll", "FILE", take_coll, 0,
+     "a Lua file of rules and algorithms for collectives; it is checked before anything starts"},
+    {"--force", "LIST", take_force, 0,
+     "algorithms whatever the rules say: allreduce=ring:segment=8K,bcast=chain"},
+    {"--reproducible", NULL, take_reproducible, 0,
+     "reductions give the same bits whatever the algorithm and the layout"},
     {"--report", NULL, take_flag, AT(report), "one screen at the end: time, calls, bytes, memory"},
     {"--gdb", "R", take_gdb, 0, "start rank R under gdb"},
     {"--no-globals-note", NULL, take_flag, AT(no_globals),

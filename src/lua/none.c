@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In the place of generate.c where there is no Lua to build with.
+// In the place of generate.c, goal.c and book*.c where there is no Lua to build with.
 #include <stdio.h>
 
+#include "lua/book.h"
 #include "lua/generate.h"
 
 mlt_status mlt_lua_generate(const char *name, const char *script, size_t length, uint32_t ranks,
@@ -13,5 +14,21 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
              "%s: this Millet was built without Lua 5.4 and runs no scripts; build it where Lua's "
              "headers and library are (liblua5.4-dev)",
              name);
+    return MLT_ERR_UNSUPPORTED;
+}
+
+mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
+                             char *why, size_t why_size)
+{
+    snprintf(why, why_size,
+             "%s: this Millet was built without Lua 5.4 and reads no file of rules; build it where "
+             "Lua's headers and library are (liblua5.4-dev)",
+             file);
+    return MLT_ERR_UNSUPPORTED;
+}
+
+mlt_status mlt_lua_book_prove(mlt_coll_book *book, char *why, size_t why_size)
+{
+    snprintf(why, why_size, "there is no book without Lua");
     return MLT_ERR_UNSUPPORTED;
 }

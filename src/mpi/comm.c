@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "coll/team.h"
 #include "mpi/error.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -117,5 +118,9 @@ int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
     mlt_comm_extra *extra = mlt_comm_extra_of(comm);
     free(extra->name);
     extra->name = copy;
+    if (comm->shared && comm->shared->team)
+        mlt_team_rename(comm->shared->team, copy);
+    if (extra->flat)
+        mlt_team_rename(extra->flat, copy);
     return MPI_SUCCESS;
 }

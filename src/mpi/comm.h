@@ -6,11 +6,11 @@
 // few of them have is in `extra`, made when needed, and what is the same for all ranks of a worker
 // is in `shared`.
 //
-// Contexts. A communicator has four consecutive ones, beginning with `context`: point-to-point
+// Contexts. A communicator has eight consecutive ones, beginning with `context`: point-to-point
 // messages, what the library sends in collective calls (tags from 0 on: those that make
-// communicators; below 0: schedules, goal/exec.h), what it sends among a part of the ranks, and
-// what leaders of intercommunicators send. They are unique in the job while the communicator
-// lives anywhere (context.h).
+// communicators; below 0: schedules of the user's, goal/exec.h), what it sends among a part of the
+// ranks, what leaders of intercommunicators send, and four for collective operations. They are
+// unique in the job while the communicator lives anywhere (context.h).
 //
 // References: the user's handle and every request under way. MPI_Comm_free clears the magic at
 // once, so that the handle is dead; the memory goes with the last request.
@@ -28,21 +28,26 @@
 
 enum {
     MLT_COMM_MAGIC = 0x00c0113c,
-    MLT_CONTEXTS = 4, // of a communicator
+    MLT_CONTEXTS = 8, // of a communicator
     MLT_CONTEXT_COLLECTIVE = 1,
     MLT_CONTEXT_PART = 2,
     MLT_CONTEXT_LEADERS = 3,
+    MLT_CONTEXT_LEVEL = 4,       // collective calls between workers (coll/team.h): peers are
+    MLT_CONTEXT_LEVEL_FIXED = 5, // workers' places; persistent ones
+    MLT_CONTEXT_FLAT = 6,        // ... between ranks
+    MLT_CONTEXT_FLAT_FIXED = 7,
     MLT_CONTEXT_WORLD = 0,
-    MLT_CONTEXT_SELF = 4,
-    MLT_CONTEXT_GROUPS = 8,  // MPI_Comm_create_from_group: peers are world ranks
-    MLT_CONTEXT_BARRIER = 9, // barrier.c: of the world, peers are world ranks
-    MLT_CONTEXT_FIRST = 12,  // of those that are given out
+    MLT_CONTEXT_SELF = 8,
+    MLT_CONTEXT_GROUPS = 16,  // MPI_Comm_create_from_group: peers are world ranks
+    MLT_CONTEXT_BARRIER = 17, // barrier.c: of the world, peers are world ranks
+    MLT_CONTEXT_FIRST = 24,   // of those that are given out
 };
 
 struct mlt_context;   // context.h
 struct mlt_session;   // session.h
 struct mlt_topo;      // topo.h
 struct mlt_goal_runs; // goal.h
+struct mlt_team;      // coll/team.h
 
 // What the ranks of a worker share of a communicator; counted by its mlt_comms. Of an
 // intercommunicator it serves both groups.
@@ -54,6 +59,9 @@ typedef struct mlt_comm_shared {
     struct mlt_party *party; // meet.h: the workers that have ranks in it; NULL: not known yet
     mlt_link meets;          // open ones, see meet.h
     struct mlt_topo *topo;   // the last topology that was given to it; a counted reference
+    struct mlt_coll_sources *sources; // coll/choose.h: rules for it; NULL: not asked for yet
+    struct mlt_team *team;            // coll/team.h: its collective calls; NULL: none so far
+    int32_t *locals; // ranks of this worker, if they do not follow each other; else NULL
 } mlt_comm_shared;
 
 // What few communicators have.
@@ -66,6 +74,7 @@ typedef struct mlt_comm_extra {
     uint32_t orphans;            // operations under way whose request the user has freed
     mlt_fiber *waits;            // until there are none; NULL: nobody
     struct mlt_goal_runs *goal;  // runs of schedules (goal.h); NULL: none so far
+    struct mlt_team *flat;       // the rank's own view of the team (coll/team.h); NULL: none so far
 } mlt_comm_extra;
 
 typedef struct mlt_comm {
@@ -83,6 +92,9 @@ typedef struct mlt_comm {
     mlt_rank *owner;
     mlt_link link;  // among the owner's communicators (mlt_mpi.comms); predefined: unused
     uint32_t calls; // meetings of its ranks so far, see meet.h
+    uint32_t coll_calls, fixed_calls; // collective operations so far (coll.h); persistent ones made
+    uint32_t local;                   // place among this worker's ranks, once `team` is there
+    struct mlt_team *team;            // shared->team, once this rank has looked; NULL: not yet
     bool inter;
     uint8_t side; // intercommunicators: own group is shared->group[side]
 } mlt_comm;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "coll/team.h"
 #include "mpi/buffer.h"
+#include "mpi/coll.h"
 #include "mpi/comm_int.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
@@ -42,6 +44,9 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_map_drop(shared->group[1]);
     mlt_party_drop(shared->party);
     mlt_topo_drop(shared->topo);
+    mlt_team_free(shared->team);
+    mlt_comm_sources_free(shared->sources);
+    free(shared->locals);
     mlt_context_drop(shared->id);
     free(shared);
 }
@@ -94,6 +99,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);
     mlt_goal_runs_drop(extra->goal);
+    mlt_team_free(extra->flat);
     free(extra->name);
     free(extra);
 }

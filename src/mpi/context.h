@@ -2,7 +2,7 @@
 // Context numbers: unique in the job while the communicator lives on any worker, then used again.
 //
 // The worker that leads the making of communicators takes a number from a space of its own, so no
-// agreement is needed: number n of worker w of W is context MLT_CONTEXT_FIRST + 4 * (n * W + w).
+// agreement is needed: number n of worker w of W is context MLT_CONTEXT_FIRST + 8 * (n * W + w).
 // One number serves all communicators of one call, whose groups are disjoint (MPI_Comm_split). Each
 // worker that took part counts its communicators with that number, and tells the giver by a note
 // when the last of them is gone; the giver uses the number again when all have done so.
@@ -18,7 +18,7 @@
 // A worker's share of a number.
 typedef struct mlt_context {
     uint32_t refs;
-    uint32_t first; // of the four contexts
+    uint32_t first; // of the eight contexts
     mlt_worker *worker;
 } mlt_context;
 

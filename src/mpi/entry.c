@@ -176,7 +176,7 @@ static void join(void)
     atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
     mlt_worker_deadlock_hook = on_deadlock;
     mlt_worker_world_rank = mlt_comm_context_world_rank;
-    mlt_worker_parts = mlt_goal_parts;
+    mlt_worker_parts = mlt_goal_request_parts;
     mlt_worker_on_note = mlt_context_noted;
     mlt_crash_install(&program.boot);
 }

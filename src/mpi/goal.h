@@ -153,7 +153,7 @@ int mlt_goal_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 int mlt_goal_request_start(mlt_rank *me, mlt_req *req);
 
 // For hang reports: mlt_worker_parts of the MPI layer.
-uint32_t mlt_goal_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most);
+uint32_t mlt_goal_request_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most);
 
 void mlt_goal_sched_drop(struct GOAL_Sched_s *s);
 

@@ -200,7 +200,7 @@ static void name_action(const struct GOAL_Sched_s *s, uint32_t action, char *lab
     snprintf(label, size, "%s", mlt_goal_name_text(s->program, a->label));
 }
 
-uint32_t mlt_goal_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most)
+uint32_t mlt_goal_request_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most)
 {
     if (!(req->flags & MLT_REQF_GOAL))
         return 0;

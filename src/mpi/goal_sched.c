@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/derive.h"
 #include "mpi/error.h"
 #include "mpi/goal.h"
@@ -65,8 +66,10 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
         s->spare->magic = MLT_REQ_MAGIC;
         mlt_req_free(s->spare);
     }
-    if (s->run)
+    if (s->run) {
         free(s->run->order);
+        free(s->run->scratch);
+    }
     mlt_run_free(s->run);
     mlt_goal_sched_free(s->sched);
     mlt_goal_program_free(s->program);
@@ -110,7 +113,9 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
         .group = comm->map,
     };
     s->offload = mlt_mpi_settings.goal_offload && me->worker->count == 1; // MPI_Init has seen it
-    if (mlt_run_new(sched, &s->run, why, sizeof why) == MLT_OK) {
+    if (mlt_run_new(sched, INT_MAX, &s->run, why, sizeof why) == MLT_OK) {
+        if (s->run->result_bytes[true])
+            s->run->scratch = mlt_take(s->run->result_bytes[true], 1);
         s->spare = mlt_req_new(me);
         s->spare->magic = 0;
         mlt_shelf_name(&s->head, MLT_GOAL_SCHED_MAGIC);
@@ -159,6 +164,28 @@ MLT_GOAL_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
     return code;
 }
 
+// ---- functions
+
+// The result of a GOAL_Func is its first buffer. Reversed, the other operand comes first, so it is
+// moved there; the own one waits in scratch memory.
+static void call_func(void *func, const mlt_run_operands *o)
+{
+    void *second = o->second;
+    if (o->reversed && o->bytes) {
+        memcpy(o->scratch, o->result, o->bytes);
+        memmove(o->result, o->second, o->bytes);
+        second = o->scratch;
+    }
+    // mlt_goal_sched_make lets no larger sizes through.
+    ((GOAL_Func *)(uintptr_t)func)(o->result, (int)o->bytes, second, (int)o->second_bytes);
+}
+
+static void bind_func(mlt_run *run, uint32_t number, GOAL_Func *func)
+{
+    run->function[number] = call_func;
+    run->argument[number] = (void *)(uintptr_t)func;
+}
+
 // ---- compiling
 
 // The goal's program is of one rank, which is the communicator's rank to whoever compiles it.
@@ -182,7 +209,7 @@ static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
             n->block->refs++;
     }
     for (uint32_t f = 0; f < s->sched->users; f++)
-        s->run->function[f] = g->func[f];
+        bind_func(s->run, f, g->func[f]);
 }
 
 static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
@@ -304,7 +331,7 @@ static int bind_function(mlt_rank *me, GOAL_Sched sched, GOAL_fid number, GOAL_F
     if (!func)
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "func", "a function");
     if ((uint32_t)number < s->sched->users) // another rank's part may call it, and this one not
-        s->run->function[number] = func;
+        bind_func(s->run, (uint32_t)number, func);
     return MPI_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "mpi/buffer.h"
+#include "mpi/coll.h"
 #include "mpi/error.h"
 #include "mpi/goal.h"
 #include "mpi/request.h"
@@ -79,6 +80,10 @@ static int start(mlt_rank *me, mlt_req *req)
         req->waiter = NULL;
         req->on_done = NULL;
         int code = mlt_goal_request_start(me, req);
+        if (code != MPI_SUCCESS)
+            return code;
+    } else if (req->flags & MLT_REQF_COLL) {
+        int code = mlt_coll_request_start(me, req);
         if (code != MPI_SUCCESS)
             return code;
     } else {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/coll.h"
 #include "mpi/error.h"
 #include "mpi/goal.h"
 #include "mpi/grequest.h"
@@ -71,6 +72,8 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
     const mlt_comm *comm = req->owner;
     if (req->flags & MLT_REQF_GOAL)
         return mlt_goal_request_code(me, req);
+    if (req->flags & MLT_REQF_COLL)
+        return mlt_coll_request_code(me, req);
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
     if (req->status == MLT_ERR_NOT_FOUND)
@@ -319,6 +322,14 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
         return MPI_SUCCESS;
     if (req->flags & MLT_REQF_GENERALIZED)
         return free_generalized(me, req);
+    if ((req->flags & MLT_REQF_COLL) && !req->done) {
+        *request = mlt_req_handle(req);
+        return mlt_mpi_raise(
+            me, req->owner, me->fn, MPI_ERR_REQUEST,
+            "argument request is one of %s that is under way, which must be waited "
+            "for, not freed",
+            mlt_fn_name(req->fn));
+    }
     req->flags &= ~(uint32_t)(MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE);
     if (req->done)
         mlt_req_close(req);

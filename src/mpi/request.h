@@ -34,6 +34,7 @@ enum {
     MLT_REQF_GENERALIZED = 256, // MPI_Grequest_start's, see grequest.h
     MLT_REQF_FREED = 512,       // MPI_Request_free came before it was complete
     MLT_REQF_GOAL = 1024,       // of a schedule, see goal.h
+    MLT_REQF_COLL = 2048,       // of a collective operation, see coll.h
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
@@ -95,6 +96,7 @@ static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, c
 }
 
 void mlt_goal_request_end(mlt_req *req); // goal.h
+void mlt_coll_request_end(mlt_req *req); // coll.h
 
 // A request of the worker's pool may outlive the user's handles of its communicator and datatype:
 // it holds them. mlt_req_close gives it back.
@@ -112,6 +114,9 @@ static inline void mlt_req_close(mlt_req *req)
         mlt_dtype_drop(req->type);
     } else if (req->flags & MLT_REQF_GOAL) {
         mlt_goal_request_end(req);
+        return;
+    } else if (req->flags & MLT_REQF_COLL) {
+        mlt_coll_request_end(req);
         return;
     }
     mlt_req_free(req);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "mpi/barrier.h"
+#include "mpi/coll.h"
 #include "mpi/comm_int.h"
 #include "mpi/context.h"
 #include "mpi/dtype.h"
@@ -72,10 +72,11 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->world->refs = 1;
     make_meets(w, worker->count);
     mlt_pool_init(&w->dtypes, sizeof(mlt_dtype), 16);
-    w->barrier = mlt_barrier_new();
+    mlt_pool_init(&w->jobs, mlt_coll_job_bytes, 4);
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
     worker->mpi = w;
+    mlt_coll_worker_init(worker);
     for (uint32_t i = 0; i < worker->count; i++) {
         worker->ranks[i].mpi = &ranks[i];
         // Errors before MPI_Init have a handler.
@@ -100,7 +101,9 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_contexts_free(w->contexts);
     free(w->errors);
     free(w->profile);
-    free(w->barrier);
+    mlt_coll_worker_fini(worker);
+    mlt_pool_fini(&w->jobs);
+    mlt_coll_rooms_free(w->rooms);
     free(w->meets);
     mlt_reorder_forget(w->plans);
     free(w->ranks);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "coll/settings.h"
 #include "p2p/worker.h"
 
 mlt_mpi_conf mlt_mpi_settings;
@@ -27,6 +28,11 @@ static const mlt_setting settings[] = {
      "a thread of its own drives the schedules of a rank that is alone in its worker; pays where a "
      "core is spare",
      &mlt_mpi_settings.goal_offload},
+    {"reproducible", MLT_SETTING_BOOL, "no", NULL,
+     "reductions give the same bits for every algorithm and wherever ranks run: brackets depend on "
+     "the number of ranks alone, and ranks of a worker do not combine first; mpirun --reproducible "
+     "sets it",
+     &mlt_mpi_settings.reproducible},
     {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error",
      &mlt_mpi_settings.errfile},
 };
@@ -46,8 +52,9 @@ mlt_status mlt_mpi_settings_check(char *why, size_t why_size)
 size_t mlt_mpi_all_settings(mlt_settings_table tables[MLT_SETTINGS_MOST])
 {
     size_t n = mlt_p2p_settings_count;
-    mlt_assert(n < MLT_SETTINGS_MOST);
+    mlt_assert(n + 1 < MLT_SETTINGS_MOST);
     memcpy(tables, mlt_p2p_settings, n * sizeof *tables);
+    tables[n++] = mlt_coll_settings;
     tables[n] = (mlt_settings_table){"mpi", settings, sizeof settings / sizeof *settings};
     return n + 1;
 }

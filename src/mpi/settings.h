@@ -11,6 +11,7 @@
 typedef struct mlt_mpi_conf {
     int64_t label;
     int64_t goal_window, goal_offload;
+    int64_t reproducible;
     const char *outfile, *errfile; // "": none
 } mlt_mpi_conf;
 

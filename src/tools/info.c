@@ -11,12 +11,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/settings.h"
 #include "base/status.h"
 #include "mpi/settings.h"
 #include "mpi_fn.h"
 #include "os/os.h"
 #include "p2p/settings.h"
+#include "tools/info_coll.h"
 
 enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
 
@@ -263,15 +265,37 @@ static void json_all(const mlt_settings_table *tables, size_t count)
 static int usage(int status)
 {
     fprintf(status ? stderr : stdout, "usage: millet info [--functions] [--json]\n"
+                                      "       millet info --coll [COLLECTIVE] [options]\n"
                                       "  what this Millet is, what it would choose on this "
                                       "machine, its settings, and how much of MPI it has\n"
                                       "  --functions  name every MPI function, built and unbuilt\n"
-                                      "  --json       the same for programs\n");
+                                      "  --json       the same for programs\n"
+                                      "  --coll       which algorithm a collective would use and "
+                                      "why; millet info --coll --help\n");
     return status;
+}
+
+// --coll has options of its own: its command gets all words but this one.
+static int info_coll(int argc, char **argv, int at)
+{
+    char **words = mlt_take((size_t)argc + 1, sizeof *words);
+    static const char option[] = "--coll=";
+    int count = 0;
+    for (int i = 0; i < argc; i++)
+        if (i != at)
+            words[count++] = argv[i];
+        else if (strncmp(argv[i], option, sizeof option - 1) == 0)
+            words[count++] = argv[i] + sizeof option - 1;
+    int code = mlt_info_coll_main(count, words);
+    free(words);
+    return code;
 }
 
 int mlt_info_main(int argc, char **argv)
 {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--coll") == 0 || strncmp(argv[i], "--coll=", 7) == 0)
+            return info_coll(argc, argv, i);
     bool functions = false, json = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--functions") == 0)

@@ -1,55 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels, stamped out from the two lists. Elements are loaded and stored with memcpy, so that
-// addresses need no alignment; compilers turn the loops into vectors.
+// The kernels, stamped out from the two lists.
 #include "type/op.h"
 
-#include <math.h>
-#include <string.h>
-
-// ---- IEEE half. A float holds the exact sum of two halves well enough and their product exactly,
-// and 24 bits are at least 2 * 11 + 2, so rounding twice gives the same as rounding once.
-
-typedef uint16_t half;
-
-static inline float half_to_float(half h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu, bits;
-    float value;
-    if (rest >= 0x7c00u) { // infinity, NaN
-        bits = sign | 0x7f800000u | (rest & 0x3ffu) << 13;
-        memcpy(&value, &bits, 4);
-        return value;
-    }
-    // As if it were a float with a much too small exponent; the multiplication puts it right, and
-    // subnormal halves with it.
-    bits = rest << 13;
-    memcpy(&value, &bits, 4);
-    value *= 0x1p112f;
-    memcpy(&bits, &value, 4);
-    bits |= sign;
-    memcpy(&value, &bits, 4);
-    return value;
-}
-
-static inline half half_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    uint32_t sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
-    if (rest > 0x7f800000u) // NaN stays one, and quiet
-        return (half)(sign | 0x7e00u | (rest >> 13 & 0x3ffu));
-    if (rest >= 0x47800000u) // 2^16 and above
-        return (half)(sign | 0x7c00u);
-    if (rest < 0x38800000u) { // below 2^-14: subnormal; adding 0.5 rounds at the right bit
-        float small;
-        memcpy(&small, &rest, 4);
-        small += 0.5f;
-        memcpy(&bits, &small, 4);
-        return (half)(sign | (bits - 0x3f000000u));
-    }
-    rest += 0xfffu + (rest >> 13 & 1);
-    return (half)(sign | (rest - 0x38000000u) >> 13);
-}
+#include "type/number_int.h"
 
 // ---- one element of each operation. U is the unsigned type of the width, V the type to count in.
 
@@ -57,42 +10,6 @@ static inline half half_of_float(float value)
 #define INT_MIN_OF(a, b)  ((a) < (b) ? (a) : (b))
 #define INT_SUM_OF(a, b)  ((uint64_t)(a) + (uint64_t)(b)) // wraps around
 #define INT_PROD_OF(a, b) ((uint64_t)(a) * (uint64_t)(b))
-
-// A NaN on either side wins, and of two zeros the sign decides: no order of operands matters.
-#define FLOAT_PICK(NAME, F, better, zero_signed)                                                   \
-    static inline F NAME(F a, F b)                                                                 \
-    {                                                                                              \
-        if (isnan(a) || isnan(b))                                                                  \
-            return a + b;                                                                          \
-        if (a == b)                                                                                \
-            return (signbit(a) != 0) == (zero_signed) ? a : b;                                     \
-        return a better b ? a : b;                                                                 \
-    }
-FLOAT_PICK(max_float, float, >, 0)
-FLOAT_PICK(min_float, float, <, 1)
-FLOAT_PICK(max_double, double, >, 0)
-FLOAT_PICK(min_double, double, <, 1)
-
-#define KERNEL(NAME, T, expression)                                                                \
-    static void NAME(void *inout, const void *in, uint64_t count)                                  \
-    {                                                                                              \
-        char *to = inout;                                                                          \
-        const char *from = in;                                                                     \
-        for (uint64_t i = 0; i < count; i++) {                                                     \
-            T a, b;                                                                                \
-            memcpy(&a, to + i * sizeof a, sizeof a);                                               \
-            memcpy(&b, from + i * sizeof b, sizeof b);                                             \
-            a = (T)(expression);                                                                   \
-            memcpy(to + i * sizeof a, &a, sizeof a);                                               \
-        }                                                                                          \
-    }
-
-#define COPY_KERNEL(NAME, bytes)                                                                   \
-    static void NAME(void *inout, const void *in, uint64_t count)                                  \
-    {                                                                                              \
-        if (inout != in && count)                                                                  \
-            memcpy(inout, in, count *(bytes));                                                     \
-    }
 
 // Logic and bits are the same for all types of a kind.
 #define COMMON(Name, T, U, bytes, truth_a, truth_b)                                                \

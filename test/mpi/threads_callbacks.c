@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A function of the user's waits for a lock of the program's, which another thread of the rank
-// holds while it calls MPI: the functions of generalized requests, attributes and error handlers.
+// holds while it calls MPI: the functions of generalized requests, attributes, error handlers and
+// operations.
 
 #include <semaphore.h>
 #include <stdbool.h>
@@ -73,6 +74,14 @@ static void on_error(MPI_Comm *comm, int *code, ...)
     CHECK_OK(MPI_Comm_get_attr(*comm, key, &s, &flag));
     CHECK(flag);
     want_lock(s);
+}
+
+// The address of what is shared is the data.
+static void on_reduce(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    CHECK(*len == 1 && *type == MPI_AINT);
+    want_lock((shared *)*(MPI_Aint *)in);
+    ++*(MPI_Aint *)inout;
 }
 
 // What the other thread does: a call of MPI with the lock held, while a function waits for it.
@@ -168,6 +177,19 @@ static void errors(shared *s)
     CHECK_OK(MPI_Comm_free(&comm));
 }
 
+static void reductions(shared *s)
+{
+    team t;
+    MPI_Op op;
+    MPI_Aint in = (MPI_Aint)s, out = 7;
+    CHECK_OK(MPI_Op_create(on_reduce, 1, &op));
+    begin(&t, s);
+    CHECK_OK(MPI_Reduce_local(&in, &out, 1, MPI_AINT, op));
+    end(&t, s, 1);
+    CHECK(out == 8);
+    CHECK_OK(MPI_Op_free(&op));
+}
+
 int main(void)
 {
     shared s = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -177,6 +199,7 @@ int main(void)
         generalized(&s);
         attributes(&s);
         errors(&s);
+        reductions(&s);
     }
     CHECK_OK(MPI_Finalize());
     return 0;

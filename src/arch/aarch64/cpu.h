@@ -11,6 +11,8 @@
 
 enum { MLT_ARCH_FRAME_BYTES = 160 };
 
+typedef long double mlt_arch_quad;
+
 // The frame of switch.S, lowest address first.
 typedef struct mlt_arch_frame {
     uint64_t x29, x30; // first, so that a saved stack pointer is also a frame record

@@ -11,6 +11,8 @@
 
 enum { MLT_ARCH_FRAME_BYTES = 56 };
 
+typedef __float128 mlt_arch_quad;
+
 // The frame of switch.S, lowest address first.
 typedef struct mlt_arch_frame {
     uint64_t r15, r14, r13, r12, rbx;

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/level.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+// A worker's operands are combined in pieces that stay in the cache while all of them pass.
+enum { TILE = 16384 };
+
+// ---- sizes
+
+// Where block r begins, in bytes.
+static inline uint64_t start_of(const mlt_coll_what *what, uint64_t r)
+{
+    return (what->starts ? what->starts[r] : r * what->count) * what->element;
+}
+
+static inline uint64_t bytes_of(const mlt_coll_what *what, uint64_t first, uint64_t count)
+{
+    return start_of(what, first + count) - start_of(what, first);
+}
+
+static inline uint64_t n_of(const mlt_coll_what *what)
+{
+    return what->count * what->element;
+}
+
+static uint32_t worker_of(const mlt_team *team, uint32_t rank)
+{
+    for (uint32_t low = 0, high = team->workers;;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (high - low < 2)
+            return low;
+        if (team->at[middle].first <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+}
+
+// The root's place in this worker; `present` or more: it is elsewhere.
+static inline uint32_t local_root(const mlt_team *team, const mlt_coll_what *what)
+{
+    return what->root - team->first;
+}
+
+static inline bool has_root(const mlt_team *team, const mlt_coll_what *what)
+{
+    return what->root >= team->first && local_root(team, what) < team->present;
+}
+
+mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room)
+{
+    mlt_coll_what out = *what;
+    bool blocks = true;
+    switch ((mlt_collective)what->collective) {
+    case MLT_COLL_REDUCE:
+    case MLT_COLL_ALLREDUCE:
+        out.in_place = true;
+        blocks = false;
+        break;
+    case MLT_COLL_GATHER:
+    case MLT_COLL_SCATTER:
+    case MLT_COLL_ALLGATHER:
+        out.in_place = true;
+        break;
+    case MLT_COLL_ALLTOALL:
+    case MLT_COLL_REDUCE_SCATTER:
+        out.in_place = false;
+        break;
+    case MLT_COLL_SCAN:
+    case MLT_COLL_EXSCAN:
+        out.collective = MLT_COLL_EXSCAN;
+        out.in_place = false;
+        blocks = false;
+        break;
+    default:
+        blocks = false;
+        break;
+    }
+    out.root = team->at ? worker_of(team, what->root) : what->root;
+    out.starts = NULL;
+    if (!blocks)
+        return out;
+    bool alltoall = what->collective == MLT_COLL_ALLTOALL;
+    if (team->even && !what->starts) {
+        out.count = what->count * team->present * (alltoall ? team->present : 1);
+        return out;
+    }
+    for (uint32_t w = 0; w <= team->workers; w++) {
+        uint32_t rank = w < team->workers ? team->at[w].first : team->ranks;
+        room[w] = alltoall ? rank : start_of(what, rank) / what->element;
+    }
+    out.starts = room;
+    return out;
+}
+
+uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what)
+{
+    uint64_t own = bytes_of(what, team->first, team->present);
+    switch ((mlt_collective)what->collective) {
+    case MLT_COLL_REDUCE:
+        return 2 * n_of(what); // scratch for functions behind it
+    case MLT_COLL_ALLREDUCE:
+        return what->op->op == MLT_OPS ? n_of(what) : 0;
+    case MLT_COLL_GATHER:
+    case MLT_COLL_SCATTER:
+        return has_root(team, what) ? 0 : own;
+    case MLT_COLL_ALLTOALL:
+        return team->workers > 1 ? 2 * n_of(what) * team->present * team->ranks : 0;
+    case MLT_COLL_REDUCE_SCATTER:
+        return start_of(what, team->ranks) * 2 + own;
+    case MLT_COLL_SCAN:
+    case MLT_COLL_EXSCAN:
+        return 3 * n_of(what);
+    default:
+        return 0;
+    }
+}
+
+// ---- small steps
+
+static inline void copy(void *to, const void *from, uint64_t bytes)
+{
+    if (bytes && to != from)
+        memcpy(to, from, bytes);
+}
+
+// What a rank brings to a reduction.
+static inline const unsigned char *operand(const mlt_arrival *a)
+{
+    return a->in ? a->in : a->out;
+}
+
+// acc = in(0) op ... op in(present - 1), in that order. acc may be the last one's buffer, nobody
+// else's. From the last to the first: for functions of MPI's, "second op result" is the way that
+// needs no copy.
+static void combine(const mlt_level *l, unsigned char *acc, uint64_t bytes, void *scratch)
+{
+    const mlt_coll_op *op = l->what->op;
+    uint32_t last = l->team->present - 1;
+    uint64_t tile = TILE / op->element ? TILE / op->element * op->element : op->element;
+    for (uint64_t at = 0; at < bytes; at += tile) {
+        uint64_t size = tile < bytes - at ? tile : bytes - at;
+        copy(acc + at, operand(&l->at[last]) + at, size);
+        for (uint32_t i = last; i-- > 0;)
+            mlt_coll_apply(op, acc + at, operand(&l->at[i]) + at, size, true, scratch);
+    }
+}
+
+// ---- bcast, reduce, allreduce
+
+static void combine_bcast(mlt_level *l)
+{
+    bool here = has_root(l->team, l->what);
+    l->out = l->at[here ? local_root(l->team, l->what) : 0].out;
+}
+
+// `from` goes to all ranks but the one whose it is.
+static void to_all(const mlt_level *l, const unsigned char *from, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < l->team->present; i++)
+        copy(l->at[i].out, from, bytes);
+}
+
+static void combine_reduce(mlt_level *l)
+{
+    uint64_t n = n_of(l->what);
+    uint32_t last = l->team->present - 1;
+    if (!has_root(l->team, l->what)) {
+        combine(l, l->acc, n, l->acc + n);
+        l->in = l->acc;
+        return;
+    }
+    // The root's out may be its operand (in place), which `combine` must not overwrite early.
+    const mlt_arrival *root = &l->at[local_root(l->team, l->what)];
+    l->out = root->out;
+    if (root->in || root == &l->at[last]) {
+        combine(l, root->out, n, l->acc);
+        return;
+    }
+    combine(l, l->acc, n, l->acc + n);
+    copy(root->out, l->acc, n);
+}
+
+static void combine_allreduce(mlt_level *l)
+{
+    l->out = l->at[l->team->present - 1].out;
+    combine(l, l->out, n_of(l->what), l->acc);
+}
+
+// ---- blocks
+
+static void combine_gather(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    bool here = has_root(t, l->what);
+    unsigned char *to = l->acc;
+    if (here) {
+        l->out = l->at[local_root(t, l->what)].out;
+        to = (unsigned char *)l->out + start_of(l->what, t->first);
+    } else {
+        l->in = l->acc;
+    }
+    uint64_t base = start_of(l->what, t->first);
+    for (uint32_t i = 0; i < t->present; i++)
+        if (l->at[i].in)
+            copy(to + start_of(l->what, t->first + i) - base, l->at[i].in,
+                 bytes_of(l->what, t->first + i, 1));
+}
+
+static void combine_scatter(mlt_level *l)
+{
+    if (has_root(l->team, l->what))
+        l->in = l->at[local_root(l->team, l->what)].in;
+    else
+        l->out = l->acc;
+}
+
+static void spread_scatter(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    bool here = has_root(t, l->what);
+    const unsigned char *from = here ? l->in : l->acc;
+    uint64_t base = here ? 0 : start_of(l->what, t->first);
+    for (uint32_t i = 0; i < t->present; i++)
+        if (l->at[i].out)
+            copy(l->at[i].out, from + start_of(l->what, t->first + i) - base,
+                 bytes_of(l->what, t->first + i, 1));
+}
+
+static void combine_allgather(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    l->out = l->at[0].out;
+    for (uint32_t i = 0; i < t->present; i++) {
+        uint64_t at = start_of(l->what, t->first + i);
+        copy(l->at[0].out + at, l->at[i].in ? l->at[i].in : l->at[i].out + at,
+             bytes_of(l->what, t->first + i, 1));
+    }
+}
+
+// Between workers w and v: for each rank of w, what it has for each rank of v.
+static void combine_alltoall(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    uint64_t n = n_of(l->what);
+    unsigned char *to = l->acc;
+    if (t->workers == 1 || !n)
+        return; // there is no acc
+    for (uint32_t v = 0; v < t->workers; v++) {
+        const mlt_team_worker *w = &t->at[v];
+        if (v == t->place)
+            to += (uint64_t)t->present * t->present * n; // straight from rank to rank, later
+        else
+            for (uint32_t i = 0; i < t->present; i++, to += w->present * n)
+                copy(to, l->at[i].in + w->first * n, w->present * n);
+    }
+    l->in = l->acc;
+    l->out = to;
+}
+
+static void spread_alltoall(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    uint64_t n = n_of(l->what);
+    const unsigned char *from = l->out;
+    for (uint32_t s = 0; s < t->present; s++)
+        for (uint32_t i = 0; i < t->present; i++)
+            copy(l->at[i].out + (t->first + s) * n, l->at[s].in + (t->first + i) * n, n);
+    if (!from)
+        return;
+    for (uint32_t v = 0; v < t->workers; v++) {
+        const mlt_team_worker *w = &t->at[v];
+        if (v == t->place) {
+            from += (uint64_t)t->present * t->present * n;
+            continue;
+        }
+        for (uint32_t s = 0; s < w->present; s++)
+            for (uint32_t i = 0; i < t->present; i++, from += n)
+                copy(l->at[i].out + (w->first + s) * n, from, n);
+    }
+}
+
+// ---- reduce_scatter, scans
+
+static void combine_reduce_scatter(mlt_level *l)
+{
+    uint64_t all = start_of(l->what, l->team->ranks);
+    uint64_t own = bytes_of(l->what, l->team->first, l->team->present);
+    combine(l, l->acc, all, l->acc + all + own);
+    l->in = l->acc;
+    l->out = l->acc + all;
+}
+
+static void spread_reduce_scatter(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    uint64_t base = start_of(l->what, t->first);
+    const unsigned char *from = t->workers > 1 ? l->out : l->acc + base;
+    for (uint32_t i = 0; i < t->present; i++)
+        copy(l->at[i].out, from + start_of(l->what, t->first + i) - base,
+             bytes_of(l->what, t->first + i, 1));
+}
+
+static void combine_scan(mlt_level *l)
+{
+    uint64_t n = n_of(l->what);
+    l->in = l->acc;
+    l->out = l->acc + n;
+    if (l->team->workers > 1)
+        combine(l, l->acc, n, l->acc + 2 * n);
+}
+
+// before: what all ranks of the workers before have; acc + n. It grows by each rank's operand:
+// before = before op in, which is the next one's.
+static void spread_scan(mlt_level *l)
+{
+    const mlt_team *t = l->team;
+    const mlt_coll_op *op = l->what->op;
+    uint64_t n = n_of(l->what);
+    unsigned char *before = l->acc + n, *scratch = l->acc + 2 * n;
+    bool some = t->place > 0, inclusive = l->what->collective == MLT_COLL_SCAN;
+    for (uint32_t i = 0; i < t->present; i++) {
+        const mlt_arrival *a = &l->at[i];
+        unsigned char *sum = l->acc; // before op in
+        copy(sum, operand(a), n);
+        if (some)
+            mlt_coll_apply(op, sum, before, n, true, scratch);
+        if (inclusive)
+            copy(a->out, sum, n);
+        else if (some)
+            copy(a->out, before, n);
+        copy(before, sum, n);
+        some = true;
+    }
+}
+
+// ---- the table
+
+void mlt_level_combine(mlt_level *l)
+{
+    static void (*const combiners[MLT_COLLECTIVES])(mlt_level *) = {
+        [MLT_COLL_BCAST] = combine_bcast,
+        [MLT_COLL_REDUCE] = combine_reduce,
+        [MLT_COLL_ALLREDUCE] = combine_allreduce,
+        [MLT_COLL_GATHER] = combine_gather,
+        [MLT_COLL_SCATTER] = combine_scatter,
+        [MLT_COLL_ALLGATHER] = combine_allgather,
+        [MLT_COLL_ALLTOALL] = combine_alltoall,
+        [MLT_COLL_REDUCE_SCATTER] = combine_reduce_scatter,
+        [MLT_COLL_SCAN] = combine_scan,
+        [MLT_COLL_EXSCAN] = combine_scan,
+    };
+    l->in = l->out = NULL;
+    if (combiners[l->what->collective])
+        combiners[l->what->collective](l);
+}
+
+void mlt_level_spread(mlt_level *l)
+{
+    switch ((mlt_collective)l->what->collective) {
+    case MLT_COLL_BCAST:
+    case MLT_COLL_ALLREDUCE:
+        to_all(l, l->out, n_of(l->what));
+        break;
+    case MLT_COLL_ALLGATHER:
+        to_all(l, l->out, start_of(l->what, l->team->ranks));
+        break;
+    case MLT_COLL_SCATTER:
+        spread_scatter(l);
+        break;
+    case MLT_COLL_ALLTOALL:
+        spread_alltoall(l);
+        break;
+    case MLT_COLL_REDUCE_SCATTER:
+        spread_reduce_scatter(l);
+        break;
+    case MLT_COLL_SCAN:
+    case MLT_COLL_EXSCAN:
+        spread_scan(l);
+        break;
+    default:
+        break;
+    }
+}

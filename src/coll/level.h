@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the ranks of a worker do among themselves, in memory: combine before the schedule, spread
+// what it brought. Blocks of the workers follow each other as their ranks do.
+//
+//     collective      between the workers       combined into           spread from
+//     barrier         barrier                   -                       -
+//     bcast           bcast                     the root's buffer       the first rank's buffer
+//     reduce          reduce, in place          the root's out or acc   -
+//     allreduce       allreduce, in place       the last rank's out     the same
+//     gather          gather, in place          the root's out or acc   -
+//     scatter         scatter, in place         the root's in           the root's in or acc
+//     allgather       allgather, in place       the first rank's out    the same
+//     alltoall        alltoall                  acc                     acc, second half
+//     reduce_scatter  reduce_scatter            acc                     acc, second part
+//     scan, exscan    exscan                    acc                     acc, second part
+//
+// acc is memory of the plan's instance. Bytes that stay in the worker go straight from rank to
+// rank.
+#ifndef MLT_COLL_LEVEL_H
+#define MLT_COLL_LEVEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/team.h"
+
+// The call between the workers that a call of ranks becomes: collective, in place, root, count,
+// starts (`room`: [workers + 1] of the caller's, used if blocks differ).
+mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room);
+
+// Bytes of acc.
+uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what);
+
+typedef struct mlt_level {
+    const mlt_team *team;
+    const mlt_coll_what *what; // of the ranks
+    mlt_arrival *at;           // [present]
+    unsigned char *acc;
+    // After mlt_level_combine: what the schedule gets.
+    const void *in;
+    void *out;
+} mlt_level;
+
+void mlt_level_combine(mlt_level *level);
+void mlt_level_spread(mlt_level *level);
+
+#endif

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "coll/level.h"
+#include "coll/team.h"
+
+// How many shapes a communicator keeps, and how much memory of those that do not run. Programs that
+// go through more sizes than this in turn pay for compiling (some microseconds) again.
+enum { MOST_PLANS = 64, LINE = 64 };
+static const uint64_t most_bytes = 64u << 20;
+
+enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
+_Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
+enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4 }; // mlt_plan_key.flags
+
+// ---- keys
+
+static uint64_t hash_bytes(const void *bytes, uint64_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t h = 0x9e3779b97f4a7c15u ^ count;
+    for (; count >= 8; count -= 8, at += 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        h = (h ^ word) * 0xff51afd7ed558ccdu;
+        h ^= h >> 29;
+    }
+    for (; count; count--, at++)
+        h = (h ^ *at) * 0x100000001b3u;
+    return h | 1;
+}
+
+static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *what)
+{
+    mlt_plan_key key = {
+        .count = what->count,
+        .root = what->root,
+        .element = what->element,
+        .collective = what->collective,
+        .flags = what->in_place ? IN_PLACE : 0,
+    };
+    if (what->op) {
+        key.op = (uint8_t)what->op->op;
+        key.type = (uint8_t)what->op->type;
+        key.flags |= what->op->commutes ? COMMUTES : 0;
+    }
+    if (MLT_UNLIKELY(what->starts != NULL)) {
+        key.starts = hash_bytes(what->starts, (team->ranks + 1ull) * sizeof *what->starts);
+        key.flags |= UNEVEN;
+    }
+    if (MLT_UNLIKELY(what->key_bytes > 0))
+        key.custom = hash_bytes(what->key, what->key_bytes);
+    return key;
+}
+
+static inline bool fits(const mlt_team *team, const mlt_plan *plan, const mlt_plan_key *key,
+                        const mlt_coll_what *what)
+{
+    uint64_t a[KEY_WORDS], b[KEY_WORDS], differ = 0;
+    memcpy(a, &plan->key, sizeof a);
+    memcpy(b, key, sizeof b);
+    for (int i = 0; i < KEY_WORDS; i++)
+        differ |= a[i] ^ b[i];
+    if (differ)
+        return false;
+    if (MLT_LIKELY(!plan->starts && !plan->custom))
+        return true;
+    return (!plan->starts ||
+            memcmp(plan->starts, what->starts, (team->ranks + 1ull) * sizeof *what->starts) == 0) &&
+           (!plan->custom || (plan->custom_bytes == what->key_bytes &&
+                              memcmp(plan->custom, what->key, what->key_bytes) == 0));
+}
+
+// ---- plans that go
+
+static void instance_free(mlt_instance *i)
+{
+    mlt_run_free(i->run);
+    free(i->memory);
+    free(i);
+}
+
+static void plan_free(mlt_plans *plans, mlt_plan *plan)
+{
+    mlt_assert(!plan->busy);
+    mlt_list_remove(&plan->link);
+    plans->count--;
+    for (uint32_t c = 0; c < MLT_COLLECTIVES; c++)
+        if (plans->recent[c] == plan)
+            plans->recent[c] = NULL;
+    for (mlt_instance *i = plan->free, *next; i; i = next) {
+        next = i->next;
+        plans->bytes -= plan->memory;
+        instance_free(i);
+    }
+    if (plan->sched)
+        mlt_goal_sched_free(plan->sched);
+    free(plan->starts);
+    free(plan->custom);
+    free(plan->at);
+    free(plan);
+}
+
+// Makes room for one more; those that run stay.
+static void make_room(mlt_plans *plans)
+{
+    for (mlt_link *l = plans->all.prev, *before; l != &plans->all; l = before) {
+        before = l->prev;
+        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+        bool full = plans->count >= MOST_PLANS || plans->bytes > most_bytes;
+        if (!plan->busy && (full || plan->stale))
+            plan_free(plans, plan);
+    }
+}
+
+void mlt_plans_forget(mlt_plans *plans)
+{
+    plans->generation++;
+    memset(plans->recent, 0, sizeof plans->recent);
+    for (mlt_link *l = plans->all.next, *next; l != &plans->all; l = next) {
+        next = l->next;
+        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+        plan->stale = true;
+        if (!plan->busy)
+            plan_free(plans, plan);
+    }
+}
+
+// ---- making one
+
+static inline bool is_rooted(const mlt_coll_what *what)
+{
+    return what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
+           what->collective == MLT_COLL_REDUCE;
+}
+
+static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *what)
+{
+    uint64_t mean = what->starts ? what->starts[team->workers] / team->workers : what->count;
+    if (what->starts && what->collective == MLT_COLL_ALLTOALL)
+        mean = mean * mean * what->count; // they are weights
+    return (mlt_coll_question){
+        .collective = (mlt_collective)what->collective,
+        .ranks = team->workers,
+        .all_ranks = team->ranks,
+        .bytes = mean * what->element,
+        .op = what->op ? what->op->op : MLT_OP_COPY,
+        .type = what->op && what->op->op != MLT_OPS ? what->op->type : MLT_OP_UINT8,
+        .element = what->element,
+        .commutes = !what->op || what->op->commutes,
+        .in_place = what->in_place && !is_rooted(what), // only the root may know
+        .uneven = what->starts != NULL,
+        .reproducible = team->reproducible,
+        .crowded = team->crowded,
+        .reach = team->reach,
+        .comm = team->name,
+    };
+}
+
+static mlt_goal_program *emit(mlt_plan *plan, const mlt_team *team, const mlt_coll_what *what)
+{
+    mlt_goal_program *program = mlt_goal_program_new(1);
+    if (what->emit)
+        what->emit(what, program, team->place);
+    else
+        plan->choice.alg->emit(&plan->shape, program, team->place);
+    return program;
+}
+
+// The program is of one rank, which is `place` of so many to whoever compiles it.
+static bool compile(mlt_plan *plan, const mlt_team *team, mlt_goal_program *program, char *why,
+                    size_t why_size)
+{
+    mlt_goal_program view = *program;
+    mlt_sched_options options = {.window = 0};
+    view.ranks = team->workers;
+    view.rank = (mlt_goal_rank *)((uintptr_t)program->rank - team->place * sizeof *program->rank);
+    return mlt_sched_compile(&view, team->place, &options, &plan->sched, why, why_size) == MLT_OK;
+}
+
+static inline uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + LINE - 1) & ~(uint64_t)(LINE - 1);
+}
+
+static void lay_out(mlt_plan *plan)
+{
+    const mlt_goal_sched *sched = plan->sched;
+    plan->in = plan->out = -1;
+    plan->acc_at = plan->memory;
+    plan->memory += round_up(plan->acc);
+    plan->shadow_at = plan->memory;
+    plan->memory += round_up(plan->shadow);
+    plan->scratch_at = plan->memory;
+    plan->memory += round_up(plan->scratch);
+    if (!sched)
+        return;
+    plan->at = mlt_take(sched->buffers, sizeof *plan->at);
+    for (uint32_t b = 0; b < sched->buffers; b++) {
+        const char *name = sched->buffer[b].name;
+        if (strcmp(name, "in") == 0)
+            plan->in = (int32_t)b;
+        else if (strcmp(name, "out") == 0 || strcmp(name, "buf") == 0)
+            plan->out = (int32_t)b;
+        plan->at[b] = plan->memory;
+        if (plan->in != (int32_t)b && plan->out != (int32_t)b)
+            plan->memory += round_up(sched->buffer[b].size);
+    }
+}
+
+// An algorithm that cannot work in place is given a copy of what lies in out.
+static void need_shadow(mlt_plan *plan, const mlt_team *team, const mlt_coll_what *what)
+{
+    if (!what->in_place || plan->shape.in_place || what->emit)
+        return;
+    if (is_rooted(what) && what->root != team->place)
+        return; // only the root's data lies elsewhere
+    bool blocks = what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_SCATTER ||
+                  what->collective == MLT_COLL_ALLGATHER;
+    const uint64_t *s = what->starts;
+    uint64_t first = s ? s[team->place] : blocks ? team->place * what->count : 0;
+    uint64_t count = s ? s[team->place + 1] - first : what->count;
+    plan->shadow = count * what->element;
+    plan->shadow_of = first * what->element;
+}
+
+// An algorithm of a user's is proven for exactly this shape before it runs.
+static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why, size_t why_size)
+{
+    mlt_coll_book *books[2] = {s->own_book, s->book};
+    for (int i = 0; i < 2; i++)
+        if (books[i] &&
+            books[i]->prove(books[i], plan->choice.alg, &plan->shape, why, why_size) != MLT_OK)
+            return false;
+    return true;
+}
+
+static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
+                          size_t why_size)
+{
+    if (!what->emit) {
+        mlt_coll_question q = question_of(team, what);
+        mlt_coll_ask(team->sources, &q, &plan->choice, why, why_size);
+        if (why[0])
+            return false;
+        q.in_place = what->in_place;
+        plan->shape = mlt_coll_choice_shape(&q, &plan->choice);
+        plan->shape.count = what->count;
+        plan->shape.root = what->root;
+        plan->shape.starts = what->starts;
+        plan->flat = plan->choice.flat && !team->flat && team->at;
+        need_shadow(plan, team, what);
+    }
+    if (plan->flat)
+        return true;
+    if (!what->emit && !is_proven(team->sources, plan, why, why_size))
+        return false;
+    mlt_goal_program *program = emit(plan, team, what);
+    for (uint32_t a = 0; a < program->rank->count; a++) {
+        const mlt_goal_action *action = &program->rank->actions[a];
+        if (action->kind == MLT_GOAL_USER && action->size[0] > plan->scratch)
+            plan->scratch = action->size[0];
+    }
+    bool fine = compile(plan, team, program, why, why_size);
+    mlt_goal_program_free(program);
+    plan->shape.starts = NULL; // the caller's
+    return fine;
+}
+
+static void *copy_of(const void *bytes, uint64_t count)
+{
+    void *copy = mlt_take(count, 1);
+    memcpy(copy, bytes, count);
+    return copy;
+}
+
+static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const mlt_coll_what *what,
+                               char *why, size_t why_size)
+{
+    mlt_plans *plans = &team->plans;
+    make_room(plans);
+    mlt_plan *plan = mlt_take(1, sizeof *plan);
+    plan->key = *key;
+    if (what->starts)
+        plan->starts = copy_of(what->starts, (team->ranks + 1ull) * sizeof *what->starts);
+    if (what->key_bytes) {
+        plan->custom = copy_of(what->key, what->key_bytes);
+        plan->custom_bytes = what->key_bytes;
+    }
+    mlt_list_push_front(&plans->all, &plan->link);
+    plans->count++;
+    bool fine = true;
+    why[0] = '\0';
+    if (team->at) {
+        uint64_t *room = mlt_take(team->workers + 1ull, sizeof *room);
+        mlt_coll_what between = mlt_level_what(team, what, room);
+        plan->acc = mlt_level_acc(team, what);
+        if (team->workers > 1)
+            fine = make_schedule(plan, team, &between, why, why_size);
+        free(room);
+    } else {
+        fine = make_schedule(plan, team, what, why, why_size);
+    }
+    if (!fine) {
+        plan_free(plans, plan);
+        return NULL;
+    }
+    lay_out(plan);
+    return plan;
+}
+
+mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size_t why_size)
+{
+    mlt_plans *plans = &team->plans;
+    mlt_plan_key key = key_of(team, what);
+    mlt_plan *recent = plans->recent[what->collective];
+    if (MLT_LIKELY(recent != NULL) && MLT_LIKELY(fits(team, recent, &key, what)))
+        return recent;
+    mlt_plan *found = NULL;
+    for (mlt_link *l = plans->all.next; l != &plans->all && !found; l = l->next) {
+        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+        if (!plan->stale && fits(team, plan, &key, what))
+            found = plan;
+    }
+    if (!found && !(found = make(team, &key, what, why, why_size)))
+        return NULL;
+    mlt_list_remove(&found->link);
+    mlt_list_push_front(&plans->all, &found->link);
+    plans->recent[what->collective] = found;
+    return found;
+}
+
+// ---- instances
+
+static MLT_COLD void tell_fault(mlt_team *team, const mlt_run *run)
+{
+    uint32_t from = (uint32_t)run->fault_from;
+    snprintf(team->why, sizeof team->why,
+             "a message of it from rank %u%s has %llu bytes, but %llu were expected",
+             team->at ? team->at[from].first : from,
+             team->at && team->at[from].present > 1 ? " and those of its worker" : "",
+             (unsigned long long)run->fault_bytes,
+             (unsigned long long)mlt_act_message_of(run->fault)->size);
+}
+
+static void ended(mlt_run *run)
+{
+    mlt_instance *i = run->user;
+    if (MLT_UNLIKELY(run->status != MLT_OK))
+        tell_fault(i->team, run);
+    mlt_list_remove(&i->active);
+    mlt_instance_give(i);
+}
+
+static MLT_COLD mlt_instance *instance_new(mlt_team *team, mlt_plan *plan)
+{
+    mlt_instance *i = mlt_take(1, sizeof *i);
+    char why[256];
+    *i = (mlt_instance){.plan = plan, .team = team};
+    if (plan->memory && !(i->memory = aligned_alloc(LINE, plan->memory)))
+        mlt_fatal("memory is exhausted: no %llu bytes for a collective call",
+                  (unsigned long long)plan->memory);
+    team->plans.bytes += plan->memory;
+    if (!plan->sched)
+        return i;
+    if (mlt_run_new(plan->sched, UINT64_MAX, &i->run, why, sizeof why) != MLT_OK)
+        mlt_fatal("a schedule of a collective call cannot run: %s", why);
+    for (uint32_t b = 0; b < plan->sched->buffers; b++)
+        i->run->base[b] = i->memory ? i->memory + plan->at[b] : NULL;
+    i->run->scratch = i->memory ? i->memory + plan->scratch_at : NULL;
+    i->run->user = i;
+    i->run->ended = ended;
+    return i;
+}
+
+mlt_instance *mlt_instance_take(mlt_team *team, mlt_plan *plan)
+{
+    mlt_instance *i = plan->free;
+    if (MLT_LIKELY(i != NULL))
+        plan->free = i->next;
+    else
+        i = instance_new(team, plan);
+    plan->busy++;
+    plan->runs++;
+    return i;
+}
+
+static void start_held(mlt_work *work);
+
+void mlt_instance_give(mlt_instance *i)
+{
+    mlt_plan *plan = i->plan;
+    mlt_plans *plans = &i->team->plans;
+    i->next = plan->free;
+    plan->free = i;
+    plan->busy--; // a stale one goes when the next is made: its run may be telling that it is over
+    if (MLT_UNLIKELY(!mlt_list_empty(&plans->held)) && !plans->queued) {
+        plans->queued = true;
+        plans->work.run = start_held;
+        mlt_worker_later(i->team->worker, &plans->work);
+    }
+}
+
+static inline mlt_link *active_of(mlt_plans *plans, const mlt_instance *i)
+{
+    return &plans->active[i->place == &i->team->fixed];
+}
+
+// Numbers come again after MLT_RUN_NUMBERS: not while the older one is under way.
+static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
+{
+    mlt_link *oldest = active_of(plans, i)->next;
+    return MLT_LIKELY(oldest == active_of(plans, i)) || i->place == &i->team->fixed ||
+           i->number - mlt_container_of(oldest, mlt_instance, active)->number < MLT_RUN_NUMBERS;
+}
+
+static inline void start(mlt_plans *plans, mlt_instance *i)
+{
+    mlt_list_push_back(active_of(plans, i), &i->active);
+    mlt_run_start(i->run, i->place, (uint32_t)(i->number % MLT_RUN_NUMBERS), i->done);
+}
+
+static void start_held(mlt_work *work)
+{
+    mlt_plans *plans = mlt_container_of(work, mlt_plans, work);
+    plans->queued = false;
+    while (!mlt_list_empty(&plans->held)) {
+        mlt_instance *i = mlt_container_of(plans->held.next, mlt_instance, active);
+        if (!may_start(plans, i))
+            return;
+        mlt_list_remove(&i->active);
+        start(plans, i);
+    }
+}
+
+void mlt_instance_start(mlt_instance *i, const mlt_coll_what *what, const void *in, void *out,
+                        uint64_t number, bool fixed, mlt_req *done)
+{
+    const mlt_plan *plan = i->plan;
+    mlt_plans *plans = &i->team->plans;
+    if (MLT_UNLIKELY(plan->shadow > 0)) {
+        unsigned char *shadow = i->memory + plan->shadow_at;
+        if (what->collective == MLT_COLL_SCATTER) {
+            out = shadow; // the root's block stays where it is
+        } else {
+            memcpy(shadow, (unsigned char *)out + plan->shadow_of, plan->shadow);
+            in = shadow;
+        }
+    }
+    if (plan->in >= 0)
+        i->run->base[plan->in] = (unsigned char *)(uintptr_t)in;
+    if (plan->out >= 0)
+        i->run->base[plan->out] = out;
+    if (what->op && plan->sched->users) {
+        i->run->function[0] = what->op->function;
+        i->run->argument[0] = what->op->arg;
+    }
+    i->place = fixed ? &i->team->fixed : &i->team->ordinary;
+    i->number = number;
+    i->done = done;
+    if (MLT_LIKELY(mlt_list_empty(&plans->held)) && MLT_LIKELY(may_start(plans, i)))
+        start(plans, i);
+    else
+        mlt_list_push_back(&plans->held, &i->active);
+}
+
+// ---- all of them
+
+void mlt_plans_init(mlt_plans *plans)
+{
+    *plans = (mlt_plans){0};
+    mlt_list_init(&plans->all);
+    mlt_list_init(&plans->held);
+    mlt_list_init(&plans->active[0]);
+    mlt_list_init(&plans->active[1]);
+}
+
+void mlt_plans_fini(mlt_plans *plans)
+{
+    mlt_plans_forget(plans);
+    mlt_assert(mlt_list_empty(&plans->all));
+}

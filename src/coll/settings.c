@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/settings.h"
+
+mlt_coll_conf mlt_coll_conf_now;
+
+static const mlt_setting settings[] = {
+    {"coll", MLT_SETTING_TEXT, "", NULL,
+     "a Lua file of rules and algorithms for collectives; mpirun --coll sets and checks it",
+     &mlt_coll_conf_now.file},
+    {"force", MLT_SETTING_TEXT, "", NULL,
+     "algorithms whatever the rules say, such as allreduce=ring:segment=8K,bcast=chain; mpirun "
+     "--force sets and checks it",
+     &mlt_coll_conf_now.force},
+};
+
+const mlt_settings_table mlt_coll_settings = {"coll", settings, sizeof settings / sizeof *settings};

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings of collectives; read once before the first worker starts, constant afterwards.
+#ifndef MLT_COLL_SETTINGS_H
+#define MLT_COLL_SETTINGS_H
+
+#include "base/settings.h"
+
+typedef struct mlt_coll_conf {
+    const char *file;  // a book (book.h); "": none
+    const char *force; // as mlt_coll_force_parse reads it; "": nothing
+} mlt_coll_conf;
+
+extern mlt_coll_conf mlt_coll_conf_now;
+extern const mlt_settings_table mlt_coll_settings;
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "coll/level.h"
+
+enum { FIRST_CALLS = 8, FIBER = 1 };
+
+// A call of a worker of several ranks: from the first that joins until all are done.
+struct mlt_call {
+    mlt_team *team;
+    union {
+        mlt_call *next; // in free_calls
+        mlt_link link;  // in fixed_calls
+    };
+    uint64_t number;
+    bool fixed, disagreed;
+    uint32_t came;
+    mlt_coll_what what; // of the first one
+    mlt_level level;
+    mlt_req run; // of the schedule
+    mlt_arrival at[];
+};
+
+// ---- teams
+
+mlt_team *mlt_team_new(const mlt_team_facts *f)
+{
+    mlt_team *t = mlt_take(1, sizeof *t);
+    *t = (mlt_team){
+        .worker = f->worker,
+        .ranks = f->ranks,
+        .workers = f->workers,
+        .place = f->place,
+        .present = 1,
+        .first = f->place,
+        .flat = f->flat,
+        .contiguous = f->contiguous,
+        .even = true,
+        .crowded = f->crowded,
+        .reproducible = f->reproducible,
+        .reach = f->reach,
+        .ordinary = f->ordinary,
+        .fixed = f->fixed,
+        .sources = f->sources,
+    };
+    mlt_plans_init(&t->plans);
+    mlt_team_rename(t, f->name);
+    mlt_list_init(&t->fixed_calls);
+    if (!f->at)
+        return t;
+    mlt_team_worker *at = mlt_take(f->workers, sizeof *at);
+    memcpy(at, f->at, f->workers * sizeof *at);
+    t->at = at;
+    t->present = at[t->place].present;
+    t->first = at[t->place].first;
+    for (uint32_t w = 0; w < t->workers; w++)
+        t->even = t->even && at[w].present == t->present;
+    mlt_team_refresh(t);
+    t->mask = FIRST_CALLS - 1;
+    t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
+    return t;
+}
+
+void mlt_team_refresh(mlt_team *t)
+{
+    const mlt_coll_sources *s = t->sources;
+    t->simple =
+        t->contiguous && !t->reproducible && !s->forced && !s->own && !s->own_book && !s->book;
+    mlt_plans_forget(&t->plans);
+}
+
+void mlt_team_rename(mlt_team *t, const char *name)
+{
+    free(t->name);
+    t->name = mlt_take(strlen(name) + 1, 1);
+    strcpy(t->name, name);
+    if (t->plans.count)
+        mlt_plans_forget(&t->plans);
+}
+
+void mlt_team_free(mlt_team *t)
+{
+    if (!t)
+        return;
+    for (mlt_call *c = t->free_calls, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    for (mlt_link *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
+        next = l->next;
+        free(mlt_container_of(l, mlt_call, link));
+    }
+    mlt_plans_fini(&t->plans);
+    free((void *)(uintptr_t)t->at);
+    free(t->ring);
+    free(t->name);
+    free(t);
+}
+
+static bool order_matters(const mlt_coll_what *what)
+{
+    switch ((mlt_collective)what->collective) {
+    case MLT_COLL_BARRIER:
+    case MLT_COLL_BCAST:
+        return false;
+    case MLT_COLL_REDUCE:
+    case MLT_COLL_ALLREDUCE:
+        return !what->op->commutes;
+    default:
+        return true;
+    }
+}
+
+bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
+{
+    if (what->emit || (!t->contiguous && order_matters(what)) ||
+        (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
+        return true;
+    if (t->simple)
+        return false; // no built-in rule says so
+    const mlt_plan *plan = mlt_plan_of(t, what, t->why, sizeof t->why);
+    return plan && plan->flat;
+}
+
+// ---- calls
+
+static MLT_COLD mlt_call *call_new(mlt_team *t)
+{
+    mlt_call *c = mlt_take(1, sizeof *c + t->present * sizeof *c->at);
+    c->team = t;
+    return c;
+}
+
+static mlt_call *call_take(mlt_team *t)
+{
+    mlt_call *c = t->free_calls;
+    if (MLT_UNLIKELY(!c))
+        c = call_new(t);
+    else
+        t->free_calls = c->next;
+    c->came = 0;
+    c->disagreed = false;
+    return c;
+}
+
+static MLT_COLD void ring_grow(mlt_team *t)
+{
+    uint64_t mask = 2 * t->mask + 1;
+    mlt_call **ring = mlt_take(mask + 1, sizeof *ring);
+    for (uint64_t i = 0; i <= t->mask; i++)
+        if (t->ring[i])
+            ring[t->ring[i]->number & mask] = t->ring[i];
+    free(t->ring);
+    t->ring = ring;
+    t->mask = mask;
+}
+
+static mlt_call *open_ordinary(mlt_team *t, uint64_t number)
+{
+    for (;;) {
+        mlt_call **slot = &t->ring[number & t->mask];
+        if (MLT_LIKELY(*slot != NULL) && MLT_LIKELY((*slot)->number == number))
+            return *slot;
+        if (!*slot) {
+            mlt_call *c = call_take(t);
+            c->number = number;
+            c->fixed = false;
+            *slot = c;
+            return c;
+        }
+        ring_grow(t);
+    }
+}
+
+static MLT_COLD mlt_call *open_fixed(mlt_team *t, uint64_t number)
+{
+    for (mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
+        mlt_call *c = mlt_container_of(l, mlt_call, link);
+        if (c->number == number)
+            return c;
+    }
+    mlt_call *c = call_take(t);
+    c->number = number;
+    c->fixed = true;
+    mlt_list_push_back(&t->fixed_calls, &c->link);
+    return c;
+}
+
+void mlt_team_forget(mlt_team *t, uint64_t number)
+{
+    for (mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
+        mlt_call *c = mlt_container_of(l, mlt_call, link);
+        if (c->number != number)
+            continue;
+        mlt_list_remove(&c->link);
+        c->next = t->free_calls;
+        t->free_calls = c;
+        return;
+    }
+}
+
+// A call of mlt_team_meet that failed for a rank.
+struct mlt_team_failure {
+    struct mlt_team_failure *next;
+    uint64_t number;
+    mlt_status status;
+};
+
+static MLT_COLD void note_failure(mlt_team *t, uint64_t number, mlt_status status)
+{
+    struct mlt_team_failure *f = mlt_take(1, sizeof *f);
+    *f = (struct mlt_team_failure){t->failures, number, status};
+    t->failures = f;
+}
+
+mlt_status mlt_team_met_badly(mlt_team *t, uint64_t number)
+{
+    for (struct mlt_team_failure **at = &t->failures, *f; (f = *at); at = &f->next)
+        if (f->number == number) { // one for each rank that asks
+            mlt_status status = f->status;
+            *at = f->next;
+            free(f);
+            return status;
+        }
+    return MLT_OK;
+}
+
+// The rank is woken, or is the one that runs.
+static inline void release(mlt_team *t, mlt_fiber *fiber, uint64_t number, mlt_status status)
+{
+    if (MLT_UNLIKELY(status != MLT_OK))
+        note_failure(t, number, status);
+    if (fiber->state == MLT_FIBER_RUNNING)
+        t->at_once = true;
+    else
+        mlt_fiber_wake(t->worker->sched, fiber);
+}
+
+// The call is over. Its requests go last: what completes one may free the communicator, and with it
+// the team.
+static void finish(mlt_call *c, mlt_status status)
+{
+    mlt_team *t = c->team;
+    uint32_t present = t->present;
+    c->came = 0;
+    if (!c->fixed) {
+        t->ring[c->number & t->mask] = NULL;
+        c->next = t->free_calls;
+        t->free_calls = c;
+    }
+    for (uint32_t i = 0; i < present; i++) {
+        uintptr_t who = c->at[i].who;
+        if (MLT_LIKELY(who & FIBER)) {
+            release(t, (mlt_fiber *)(who - FIBER), c->number, status);
+        } else {
+            mlt_req *req = (mlt_req *)who;
+            req->status = status;
+            mlt_req_complete(req);
+        }
+    }
+}
+
+static void exchanged(mlt_req *run)
+{
+    mlt_call *c = mlt_container_of(run, mlt_call, run);
+    if (run->status == MLT_OK)
+        mlt_level_spread(&c->level);
+    finish(c, run->status);
+}
+
+// All ranks of the worker are there.
+static void begin(mlt_call *c)
+{
+    mlt_team *t = c->team;
+    mlt_plan *plan = c->disagreed ? NULL : mlt_plan_of(t, &c->what, t->why, sizeof t->why);
+    if (MLT_UNLIKELY(!plan)) {
+        finish(c, c->disagreed ? MLT_ERR_INVALID : MLT_ERR_UNSUPPORTED);
+        return;
+    }
+    mlt_instance *i = mlt_instance_take(t, plan);
+    c->level = (mlt_level){
+        .team = t, .what = &c->what, .at = c->at, .acc = i->memory ? i->memory + plan->acc_at : 0};
+    mlt_level_combine(&c->level);
+    if (t->workers == 1) {
+        mlt_level_spread(&c->level);
+        mlt_instance_give(i);
+        finish(c, MLT_OK);
+        return;
+    }
+    c->run.magic = MLT_REQ_MAGIC;
+    c->run.kind = MLT_REQ_OTHER;
+    c->run.done = false;
+    c->run.rank = t->ordinary.rank;
+    c->run.waiter = NULL;
+    c->run.on_done = exchanged;
+    mlt_instance_start(i, &c->what, c->level.in, c->level.out, c->number, c->fixed, &c->run);
+}
+
+// Blocks that differ: all of them together, and the one that the rank brings or gets. Nobody writes
+// beyond a buffer then.
+static MLT_COLD bool starts_agree(const uint64_t *a, const uint64_t *b, uint32_t ranks,
+                                  uint32_t rank)
+{
+    if (!a || !b)
+        return a == b;
+    return a[ranks] == b[ranks] && a[rank] == b[rank] && a[rank + 1] == b[rank + 1];
+}
+
+static inline bool agrees(const mlt_team *t, uint32_t local, const mlt_coll_what *a,
+                          const mlt_coll_what *b)
+{
+    const mlt_coll_op *p = a->op, *q = b->op;
+    return a->collective == b->collective && a->root == b->root && a->count == b->count &&
+           a->element == b->element &&
+           (MLT_LIKELY(a->starts == b->starts) ||
+            starts_agree(a->starts, b->starts, t->ranks, t->first + local)) &&
+           (p == q || (p && q && mlt_coll_op_same(p, q)));
+}
+
+// Into `text`: "gather of 8 bytes with root 3".
+static void describe(const mlt_coll_what *what, uint32_t ranks, char *text, size_t size)
+{
+    uint64_t elements = what->starts ? what->starts[ranks] : what->count;
+    int n = snprintf(text, size, "%s of %s%llu bytes", mlt_collective_names[what->collective],
+                     what->starts ? "all together " : "",
+                     (unsigned long long)(elements * what->element));
+    if (what->root && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " with root %u", what->root);
+}
+
+static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *what)
+{
+    mlt_team *t = c->team;
+    char first[96], own[96];
+    c->disagreed = true;
+    describe(&c->what, t->ranks, first, sizeof first);
+    describe(what, t->ranks, own, sizeof own);
+    if (strcmp(first, own) == 0)
+        snprintf(t->why, sizeof t->why,
+                 "rank %u has another operation or other blocks than a rank of the same worker in "
+                 "its %s",
+                 t->first + local, own);
+    else
+        snprintf(t->why, sizeof t->why, "rank %u says %s, and a rank of the same worker %s",
+                 t->first + local, own, first);
+}
+
+static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
+                              const mlt_coll_what *what, const void *in, void *out, uintptr_t who)
+{
+    mlt_call *c = MLT_UNLIKELY(fixed) ? open_fixed(t, number) : open_ordinary(t, number);
+    c->at[local] = (mlt_arrival){in, out, who};
+    if (c->came == 0)
+        c->what = *what;
+    else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
+        disagree(c, local, what);
+    if (++c->came == t->present)
+        begin(c);
+}
+
+mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
+                         const void *in, void *out, mlt_fiber *fiber)
+{
+    t->at_once = false;
+    join_level(t, number, false, local, what, in, out, (uintptr_t)fiber + FIBER);
+    return t->at_once ? mlt_team_met(t, number) : MLT_PENDING;
+}
+
+static MLT_COLD void fail(mlt_req *done)
+{
+    done->status = MLT_ERR_UNSUPPORTED;
+    mlt_req_complete(done);
+}
+
+void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
+                   const mlt_coll_what *what, const void *in, void *out, mlt_req *done)
+{
+    if (t->at) {
+        join_level(t, number, fixed, local, what, in, out, (uintptr_t)done);
+        return;
+    }
+    mlt_coll_what own = *what;
+    if (what->collective == MLT_COLL_GATHER || what->collective == MLT_COLL_REDUCE)
+        own.in_place = what->root == t->place && !in;
+    else if (what->collective == MLT_COLL_SCATTER)
+        own.in_place = what->root == t->place && !out;
+    mlt_plan *plan = mlt_plan_of(t, &own, t->why, sizeof t->why);
+    if (MLT_UNLIKELY(!plan)) {
+        fail(done);
+        return;
+    }
+    mlt_instance_start(mlt_instance_take(t, plan), &own, in, out, number, fixed, done);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team: the ranks of a communicator as one worker sees them, and their collective calls.
+//
+// Every call is a GOAL schedule, run by whoever is there to drive progress, so blocking,
+// nonblocking and persistent calls are the same: a rank joins with its buffers and a request, which
+// completes when the rank may go on.
+//
+// Levels. The schedule runs between workers. The ranks of a worker combine in memory before it and
+// share what it brings (level.h): the first ones leave their buffers' addresses, the last one goes
+// on, and all are completed together.
+//
+//     rank  rank  rank      join: addresses, a request
+//       |     |     |
+//        combine            by the last one to come, in the order of ranks
+//           |
+//        schedule           between the workers (plan.h); none if there is one worker
+//           |
+//        spread             into all ranks' buffers
+//       |     |     |
+//     done  done  done      in the order of ranks
+//
+// A flat team is one rank's view of the same communicator, in which every rank stands for a worker
+// of one rank. It serves what cannot be combined: ranks of a worker that do not follow each other
+// in an operation where order matters, reproducible reductions, messages along lists.
+//
+// Calls are numbered by each rank alike: the n-th call of one rank meets the n-th of all others.
+// Persistent operations are numbered when they are made, and every start has that number; they have
+// contexts of their own.
+//
+// A team belongs to a worker and is used by its thread alone. Nothing here suspends. After the
+// first call of a shape nothing is allocated.
+#ifndef MLT_COLL_TEAM_H
+#define MLT_COLL_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "coll/choose.h"
+#include "coll/op.h"
+#include "coll/plan.h"
+#include "goal/exec.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+
+typedef struct mlt_team_worker {
+    uint32_t first;   // the lowest of its ranks in the communicator
+    uint32_t present; // how many
+    int32_t speaker;  // world rank of `first`: messages are between speakers
+} mlt_team_worker;
+
+// What a call is about: equal on all ranks that join it. Sizes are in bytes as they lie in memory
+// without gaps; the caller packs and unpacks.
+typedef struct mlt_coll_what {
+    uint8_t collective;     // mlt_collective
+    bool in_place;          // spec.h's meaning, as all ranks know it; see mlt_team_join
+    uint32_t root;          // in the communicator
+    uint32_t element;       // bytes of an element; 1 if nothing is reduced
+    uint64_t count;         // elements of a block
+    const uint64_t *starts; // [ranks + 1], spec.h; elements. NULL: blocks are alike
+    const mlt_coll_op *op;  // reductions
+    // A schedule of its own (EXCHANGE, REDUCE_TO, intercommunicators): instead of a chosen
+    // algorithm, `emit` adds the program of the rank. Only for flat teams. `key` is what the
+    // program depends on beside the fields above, compared byte by byte.
+    void (*emit)(const struct mlt_coll_what *what, mlt_goal_program *program, uint32_t rank);
+    const void *custom; // for emit
+    const void *key;
+    uint64_t key_bytes;
+} mlt_coll_what;
+
+// One rank's part.
+typedef struct mlt_arrival {
+    const unsigned char *in;
+    unsigned char *out; // bcast: the buffer
+    uintptr_t who;      // a mlt_req, or a mlt_fiber + 1
+} mlt_arrival;
+
+typedef struct mlt_call mlt_call;
+
+typedef struct mlt_team {
+    mlt_worker *worker;
+    uint32_t ranks;   // of the communicator
+    uint32_t workers; // that have some
+    uint32_t place;   // of the own one among them: they are ordered by their lowest rank
+    uint32_t present; // ranks of this worker
+    uint32_t first;   // the lowest of them
+    bool flat;        // one rank's view
+    bool contiguous;  // the ranks of every worker follow each other
+    bool even;        // all workers have as many ranks
+    bool simple;      // nothing but what.emit asks for the flat team
+    bool crowded, reproducible;
+    uint8_t reach;                   // mlt_coll_reach: between the workers
+    const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
+    mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
+    const mlt_coll_sources *sources; // of rules; never NULL
+    char *name;                      // of the communicator, for rules; never NULL
+    mlt_plans plans;
+    // Calls under way of which ranks have joined, by number; present > 1 only.
+    mlt_call **ring; // [mask + 1]
+    uint64_t mask;
+    mlt_link fixed_calls; // persistent ones, by number
+    mlt_call *free_calls;
+    struct mlt_team_failure *failures; // of calls by mlt_team_meet, until all have asked
+    bool at_once;                      // of the caller's own call: it is over
+    char why[512];                     // one sentence: why a call failed last; "": none did
+} mlt_team;
+
+// What the caller knows of a communicator. `at` is copied; NULL: every rank stands alone.
+typedef struct mlt_team_facts {
+    mlt_worker *worker;
+    uint32_t ranks, workers, place;
+    const mlt_team_worker *at;
+    bool contiguous, flat, crowded, reproducible;
+    uint8_t reach;
+    mlt_run_place ordinary, fixed;   // self and byte are filled in, too
+    const mlt_coll_sources *sources; // borrowed
+    const char *name;                // copied
+} mlt_team_facts;
+
+mlt_team *mlt_team_new(const mlt_team_facts *facts);
+void mlt_team_free(mlt_team *team); // no call is under way
+
+// The sources say something else from now on. All calls of which a rank has joined have begun.
+void mlt_team_refresh(mlt_team *team);
+
+// The communicator has another name: rules may say something else of it.
+void mlt_team_rename(mlt_team *team, const char *name);
+
+// True if the ranks of a worker cannot combine for that call: join the flat team. Ask the second
+// first.
+bool mlt_team_wants_flat(mlt_team *team, const mlt_coll_what *what);
+static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_what *what)
+{
+    return team->at && (!team->simple || what->emit);
+}
+
+// Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER
+// that is not done; what, what it points to and the buffers stay until it is. If the ranks of this
+// worker disagree about `what`, its status is MLT_ERR_INVALID; if a message had another size than
+// expected, that or MLT_ERR_TRUNCATED; if there is no plan, MLT_ERR_UNSUPPORTED. team->why tells
+// more.
+// in: NULL in place, or where spec.h has none. reduce, gather and scatter in place: `in_place`
+// may be known to the root alone; it says so by its own in (gather, reduce) or out (scatter) being
+// NULL.
+void mlt_team_join(mlt_team *team, uint64_t number, bool fixed, uint32_t local,
+                   const mlt_coll_what *what, const void *in, void *out, mlt_req *done);
+
+// The same for a rank that waits for nothing else meanwhile: without a request, whose memory would
+// have to be looked at once more. The team must have workers of several ranks (team->at).
+// MLT_PENDING: the fiber parks until it is woken, which nobody else does, and then asks
+// mlt_team_met.
+mlt_status mlt_team_meet(mlt_team *team, uint64_t number, uint32_t local, const mlt_coll_what *what,
+                         const void *in, void *out, mlt_fiber *fiber) MLT_MUST_CHECK;
+
+// How that call ended.
+mlt_status mlt_team_met_badly(mlt_team *team, uint64_t number) MLT_COLD;
+static inline mlt_status mlt_team_met(mlt_team *team, uint64_t number)
+{
+    return MLT_LIKELY(!team->failures) ? MLT_OK : mlt_team_met_badly(team, number);
+}
+
+// A persistent operation is given up by the ranks of this worker.
+void mlt_team_forget(mlt_team *team, uint64_t number);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A user's algorithm: its Lua function as mlt_coll_alg's emit, and its proof.
+#include <inttypes.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "goal/check.h"
+#include "lua/book_int.h"
+
+enum {
+    SENTENCE = 1024,
+    MOST_RANKS = 1024,      // all ranks are made and proven up to here,
+    MOST_ACTIONS = 1 << 18, // and no more actions than this
+};
+
+// ---- calling
+
+static void set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+static uint64_t element_of(const mlt_coll_shape *shape)
+{
+    return shape->element ? shape->element : mlt_op_type_bytes[shape->type];
+}
+
+// What the user's functions get. What a rule leaves to the algorithm is not there.
+static void push_shape(lua_State *L, const mlt_lua_alg *alg, const mlt_coll_shape *shape)
+{
+    uint64_t element = element_of(shape);
+    lua_createtable(L, 0, 14);
+    set_number(L, "ranks", shape->ranks);
+    set_number(L, "root", shape->root);
+    set_number(L, "count", shape->count);
+    set_number(L, "element", element);
+    set_number(L, "bytes", shape->count * element);
+    if (shape->segment)
+        set_number(L, "segment", shape->segment * element);
+    if (shape->radix)
+        set_number(L, "radix", shape->radix);
+    if (shape->window)
+        set_number(L, "window", shape->window);
+    lua_pushboolean(L, shape->in_place);
+    lua_setfield(L, -2, "in_place");
+    if (!mlt_collective_reduces(alg->base.collective))
+        return;
+    if (shape->op < MLT_OPS) {
+        lua_pushfstring(L, "%s%s", mlt_op_names[shape->op], mlt_op_type_names[shape->type]);
+        lua_setfield(L, -2, "f");
+        lua_pushstring(L, mlt_op_names[shape->op]);
+        lua_setfield(L, -2, "op");
+        lua_pushstring(L, mlt_op_type_names[shape->type]);
+        lua_setfield(L, -2, "type");
+    } else {
+        set_number(L, "f", 0); // the user's function 0, as GOAL calls it
+        lua_pushliteral(L, "user");
+        lua_setfield(L, -2, "op");
+    }
+}
+
+typedef struct making { // one rank's part, for the protected call
+    const mlt_lua_alg *alg;
+    const mlt_coll_shape *shape;
+    uint32_t rank;
+    const char *reason; // of `refuses`
+} making;
+
+static int protected_emit(lua_State *L)
+{
+    const making *m = lua_touserdata(L, 1);
+    mlt_lua_rank_begin(L, m->rank, m->shape->ranks);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, m->alg->emit);
+    mlt_lua_push_g(L);
+    push_shape(L, m->alg, m->shape);
+    set_number(L, "rank", m->rank);
+    lua_call(L, 2, 0);
+    mlt_lua_rank_end(L);
+    return 0;
+}
+
+// Adds one rank's part to the program. False: the user's function failed, and a sentence.
+static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_program *program,
+                 uint32_t rank, char *why, size_t why_size)
+{
+    mlt_lua_book *book = alg->book;
+    making m = {alg, shape, rank, NULL};
+    book->goal.program = program;
+    lua_pushcfunction(book->L, protected_emit);
+    lua_pushlightuserdata(book->L, &m);
+    int status = mlt_lua_call(book->L, 1, 0);
+    if (status != LUA_OK) {
+        book->goal.rank = rank; // for the sentence
+        mlt_lua_explain(book->L, status, book->short_file, why, why_size);
+    }
+    lua_settop(book->L, 0);
+    book->goal.rank = MLT_LUA_CLOSED;
+    book->goal.program = NULL;
+    return status == LUA_OK;
+}
+
+typedef struct emitting {
+    const mlt_coll_shape *shape;
+    mlt_goal_program *program;
+    uint32_t rank;
+} emitting;
+
+static void run_emit(void *arg)
+{
+    const emitting *e = arg;
+    char why[SENTENCE];
+    if (!emit(e->shape, e->shape->user, e->program, e->rank, why, sizeof why))
+        mlt_fatal("%s", why);
+}
+
+void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    const mlt_lua_alg *alg = shape->user;
+    mlt_assert(alg);
+    emitting e = {shape, program, rank};
+    mlt_lua_on_stack(&alg->book->stack, run_emit, &e);
+}
+
+static int protected_refuse(lua_State *L)
+{
+    making *m = lua_touserdata(L, 1);
+    char text[80];
+    lua_rawgeti(L, LUA_REGISTRYINDEX, m->alg->refuses);
+    push_shape(L, m->alg, m->shape);
+    lua_call(L, 1, 1);
+    if (lua_isnil(L, -1) || (lua_isboolean(L, -1) && !lua_toboolean(L, -1)))
+        return 0;
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "refuses should return nil or a sentence, not %s",
+                   mlt_lua_shown(L, -1, text));
+    // The sentence stays as long as the book does.
+    lua_getfield(L, LUA_REGISTRYINDEX, "texts");
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    m->reason = lua_tostring(L, -2);
+    return 0;
+}
+
+static void run_refuses(void *arg)
+{
+    making *m = arg;
+    mlt_lua_book *book = m->alg->book;
+    char why[SENTENCE];
+    lua_pushcfunction(book->L, protected_refuse);
+    lua_pushlightuserdata(book->L, m);
+    int status = mlt_lua_call(book->L, 1, 0);
+    if (status != LUA_OK) {
+        mlt_lua_explain(book->L, status, book->short_file, why, sizeof why);
+        m->reason = mlt_lua_keep(book, why);
+    }
+    lua_settop(book->L, 0);
+}
+
+const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape)
+{
+    const mlt_lua_alg *alg = shape->user;
+    mlt_assert(alg);
+    making m = {alg, shape, 0, NULL};
+    mlt_lua_on_stack(&alg->book->stack, run_refuses, &m);
+    return m.reason;
+}
+
+// ---- proving
+
+static bool same(const mlt_coll_shape *a, const mlt_coll_shape *b)
+{
+    return a->ranks == b->ranks && a->root == b->root && a->count == b->count && a->op == b->op &&
+           a->type == b->type && element_of(a) == element_of(b) && a->segment == b->segment &&
+           a->radix == b->radix && a->window == b->window && a->in_place == b->in_place;
+}
+
+static bool remembered(const mlt_lua_book *book, const mlt_coll_alg *alg,
+                       const mlt_coll_shape *shape)
+{
+    for (uint32_t i = 0; i < MLT_LUA_PROVEN && i < book->proven_count; i++)
+        if (book->proven[i].alg == alg && same(&book->proven[i].shape, shape))
+            return true;
+    return false;
+}
+
+static void remember(mlt_lua_book *book, const mlt_coll_alg *alg, const mlt_coll_shape *shape)
+{
+    uint32_t at = book->proven_count++ % MLT_LUA_PROVEN;
+    book->proven[at].alg = alg;
+    book->proven[at].shape = *shape;
+}
+
+static void say_shape(const mlt_lua_alg *alg, const mlt_coll_shape *shape, char *text, size_t size)
+{
+    char root[40] = "", what[60] = "";
+    if (shape->root)
+        snprintf(root, sizeof root, ", root %" PRIu32, shape->root);
+    if (mlt_collective_reduces(alg->base.collective))
+        snprintf(what, sizeof what, ", %s%s",
+                 shape->op < MLT_OPS ? mlt_op_names[shape->op] : "a user's function",
+                 shape->op < MLT_OPS ? mlt_op_type_names[shape->type] : "");
+    snprintf(text, size, "%" PRIu32 " rank%s%s, %" PRIu64 " element%s of %" PRIu64 " byte%s%s%s",
+             shape->ranks, shape->ranks == 1 ? "" : "s", root, shape->count,
+             shape->count == 1 ? "" : "s", element_of(shape), element_of(shape) == 1 ? "" : "s",
+             what, shape->in_place ? ", in place" : "");
+}
+
+static mlt_status judge(const mlt_lua_alg *alg, const mlt_coll_shape *shape,
+                        const mlt_goal_program *program, char *why, size_t why_size)
+{
+    mlt_goal_spec spec = mlt_coll_spec(&alg->base, shape);
+    mlt_goal_check_options options = {.is = &spec, .limit = 1};
+    mlt_goal_verdict *verdict = mlt_goal_check(program, &options);
+    bool ok = mlt_goal_verdict_ok(verdict);
+    if (!ok) {
+        char text[200];
+        say_shape(alg, shape, text, sizeof text);
+        snprintf(why, why_size, "%s:%d: %s.%s is wrong for %s: %s", alg->book->short_file,
+                 alg->line, mlt_collective_names[alg->base.collective], alg->base.name, text,
+                 verdict->count ? verdict->findings[0].text : "the checker says no more");
+        size_t n = strlen(why);
+        while (n && why[n - 1] == '\n')
+            why[--n] = '\0';
+    }
+    mlt_goal_verdict_free(verdict);
+    return ok ? MLT_OK : MLT_ERR_INVALID;
+}
+
+// Beyond what can be proven in a moment: that the function runs at all, for some ranks.
+static mlt_status try_some(const mlt_lua_alg *alg, const mlt_coll_shape *shape, char *why,
+                           size_t why_size)
+{
+    const uint32_t some[] = {0, 1, shape->ranks / 2, shape->ranks - 1};
+    bool fine = true;
+    for (int i = 0; i < 4 && fine; i++) {
+        mlt_goal_program *program = mlt_goal_program_new(1);
+        fine = emit(shape, alg, program, some[i], why, why_size);
+        mlt_goal_program_free(program);
+    }
+    return fine ? MLT_OK : MLT_ERR_INVALID;
+}
+
+typedef struct proving {
+    mlt_lua_book *book;
+    const mlt_lua_alg *alg;
+    const mlt_coll_shape *shape;
+    char *why;
+    size_t why_size;
+    mlt_status status;
+} proving;
+
+static void run_prove(void *arg)
+{
+    proving *p = arg;
+    p->status = MLT_OK;
+    if (p->shape->ranks > MOST_RANKS) {
+        p->status = try_some(p->alg, p->shape, p->why, p->why_size);
+        return;
+    }
+    mlt_goal_program *program = mlt_goal_program_new(p->shape->ranks);
+    uint64_t actions = 0;
+    for (uint32_t r = 0; r < p->shape->ranks && p->status == MLT_OK; r++) {
+        if (!emit(p->shape, p->alg, program, r, p->why, p->why_size))
+            p->status = MLT_ERR_INVALID;
+        actions += program->rank[r].count;
+    }
+    if (p->status == MLT_OK && actions <= MOST_ACTIONS)
+        p->status = judge(p->alg, p->shape, program, p->why, p->why_size);
+    mlt_goal_program_free(program);
+}
+
+mlt_status mlt_lua_alg_prove(mlt_coll_book *base, const mlt_coll_alg *of,
+                             const mlt_coll_shape *shape, char *why, size_t why_size)
+{
+    mlt_lua_book *book = (mlt_lua_book *)base;
+    const mlt_lua_alg *alg = of->user;
+    if (of->emit != mlt_lua_alg_emit || alg->book != book || remembered(book, of, shape))
+        return MLT_OK;
+    proving p = {book, alg, shape, why, why_size, MLT_OK};
+    mlt_lua_on_stack(&book->stack, run_prove, &p);
+    if (p.status == MLT_OK)
+        remember(book, of, shape);
+    return p.status;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef MLT_LUA_BOOK_INT_H
+#define MLT_LUA_BOOK_INT_H
+
+#include <lua.h>
+
+#include "coll/choose.h"
+#include "lua/goal.h"
+#include "lua/stack.h"
+
+typedef struct mlt_lua_book mlt_lua_book;
+
+typedef struct mlt_lua_rule { // beside mlt_lua_book.rules[i]
+    int line;
+    int function;            // in the registry; LUA_NOREF: the rule is a table
+    const mlt_coll_alg *alg; // of the table
+} mlt_lua_rule;
+
+typedef struct mlt_lua_alg {
+    mlt_coll_alg base; // base.user is this
+    mlt_lua_book *book;
+    int line;
+    int emit, refuses; // in the registry; refuses may be LUA_NOREF
+} mlt_lua_alg;
+
+enum { MLT_LUA_PROVEN = 256 }; // shapes that a book remembers
+
+struct mlt_lua_book {
+    mlt_coll_book base;
+    lua_State *L;
+    mlt_lua_stack stack; // on which Lua runs
+    mlt_lua_goal goal;
+    const mlt_coll_alg *const *built_in;
+    char *file;
+    const char *short_file; // without folders
+    mlt_coll_rule *rules;
+    mlt_lua_rule *more; // [rules]
+    mlt_lua_alg **algs;
+    mlt_coll_path *paths;
+    uint32_t rules_count, algs_count, paths_count;
+    char **texts; // that the others point to
+    size_t texts_count;
+    struct {
+        const mlt_coll_alg *alg;
+        mlt_coll_shape shape;
+    } proven[MLT_LUA_PROVEN];
+    uint32_t proven_count; // the last MLT_LUA_PROVEN of them are there
+};
+
+// The state's book.
+mlt_lua_book *mlt_lua_book_of(lua_State *L);
+
+// A copy that lives as long as the book.
+const char *mlt_lua_keep(mlt_lua_book *book, const char *text);
+
+// "my.lua:12"
+const char *mlt_lua_place(mlt_lua_book *book, int line);
+
+// In a protected call: rule, algorithm and path become functions of the state; what they are given
+// is in the book afterwards. _read_end, when the file has been run: names that had to wait for its
+// end.
+void mlt_lua_read_begin(lua_State *L);
+void mlt_lua_read_end(lua_State *L);
+
+// In a protected call: what a rule that is a function has returned, at the top of the stack, into
+// *out and *alg; false: nil, the rule does not speak of this.
+bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collective,
+                         mlt_coll_rule *out, const mlt_coll_alg **alg);
+
+// Runs the function below `arguments` values with a limit on its steps. LUA_OK, or the error is on
+// the stack.
+int mlt_lua_call(lua_State *L, int arguments, int results);
+
+// mlt_coll_alg.emit and refuses of a user's algorithm.
+void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
+const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape);
+
+// mlt_coll_book.prove.
+mlt_status mlt_lua_alg_prove(mlt_coll_book *book, const mlt_coll_alg *alg,
+                             const mlt_coll_shape *shape, char *why, size_t why_size);
+
+#endif

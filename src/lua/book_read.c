@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rule, algorithm and path: what a book's file says, into the book. Every function here runs in a
+// protected call and leaves by a Lua error with file and line if something is wrong.
+#include <inttypes.h>
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coll/choice.h"
+#include "goal/text.h"
+#include "lua/book_int.h"
+
+enum { SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_STAGES = 64 };
+
+// ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
+
+static int absolute(lua_State *L, int index)
+{
+    return lua_absindex(L, index);
+}
+
+// Keys that nobody knows are mistakes. array: numbers are keys too.
+static void check_keys(lua_State *L, int index, const char *what, const char *const *keys,
+                       size_t count, bool array)
+{
+    index = absolute(L, index);
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        if (array && lua_type(L, -2) == LUA_TNUMBER)
+            continue;
+        size_t i = count, length = 0;
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            const char *key = lua_tolstring(L, -2, &length);
+            for (i = 0; i < count && strcmp(keys[i], key) != 0;)
+                i++;
+            if (i < count)
+                continue;
+            char nearest[200];
+            mlt_coll_nearest(key, length, keys, count, nearest, sizeof nearest);
+            luaL_error(L, "%s: there is no key '%s'%s", what, key, nearest);
+        }
+        char text[80];
+        luaL_error(L, "%s: its keys are words such as %s, but one is %s", what, keys[0],
+                   mlt_lua_shown(L, -2, text));
+    }
+}
+
+static void wrong(lua_State *L, const char *what, const char *key, const char *wanted)
+{
+    char text[80];
+    luaL_error(L, "%s: %s should be %s, not %s", what, key, wanted, mlt_lua_shown(L, -1, text));
+}
+
+// A text of its own, NULL if it is not there; valid while the table is.
+static const char *text_field(lua_State *L, int index, const char *what, const char *key)
+{
+    int type = lua_getfield(L, index, key);
+    if (type != LUA_TNIL && type != LUA_TSTRING)
+        wrong(L, what, key, "a text");
+    const char *text = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return text;
+}
+
+// -1: not there, else 0 or 1.
+static int bool_field(lua_State *L, int index, const char *what, const char *key)
+{
+    int type = lua_getfield(L, index, key);
+    if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+        wrong(L, what, key, "true or false");
+    int value = type == LUA_TNIL ? -1 : lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+// The value at the top: a whole number, or a text such as "64K". UINT64_MAX: without end.
+static bool is_size(lua_State *L, uint64_t *out)
+{
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        size_t length;
+        const char *text = lua_tolstring(L, -1, &length);
+        return mlt_coll_size(text, length, out) && *out <= INT64_MAX;
+    }
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        return false;
+    int whole;
+    lua_Integer value = lua_tointegerx(L, -1, &whole);
+    if (!whole && isinf(lua_tonumber(L, -1)) && lua_tonumber(L, -1) > 0) {
+        *out = UINT64_MAX;
+        return true;
+    }
+    *out = (uint64_t)value;
+    return whole && value >= 0;
+}
+
+// 0: not there.
+static uint64_t number_field(lua_State *L, int index, const char *what, const char *key,
+                             uint64_t most)
+{
+    uint64_t value = 0;
+    if (lua_getfield(L, index, key) != LUA_TNIL && (!is_size(L, &value) || !value || value > most))
+        wrong(L, what, key, "a whole number above 0");
+    lua_pop(L, 1);
+    return value;
+}
+
+// {from, to}, {from}, or one number; `to` is 0 if there is no end.
+static void range_field(lua_State *L, int index, const char *key, uint64_t *from, uint64_t *to)
+{
+    static const char wanted[] = "a number or {from, to}";
+    int type = lua_getfield(L, index, key);
+    *from = *to = 0;
+    if (type == LUA_TTABLE) {
+        size_t count = lua_rawlen(L, -1);
+        if (count < 1 || count > 2)
+            wrong(L, "rule", key, wanted);
+        check_keys(L, -1, "rule", &key, 1, true);
+        lua_rawgeti(L, -1, 1);
+        if (!is_size(L, from) || *from == UINT64_MAX)
+            wrong(L, "rule", key, "{from, to} of whole numbers");
+        lua_pop(L, 1);
+        *to = UINT64_MAX;
+        if (count == 2) {
+            lua_rawgeti(L, -1, 2);
+            if (!is_size(L, to))
+                wrong(L, "rule", key, "{from, to} of whole numbers");
+            lua_pop(L, 1);
+        }
+    } else if (type != LUA_TNIL) {
+        if (!is_size(L, from) || *from == UINT64_MAX)
+            wrong(L, "rule", key, wanted);
+        *to = *from;
+    } else
+        *to = UINT64_MAX;
+    lua_pop(L, 1);
+    char text[SENTENCE];
+    if (*to < *from)
+        snprintf(text, sizeof text, "%s: no number is from %" PRIu64 " to %" PRIu64, key, *from,
+                 *to);
+    else if (*to == 0)
+        snprintf(text, sizeof text, "%s: nothing is asked for up to 0", key);
+    else {
+        *to = *to == UINT64_MAX ? 0 : *to;
+        return;
+    }
+    luaL_error(L, "rule: %s", text);
+}
+
+static mlt_collective coll_field(lua_State *L, int index, const char *what, bool may_lack)
+{
+    const char *name = text_field(L, index, what, "coll");
+    if (!name && may_lack)
+        return MLT_COLLECTIVES;
+    if (!name)
+        luaL_error(L, "%s: it should say which collective it is for, such as coll = \"bcast\"",
+                   what);
+    mlt_collective c = mlt_collective_named(name, strlen(name));
+    char why[SENTENCE];
+    if (c == MLT_COLLECTIVES) {
+        mlt_coll_no_collective(name, strlen(name), why, sizeof why);
+        luaL_error(L, "%s: %s", what, why);
+    }
+    return c;
+}
+
+static int line_of(lua_State *L)
+{
+    lua_Debug caller;
+    return lua_getstack(L, 1, &caller) && lua_getinfo(L, "l", &caller) ? caller.currentline : 0;
+}
+
+static void open_only(lua_State *L, const char *what)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, "reading");
+    if (!lua_toboolean(L, -1))
+        luaL_error(L, "%s is only for the file itself, not for its functions later", what);
+    lua_pop(L, 1);
+}
+
+// ---- rule
+
+static const char *const answer_keys[] = {"alg", "segment", "radix", "window", "flat", "why"};
+enum { ANSWER_KEYS = 6 };
+
+// What an answer says beside the algorithm.
+static void read_parameters(lua_State *L, int index, const char *what, mlt_coll_rule *out)
+{
+    out->segment = number_field(L, index, what, "segment", INT64_MAX);
+    out->radix = (uint32_t)number_field(L, index, what, "radix", MOST_RADIX);
+    out->window = (uint32_t)number_field(L, index, what, "window", MOST_RADIX);
+    out->flat = bool_field(L, index, what, "flat") == 1;
+}
+
+static uint8_t reach_field(lua_State *L)
+{
+    const char *name = text_field(L, 1, "rule", "reach");
+    char nearest[200];
+    if (!name)
+        return 0;
+    for (int i = 0; i < MLT_REACHES; i++)
+        if (strcmp(name, mlt_coll_reach_names[i]) == 0)
+            return (uint8_t)(1 << i);
+    mlt_coll_nearest(name, strlen(name), mlt_coll_reach_names, MLT_REACHES, nearest,
+                     sizeof nearest);
+    luaL_error(L, "rule: there is no reach '%s'%s", name, nearest);
+    return 0;
+}
+
+static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
+{
+    static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",
+                                       "crowded", "comm",  "alg",   "segment", "radix",
+                                       "window",  "flat",  "why"};
+    check_keys(L, 1, "rule", keys, sizeof keys / sizeof *keys, false);
+    uint64_t from, to;
+    out->collective = coll_field(L, 1, "rule", false);
+    range_field(L, 1, "ranks", &from, &to);
+    if (from > UINT32_MAX || to > UINT32_MAX)
+        luaL_error(L, "rule: ranks are counted up to 2^32 - 1");
+    out->ranks_from = (uint32_t)from;
+    out->ranks_to = (uint32_t)to;
+    range_field(L, 1, "bytes", &out->bytes_from, &out->bytes_to);
+    range_field(L, 1, "total", &out->total_from, &out->total_to);
+    out->reach = reach_field(L);
+    int crowded = bool_field(L, 1, "rule", "crowded");
+    out->crowded = (int8_t)(crowded < 0 ? 0 : crowded ? 1 : -1);
+    const char *comm = text_field(L, 1, "rule", "comm"), *why = text_field(L, 1, "rule", "why");
+    const char *alg = text_field(L, 1, "rule", "alg");
+    if (!alg)
+        luaL_error(L, "rule: it should name an algorithm, such as alg = \"binomial\"");
+    read_parameters(L, 1, "rule", out);
+    out->comm = comm ? mlt_lua_keep(book, comm) : NULL;
+    out->why = why ? mlt_lua_keep(book, why) : "the file says so";
+    out->alg = mlt_lua_keep(book, alg); // it may be declared further down: read_end looks
+}
+
+static int l_rule(lua_State *L)
+{
+    char text[80];
+    mlt_lua_book *book = mlt_lua_book_of(L);
+    mlt_coll_rule rule = {.collective = MLT_COLLECTIVES};
+    mlt_lua_rule more = {.line = line_of(L), .function = LUA_NOREF};
+    open_only(L, "rule");
+    if (lua_gettop(L) != 1 || !(lua_istable(L, 1) || lua_isfunction(L, 1)))
+        luaL_error(L, "rule: it takes a table {...} or a function(q), not %s",
+                   mlt_lua_shown(L, 1, text));
+    if (lua_istable(L, 1))
+        read_rule(L, book, &rule);
+    else {
+        rule.why = "the file's function says so";
+        lua_pushvalue(L, 1);
+        more.function = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    rule.by = mlt_lua_place(book, more.line);
+    uint32_t count = book->rules_count + 1;
+    book->rules = mlt_take_more(book->rules, count, sizeof *book->rules);
+    book->more = mlt_take_more(book->more, count, sizeof *book->more);
+    book->rules[count - 1] = rule;
+    book->more[count - 1] = more;
+    book->rules_count = count;
+    return 0;
+}
+
+// The algorithm of a rule; an error at `where` if there is none or it takes less than it gets.
+static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_book *book, const char *where,
+                                   const mlt_coll_rule *rule)
+{
+    char why[SENTENCE];
+    mlt_coll_book lists = {.algs = (const mlt_coll_alg *const *)book->algs,
+                           .algs_count = book->algs_count};
+    const mlt_coll_alg *alg = mlt_coll_named(book->built_in, &lists, rule->collective, rule->alg);
+    if (!alg)
+        mlt_coll_no_algorithm(book->built_in, &lists, rule->collective, rule->alg,
+                              strlen(rule->alg), why, sizeof why);
+    if (!alg || !mlt_coll_rule_takes(rule, alg, why, sizeof why)) {
+        lua_pushfstring(L, "%s: rule: %s", where, why);
+        lua_error(L);
+    }
+    return alg;
+}
+
+bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collective,
+                         mlt_coll_rule *out, const mlt_coll_alg **alg)
+{
+    char text[80];
+    if (lua_isnil(L, -1))
+        return false;
+    static const char what[] = "what the rule's function returned";
+    if (!lua_istable(L, -1))
+        luaL_error(L, "%s should be nil or a table such as { alg = \"chain\" }, not %s", what,
+                   mlt_lua_shown(L, -1, text));
+    int index = absolute(L, -1);
+    check_keys(L, index, what, answer_keys, ANSWER_KEYS, false);
+    *out = (mlt_coll_rule){.collective = collective, .why = "the file's function says so"};
+    read_parameters(L, index, what, out);
+    out->alg = text_field(L, index, what, "alg");
+    if (!out->alg)
+        luaL_error(L, "%s names no algorithm, such as alg = \"binomial\"", what);
+    const char *why = text_field(L, index, what, "why");
+    if (why) { // it stays as long as the book does
+        lua_getfield(L, LUA_REGISTRYINDEX, "texts");
+        lua_pushstring(L, why);
+        lua_pushvalue(L, -1);
+        lua_rawset(L, -3);
+        lua_pop(L, 1);
+        lua_getfield(L, index, "why");
+        out->why = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    *alg = resolve(L, book, book->short_file, out);
+    out->alg = (*alg)->name;
+    return true;
+}
+
+// ---- algorithm
+
+static void takes_field(lua_State *L, mlt_coll_alg *alg)
+{
+    static const char *const names[] = {"segment", "radix", "window"};
+    bool *const flags[] = {&alg->uses_segment, &alg->uses_radix, &alg->uses_window};
+    int type = lua_getfield(L, 1, "takes");
+    if (type != LUA_TNIL && type != LUA_TTABLE)
+        wrong(L, "algorithm", "takes", "a list such as {\"segment\"}");
+    size_t count = type == LUA_TTABLE ? lua_rawlen(L, -1) : 0;
+    for (size_t i = 1; i <= count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i);
+        const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+        int which = 0;
+        while (which < 3 && strcmp(names[which], name) != 0)
+            which++;
+        if (which == 3)
+            wrong(L, "algorithm", "takes", "a list of segment, radix and window");
+        *flags[which] = true;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static int function_field(lua_State *L, const char *key, bool needed)
+{
+    int type = lua_getfield(L, 1, key);
+    if (type == LUA_TNIL && !needed) {
+        lua_pop(L, 1);
+        return LUA_NOREF;
+    }
+    if (type != LUA_TFUNCTION)
+        wrong(L, "algorithm", key,
+              needed ? "a function(g, shape)" : "a function(shape) that returns nil or a sentence");
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static const char *name_field(lua_State *L, mlt_lua_book *book, mlt_collective collective)
+{
+    const char *name = text_field(L, 1, "algorithm", "name");
+    if (!name || strlen(name) > LONGEST_NAME ||
+        !mlt_goal_is_identifier(MLT_GOAL_PAPER, name, strlen(name)))
+        luaL_error(L, "algorithm: it should have a name of letters, digits and underscores, such "
+                      "as name = \"mine\"");
+    mlt_coll_book lists = {.algs = (const mlt_coll_alg *const *)book->algs,
+                           .algs_count = book->algs_count};
+    if (mlt_coll_named(book->built_in, &lists, collective, name))
+        luaL_error(L, "algorithm: there is a %s.%s already", mlt_collective_names[collective],
+                   name);
+    return name;
+}
+
+static int l_algorithm(lua_State *L)
+{
+    static const char *const keys[] = {"coll",     "name",  "help", "in_order",
+                                       "in_place", "takes", "emit", "refuses"};
+    char text[80];
+    mlt_lua_book *book = mlt_lua_book_of(L);
+    open_only(L, "algorithm");
+    if (lua_gettop(L) != 1 || !lua_istable(L, 1))
+        luaL_error(L, "algorithm: it takes a table {...}, not %s", mlt_lua_shown(L, 1, text));
+    check_keys(L, 1, "algorithm", keys, sizeof keys / sizeof *keys, false);
+    mlt_coll_alg alg = {.collective = coll_field(L, 1, "algorithm", false),
+                        .emit = mlt_lua_alg_emit};
+    if (alg.collective == MLT_COLL_REDUCE_TO || alg.collective == MLT_COLL_EXCHANGE)
+        luaL_error(L, "algorithm: %s has an algorithm of its own only, no others",
+                   mlt_collective_names[alg.collective]);
+    const char *name = name_field(L, book, alg.collective);
+    const char *help = text_field(L, 1, "algorithm", "help");
+    alg.in_order = bool_field(L, 1, "algorithm", "in_order") == 1;
+    alg.in_place = bool_field(L, 1, "algorithm", "in_place") == 1;
+    if (alg.in_order && !mlt_collective_reduces(alg.collective))
+        luaL_error(L, "algorithm: in_order is about operands, which %s has not",
+                   mlt_collective_names[alg.collective]);
+    takes_field(L, &alg);
+    int emit = function_field(L, "emit", true), refuses = function_field(L, "refuses", false);
+    if (refuses != LUA_NOREF)
+        alg.refuses = mlt_lua_alg_refuses;
+    alg.name = mlt_lua_keep(book, name);
+    alg.help = help ? mlt_lua_keep(book, help) : "a user's";
+    // From here on nothing raises an error.
+    mlt_lua_alg *own = mlt_take(1, sizeof *own);
+    *own = (mlt_lua_alg){alg, book, line_of(L), emit, refuses};
+    own->base.user = own;
+    book->algs = mlt_take_more(book->algs, book->algs_count + 1, sizeof *book->algs);
+    book->algs[book->algs_count++] = own;
+    return 0;
+}
+
+// ---- path
+
+// The stage at the top of the stack: "count" or {"delay", us = 100}.
+static mlt_coll_stage read_stage(lua_State *L)
+{
+    static const char *const keys[] = {"us"};
+    char text[80];
+    bool table = lua_istable(L, -1);
+    mlt_coll_stage stage = {.wrapper = 0};
+    if (table) {
+        check_keys(L, -1, "path", keys, 1, true);
+        lua_rawgeti(L, -1, 1);
+    } else
+        lua_pushvalue(L, -1);
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "path: a wrapper is a name or {name, ...}, not %s",
+                   mlt_lua_shown(L, -1, text));
+    const char *name = lua_tostring(L, -1);
+    while (stage.wrapper < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[stage.wrapper], name) != 0)
+        stage.wrapper++;
+    if (stage.wrapper == MLT_WRAPPERS) {
+        char nearest[200];
+        mlt_coll_nearest(name, strlen(name), mlt_coll_wrapper_names, MLT_WRAPPERS, nearest,
+                         sizeof nearest);
+        luaL_error(L, "path: there is no wrapper '%s'%s", name, nearest);
+    }
+    lua_pop(L, 1);
+    stage.delay_us = table ? number_field(L, absolute(L, -1), "path", "us", UINT32_MAX) : 0;
+    if ((stage.wrapper == MLT_WRAP_DELAY) != (stage.delay_us > 0))
+        luaL_error(L, stage.delay_us ? "path: only delay takes us"
+                                     : "path: a delay says how long: {\"delay\", us = 100}");
+    return stage;
+}
+
+static int l_path(lua_State *L)
+{
+    static const char *const keys[] = {"coll", "comm"};
+    mlt_lua_book *book = mlt_lua_book_of(L);
+    mlt_coll_stage stages[MOST_STAGES];
+    char text[80];
+    open_only(L, "path");
+    if (lua_gettop(L) != 1 || !lua_istable(L, 1))
+        luaL_error(L, "path: it takes a table {...}, not %s", mlt_lua_shown(L, 1, text));
+    check_keys(L, 1, "path", keys, 2, true);
+    mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
+    const char *comm = text_field(L, 1, "path", "comm");
+    size_t count = lua_rawlen(L, 1);
+    if (count < 1 || count > MOST_STAGES)
+        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        stages[i] = read_stage(L);
+        for (size_t j = 0; j < i; j++)
+            if (stages[j].wrapper == stages[i].wrapper)
+                luaL_error(L, "path: %s comes twice", mlt_coll_wrapper_names[stages[i].wrapper]);
+        lua_pop(L, 1);
+    }
+    path.comm = comm ? mlt_lua_keep(book, comm) : NULL;
+    path.by = mlt_lua_place(book, line_of(L));
+    mlt_coll_stage *own = mlt_take(count, sizeof *own);
+    memcpy(own, stages, count * sizeof *own);
+    path.stages = own;
+    path.count = (uint32_t)count;
+    book->paths = mlt_take_more(book->paths, book->paths_count + 1, sizeof *book->paths);
+    book->paths[book->paths_count++] = path;
+    return 0;
+}
+
+// ---- the file
+
+void mlt_lua_read_begin(lua_State *L)
+{
+    lua_pushcfunction(L, l_rule);
+    lua_setglobal(L, "rule");
+    lua_pushcfunction(L, l_algorithm);
+    lua_setglobal(L, "algorithm");
+    lua_pushcfunction(L, l_path);
+    lua_setglobal(L, "path");
+    lua_pushboolean(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "reading");
+}
+
+void mlt_lua_read_end(lua_State *L)
+{
+    mlt_lua_book *book = mlt_lua_book_of(L);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, LUA_REGISTRYINDEX, "reading");
+    for (uint32_t i = 0; i < book->rules_count; i++)
+        if (book->more[i].function == LUA_NOREF) {
+            const mlt_coll_rule *rule = &book->rules[i];
+            book->more[i].alg = resolve(L, book, rule->by, rule);
+        }
+    if (!book->rules_count && !book->algs_count && !book->paths_count)
+        luaL_error(L, "%s: it has no rule, no algorithm and no path", book->short_file);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What scripts and books share: a Lua state without files, processes or network, and g, whose
+// functions add to the program of the rank that is being made (docs/goal-lua.md). What they cannot
+// accept is a Lua error with the place in the script.
+//
+// Errors leave by longjmp: nothing that calls Lua may hold memory of its own meanwhile.
+#ifndef MLT_LUA_GOAL_H
+#define MLT_LUA_GOAL_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "goal/program.h"
+
+enum {
+    MLT_LUA_MEMORY = 1 << 30,   // bytes that a script's own values may take
+    MLT_LUA_CLOSED = UINT32_MAX // no rank is being made
+};
+
+// What a state belongs to: zeroed, but for rank.
+typedef struct mlt_lua_goal {
+    mlt_goal_program *program;
+    uint32_t rank;  // that is being made, or MLT_LUA_CLOSED
+    uint32_t ranks; // that there are
+    uint32_t slot;  // where the rank stands in the program: programs of one rank have one place
+    uint64_t call;  // of the user's function: counts them
+    bool automatic; // dependencies of this rank are to be derived
+    bool reverses;  // a user's function may be told that its operands come in the other order
+    size_t used;    // bytes of Lua's
+} mlt_lua_goal;
+
+// NULL: there is no memory. `goal` stays where it is until lua_close.
+lua_State *mlt_lua_new(mlt_lua_goal *goal);
+mlt_lua_goal *mlt_lua_goal_of(lua_State *L);
+
+// In a protected call: the libraries, g's functions, print to standard error.
+void mlt_lua_open(lua_State *L);
+void mlt_lua_push_g(lua_State *L);
+
+// In a protected call: the rank's part begins, and ends well; whoever catches an error closes.
+void mlt_lua_rank_begin(lua_State *L, uint32_t rank, uint32_t ranks);
+void mlt_lua_rank_end(lua_State *L);
+
+// For lua_pcall: makes a sentence of an error, whatever value it is.
+int mlt_lua_sentence(lua_State *L);
+
+// The error on the stack as a sentence, with the rank that was being made; `name` is the file's.
+void mlt_lua_explain(lua_State *L, int status, const char *name, char *why, size_t why_size);
+
+// The value at an index as a sentence may quote it: text, or a constant.
+const char *mlt_lua_shown(lua_State *L, int index, char text[80]);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stack of a book's own: ranks that are fibers may have a few KiB, Lua and the checker want more.
+#ifndef MLT_LUA_STACK_H
+#define MLT_LUA_STACK_H
+
+#include "fiber/fiber.h"
+
+typedef struct mlt_lua_stack {
+    char *memory; // guard page first; NULL: not made yet
+    void (*run)(void *arg);
+    void *arg;
+    void *own_sp, *caller_sp;
+    mlt_fiber here, home; // for the sanitizers
+    const void *home_stack;
+    size_t home_size;
+    bool busy;
+} mlt_lua_stack;
+
+// run(arg) on that stack, now; where it is on it already, just run(arg). It must return.
+void mlt_lua_on_stack(mlt_lua_stack *stack, void (*run)(void *arg), void *arg);
+void mlt_lua_stack_fini(mlt_lua_stack *stack); // zeroed is fine
+
+#endif

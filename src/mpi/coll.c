@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "fiber/wait.h"
+#include "mpi/error.h"
+#include "mpi/op.h"
+#include "mpi/request.h"
+#include "mpi/self.h"
+
+// ---- memory for copies: a list of free pieces for each power of two
+
+enum { SMALLEST = 8, CLASSES = 24, MOST_KEPT = 8 }; // 256 bytes to 2 GiB; pieces kept of each
+
+typedef struct room {
+    struct room *next;
+    uint64_t class;
+    _Alignas(64) unsigned char bytes[];
+} room;
+
+struct mlt_coll_rooms {
+    room *free[CLASSES];
+    uint32_t kept[CLASSES];
+};
+
+static uint32_t class_of(uint64_t bytes)
+{
+    uint32_t class = 0;
+    while (class < CLASSES && UINT64_C(1) << (SMALLEST + class) < bytes)
+        class ++;
+    return class;
+}
+
+void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes)
+{
+    if (!bytes)
+        return NULL;
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (!w->rooms)
+        w->rooms = mlt_take(1, sizeof *w->rooms);
+    uint32_t class = class_of(bytes);
+    room *r = class < CLASSES ? w->rooms->free[class] : NULL;
+    if (r) {
+        w->rooms->free[class] = r->next;
+        w->rooms->kept[class]--;
+        return r->bytes;
+    }
+    uint64_t size = class < CLASSES ? UINT64_C(1) << (SMALLEST + class) : (bytes + 63) & ~63ull;
+    r = aligned_alloc(64, sizeof *r + size);
+    if (!r)
+        mlt_fatal("memory is exhausted: no %llu bytes for a copy of what %s was given",
+                  (unsigned long long)bytes, mlt_mpi_call(me));
+    r->class = class;
+    return r->bytes;
+}
+
+void mlt_coll_memory_give(mlt_rank *me, void *memory)
+{
+    if (!memory)
+        return;
+    struct mlt_coll_rooms *rooms = mlt_mpi_worker_of(me)->rooms;
+    room *r = (room *)((unsigned char *)memory - offsetof(room, bytes));
+    if (r->class >= CLASSES || rooms->kept[r->class] == MOST_KEPT) {
+        free(r);
+        return;
+    }
+    r->next = rooms->free[r->class];
+    rooms->free[r->class] = r;
+    rooms->kept[r->class]++;
+}
+
+void mlt_coll_rooms_free(struct mlt_coll_rooms *rooms)
+{
+    for (uint32_t c = 0; rooms && c < CLASSES; c++)
+        for (room *r = rooms->free[c], *next; r; r = next) {
+            next = r->next;
+            free(r);
+        }
+    free(rooms);
+}
+
+// ---- sides
+
+static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
+{
+    return s->counts ? s->counts[block] : s->count;
+}
+
+static inline const mlt_type *type_of(const mlt_coll_side *s, uint64_t block)
+{
+    return s->types ? s->types[block] : s->type;
+}
+
+static inline uint64_t element_bytes(const mlt_coll_job *job, const mlt_type *type)
+{
+    return job->layout ? job->op.element : type->size;
+}
+
+static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
+{
+    if (!s->counts)
+        return s->blocks * s->count * element_bytes(job, s->type);
+    uint64_t bytes = 0;
+    for (uint64_t b = 0; b < s->blocks; b++)
+        bytes += s->counts[b] * element_bytes(job, type_of(s, b));
+    return bytes;
+}
+
+// True if the team can work on the user's buffer: its bytes lie one behind the other.
+static inline bool is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
+{
+    return MLT_LIKELY(job->what.op ? !job->layout : s->type->contiguous) &&
+           MLT_LIKELY(!s->displs) && MLT_LIKELY(!s->copied);
+}
+
+// Where block b begins in the user's buffer.
+static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
+{
+    int64_t at = s->displs ? s->displs[b] : (int64_t)(b * s->count);
+    int64_t unit = s->types ? 1 : s->type->extent;
+    return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * unit));
+}
+
+static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
+{
+    unsigned char *to = s->packed;
+    for (uint64_t b = 0; b < s->blocks; b++) {
+        const mlt_type *type = type_of(s, b);
+        uint64_t count = elements_of(s, b), bytes = count * type->size;
+        if (job->layout)
+            mlt_coll_load(&job->op, to, block_at(s, b), count);
+        else
+            mlt_type_pack(type, block_at(s, b), 0, to, bytes);
+        to += count * element_bytes(job, type);
+    }
+}
+
+static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
+{
+    unsigned char *from = s->packed;
+    for (uint64_t b = 0; b < s->blocks; b++) {
+        const mlt_type *type = type_of(s, b);
+        uint64_t count = elements_of(s, b), bytes = count * type->size;
+        if (job->layout)
+            mlt_coll_store(&job->op, block_at(s, b), from, count);
+        else
+            mlt_type_unpack(type, block_at(s, b), 0, from, bytes);
+        from += count * element_bytes(job, type);
+    }
+}
+
+static MLT_COLD void take_copy(mlt_rank *me, mlt_coll_job *job, mlt_coll_side *s)
+{
+    s->bytes = side_bytes(job, s);
+    s->packed = mlt_coll_memory_take(me, s->bytes);
+    if (job->layout && s->bytes) // gaps have some value
+        memset(s->packed, 0, s->bytes);
+}
+
+static inline bool has_data(const mlt_coll_side *s)
+{
+    return s->type != NULL;
+}
+
+// ---- a job's way
+
+// Memory for copies, once for each job.
+static inline void furnish(mlt_rank *me, mlt_coll_job *job)
+{
+    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(job, &job->in)))
+        take_copy(me, job, &job->in);
+    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(job, &job->out)))
+        take_copy(me, job, &job->out);
+    if (MLT_UNLIKELY(job->copies_in)) {
+        job->in.bytes = side_bytes(job, &job->out);
+        job->in.packed = mlt_coll_memory_take(me, job->in.bytes);
+    }
+}
+
+static inline void choose_team(mlt_coll_job *job)
+{
+    mlt_comm *comm = job->comm;
+    if (MLT_UNLIKELY(comm->inter)) {
+        job->team = mlt_comm_flat(comm);
+        return;
+    }
+    job->team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(job->team, &job->what)) &&
+        mlt_team_wants_flat(job->team, &job->what))
+        job->team = mlt_comm_flat(comm);
+}
+
+static inline void start(mlt_coll_job *job, mlt_req *req)
+{
+    const void *in = job->in.buf;
+    void *out = job->out.buf;
+    if (MLT_UNLIKELY(job->in.packed != NULL)) {
+        if (!job->copies_in)
+            pack(job, &job->in);
+        in = job->in.packed;
+    }
+    if (MLT_UNLIKELY(job->out.packed != NULL)) {
+        if (job->reads_out)
+            pack(job, &job->out);
+        out = job->out.packed;
+    }
+    if (MLT_UNLIKELY(job->copies_in) && job->in.packed)
+        memcpy(job->in.packed, out, job->in.bytes);
+    mlt_team_join(job->team, job->number, job->fixed, job->team->flat ? 0 : job->comm->local,
+                  &job->what, in, out, req);
+}
+
+// The schedule is over.
+static inline void land(const mlt_coll_job *job, mlt_status status)
+{
+    if (MLT_UNLIKELY(job->out.packed != NULL) && job->writes_out && status == MLT_OK)
+        unpack(job, &job->out);
+}
+
+static inline void clear(mlt_rank *me, mlt_coll_job *job)
+{
+    mlt_coll_memory_give(me, job->in.packed);
+    mlt_coll_memory_give(me, job->out.packed);
+    if (MLT_UNLIKELY(job->memory != NULL))
+        mlt_coll_memory_give(me, job->memory);
+}
+
+// ---- requests
+
+// A job of a nonblocking or persistent call: what it needs after the user's handles are gone.
+typedef struct kept {
+    mlt_coll_job job;
+} kept;
+
+const size_t mlt_coll_job_bytes = sizeof(kept);
+
+static void hold_types(const mlt_coll_side *s)
+{
+    mlt_dtype_hold(s->type);
+    for (uint64_t b = 0; s->types && b < s->blocks; b++)
+        mlt_dtype_hold(s->types[b]);
+}
+
+static void drop_types(const mlt_coll_side *s)
+{
+    mlt_dtype_drop(s->type);
+    for (uint64_t b = 0; s->types && b < s->blocks; b++)
+        mlt_dtype_drop(s->types[b]);
+}
+
+static void hold(const mlt_coll_job *job)
+{
+    mlt_comm_hold(job->comm);
+    hold_types(&job->in);
+    hold_types(&job->out);
+    mlt_op_hold(job->op_object);
+}
+
+static void drop(const mlt_coll_job *job)
+{
+    mlt_op_drop(job->op_object);
+    drop_types(&job->out);
+    drop_types(&job->in);
+    mlt_comm_drop(job->comm);
+}
+
+static void landed(mlt_req *req)
+{
+    const kept *k = req->extra;
+    land(&k->job, req->status);
+}
+
+static mlt_req *open_request(mlt_rank *me, const mlt_coll_job *job, uint32_t flags)
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    kept *k = mlt_pool_take(&w->jobs);
+    k->job = *job;
+    if (job->what.op)
+        k->job.what.op = &k->job.op;
+    mlt_op_keep(&k->job.op, &job->op);
+    hold(&k->job);
+    mlt_req *req = mlt_req_new(me);
+    mlt_req_fill_other(req, me, job->comm);
+    req->flags = MLT_REQF_COLL | flags;
+    req->extra = k;
+    return req;
+}
+
+void mlt_coll_request_end(mlt_req *req)
+{
+    kept *k = req->extra;
+    mlt_rank *me = req->rank;
+    if (k->job.fixed)
+        mlt_team_forget(k->job.team, k->job.number);
+    drop(&k->job);
+    clear(me, &k->job); // after it: types are listed in the job's memory
+    mlt_pool_give(&mlt_mpi_worker_of(me)->jobs, k);
+    mlt_req_free(req);
+}
+
+int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
+{
+    kept *k = req->extra;
+    req->done = false;
+    req->waiter = NULL;
+    req->on_done = landed;
+    start(&k->job, req);
+    return MPI_SUCCESS;
+}
+
+static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
+{
+    if (status == MLT_ERR_UNSUPPORTED)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
+    return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
+                        "the ranks of %s do not agree about the call: %s", mlt_comm_name(me, comm),
+                        team->why);
+}
+
+int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
+{
+    const kept *k = req->extra;
+    return failure(me, k->job.comm, k->job.team, req->status);
+}
+
+// ---- the three ways
+
+static inline void park(mlt_rank *me, const mlt_comm *comm)
+{
+    mlt_wait wait = {
+        .call = mlt_mpi_call(me),
+        .kind = MLT_WAIT_BARRIER,
+        .peer = MLT_WAIT_ANYONE,
+        .tag = MLT_WAIT_ANY_TAG,
+        .context = comm->context,
+    };
+    mlt_fiber_park(me->worker->sched, &wait);
+}
+
+static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+{
+    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
+    req->waiter = &waiter;
+    park(me, comm);
+    mlt_assert(req->done);
+}
+
+static inline void fill(mlt_rank *me, mlt_req *req)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = MLT_REQ_OTHER;
+    req->done = req->cancelled = false;
+    req->rank = me;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+    req->flags = 0;
+}
+
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out)
+{
+    mlt_team *team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, what)) && mlt_team_wants_flat(team, what))
+        team = mlt_comm_flat(comm);
+    uint32_t number = comm->coll_calls++;
+    mlt_status status;
+    if (team->at) {
+        status = mlt_team_meet(team, number, comm->local, what, in, out, me->fiber);
+        if (status == MLT_PENDING) {
+            park(me, comm);
+            status = mlt_team_met(team, number);
+        }
+    } else {
+        mlt_req req;
+        fill(me, &req);
+        mlt_team_join(team, number, false, 0, what, in, out, &req);
+        if (!req.done)
+            await(me, comm, &req);
+        status = req.status;
+    }
+    if (MLT_LIKELY(status == MLT_OK))
+        return MPI_SUCCESS;
+    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
+}
+
+static int run(mlt_rank *me, mlt_coll_job *job)
+{
+    mlt_req req;
+    fill(me, &req);
+    start(job, &req);
+    if (!req.done) {
+        hold(job); // another thread may free them meanwhile
+        await(me, job->comm, &req);
+        land(job, req.status);
+        drop(job);
+    } else {
+        land(job, req.status);
+    }
+    int code = MPI_SUCCESS;
+    if (MLT_UNLIKELY(req.status != MLT_OK))
+        code = mlt_mpi_raise_code(me, job->comm, me->fn,
+                                  failure(me, job->comm, job->team, req.status));
+    clear(me, job);
+    return code;
+}
+
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+{
+    mlt_comm *comm = job->comm;
+    bool persistent = how.way == MLT_COLL_PERSISTENT;
+    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
+    choose_team(job);
+    furnish(me, job);
+    job->fixed = persistent;
+    job->number = persistent ? comm->fixed_calls++ : comm->coll_calls++;
+    if (MLT_LIKELY(how.way == MLT_COLL_BLOCKING))
+        return run(me, job);
+    mlt_req *req = open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
+    *how.request = mlt_req_handle(req);
+    if (persistent)
+        req->done = true;
+    else
+        mlt_coll_request_start(me, req);
+    return MPI_SUCCESS;
+}
+
+// ---- checks
+
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type)
+{
+    char name[32];
+    bool one = !which[0];
+    uint64_t bytes;
+    if (MLT_UNLIKELY(!type)) {
+        snprintf(name, sizeof name, "%s", one ? "datatype" : which);
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TYPE,
+                             "argument %s%s is no datatype of this rank, or was freed", name,
+                             one ? "" : "type");
+    }
+    if (MLT_UNLIKELY(!type->committed)) {
+        snprintf(name, sizeof name, "%s%s", which, one ? "datatype" : "type");
+        return mlt_bad_uncommitted(me, comm, me->fn, name);
+    }
+    if (MLT_UNLIKELY(count < 0)) {
+        snprintf(name, sizeof name, "%scount", which);
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count, "at least 0");
+    }
+    if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
+                     bytes > INT64_MAX)) {
+        snprintf(name, sizeof name, "%scount", which);
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
+                             "so few that their bytes fit into 63 bits");
+    }
+    if (MLT_UNLIKELY(!buf) && bytes && type->code) {
+        snprintf(name, sizeof name, "%s%s", which, one ? "buffer" : "buf");
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, name, "where the data lies");
+    }
+    return MPI_SUCCESS;
+}
+
+int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root)
+{
+    if (MLT_LIKELY(root >= 0 && root < comm->size))
+        return MPI_SUCCESS;
+    return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
+}
+
+int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_BUFFER,
+                         "argument %s is MPI_IN_PLACE, which it must not be here", name);
+}
+
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TRUNCATE,
+                         "rank %d of %s sends %llu bytes to itself, but receives %llu from itself",
+                         comm->rank, mlt_comm_name(me, comm), (unsigned long long)sent,
+                         (unsigned long long)received);
+}
+
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
+                         "the blocks of all ranks of %s together have more bytes than 63 bits can "
+                         "count",
+                         mlt_comm_name(me, comm));
+}
+
+int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                         "%s is an intercommunicator, for which this operation is not built yet",
+                         mlt_comm_name(me, comm));
+}

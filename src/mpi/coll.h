@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective operations of MPI: from what the user gives to a call of a team (coll/team.h), and
+// back.
+//
+// A body checks its arguments, fills in a job and hands it to mlt_coll_go with the way to drive it:
+// blocking, nonblocking or persistent. Everything else is the same for the three.
+//
+//     side    where a rank's data lies, as the user says: buffer, datatype, counts, displacements
+//     job     two sides, what the call is about, the operation; on the stack of a blocking call, in
+//             the worker's pool for the others
+//
+// The team works on bytes that lie one behind the other. A side that does not look so is packed
+// before the call and unpacked after it, in memory that the worker keeps for the next time.
+//
+// Users' functions with derived types want elements in the type's own layout: such a side is copied
+// with its gaps (`layout`), and only the data comes back.
+#ifndef MLT_MPI_COLL_H
+#define MLT_MPI_COLL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/op.h"
+#include "coll/team.h"
+#include "mpi/comm.h"
+#include "mpi/dtype.h"
+#include "mpi/self.h"
+#include "p2p/p2p.h"
+
+typedef struct mlt_coll_side {
+    void *buf;              // the user's; NULL: the side has no data
+    const mlt_type *type;   // NULL: the side has no data
+    uint64_t blocks;        // how many
+    uint64_t count;         // elements of each, unless
+    const uint64_t *counts; // [blocks] says; the job's memory
+    const int64_t *displs;  // [blocks] where they begin, in extents; NULL: one behind the other
+    const mlt_type *const *types; // [blocks] of each, instead of `type`; displs are bytes then, and
+                                  // must be there; NULL: all are `type`
+    bool copied;                  // it is copied though it lies well: it will be overwritten
+    unsigned char *packed;        // the copy that the team works on; NULL: `buf` itself
+    uint64_t bytes;               // of the copy
+} mlt_coll_side;
+
+typedef struct mlt_coll_job {
+    mlt_comm *comm;
+    mlt_coll_what what;
+    mlt_coll_op op;        // of a reduction; what.op points here
+    void *op_object;       // the user's operation, held; NULL: predefined
+    mlt_coll_side in, out; // bcast: out. In place: in.buf NULL
+    bool reads_out;        // out is packed before, too: in place, bcast's root
+    bool writes_out;       // out is unpacked after it
+    bool layout;           // see above
+    bool copies_in;        // in place where the team cannot: in is a copy of out (alltoall, ...)
+    void *memory;          // goes with the job: counts, displacements, starts, keys; from
+                           // mlt_coll_memory_take; NULL: none
+    // Private.
+    mlt_team *team;
+    uint32_t number;
+    bool fixed;
+} mlt_coll_job;
+
+typedef enum mlt_coll_way {
+    MLT_COLL_BLOCKING,
+    MLT_COLL_NONBLOCKING,
+    MLT_COLL_PERSISTENT
+} mlt_coll_way;
+
+// How a call is driven; `request` is where the request goes, for the latter two.
+typedef struct mlt_coll_how {
+    mlt_coll_way way;
+    MPI_Request *request;
+} mlt_coll_how;
+
+#define MLT_BLOCKING         ((mlt_coll_how){MLT_COLL_BLOCKING, NULL})
+#define MLT_NONBLOCKING(req) ((mlt_coll_how){MLT_COLL_NONBLOCKING, req})
+#define MLT_PERSISTENT(req)  ((mlt_coll_how){MLT_COLL_PERSISTENT, req})
+
+// Runs, starts or keeps the job, whose memory stays the caller's only for a blocking call: the
+// others copy it. Blocking: may suspend. An MPI code, raised.
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
+
+// The short way for a blocking call on an intracommunicator whose buffers the team can work on as
+// they are. What it is given is not held: the caller sees to it that no other thread frees it.
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out);
+
+// True if it may be taken.
+static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
+{
+    return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
+           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY);
+}
+
+// The teams of a communicator. The first is shared by the worker's ranks; the second is the
+// rank's own view; of an intercommunicator only that one is there, over the ranks of both groups,
+// the first group's first.
+mlt_team *mlt_comm_find_team(mlt_comm *comm) MLT_COLD; // the first time
+static inline mlt_team *mlt_comm_team(mlt_comm *comm)
+{
+    return MLT_LIKELY(comm->team != NULL) ? comm->team : mlt_comm_find_team(comm);
+}
+mlt_team *mlt_comm_flat(mlt_comm *comm);
+
+// Rules for a communicator, shared by the worker's ranks; made when first asked for.
+struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
+void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
+
+// The sources of a communicator have changed, and all its ranks have begun all calls before.
+void mlt_comm_refresh(mlt_comm *comm);
+
+// The job's book and what it forces; ends the process with a sentence if they are wrong.
+void mlt_coll_worker_init(mlt_worker *worker);
+void mlt_coll_worker_fini(mlt_worker *worker);
+
+// ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
+
+// count of elements of type at buf, an argument of that name ("send" or "recv" stands before
+// "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
+// NULL (a bad handle).
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type) MLT_COLD;
+static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which,
+                                      const void *buf, MPI_Count count, const mlt_type *type)
+{
+    if (MLT_LIKELY(type && type->committed && buf && (uint64_t)count <= UINT32_MAX &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_oddity(me, comm, which, buf, count, type);
+}
+// A root of an intracommunicator.
+int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
+// MPI_IN_PLACE where it may not be.
+int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;
+
+// What a rank sends to itself, in bytes, is not what it receives from itself.
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
+// All blocks together have more bytes than can be counted.
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+// An intercommunicator, for which the operation is not there yet.
+int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+
+static inline bool mlt_coll_in_place(const void *buf)
+{
+    return buf == MPI_IN_PLACE;
+}
+
+// Memory of the worker's that is kept for the next time; zero bytes: NULL.
+void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes);
+void mlt_coll_memory_give(mlt_rank *me, void *memory);
+
+// ---- requests (MLT_REQF_COLL)
+
+void mlt_coll_request_end(mlt_req *req); // mlt_req_close of one
+int mlt_coll_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
+int mlt_coll_request_start(mlt_rank *me, mlt_req *req); // MPI_Start
+
+extern const size_t mlt_coll_job_bytes; // of an object of the worker's pool
+
+struct mlt_coll_rooms; // memory of a worker
+void mlt_coll_rooms_free(struct mlt_coll_rooms *rooms);
+
+#endif
