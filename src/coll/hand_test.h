@@ -178,37 +178,38 @@ static inline void hand_end(hand *h)
 
 // ---- the end
 
-// to = the reduction of `bytes` from `at` on, of numbers [low, high) of a list of ranks, in the
-// brackets of mlt_canonical_split
-static inline void hand_reduce_list(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
-                                    const uint32_t *ranks, uint32_t low, uint32_t high)
+// to = the reduction of `bytes` from `at` on, of the ranks [low, high) of a list, in the brackets
+// of mlt_canonical_split
+static inline void hand_brackets(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
+                                 const uint32_t *list, uint32_t low, uint32_t high)
 {
-    memcpy(to, h->brings[ranks[low]] + at, bytes);
-    if (high - low == 1)
+    if (high - low == 1) {
+        memcpy(to, h->brings[list[low]] + at, bytes);
         return;
-    uint32_t middle = mlt_canonical_split(low, high);
-    uint8_t *second = malloc(bytes);
-    if (!second)
+    }
+    uint8_t *right = malloc(bytes);
+    if (!right)
         abort();
-    hand_reduce_list(h, to, at, bytes, ranks, low, middle);
-    hand_reduce_list(h, second, at, bytes, ranks, middle, high);
-    h->combine(h->user, to, second, bytes);
-    free(second);
+    uint32_t split = mlt_canonical_split(low, high);
+    hand_brackets(h, to, at, bytes, list, low, split);
+    hand_brackets(h, right, at, bytes, list, split, high);
+    h->combine(h->user, to, right, bytes);
+    free(right);
 }
 
-// The same of ranks [low, high), those that contribute; of none it leaves what is there.
+// The same of ranks [low, high) that contribute.
 static inline void hand_reduce(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
                                uint32_t low, uint32_t high)
 {
-    uint32_t *ranks = calloc(h->ranks, sizeof *ranks), count = 0;
-    if (!ranks)
+    uint32_t count = 0, *list = malloc((high - low + 1ull) * sizeof *list);
+    if (!list)
         abort();
     for (uint32_t r = low; r < high; r++)
         if (h->brings[r])
-            ranks[count++] = r;
+            list[count++] = r;
     if (count && bytes)
-        hand_reduce_list(h, to, at, bytes, ranks, 0, count);
-    free(ranks);
+        hand_brackets(h, to, at, bytes, list, 0, count);
+    free(list);
 }
 
 static inline void hand_exchange(const hand *h, uint32_t rank, uint8_t *out)
