@@ -30,23 +30,33 @@
     X(allreduce_reduce_bcast)                                                                      \
     X(gather_linear)                                                                               \
     X(gather_binomial)                                                                             \
+    X(gather_knomial)                                                                              \
+    X(gather_linear_sync)                                                                          \
     X(scatter_linear)                                                                              \
     X(scatter_binomial)                                                                            \
+    X(scatter_knomial)                                                                             \
     X(allgather_ring)                                                                              \
     X(allgather_bruck)                                                                             \
     X(allgather_recursive_doubling)                                                                \
     X(allgather_neighbour_exchange)                                                                \
     X(allgather_linear)                                                                            \
+    X(allgather_sparbit)                                                                           \
     X(alltoall_linear)                                                                             \
     X(alltoall_pairwise)                                                                           \
     X(alltoall_bruck)                                                                              \
+    X(alltoall_scattered)                                                                          \
     X(reduce_scatter_recursive_halving)                                                            \
     X(reduce_scatter_ring)                                                                         \
     X(reduce_scatter_pairwise)                                                                     \
+    X(reduce_scatter_recursive_doubling)                                                           \
+    X(reduce_scatter_butterfly)                                                                    \
     X(scan_linear)                                                                                 \
     X(scan_recursive_doubling)                                                                     \
     X(exscan_linear)                                                                               \
-    X(exscan_recursive_doubling)
+    X(exscan_recursive_doubling)                                                                   \
+    X(exchange_scattered)                                                                          \
+    X(exchange_linear)                                                                             \
+    X(exchange_pairwise)
 
 #define MLT_COLL_DECLARE(name) extern const mlt_coll_alg mlt_##name;
 MLT_COLL_LIST(MLT_COLL_DECLARE)

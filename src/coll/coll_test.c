@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every algorithm against the definition of its operation, by an interpreter of its own: real
-// bytes, ready actions in random order, every send synchronous. Beside the result: no two unordered
-// actions touch a byte that one of them writes; no dependency can be left out; `in` stays as it
-// was; so many messages and rounds as the algorithm promises.
+// Every algorithm against the definition of its operation (hand_test.h), by an interpreter of its
+// own: real bytes, ready actions in random order, every send synchronous. Beside the result: no two
+// unordered actions touch a byte that one of them writes; no dependency can be left out; `in` stays
+// as it was; so many messages and rounds as the algorithm promises.
 #include "coll/coll.h"
 
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "coll/coll_int.h"
+#include "coll/hand_test.h"
+#include "coll/shape_test.h"
 #include "goal/graph.h"
 #include "goal/pairs.h"
 
@@ -75,7 +77,8 @@ typedef struct machine {
     } * ready; // started messages are here until their partner is, too
     uint32_t ready_count;
     uint64_t left;
-    bool words; // operations append
+    bool words;    // operations append
+    bool commutes; // the user's function does
 } machine;
 
 enum { WAITING, READY, DONE };
@@ -128,8 +131,9 @@ static void machine_free(machine *m)
     free(m);
 }
 
-static uint8_t *buffer(machine *m, uint32_t rank, const char *name)
+static uint8_t *buffer(void *of, uint32_t rank, const char *name)
 {
+    machine *m = of;
     uint32_t id = mlt_goal_buffer_find(m->program, rank, name);
     return id == MLT_GOAL_NOWHERE ? NULL : m->memory[rank][id];
 }
@@ -161,13 +165,15 @@ static void finish(machine *m, uint32_t rank, uint32_t action)
 
 static void run_local(machine *m, uint32_t rank, const mlt_goal_action *a)
 {
-    if (a->kind != MLT_GOAL_EXEC)
+    if (a->kind != MLT_GOAL_EXEC && a->kind != MLT_GOAL_USER)
         return;
     CHECK(a->size[0] == a->size[1] && a->size[0] > 0);
     uint8_t *result = span(m, rank, a, 0), *second = span(m, rank, a, 1);
     uint64_t count = a->size[0] / mlt_op_type_bytes[a->type];
     bool reversed = a->flags & MLT_GOAL_REVERSED;
-    if (a->op == MLT_OP_COPY)
+    if (a->kind == MLT_GOAL_USER)
+        hand_user(m->commutes, result, second, a->size[0], reversed);
+    else if (a->op == MLT_OP_COPY)
         memcpy(result, second, a->size[0]);
     else if (m->words)
         append(result, second, count, reversed);
@@ -219,168 +225,67 @@ static void machine_run(machine *m)
 // ---- what a run must have done
 
 typedef struct wanted {
-    const mlt_coll_alg *alg;
     mlt_coll_shape shape;
-    bool words;
-    uint64_t element, n; // bytes
-    uint8_t **in;        // [rank]: `in`, or for bcast the root's buf; NULL: the rank has none
+    bool words, commutes;
+    hand hand;
 } wanted;
 
-static bool has_root(mlt_collective c)
+static void combine(const void *user, void *to, const void *from, uint64_t bytes)
 {
-    return c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
-           c == MLT_COLL_SCATTER;
-}
-
-static uint64_t in_bytes(const wanted *w, uint32_t rank)
-{
-    uint64_t all = w->shape.ranks * w->n;
-    switch (w->alg->collective) {
-    case MLT_COLL_BARRIER:
-        return 0;
-    case MLT_COLL_SCATTER:
-        return rank == w->shape.root ? all : 0;
-    case MLT_COLL_ALLTOALL:
-    case MLT_COLL_REDUCE_SCATTER:
-        return all;
-    default:
-        return w->n;
-    }
-}
-
-static uint64_t out_bytes(const wanted *w, uint32_t rank)
-{
-    uint64_t all = w->shape.ranks * w->n;
-    switch (w->alg->collective) {
-    case MLT_COLL_BARRIER:
-        return 0;
-    case MLT_COLL_REDUCE:
-        return rank == w->shape.root ? w->n : 0;
-    case MLT_COLL_GATHER:
-        return rank == w->shape.root ? all : 0;
-    case MLT_COLL_ALLGATHER:
-    case MLT_COLL_ALLTOALL:
-        return all;
-    default:
-        return w->n;
-    }
-}
-
-static bool declares_out(const wanted *w, uint32_t rank)
-{
-    mlt_collective c = w->alg->collective;
-    return c != MLT_COLL_BARRIER && c != MLT_COLL_BCAST &&
-           (rank == w->shape.root || (c != MLT_COLL_REDUCE && c != MLT_COLL_GATHER));
-}
-
-static bool declares_in(const wanted *w, uint32_t rank)
-{
-    mlt_collective c = w->alg->collective;
-    return c != MLT_COLL_BARRIER && c != MLT_COLL_BCAST &&
-           (rank == w->shape.root || c != MLT_COLL_SCATTER);
+    const wanted *w = user;
+    if (w->words)
+        append(to, from, bytes / 8, false);
+    else if (w->shape.op == MLT_OPS)
+        hand_user(w->commutes, to, from, bytes, false);
+    else
+        mlt_op_kernels[w->shape.op][w->shape.type](to, from,
+                                                   bytes / mlt_op_type_bytes[w->shape.type]);
 }
 
 // The declared buffers are those of goal/spec.h; others are called tmp.
 static void check_buffers(const wanted *w, const mlt_goal_program *program)
 {
+    bool bcast = w->hand.is->collective == MLT_COLL_BCAST;
     for (uint32_t r = 0; r < program->ranks; r++) {
         uint32_t in = mlt_goal_buffer_find(program, r, "in");
-        uint32_t out = mlt_goal_buffer_find(program, r, "out");
-        uint32_t buf = mlt_goal_buffer_find(program, r, "buf");
-        CHECK((in != MLT_GOAL_NOWHERE) == declares_in(w, r));
-        CHECK((out != MLT_GOAL_NOWHERE) == declares_out(w, r));
-        CHECK((buf != MLT_GOAL_NOWHERE) == (w->alg->collective == MLT_COLL_BCAST));
-        CHECK(!declares_in(w, r) || mlt_goal_buffer_size(program, r, in) == in_bytes(w, r));
-        CHECK(!declares_out(w, r) || mlt_goal_buffer_size(program, r, out) == out_bytes(w, r));
+        uint32_t out = mlt_goal_buffer_find(program, r, bcast ? "buf" : "out");
+        uint64_t in_bytes = hand_in_bytes(&w->hand, r), out_bytes = hand_out_bytes(&w->hand, r);
+        CHECK((in != MLT_GOAL_NOWHERE) == (in_bytes != HAND_NONE));
+        CHECK((out != MLT_GOAL_NOWHERE) == (out_bytes != HAND_NONE));
+        CHECK(in_bytes == HAND_NONE || mlt_goal_buffer_size(program, r, in) == in_bytes);
+        CHECK(out_bytes == HAND_NONE || mlt_goal_buffer_size(program, r, out) == out_bytes);
         for (uint32_t b = 1; b <= program->rank[r].buffers_count; b++) {
             const char *name = mlt_goal_name_text(program, program->rank[r].buffers[b - 1].name);
-            CHECK(b == in || b == out || b == buf || strncmp(name, "tmp", 3) == 0);
+            CHECK(b == in || b == out || strncmp(name, "tmp", 3) == 0);
         }
     }
 }
 
-static void fill(wanted *w, machine *m)
+static void fill(const wanted *w, machine *m)
 {
+    bool bcast = w->hand.is->collective == MLT_COLL_BCAST;
     for (uint32_t r = 0; r < w->shape.ranks; r++) {
-        uint8_t *in = buffer(m, r, w->alg->collective == MLT_COLL_BCAST ? "buf" : "in");
-        if (!in)
+        hand_place place = hand_brings(&w->hand, r);
+        if (place.bytes == HAND_NONE)
             continue;
-        uint64_t bytes = in_bytes(w, r);
-        if (w->words)
-            for (uint64_t i = 0; i < bytes / 8; i++) {
-                uint64_t word = word_of(r, i);
-                memcpy(in + 8 * i, &word, 8);
-            }
-        else
-            for (uint64_t i = 0; i < bytes; i++)
-                in[i] = (uint8_t)random_below(256);
-        w->in[r] = zeroed(bytes);
-        memcpy(w->in[r], in, bytes);
+        uint8_t *at = buffer(m, r, bcast ? "buf" : place.out ? "out" : "in");
+        for (uint64_t i = 0; i < place.bytes; i++)
+            at[place.at + i] = (uint8_t)random_below(256);
+        for (uint64_t i = 0; i < place.bytes / 8 && w->words; i++) {
+            uint64_t word = word_of(r, i);
+            memcpy(at + place.at + 8 * i, &word, 8);
+        }
     }
 }
 
-// result = reduction of the n bytes at `at` of the ranks [from, to)
-static void reduce_into(const wanted *w, uint8_t *result, uint64_t at, uint32_t from, uint32_t to)
+static void check_result(const wanted *w, machine *m)
 {
-    memcpy(result, w->in[from] + at, w->n);
-    for (uint32_t r = from + 1; r < to; r++) {
-        if (w->words)
-            append(result, w->in[r] + at, w->n / 8, false);
-        else
-            mlt_op_kernels[w->shape.op][w->shape.type](result, w->in[r] + at, w->shape.count);
-    }
-}
-
-static void expected(const wanted *w, uint32_t rank, uint8_t *out)
-{
-    uint32_t ranks = w->shape.ranks, root = w->shape.root;
-    switch (w->alg->collective) {
-    case MLT_COLL_BCAST:
-        memcpy(out, w->in[root], w->n);
-        break;
-    case MLT_COLL_REDUCE:
-    case MLT_COLL_ALLREDUCE:
-        reduce_into(w, out, 0, 0, ranks);
-        break;
-    case MLT_COLL_GATHER:
-    case MLT_COLL_ALLGATHER:
-        for (uint32_t r = 0; r < ranks; r++)
-            memcpy(out + r * w->n, w->in[r], w->n);
-        break;
-    case MLT_COLL_SCATTER:
-        memcpy(out, w->in[root] + rank * w->n, w->n);
-        break;
-    case MLT_COLL_ALLTOALL:
-        for (uint32_t r = 0; r < ranks; r++)
-            memcpy(out + r * w->n, w->in[r] + rank * w->n, w->n);
-        break;
-    case MLT_COLL_REDUCE_SCATTER:
-        reduce_into(w, out, rank * w->n, 0, ranks);
-        break;
-    case MLT_COLL_SCAN:
-        reduce_into(w, out, 0, 0, rank + 1);
-        break;
-    case MLT_COLL_EXSCAN:
-        reduce_into(w, out, 0, 0, rank);
-        break;
-    default:
-        break;
-    }
-}
-
-static void check_result(wanted *w, machine *m)
-{
-    bool bcast = w->alg->collective == MLT_COLL_BCAST;
+    bool bcast = w->hand.is->collective == MLT_COLL_BCAST;
     for (uint32_t r = 0; r < w->shape.ranks; r++) {
-        uint64_t bytes = out_bytes(w, r);
-        if (w->in[r] && !bcast)
-            CHECK(memcmp(buffer(m, r, "in"), w->in[r], in_bytes(w, r)) == 0);
-        if (!bytes || (w->alg->collective == MLT_COLL_EXSCAN && r == 0))
-            continue;
-        uint8_t *want = zeroed(bytes);
-        expected(w, r, want);
-        CHECK(memcmp(buffer(m, r, bcast ? "buf" : "out"), want, bytes) == 0);
-        free(want);
+        uint64_t bytes = hand_in_bytes(&w->hand, r);
+        if (bytes != HAND_NONE && bytes)
+            CHECK(memcmp(buffer(m, r, "in"), w->hand.in[r], bytes) == 0);
+        CHECK(hand_right(&w->hand, r, buffer(m, r, bcast ? "buf" : "out")));
     }
 }
 
@@ -468,7 +373,8 @@ static void check_least(const mlt_goal_rank *rank)
 
 static bool orders_for_time(const mlt_coll_alg *alg)
 {
-    return alg->collective == MLT_COLL_BARRIER || strcmp(alg->name, "pairwise") == 0;
+    return alg->collective == MLT_COLL_BARRIER || alg->uses_window ||
+           strcmp(alg->name, "pairwise") == 0;
 }
 
 // ---- one shape
@@ -476,10 +382,13 @@ static bool orders_for_time(const mlt_coll_alg *alg)
 static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words)
 {
     snprintf(now_testing, sizeof now_testing,
-             "%s.%s, %u ranks, root %u, %llu elements, %s%s, segment %llu, radix %u%s",
+             "%s.%s, %u ranks, root %u, %llu elements, %s%s, segment %llu, radix %u, window %u"
+             "%s%s%s",
              mlt_collective_names[alg->collective], alg->name, shape.ranks, shape.root,
-             (unsigned long long)shape.count, mlt_op_names[shape.op], mlt_op_type_names[shape.type],
-             (unsigned long long)shape.segment, shape.radix, words ? ", in order" : "");
+             (unsigned long long)shape.count, shape.op == MLT_OPS ? "user" : mlt_op_names[shape.op],
+             mlt_op_type_names[shape.type], (unsigned long long)shape.segment, shape.radix,
+             shape.window, words ? ", in order" : "", shape.in_place ? ", in place" : "",
+             shape.starts ? ", uneven" : "");
     char why[300];
     mlt_goal_program *program = NULL;
     mlt_status status = mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why);
@@ -492,15 +401,22 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words
         fprintf(stderr, "%s\n", why);
         CHECK(!"valid");
     }
-    wanted w = {.alg = alg, .shape = shape, .words = words};
-    w.element = mlt_op_type_bytes[shape.type];
-    w.n = shape.count * w.element;
-    w.in = zeroed(shape.ranks * sizeof *w.in);
+    mlt_goal_spec is = mlt_coll_spec(alg, &shape);
+    wanted w = {.shape = shape, .words = words, .commutes = !alg->in_order};
+    w.hand = (hand){.is = &is,
+                    .ranks = shape.ranks,
+                    .element = mlt_coll_element(&shape),
+                    .n = shape.count * mlt_coll_element(&shape),
+                    .combine = combine,
+                    .user = &w};
     check_buffers(&w, program);
     machine *m = machine_new(program, words);
+    m->commutes = w.commutes;
     fill(&w, m);
+    hand_begin(&w.hand, buffer, m);
     machine_run(m);
     check_result(&w, m);
+    hand_end(&w.hand);
     machine_free(m);
     if (alg->collective == MLT_COLL_BARRIER)
         check_barrier(program);
@@ -508,13 +424,47 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, bool words
     bool few = shape.ranks <= 17 && (!alg->uses_segment || shape.count <= 7);
     for (uint32_t r = 0; r < shape.ranks && few; r++) {
         CHECK(!races(&program->rank[r]));
-        if (shape.ranks <= 9 && !orders_for_time(alg))
+        // Of empty blocks nothing is known, so something may be waited for in vain.
+        if (shape.ranks <= 9 && !orders_for_time(alg) && !shape.starts)
             check_least(&program->rank[r]);
     }
-    for (uint32_t r = 0; r < shape.ranks; r++)
-        free(w.in[r]);
-    free(w.in);
     mlt_goal_program_free(program);
+}
+
+// With the arrays that it needs.
+static void test_arrays(const mlt_coll_alg *alg, mlt_coll_shape shape, bool uneven, bool words)
+{
+    uint64_t state = random_below(UINT32_MAX);
+    arrays a = arrays_new(&shape, alg, uneven, &state);
+    test_shape(alg, shape, words);
+    arrays_free(&a, shape.ranks);
+}
+
+// The shape as it is, and what else the algorithm can: in place, blocks that differ, users'
+// functions, operands in order.
+static void test_variants(const mlt_coll_alg *alg, mlt_coll_shape shape)
+{
+    test_arrays(alg, shape, false, false);
+    mlt_coll_shape other = shape;
+    other.in_place = alg->in_place;
+    if (alg->in_place)
+        test_arrays(alg, other, false, false);
+    other.in_place = alg->in_place && random_below(2);
+    if (alg->uneven)
+        test_arrays(alg, other, true, false);
+    if (!mlt_collective_reduces(alg->collective))
+        return;
+    other.op = MLT_OPS;
+    other.element = HAND_ELEMENT;
+    test_arrays(alg, other, alg->uneven && random_below(2), false);
+    if (!alg->in_order)
+        return;
+    shape.op = MLT_OP_SUM;
+    shape.type = MLT_OP_UINT64;
+    test_arrays(alg, shape, false, true);
+    shape.in_place = alg->in_place;
+    if (alg->in_place || alg->uneven)
+        test_arrays(alg, shape, alg->uneven, true);
 }
 
 static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
@@ -526,12 +476,7 @@ static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
         shape.type = (mlt_op_type)random_below(MLT_OP_UINT64 + 1); // integers: exact
         if (random_below(2))
             shape.op = (mlt_op)random_below(MLT_OP_COPY);
-        test_shape(alg, shape, false);
-        if (!alg->in_order)
-            continue;
-        shape.op = MLT_OP_SUM;
-        shape.type = MLT_OP_UINT64;
-        test_shape(alg, shape, true);
+        test_variants(alg, shape);
     }
 }
 
@@ -539,7 +484,7 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
 {
     mlt_coll_shape shape = {.ranks = ranks};
     test_counts(alg, shape);
-    if (has_root(alg->collective)) {
+    if (hand_rooted(alg->collective)) {
         for (uint32_t root = 1; root < ranks; root += ranks < 8 ? 1 : 1 + random_below(ranks)) {
             shape.root = root;
             test_counts(alg, shape);
@@ -556,9 +501,12 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
     }
     if (alg->uses_radix)
         for (shape.radix = 1; shape.radix < 40; shape.radix += shape.radix < 8 ? 1 : 9) {
-            shape.root = has_root(alg->collective) ? random_below(ranks) : 0;
+            shape.root = hand_rooted(alg->collective) ? random_below(ranks) : 0;
             test_counts(alg, shape);
         }
+    if (alg->uses_window)
+        for (shape.window = 1; shape.window < 8; shape.window *= 2)
+            test_counts(alg, shape);
 }
 
 static void test_results(void)
@@ -702,23 +650,33 @@ static const struct {
     {&mlt_allreduce_reduce_bcast, '2', 't'},
     {&mlt_gather_linear, '1', '1'},
     {&mlt_gather_binomial, '1', 'l'},
+    {&mlt_gather_knomial, '1', 0},
+    {&mlt_gather_linear_sync, '2', 0},
     {&mlt_scatter_linear, '1', '1'},
     {&mlt_scatter_binomial, '1', 'l'},
+    {&mlt_scatter_knomial, '1', 0},
     {&mlt_allgather_ring, 'P', '1'},
     {&mlt_allgather_bruck, 'L', 'l'},
     {&mlt_allgather_recursive_doubling, 'L', 'l'},
     {&mlt_allgather_neighbour_exchange, 'N', 'n'},
     {&mlt_allgather_linear, 'P', '1'},
+    {&mlt_allgather_sparbit, 'P', '1'},
     {&mlt_alltoall_linear, 'P', '1'},
     {&mlt_alltoall_pairwise, 'P', '1'},
     {&mlt_alltoall_bruck, 'L', 'l'},
+    {&mlt_alltoall_scattered, 'P', '1'},
     {&mlt_reduce_scatter_recursive_halving, 'D', 'd'},
     {&mlt_reduce_scatter_ring, 'P', '1'},
     {&mlt_reduce_scatter_pairwise, 'P', '1'},
+    {&mlt_reduce_scatter_recursive_doubling, 'D', 'd'},
+    {&mlt_reduce_scatter_butterfly, 'D', 'd'},
     {&mlt_scan_linear, '1', '1'},
     {&mlt_scan_recursive_doubling, 'H', 'l'},
     {&mlt_exscan_linear, '1', '1'},
     {&mlt_exscan_recursive_doubling, 'H', 'l'},
+    {&mlt_exchange_linear, 'P', '1'},
+    {&mlt_exchange_scattered, 'P', '1'},
+    {&mlt_exchange_pairwise, 'P', '1'},
 };
 
 static uint64_t known_number(char what, numbers n)
@@ -799,7 +757,12 @@ static void test_known(void)
                      mlt_collective_names[alg->collective], alg->name, p);
             char why[200];
             mlt_goal_program *program;
+            arrays lists = {0};
+            uint64_t state = p;
+            if (alg->collective == MLT_COLL_EXCHANGE)
+                shape.parts = lists.parts = random_parts(p, 8, &state);
             CHECK(mlt_coll_program(alg, &shape, NULL, NULL, &program, why, sizeof why) == MLT_OK);
+            arrays_free(&lists, p);
             uint64_t messages = 0;
             for (uint32_t r = 0; r < p; r++)
                 for (uint32_t a = 0; a < program->rank[r].count; a++)
@@ -915,6 +878,57 @@ static void test_refusals(void)
     refused("allgather.recursive_doubling", bad, "must be a power of two");
     bad.ranks = 7;
     refused("allgather.neighbour_exchange", bad, "must be even");
+    bad = good, bad.radix = 1;
+    refused("allgather.bruck", bad, "the radix must be 2 or more");
+    refused("alltoall.bruck", bad, "the radix must be 2 or more");
+    bad = good, bad.type = MLT_OP_INT64, bad.element = 12;
+    refused("reduce.linear", bad, "a whole number of what the operation combines");
+    bad = good, bad.in_place = true;
+    refused("alltoall.linear", bad, "it cannot be done in place");
+}
+
+static void test_refused_arrays(void)
+{
+    const mlt_coll_shape good = {.ranks = 4, .count = 8, .op = MLT_OP_SUM};
+    mlt_coll_shape bad = good;
+    const uint64_t fine[] = {0, 1, 1, 2, 9}, late[] = {1, 1, 1, 1, 1}, back[] = {0, 1, 0, 2, 9};
+    const uint64_t large[] = {0, 1, 1, 2, UINT64_MAX / 2},
+                   heavy[] = {0, 0, 0, 0, UINT64_C(1) << 40};
+    bad.starts = fine;
+    refused("bcast.linear", bad, "all its blocks must have the same size");
+    bad.starts = late;
+    refused("gather.linear", bad, "the first of its blocks must begin at 0");
+    bad.starts = back;
+    refused("scatter.linear", bad, "one of its blocks ends before it begins");
+    bad.starts = large;
+    bad.type = MLT_OP_INT64;
+    refused("allgather.ring", bad, "its blocks have more bytes than 64 bits can count");
+    bad.starts = heavy;
+    refused("alltoall.pairwise", bad, "its blocks have more bytes than 64 bits can count");
+    bad.count = UINT64_C(1) << 30;
+    refused("alltoall.bruck", bad, "its blocks have more bytes than 64 bits can count");
+
+    bad = good;
+    refused("exchange.linear", bad, "the lists of its messages are not given");
+    mlt_goal_part part = {3, 0, 4, 4};
+    mlt_goal_parts parts[4] = {{.in = 8, .out = 8}, {.in = 8}, {.out = 8}, {.send = &part}};
+    parts[1].send = &part;
+    parts[1].sends = 1;
+    bad.parts = parts;
+    part.peer = 4;
+    refused("exchange.scattered", bad, "has a rank that is not there");
+    part.peer = 3, part.tag = -1;
+    refused("exchange.pairwise", bad, "has a tag below 0");
+    part.tag = 0, part.at = 5;
+    refused("exchange.linear", bad, "is beyond its buffer");
+    part.at = UINT64_MAX;
+    refused("exchange.linear", bad, "is beyond its buffer");
+    part.at = 4, parts[1].sends = 0, parts[2].recv = &part, parts[2].recvs = 1, part.bytes = 5;
+    refused("exchange.linear", bad, "is beyond its buffer");
+}
+
+static void test_names(void)
+{
 
     char why[300] = "";
     CHECK(!mlt_coll_find("bcast.binominal", why, sizeof why));
@@ -948,6 +962,13 @@ static void test_interface(void)
     CHECK(spec.collective == MLT_COLL_REDUCE && spec.root == 7 && spec.bytes == 6 &&
           spec.op == MLT_OP_BOR && spec.type == MLT_OP_INT16 && !spec.commutes && !spec.in);
     CHECK(mlt_coll_spec(&mlt_reduce_binomial, &shape).commutes);
+    CHECK(spec.element == 2 && !spec.in_place && !spec.starts);
+    const uint64_t starts[] = {0};
+    shape.in_place = true;
+    shape.starts = starts;
+    shape.element = 6;
+    spec = mlt_coll_spec(&mlt_gather_linear, &shape);
+    CHECK(spec.in_place && spec.starts == starts && spec.element == 6 && spec.bytes == 18);
     for (int i = 0; mlt_coll_algs[i]; i++) {
         const mlt_coll_alg *alg = mlt_coll_algs[i];
         char name[100];
@@ -961,6 +982,8 @@ int main(void)
 {
     test_interface();
     test_refusals();
+    test_refused_arrays();
+    test_names();
     test_listing2();
     test_bytes();
     test_known();

@@ -15,6 +15,8 @@
 enum { MOST_PLANS = 64, LINE = 64 };
 static const uint64_t most_bytes = 64u << 20;
 
+enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
+_Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
 enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4 }; // mlt_plan_key.flags
 
 // ---- keys
@@ -60,7 +62,12 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
 static inline bool fits(const mlt_team *team, const mlt_plan *plan, const mlt_plan_key *key,
                         const mlt_coll_what *what)
 {
-    if (memcmp(&plan->key, key, sizeof *key) != 0)
+    uint64_t a[KEY_WORDS], b[KEY_WORDS], differ = 0;
+    memcpy(a, &plan->key, sizeof a);
+    memcpy(b, key, sizeof b);
+    for (int i = 0; i < KEY_WORDS; i++)
+        differ |= a[i] ^ b[i];
+    if (differ)
         return false;
     if (MLT_LIKELY(!plan->starts && !plan->custom))
         return true;
@@ -223,12 +230,23 @@ static void need_shadow(mlt_plan *plan, const mlt_team *team, const mlt_coll_wha
     plan->shadow_of = first * what->element;
 }
 
+// An algorithm of a user's is proven for exactly this shape before it runs.
+static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why, size_t why_size)
+{
+    mlt_coll_book *books[2] = {s->own_book, s->book};
+    for (int i = 0; i < 2; i++)
+        if (books[i] &&
+            books[i]->prove(books[i], plan->choice.alg, &plan->shape, why, why_size) != MLT_OK)
+            return false;
+    return true;
+}
+
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
     if (!what->emit) {
         mlt_coll_question q = question_of(team, what);
-        mlt_coll_choose(team->book, &q, &plan->choice, why, why_size);
+        mlt_coll_ask(team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
         q.in_place = what->in_place;
@@ -241,6 +259,8 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
     }
     if (plan->flat)
         return true;
+    if (!what->emit && !is_proven(team->sources, plan, why, why_size))
+        return false;
     mlt_goal_program *program = emit(plan, team, what);
     for (uint32_t a = 0; a < program->rank->count; a++) {
         const mlt_goal_action *action = &program->rank->actions[a];

@@ -47,7 +47,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .reach = f->reach,
         .ordinary = f->ordinary,
         .fixed = f->fixed,
-        .book = f->book,
+        .sources = f->sources,
     };
     mlt_plans_init(&t->plans);
     mlt_team_rename(t, f->name);
@@ -61,10 +61,18 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     t->first = at[t->place].first;
     for (uint32_t w = 0; w < t->workers; w++)
         t->even = t->even && at[w].present == t->present;
-    t->simple = t->contiguous && !t->reproducible && !t->book;
+    mlt_team_refresh(t);
     t->mask = FIRST_CALLS - 1;
     t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
     return t;
+}
+
+void mlt_team_refresh(mlt_team *t)
+{
+    const mlt_coll_sources *s = t->sources;
+    t->simple =
+        t->contiguous && !t->reproducible && !s->forced && !s->own && !s->own_book && !s->book;
+    mlt_plans_forget(&t->plans);
 }
 
 void mlt_team_rename(mlt_team *t, const char *name)
@@ -114,7 +122,7 @@ bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
     if (what->emit || (!t->contiguous && order_matters(what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;
-    if (MLT_LIKELY(!t->book))
+    if (t->simple)
         return false; // no built-in rule says so
     const mlt_plan *plan = mlt_plan_of(t, what, t->why, sizeof t->why);
     return plan && plan->flat;

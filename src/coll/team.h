@@ -89,11 +89,11 @@ typedef struct mlt_team {
     bool even;        // all workers have as many ranks
     bool simple;      // nothing but what.emit asks for the flat team
     bool crowded, reproducible;
-    uint8_t reach;                 // mlt_coll_reach: between the workers
-    const mlt_team_worker *at;     // [workers]; NULL: worker i is rank i
-    mlt_run_place ordinary, fixed; // of schedules; fixed: of persistent calls
-    mlt_coll_book *book;           // the user's rules; NULL: none
-    char *name;                    // of the communicator, for rules; never NULL
+    uint8_t reach;                   // mlt_coll_reach: between the workers
+    const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
+    mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
+    const mlt_coll_sources *sources; // of rules; never NULL
+    char *name;                      // of the communicator, for rules; never NULL
     mlt_plans plans;
     // Calls under way of which ranks have joined, by number; present > 1 only.
     mlt_call **ring; // [mask + 1]
@@ -112,13 +112,16 @@ typedef struct mlt_team_facts {
     const mlt_team_worker *at;
     bool contiguous, flat, crowded, reproducible;
     uint8_t reach;
-    mlt_run_place ordinary, fixed; // self and byte are filled in, too
-    mlt_coll_book *book;
-    const char *name; // copied
+    mlt_run_place ordinary, fixed;   // self and byte are filled in, too
+    const mlt_coll_sources *sources; // borrowed
+    const char *name;                // copied
 } mlt_team_facts;
 
 mlt_team *mlt_team_new(const mlt_team_facts *facts);
 void mlt_team_free(mlt_team *team); // no call is under way
+
+// The sources say something else from now on. All calls of which a rank has joined have begun.
+void mlt_team_refresh(mlt_team *team);
 
 // The communicator has another name: rules may say something else of it.
 void mlt_team_rename(mlt_team *team, const char *name);

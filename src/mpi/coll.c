@@ -451,8 +451,8 @@ int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
     return MPI_SUCCESS;
 }
 
-int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type)
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type)
 {
     char name[32];
     bool one = !which[0];

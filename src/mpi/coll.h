@@ -107,13 +107,32 @@ static inline mlt_team *mlt_comm_team(mlt_comm *comm)
 }
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
+// Rules for a communicator, shared by the worker's ranks; made when first asked for.
+struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
+void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
+
+// The sources of a communicator have changed, and all its ranks have begun all calls before.
+void mlt_comm_refresh(mlt_comm *comm);
+
+// The job's book and what it forces; ends the process with a sentence if they are wrong.
+void mlt_coll_worker_init(mlt_worker *worker);
+void mlt_coll_worker_fini(mlt_worker *worker);
+
 // ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
 
 // count of elements of type at buf, an argument of that name ("send" or "recv" stands before
 // "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
 // NULL (a bad handle).
-int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type);
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type) MLT_COLD;
+static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which,
+                                      const void *buf, MPI_Count count, const mlt_type *type)
+{
+    if (MLT_LIKELY(type && type->committed && buf && (uint64_t)count <= UINT32_MAX &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_oddity(me, comm, which, buf, count, type);
+}
 // Where the request goes, if there is one; mlt_coll_go asks, too.
 int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
 // A root of an intracommunicator.

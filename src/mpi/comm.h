@@ -59,8 +59,9 @@ typedef struct mlt_comm_shared {
     struct mlt_party *party; // meet.h: the workers that have ranks in it; NULL: not known yet
     mlt_link meets;          // open ones, see meet.h
     struct mlt_topo *topo;   // the last topology that was given to it; a counted reference
-    struct mlt_team *team;   // coll/team.h: its collective calls; NULL: none so far
-    int32_t *locals;         // ranks of this worker, if they do not follow each other; else NULL
+    struct mlt_coll_sources *sources; // coll/choose.h: rules for it; NULL: not asked for yet
+    struct mlt_team *team;            // coll/team.h: its collective calls; NULL: none so far
+    int32_t *locals; // ranks of this worker, if they do not follow each other; else NULL
 } mlt_comm_shared;
 
 // What few communicators have.

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "coll/team.h"
 #include "mpi/buffer.h"
+#include "mpi/coll.h"
 #include "mpi/comm_int.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
@@ -44,6 +45,7 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_party_drop(shared->party);
     mlt_topo_drop(shared->topo);
     mlt_team_free(shared->team);
+    mlt_comm_sources_free(shared->sources);
     free(shared->locals);
     mlt_context_drop(shared->id);
     free(shared);

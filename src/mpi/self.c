@@ -76,6 +76,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
     worker->mpi = w;
+    mlt_coll_worker_init(worker);
     for (uint32_t i = 0; i < worker->count; i++) {
         worker->ranks[i].mpi = &ranks[i];
         // Errors before MPI_Init have a handler.
@@ -100,6 +101,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_contexts_free(w->contexts);
     free(w->errors);
     free(w->profile);
+    mlt_coll_worker_fini(worker);
     mlt_pool_fini(&w->jobs);
     mlt_coll_rooms_free(w->rooms);
     free(w->meets);

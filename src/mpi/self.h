@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/pool.h"
+#include "coll/op.h"
 #include "mpi/comm.h"
 #include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
 #include "p2p/p2p.h"
@@ -87,6 +88,13 @@ typedef struct mlt_mpi_worker {
     struct mlt_mpi_profile *profile; // NULL without --report
     mlt_pool jobs;                   // of collective operations, see coll.c
     struct mlt_coll_rooms *rooms;    // coll.c: memory for copies; NULL until the first
+    struct {                         // op.c: what was found last; predefined ones only
+        MPI_Op handle;
+        const mlt_type *type;
+        mlt_coll_op op;
+    } last_op;
+    struct mlt_coll_book *book;        // coll_rules.c: the job's rules; NULL: none
+    struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
     struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
     struct mlt_goal_helper *helper;    // goal_offload.c: the thread that drives; NULL: none
