@@ -60,6 +60,9 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLTOALL, "linear", "all messages at once", .bytes_to = 32 * KI),
     RULE(ALLTOALL, "pairwise", "one partner at a time"),
 
+    RULE(EXCHANGE, "linear", "all messages at once", .bytes_to = 32768),
+    RULE(EXCHANGE, "scattered", "some long messages at once"),
+
     RULE(REDUCE_SCATTER, "recursive_halving", fewest_rounds, .total_to = 512 * KI - 1),
     RULE(REDUCE_SCATTER, "butterfly", "the fewest rounds that keep the order of operands",
          .total_to = 512 * KI - 1),

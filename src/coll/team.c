@@ -119,7 +119,7 @@ static bool order_matters(const mlt_coll_what *what)
 
 bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 {
-    if (what->emit || (!t->contiguous && order_matters(what)) ||
+    if (what->emit || what->parts || (!t->contiguous && order_matters(what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;
     if (t->simple)

@@ -114,14 +114,23 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
         mlt_coll_memory_give(me, memory);
         return code;
     }
+    mlt_coll_what what = {
+        .collective = MLT_COLL_ALLGATHER,
+        .in_place = in_place,
+        .element = 1,
+        .count = v.even ? memory[1] : 0,
+        .starts = v.even ? NULL : memory,
+    };
+    mlt_coll_side out = side_of(comm, recv, &v, memory, memory + comm->size + 1);
+    if (mlt_coll_is_quick(me, comm, how) && !out.displs && (in_place || send->type->contiguous)) {
+        code = mlt_coll_quick(me, comm, &what, in_place ? NULL : send->buf, out.buf);
+        mlt_coll_memory_give(me, memory);
+        return code;
+    }
     mlt_coll_job job = {
         .comm = comm,
-        .what = {.collective = MLT_COLL_ALLGATHER,
-                 .in_place = in_place,
-                 .element = 1,
-                 .count = v.even ? memory[1] : 0,
-                 .starts = v.even ? NULL : memory},
-        .out = side_of(comm, recv, &v, memory, memory + comm->size + 1),
+        .what = what,
+        .out = out,
         .reads_out = in_place,
         .writes_out = true,
         .memory = memory,
