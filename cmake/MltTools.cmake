@@ -47,6 +47,7 @@ endfunction()
 
 mlt_rank_program(goalrun src/tools/ranks/main_goalrun.c)
 mlt_rank_program(goalmeasure src/tools/ranks/main_goalmeasure.c)
+mlt_rank_program(colltune src/tools/ranks/main_colltune.c)
 
 # ---- mpicc
 

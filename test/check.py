@@ -249,8 +249,9 @@ def stage_launch(stage, quick):
 
 
 def stage_goal(stage, quick):
-    """millet goal: whole commands on examples and algorithms, and every way to be wrong"""
+    """millet goal, the choice of algorithms: whole commands on examples and algorithms, and every way to be wrong"""
     script(stage, "test/goal/run", "--build", BUILD)
+    script(stage, "test/coll/run", "--build", BUILD)
 
 
 def stage_systems(stage, quick):

@@ -126,18 +126,18 @@ static const collective collectives[] = {
 // Data and their check: bytes, or whole numbers, that depend on the rank they come from, on the
 // block and on the turn.
 
-static bool is_all(shape shape)
+static bool is_all(shape kind)
 {
-    return shape == ALL || shape == ALL_AT_ROOT;
+    return kind == ALL || kind == ALL_AT_ROOT;
 }
 
-static size_t blocks_of(shape shape, const setting *s)
+static size_t blocks_of(shape kind, const setting *s)
 {
     bool root = s->rank == 0;
-    bool here = shape == ONE_AT_ROOT || shape == ALL_AT_ROOT ? root
-                : shape == ONE_ELSEWHERE                     ? !root
-                                                             : shape != NONE;
-    return !here ? 0 : is_all(shape) ? (size_t)s->ranks : 1;
+    bool here = kind == ONE_AT_ROOT || kind == ALL_AT_ROOT ? root
+                : kind == ONE_ELSEWHERE                    ? !root
+                                                           : kind != NONE;
+    return !here ? 0 : is_all(kind) ? (size_t)s->ranks : 1;
 }
 
 static unsigned seed_of(int rank, int block, unsigned turn)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather, Bruck: ceil(log2 P) rounds for any P. Rank r collects blocks r, r+1, ... in a row; in
-// round k it gets the next 2^k from the rank 2^k further on. Each lot is copied to its place in
-// `out` as it comes.
+// Allgather, Bruck: ceil(log2 P) rounds for any P, or with a radix k ceil(logk P) rounds of k - 1
+// messages. Rank r collects blocks r, r+1, ... in a row; when it has h of them it gets the next h
+// from the rank h further on, as many after that from the rank 2h further on, and so on. Each lot
+// is copied to its place in `out` as it comes.
+#include <stdlib.h>
+
 #include "coll/coll_int.h"
 #include "coll/emit.h"
 
@@ -12,41 +15,71 @@ static void place(const mlt_emit *e, mlt_goal_span out, mlt_goal_span row, uint3
     uint32_t at = mlt_emit_up(e, e->rank, first), fit = e->ranks - at;
     if (fit > count)
         fit = count;
-    mlt_emit_copy(e, mlt_emit_blocks(e, out, at, fit), mlt_emit_blocks(e, row, first, fit), recv);
+    mlt_emit_copy(e, mlt_emit_blocks(e, out, at, fit), mlt_emit_row(e, row, e->rank, first, fit),
+                  recv);
     mlt_emit_copy(e, mlt_emit_blocks(e, out, 0, count - fit),
-                  mlt_emit_blocks(e, row, first + fit, count - fit), recv);
+                  mlt_emit_row(e, row, e->rank, first + fit, count - fit), recv);
+}
+
+static uint32_t radix_of(const mlt_coll_shape *shape)
+{
+    return shape->radix ? shape->radix : 2;
+}
+
+// At most so many messages come.
+static uint32_t most_lots(uint32_t ranks, uint32_t radix)
+{
+    uint64_t rounds = 0, most;
+    for (uint64_t have = 1; have < ranks; have *= radix)
+        rounds++;
+    most = rounds * (radix - 1);
+    return most < ranks ? (uint32_t)most : ranks;
 }
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n);
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", e.ranks * e.n), row = {0};
-    uint32_t got[32], rounds = 0, own = NONE;
-    mlt_emit_copy(&e, mlt_emit_blocks(&e, out, rank, 1), in, NONE);
+    mlt_goal_span out, row = {0};
+    uint32_t copy, own = NONE, lots = 0, radix = radix_of(shape);
+    mlt_goal_span in = mlt_emit_gathered(&e, &out, &copy);
     if (e.ranks > 1)
-        row = mlt_emit_buffer(&e, "tmp", e.ranks * e.n);
-    if (e.ranks > 2)
-        own = mlt_emit_copy(&e, mlt_emit_blocks(&e, row, 0, 1), in, NONE);
-    for (uint32_t have = 1; have < e.ranks; have *= 2) {
-        uint32_t more = have < e.ranks - have ? have : e.ranks - have;
-        uint32_t to = mlt_emit_down(&e, rank, have), from = mlt_emit_up(&e, rank, have);
-        if (have == 1)
-            mlt_emit_send(&e, in, to, NONE);
-        else {
-            uint32_t send = mlt_emit_send(&e, mlt_emit_blocks(&e, row, 0, more), to, own);
-            for (uint32_t k = 0; k < rounds && 1u << k < more; k++)
-                mlt_emit_after(&e, send, got[k]);
+        row = mlt_emit_buffer(&e, "tmp", mlt_emit_all(&e));
+    if (e.ranks > radix)
+        own = mlt_emit_copy(&e, mlt_emit_row(&e, row, rank, 0, 1), in, NONE);
+    uint32_t *starts = mlt_emit_actions(most_lots(e.ranks, radix));
+    uint32_t *got = mlt_emit_actions(most_lots(e.ranks, radix));
+    for (uint64_t have = 1; have < e.ranks; have *= radix)
+        for (uint64_t first = have; first < e.ranks && first < have * radix; first += have) {
+            uint32_t by = (uint32_t)first, rest = e.ranks - by;
+            uint32_t count = have < rest ? (uint32_t)have : rest;
+            uint32_t to = mlt_emit_down(&e, rank, by), from = mlt_emit_up(&e, rank, by);
+            if (have == 1) {
+                mlt_emit_send(&e, in, to, NONE);
+            } else {
+                uint32_t send = mlt_emit_send(&e, mlt_emit_row(&e, row, rank, 0, count), to, own);
+                for (uint32_t i = 0; i < lots && starts[i] < count; i++)
+                    mlt_emit_after(&e, send, got[i]);
+            }
+            starts[lots] = by;
+            got[lots] = mlt_emit_recv(&e, mlt_emit_row(&e, row, rank, by, count), from, NONE);
+            place(&e, out, row, by, count, got[lots++]);
         }
-        uint32_t recv = mlt_emit_recv(&e, mlt_emit_blocks(&e, row, have, more), from, NONE);
-        place(&e, out, row, have, more, recv);
-        got[rounds++] = recv;
-    }
+    free(starts);
+    free(got);
+}
+
+static const char *refuses(const mlt_coll_shape *shape)
+{
+    return shape->radix == 1 ? "the radix must be 2 or more" : NULL;
 }
 
 const mlt_coll_alg mlt_allgather_bruck = {
     .collective = MLT_COLL_ALLGATHER,
     .name = "bruck",
-    .help = "ceil(log2 P) rounds for any P: short messages",
+    .help = "ceil(logk P) rounds for any P (k: 2): short messages",
+    .in_place = true,
+    .uneven = true,
+    .uses_radix = true,
+    .refuses = refuses,
     .emit = emit,
 };

@@ -7,9 +7,9 @@
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n);
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", e.ranks * e.n);
-    uint32_t copy = mlt_emit_copy(&e, mlt_emit_blocks(&e, out, rank, 1), in, NONE);
+    mlt_goal_span out;
+    uint32_t copy;
+    mlt_goal_span in = mlt_emit_gathered(&e, &out, &copy);
     if (e.ranks == 1)
         return;
     bool odd = rank % 2;
@@ -43,5 +43,7 @@ const mlt_coll_alg mlt_allgather_neighbour_exchange = {
     .name = "neighbour_exchange",
     .help = "P/2 steps between neighbours: long messages, P even",
     .refuses = refuses,
+    .in_place = true,
+    .uneven = true,
     .emit = emit,
 };

@@ -8,9 +8,9 @@
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n);
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", e.ranks * e.n);
-    uint32_t sent = mlt_emit_copy(&e, mlt_emit_blocks(&e, out, rank, 1), in, NONE), got = NONE;
+    mlt_goal_span out;
+    uint32_t sent, got = NONE; // at first the copy is what is waited for
+    mlt_goal_span in = mlt_emit_gathered(&e, &out, &sent);
     for (uint32_t step = 1; step < e.ranks; step *= 2) {
         uint32_t other = rank ^ step, mine = rank & ~(step - 1), theirs = other & ~(step - 1);
         uint32_t send;
@@ -37,5 +37,7 @@ const mlt_coll_alg mlt_allgather_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "log2 P exchanges, each twice as long: P a power of two, short messages",
     .refuses = refuses,
+    .in_place = true,
+    .uneven = true,
     .emit = emit,
 };

@@ -6,9 +6,9 @@
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n);
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", e.ranks * e.n);
-    mlt_emit_copy(&e, mlt_emit_blocks(&e, out, rank, 1), in, NONE);
+    mlt_goal_span out;
+    uint32_t copy;
+    mlt_goal_span in = mlt_emit_gathered(&e, &out, &copy);
     mlt_goal_span have = in;
     uint32_t recv = NONE;
     for (uint32_t s = 1; s < e.ranks; s++) {
@@ -22,5 +22,7 @@ const mlt_coll_alg mlt_allgather_ring = {
     .collective = MLT_COLL_ALLGATHER,
     .name = "ring",
     .help = "P - 1 steps between neighbours: long messages",
+    .in_place = true,
+    .uneven = true,
     .emit = emit,
 };

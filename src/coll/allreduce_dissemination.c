@@ -12,6 +12,7 @@
 // their own, so the operation must commute.
 #include "coll/coll_int.h"
 #include "coll/emit.h"
+#include "coll/operands.h"
 
 enum { DIGITS = 32 };
 
@@ -49,18 +50,18 @@ typedef struct part { // A or B
     uint32_t last, next; // what wrote it last, what writes it next
 } part;
 
-// Receives the pieces of a round and reduces them into the first of their slots.
+// Receives the pieces of a round and reduces them into `first`, the others' memory is slots.
 static uint32_t receive(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
-                        mlt_goal_span slots)
+                        mlt_goal_span first, mlt_goal_span slots)
 {
     uint32_t sum = NONE;
     for (uint32_t w = 1; w <= pieces; w++) {
         bool is_b;
         uint32_t from = mlt_emit_down(e, e->rank, peer_of(t, digit, w, &is_b));
-        mlt_goal_span slot = mlt_emit_blocks(e, slots, w - 1, 1);
+        mlt_goal_span slot = w > 1 ? mlt_emit_part(slots, (w - 2) * e->n, e->n) : first;
         uint32_t recv = mlt_emit_recv(e, slot, from, NONE);
         if (w > 1) {
-            uint32_t exec = mlt_emit_exec(e, mlt_emit_blocks(e, slots, 0, 1), slot, sum);
+            uint32_t exec = mlt_emit_exec(e, first, slot, sum);
             mlt_emit_after(e, exec, recv);
             recv = exec;
         }
@@ -84,32 +85,56 @@ static void send(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
         mlt_emit_after(e, a->next, a->last);
 }
 
+// The first round: only the ranks' own. The result is where they are received, if it is empty and
+// they are not needed later.
+static uint32_t first_round(const mlt_emit *e, const mlt_operands *o, const plan *p, part *a,
+                            part *b, mlt_goal_span *slots)
+{
+    uint32_t t = p->digit[0];
+    bool straight = !o->in_place && !p->needs_a[0];
+    mlt_goal_span first = straight ? o->out : mlt_emit_part(*slots, 0, e->n);
+    slots->at += straight ? 0 : e->n;
+    uint32_t sum = receive(e, 0, t, t, first, *slots);
+    slots->at += (t - 1) * e->n;
+    b->span = o->in;
+    if (straight) {
+        send(e, 0, t, t, a, b); // from `in`: it hinders nothing
+        b->next = mlt_emit_exec(e, o->out, o->in, sum);
+    } else {
+        uint32_t copy = mlt_operands_copy(e, o);
+        uint32_t exec = mlt_emit_exec(e, o->out, first, copy);
+        mlt_emit_after(e, exec, sum);
+        b->next = o->in_place ? exec : (uint32_t)NONE;
+        send(e, 0, t, t, a, b);
+        b->next = exec;
+    }
+    b->span = o->out;
+    b->last = b->next;
+    if (p->needs_a[0])
+        a->last = mlt_emit_copy(e, a->span, first, sum);
+    return t;
+}
+
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n), out = mlt_emit_buffer(&e, "out", e.n);
+    mlt_operands o = mlt_operands_begin(&e, true);
     if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, in, NONE);
+        mlt_operands_copy(&e, &o);
         return;
     }
     plan p = plan_of(shape);
-    mlt_goal_span slots = mlt_emit_buffer(&e, "tmp", p.messages * e.n);
-    part a = {.last = NONE, .next = NONE}, b = {in, NONE, NONE};
+    uint64_t memory = p.messages - (!o.in_place && !p.needs_a[0]);
+    mlt_goal_span slots = memory ? mlt_emit_buffer(&e, "tmp", memory * e.n) : (mlt_goal_span){0};
+    part a = {.last = NONE, .next = NONE}, b = {.last = NONE, .next = NONE};
     if (p.needs_a[0])
         a.span = mlt_emit_buffer(&e, "tmp_a", e.n);
 
-    uint32_t t = p.digit[0], sum = receive(&e, 0, t, t, slots);
-    send(&e, 0, t, t, &a, &b);
-    b.span = out;
-    b.last =
-        mlt_emit_exec(&e, out, mlt_emit_blocks(&e, slots, 0, 1), mlt_emit_copy(&e, out, in, NONE));
-    mlt_emit_after(&e, b.last, sum);
-    if (p.needs_a[0])
-        a.last = mlt_emit_copy(&e, a.span, mlt_emit_blocks(&e, slots, 0, 1), sum);
-    slots.at += t * e.n;
+    uint32_t t = first_round(&e, &o, &p, &a, &b, &slots);
     for (uint32_t r = 1; r < p.rounds; r++, slots.at += p.ways * e.n) {
-        mlt_goal_span all = mlt_emit_blocks(&e, slots, 0, 1);
-        sum = receive(&e, t, p.digit[r], p.ways, slots);
+        mlt_goal_span all = mlt_emit_part(slots, 0, e.n), others = slots;
+        others.at += e.n;
+        uint32_t sum = receive(&e, t, p.digit[r], p.ways, all, others);
         b.next = mlt_emit_exec(&e, b.span, all, sum);
         a.next = p.needs_a[r] ? mlt_emit_exec(&e, a.span, all, sum) : (uint32_t)NONE;
         send(&e, t, p.digit[r], p.ways, &a, &b);
@@ -129,6 +154,7 @@ const mlt_coll_alg mlt_allreduce_dissemination = {
     .name = "dissemination",
     .help =
         "--radix n ways (1), ceil(log(n+1) P) rounds, any P: short messages, commuting operations",
+    .in_place = true,
     .uses_radix = true,
     .refuses = refuses,
     .emit = emit,

@@ -4,32 +4,33 @@
 // dependencies a round are enough.
 #include "coll/coll_int.h"
 #include "coll/halving.h"
+#include "coll/operands.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n), out = mlt_emit_buffer(&e, "out", e.n);
+    mlt_operands o = mlt_operands_begin(&e, true);
     if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, in, NONE);
+        mlt_operands_copy(&e, &o);
         return;
     }
     mlt_halving h = mlt_halving_begin(&e, 0);
     if (h.me == NONE) {
-        mlt_emit_send(&e, in, rank + 1, NONE);
-        mlt_emit_recv(&e, out, rank + 1, NONE);
+        uint32_t send = mlt_emit_send(&e, o.in, rank + 1, NONE);
+        mlt_emit_recv(&e, o.out, rank + 1, o.in_place ? send : (uint32_t)NONE);
         return;
     }
-    mlt_halving_reduce(&e, &h, in, out);
+    mlt_halving_reduce(&e, &h, o.in, o.out);
     uint32_t sent = NONE, got = h.last;
     for (uint32_t k = h.rounds; k-- > 0;) {
         uint32_t partner = mlt_halving_partner(&e, &h, k);
-        uint32_t send = mlt_emit_send(&e, mlt_halving_part(&e, &h, out, h.keep[k]), partner, got);
+        uint32_t send = mlt_emit_send(&e, mlt_halving_part(&e, &h, o.out, h.keep[k]), partner, got);
         mlt_emit_after(&e, send, sent);
-        got = mlt_emit_recv(&e, mlt_halving_part(&e, &h, out, h.give[k]), partner, h.sent[k]);
+        got = mlt_emit_recv(&e, mlt_halving_part(&e, &h, o.out, h.give[k]), partner, h.sent[k]);
         sent = send;
     }
     if (mlt_fold_has(h.fold, h.me))
-        mlt_emit_after(&e, mlt_emit_send(&e, out, rank - 1, got), sent);
+        mlt_emit_after(&e, mlt_emit_send(&e, o.out, rank - 1, got), sent);
 }
 
 const mlt_coll_alg mlt_allreduce_rabenseifner = {
@@ -37,5 +38,6 @@ const mlt_coll_alg mlt_allreduce_rabenseifner = {
     .name = "rabenseifner",
     .help = "halving, then doubling: 2 log2 P rounds and the fewest bytes: long messages",
     .in_order = true,
+    .in_place = true,
     .emit = emit,
 };

@@ -4,45 +4,47 @@
 // ranks.
 #include "coll/coll_int.h"
 #include "coll/emit.h"
+#include "coll/operands.h"
 #include "coll/tree.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n), out = mlt_emit_buffer(&e, "out", e.n);
+    mlt_operands o = mlt_operands_begin(&e, true);
     if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, in, NONE);
+        mlt_operands_copy(&e, &o);
         return;
     }
     mlt_fold fold = mlt_fold_of(e.ranks);
-    uint32_t me = mlt_fold_number(fold, rank), rounds = mlt_rounds(fold.power);
+    uint32_t me = mlt_fold_number(fold, rank), rounds = mlt_rounds(fold.power), last = NONE;
     if (me == NONE) {
-        mlt_emit_send(&e, in, rank + 1, NONE);
-        mlt_emit_recv(&e, out, rank + 1, NONE);
+        uint32_t send = mlt_emit_send(&e, o.in, rank + 1, NONE);
+        mlt_emit_recv(&e, o.out, rank + 1, o.in_place ? send : (uint32_t)NONE);
         return;
     }
-    mlt_goal_span have = in, tmp = mlt_emit_buffer(&e, "tmp", rounds * e.n);
-    uint32_t last = NONE;
-    if (mlt_fold_has(fold, me)) {
-        uint32_t recv = mlt_emit_recv(&e, out, rank - 1, NONE);
-        last = mlt_emit_exec(&e, out, in, recv);
-        have = out;
-    }
-    for (uint32_t k = 0; k < rounds; k++) {
-        uint32_t number = me ^ 1u << k, other = mlt_fold_rank(fold, number);
-        bool first = have.buf == in.buf; // then what comes goes straight into the result
-        mlt_goal_span with = first ? in : mlt_emit_blocks(&e, tmp, k, 1);
-        uint32_t recv = mlt_emit_recv(&e, first ? out : with, other, NONE);
-        uint32_t send = mlt_emit_send(&e, have, other, last);
-        // The result holds the other's in the first round, one's own later.
-        bool in_order = (number < me) == first;
-        last = (in_order ? mlt_emit_exec : mlt_emit_exec_reversed)(&e, out, with, recv);
-        if (!first)
+    // The first message goes straight into the result, unless something is there already.
+    bool folded = mlt_fold_has(fold, me), empty = !o.in_place;
+    uint64_t slots = rounds + folded - empty;
+    mlt_goal_span tmp = slots ? mlt_emit_buffer(&e, "tmp", slots * e.n) : (mlt_goal_span){0};
+    for (uint32_t k = !folded; k <= rounds; k++) { // 0: the folded rank
+        uint32_t number = k ? me ^ 1u << (k - 1) : me;
+        uint32_t other = k ? mlt_fold_rank(fold, number) : rank - 1;
+        bool lower = other < rank;
+        mlt_goal_span at = empty ? o.out : mlt_emit_part(tmp, 0, e.n);
+        uint32_t recv = mlt_emit_recv(&e, at, other, NONE), send = NONE;
+        if (k)
+            send = mlt_emit_send(&e, empty ? o.in : o.out, other, last);
+        // The result holds the other's if it was empty, one's own else.
+        last = (lower == empty ? mlt_emit_exec : mlt_emit_exec_reversed)(&e, o.out,
+                                                                         empty ? o.in : at, recv);
+        if (!empty) {
             mlt_emit_after(&e, last, send);
-        have = out;
+            tmp.at += e.n;
+        }
+        empty = false;
     }
-    if (mlt_fold_has(fold, me))
-        mlt_emit_send(&e, out, rank - 1, last);
+    if (folded)
+        mlt_emit_send(&e, o.out, rank - 1, last);
 }
 
 const mlt_coll_alg mlt_allreduce_recursive_doubling = {
@@ -50,5 +52,6 @@ const mlt_coll_alg mlt_allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "log2 P exchanges of the whole block: short messages",
     .in_order = true,
+    .in_place = true,
     .emit = emit,
 };

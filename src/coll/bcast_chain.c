@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast, chain: each rank passes segments on to the next as they come.
 #include "coll/coll_int.h"
-#include "coll/emit.h"
+#include "coll/pipe.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
-    uint32_t v = mlt_emit_virtual(&e);
-    for (uint64_t s = 0; s < mlt_emit_segments(&e); s++) {
-        mlt_goal_span segment = mlt_emit_segment(&e, buf, s);
-        uint32_t recv = NONE;
-        if (v)
-            recv = mlt_emit_recv(&e, segment, mlt_emit_real(&e, v - 1), NONE);
-        if (v + 1 < e.ranks)
-            mlt_emit_send(&e, segment, mlt_emit_real(&e, v + 1), recv);
-    }
+    mlt_pipe pipe = mlt_pipe_of(shape, &mlt_tree_chain, shape->root, 0, true);
+    mlt_pipe_bcast(shape, program, rank, &pipe);
 }
 
 const mlt_coll_alg mlt_bcast_chain = {

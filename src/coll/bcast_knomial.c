@@ -2,14 +2,13 @@
 // Broadcast, k-nomial tree: flatter than the binomial one, with more children a rank. The largest
 // subtree is served first.
 #include "coll/coll_int.h"
-#include "coll/emit.h"
-#include "coll/tree.h"
+#include "coll/pipe.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
-    mlt_tree_bcast(&e, mlt_emit_virtual(&e), mlt_tree_radix(shape), buf, NONE);
+    mlt_pipe pipe =
+        mlt_pipe_of(shape, &mlt_tree_knomial, shape->root, mlt_tree_radix(shape), false);
+    mlt_pipe_bcast(shape, program, rank, &pipe);
 }
 
 const mlt_coll_alg mlt_bcast_knomial = {

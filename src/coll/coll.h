@@ -28,9 +28,10 @@ typedef struct mlt_coll_shape {
     bool in_place;    // spec.h; only for algorithms that can
     const uint64_t *starts; // [ranks + 1] where blocks begin that differ (spec.h), in elements;
                             // alltoall: weights. Only for algorithms that can; NULL: at r * count
-    const uint8_t *contributes, *receives; // REDUCE_TO: [ranks]
-    const mlt_goal_parts *parts;           // EXCHANGE: of the rank, or [ranks] when all are made
-    const void *user;                      // the algorithm's own (mlt_coll_alg.user)
+    const uint8_t *contributes, *receives; // REDUCE_TO: [ranks]; NULL: all
+    const mlt_goal_parts *parts; // EXCHANGE: for emit the list of its rank, which is all that it
+                                 // knows; for mlt_coll_program and mlt_coll_spec [ranks]
+    const void *user;            // the algorithm's own (mlt_coll_alg.user)
 } mlt_coll_shape;
 
 typedef struct mlt_coll_alg {
@@ -59,12 +60,13 @@ extern const mlt_coll_alg *const mlt_coll_algs[]; // ends with NULL
 // By "bcast.binomial". On failure one sentence with the nearest names.
 const mlt_coll_alg *mlt_coll_find(const char *name, char *why, size_t why_size);
 
-// The program of all ranks. On failure one sentence. progress as in check.h.
+// The program of all ranks. Of an exchange shape->parts has the list of each, and emit is called
+// with a shape that points to the one of its rank. On failure one sentence. progress as in check.h.
 mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// The operation that the algorithm of that shape must perform.
+// The operation that the algorithm of that shape must perform. It points to the shape's arrays.
 mlt_goal_spec mlt_coll_spec(const mlt_coll_alg *alg, const mlt_coll_shape *shape);
 
 #endif

@@ -8,15 +8,24 @@
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    uint64_t element = mlt_coll_element(shape);
+    uint64_t element = mlt_coll_element(shape), n = shape->count * element;
     return (mlt_emit){.shape = shape,
                       .program = program,
                       .rank = rank,
                       .ranks = shape->ranks,
                       .slot = mlt_coll_slot(program, rank),
-                      .n = shape->count * element,
+                      .n = n,
                       .element = element,
                       .scale = element};
+}
+
+mlt_emit mlt_emit_begin_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    if (shape->starts)
+        e.scale = (shape->starts[rank + 1] - shape->starts[rank]) * e.n;
+    return e;
 }
 
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes)
@@ -55,8 +64,9 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
 {
     if (!result.size)
         return NONE;
-    // An element of a user's function has no type: copies are of bytes.
-    bool user = op == MLT_OPS, plain = e->shape->op == MLT_OPS;
+    // What is no whole number of the type's elements is copied by bytes.
+    bool user = op == MLT_OPS, plain = user || e->shape->op == MLT_OPS;
+    plain |= op == MLT_OP_COPY && result.size % mlt_op_type_bytes[e->shape->type];
     mlt_goal_action action = {.kind = user ? MLT_GOAL_USER : MLT_GOAL_EXEC,
                               .op = user ? 0 : (uint8_t)op,
                               .type = plain ? MLT_OP_UINT8 : (uint8_t)e->shape->type,
@@ -112,7 +122,38 @@ uint32_t *mlt_emit_actions(uint32_t count)
     return actions;
 }
 
+mlt_goal_span mlt_emit_gathered(const mlt_emit *e, mlt_goal_span *out, uint32_t *copy)
+{
+    bool here = e->shape->in_place;
+    mlt_goal_span in = {0};
+    if (!here)
+        in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    *out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
+    mlt_goal_span block = mlt_emit_blocks(e, *out, e->rank, 1);
+    *copy = here ? (uint32_t)NONE : mlt_emit_copy(e, block, in, NONE);
+    return here ? block : in;
+}
+
 // ---- spans
+
+uint64_t mlt_emit_round(const mlt_emit *e, uint32_t first, uint32_t count)
+{
+    const uint64_t *starts = e->shape->starts;
+    if (!starts)
+        return count * e->n;
+    uint64_t last = (uint64_t)first + count, ranks = e->ranks;
+    uint64_t units = last <= ranks ? starts[last] - starts[first]
+                                   : starts[ranks] - starts[first] + starts[last - ranks];
+    return units * e->scale;
+}
+
+uint64_t mlt_emit_largest(const mlt_emit *e)
+{
+    uint64_t most = 0;
+    for (uint32_t r = 0; r < e->ranks && e->shape->starts; r++)
+        most = mlt_emit_bytes(e, r) > most ? mlt_emit_bytes(e, r) : most;
+    return e->shape->starts ? most : e->n;
+}
 
 // Where piece `index` of so many begins, in elements: the first `rest` pieces have one more.
 static uint64_t piece_at(uint64_t count, uint32_t pieces, uint32_t index)

@@ -25,6 +25,9 @@ typedef struct mlt_emit {
 } mlt_emit;
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
+// For alltoall, whose starts are weights: a unit of them is as many bytes as the rank's own says.
+mlt_emit mlt_emit_begin_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank);
 
 // A new buffer of the rank, whole.
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes);
@@ -47,6 +50,17 @@ uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after);
 
 // Room for that many actions, all NONE at first; free() it.
 uint32_t *mlt_emit_actions(uint32_t count);
+
+// Allgather, and the root of a gather: `in` unless it is in place, `out`, and the copy of the
+// rank's block to there (NONE in place). Returns where the block can be read at once.
+mlt_goal_span mlt_emit_gathered(const mlt_emit *e, mlt_goal_span *out, uint32_t *copy);
+
+// Messages under way at once, of algorithms that limit them: the shape's, or 32, which other
+// libraries have found good.
+static inline uint32_t mlt_emit_window(const mlt_emit *e)
+{
+    return e->shape->window ? e->shape->window : 32;
+}
 
 // ---- spans
 
@@ -79,6 +93,21 @@ static inline uint64_t mlt_emit_all(const mlt_emit *e)
 {
     return e->shape->starts ? e->shape->starts[e->ranks] * e->scale : e->ranks * e->n;
 }
+
+// Bytes of the blocks of `count` ranks from `first` on, going round after the last.
+uint64_t mlt_emit_round(const mlt_emit *e, uint32_t first, uint32_t count);
+
+// Blocks [at, at + count) of a row: memory that has the blocks of rank `first` and those behind it
+// side by side, going round.
+static inline mlt_goal_span mlt_emit_row(const mlt_emit *e, mlt_goal_span row, uint32_t first,
+                                         uint32_t at, uint32_t count)
+{
+    uint32_t from = (uint32_t)(((uint64_t)first + at) % e->ranks);
+    return mlt_emit_part(row, mlt_emit_round(e, first, at), mlt_emit_round(e, from, count));
+}
+
+// Bytes of the largest block. O(P) if they differ.
+uint64_t mlt_emit_largest(const mlt_emit *e);
 
 // Pieces [first, last) of a block cut into `pieces` that differ by an element at most.
 mlt_goal_span mlt_emit_pieces(const mlt_emit *e, mlt_goal_span block, uint32_t pieces,

@@ -3,24 +3,28 @@
 // it is passed on.
 #include "coll/coll_int.h"
 #include "coll/emit.h"
+#include "coll/operands.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n), out = mlt_emit_buffer(&e, "out", e.n);
-    uint32_t recv = NONE, next = rank + 1;
-    if (rank)
-        recv = mlt_emit_recv(&e, out, rank - 1, NONE);
-    if (next == e.ranks)
-        return;
+    mlt_operands o = mlt_operands_begin(&e, true);
+    uint32_t next = rank + 1;
     if (!rank) {
-        mlt_emit_send(&e, in, next, NONE);
+        if (next < e.ranks)
+            mlt_emit_send(&e, o.in, next, NONE);
+        return;
+    }
+    if (next == e.ranks) {
+        mlt_emit_recv(&e, o.out, rank - 1, NONE);
         return;
     }
     mlt_goal_span tmp = mlt_emit_buffer(&e, "tmp", e.n);
-    uint32_t copy = mlt_emit_copy(&e, tmp, in, NONE); // while the message is under way
-    uint32_t exec = mlt_emit_exec_reversed(&e, tmp, out, copy);
-    mlt_emit_after(&e, exec, recv);
+    uint32_t copy = mlt_emit_copy(&e, tmp, o.in, NONE); // while the message is under way
+    uint32_t recv = mlt_emit_recv(&e, o.out, rank - 1, o.in_place ? copy : (uint32_t)NONE);
+    uint32_t exec = mlt_emit_exec_reversed(&e, tmp, o.out, recv);
+    if (!o.in_place)
+        mlt_emit_after(&e, exec, copy);
     mlt_emit_send(&e, tmp, next, exec);
 }
 
@@ -29,5 +33,6 @@ const mlt_coll_alg mlt_exscan_linear = {
     .name = "linear",
     .help = "from rank to rank: the fewest messages, P - 1",
     .in_order = true,
+    .in_place = true,
     .emit = emit,
 };

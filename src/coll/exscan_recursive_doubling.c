@@ -3,13 +3,14 @@
 // is passed on has one's own in it, `out` has not.
 #include "coll/coll_int.h"
 #include "coll/emit.h"
+#include "coll/operands.h"
 #include "coll/tree.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n), out = mlt_emit_buffer(&e, "out", e.n);
-    mlt_goal_span tmp = {0}, with = in;
+    mlt_operands o = mlt_operands_begin(&e, true);
+    mlt_goal_span in = o.in, out = o.out, tmp = {0}, with = in;
     uint32_t rounds = mlt_rounds(rank + 1), last = NONE, last_with = NONE;
     bool passes = rank && e.ranks - rank > 2; // on more than `in`
     if (rounds > 1)
@@ -24,11 +25,14 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         if (step > rank)
             continue;
         bool more = 2 * step < e.ranks - rank; // something is passed on after this round
-        if (!k) {
-            last = mlt_emit_recv(&e, out, rank - step, NONE);
+        if (!k) {                              // in place one's own must have gone before
+            last = mlt_emit_recv(&e, out, rank - step, o.in_place ? send : (uint32_t)NONE);
+            if (o.in_place)
+                mlt_emit_after(&e, last, copy);
             if (more) {
-                last_with = mlt_emit_exec_reversed(&e, with, out, copy);
-                mlt_emit_after(&e, last_with, last);
+                last_with = mlt_emit_exec_reversed(&e, with, out, last);
+                if (!o.in_place)
+                    mlt_emit_after(&e, last_with, copy);
             }
             continue;
         }
@@ -53,5 +57,6 @@ const mlt_coll_alg mlt_exscan_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "ceil(log2 P) rounds: short messages",
     .in_order = true,
+    .in_place = true,
     .emit = emit,
 };

@@ -29,10 +29,11 @@ uint32_t mlt_halving_partner(const mlt_emit *e, const mlt_halving *h, uint32_t k
     return mlt_halving_rank(e, h, h->me ^ 1u << k);
 }
 
-// The first round's halves go straight into acc, the others' into memory of their own.
-static mlt_goal_span memory(const mlt_emit *e, const mlt_halving *h, uint32_t first)
+// The first round's halves go straight into acc unless something is there already, the others' into
+// memory of their own.
+static mlt_goal_span memory(const mlt_emit *e, const mlt_halving *h, uint32_t first, bool whole)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = whole ? e->n : 0;
     for (uint32_t k = first; k < h->rounds; k++)
         bytes += mlt_halving_part(e, h, h->acc, h->keep[k]).size;
     return bytes ? mlt_emit_buffer(e, "tmp", bytes) : (mlt_goal_span){0};
@@ -42,15 +43,18 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
 {
     h->in = in;
     h->acc = acc;
-    bool folded = mlt_fold_has(h->fold, h->me);
-    mlt_goal_span tmp = memory(e, h, !folded);
+    bool folded = mlt_fold_has(h->fold, h->me), in_place = in.buf == acc.buf;
+    mlt_goal_span tmp = memory(e, h, !folded && !in_place, folded && in_place);
     if (folded) {
-        uint32_t recv = mlt_emit_recv(e, acc, mlt_emit_up(e, h->v - 1, h->base), NONE);
-        h->last = mlt_emit_exec(e, acc, in, recv);
+        mlt_goal_span at = in_place ? mlt_emit_part(tmp, 0, e->n) : acc;
+        uint32_t recv = mlt_emit_recv(e, at, mlt_emit_up(e, h->v - 1, h->base), NONE);
+        h->last =
+            in_place ? mlt_emit_exec_reversed(e, acc, at, recv) : mlt_emit_exec(e, acc, in, recv);
+        tmp.at += in_place ? e->n : 0;
     }
     for (uint32_t k = 0; k < h->rounds; k++) {
         uint32_t partner = mlt_halving_partner(e, h, k);
-        bool upper = h->me >> k & 1, first = !k && !folded;
+        bool upper = h->me >> k & 1, first = !k && !folded && !in_place;
         mlt_goal_span keep = mlt_halving_part(e, h, acc, h->keep[k]);
         mlt_goal_span give = mlt_halving_part(e, h, first ? in : acc, h->give[k]);
         uint32_t send = mlt_emit_send(e, give, partner, h->last), exec;

@@ -30,7 +30,8 @@ typedef struct mlt_halving {
 
 mlt_halving mlt_halving_begin(const mlt_emit *e, uint32_t base);
 
-// Emits it, for ranks that stay: from `in` into `acc`, the piece of the last `keep`.
+// Emits it, for ranks that stay: from `in` into `acc`, the piece of the last `keep`. Both may be
+// the same.
 void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt_goal_span acc);
 
 // The rank of a number, and the rank that this one meets in round k.

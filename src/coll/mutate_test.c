@@ -7,8 +7,8 @@
 //                rank's dependencies by Warshall
 //     deadlock   one run with synchronous sends: what can happen early never hinders anything, so
 //                a run that stops has a deadlock and one that ends shows that there is none
-//     result     a run with random bytes in `in` and junk elsewhere, compared with the operation
-//                done by hand. Without races every run gives the same. If operands must stay in
+//     result     a run with random bytes everywhere, compared with the operation done by hand
+//                (hand_test.h). Without races every run gives the same. If operands must stay in
 //                order, sumInt64 is taken for the composition of maps x -> ax + b, which does not
 //                commute
 //     barrier    for each rank a run in which it does nothing: whoever finishes has not waited
@@ -23,6 +23,8 @@
 #include <time.h>
 
 #include "coll/coll.h"
+#include "coll/hand_test.h"
+#include "coll/shape_test.h"
 #include "goal/check.h"
 
 static uint64_t seed = 1;
@@ -57,7 +59,7 @@ enum { MOST_ACTIONS = 512 }; // of a rank
 
 static bool has_second(const mlt_goal_action *a)
 {
-    return a->kind == MLT_GOAL_EXEC || a->kind == MLT_GOAL_RECV_EXEC;
+    return a->kind == MLT_GOAL_EXEC || a->kind == MLT_GOAL_RECV_EXEC || a->kind == MLT_GOAL_USER;
 }
 
 static bool sound_action(const mlt_goal_program *p, uint32_t r, const mlt_goal_action *a)
@@ -68,6 +70,8 @@ static bool sound_action(const mlt_goal_program *p, uint32_t r, const mlt_goal_a
         if (a->buf[w] != MLT_GOAL_NOWHERE &&
             a->at[w] + a->size[w] > p->rank[r].buffers[a->buf[w] - 1].size)
             return false;
+    if (a->kind == MLT_GOAL_USER)
+        return true; // what else it may be cannot be said without its function
     if (a->kind != MLT_GOAL_EXEC && (a->peer < 0 || (uint32_t)a->peer >= p->ranks))
         return false;
     if (!has_second(a))
@@ -252,6 +256,20 @@ static void operate(const machine *m, mlt_op op, mlt_op_type type, bool reversed
     }
 }
 
+// A user's function whose operands overlap in part may do anything.
+static void call_user(const machine *m, uint32_t r, const mlt_goal_action *a)
+{
+    bool apart = a->buf[0] != a->buf[1] || a->at[0] == a->at[1] ||
+                 a->at[0] >= a->at[1] + a->size[1] || a->at[1] >= a->at[0] + a->size[0];
+    uint8_t *to = bytes_of(m, r, a, 0);
+    if (apart && a->size[0] == a->size[1])
+        hand_user(m->is->commutes, to, bytes_of(m, r, a, 1), a->size[0],
+                  a->flags & MLT_GOAL_REVERSED);
+    else
+        for (uint64_t i = 0; i < a->size[0]; i++)
+            to[i] = (uint8_t)draw(256);
+}
+
 static void finish(machine *m, uint32_t r, uint32_t a)
 {
     const mlt_goal_rank *rank = &m->p->rank[r];
@@ -261,7 +279,9 @@ static void finish(machine *m, uint32_t r, uint32_t a)
         memcpy(bytes_of(m, r, action, action->kind != MLT_GOAL_RECV),
                m->message[from.rank][from.action], mlt_goal_message_bytes(action));
     }
-    if (has_second(action))
+    if (action->kind == MLT_GOAL_USER)
+        call_user(m, r, action);
+    else if (has_second(action))
         operate(m, action->op, action->type, action->flags & MLT_GOAL_REVERSED,
                 bytes_of(m, r, action, 0), bytes_of(m, r, action, 1), action->size[0]);
     m->state[r][a] = DONE;
@@ -345,87 +365,43 @@ static bool rank_done(const machine *m, uint32_t r)
 
 // ---- the oracle: the operation by hand
 
-typedef struct hand {
-    unsigned char **in; // [rank]: what the rank brings
-    uint32_t ranks;
-    uint64_t n;
-} hand;
-
-static unsigned char *named(const machine *m, uint32_t r, const char *name)
+static uint8_t *named(void *of, uint32_t r, const char *name)
 {
+    const machine *m = of;
     uint32_t buf = mlt_goal_buffer_find(m->p, r, name);
     return buf == MLT_GOAL_NOWHERE ? NULL : m->memory[r][buf - 1];
 }
 
-static const char *in_name(const machine *m)
+static void combine(const void *user, void *to, const void *from, uint64_t bytes)
 {
-    return m->is->collective == MLT_COLL_BCAST ? "buf" : "in";
+    const machine *m = user;
+    if (m->is->op == MLT_OPS)
+        hand_user(m->is->commutes, to, from, bytes, false);
+    else
+        operate(m, m->is->op, m->is->type, false, to, from, bytes);
 }
 
-static hand hand_of(const machine *m)
+static hand hand_of(machine *m)
 {
-    hand h = {.ranks = m->p->ranks, .n = m->is->bytes};
-    h.in = take(h.ranks, sizeof *h.in);
-    mlt_collective c = m->is->collective;
-    bool many = c == MLT_COLL_SCATTER || c == MLT_COLL_ALLTOALL || c == MLT_COLL_REDUCE_SCATTER;
-    bool rooted = c == MLT_COLL_BCAST || c == MLT_COLL_SCATTER;
-    for (uint32_t r = 0; r < h.ranks; r++) {
-        if (c == MLT_COLL_BARRIER || (rooted && r != m->is->root))
-            continue;
-        uint64_t size = many ? h.n * h.ranks : h.n;
-        h.in[r] = take(size, 1);
-        memcpy(h.in[r], named(m, r, in_name(m)), size);
-    }
+    hand h = {.is = m->is,
+              .ranks = m->p->ranks,
+              .element = m->is->element,
+              .n = m->is->bytes,
+              .combine = combine,
+              .user = m};
+    hand_begin(&h, named, m);
     return h;
 }
 
-static bool reduced(const machine *m, const hand *h, const unsigned char *out, uint32_t from,
-                    uint32_t to, uint64_t offset)
-{
-    if (!h->n)
-        return true;
-    unsigned char *sum = take(h->n, 1);
-    memcpy(sum, h->in[from] + offset, h->n);
-    for (uint32_t r = from + 1; r < to; r++)
-        operate(m, m->is->op, m->is->type, false, sum, h->in[r] + offset, h->n);
-    bool same = memcmp(sum, out, h->n) == 0;
-    free(sum);
-    return same;
-}
-
-static bool rank_right(const machine *m, const hand *h, uint32_t r)
+// Beside the result: of a scatter in place the root's block is where it was.
+static bool rank_right(machine *m, const hand *h, uint32_t r)
 {
     const mlt_goal_spec *is = m->is;
-    const unsigned char *out = named(m, r, is->collective == MLT_COLL_BCAST ? "buf" : "out");
-    bool right = true;
-    switch (is->collective) {
-    case MLT_COLL_BCAST:
-        return memcmp(out, h->in[is->root], h->n) == 0;
-    case MLT_COLL_REDUCE:
-        return r != is->root || reduced(m, h, out, 0, h->ranks, 0);
-    case MLT_COLL_ALLREDUCE:
-        return reduced(m, h, out, 0, h->ranks, 0);
-    case MLT_COLL_REDUCE_SCATTER:
-        return reduced(m, h, out, 0, h->ranks, r * h->n);
-    case MLT_COLL_SCAN:
-        return reduced(m, h, out, 0, r + 1, 0);
-    case MLT_COLL_EXSCAN:
-        return r == 0 || reduced(m, h, out, 0, r, 0);
-    case MLT_COLL_SCATTER:
-        return memcmp(out, h->in[is->root] + r * h->n, h->n) == 0;
-    case MLT_COLL_GATHER:
-    case MLT_COLL_ALLGATHER:
-        for (uint32_t s = 0;
-             s < h->ranks && (is->collective == MLT_COLL_ALLGATHER || r == is->root); s++)
-            right &= memcmp(out + s * h->n, h->in[s], h->n) == 0;
-        return right;
-    case MLT_COLL_ALLTOALL:
-        for (uint32_t s = 0; s < h->ranks; s++)
-            right &= memcmp(out + s * h->n, h->in[s] + r * h->n, h->n) == 0;
-        return right;
-    default:
-        return true;
-    }
+    bool stays = is->collective == MLT_COLL_SCATTER && is->in_place && r == is->root;
+    if (stays)
+        return memcmp(named(m, r, "in") + hand_start(h, r), h->in[r] + hand_start(h, r),
+                      hand_block(h, r)) == 0;
+    return hand_right(h, r, named(m, r, is->collective == MLT_COLL_BCAST ? "buf" : "out"));
 }
 
 // One run to its end: no deadlock and the right result. priority: a random one, with an action that
@@ -456,9 +432,7 @@ static bool run_right(const mlt_goal_program *p, const mlt_goal_spec *is, bool s
         right = right && rank_done(&m, r);
     for (uint32_t r = 0; r < p->ranks && right; r++)
         right = rank_right(&m, &h, r);
-    for (uint32_t r = 0; r < p->ranks; r++)
-        free(h.in[r]);
-    free(h.in);
+    hand_end(&h);
     machine_fini(&m);
     return right;
 }
@@ -1050,6 +1024,37 @@ static void mutate(const mlt_coll_alg *alg, const mlt_coll_shape *shape, int tri
     mlt_goal_program_free(p);
 }
 
+// Plain shapes, and what else the algorithm can.
+enum { IN_PLACE = 3, UNEVEN, BOTH, USER, KINDS };
+
+static void mutate_kind(const mlt_coll_alg *alg, uint32_t ranks, int kind, int tries, tally *t)
+{
+    static const uint64_t counts[] = {5, 1, 8, 3}, segments[] = {2, 0, 3, 0};
+    static const uint32_t radices[] = {0, 2, 3, 0};
+    int plain = kind < IN_PLACE ? kind : 3;
+    mlt_coll_shape shape = {.ranks = ranks,
+                            .root = (ranks - 1) / 2,
+                            .count = counts[plain],
+                            .op = MLT_OP_SUM,
+                            .type = MLT_OP_INT64,
+                            .segment = segments[plain],
+                            .radix = radices[plain],
+                            .window = plain < 2 ? 0 : 2,
+                            .in_place = kind == IN_PLACE || kind == BOTH};
+    bool uneven = kind == UNEVEN || kind == BOTH;
+    if (kind == USER) {
+        shape.op = MLT_OPS;
+        shape.element = HAND_ELEMENT;
+        uneven = alg->uneven;
+    }
+    if ((shape.in_place && !alg->in_place) || (uneven && !alg->uneven) ||
+        (kind == USER && !mlt_collective_reduces(alg->collective)))
+        return;
+    arrays a = arrays_new(&shape, alg, uneven, &seed);
+    mutate(alg, &shape, tries, t);
+    arrays_free(&a, ranks);
+}
+
 // coll_mutate [TRIES]: of each mutation on each program.
 int main(int argc, char **argv)
 {
@@ -1058,18 +1063,8 @@ int main(int argc, char **argv)
     double begin = now();
     for (int i = 0; mlt_coll_algs[i]; i++)
         for (uint32_t ranks = 1; ranks <= 9; ranks++)
-            for (int kind = 0; kind < 3; kind++) {
-                static const uint64_t counts[] = {5, 1, 8}, segments[] = {2, 0, 3};
-                static const uint32_t radices[] = {0, 2, 3};
-                mlt_coll_shape shape = {.ranks = ranks,
-                                        .root = (ranks - 1) / 2,
-                                        .count = counts[kind],
-                                        .op = MLT_OP_SUM,
-                                        .type = MLT_OP_INT64,
-                                        .segment = segments[kind],
-                                        .radix = radices[kind]};
-                mutate(mlt_coll_algs[i], &shape, tries, &t);
-            }
+            for (int kind = 0; kind < KINDS; kind++)
+                mutate_kind(mlt_coll_algs[i], ranks, kind, tries, &t);
     printf("rejected %" PRIu64 " of %" PRIu64 " mutations that matter, accepted %" PRIu64
            " of %" PRIu64 " that change nothing, in %.2f s\n",
            t.rejected, t.matter, t.accepted, t.idle, now() - begin);

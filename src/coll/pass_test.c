@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/shape_test.h"
 #include "goal/check.h"
 #include "goal/pass_oracle.h"
 #include "goal/sim.h"
@@ -45,10 +46,12 @@ static void proven(const mlt_goal_program *program, const mlt_goal_spec *spec, c
     mlt_goal_verdict_free(verdict);
 }
 
-static const char *result_of(const mlt_coll_alg *alg)
+static const char *result_of(const mlt_coll_alg *alg, const mlt_coll_shape *shape)
 {
     if (alg->collective == MLT_COLL_BARRIER)
         return NULL;
+    if (alg->collective == MLT_COLL_SCATTER && shape->in_place && shape->ranks == 1)
+        return "in"; // where it stays
     return alg->collective == MLT_COLL_BCAST ? "buf" : "out";
 }
 
@@ -68,7 +71,7 @@ static void check_pass(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
     mlt_goal_spec spec = mlt_coll_spec(alg, shape);
     spec.commutes = !alg->in_order;
     mlt_pass_options mine = options;
-    mine.keep = result_of(alg);
+    mine.keep = result_of(alg, shape);
     bool on[PASSES];
     mlt_pass_report reports[PASSES];
     char why[500];
@@ -85,24 +88,28 @@ static void check_pass(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
         oracle *a = oracle_new(before, before, true, shape->ranks);
         oracle *b = oracle_new(after, before, true, shape->ranks + 77);
         CHECK(oracle_run(a) && oracle_run(b));
-        CHECK(oracle_same(a, b, result_of(alg) ? result_of(alg) : "nothing"));
+        CHECK(oracle_same(a, b, result_of(alg, shape) ? result_of(alg, shape) : "nothing"));
         oracle_free(a);
         oracle_free(b);
     }
     mlt_goal_program_free(after);
 }
 
-static void check_algorithm(const mlt_coll_alg *alg, uint32_t ranks)
+static void check_algorithm(const mlt_coll_alg *alg, uint32_t ranks, bool in_place, bool uneven)
 {
     mlt_coll_shape shape = {.ranks = ranks,
                             .root = ranks / 3,
                             .count = 5 + ranks % 23,
                             .op = MLT_OP_SUM,
-                            .type = MLT_OP_INT32};
+                            .type = MLT_OP_INT32,
+                            .window = ranks % 4,
+                            .in_place = in_place};
     if (alg->refuses && alg->refuses(&shape))
         return;
-    snprintf(now_testing, sizeof now_testing, "%s.%s, %" PRIu32 " ranks",
-             mlt_collective_names[alg->collective], alg->name, ranks);
+    uint64_t state = ranks;
+    arrays a = arrays_new(&shape, alg, uneven, &state);
+    snprintf(now_testing, sizeof now_testing, "%s.%s, %" PRIu32 " ranks%s",
+             mlt_collective_names[alg->collective], alg->name, ranks, in_place ? ", in place" : "");
     mlt_goal_program *before = program_of(alg, &shape);
     mlt_goal_spec spec = mlt_coll_spec(alg, &shape);
     spec.commutes = !alg->in_order;
@@ -111,6 +118,7 @@ static void check_algorithm(const mlt_coll_alg *alg, uint32_t ranks)
         check_pass(alg, &shape, before, pass, ranks <= 9);
     programs++;
     mlt_goal_program_free(before);
+    arrays_free(&a, ranks);
 }
 
 // ---- what it is good for
@@ -174,12 +182,15 @@ int main(int argc, char **argv)
     CHECK(mlt_passes_count == PASSES);
     uint32_t most = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 12;
     for (int i = 0; mlt_coll_algs[i]; i++) {
+        const mlt_coll_alg *alg = mlt_coll_algs[i];
         for (uint32_t ranks = 1; ranks <= most; ranks++)
-            check_algorithm(mlt_coll_algs[i], ranks);
-        check_algorithm(mlt_coll_algs[i], 17);
-        check_algorithm(mlt_coll_algs[i], 24);
+            check_algorithm(alg, ranks, false, false);
+        for (uint32_t ranks = 1; ranks <= 8 && (alg->in_place || alg->uneven); ranks++)
+            check_algorithm(alg, ranks, alg->in_place, alg->uneven);
+        check_algorithm(alg, 17, false, false);
+        check_algorithm(alg, 24, false, false);
         if (argc > 2)
-            check_algorithm(mlt_coll_algs[i], (uint32_t)strtoul(argv[2], NULL, 10));
+            check_algorithm(alg, (uint32_t)strtoul(argv[2], NULL, 10), false, false);
     }
     printf("%" PRIu64 " programs; changes:", programs);
     for (int i = 0; i < PASSES; i++) {

@@ -99,15 +99,13 @@ static uint64_t operation_of(const mlt_coll_op *op)
 
 static say say_of(const mlt_walk_way *way, const mlt_coll_what *what)
 {
-    say s = {
-        .root = what->root,
-        .element = what->element,
-        .collective = what->collective,
-        .rank = way->rank,
-        .signature = way->signature,
-        // Lists that are a rank's own say nothing of the others'.
-        .count = what->emit ? 0 : what->count,
-    };
+    say s = {.collective = what->collective, .rank = way->rank, .signature = way->signature};
+    snprintf(s.call, sizeof s.call, "%s", way->call);
+    if (what->emit || what->parts)
+        return s; // lists of its own say nothing of the others'
+    s.root = what->root;
+    s.element = what->element;
+    s.count = what->count;
     if (what->op) {
         s.operation = operation_of(what->op);
         s.op = (uint8_t)what->op->op;
@@ -116,7 +114,6 @@ static say say_of(const mlt_walk_way *way, const mlt_coll_what *what)
     if (what->starts &&
         (what->collective == MLT_COLL_ALLGATHER || what->collective == MLT_COLL_REDUCE_SCATTER))
         s.starts = hash_numbers(what->starts, way->team->ranks + 1ull);
-    snprintf(s.call, sizeof s.call, "%s", way->call);
     return s;
 }
 

@@ -16,6 +16,8 @@
 enum { MOST_PLANS = 64, LINE = 64 };
 static const uint64_t most_bytes = 64u << 20;
 
+enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
+_Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
 enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4, PLAIN = 8 }; // mlt_plan_key.flags
 
 // ---- keys
@@ -35,7 +37,15 @@ static uint64_t hash_bytes(const void *bytes, uint64_t count)
     return h | 1;
 }
 
-static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *what)
+static inline uint64_t starts_bytes(const mlt_team *team)
+{
+    return (team->ranks + 1ull) * sizeof(uint64_t);
+}
+
+// same: a plan with the very same lists (same_lists), whose hashes need not be computed again; or
+// NULL.
+static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *what,
+                                  const mlt_plan *same)
 {
     mlt_plan_key key = {
         .count = what->count,
@@ -50,25 +60,38 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
         key.flags |= what->op->commutes ? COMMUTES : 0;
     }
     if (MLT_UNLIKELY(what->starts != NULL)) {
-        key.starts = hash_bytes(what->starts, (team->ranks + 1ull) * sizeof *what->starts);
+        key.starts = same ? same->key.starts : hash_bytes(what->starts, starts_bytes(team));
         key.flags |= UNEVEN;
     }
     if (MLT_UNLIKELY(what->key_bytes > 0))
-        key.custom = hash_bytes(what->key, what->key_bytes);
+        key.custom = same ? same->key.custom : hash_bytes(what->key, what->key_bytes);
     return key;
+}
+
+// The plan's starts and key are those of the call.
+static inline bool same_lists(const mlt_team *team, const mlt_plan *plan, const mlt_coll_what *what)
+{
+    if (MLT_UNLIKELY(!plan->starts != !what->starts || plan->custom_bytes != what->key_bytes))
+        return false;
+    return (MLT_LIKELY(!plan->starts) ||
+            memcmp(plan->starts, what->starts, starts_bytes(team)) == 0) &&
+           (MLT_LIKELY(!plan->custom) || memcmp(plan->custom, what->key, what->key_bytes) == 0);
+}
+
+static inline bool same_key(const mlt_plan_key *x, const mlt_plan_key *y)
+{
+    uint64_t a[KEY_WORDS], b[KEY_WORDS], differ = 0;
+    memcpy(a, x, sizeof a);
+    memcpy(b, y, sizeof b);
+    for (int i = 0; i < KEY_WORDS; i++)
+        differ |= a[i] ^ b[i];
+    return !differ;
 }
 
 static inline bool fits(const mlt_team *team, const mlt_plan *plan, const mlt_plan_key *key,
                         const mlt_coll_what *what)
 {
-    if (memcmp(&plan->key, key, sizeof *key) != 0)
-        return false;
-    if (MLT_LIKELY(!plan->starts && !plan->custom))
-        return true;
-    return (!plan->starts ||
-            memcmp(plan->starts, what->starts, (team->ranks + 1ull) * sizeof *what->starts) == 0) &&
-           (!plan->custom || (plan->custom_bytes == what->key_bytes &&
-                              memcmp(plan->custom, what->key, what->key_bytes) == 0));
+    return same_key(&plan->key, key) && same_lists(team, plan, what);
 }
 
 // ---- plans that go
@@ -136,11 +159,25 @@ static inline bool is_rooted(const mlt_coll_what *what)
            what->collective == MLT_COLL_REDUCE;
 }
 
+// Bytes of a message of the rank's lists, in the mean. Other ranks may have another answer, and
+// with it another algorithm: those for lists get along with each other (coll/exchange.h).
+static uint64_t mean_of(const mlt_goal_parts *parts)
+{
+    uint64_t bytes = 0, messages = (uint64_t)parts->sends + parts->recvs;
+    for (uint32_t i = 0; i < parts->sends; i++)
+        bytes += parts->send[i].bytes;
+    for (uint32_t i = 0; i < parts->recvs; i++)
+        bytes += parts->recv[i].bytes;
+    return messages ? bytes / messages : 0;
+}
+
 static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *what)
 {
     uint64_t mean = what->starts ? what->starts[team->workers] / team->workers : what->count;
     if (what->starts && what->collective == MLT_COLL_ALLTOALL)
         mean = mean * mean * what->count; // they are weights
+    if (what->parts)
+        mean = mean_of(what->parts);
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
         .ranks = team->workers,
@@ -251,6 +288,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
         plan->shape.count = what->count;
         plan->shape.root = what->root;
         plan->shape.starts = what->starts;
+        plan->shape.parts = what->parts;
         plan->flat = plan->choice.flat && !team->flat && team->at;
         need_shadow(plan, team, what);
     }
@@ -267,6 +305,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
     bool fine = compile(plan, team, program, why, why_size);
     mlt_goal_program_free(program);
     plan->shape.starts = NULL; // the caller's
+    plan->shape.parts = NULL;
     return fine;
 }
 
@@ -287,7 +326,7 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
     plan->plain = what->plain;
     plan->said = (what->starts ? what->starts[team->ranks] : what->count) * what->element;
     if (what->starts)
-        plan->starts = copy_of(what->starts, (team->ranks + 1ull) * sizeof *what->starts);
+        plan->starts = copy_of(what->starts, starts_bytes(team));
     if (what->key_bytes) {
         plan->custom = copy_of(what->key, what->key_bytes);
         plan->custom_bytes = what->key_bytes;
@@ -317,9 +356,10 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
 mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size_t why_size)
 {
     mlt_plans *plans = &team->plans;
-    mlt_plan_key key = key_of(team, what);
     mlt_plan *recent = plans->recent[what->collective];
-    if (MLT_LIKELY(recent != NULL) && MLT_LIKELY(fits(team, recent, &key, what)))
+    bool same = MLT_LIKELY(recent != NULL) && MLT_LIKELY(same_lists(team, recent, what));
+    mlt_plan_key key = key_of(team, what, same ? recent : NULL);
+    if (same && MLT_LIKELY(same_key(&recent->key, &key)))
         return recent;
     mlt_plan *found = NULL;
     for (mlt_link *l = plans->all.next; l != &plans->all && !found; l = l->next) {

@@ -3,6 +3,7 @@
 // binomial tree. The root counts as 0, or if ranks fold as 1, so that it stays.
 #include "coll/coll_int.h"
 #include "coll/halving.h"
+#include "coll/operands.h"
 
 static void gather(const mlt_emit *e, const mlt_halving *h)
 {
@@ -25,22 +26,19 @@ static void gather(const mlt_emit *e, const mlt_halving *h)
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.n), acc = {0};
-    if (rank == shape->root)
-        acc = mlt_emit_buffer(&e, "out", e.n);
+    mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
     if (e.ranks == 1) {
-        mlt_emit_copy(&e, acc, in, NONE);
+        mlt_operands_copy(&e, &o);
         return;
     }
     bool folds = mlt_fold_of(e.ranks).rest > 0;
     mlt_halving h = mlt_halving_begin(&e, mlt_emit_down(&e, shape->root, folds));
     if (h.me == NONE) {
-        mlt_emit_send(&e, in, mlt_emit_up(&e, rank, 1), NONE);
+        mlt_emit_send(&e, o.in, mlt_emit_up(&e, rank, 1), NONE);
         return;
     }
-    if (h.me)
-        acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
-    mlt_halving_reduce(&e, &h, in, acc);
+    mlt_goal_span acc = h.me ? mlt_emit_buffer(&e, "tmp_acc", e.n) : o.out;
+    mlt_halving_reduce(&e, &h, o.in, acc);
     gather(&e, &h);
 }
 
@@ -48,5 +46,6 @@ const mlt_coll_alg mlt_reduce_rabenseifner = {
     .collective = MLT_COLL_REDUCE,
     .name = "rabenseifner",
     .help = "halving, then gathering: 2 log2 P rounds: long messages",
+    .in_place = true,
     .emit = emit,
 };

@@ -22,24 +22,24 @@ static side half(side group, uint32_t step, bool upper)
     return upper ? (side){middle, group.high} : (side){group.low, middle};
 }
 
-// Blocks that come in all, but for the first exchange if it goes straight into acc.
-static uint64_t room_of(mlt_fold fold, uint32_t me, bool fresh)
+static mlt_goal_span blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole, side s)
+{
+    uint32_t first = block_of(fold, s.low);
+    return mlt_emit_blocks(e, whole, first, block_of(fold, s.high) - first);
+}
+
+// Bytes that come in all, but for the first exchange if it goes straight into acc.
+static uint64_t room_of(const mlt_emit *e, mlt_fold fold, uint32_t me, bool fresh)
 {
     side group = {0, fold.power};
     uint64_t room = 0;
     for (uint32_t step = fold.power / 2; step; step /= 2) {
         group = half(group, step, me & step);
         if (!fresh)
-            room += block_of(fold, group.high) - block_of(fold, group.low);
+            room += blocks(e, fold, (mlt_goal_span){0}, group).size;
         fresh = false;
     }
     return room;
-}
-
-static mlt_goal_span blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole, side s)
-{
-    uint32_t first = block_of(fold, s.low);
-    return mlt_emit_blocks(e, whole, first, block_of(fold, s.high) - first);
 }
 
 // From `in` into acc: the blocks of number `me`. Returns the last action.
@@ -54,9 +54,9 @@ static uint32_t halve(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_sp
         uint32_t recv = mlt_emit_recv(e, acc, e->rank - 1, NONE);
         last = mlt_emit_exec(e, acc, in, recv);
     }
-    uint64_t room = room_of(fold, me, fresh);
+    uint64_t room = room_of(e, fold, me, fresh);
     if (room)
-        tmp = mlt_emit_buffer(e, "tmp", room * e->n);
+        tmp = mlt_emit_buffer(e, "tmp", room);
     for (uint32_t step = fold.power / 2; step; step /= 2) {
         side keep = half(group, step, me & step), give = half(group, step, !(me & step));
         uint32_t other = mlt_fold_rank(fold, me ^ step);
@@ -82,8 +82,8 @@ static uint32_t halve(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_sp
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", e.ranks * e.n);
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", e.n);
+    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
+    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_bytes(&e, rank));
     if (e.ranks == 1) {
         mlt_emit_copy(&e, out, in, NONE);
         return;
@@ -95,7 +95,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         mlt_emit_recv(&e, out, rank + 1, NONE);
         return;
     }
-    mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", e.ranks * e.n);
+    mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", mlt_emit_all(&e));
     uint32_t last = halve(&e, fold, me, in, acc);
     mlt_emit_copy(&e, out, mlt_emit_blocks(&e, acc, rank, 1), last);
     if (mlt_fold_has(fold, me))
@@ -106,5 +106,6 @@ const mlt_coll_alg mlt_reduce_scatter_recursive_halving = {
     .collective = MLT_COLL_REDUCE_SCATTER,
     .name = "recursive_halving",
     .help = "log2 P exchanges, each half as long: short messages",
+    .uneven = true,
     .emit = emit,
 };

@@ -60,8 +60,13 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLTOALL, "linear", "all messages at once", .bytes_to = 32 * KI),
     RULE(ALLTOALL, "pairwise", "one partner at a time"),
 
+    RULE(EXCHANGE, "linear", "all messages at once", .bytes_to = 32768),
+    RULE(EXCHANGE, "scattered", "some long messages at once"),
+
     RULE(REDUCE_SCATTER, "recursive_halving", fewest_rounds, .total_to = 512 * KI - 1),
-    RULE(REDUCE_SCATTER, "pairwise", no_byte_twice),
+    RULE(REDUCE_SCATTER, "butterfly", "the fewest rounds that keep the order of operands",
+         .total_to = 512 * KI - 1),
+    RULE(REDUCE_SCATTER, "pairwise", "no byte is sent twice, in order"),
 
     RULE(SCAN, "linear", few_switches, .crowded = 1),
     RULE(SCAN, "recursive_doubling", "the fewest rounds"),

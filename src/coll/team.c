@@ -125,13 +125,13 @@ void mlt_team_free(mlt_team *t)
     free(t);
 }
 
+// Whether it matters which ranks a worker has, be it for the order of operands or of blocks, or to
+// find the root.
 static bool order_matters(const mlt_coll_what *what)
 {
     switch ((mlt_collective)what->collective) {
     case MLT_COLL_BARRIER:
-    case MLT_COLL_BCAST:
         return false;
-    case MLT_COLL_REDUCE:
     case MLT_COLL_ALLREDUCE:
         return !what->op->commutes;
     default:
@@ -141,7 +141,8 @@ static bool order_matters(const mlt_coll_what *what)
 
 bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 {
-    if (what->emit || mlt_path_is_flat(t, what) || (!t->contiguous && order_matters(what)) ||
+    if (what->emit || what->parts || mlt_path_is_flat(t, what) ||
+        (!t->contiguous && order_matters(what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;
     if (t->simple)

@@ -60,7 +60,10 @@ typedef struct mlt_coll_what {
     const uint64_t *starts; // [ranks + 1], spec.h; elements. NULL: blocks are alike
     const mlt_coll_op *op;  // reductions
     bool plain;             // the library's own call: no rule of a user's, no path, never flat
-    // A schedule of its own (EXCHANGE, REDUCE_TO, intercommunicators): instead of a chosen
+    // EXCHANGE: the rank's own lists, which the rules choose an algorithm for; only for flat teams.
+    // `key` has them byte by byte.
+    const mlt_goal_parts *parts;
+    // A schedule of its own (REDUCE_TO, intercommunicators): instead of a chosen
     // algorithm, `emit` adds the program of the rank. Only for flat teams. `key` is what the
     // program depends on beside the fields above, compared byte by byte.
     void (*emit)(const struct mlt_coll_what *what, mlt_goal_program *program, uint32_t rank);
@@ -88,7 +91,7 @@ typedef struct mlt_team {
     bool flat;        // one rank's view
     bool contiguous;  // the ranks of every worker follow each other
     bool even;        // all workers have as many ranks
-    bool simple;      // nothing but what.emit asks for the flat team
+    bool simple;      // nothing but what.emit and what.parts ask for the flat team
     bool crowded, reproducible;
     uint8_t reach;                   // mlt_coll_reach: between the workers
     const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
@@ -135,7 +138,7 @@ void mlt_team_rename(mlt_team *team, const char *name);
 bool mlt_team_wants_flat(mlt_team *team, const mlt_coll_what *what);
 static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_what *what)
 {
-    return team->at && (!team->simple || what->emit);
+    return team->at && (!team->simple || what->emit || what->parts);
 }
 
 // Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shapes that several algorithms share.
 //
-// k-nomial tree over 0..P-1: the parent of v is v with its lowest digit other than 0 (to the base
-// k) set to 0. The subtree of a child is a range, so gathering and reducing keep the order:
+// k-nomial tree over 0..P-1, for whoever moves the blocks of a subtree: the parent of v is v with
+// its lowest digit other than 0 (to the base k) set to 0. The subtree of a child is a range, so
+// gathering and reducing keep the order:
 //
 //     k = 2, P = 8:    0 -> 1, 2, 4;   2 -> 3;   4 -> 5, 6;   6 -> 7
 //
@@ -36,23 +37,58 @@ bool mlt_tree_back(mlt_tree_child *child);
 // The size of v's subtree.
 uint32_t mlt_tree_size(uint32_t v, uint32_t ranks, uint32_t radix);
 
-// Receives from all children of the rank and reduces in order into `acc`: in op child op child ...
-// Returns the last action (NONE: there are no children; acc is not touched).
-uint32_t mlt_tree_reduce(const mlt_emit *e, uint32_t v, uint32_t radix, mlt_goal_span in,
-                         mlt_goal_span acc);
-
-// Receives from the parent, if there is one, and sends to the children, the largest subtree first.
-// What overwrites `buf` or reads it comes after `ready`.
-void mlt_tree_bcast(const mlt_emit *e, uint32_t v, uint32_t radix, mlt_goal_span buf,
-                    uint32_t ready);
-
 // The shape's radix, or 4; and mlt_coll_alg.refuses of whoever takes it.
 uint32_t mlt_tree_radix(const mlt_coll_shape *shape);
 const char *mlt_tree_refuses(const mlt_coll_shape *shape);
 
-// The whole of a reduction over that tree, counted from the root.
-void mlt_coll_reduce_tree(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                          uint32_t radix);
+// ---- trees as parameters: what is done over them is in pipe.h
+
+typedef struct mlt_tree mlt_tree;
+
+// Ranks are those of the program. NONE: there is none.
+typedef struct mlt_tree_shape {
+    const char *name;
+    // A rank and all below it in the tree are neighbours: what comes from a child below the rank
+    // goes before its own, what comes from one above it behind. So reductions keep the order.
+    bool sides;
+    uint32_t (*parent)(const mlt_tree *tree, uint32_t rank);
+    // The i-th child; those whose turn is late come last.
+    uint32_t (*child)(const mlt_tree *tree, uint32_t rank, uint32_t i);
+} mlt_tree_shape;
+
+struct mlt_tree {
+    const mlt_tree_shape *shape;
+    uint32_t ranks, root, radix;
+};
+
+// k-nomial with any root that keeps the order: ranks form aligned groups of radix, radix^2, ...
+// ranks; a group's value is built at the root if it is one of them, else at the lowest. With radix
+// 2 (binomial) the brackets are mlt_canonical_split's.
+extern const mlt_tree_shape mlt_tree_knomial;
+extern const mlt_tree_shape mlt_tree_chain;  // from the root upwards, around; in order from root 0
+extern const mlt_tree_shape mlt_tree_star;   // all hang from the root
+extern const mlt_tree_shape mlt_tree_binary; // v, counted from the root, has 2v+1 and 2v+2
+// Binary; the ranks below the root are one subtree, those above it the other, and a subtree's root
+// is its middle.
+extern const mlt_tree_shape mlt_tree_in_order;
+// Two binary trees below the root: who passes something on in one is a leaf in the other, so if
+// each takes half of a block, everybody sends no more than a block. In order from root 0.
+extern const mlt_tree_shape mlt_tree_double[2];
+
+// ---- brackets
+
+// THE brackets of reproducible reductions: those over ranks [low, high) are (those over [low,
+// split)) op (those over [split, high)), where split is low and the largest power of two below
+// high - low. So they depend on the number of ranks only. An allreduce, reduce or reduce_scatter
+// has those over [0, P); a scan's result on rank r those over [0, r + 1), an exscan's [0, r).
+//
+//     P = 6:   ((0 1)(2 3))(4 5)        P = 7:   ((0 1)(2 3))((4 5) 6)
+static inline uint32_t mlt_canonical_split(uint32_t low, uint32_t high)
+{
+    return low + (1u << (31 - __builtin_clz(high - low - 1)));
+}
+
+// ---- folding
 
 typedef struct mlt_fold {
     uint32_t power; // ranks that stay

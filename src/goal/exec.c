@@ -183,6 +183,26 @@ static inline void look_at_size(mlt_run *run, const mlt_act *act, const mlt_req 
         note_fault(run, act, req);
 }
 
+// Predefined functions start nothing and suspend nobody: while one of them is next, it runs right
+// here. True: it was the last action, and the run may be gone.
+static bool step_in_memory(mlt_run *run)
+{
+    while (run->first != run->last && !MLT_UNLIKELY(run->random)) {
+        uint32_t offset = run->ready[run->first & run->mask];
+        const mlt_act *act = mlt_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
+        int kind = act->type & MLT_ACT_KIND;
+        if (kind != MLT_GOAL_EXEC && !(kind == MLT_GOAL_RECV_EXEC && (offset & FUNCTION_LEFT)))
+            break;
+        if (act->type & MLT_ACT_STARTERS)
+            break;
+        run->first++;
+        call_kernel(run, exec_of(act));
+        if (finish(run, act))
+            return true;
+    }
+    return false;
+}
+
 // A message is done while it was not being started: in somebody's progress, send or receive.
 static void message_done(mlt_req *req)
 {
@@ -194,6 +214,8 @@ static void message_done(mlt_req *req)
     if (has_function(act))
         push(run, offset_of(run, act) | FUNCTION_LEFT);
     else if (finish(run, act))
+        return;
+    if (!run->stepping && step_in_memory(run))
         return;
     if (run->first != run->last && !run->stepping && !run->queued) {
         run->queued = true;
@@ -316,6 +338,33 @@ static void step_later(mlt_work *work)
     step(run);
 }
 
+static inline bool is_send(const mlt_act *act)
+{
+    return (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
+}
+
+// What depends on nothing. True: that was all, and the run may be gone. Where every peer is another
+// worker, what is sent goes first, as somebody waits for it; where a peer may share the worker,
+// what is received, as its message is then copied once.
+static inline bool start_independent(mlt_run *run)
+{
+    const mlt_act_list *list = mlt_sched_independent(run->sched);
+    bool sends = run->place->rank->worker->count == 1;
+    for (uint32_t i = 0; sends && !run->random && i < list->count; i++) {
+        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        if (is_send(act) && start(run, act) && finish(run, act))
+            return true;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        if (MLT_UNLIKELY(run->random))
+            push(run, list->offset[i]);
+        else if (!(sends && is_send(act)) && start(run, act) && finish(run, act))
+            return true;
+    }
+    return false;
+}
+
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done)
 {
     const mlt_goal_sched *sched = run->sched;
@@ -339,14 +388,8 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
         step(run);
         return;
     }
-    const mlt_act_list *list = mlt_sched_independent(sched);
-    for (uint32_t i = 0; i < list->count; i++) {
-        const mlt_act *act = mlt_sched_act(sched, list->offset[i]);
-        if (MLT_UNLIKELY(run->random))
-            push(run, list->offset[i]);
-        else if (start(run, act) && finish(run, act))
-            return;
-    }
+    if (start_independent(run))
+        return;
     step(run);
 }
 

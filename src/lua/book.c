@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <lauxlib.h>
+#include <lua.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 // A user's algorithm: its Lua function as mlt_coll_alg's emit, and its proof.
 #include <inttypes.h>
 #include <lauxlib.h>
+#include <lua.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

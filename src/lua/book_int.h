@@ -2,8 +2,6 @@
 #ifndef MLT_LUA_BOOK_INT_H
 #define MLT_LUA_BOOK_INT_H
 
-#include <lua.h>
-
 #include "coll/choose.h"
 #include "lua/goal.h"
 #include "lua/stack.h"

@@ -3,6 +3,7 @@
 // protected call and leaves by a Lua error with file and line if something is wrong.
 #include <inttypes.h>
 #include <lauxlib.h>
+#include <lua.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

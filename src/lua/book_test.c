@@ -303,8 +303,8 @@ static const char *const right[] = {
     "  if s.rank ~= s.root then g:recv(b, s.bytes, s.root) return end\n"
     "  for r = 0, s.ranks - 1 do if r ~= s.root then g:send(b, s.bytes, r) end end\n"
     "end",
-    // Operands in the order of ranks, with the shape's own operation.
-    "coll = 'scan', name = 'line', in_order = true, emit = function(g, s)\n"
+    // Operands in the order of ranks, with the shape's own operation, in place or not.
+    "coll = 'scan', name = 'line', in_order = true, in_place = true, emit = function(g, s)\n"
     "  local i = not s.in_place and g:buffer('in', s.bytes)\n"
     "  local o, t = g:buffer('out', s.bytes), g:buffer('tmp', s.bytes)\n"
     "  if i then g:exec('copyUInt8', o, s.bytes, i, s.bytes) end\n"
@@ -472,18 +472,18 @@ static void test_program(void)
              right[1]);
     mlt_coll_book *book = open_book(text);
     mlt_coll_question q = question(MLT_COLL_SCAN, 9, 80);
-    q.commutes = false;
+    q.commutes = false, q.in_place = true;
     mlt_coll_choice c;
     CHECK(book->choose(book, &q, &c, why, WHY) && c.alg == book->algs[0]);
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &c);
-    CHECK(shape.user == c.alg->user && shape.count == 10);
+    CHECK(shape.user == c.alg->user && shape.in_place && shape.count == 10);
     mlt_goal_program *program;
     CHECK(mlt_coll_program(c.alg, &shape, NULL, NULL, &program, why, WHY) == MLT_OK);
     mlt_goal_spec spec = mlt_coll_spec(c.alg, &shape);
     mlt_goal_check_options options = {.is = &spec};
     mlt_goal_verdict *verdict = mlt_goal_check(program, &options);
     CHECK(mlt_goal_verdict_ok(verdict) && verdict->in_rank_order);
-    CHECK(program->rank[1].actions[0].line == 4); // findings name it
+    CHECK(program->rank[1].actions[0].line == 6); // findings name it
     mlt_goal_verdict_free(verdict);
     mlt_goal_program_free(program);
     book->free(book);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <lauxlib.h>
+#include <lua.h>
 #include <lualib.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,12 +7,13 @@
 #ifndef MLT_LUA_GOAL_H
 #define MLT_LUA_GOAL_H
 
-#include <lua.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "goal/program.h"
+
+typedef struct lua_State lua_State; // as lua.h has it, which is not everywhere
 
 enum {
     MLT_LUA_MEMORY = 1 << 30,   // bytes that a script's own values may take

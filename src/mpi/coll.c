@@ -184,17 +184,16 @@ static inline void furnish(mlt_rank *me, mlt_coll_job *job)
     }
 }
 
-static inline void choose_team(mlt_coll_job *job)
+static inline mlt_team *choose_team(const mlt_coll_job *job)
 {
     mlt_comm *comm = job->comm;
-    if (MLT_UNLIKELY(comm->inter)) {
-        job->team = mlt_comm_flat(comm);
-        return;
-    }
-    job->team = mlt_comm_team(comm);
-    if (MLT_UNLIKELY(mlt_team_may_want_flat(job->team, &job->what)) &&
-        mlt_team_wants_flat(job->team, &job->what))
-        job->team = mlt_comm_flat(comm);
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_comm_flat(comm);
+    mlt_team *team = mlt_comm_team(comm);
+    if (MLT_UNLIKELY(mlt_team_may_want_flat(team, &job->what)) &&
+        mlt_team_wants_flat(team, &job->what))
+        return mlt_comm_flat(comm);
+    return team;
 }
 
 // ---- paths
@@ -237,7 +236,8 @@ static uint64_t signature_of(const mlt_coll_job *job)
         return 0;
     }
     const mlt_coll_side *s = has_data(first) ? first : second;
-    if (job->what.emit || job->what.starts || !has_data(s) || s->counts || s->types || s->displs)
+    if (job->what.emit || job->what.parts || job->what.starts || !has_data(s) || s->counts ||
+        s->types || s->displs)
         return 0;
     hash h = {.value = 1};
     mlt_signature_walk(s->type, s->count, hash_run, &h);
@@ -492,21 +492,17 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     return code;
 }
 
-int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+// `check`: the number of the check that goes before it along a path; `number` if there is none.
+static inline int go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                     uint32_t check, mlt_coll_how how)
 {
-    mlt_comm *comm = job->comm;
     bool persistent = how.way == MLT_COLL_PERSISTENT;
-    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
-        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
-    choose_team(job);
-    furnish(me, job);
-    job->fixed = persistent;
+    job->team = team;
+    job->number = number;
+    job->check = check;
     job->call = mlt_mpi_call(me);
-    uint32_t *calls = persistent ? &comm->fixed_calls : &comm->coll_calls;
-    job->check = *calls;
-    if (MLT_UNLIKELY(job->team->paths != NULL) && job->team->paths->checks)
-        (*calls)++;
-    job->number = (*calls)++;
+    job->fixed = persistent;
+    furnish(me, job);
     if (MLT_LIKELY(how.way == MLT_COLL_BLOCKING))
         return run(me, job);
     mlt_req *req = open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
@@ -518,10 +514,40 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     return MPI_SUCCESS;
 }
 
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how)
+{
+    return go(me, job, team, number, number, how);
+}
+
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+{
+    mlt_comm *comm = job->comm;
+    int code = mlt_coll_check_request(me, comm, how);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
+        clear(me, job);
+        return code;
+    }
+    mlt_team *team = choose_team(job);
+    uint32_t *calls = how.way == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
+    uint32_t check = *calls;
+    if (MLT_UNLIKELY(team->paths != NULL) && team->paths->checks)
+        (*calls)++;
+    uint32_t number = (*calls)++;
+    return go(me, job, team, number, check, how);
+}
+
 // ---- checks
 
-int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type)
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
+{
+    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
+    return MPI_SUCCESS;
+}
+
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type)
 {
     char name[32];
     bool one = !which[0];
@@ -579,12 +605,5 @@ int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm)
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
                          "the blocks of all ranks of %s together have more bytes than 63 bits can "
                          "count",
-                         mlt_comm_name(me, comm));
-}
-
-int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm)
-{
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                         "%s is an intercommunicator, for which this operation is not built yet",
                          mlt_comm_name(me, comm));
 }

@@ -82,6 +82,11 @@ typedef struct mlt_coll_how {
 // others copy it. Blocking: may suspend. An MPI code, raised.
 int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
 
+// The same on a team and with a number of the caller's, for calls that not all ranks of the
+// communicator join. Numbers of ordinary and of persistent calls are counted apart.
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how);
+
 // The short way for a blocking call on an intracommunicator whose buffers the team can work on as
 // they are. What it is given is not held: the caller sees to it that no other thread frees it.
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
@@ -124,8 +129,18 @@ void mlt_coll_tell(mlt_worker *worker);
 // count of elements of type at buf, an argument of that name ("send" or "recv" stands before
 // "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
 // NULL (a bad handle).
-int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type);
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type) MLT_COLD;
+static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which,
+                                      const void *buf, MPI_Count count, const mlt_type *type)
+{
+    if (MLT_LIKELY(type && type->committed && buf && (uint64_t)count <= UINT32_MAX &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_oddity(me, comm, which, buf, count, type);
+}
+// Where the request goes, if there is one; mlt_coll_go asks, too.
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
 // A root of an intracommunicator.
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
@@ -135,8 +150,6 @@ int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_CO
 int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
 // All blocks together have more bytes than can be counted.
 int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm) MLT_COLD;
-// An intercommunicator, for which the operation is not there yet.
-int mlt_coll_no_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
 static inline bool mlt_coll_in_place(const void *buf)
 {

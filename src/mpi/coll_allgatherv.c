@@ -2,6 +2,7 @@
 // MPI_Allgatherv: blocks that differ, and everybody knows all of them.
 #include "mpi/coll.h"
 #include "mpi/coll_exchange.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -113,14 +114,23 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
         mlt_coll_memory_give(me, memory);
         return code;
     }
+    mlt_coll_what what = {
+        .collective = MLT_COLL_ALLGATHER,
+        .in_place = in_place,
+        .element = 1,
+        .count = v.even ? memory[1] : 0,
+        .starts = v.even ? NULL : memory,
+    };
+    mlt_coll_side out = side_of(comm, recv, &v, memory, memory + comm->size + 1);
+    if (mlt_coll_is_quick(me, comm, how) && !out.displs && (in_place || send->type->contiguous)) {
+        code = mlt_coll_quick(me, comm, &what, in_place ? NULL : send->buf, out.buf);
+        mlt_coll_memory_give(me, memory);
+        return code;
+    }
     mlt_coll_job job = {
         .comm = comm,
-        .what = {.collective = MLT_COLL_ALLGATHER,
-                 .in_place = in_place,
-                 .element = 1,
-                 .count = v.even ? memory[1] : 0,
-                 .starts = v.even ? NULL : memory},
-        .out = side_of(comm, recv, &v, memory, memory + comm->size + 1),
+        .what = what,
+        .out = out,
         .reads_out = in_place,
         .writes_out = true,
         .memory = memory,
@@ -136,7 +146,9 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
 static int allgatherv(mlt_rank *me, data send, blocks recv, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_allgatherv(me, send.buf, send.count, send.type,
+                                    (void *)(uintptr_t)recv.buf, recv.counts, recv.displs,
+                                    recv.type, comm, how);
     int code = check(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;

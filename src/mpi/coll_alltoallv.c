@@ -2,6 +2,7 @@
 // MPI_Alltoallv and MPI_Alltoallw: lists of blocks for everybody.
 #include "mpi/coll.h"
 #include "mpi/coll_exchange.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -48,7 +49,12 @@ static int alltoall(mlt_rank *me, blocks send, blocks recv, bool typed, mlt_comm
                     mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return typed ? mlt_inter_alltoallw(me, send.buf, send.counts, send.displs, send.types,
+                                           (void *)(uintptr_t)recv.buf, recv.counts, recv.displs,
+                                           recv.types, comm, how)
+                     : mlt_inter_alltoallv(me, send.buf, send.counts, send.displs, send.type,
+                                           (void *)(uintptr_t)recv.buf, recv.counts, recv.displs,
+                                           recv.type, comm, how);
     if (MLT_UNLIKELY(mlt_coll_in_place(recv.buf)))
         return mlt_coll_bad_in_place(me, comm, "recvbuf");
     bool in_place = mlt_coll_in_place(send.buf);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Barrier and MPI_Bcast.
 #include "mpi/coll.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -9,6 +10,8 @@ static int barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
     mlt_coll_what what = {.collective = MLT_COLL_BARRIER, .element = 1};
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)))
         return mlt_coll_quick(me, comm, &what, NULL, NULL);
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_inter_barrier(me, comm, how);
     mlt_coll_job job = {.comm = comm, .what = what};
     return mlt_coll_go(me, &job, how);
 }
@@ -31,6 +34,8 @@ int mlt_mpi_Barrier_init(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Reques
 static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
                  mlt_comm *comm, mlt_coll_how how)
 {
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_inter_bcast(me, buffer, count, type, root, comm, how);
     int code = mlt_coll_check_data(me, comm, "", buffer, count, type);
     if (code == MPI_SUCCESS)
         code = mlt_coll_check_root(me, comm, root);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Gather, MPI_Scatter, MPI_Allgather and MPI_Alltoall: blocks of one size.
 #include "mpi/coll.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -50,15 +51,15 @@ static inline int check_total(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
     return MPI_SUCCESS;
 }
 
-// The end of every body: blocks of `bytes` bytes.
-static inline int go(mlt_rank *me, mlt_coll_job *job, uint64_t bytes, mlt_coll_how how)
+// True if the team can work on what a rank has; NULL: it has nothing there.
+static inline bool is_plain(const data *d)
 {
-    int code = check_total(me, job->comm, bytes);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    job->what.element = 1;
-    job->what.count = bytes;
-    return mlt_coll_go(me, job, how);
+    return !d || MLT_LIKELY(d->type->contiguous);
+}
+
+static inline void *buf_of(const data *d)
+{
+    return d ? (void *)(uintptr_t)d->buf : NULL;
 }
 
 // ---- gather
@@ -66,7 +67,8 @@ static inline int go(mlt_rank *me, mlt_coll_job *job, uint64_t bytes, mlt_coll_h
 static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_gather(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                recv.count, recv.type, root, comm, how);
     bool is_root = comm->rank == root, in_place = is_root && mlt_coll_in_place(send.buf);
     int code = mlt_coll_check_root(me, comm, root);
     if (code == MPI_SUCCESS && !in_place)
@@ -78,17 +80,19 @@ static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, 
     uint64_t bytes = in_place ? bytes_of(&recv) : bytes_of(&send);
     if (is_root && MLT_UNLIKELY(bytes_of(&recv) != bytes))
         return mlt_coll_bad_sizes(me, comm, bytes, bytes_of(&recv));
-    mlt_coll_job job = {
-        .comm = comm,
-        .what = {.collective = MLT_COLL_GATHER, .root = (uint32_t)root},
-        .reads_out = in_place,
-        .writes_out = is_root,
-    };
-    if (!in_place)
-        job.in = side_of(&send, 1);
-    if (is_root)
-        job.out = side_of(&recv, comm->size);
-    return go(me, &job, bytes, how);
+    if (MLT_UNLIKELY((code = check_total(me, comm, bytes)) != MPI_SUCCESS))
+        return code;
+    const data *in = in_place ? NULL : &send, *out = is_root ? &recv : NULL;
+    mlt_coll_what what = {
+        .collective = MLT_COLL_GATHER, .root = (uint32_t)root, .element = 1, .count = bytes};
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(out))
+        return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(out));
+    mlt_coll_job job = {.comm = comm, .what = what, .reads_out = in_place, .writes_out = is_root};
+    if (in)
+        job.in = side_of(in, 1);
+    if (out)
+        job.out = side_of(out, comm->size);
+    return mlt_coll_go(me, &job, how);
 }
 
 int mlt_mpi_Gather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount, const mlt_type *sendtype,
@@ -121,7 +125,8 @@ int mlt_mpi_Gather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_scatter(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                 recv.count, recv.type, root, comm, how);
     bool is_root = comm->rank == root, in_place = is_root && mlt_coll_in_place(recv.buf);
     int code = mlt_coll_check_root(me, comm, root);
     if (code == MPI_SUCCESS && is_root)
@@ -133,16 +138,19 @@ static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm,
     uint64_t bytes = in_place ? bytes_of(&send) : bytes_of(&recv);
     if (is_root && MLT_UNLIKELY(bytes_of(&send) != bytes))
         return mlt_coll_bad_sizes(me, comm, bytes_of(&send), bytes);
-    mlt_coll_job job = {
-        .comm = comm,
-        .what = {.collective = MLT_COLL_SCATTER, .root = (uint32_t)root},
-        .writes_out = true,
-    };
-    if (is_root)
-        job.in = side_of(&send, comm->size);
-    if (!in_place)
-        job.out = side_of(&recv, 1);
-    return go(me, &job, bytes, how);
+    if (MLT_UNLIKELY((code = check_total(me, comm, bytes)) != MPI_SUCCESS))
+        return code;
+    const data *in = is_root ? &send : NULL, *out = in_place ? NULL : &recv;
+    mlt_coll_what what = {
+        .collective = MLT_COLL_SCATTER, .root = (uint32_t)root, .element = 1, .count = bytes};
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(out))
+        return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(out));
+    mlt_coll_job job = {.comm = comm, .what = what, .writes_out = true};
+    if (in)
+        job.in = side_of(in, comm->size);
+    if (out)
+        job.out = side_of(out, 1);
+    return mlt_coll_go(me, &job, how);
 }
 
 int mlt_mpi_Scatter(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -180,27 +188,37 @@ static inline int check_both(mlt_rank *me, mlt_comm *comm, const data *send, con
         code = check_send(me, comm, send);
     if (code == MPI_SUCCESS && !in_place && MLT_UNLIKELY(bytes_of(send) != bytes_of(recv)))
         code = mlt_coll_bad_sizes(me, comm, bytes_of(send), bytes_of(recv));
+    if (code == MPI_SUCCESS)
+        code = check_total(me, comm, bytes_of(recv));
     return code;
 }
 
 static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_allgather(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                   recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
+    const data *in = in_place ? NULL : &send;
+    mlt_coll_what what = {.collective = MLT_COLL_ALLGATHER,
+                          .in_place = in_place,
+                          .element = 1,
+                          .count = bytes_of(&recv)};
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(&recv))
+        return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(&recv));
     mlt_coll_job job = {
         .comm = comm,
-        .what = {.collective = MLT_COLL_ALLGATHER, .in_place = in_place},
+        .what = what,
         .out = side_of(&recv, comm->size),
         .reads_out = in_place,
         .writes_out = true,
     };
-    if (!in_place)
-        job.in = side_of(&send, 1);
-    return go(me, &job, bytes_of(&recv), how);
+    if (in)
+        job.in = side_of(in, 1);
+    return mlt_coll_go(me, &job, how);
 }
 
 int mlt_mpi_Allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -231,14 +249,19 @@ int mlt_mpi_Allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcoun
 static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return mlt_inter_alltoall(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
+                                  recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
+    mlt_coll_what what = {.collective = MLT_COLL_ALLTOALL, .element = 1, .count = bytes_of(&recv)};
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!in_place) && is_plain(&send) &&
+        is_plain(&recv))
+        return mlt_coll_quick(me, comm, &what, buf_of(&send), buf_of(&recv));
     mlt_coll_job job = {
         .comm = comm,
-        .what = {.collective = MLT_COLL_ALLTOALL},
+        .what = what,
         .out = side_of(&recv, comm->size),
         .reads_out = in_place,
         .writes_out = true,
@@ -246,7 +269,7 @@ static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll
     };
     if (!in_place)
         job.in = side_of(&send, comm->size);
-    return go(me, &job, bytes_of(&recv), how);
+    return mlt_coll_go(me, &job, how);
 }
 
 int mlt_mpi_Alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,

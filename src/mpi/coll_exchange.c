@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "coll/emit.h"
 #include "mpi/error.h"
 #include "mpi/handle.h"
 
@@ -179,33 +178,6 @@ static int check_own(mlt_rank *me, mlt_comm *comm, const mlt_goal_parts *parts)
     return mlt_coll_bad_sizes(me, comm, sent, received);
 }
 
-// ---- the schedule: everything at once, receives first
-
-static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
-{
-    const mlt_goal_parts *parts = &((const lists *)what->custom)->parts;
-    mlt_coll_shape shape = {.ranks = rank + 1, .element = 1};
-    mlt_emit e = mlt_emit_begin(&shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", parts->in);
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", parts->out), own = {0};
-    for (uint32_t i = 0; i < parts->recvs; i++) {
-        const mlt_goal_part *p = &parts->recv[i];
-        mlt_goal_span span = mlt_emit_part(out, p->at, p->bytes);
-        if (p->peer == rank)
-            own = span;
-        else
-            mlt_emit_recv(&e, span, p->peer, NONE);
-    }
-    for (uint32_t i = 0; i < parts->sends; i++) {
-        const mlt_goal_part *p = &parts->send[i];
-        mlt_goal_span span = mlt_emit_part(in, p->at, p->bytes);
-        if (p->peer == rank)
-            mlt_emit_copy(&e, own, span, NONE);
-        else
-            mlt_emit_send(&e, span, p->peer, NONE);
-    }
-}
-
 int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                       const mlt_coll_list *recv, mlt_coll_how how)
 {
@@ -223,8 +195,7 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
         .comm = comm,
         .what = {.collective = MLT_COLL_EXCHANGE,
                  .element = 1,
-                 .emit = emit,
-                 .custom = l,
+                 .parts = &l->parts,
                  .key = &l->sends,
                  .key_bytes = sizeof l->sends + parts * sizeof(mlt_goal_part)},
         .writes_out = true,
@@ -241,9 +212,11 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
         .out = lay_out(me, recv, &received, second, room + side_room(&sent), &job.out),
     };
     code = check_own(me, comm, &l->parts);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
-        mlt_coll_memory_give(me, l);
-        return code;
+    if (MLT_LIKELY(code == MPI_SUCCESS)) {
+        if (!mlt_coll_is_quick(me, comm, how) || !sent.plain || !received.plain)
+            return mlt_coll_go(me, &job, how);
+        code = mlt_coll_quick(me, comm, &job.what, job.in.buf, job.out.buf);
     }
-    return mlt_coll_go(me, &job, how);
+    mlt_coll_memory_give(me, l);
+    return code;
 }

@@ -32,6 +32,21 @@ static inline int64_t mlt_coll_number(mlt_coll_numbers numbers, uint64_t i)
     return numbers.at ? ((const int *)numbers.at)[i] : 0;
 }
 
+static inline mlt_coll_numbers mlt_coll_narrow(const int *at)
+{
+    return (mlt_coll_numbers){at, false};
+}
+
+static inline mlt_coll_numbers mlt_coll_wide(const MPI_Count *at)
+{
+    return (mlt_coll_numbers){at, true};
+}
+
+static inline mlt_coll_numbers mlt_coll_wide_displs(const MPI_Aint *at)
+{
+    return (mlt_coll_numbers){at, true};
+}
+
 enum { MLT_COLL_NOBODY = -1 };
 
 typedef struct mlt_coll_list {

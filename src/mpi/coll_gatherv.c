@@ -2,6 +2,7 @@
 // MPI_Gatherv and MPI_Scatterv: blocks that differ; only the root knows all of them.
 #include "mpi/coll.h"
 #include "mpi/coll_exchange.h"
+#include "mpi/coll_inter.h"
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
@@ -40,7 +41,12 @@ static int move(mlt_rank *me, const data *one, const blocks *all, bool gathers, 
                 mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
-        return mlt_coll_no_inter(me, comm);
+        return gathers ? mlt_inter_gatherv(me, one->buf, one->count, one->type,
+                                           (void *)(uintptr_t)all->buf, all->counts, all->displs,
+                                           all->type, root, comm, how)
+                       : mlt_inter_scatterv(me, all->buf, all->counts, all->displs, all->type,
+                                            (void *)(uintptr_t)one->buf, one->count, one->type,
+                                            root, comm, how);
     const char *which_one = gathers ? "send" : "recv", *which_all = gathers ? "recv" : "send";
     bool is_root = comm->rank == root, in_place = is_root && mlt_coll_in_place(one->buf);
     int code = mlt_coll_check_root(me, comm, root);

@@ -24,35 +24,10 @@
 
 #include "coll/op.h"
 #include "mpi/coll.h"
+#include "mpi/coll_exchange.h"
 #include "mpi/comm.h"
 #include "mpi/dtype.h"
 #include "p2p/p2p.h"
-
-// An array of the user's: of int, or of MPI_Count or MPI_Aint, which are alike. `at` NULL: none.
-typedef struct mlt_coll_numbers {
-    const void *at;
-    bool wide;
-} mlt_coll_numbers;
-
-static inline mlt_coll_numbers mlt_coll_narrow(const int *at)
-{
-    return (mlt_coll_numbers){at, false};
-}
-
-static inline mlt_coll_numbers mlt_coll_wide(const MPI_Count *at)
-{
-    return (mlt_coll_numbers){at, true};
-}
-
-static inline mlt_coll_numbers mlt_coll_wide_displs(const MPI_Aint *at)
-{
-    return (mlt_coll_numbers){at, true};
-}
-
-static inline int64_t mlt_coll_number(mlt_coll_numbers numbers, uint64_t i)
-{
-    return numbers.wide ? ((const MPI_Count *)numbers.at)[i] : ((const int *)numbers.at)[i];
-}
 
 // The operation of a reduction, as a body has resolved it: what it puts into a job's op, op_object
 // and layout.

@@ -263,10 +263,20 @@ bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type
 {
     mlt_user_op *object;
     mlt_reduction reduction;
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (MLT_LIKELY(handle == w->last_op.handle) && MLT_LIKELY(type == w->last_op.type)) {
+        *out = w->last_op.op;
+        return true;
+    }
     if (MLT_UNLIKELY(!find(me, comm, handle, type, &object, &reduction, code)))
         return false;
     if (MLT_LIKELY(!object)) {
         mlt_coll_op_predefined(out, &reduction, type);
+        if (type->code && !out->arg) { // both live for ever
+            w->last_op.handle = handle;
+            w->last_op.type = type;
+            w->last_op.op = *out;
+        }
         return true;
     }
     uintptr_t same = object->large ? (uintptr_t)object->fn.many : (uintptr_t)object->fn.few;

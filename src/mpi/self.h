@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/pool.h"
+#include "coll/op.h"
 #include "mpi/comm.h"
 #include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
 #include "p2p/p2p.h"
@@ -69,24 +70,29 @@ struct mlt_goal_helper; // goal_offload.c
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
-    mlt_mpi *ranks;                    // [worker->count]
-    mlt_pool messages;                 // mlt_message, see handle.h
-    mlt_pool sessions;                 // mlt_session, see session.h
-    mlt_pool groups;                   // mlt_group, see group.h
-    struct mlt_group *empty;           // what MPI_GROUP_EMPTY means
-    mlt_pool comms;                    // mlt_comm
-    struct mlt_contexts *contexts;     // context.h
-    mlt_comm_shared *world;            // what all ranks share of MPI_COMM_WORLD
-    mlt_link *meets;                   // [meet_mask + 1] open meetings without a communicator, see
-    uint32_t meet_mask;                // meet.h, by their keys
-    mlt_pool dtypes;                   // mlt_dtype, see dtype.h
-    struct mlt_dtype *permanent;       // the unnamed predefined ones
-    uint32_t finalized;                // ranks of the worker that have come so far
-    uint32_t ungated;                  // functions of the user's under way, of calls without a gate
-    struct mlt_error_log *errors;      // the last sentences; NULL until the first
-    struct mlt_mpi_profile *profile;   // NULL without --report
-    mlt_pool jobs;                     // of collective operations, see coll.c
-    struct mlt_coll_rooms *rooms;      // coll.c: memory for copies; NULL until the first
+    mlt_mpi *ranks;                  // [worker->count]
+    mlt_pool messages;               // mlt_message, see handle.h
+    mlt_pool sessions;               // mlt_session, see session.h
+    mlt_pool groups;                 // mlt_group, see group.h
+    struct mlt_group *empty;         // what MPI_GROUP_EMPTY means
+    mlt_pool comms;                  // mlt_comm
+    struct mlt_contexts *contexts;   // context.h
+    mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
+    mlt_link *meets;                 // [meet_mask + 1] open meetings without a communicator, see
+    uint32_t meet_mask;              // meet.h, by their keys
+    mlt_pool dtypes;                 // mlt_dtype, see dtype.h
+    struct mlt_dtype *permanent;     // the unnamed predefined ones
+    uint32_t finalized;              // ranks of the worker that have come so far
+    uint32_t ungated;                // functions of the user's under way, of calls without a gate
+    struct mlt_error_log *errors;    // the last sentences; NULL until the first
+    struct mlt_mpi_profile *profile; // NULL without --report
+    mlt_pool jobs;                   // of collective operations, see coll.c
+    struct mlt_coll_rooms *rooms;    // coll.c: memory for copies; NULL until the first
+    struct {                         // op.c: what was found last; predefined ones only
+        MPI_Op handle;
+        const mlt_type *type;
+        mlt_coll_op op;
+    } last_op;
     struct mlt_coll_book *book;        // coll_rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
     struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL

@@ -42,6 +42,9 @@ int mlt_goal_fmt_main(int argc, char **argv)
     bool in_place = false;
     mlt_arg from_args[MLT_SOURCE_ARGS], to_args[MLT_PRINT_ARGS];
     mlt_source_args(&from, from_args);
+    for (int i = 0; i < MLT_SOURCE_ARGS; i++) // here --in-place is the file's
+        if (strcmp(from_args[i].name, "in-place") == 0)
+            from_args[i].name = "alg-in-place";
     mlt_print_args(&to, to_args);
     const mlt_arg args[] = {
         {"in-place", 'i', MLT_ARG_FLAG, &in_place, NULL,

@@ -78,12 +78,24 @@ static void test_algorithms(void)
         char line[200], why[1000];
         snprintf(line, sizeof line, "--alg %s.%s --ranks 8 --count 11 --type Int16 --op max",
                  mlt_collective_names[alg->collective], alg->name);
+        mlt_coll_shape shape = {.ranks = 8, .count = 11, .type = MLT_OP_INT16, .op = MLT_OP_MAX};
+        if (alg->collective != MLT_COLL_EXCHANGE && alg->refuses &&
+            alg->refuses(&shape)) { // more than a command line can say
+            wrong(1, alg->refuses(&shape), line);
+            continue;
+        }
         CHECK(gen(line) == MLT_EXIT_FINE && !*err);
         mlt_goal_program *program;
         mlt_goal_dialect dialect;
         CHECK(mlt_goal_read("text", out, strlen(out), &program, &dialect, why, sizeof why) ==
               MLT_OK);
-        mlt_coll_shape shape = {.ranks = 8, .count = 11, .type = MLT_OP_INT16, .op = MLT_OP_MAX};
+        mlt_goal_part part[8]; // from every rank to every one a block
+        mlt_goal_parts parts[8];
+        for (uint32_t r = 0; r < 8 && alg->collective == MLT_COLL_EXCHANGE; r++) {
+            part[r] = (mlt_goal_part){r, 0, 22ull * r, 22};
+            parts[r] = (mlt_goal_parts){part, part, 8, 8, 8 * 22, 8 * 22};
+            shape.parts = parts;
+        }
         mlt_goal_spec is = mlt_coll_spec(alg, &shape);
         mlt_goal_check_options options = {.is = &is, .limit = 3};
         mlt_goal_verdict *verdict = mlt_goal_check(program, &options);
@@ -93,6 +105,27 @@ static void test_algorithms(void)
         mlt_goal_verdict_free(verdict);
         mlt_goal_program_free(program);
     }
+}
+
+// What it writes is right in place and with other blocks, and is not right otherwise.
+static void test_shapes(void)
+{
+    static const uint64_t starts[] = {0, 3, 3, 7};
+    const mlt_goal_spec is = {
+        .collective = MLT_COLL_ALLGATHER, .in_place = true, .starts = starts, .element = 4};
+    mlt_goal_program *program;
+    mlt_goal_dialect dialect;
+    char why[1000];
+    CHECK(gen("--alg allgather.sparbit --ranks 3 --in-place --blocks 3,0,4") == MLT_EXIT_FINE);
+    CHECK(mlt_goal_read("text", out, strlen(out), &program, &dialect, why, sizeof why) == MLT_OK);
+    mlt_goal_verdict *verdict = mlt_goal_check(program, &(mlt_goal_check_options){.is = &is});
+    CHECK(mlt_goal_verdict_ok(verdict));
+    mlt_goal_verdict_free(verdict);
+    mlt_goal_program_free(program);
+    CHECK(gen("--alg alltoall.scattered --ranks 5 --throttle 1") == MLT_EXIT_FINE);
+    CHECK(strstr(out, "requ "));
+    CHECK(gen("--alg alltoall.scattered --ranks 5") == MLT_EXIT_FINE);
+    CHECK(!strstr(out, "requ "));
 }
 
 static void test_list(void)
@@ -117,6 +150,28 @@ static void test_wrong(void)
     wrong(2, "--alg bcast.binomial needs --ranks", "--alg bcast.binomial");
     wrong(1, "allgather.recursive_doubling: the number of ranks must be a power of two",
           "--alg allgather.recursive_doubling --ranks 5");
+    wrong(1, "alltoall.linear: it cannot be done in place",
+          "--alg alltoall.linear --ranks 5 --in-place");
+    wrong(1, "bcast.linear: all its blocks must have the same size",
+          "--alg bcast.linear --ranks 2 --blocks 1,2");
+    wrong(2, "option --blocks has 3 sizes, but there are 2 ranks",
+          "--alg gather.linear --ranks 2 --blocks 1,2,3");
+    wrong(2, "option --blocks has 1 sizes, but there are 2 ranks",
+          "--alg gather.linear --ranks 2 --blocks 1");
+    static const char *const bad[] = {"1,",
+                                      ",1",
+                                      "1,x",
+                                      "1;2",
+                                      "-1,2",
+                                      "99999999999999999999,1",
+                                      "18446744073709551615,18446744073709551615"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "--alg gather.linear --ranks 2 --blocks %s", bad[i]);
+        wrong(2, "but should be sizes such as 4,0,7", text);
+    }
+    wrong(2, "--throttle says nothing about gather.linear",
+          "--alg gather.linear --ranks 2 --throttle 2");
     wrong(1, "'/no/such.lua' cannot be read", "/no/such.lua --ranks 4");
 
     char path[] = "/tmp/goal_gen_testXXXXXX", line[200];
@@ -138,6 +193,7 @@ static void test_wrong(void)
 int main(void)
 {
     test_algorithms();
+    test_shapes();
     test_list();
     test_wrong();
     free(out);

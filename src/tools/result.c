@@ -15,7 +15,8 @@ void mlt_result_args(mlt_result_options *options, mlt_arg out[MLT_RESULT_ARGS])
     const mlt_arg lines[MLT_RESULT_ARGS] = {
         {"is", 0, MLT_ARG_CHOICE, &options->is, "OPERATION", .choices = collectives,
          .help = "barrier, bcast, reduce, allreduce, gather, allgather, scatter, alltoall, "
-                 "reduce_scatter, scan or exscan; then --op sumInt32 and --root of below too"},
+                 "reduce_scatter, scan or exscan; then --op sumInt32, --root, --in-place and "
+                 "--blocks of below too"},
         {"in", 0, MLT_ARG_TEXT, &options->in, "BUFFER",
          .help = "what it takes: 'name', 'name+offset' or 'offset' (in, or buf of a bcast)"},
         {"out", 0, MLT_ARG_TEXT, &options->out, "BUFFER", .help = "what it gives (out, or buf)"},
@@ -39,6 +40,8 @@ static const char *lost_option(const mlt_result_options *options, const mlt_sour
            : options->commutes >= 0         ? "--commutes"
            : from->op                       ? "--op"
            : from->root != MLT_NOT_GIVEN    ? "--root"
+           : from->in_place                 ? "--in-place"
+           : from->blocks                   ? "--blocks"
                                             : NULL;
 }
 
@@ -50,15 +53,23 @@ static const char *idle_option(const mlt_result_options *options, const mlt_sour
     bool barrier = c == MLT_COLL_BARRIER, reduces = mlt_collective_reduces(c);
     bool rooted = c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
                   c == MLT_COLL_SCATTER;
-    bool both = from->op && options->user != MLT_NOT_GIVEN && source->form != MLT_SOURCE_ALG;
-    return barrier && options->in                                                     ? "--in"
-           : barrier && options->out                                                  ? "--out"
-           : barrier && options->size != MLT_NOT_GIVEN                                ? "--size"
-           : (!reduces || both) && options->user != MLT_NOT_GIVEN                     ? "--user-op"
-           : !reduces && from->op && source->form != MLT_SOURCE_ALG                   ? "--op"
-           : !reduces && options->commutes >= 0                                       ? "--commutes"
-           : !rooted && from->root != MLT_NOT_GIVEN && source->form != MLT_SOURCE_ALG ? "--root"
-                                                                                      : NULL;
+    bool file = source->form != MLT_SOURCE_ALG; // what shapes an algorithm is not idle
+    bool stays = c == MLT_COLL_REDUCE || c == MLT_COLL_ALLREDUCE || c == MLT_COLL_SCAN ||
+                 c == MLT_COLL_EXSCAN || c == MLT_COLL_GATHER || c == MLT_COLL_ALLGATHER ||
+                 c == MLT_COLL_SCATTER;
+    bool blocks = c == MLT_COLL_GATHER || c == MLT_COLL_ALLGATHER || c == MLT_COLL_SCATTER ||
+                  c == MLT_COLL_ALLTOALL || c == MLT_COLL_REDUCE_SCATTER;
+    bool both = from->op && options->user != MLT_NOT_GIVEN && file;
+    return barrier && options->in                                 ? "--in"
+           : barrier && options->out                              ? "--out"
+           : barrier && options->size != MLT_NOT_GIVEN            ? "--size"
+           : (!reduces || both) && options->user != MLT_NOT_GIVEN ? "--user-op"
+           : !reduces && from->op && file                         ? "--op"
+           : !reduces && options->commutes >= 0                   ? "--commutes"
+           : !rooted && from->root != MLT_NOT_GIVEN && file       ? "--root"
+           : !stays && from->in_place && file                     ? "--in-place"
+           : !blocks && from->blocks && file                      ? "--blocks"
+                                                                  : NULL;
 }
 
 static int read_is(const mlt_arg_command *command, const mlt_result_options *options,
@@ -66,6 +77,8 @@ static int read_is(const mlt_arg_command *command, const mlt_result_options *opt
 {
     *spec = (mlt_goal_spec){.collective = (mlt_collective)options->is,
                             .root = (uint32_t)mlt_given_or(from->root, 0),
+                            .in_place = from->in_place,
+                            .starts = source->starts,
                             .type = MLT_OP_TYPES};
     bool reduces = mlt_collective_reduces(spec->collective);
     const char *idle = idle_option(options, from, source);

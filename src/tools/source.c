@@ -26,7 +26,8 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
                                     .count = MLT_NOT_GIVEN,
                                     .root = MLT_NOT_GIVEN,
                                     .segment = MLT_NOT_GIVEN,
-                                    .radix = MLT_NOT_GIVEN};
+                                    .radix = MLT_NOT_GIVEN,
+                                    .throttle = MLT_NOT_GIVEN};
     const mlt_arg lines[MLT_SOURCE_ARGS] = {
         {"alg", 'a', MLT_ARG_TEXT, &options->alg, "NAME",
          .help = "instead of a file: bcast.binomial and others, `millet goal gen --list` names "
@@ -43,6 +44,13 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
          .help = "elements of a piece, for pipelines"},
         {"radix", 0, MLT_ARG_NUMBER, &options->radix, "K", .most = UINT32_MAX,
          .help = "of trees and disseminations"},
+        {"throttle", 0, MLT_ARG_NUMBER, &options->throttle, "N", .least = 1, .most = UINT32_MAX,
+         .help = "messages under way at once"},
+        {"in-place", 0, MLT_ARG_FLAG, &options->in_place, NULL,
+         .help = "what a rank brings lies where its result goes"},
+        {"blocks", 0, MLT_ARG_TEXT, &options->blocks, "N,N,...",
+         .help = "of different sizes, one for each rank, in elements (of a file: bytes; of an "
+                 "alltoall: weights)"},
         {"set", 0, MLT_ARG_TEXTS, &options->set, "NAME=VALUE",
          .help = "for a Lua script: arg.NAME is \"VALUE\""},
     };
@@ -143,6 +151,56 @@ bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type)
     return false;
 }
 
+// Where blocks of those sizes begin, for so many ranks.
+static int read_blocks(const mlt_arg_command *command, const char *text, uint32_t ranks,
+                       uint64_t **out)
+{
+    uint64_t *starts = calloc(ranks + 1ull, sizeof *starts), block;
+    if (!starts)
+        mlt_fatal("there is no memory for the blocks of %" PRIu32 " ranks", ranks);
+    *out = starts;
+    uint32_t count = 0;
+    bool fine = true;
+    for (const char *at = text; fine; at++) {
+        char *end;
+        errno = 0;
+        block = strtoull(at, &end, 10);
+        fine = *at >= '0' && *at <= '9' && !errno && (*end == ',' || !*end);
+        if (fine && count < ranks)
+            fine = !__builtin_add_overflow(starts[count], block, &starts[count + 1]);
+        count += fine;
+        if (!*end)
+            break;
+        at = end;
+    }
+    if (!fine)
+        return mlt_args_wrong(command, "option --blocks is '%s', but should be sizes such as 4,0,7",
+                              text);
+    if (count != ranks)
+        return mlt_args_wrong(
+            command, "option --blocks has %" PRIu32 " sizes, but there are %" PRIu32 " ranks",
+            count, ranks);
+    return MLT_ARGS_GO;
+}
+
+// The lists of an exchange: from every rank to every one a block.
+static void make_parts(mlt_source *source)
+{
+    mlt_coll_shape *shape = &source->shape;
+    uint32_t ranks = shape->ranks;
+    uint64_t n = shape->count * mlt_op_type_bytes[shape->type];
+    source->parts = calloc(ranks, sizeof *source->parts);
+    source->part = calloc(ranks, sizeof *source->part);
+    if (!source->parts || !source->part)
+        mlt_fatal("there is no memory for the messages of %" PRIu32 " ranks", ranks);
+    for (uint32_t r = 0; r < ranks; r++) {
+        source->part[r] = (mlt_goal_part){r, 0, r * n, n};
+        source->parts[r] =
+            (mlt_goal_parts){source->part, source->part, ranks, ranks, ranks * n, ranks * n};
+    }
+    shape->parts = source->parts;
+}
+
 static int read_shape(const mlt_arg_command *command, const mlt_source_options *options,
                       mlt_coll_shape *out)
 {
@@ -160,7 +218,9 @@ static int read_shape(const mlt_arg_command *command, const mlt_source_options *
                             .op = MLT_OP_SUM,
                             .type = MLT_OP_INT32,
                             .segment = mlt_given_or(options->segment, 0),
-                            .radix = (uint32_t)mlt_given_or(options->radix, 0)};
+                            .radix = (uint32_t)mlt_given_or(options->radix, 0),
+                            .window = (uint32_t)mlt_given_or(options->throttle, 0),
+                            .in_place = options->in_place};
     mlt_op unused = MLT_OPS;
     if (options->op && !mlt_source_function(options->op, &out->op, &out->type))
         return mlt_args_wrong(command,
@@ -183,6 +243,7 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
     const char *lost = options->shared                                           ? NULL
                        : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
                        : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
+                       : options->throttle != MLT_NOT_GIVEN && !alg->uses_window ? "throttle"
                        : options->set.count                                      ? "set"
                                                                                  : NULL;
     if (!lost)
@@ -205,8 +266,13 @@ static int read_alg(const mlt_arg_command *command, const mlt_source_options *op
     if (!out->alg)
         return mlt_args_wrong(command, "%s", why);
     code = not_for_alg(command, options, out->alg);
+    if (code == MLT_ARGS_GO && options->blocks)
+        code = read_blocks(command, options->blocks, out->shape.ranks, &out->starts);
     if (code != MLT_ARGS_GO)
         return code;
+    out->shape.starts = out->starts;
+    if (out->alg->collective == MLT_COLL_EXCHANGE)
+        make_parts(out);
     snprintf(out->name, sizeof out->name, "%s, %" PRIu64 " rank%s", options->alg, options->ranks,
              options->ranks == 1 ? "" : "s");
     mlt_progress progress;
@@ -290,14 +356,17 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
         return mlt_args_wrong(
             command, "--set is for Lua scripts, but '%s' is none (its name would end with .lua)",
             name);
-    const char *lost = options->count != MLT_NOT_GIVEN     ? "--count"
-                       : options->type                     ? "--type"
-                       : options->segment != MLT_NOT_GIVEN ? "--segment"
-                       : options->radix != MLT_NOT_GIVEN   ? "--radix"
-                       : options->files_have_op            ? NULL
-                       : options->root != MLT_NOT_GIVEN    ? "--root"
-                       : options->op                       ? "--op"
-                                                           : NULL;
+    const char *lost = options->count != MLT_NOT_GIVEN      ? "--count"
+                       : options->type                      ? "--type"
+                       : options->segment != MLT_NOT_GIVEN  ? "--segment"
+                       : options->radix != MLT_NOT_GIVEN    ? "--radix"
+                       : options->throttle != MLT_NOT_GIVEN ? "--throttle"
+                       : options->files_have_op             ? NULL
+                       : options->in_place                  ? "--in-place"
+                       : options->blocks                    ? "--blocks"
+                       : options->root != MLT_NOT_GIVEN     ? "--root"
+                       : options->op                        ? "--op"
+                                                            : NULL;
     if (lost)
         return mlt_args_wrong(command, "%s is for --alg; it says nothing about '%s'", lost, name);
     return MLT_ARGS_GO;
@@ -340,6 +409,8 @@ static int read_file(const mlt_arg_command *command, const mlt_source_options *o
         fprintf(stderr, "%s\n", why);
         return MLT_EXIT_FOUND;
     }
+    if (code == MLT_ARGS_GO && options->blocks && options->files_have_op)
+        code = read_blocks(command, options->blocks, out->program->ranks, &out->starts);
     return code;
 }
 
@@ -366,5 +437,8 @@ int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options
 void mlt_source_free(mlt_source *source)
 {
     mlt_goal_program_free(source->program);
-    source->program = NULL;
+    free(source->starts);
+    free(source->parts);
+    free(source->part);
+    *source = (mlt_source){.program = NULL};
 }

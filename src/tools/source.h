@@ -13,14 +13,15 @@
 #include "goal/text.h"
 #include "tools/args.h"
 
-enum { MLT_SOURCE_ARGS = 9 };
+enum { MLT_SOURCE_ARGS = 12 };
 #define MLT_NOT_GIVEN UINT64_MAX
 
 typedef struct mlt_source_options {
-    const char *alg, *op, *type;
-    uint64_t ranks, count, root, segment, radix; // MLT_NOT_GIVEN: not given
+    const char *alg, *op, *type, *blocks;
+    uint64_t ranks, count, root, segment, radix, throttle; // MLT_NOT_GIVEN: not given
+    bool in_place;
     mlt_arg_texts set;
-    bool files_have_op; // --op and --root mean something for files too
+    bool files_have_op; // --op, --root, --in-place and --blocks mean something for files too
     bool scripts;       // standard input is a Lua script
     bool shared;        // others read with these options too: what is not for files is no fault
 } mlt_source_options;
@@ -40,6 +41,9 @@ typedef struct mlt_source {
     mlt_goal_dialect dialect; // TEXT
     const mlt_coll_alg *alg;  // ALG
     mlt_coll_shape shape;     // ALG
+    uint64_t *starts;         // of --blocks, in elements, for files in bytes; NULL: not given
+    mlt_goal_parts *parts;    // ALG, of an exchange: each sends each a block
+    mlt_goal_part *part;
 } mlt_source;
 
 // Sets the defaults and fills in the options' lines.

@@ -504,11 +504,21 @@ static inline void case_random_layouts(struct coll_case *c, const struct coll_te
         c->slay = c->rlay;
 }
 
+// Creates the user's operations when they are first needed: what only moves data needs none of
+// them. Before a test is copied, for other communicators or threads, it needs them too.
+static inline void coll_need_ops(struct coll_test *t)
+{
+    for (int i = WRAP; i < REDUCTIONS && t->ops[i] == MPI_OP_NULL; i++)
+        t->ops[i] = reduction_op((enum reduction)i);
+}
+
 // Any arguments, the same on all ranks of t->comm.
 static inline struct coll_case case_random(struct coll_test *t, enum coll_kind kind)
 {
     struct coll_case c = {.test = t, .kind = kind};
     uint64_t *random = &t->random;
+    if (case_is_reduction(&c))
+        coll_need_ops(t);
     case_comm(&c, t->comm);
     c.root = random_below(random, c.n);
     c.red = (enum reduction)random_below(random, REDUCTIONS);
@@ -533,6 +543,8 @@ static inline struct coll_case case_plain(struct coll_test *t, enum coll_kind ki
                                           MPI_Count chunks)
 {
     struct coll_case c = {.test = t, .kind = kind, .chunks = chunks, .red = SUM_INT};
+    if (case_is_reduction(&c))
+        coll_need_ops(t);
     case_comm(&c, t->comm);
     c.slay = c.rlay = &t->basic[L_INT];
     c.shape = random_next(&t->random);
@@ -610,14 +622,14 @@ static inline void coll_test_init(struct coll_test *t)
     for (int i = 0; i < L_PAIR; i++)
         t->basic[i] = layout_predefined((enum coll_layout)i);
     for (int i = 0; i < REDUCTIONS; i++)
-        t->ops[i] = reduction_op((enum reduction)i);
+        t->ops[i] = i < WRAP ? MPI_SUM : MPI_OP_NULL;
 }
 
 static inline void coll_test_fini(struct coll_test *t)
 {
     for (int i = 0; i < COLL_LAYOUTS; i++)
         CHECK_OK(MPI_Type_free(&t->layouts[i].type));
-    for (int i = WRAP; i < REDUCTIONS; i++)
+    for (int i = WRAP; i < REDUCTIONS && t->ops[i] != MPI_OP_NULL; i++)
         CHECK_OK(MPI_Op_free(&t->ops[i]));
 }
 

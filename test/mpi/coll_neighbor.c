@@ -295,8 +295,8 @@ static void try_dist(struct coll_test *t)
     CHECK_OK(
         MPI_Dist_graph_create(t->comm, 1, &from, &degree, to, weights, MPI_INFO_NULL, 0, &comm));
     CHECK_OK(MPI_Dist_graph_neighbors_count(comm, &nb.ins, &nb.outs, &weighted));
-    CHECK_OK(MPI_Dist_graph_neighbors(comm, EDGES_MOST, nb.in, in_weights, EDGES_MOST, nb.out,
-                                      out_weights));
+    CHECK_OK(
+        MPI_Dist_graph_neighbors(comm, nb.ins, nb.in, in_weights, nb.outs, nb.out, out_weights));
     number_marks(&nb);
     try_comm(t, comm, &nb);
     CHECK_OK(MPI_Comm_free(&comm));
