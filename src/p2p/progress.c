@@ -27,12 +27,20 @@ void mlt_worker_later(mlt_worker *w, mlt_work *work)
     mlt_list_push_back(&w->p2p->later, &work->link);
 }
 
+void mlt_worker_again(mlt_worker *w, mlt_work *work)
+{
+    mlt_list_push_back(&w->p2p->again, &work->link);
+}
+
 static MLT_COLD bool run_later(mlt_worker *w)
 {
-    for (mlt_link *l; (l = mlt_list_pop_front(&w->p2p->later));) {
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&w->p2p->later))) {
         mlt_work *work = mlt_container_of(l, mlt_work, link);
         work->run(work);
     }
+    while ((l = mlt_list_pop_front(&w->p2p->again)))
+        mlt_list_push_back(&w->p2p->later, l);
     return true;
 }
 
