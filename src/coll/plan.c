@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/team.h"
 
@@ -17,7 +18,7 @@ static const uint64_t most_bytes = 64u << 20;
 
 enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
 _Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
-enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4 }; // mlt_plan_key.flags
+enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4, PLAIN = 8 }; // mlt_plan_key.flags
 
 // ---- keys
 
@@ -51,7 +52,7 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
         .root = what->root,
         .element = what->element,
         .collective = what->collective,
-        .flags = what->in_place ? IN_PLACE : 0,
+        .flags = (what->in_place ? IN_PLACE : 0) | (what->plain ? PLAIN : 0),
     };
     if (what->op) {
         key.op = (uint8_t)what->op->op;
@@ -104,7 +105,9 @@ static void instance_free(mlt_instance *i)
 
 static void plan_free(mlt_plans *plans, mlt_plan *plan)
 {
+    mlt_team *team = mlt_container_of(plans, mlt_team, plans);
     mlt_assert(!plan->busy);
+    mlt_ledger_note_plan(team->ledger, team, plan);
     mlt_list_remove(&plan->link);
     plans->count--;
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++)
@@ -186,7 +189,7 @@ static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *
         .commutes = !what->op || what->op->commutes,
         .in_place = what->in_place && !is_rooted(what), // only the root may know
         .uneven = what->starts != NULL,
-        .reproducible = team->reproducible,
+        .reproducible = team->reproducible && !what->plain,
         .crowded = team->crowded,
         .reach = team->reach,
         .comm = team->name,
@@ -274,9 +277,10 @@ static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
+    static const mlt_coll_sources built_in;
     if (!what->emit) {
         mlt_coll_question q = question_of(team, what);
-        mlt_coll_ask(team->sources, &q, &plan->choice, why, why_size);
+        mlt_coll_ask(what->plain ? &built_in : team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
         q.in_place = what->in_place;
@@ -319,6 +323,8 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
     make_room(plans);
     mlt_plan *plan = mlt_take(1, sizeof *plan);
     plan->key = *key;
+    plan->plain = what->plain;
+    plan->said = (what->starts ? what->starts[team->ranks] : what->count) * what->element;
     if (what->starts)
         plan->starts = copy_of(what->starts, starts_bytes(team));
     if (what->key_bytes) {

@@ -14,6 +14,8 @@
 #include "boot/job.h"
 #include "coll/book.h"
 #include "coll/choice.h"
+#include "coll/ledger.h"
+#include "coll/path.h"
 #include "coll/settings.h"
 #include "mpi/coll.h"
 #include "mpi/comm_int.h"
@@ -37,14 +39,30 @@ void mlt_coll_worker_init(mlt_worker *worker)
     if (!fine)
         mlt_fatal("%s", why);
     free(why);
+    w->ledger = mlt_take(1, sizeof *w->ledger);
+    mlt_ledger_init(w->ledger);
+    w->ledger->measures = mlt_coll_conf_now.paths;
+    w->ledger->choices = mlt_mpi_profiling || mlt_coll_conf_now.paths;
+    if (mlt_coll_conf_now.paths || (w->book && w->book->paths_count))
+        atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
 }
 
 void mlt_coll_worker_fini(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     free(w->forced);
+    mlt_ledger_fini(w->ledger);
+    free(w->ledger);
     if (w->book)
         w->book->free(w->book);
+}
+
+void mlt_coll_tell(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (w->world->team) // others have told when they were freed
+        mlt_team_tell(w->world->team);
+    mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
 }
 
 mlt_coll_sources *mlt_comm_sources(mlt_comm *comm)

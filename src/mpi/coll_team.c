@@ -90,6 +90,7 @@ static void fill_facts(mlt_comm *comm, mlt_team_facts *f)
     f->crowded = !w->boot->job->lean;
     f->reproducible = mlt_mpi_settings.reproducible;
     f->sources = mlt_comm_sources(comm);
+    f->ledger = mlt_mpi_worker_of(comm->owner)->ledger;
     f->name = mlt_comm_name(comm->owner, comm);
 }
 
