@@ -65,6 +65,12 @@ void mlt_reduce_tos_free(struct mlt_reduce_tos *all)
     free(all);
 }
 
+void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team))
+{
+    for (pair *p = all ? all->first : NULL; p; p = p->next)
+        tell(p->team);
+}
+
 // ---- sets
 
 static int by_number(const void *a, const void *b)
@@ -163,17 +169,14 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
     p->world = mlt_map_new(world, (int32_t)p->size);
     free(world);
     mlt_team_facts f = {
-        .worker = me->worker,
         .ranks = member ? p->size : 1,
         .workers = member ? p->size : 1,
         .place = self,
         .contiguous = true,
         .flat = true,
-        .crowded = !me->worker->boot->job->lean,
-        .reproducible = mlt_mpi_settings.reproducible,
         .reach = me->worker->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
-        .name = mlt_comm_name(me, comm),
     };
+    mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = me,
         .byte = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
