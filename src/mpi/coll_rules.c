@@ -42,8 +42,9 @@ void mlt_coll_worker_init(mlt_worker *worker)
     w->ledger = mlt_take(1, sizeof *w->ledger);
     mlt_ledger_init(w->ledger);
     w->ledger->measures = mlt_coll_conf_now.paths;
-    w->ledger->choices = mlt_mpi_profiling || mlt_coll_conf_now.paths;
-    if (mlt_coll_conf_now.paths || (w->book && w->book->paths_count))
+    bool paths = mlt_coll_conf_now.paths || (w->book && w->book->paths_count);
+    w->ledger->choices = mlt_mpi_profiling || paths;
+    if (paths)
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
 }
 
