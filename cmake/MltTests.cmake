@@ -62,7 +62,7 @@ function(mlt_fuzz_program LAYER FILE)
 endfunction()
 
 # Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
-set(MLT_LEAKS_ONLY_IN goal_read goal_image goal_check goal_pass goal_derive coll_coll lua_generate tools_goal_gen)
+set(MLT_LEAKS_ONLY_IN goal_read goal_image goal_check goal_pass goal_derive coll_coll coll_choose lua_generate lua_book tools_goal_gen)
 
 foreach(LAYER IN LISTS MLT_LAYER_LIST)
   file(GLOB_RECURSE MLT_TEST_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_test.c)

@@ -70,9 +70,9 @@
     X(reduce_scatter_recursive_halving)                                                            \
     X(reduce_scatter_ring)                                                                         \
     X(reduce_scatter_pairwise)                                                                     \
+    X(reduce_scatter_canonical)                                                                    \
     X(reduce_scatter_recursive_doubling)                                                           \
     X(reduce_scatter_butterfly)                                                                    \
-    X(reduce_scatter_canonical)                                                                    \
     X(scan_linear)                                                                                 \
     X(scan_recursive_doubling)                                                                     \
     X(scan_butterfly)                                                                              \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/hand_test.h"
 #include "goal/graph.h"
 #include "goal/pairs.h"
 
@@ -95,6 +96,7 @@ typedef struct machine {
     uint32_t ready_count;
     uint64_t left;
     meaning what;
+    bool commutes; // the user's function does
 } machine;
 
 enum { WAITING, READY, DONE };
@@ -147,8 +149,9 @@ static inline void machine_free(machine *m)
     free(m);
 }
 
-static inline uint8_t *buffer(machine *m, uint32_t rank, const char *name)
+static inline uint8_t *buffer(void *of, uint32_t rank, const char *name)
 {
+    machine *m = of;
     uint32_t id = mlt_goal_buffer_find(m->program, rank, name);
     return id == MLT_GOAL_NOWHERE ? NULL : m->memory[rank][id];
 }
@@ -186,8 +189,8 @@ static inline void run_local(machine *m, uint32_t rank, const mlt_goal_action *a
     uint8_t *result = span(m, rank, a, 0), *second = span(m, rank, a, 1);
     uint64_t count = a->size[0] / mlt_op_type_bytes[a->type];
     bool reversed = a->flags & MLT_GOAL_REVERSED;
-    if (a->kind == MLT_GOAL_USER) // any function that commutes: bytes are added
-        mlt_op_kernels[MLT_OP_SUM][MLT_OP_UINT8](result, second, a->size[0]);
+    if (a->kind == MLT_GOAL_USER)
+        hand_user(m->commutes, result, second, a->size[0], reversed);
     else if (a->op == MLT_OP_COPY)
         memcpy(result, second, a->size[0]);
     else if (m->what == WORDS)

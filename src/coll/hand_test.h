@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/tree.h"
 #include "goal/spec.h"
 
 #define HAND_NONE UINT64_MAX
@@ -177,20 +178,38 @@ static inline void hand_end(hand *h)
 
 // ---- the end
 
-// to = the reduction of `bytes` from `at` on, of ranks [low, high) that contribute
+// to = the reduction of `bytes` from `at` on, of the ranks [low, high) of a list, in the brackets
+// of mlt_canonical_split
+static inline void hand_brackets(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
+                                 const uint32_t *list, uint32_t low, uint32_t high)
+{
+    if (high - low == 1) {
+        memcpy(to, h->brings[list[low]] + at, bytes);
+        return;
+    }
+    uint8_t *right = malloc(bytes);
+    if (!right)
+        abort();
+    uint32_t split = mlt_canonical_split(low, high);
+    hand_brackets(h, to, at, bytes, list, low, split);
+    hand_brackets(h, right, at, bytes, list, split, high);
+    h->combine(h->user, to, right, bytes);
+    free(right);
+}
+
+// The same of ranks [low, high) that contribute.
 static inline void hand_reduce(const hand *h, uint8_t *to, uint64_t at, uint64_t bytes,
                                uint32_t low, uint32_t high)
 {
-    bool first = true;
-    for (uint32_t r = low; r < high && bytes; r++) {
-        if (!h->brings[r])
-            continue;
-        if (first)
-            memcpy(to, h->brings[r] + at, bytes);
-        else
-            h->combine(h->user, to, h->brings[r] + at, bytes);
-        first = false;
-    }
+    uint32_t count = 0, *list = malloc((high - low + 1ull) * sizeof *list);
+    if (!list)
+        abort();
+    for (uint32_t r = low; r < high; r++)
+        if (h->brings[r])
+            list[count++] = r;
+    if (count && bytes)
+        hand_brackets(h, to, at, bytes, list, 0, count);
+    free(list);
 }
 
 static inline void hand_exchange(const hand *h, uint32_t rank, uint8_t *out)

@@ -171,8 +171,8 @@ static planner begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *
         memcpy(p.load->out, load->out, ranks * sizeof *load->out);
     }
     for (uint32_t r = 0; r < ranks; r++) {
-        node n = {.rank = r, .needs = receives[r] != 0};
-        if (contributes[r]) {
+        node n = {.rank = r, .needs = !receives || receives[r]};
+        if (!contributes || contributes[r]) {
             p.active[p.actives++] = n;
             p.needs += n.needs;
         } else if (n.needs) {
@@ -210,10 +210,8 @@ void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan)
 
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape)
 {
-    if (!shape->contributes || !shape->receives)
-        return "it must be known which ranks contribute and which receive";
     for (uint32_t r = 0; r < shape->ranks; r++)
-        if (shape->contributes[r])
+        if (!shape->contributes || shape->contributes[r])
             return NULL;
     return "there must be a rank that contributes";
 }

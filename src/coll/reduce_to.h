@@ -60,12 +60,12 @@ typedef struct mlt_reduce_to_plan {
     uint32_t count;
 } mlt_reduce_to_plan;
 
-// The edges; free them. load NULL: none. At least one rank contributes.
+// The edges; free them. load NULL: none; a set that is NULL: all ranks. At least one contributes.
 mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contributes,
                                           const uint8_t *receives, const mlt_reduce_to_load *load);
 void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan);
 
-// mlt_coll_alg.refuses of what reduces so: who contributes and receives must be known.
+// mlt_coll_alg.refuses of what reduces so: somebody must contribute.
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape);
 
 #endif

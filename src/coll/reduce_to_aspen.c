@@ -49,27 +49,27 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     mlt_reduce_to_plan plan =
         mlt_reduce_to_plan_new(e.ranks, shape->contributes, shape->receives, shape->user);
     state s = {.e = &e, .empty = true, .last = NONE};
-    uint32_t combines = 0, edges = 0;
+    uint32_t combines = 0;
     for (uint32_t i = 0; i < plan.count; i++) {
         mlt_reduce_to_edge at = plan.edges[i];
         bool from = at.from == rank, to = at.to == rank;
-        edges += from || to;
         combines +=
             at.kind == MLT_REDUCE_TO_MEET ? from || to : to && at.kind != MLT_REDUCE_TO_TELL;
     }
-    if (shape->contributes[rank])
+    bool gives = !shape->contributes || shape->contributes[rank];
+    bool gets = !shape->receives || shape->receives[rank];
+    if (gives)
         s.in = mlt_emit_buffer(&e, "in", e.n);
-    if (shape->receives[rank])
+    if (gets)
         s.acc = mlt_emit_buffer(&e, "out", e.n);
     else if (combines)
         s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
     if (combines > 1)
         s.tmp = mlt_emit_buffer(&e, "tmp", (combines - 1) * e.n);
-    bool alone = shape->contributes[rank] && shape->receives[rank]; // the result is its own
     for (uint32_t i = 0; i < plan.count; i++)
         if (plan.edges[i].from == rank || plan.edges[i].to == rank)
             follow(&s, plan.edges[i]);
-    if (alone && s.empty)
+    if (gives && gets && s.empty) // the result is its own
         mlt_emit_copy(&e, s.acc, s.in, NONE);
     mlt_reduce_to_plan_free(&plan);
 }

@@ -10,22 +10,27 @@
 
 // Where a rank is in a set, and which rank is at a place.
 typedef struct set {
-    const uint8_t *has;
+    const uint8_t *has; // NULL: all
     uint32_t count;
 } set;
+
+static bool has(const set *s, uint32_t rank)
+{
+    return !s->has || s->has[rank];
+}
 
 static uint32_t place_of(const set *s, uint32_t rank)
 {
     uint32_t place = 0;
     for (uint32_t r = 0; r < rank; r++)
-        place += s->has[r] != 0;
+        place += has(s, r);
     return place;
 }
 
 static uint32_t rank_at(const set *s, uint32_t place)
 {
     uint32_t r = 0;
-    while (!s->has[r] || place--)
+    while (!has(s, r) || place--)
         r++;
     return r;
 }
@@ -67,26 +72,26 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     set from = {shape->contributes, 0}, to = {shape->receives, 0};
     uint32_t top = NONE;
     for (uint32_t r = 0; r < e.ranks; r++) {
-        from.count += from.has[r] != 0;
-        to.count += to.has[r] != 0;
-        if (top == NONE && from.has[r] && to.has[r])
+        from.count += has(&from, r);
+        to.count += has(&to, r);
+        if (top == NONE && has(&from, r) && has(&to, r))
             top = r;
     }
     bool shared = top != NONE;
     mlt_goal_span in = {0}, out = {0}, have = {0};
-    if (from.has[rank])
+    if (has(&from, rank))
         in = mlt_emit_buffer(&e, "in", e.n);
-    if (to.has[rank])
+    if (has(&to, rank))
         out = mlt_emit_buffer(&e, "out", e.n);
     if (!to.count)
         return;
     uint32_t last = NONE, up_top = shared ? top : rank_at(&from, 0);
     uint32_t down_top = shared ? top : rank_at(&to, 0);
-    if (from.has[rank])
+    if (has(&from, rank))
         last = up(&e, &from, up_top, in, out, &have);
     if (!shared && rank == up_top)
         mlt_emit_send(&e, have, down_top, last);
-    if (!to.has[rank])
+    if (!has(&to, rank))
         return;
     bool was_in = have.buf == out.buf; // it was sent up from the result
     uint32_t ready = was_in ? last : (uint32_t)NONE;

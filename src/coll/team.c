@@ -127,6 +127,8 @@ void mlt_team_free(mlt_team *t)
 
 // Whether it matters which ranks a worker has, be it for the order of operands or of blocks, or to
 // find the root.
+// True if the ranks of a worker can combine only if they follow each other: where blocks or
+// operands have an order, or a root must be found.
 static bool order_matters(const mlt_coll_what *what)
 {
     switch ((mlt_collective)what->collective) {
@@ -398,14 +400,17 @@ static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *
     c->disagreed = true;
     describe(&c->what, t->ranks, first, sizeof first);
     describe(what, t->ranks, own, sizeof own);
+    char who[32] = "a rank"; // whose place in the worker does not tell which
+    if (t->contiguous)
+        snprintf(who, sizeof who, "rank %u", t->first + local);
     if (strcmp(first, own) == 0)
         snprintf(t->why, sizeof t->why,
-                 "rank %u has another operation or other blocks than a rank of the same worker in "
-                 "its %s",
-                 t->first + local, own);
+                 "%s has another operation or other blocks than a rank of the same worker in its "
+                 "%s",
+                 who, own);
     else
-        snprintf(t->why, sizeof t->why, "rank %u says %s, and a rank of the same worker %s",
-                 t->first + local, own, first);
+        snprintf(t->why, sizeof t->why, "%s says %s, and a rank of the same worker %s", who, own,
+                 first);
 }
 
 static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,

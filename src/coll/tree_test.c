@@ -96,7 +96,7 @@ static void test_trees(void)
 
 static void check_rounds(uint32_t ranks, uint64_t blocks)
 {
-    mlt_circulant *c = malloc(ranks * sizeof *c);
+    mlt_circulant *c = calloc(ranks, sizeof *c);
     bool *has = calloc(ranks * blocks, sizeof *has);
     CHECK(c && has);
     for (uint32_t v = 0; v < ranks; v++)

@@ -44,6 +44,15 @@ static MLT_COLD bool run_later(mlt_worker *w)
     return true;
 }
 
+// The only rank has got what it waited for: it goes on, and what has come behind that is looked at
+// when it waits again. Not while there is anything else to drive.
+static inline bool is_woken(const mlt_worker *w)
+{
+    return w->sched->home.state == MLT_FIBER_RUNNABLE && w->sched->solo &&
+           mlt_list_empty(&w->p2p->waiting) && mlt_list_empty(&w->p2p->streams) &&
+           mlt_list_empty(&w->p2p->later);
+}
+
 bool mlt_p2p_progress(mlt_worker *w)
 {
     mlt_wire *wire = w->wire;
@@ -56,6 +65,8 @@ bool mlt_p2p_progress(mlt_worker *w)
         for (int n = 0; n < BURST && (slot = mlt_ring_peek(&peer->rx)); n++) {
             mlt_p2p_arrived(w, peer, slot);
             any = true;
+            if (is_woken(w))
+                return true;
         }
     }
     if (MLT_UNLIKELY(mlt_wire_has_news(wire))) {
