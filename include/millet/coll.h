@@ -41,6 +41,12 @@ int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
                         MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
                         MPI_Info info, MPI_Request *request);
 
+// Rules, algorithms and paths of a Lua book for one communicator from now on, before the job's
+// (mpirun --coll); NULL: those of before are forgotten. Collective over comm, an intracommunicator;
+// every process reads the file, which must say the same everywhere. It is proven first: if it is
+// wrong, MPI_ERR_ARG is raised on all ranks with the checker's words, and nothing changes.
+int MPIX_Coll_load(MPI_Comm comm, const char *file);
+
 #ifdef __cplusplus
 }
 #endif

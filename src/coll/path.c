@@ -227,7 +227,6 @@ static void retire(mlt_team *team, mlt_path *path)
         free(path);
         return;
     }
-    path->by = ""; // the book's
     path->next = team->paths->stale;
     team->paths->stale = path;
 }
@@ -302,6 +301,7 @@ static void drop(mlt_team *team, mlt_path *path)
             *at = path->next;
             break;
         }
+    mlt_ledger_note_path(team->ledger, team, path);
     free(path);
 }
 
@@ -447,6 +447,7 @@ static void left(mlt_req *own)
 static void join(mlt_walk *walk)
 {
     const mlt_walk_way *way = &walk->way;
+    way->team->paths->walking--;
     open_request(walk, left);
     if (walk->path->measured)
         walk->joined_ns = mlt_os_now_ns();
@@ -496,9 +497,11 @@ static void judge(mlt_work *work)
     if (walk->own.status != MLT_OK) {
         if (team != level)
             snprintf(team->why, sizeof team->why, "%s", level->why);
+        team->paths->walking--;
         leave(walk, walk->own.status);
     } else if (walk->all.other.rank != NOBODY) {
         tell_both(&walk->all, team->why, sizeof team->why);
+        team->paths->walking--;
         leave(walk, MLT_ERR_DISAGREE);
     } else {
         step(walk);
@@ -559,6 +562,7 @@ void mlt_path_join(const mlt_walk_way *way, const mlt_coll_what *what, const voi
     mlt_path *path = mlt_path_of(way->team, what);
     mlt_walk *walk = walk_take(way->team);
     path->busy++;
+    way->team->paths->walking++;
     walk->way = *way;
     walk->path = path;
     walk->stage = 0;

@@ -55,6 +55,7 @@ typedef struct mlt_paths {
     bool checks;                   // all calls do
     mlt_path *stale;
     mlt_walk *free;
+    uint32_t walking; // ranks that have not joined yet
 } mlt_paths;
 
 // Set for good when the first book with a path, or --paths, is there. Relaxed: calls that come
@@ -69,6 +70,12 @@ void mlt_paths_tell(mlt_team *team); // the ledger
 static inline mlt_path *mlt_path_of(const mlt_team *team, const mlt_coll_what *what)
 {
     return MLT_LIKELY(!team->paths) || what->plain ? NULL : team->paths->of[what->collective];
+}
+
+// True while ranks are on their way to join: they ask for rules later.
+static inline bool mlt_paths_walking(const mlt_team *team)
+{
+    return team->paths && team->paths->walking;
 }
 
 // True if a path has no `combine`.

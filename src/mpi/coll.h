@@ -118,7 +118,7 @@ struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
 void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
 
 // The sources of a communicator have changed, and all its ranks have begun all calls before.
-void mlt_comm_refresh(mlt_comm *comm);
+void mlt_comm_refresh(mlt_comm *comm, bool first); // first: of the ranks of the worker
 
 // The job's book and what it forces; ends the process with a sentence if they are wrong.
 void mlt_coll_worker_init(mlt_worker *worker);
