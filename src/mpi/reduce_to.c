@@ -271,6 +271,7 @@ static pair *find(mlt_rank *me, mlt_comm *comm, MPI_Group contributors, MPI_Grou
 typedef struct duty {
     const pair *pair;
     mlt_reduce_to_load load;
+    bool crowded;     // workers share cores
     uint32_t edges[]; // in, out
 } duty;
 
@@ -278,6 +279,7 @@ static duty *duty_new(mlt_rank *me, const pair *p)
 {
     duty *plan = mlt_coll_memory_take(me, sizeof *plan + 2ull * p->size * sizeof *plan->edges);
     plan->pair = p;
+    plan->crowded = !me->worker->boot->job->lean;
     plan->load = (mlt_reduce_to_load){p->size, plan->edges, plan->edges + p->size};
     return plan;
 }
@@ -327,8 +329,12 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
         return;
     char why[128];
     bool ordered = !what->op->commutes || mlt_mpi_settings.reproducible;
-    const mlt_coll_alg *alg =
-        mlt_coll_find(ordered ? "reduce_to.binomial" : "reduce_to.aspen", why, sizeof why);
+    bool few = plan->crowded && p->size <= 64 && what->count * what->element <= 8192;
+    const char *name = mlt_mpi_settings.reproducible ? "reduce_to.binomial"
+                       : few                         ? "reduce_to.linear" // few switches
+                       : ordered                     ? "reduce_to.binomial"
+                                                     : "reduce_to.aspen";
+    const mlt_coll_alg *alg = mlt_coll_find(name, why, sizeof why);
     if (!alg)
         mlt_fatal("%s", why);
     mlt_coll_shape shape = {
