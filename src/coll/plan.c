@@ -334,18 +334,19 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
     mlt_list_push_front(&plans->all, &plan->link);
     plans->count++;
     bool fine = true;
-    why[0] = '\0';
+    char said[sizeof team->why] = ""; // why stays as it is unless this fails
     if (team->at) {
         uint64_t *room = mlt_take(team->workers + 1ull, sizeof *room);
         mlt_coll_what between = mlt_level_what(team, what, room);
         plan->acc = mlt_level_acc(team, what);
         if (team->workers > 1)
-            fine = make_schedule(plan, team, &between, why, why_size);
+            fine = make_schedule(plan, team, &between, said, sizeof said);
         free(room);
     } else {
-        fine = make_schedule(plan, team, what, why, why_size);
+        fine = make_schedule(plan, team, what, said, sizeof said);
     }
     if (!fine) {
+        snprintf(why, why_size, "%s", said);
         plan_free(plans, plan);
         return NULL;
     }
