@@ -49,6 +49,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .fixed = f->fixed,
         .sources = f->sources,
     };
+    t->fixed.wide = true; // persistent calls start in any order
     mlt_plans_init(&t->plans);
     mlt_team_rename(t, f->name);
     mlt_list_init(&t->fixed_calls);

@@ -232,7 +232,7 @@ static inline int32_t world_rank(const mlt_run_place *place, int32_t peer)
 static inline int32_t wire_tag(const mlt_run *run, const mlt_act_message *m)
 {
     uint32_t low = run->sched->flags & MLT_SCHED_PLAIN ? (uint32_t)m->tag : m->slot;
-    return (int32_t)(run->tag | low);
+    return (int32_t)((low < MLT_RUN_WIDE_SLOTS ? run->low_tag : run->tag) | low);
 }
 
 static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_message *m,
@@ -365,13 +365,25 @@ static inline bool start_independent(mlt_run *run)
     return false;
 }
 
+static inline void set_tags(mlt_run *run, uint32_t number)
+{
+    enum { WIDE_LARGE_NUMBERS = 1 << 11 };
+    uint32_t own = UINT32_C(1) << 31;
+    if (MLT_UNLIKELY(run->place->wide)) {
+        run->low_tag = own | UINT32_C(1) << 30 | number % MLT_RUN_WIDE_NUMBERS << 10;
+        run->tag = own | number % WIDE_LARGE_NUMBERS << 19;
+    } else {
+        run->tag = run->low_tag = own | number % MLT_RUN_NUMBERS << 19;
+    }
+}
+
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done)
 {
     const mlt_goal_sched *sched = run->sched;
     mlt_assert(!run->running);
     run->place = place;
     run->done = done;
-    run->tag = UINT32_C(1) << 31 | number % MLT_RUN_NUMBERS << 19;
+    set_tags(run, number);
     run->status = MLT_OK;
     run->finished = run->first = run->last = 0;
     run->left = sched->actions;
