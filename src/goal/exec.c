@@ -338,28 +338,30 @@ static void step_later(mlt_work *work)
     step(run);
 }
 
-static inline bool is_send(const mlt_act *act)
+// A send to somebody else.
+static inline bool is_outward(const mlt_run *run, const mlt_act *act)
 {
-    return (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
+    return (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND &&
+           mlt_act_message_of(act)->peer != run->place->self;
 }
 
-// What depends on nothing. True: that was all, and the run may be gone. Where every peer is another
-// worker, what is sent goes first, as somebody waits for it; where a peer may share the worker,
-// what is received, as its message is then copied once.
+// What depends on nothing. True: that was all, and the run may be gone. Where every other rank is
+// of another worker, what is sent to them goes first, as somebody waits for it; where a peer may
+// share the worker, or is the rank itself, what is received, as its message is then copied once.
 static inline bool start_independent(mlt_run *run)
 {
     const mlt_act_list *list = mlt_sched_independent(run->sched);
     bool sends = run->place->rank->worker->count == 1;
     for (uint32_t i = 0; sends && !run->random && i < list->count; i++) {
         const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
-        if (is_send(act) && start(run, act) && finish(run, act))
+        if (is_outward(run, act) && start(run, act) && finish(run, act))
             return true;
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
         if (MLT_UNLIKELY(run->random))
             push(run, list->offset[i]);
-        else if (!(sends && is_send(act)) && start(run, act) && finish(run, act))
+        else if (!(sends && is_outward(run, act)) && start(run, act) && finish(run, act))
             return true;
     }
     return false;
