@@ -48,7 +48,7 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
 {
     mlt_plan_key key = {
         .count = what->count,
-        .root = what->root,
+        .root = mlt_level_root(team, what->root), // all roots of a worker have one plan
         .element = what->element,
         .collective = what->collective,
         .flags = what->in_place ? IN_PLACE : 0,
@@ -515,6 +515,14 @@ void mlt_plans_init(mlt_plans *plans)
     mlt_list_init(&plans->held);
     mlt_list_init(&plans->active[0]);
     mlt_list_init(&plans->active[1]);
+}
+
+bool mlt_plans_are_idle(const mlt_plans *plans)
+{
+    for (const mlt_link *l = plans->all.next; l != &plans->all; l = l->next)
+        if (mlt_container_of(l, const mlt_plan, link)->busy)
+            return false;
+    return true;
 }
 
 void mlt_plans_fini(mlt_plans *plans)

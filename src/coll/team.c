@@ -78,6 +78,8 @@ void mlt_team_refresh(mlt_team *t)
 
 void mlt_team_rename(mlt_team *t, const char *name)
 {
+    if (t->name && strcmp(t->name, name) == 0)
+        return;
     free(t->name);
     t->name = mlt_take(strlen(name) + 1, 1);
     strcpy(t->name, name);
@@ -85,10 +87,22 @@ void mlt_team_rename(mlt_team *t, const char *name)
         mlt_plans_forget(&t->plans);
 }
 
+bool mlt_team_is_idle(const mlt_team *t)
+{
+    for (uint64_t i = 0; t->ring && i <= t->mask; i++)
+        if (t->ring[i])
+            return false;
+    for (const mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
+        if (mlt_container_of(l, const mlt_call, link)->came)
+            return false;
+    return mlt_plans_are_idle(&t->plans);
+}
+
 void mlt_team_free(mlt_team *t)
 {
     if (!t)
         return;
+    mlt_assert(mlt_team_is_idle(t));
     for (mlt_call *c = t->free_calls, *next; c; c = next) {
         next = c->next;
         free(c);
