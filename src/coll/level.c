@@ -26,7 +26,7 @@ static inline uint64_t n_of(const mlt_coll_what *what)
     return what->count * what->element;
 }
 
-static uint32_t worker_of(const mlt_team *team, uint32_t rank)
+uint32_t mlt_level_worker(const mlt_team *team, uint32_t rank)
 {
     for (uint32_t low = 0, high = team->workers;;) {
         uint32_t middle = low + (high - low) / 2;
@@ -79,7 +79,7 @@ mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, ui
         blocks = false;
         break;
     }
-    out.root = team->at ? worker_of(team, what->root) : what->root;
+    out.root = mlt_level_root(team, what->root);
     out.starts = NULL;
     if (!blocks)
         return out;

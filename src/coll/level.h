@@ -24,6 +24,13 @@
 
 #include "coll/team.h"
 
+// The worker's place that the root has between the workers.
+uint32_t mlt_level_worker(const mlt_team *team, uint32_t rank);
+static inline uint32_t mlt_level_root(const mlt_team *team, uint32_t rank)
+{
+    return MLT_LIKELY(!rank) || !team->at ? rank : mlt_level_worker(team, rank);
+}
+
 // The call between the workers that a call of ranks becomes: collective, in place, root, count,
 // starts (`room`: [workers + 1] of the caller's, used if blocks differ).
 mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room);

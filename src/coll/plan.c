@@ -49,7 +49,7 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
 {
     mlt_plan_key key = {
         .count = what->count,
-        .root = what->root,
+        .root = mlt_level_root(team, what->root), // all roots of a worker have one plan
         .element = what->element,
         .collective = what->collective,
         .flags = (what->in_place ? IN_PLACE : 0) | (what->plain ? PLAIN : 0),
@@ -453,11 +453,13 @@ static inline mlt_link *active_of(mlt_plans *plans, const mlt_instance *i)
     return &plans->active[i->place == &i->team->fixed];
 }
 
-// Numbers come again after MLT_RUN_NUMBERS: not while the older one is under way.
+// Numbers come again after MLT_RUN_NUMBERS: not while the older one is under way. Only for ordinary
+// calls, which all ranks make in the same order. Persistent ones start in any order: who held one
+// back would wait for a rank that holds back another.
 static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
 {
-    mlt_link *oldest = active_of(plans, i)->next;
-    return MLT_LIKELY(oldest == active_of(plans, i)) || i->place == &i->team->fixed ||
+    mlt_link *oldest = plans->active[0].next;
+    return MLT_LIKELY(oldest == &plans->active[0]) ||
            i->number - mlt_container_of(oldest, mlt_instance, active)->number < MLT_RUN_NUMBERS;
 }
 
@@ -465,7 +467,7 @@ static inline void start(mlt_plans *plans, mlt_instance *i)
 {
     mlt_list_push_back(active_of(plans, i), &i->active);
     i->team->worker->together++;
-    mlt_run_start(i->run, i->place, (uint32_t)(i->number % MLT_RUN_NUMBERS), i->done);
+    mlt_run_start(i->run, i->place, (uint32_t)i->number, i->done);
 }
 
 static void start_held(mlt_work *work)
@@ -506,7 +508,8 @@ void mlt_instance_start(mlt_instance *i, const mlt_coll_what *what, const void *
     i->place = fixed ? &i->team->fixed : &i->team->ordinary;
     i->number = number;
     i->done = done;
-    if (MLT_LIKELY(mlt_list_empty(&plans->held)) && MLT_LIKELY(may_start(plans, i)))
+    if (MLT_UNLIKELY(fixed) ||
+        (MLT_LIKELY(mlt_list_empty(&plans->held)) && MLT_LIKELY(may_start(plans, i))))
         start(plans, i);
     else
         mlt_list_push_back(&plans->held, &i->active);
@@ -521,6 +524,14 @@ void mlt_plans_init(mlt_plans *plans)
     mlt_list_init(&plans->held);
     mlt_list_init(&plans->active[0]);
     mlt_list_init(&plans->active[1]);
+}
+
+bool mlt_plans_are_idle(const mlt_plans *plans)
+{
+    for (const mlt_link *l = plans->all.next; l != &plans->all; l = l->next)
+        if (mlt_container_of(l, const mlt_plan, link)->busy)
+            return false;
+    return true;
 }
 
 void mlt_plans_fini(mlt_plans *plans)

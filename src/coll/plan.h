@@ -22,7 +22,7 @@ struct mlt_coll_what;
 typedef struct mlt_plan_key { // no padding: compared and hashed as bytes
     uint64_t count, starts;   // starts: a hash of them, or 0
     uint64_t custom;          // a hash of the key of a schedule of its own, or 0
-    uint32_t root, element;
+    uint32_t root, element;   // root: between the workers
     uint8_t collective, op, type, flags;
     uint32_t unused;
 } mlt_plan_key;
@@ -78,7 +78,8 @@ typedef struct mlt_plans {
 } mlt_plans;
 
 void mlt_plans_init(mlt_plans *plans);
-void mlt_plans_fini(mlt_plans *plans);
+void mlt_plans_fini(mlt_plans *plans);           // idle ones
+bool mlt_plans_are_idle(const mlt_plans *plans); // no instance runs
 
 // The rules may have changed: plans that do not run go, the others when they are over.
 void mlt_plans_forget(mlt_plans *plans);

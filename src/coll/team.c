@@ -54,6 +54,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .sources = f->sources,
         .ledger = f->ledger,
     };
+    t->fixed.wide = true; // persistent calls start in any order
     mlt_plans_init(&t->plans);
     mlt_team_rename(t, f->name);
     mlt_list_init(&t->fixed_calls);
@@ -105,10 +106,22 @@ void mlt_team_tell(mlt_team *t)
     mlt_paths_tell(t);
 }
 
+bool mlt_team_is_idle(const mlt_team *t)
+{
+    for (uint64_t i = 0; t->ring && i <= t->mask; i++)
+        if (t->ring[i])
+            return false;
+    for (const mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
+        if (mlt_container_of(l, const mlt_call, link)->came)
+            return false;
+    return mlt_plans_are_idle(&t->plans);
+}
+
 void mlt_team_free(mlt_team *t)
 {
     if (!t)
         return;
+    mlt_assert(mlt_team_is_idle(t));
     for (mlt_call *c = t->free_calls, *next; c; c = next) {
         next = c->next;
         free(c);

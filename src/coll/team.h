@@ -125,7 +125,10 @@ typedef struct mlt_team_facts {
 } mlt_team_facts;
 
 mlt_team *mlt_team_new(const mlt_team_facts *facts);
-void mlt_team_free(mlt_team *team); // no call is under way
+void mlt_team_free(mlt_team *team); // an idle one; NULL is fine
+
+// No call is under way.
+bool mlt_team_is_idle(const mlt_team *team);
 
 // The sources say something else from now on. All calls of which a rank has joined have begun.
 void mlt_team_refresh(mlt_team *team);

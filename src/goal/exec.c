@@ -232,7 +232,7 @@ static inline int32_t world_rank(const mlt_run_place *place, int32_t peer)
 static inline int32_t wire_tag(const mlt_run *run, const mlt_act_message *m)
 {
     uint32_t low = run->sched->flags & MLT_SCHED_PLAIN ? (uint32_t)m->tag : m->slot;
-    return (int32_t)(run->tag | low);
+    return (int32_t)((low < MLT_RUN_WIDE_SLOTS ? run->low_tag : run->tag) | low);
 }
 
 static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_message *m,
@@ -338,31 +338,45 @@ static void step_later(mlt_work *work)
     step(run);
 }
 
-static inline bool is_send(const mlt_act *act)
+// A send to somebody else.
+static inline bool is_outward(const mlt_run *run, const mlt_act *act)
 {
-    return (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
+    return (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND &&
+           mlt_act_message_of(act)->peer != run->place->self;
 }
 
-// What depends on nothing. True: that was all, and the run may be gone. Where every peer is another
-// worker, what is sent goes first, as somebody waits for it; where a peer may share the worker,
-// what is received, as its message is then copied once.
+// What depends on nothing. True: that was all, and the run may be gone. Where every other rank is
+// of another worker, what is sent to them goes first, as somebody waits for it; where a peer may
+// share the worker, or is the rank itself, what is received, as its message is then copied once.
 static inline bool start_independent(mlt_run *run)
 {
     const mlt_act_list *list = mlt_sched_independent(run->sched);
     bool sends = run->place->rank->worker->count == 1;
     for (uint32_t i = 0; sends && !run->random && i < list->count; i++) {
         const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
-        if (is_send(act) && start(run, act) && finish(run, act))
+        if (is_outward(run, act) && start(run, act) && finish(run, act))
             return true;
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
         if (MLT_UNLIKELY(run->random))
             push(run, list->offset[i]);
-        else if (!(sends && is_send(act)) && start(run, act) && finish(run, act))
+        else if (!(sends && is_outward(run, act)) && start(run, act) && finish(run, act))
             return true;
     }
     return false;
+}
+
+static inline void set_tags(mlt_run *run, uint32_t number)
+{
+    enum { WIDE_LARGE_NUMBERS = 1 << 11 };
+    uint32_t own = UINT32_C(1) << 31;
+    if (MLT_UNLIKELY(run->place->wide)) {
+        run->low_tag = own | UINT32_C(1) << 30 | number % MLT_RUN_WIDE_NUMBERS << 10;
+        run->tag = own | number % WIDE_LARGE_NUMBERS << 19;
+    } else {
+        run->tag = run->low_tag = own | number % MLT_RUN_NUMBERS << 19;
+    }
 }
 
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done)
@@ -371,7 +385,7 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
     mlt_assert(!run->running);
     run->place = place;
     run->done = done;
-    run->tag = UINT32_C(1) << 31 | number % MLT_RUN_NUMBERS << 19;
+    set_tags(run, number);
     run->status = MLT_OK;
     run->finished = run->first = run->last = 0;
     run->left = sched->actions;

@@ -19,6 +19,14 @@
 // equal tags keep their order, so numbers may come again as long as no run is under way that has
 // the same one.
 //
+// Where runs keep their numbers and start in any order (`wide` places), nobody can wait for a
+// number. There slots below 1022 have tags with 20 bits of the number, and the others with 11:
+//
+//     31 | 30         19 | 18           0
+//      1 | number        | slot             otherwise
+//      1 | 1  number          | slot (10)   wide, slots below MLT_RUN_WIDE_SLOTS
+//      1 | 0  number     | slot             wide, the others
+//
 // A message of another size than its receive is an error of the run; it goes on to its end, so that
 // nobody waits for it in vain, and then tells the first one.
 //
@@ -59,11 +67,14 @@ typedef struct mlt_run_place {
     int32_t base, stride; // peer p is world rank base + p * stride, unless
     int32_t (*world)(const void *group, int32_t peer); // says; NULL: it is so
     const void *group;
+    bool wide; // see above
 } mlt_run_place;
 
 enum {
     MLT_RUN_NUMBERS = 1 << 12,     // runs of a place that can be under way at once
     MLT_RUN_SLOTS = (1 << 19) - 2, // slots are below; two values mean any tag and no tag
+    MLT_RUN_WIDE_SLOTS = (1 << 10) - 2,
+    MLT_RUN_WIDE_NUMBERS = 1 << 20, // of wide places
 };
 
 typedef struct mlt_run {
@@ -97,7 +108,7 @@ typedef struct mlt_run {
     mlt_work work;
     const mlt_run_place *place;
     mlt_req *done;
-    uint32_t tag; // what all tags of this start have in common
+    uint32_t tag, low_tag; // what tags of this start have in common; of slots below WIDE_SLOTS
     uint32_t left;
     bool running, stepping, queued, random, slides;
     mlt_req *starting; // the request that is being started

@@ -488,19 +488,19 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     mlt_req req;
     fill(me, &req);
     start(job, &req);
-    if (!req.done) {
+    bool waits = !req.done;
+    if (waits) {
         hold(job); // another thread may free them meanwhile
         await(me, job->comm, &req);
-        land(job, req.status);
-        drop(job);
-    } else {
-        land(job, req.status);
     }
+    land(job, req.status);
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req.status != MLT_OK))
         code = mlt_mpi_raise_code(me, job->comm, me->fn,
                                   failure(me, job->comm, job->team, req.status));
-    clear(me, job);
+    if (waits)
+        drop(job);
+    clear(me, job); // after it: types are listed in the job's memory
     return code;
 }
 

@@ -36,9 +36,16 @@ mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *
     return shared;
 }
 
+// A collective call that the user never completed is under way: whoever makes progress, be it for
+// another rank, still works on its memory, which is left as it is.
+static inline bool is_busy(const mlt_team *team)
+{
+    return team && MLT_UNLIKELY(!mlt_team_is_idle(team));
+}
+
 void mlt_comm_shared_drop(mlt_comm_shared *shared)
 {
-    if (!shared || --shared->refs > 0)
+    if (!shared || --shared->refs > 0 || is_busy(shared->team))
         return;
     mlt_assert(mlt_list_empty(&shared->meets));
     mlt_map_drop(shared->group[0]);
@@ -109,6 +116,10 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
 // Everything but the memory of the object itself.
 void mlt_comm_close(mlt_comm *comm)
 {
+    if (comm->extra && is_busy(comm->extra->flat)) {
+        comm->magic = 0;
+        return;
+    }
     mlt_comm_extra_free(comm->owner, comm->extra);
     comm->extra = NULL;
     mlt_errhandler_drop(comm->errhandler);

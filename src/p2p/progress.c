@@ -46,12 +46,13 @@ static MLT_COLD bool run_later(mlt_worker *w)
 }
 
 // The only rank has got what it waited for: it goes on, and what has come behind that is looked at
-// when it waits again. Not while there is anything else to drive.
-static inline bool is_woken(const mlt_worker *w)
+// when it waits again. Not while there is anything else to drive; and not for ever, as a peer that
+// always has something would keep the others from being heard.
+static inline bool is_woken(mlt_worker *w)
 {
     return w->sched->home.state == MLT_FIBER_RUNNABLE && w->sched->solo &&
            mlt_list_empty(&w->p2p->waiting) && mlt_list_empty(&w->p2p->streams) &&
-           mlt_list_empty(&w->p2p->later);
+           mlt_list_empty(&w->p2p->later) && ++w->p2p->hurries % BURST != 0;
 }
 
 bool mlt_p2p_progress(mlt_worker *w)
