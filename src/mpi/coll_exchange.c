@@ -79,7 +79,8 @@ static int look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, uint
     v->bytes = (uint64_t)end;
     if (!bytes)
         return MPI_SUCCESS;
-    if (MLT_UNLIKELY(!list->buf) && type->code)
+    // Displacements in bytes may be addresses.
+    if (MLT_UNLIKELY(!list->buf) && mlt_coll_needs_address(type) && !(list->types && displ))
         return bad_buffer(me, comm, list);
     if (MLT_UNLIKELY(__builtin_mul_overflow(displ, unit_of(list), &start) ||
                      __builtin_add_overflow(start, bytes, &end)))
