@@ -112,6 +112,17 @@ static void null(MPI_Comm comm)
                 "sendbuf");
     CHECK_ERROR(MPI_Allreduce(out, NULL, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER,
                 "MPI_Allreduce", "recvbuf");
+    int one[2] = {1, 1}, at[2] = {0, 1}, periodic = 1, n = world_size();
+    MPI_Aint bytes[2] = {0, sizeof out};
+    const MPI_Datatype types[2] = {pair, pair};
+    MPI_Comm ring;
+    CHECK_OK(MPI_Cart_create(comm, 1, &n, &periodic, 0, &ring));
+    CHECK_OK(MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN));
+    CHECK_ERROR(MPI_Neighbor_alltoallv(NULL, one, at, pair, in, one, at, pair, ring),
+                MPI_ERR_BUFFER, "MPI_Neighbor_alltoallv", "sendbuf");
+    CHECK_ERROR(MPI_Neighbor_alltoallw(in, one, bytes, types, NULL, one, bytes, types, ring),
+                MPI_ERR_BUFFER, "MPI_Neighbor_alltoallw", "recvbuf");
+    CHECK_OK(MPI_Comm_free(&ring));
     CHECK_OK(MPI_Type_free(&pair));
     free(in);
 }
