@@ -27,16 +27,24 @@ void mlt_coll_op_predefined(mlt_coll_op *op, const mlt_reduction *reduction,
     };
 }
 
+// The multiple of `align` that is `at` or the next one below it.
+static int64_t lower(int64_t at, int64_t align)
+{
+    return at & ~(align - 1);
+}
+
+// Where elements begin is aligned as their addresses in MPI's sense are, for the function's sake.
 bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *user, uintptr_t same,
                       bool commutes, const mlt_type *datatype)
 {
     const mlt_type *t = datatype;
+    int64_t align = INT64_C(1) << t->align, lb = t->contiguous ? 0 : lower(t->lb, align);
     // Elements stay within their bounds and do not meet those of their neighbours.
-    bool tiled =
-        t->extent > 0 && t->true_lb >= t->lb && t->true_lb + t->true_extent <= t->lb + t->extent;
-    uint64_t align = UINT64_C(1) << t->align;
+    bool tiled = t->contiguous || (t->extent > 0 && t->true_lb >= lb &&
+                                   t->true_lb + t->true_extent <= lb + t->extent);
+    int64_t origin = tiled ? lb : lower(t->true_lb, align);
     uint64_t element =
-        tiled ? (uint64_t)t->extent : ((uint64_t)t->true_extent + align - 1) / align * align;
+        tiled ? (uint64_t)t->extent : (uint64_t)-lower(origin - t->true_lb - t->true_extent, align);
     if (!element) // no data: a byte for each to count by
         element = 1;
     *op = (mlt_coll_op){
@@ -49,7 +57,7 @@ bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *u
         .scratched = !commutes,
         .direct = t->contiguous,
         .datatype = t,
-        .origin = tiled ? t->lb : t->true_lb,
+        .origin = origin,
         .apart = !tiled,
         .user = user,
         .same = same,

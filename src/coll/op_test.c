@@ -18,6 +18,14 @@ static const mlt_type *int_type(void)
     failed(__FILE__, __LINE__, "there is a MPI_INT");
 }
 
+static uint16_t code_of(const char *name)
+{
+    for (int c = 0; c < 1024; c++)
+        if (mlt_type_predefined[c].magic && strcmp(mlt_type_predefined[c].name, name) == 0)
+            return mlt_type_predefined[c].code;
+    failed(__FILE__, __LINE__, name);
+}
+
 // result = result - second, element by element; elements of `int`.
 static void subtract(void *arg, const mlt_run_operands *o)
 {
@@ -66,6 +74,24 @@ static void try_layout(const mlt_type *type, uint32_t element, bool apart, bool 
     CHECK(memcmp(back, want, ROOM) == 0);
 }
 
+// Elements are aligned for a function as they are in the user's memory: an int at 4, a long at 8.
+static void alignments(void)
+{
+    const mlt_type *parts[] = {int_type(), &mlt_type_predefined[code_of("MPI_INT64_T") % 1024]};
+    const int64_t lengths[] = {1, 1}, at[] = {4, 8};
+    mlt_type pair, t;
+    mlt_coll_op op;
+    CHECK(mlt_type_make_struct(&pair, 2, lengths, at, parts) == MLT_OK);
+    CHECK(pair.lb == 4 && pair.extent == 16);
+    try_layout(&pair, 16, false, false);
+    CHECK(mlt_coll_op_user(&op, subtract, NULL, 1, false, &pair) && op.origin == 0);
+    CHECK(mlt_type_make_resized(&t, &pair, 4, 8) == MLT_OK); // they interlock
+    try_layout(&t, 16, true, false);
+    CHECK(mlt_coll_op_user(&op, subtract, NULL, 1, false, &t) && op.origin == 0);
+    mlt_type_unmake(&t);
+    mlt_type_unmake(&pair);
+}
+
 static void layouts(void)
 {
     const mlt_type *one = int_type();
@@ -96,7 +122,11 @@ static void layouts(void)
     mlt_type_unmake(&t);
     // Nothing at all.
     CHECK(mlt_type_make_vector(&t, one, 0, 1, 4) == MLT_OK);
-    try_layout(&t, 1, true, t.contiguous);
+    try_layout(&t, 1, false, true);
+    mlt_type_unmake(&t);
+    // Bounds elsewhere, and yet one behind the other.
+    CHECK(mlt_type_make_resized(&t, one, -1, 4) == MLT_OK);
+    try_layout(&t, 4, false, true);
     mlt_type_unmake(&t);
     // Too large an element.
     mlt_coll_op op;
@@ -124,14 +154,6 @@ static void orders(void)
     CHECK(a[0] == -8 && a[1] == -16 && a[2] == -27);
     mlt_coll_apply(&op, NULL, NULL, 0, true, NULL);
     CHECK(b[0] == 1 && b[1] == 2 && b[2] == 3);
-}
-
-static uint16_t code_of(const char *name)
-{
-    for (int c = 0; c < 1024; c++)
-        if (mlt_type_predefined[c].magic && strcmp(mlt_type_predefined[c].name, name) == 0)
-            return mlt_type_predefined[c].code;
-    failed(__FILE__, __LINE__, name);
 }
 
 static void make(mlt_coll_op *op, mlt_reduce_op which, const char *type)
@@ -179,6 +201,7 @@ static void predefined(void)
 int main(void)
 {
     layouts();
+    alignments();
     orders();
     predefined();
     return 0;

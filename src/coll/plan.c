@@ -171,16 +171,18 @@ static uint64_t mean_of(const mlt_goal_parts *parts)
     return messages ? bytes / messages : 0;
 }
 
-static mlt_coll_question question_of(const mlt_team *team, const mlt_coll_what *what)
+// Of a schedule between `ranks`: the team's workers, or all its ranks.
+static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
+                                     const mlt_coll_what *what)
 {
-    uint64_t mean = what->starts ? what->starts[team->workers] / team->workers : what->count;
+    uint64_t mean = what->starts ? what->starts[ranks] / ranks : what->count;
     if (what->starts && what->collective == MLT_COLL_ALLTOALL)
         mean = mean * mean * what->count; // they are weights
     if (what->parts)
         mean = mean_of(what->parts);
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
-        .ranks = team->workers,
+        .ranks = ranks,
         .all_ranks = team->ranks,
         .bytes = mean * what->element,
         .op = what->op ? what->op->op : MLT_OP_COPY,
@@ -274,12 +276,25 @@ static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why
     return true;
 }
 
+// True if the rules say so of a schedule between all ranks, which is what they would be asked then.
+// One worker, too: it has no schedule otherwise.
+static bool is_flat(mlt_team *team, const mlt_coll_what *what)
+{
+    if (team->simple || what->emit || what->parts)
+        return false;
+    char why[512] = "";
+    mlt_coll_choice choice;
+    mlt_coll_question q = question_of(team, team->ranks, what);
+    mlt_coll_ask(team->sources, &q, &choice, why, sizeof why);
+    return !why[0] && choice.flat;
+}
+
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
     static const mlt_coll_sources built_in;
     if (!what->emit) {
-        mlt_coll_question q = question_of(team, what);
+        mlt_coll_question q = question_of(team, team->workers, what);
         mlt_coll_ask(what->plain ? &built_in : team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
@@ -339,7 +354,8 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
         uint64_t *room = mlt_take(team->workers + 1ull, sizeof *room);
         mlt_coll_what between = mlt_level_what(team, what, room);
         plan->acc = mlt_level_acc(team, what);
-        if (team->workers > 1)
+        plan->flat = is_flat(team, what);
+        if (team->workers > 1 && !plan->flat)
             fine = make_schedule(plan, team, &between, said, sizeof said);
         free(room);
     } else {

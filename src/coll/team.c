@@ -27,7 +27,8 @@ struct mlt_call {
     mlt_level level;
     mlt_span span;
     mlt_instance *instance;
-    mlt_req run; // of the schedule
+    mlt_req run;                   // of the schedule
+    struct mlt_stand_in *stand_in; // NULL: none
     mlt_arrival at[];
 };
 
@@ -316,16 +317,22 @@ static void exchanged(mlt_req *run)
     finish(c, run->status);
 }
 
-static void exchange(mlt_call *c)
+static void run_schedule(mlt_call *c, mlt_instance *i, const mlt_coll_what *what, const void *in,
+                         void *out, void (*done)(mlt_req *))
 {
+    mlt_team *t = c->team;
     c->run.magic = MLT_REQ_MAGIC;
     c->run.kind = MLT_REQ_OTHER;
     c->run.done = false;
-    c->run.rank = c->team->ordinary.rank;
+    c->run.rank = t->ordinary.rank;
     c->run.waiter = NULL;
-    c->run.on_done = exchanged;
-    mlt_instance_start(c->instance, &c->what, c->level.in, c->level.out, c->number, c->fixed,
-                       &c->run);
+    c->run.on_done = done;
+    mlt_instance_start(i, what, in, out, c->number, c->fixed, &c->run);
+}
+
+static void exchange(mlt_call *c)
+{
+    run_schedule(c, c->instance, &c->what, c->level.in, c->level.out, exchanged);
 }
 
 static void share(mlt_call *c)
@@ -346,15 +353,68 @@ static void delayed(mlt_work *work)
         exchange(c);
 }
 
+// ---- calls that ranks of the worker do not agree about
+
+// Memory instead of the ranks' buffers, and the sentence: a fault of the run would have another.
+struct mlt_stand_in {
+    char why[sizeof((mlt_team *)0)->why];
+    unsigned char bytes[];
+};
+
+static void given_up(mlt_req *run)
+{
+    mlt_call *c = mlt_container_of(run, mlt_call, run);
+    memcpy(c->team->why, c->stand_in->why, sizeof c->stand_in->why);
+    free(c->stand_in);
+    c->stand_in = NULL;
+    finish(c, MLT_ERR_INVALID);
+}
+
+static void compute_nothing(void *arg, const mlt_run_operands *operands)
+{
+    (void)arg, (void)operands;
+}
+
+// Other workers must not wait for ever: the schedule runs on bytes of nobody's, and no function of
+// the user's sees them.
+static MLT_COLD void give_up(mlt_call *c)
+{
+    mlt_team *t = c->team;
+    char why[sizeof t->why];
+    mlt_plan *plan = t->workers > 1 ? mlt_plan_of(t, &c->what, why, sizeof why) : NULL;
+    if (!plan || !plan->sched) {
+        finish(c, MLT_ERR_INVALID);
+        return;
+    }
+    const mlt_sched_buffer *buffer = plan->sched->buffer;
+    uint64_t in = plan->in >= 0 ? (buffer[plan->in].size + 63) & ~63ull : 0;
+    uint64_t out = plan->out >= 0 ? buffer[plan->out].size : 0;
+    c->stand_in = mlt_take(sizeof *c->stand_in + in + out, 1);
+    memcpy(c->stand_in->why, t->why, sizeof t->why);
+    mlt_coll_what what = c->what;
+    mlt_coll_op op;
+    if (what.op) {
+        op = *what.op;
+        op.function = compute_nothing;
+        what.op = &op;
+    }
+    unsigned char *bytes = c->stand_in->bytes;
+    run_schedule(c, mlt_instance_take(t, plan), &what, bytes, bytes + in, given_up);
+}
+
 // All ranks of the worker are there.
 static void begin(mlt_call *c)
 {
     mlt_team *t = c->team;
     if (MLT_UNLIKELY(c->span.path != NULL))
         c->span.all_ns = mlt_span_stamp(&c->span);
-    mlt_plan *plan = c->disagreed ? NULL : mlt_plan_of(t, &c->what, t->why, sizeof t->why);
+    if (MLT_UNLIKELY(c->disagreed)) {
+        give_up(c);
+        return;
+    }
+    mlt_plan *plan = mlt_plan_of(t, &c->what, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
-        finish(c, c->disagreed ? MLT_ERR_INVALID : MLT_ERR_UNSUPPORTED);
+        finish(c, MLT_ERR_UNSUPPORTED);
         return;
     }
     mlt_instance *i = mlt_instance_take(t, plan);

@@ -10,6 +10,7 @@
 #include "fiber/wait.h"
 #include "mpi/comm_int.h"
 #include "mpi/error.h"
+#include "mpi/info.h"
 #include "mpi/op.h"
 #include "mpi/request.h"
 #include "mpi/self.h"
@@ -555,6 +556,9 @@ int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
+    if (MLT_UNLIKELY(how.way == MLT_COLL_PERSISTENT) && how.info != MPI_INFO_NULL &&
+        !mlt_info_of(how.info))
+        return mlt_bad_info(me, comm, me->fn, how.info);
     return MPI_SUCCESS;
 }
 
@@ -584,11 +588,30 @@ int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
                              "so few that their bytes fit into 63 bits");
     }
-    if (MLT_UNLIKELY(!buf) && bytes && type->code) {
+    if (MLT_UNLIKELY(!buf) && bytes && mlt_coll_needs_address(type)) {
         snprintf(name, sizeof name, "%s%s", which, one ? "buffer" : "buf");
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, name, "where the data lies");
     }
     return MPI_SUCCESS;
+}
+
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                                const char *name, MPI_Count count, const mlt_type *type,
+                                uint32_t element)
+{
+    char text[16];
+    uint64_t bytes, copied;
+    if (MLT_UNLIKELY(count < 0))
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count, "at least 0");
+    if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
+                     __builtin_mul_overflow((uint64_t)count, element, &copied) ||
+                     bytes > MLT_COLL_MOST || copied > MLT_COLL_MOST))
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
+                             "so few that their bytes fit into 60 bits");
+    if (MLT_LIKELY(buf || !bytes || !mlt_coll_needs_address(type)))
+        return MPI_SUCCESS;
+    snprintf(text, sizeof text, "%sbuf", which);
+    return mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, text, "where the data lies");
 }
 
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root)

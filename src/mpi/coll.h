@@ -72,11 +72,12 @@ typedef enum mlt_coll_way {
 typedef struct mlt_coll_how {
     mlt_coll_way way;
     MPI_Request *request;
+    MPI_Info info; // of the last one: hints that nobody asks for, but a valid handle
 } mlt_coll_how;
 
-#define MLT_BLOCKING         ((mlt_coll_how){MLT_COLL_BLOCKING, NULL})
-#define MLT_NONBLOCKING(req) ((mlt_coll_how){MLT_COLL_NONBLOCKING, req})
-#define MLT_PERSISTENT(req)  ((mlt_coll_how){MLT_COLL_PERSISTENT, req})
+#define MLT_BLOCKING               ((mlt_coll_how){.way = MLT_COLL_BLOCKING})
+#define MLT_NONBLOCKING(req)       ((mlt_coll_how){.way = MLT_COLL_NONBLOCKING, .request = req})
+#define MLT_PERSISTENT(req, hints) ((mlt_coll_how){MLT_COLL_PERSISTENT, req, hints})
 
 // Runs, starts or keeps the job, whose memory stays the caller's only for a blocking call: the
 // others copy it. Blocking: may suspend. An MPI code, raised.
@@ -127,7 +128,15 @@ void mlt_coll_worker_fini(mlt_worker *worker);
 // At the end: tells the launcher what was chosen and measured.
 void mlt_coll_tell(mlt_worker *worker);
 
+#define MLT_COLL_MOST ((UINT64_C(1) << 60) - 1) // bytes of a reduction: some copies can be counted
+
 // ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
+
+// True if no element of the type can lie at MPI_BOTTOM, which is NULL.
+static inline bool mlt_coll_needs_address(const mlt_type *type)
+{
+    return type->code || type->contiguous;
+}
 
 // count of elements of type at buf, an argument of that name ("send" or "recv" stands before
 // "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
@@ -142,7 +151,22 @@ static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *
         return MPI_SUCCESS;
     return mlt_coll_check_oddity(me, comm, which, buf, count, type);
 }
-// Where the request goes, if there is one; mlt_coll_go asks, too.
+// The same for operands of a reduction, whose count has another name (`count`) and whose type has
+// been looked at. element: bytes of one in the team's memory, several copies of which can be
+// counted.
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                                const char *name, MPI_Count count, const mlt_type *type,
+                                uint32_t element) MLT_COLD;
+static inline int mlt_coll_check_operands(mlt_rank *me, mlt_comm *comm, const char *which,
+                                          const void *buf, const char *name, MPI_Count count,
+                                          const mlt_type *type, uint32_t element)
+{
+    if (MLT_LIKELY(buf && (uint64_t)count <= INT32_MAX && element <= INT32_MAX / 4 &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_odd_operands(me, comm, which, buf, name, count, type, element);
+}
+// Where the request goes and the hints, if there are any; mlt_coll_go asks, too.
 int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
 // A root of an intracommunicator.
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);

@@ -53,7 +53,7 @@ static int look(mlt_rank *me, mlt_comm *comm, const blocks *recv, uint64_t *star
         some = true;
         elements += (uint64_t)count;
     }
-    if (MLT_UNLIKELY(some && !recv->buf) && type->code)
+    if (MLT_UNLIKELY(some && !recv->buf) && mlt_coll_needs_address(type))
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, "recvbuf", "where the data lies");
     return MPI_SUCCESS;
 }
@@ -181,7 +181,7 @@ int mlt_mpi_Allgatherv_init(mlt_rank *me, const void *sendbuf, int sendcount,
 {
     return allgatherv(me, (data){sendbuf, sendcount, sendtype},
                       (blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype}, comm,
-                      MLT_PERSISTENT(request));
+                      MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -210,5 +210,5 @@ int mlt_mpi_Allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendc
 {
     return allgatherv(me, (data){sendbuf, sendcount, sendtype},
                       (blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype}, comm,
-                      MLT_PERSISTENT(request));
+                      MLT_PERSISTENT(request, info));
 }

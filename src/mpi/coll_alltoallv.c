@@ -98,7 +98,7 @@ int mlt_mpi_Alltoallv_init(mlt_rank *me, const void *sendbuf, const int sendcoun
 {
     blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
     blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request));
+    return alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Alltoallv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -129,7 +129,7 @@ int mlt_mpi_Alltoallv_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count 
 {
     blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
     blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request));
+    return alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- alltoallw
@@ -162,7 +162,7 @@ int mlt_mpi_Alltoallw_init(mlt_rank *me, const void *sendbuf, const int sendcoun
 {
     blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
     blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request));
+    return alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Alltoallw_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -193,5 +193,5 @@ int mlt_mpi_Alltoallw_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count 
 {
     blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
     blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request));
+    return alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request, info));
 }

@@ -28,7 +28,7 @@ int mlt_mpi_Ibarrier(mlt_rank *me, mlt_comm *comm, MPI_Request *request)
 
 int mlt_mpi_Barrier_init(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    return barrier(me, comm, MLT_PERSISTENT(request));
+    return barrier(me, comm, MLT_PERSISTENT(request, info));
 }
 
 static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
@@ -76,5 +76,5 @@ int mlt_mpi_Ibcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *
 int mlt_mpi_Bcast_init(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *datatype,
                        int root, mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    return bcast(me, buffer, count, datatype, root, comm, MLT_PERSISTENT(request));
+    return bcast(me, buffer, count, datatype, root, comm, MLT_PERSISTENT(request, info));
 }

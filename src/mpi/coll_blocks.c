@@ -117,7 +117,7 @@ int mlt_mpi_Gather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                         MPI_Request *request)
 {
     return gather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                  root, comm, MLT_PERSISTENT(request));
+                  root, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- scatter
@@ -175,7 +175,7 @@ int mlt_mpi_Scatter_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                          MPI_Request *request)
 {
     return scatter(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                   root, comm, MLT_PERSISTENT(request));
+                   root, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- allgather, alltoall: everybody sends and receives
@@ -243,7 +243,7 @@ int mlt_mpi_Allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcoun
                            MPI_Request *request)
 {
     return allgather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                     comm, MLT_PERSISTENT(request));
+                     comm, MLT_PERSISTENT(request, info));
 }
 
 static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
@@ -294,5 +294,5 @@ int mlt_mpi_Alltoall_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount
                           MPI_Request *request)
 {
     return alltoall(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                    comm, MLT_PERSISTENT(request));
+                    comm, MLT_PERSISTENT(request, info));
 }

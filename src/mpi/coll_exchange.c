@@ -79,7 +79,8 @@ static int look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, uint
     v->bytes = (uint64_t)end;
     if (!bytes)
         return MPI_SUCCESS;
-    if (MLT_UNLIKELY(!list->buf) && type->code)
+    // Displacements in bytes may be addresses.
+    if (MLT_UNLIKELY(!list->buf) && mlt_coll_needs_address(type) && !(list->types && displ))
         return bad_buffer(me, comm, list);
     if (MLT_UNLIKELY(__builtin_mul_overflow(displ, unit_of(list), &start) ||
                      __builtin_add_overflow(start, bytes, &end)))
@@ -178,6 +179,17 @@ static int check_own(mlt_rank *me, mlt_comm *comm, const mlt_goal_parts *parts)
     return mlt_coll_bad_sizes(me, comm, sent, received);
 }
 
+// Only this rank may know what is wrong with its list, and the others be in the call already: its
+// number is used up, so that the next call meets the next ones of theirs.
+static MLT_COLD int refuse(mlt_comm *comm, mlt_coll_how how, int code)
+{
+    if (how.way == MLT_COLL_PERSISTENT)
+        comm->fixed_calls++;
+    else
+        comm->coll_calls++;
+    return code;
+}
+
 int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                       const mlt_coll_list *recv, mlt_coll_how how)
 {
@@ -186,7 +198,7 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
     if (code == MPI_SUCCESS)
         code = look(me, comm, send, &sent);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
+        return refuse(comm, how, code);
     uint64_t parts = (uint64_t)sent.parts + received.parts;
     uint64_t fixed = sizeof(lists) + parts * sizeof(mlt_goal_part);
     lists *l = mlt_coll_memory_take(me, fixed + side_room(&sent) + side_room(&received));
@@ -212,7 +224,9 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
         .out = lay_out(me, recv, &received, second, room + side_room(&sent), &job.out),
     };
     code = check_own(me, comm, &l->parts);
-    if (MLT_LIKELY(code == MPI_SUCCESS)) {
+    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
+        refuse(comm, how, code);
+    } else {
         if (!mlt_coll_is_quick(me, comm, how) || !sent.plain || !received.plain)
             return mlt_coll_go(me, &job, how);
         code = mlt_coll_quick(me, comm, &job.what, job.in.buf, job.out.buf);

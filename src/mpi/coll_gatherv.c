@@ -113,7 +113,7 @@ int mlt_mpi_Gatherv_init(mlt_rank *me, const void *sendbuf, int sendcount, const
 {
     data one = {sendbuf, sendcount, sendtype};
     blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
-    return move(me, &one, &all, true, root, comm, MLT_PERSISTENT(request));
+    return move(me, &one, &all, true, root, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Gatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -142,7 +142,7 @@ int mlt_mpi_Gatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcoun
 {
     data one = {sendbuf, sendcount, sendtype};
     blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
-    return move(me, &one, &all, true, root, comm, MLT_PERSISTENT(request));
+    return move(me, &one, &all, true, root, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- scatterv
@@ -172,7 +172,7 @@ int mlt_mpi_Scatterv_init(mlt_rank *me, const void *sendbuf, const int sendcount
 {
     data one = {recvbuf, recvcount, recvtype};
     blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
-    return move(me, &one, &all, false, root, comm, MLT_PERSISTENT(request));
+    return move(me, &one, &all, false, root, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Scatterv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -201,5 +201,5 @@ int mlt_mpi_Scatterv_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count s
 {
     data one = {recvbuf, recvcount, recvtype};
     blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
-    return move(me, &one, &all, false, root, comm, MLT_PERSISTENT(request));
+    return move(me, &one, &all, false, root, comm, MLT_PERSISTENT(request, info));
 }

@@ -49,6 +49,15 @@ static int check_data(mlt_rank *me, mlt_comm *comm, const char *which, const voi
     return mlt_coll_bad_in_place(me, comm, name);
 }
 
+// The same for operands of a reduction.
+static int check_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type, const mlt_inter_op *op)
+{
+    if (MLT_UNLIKELY(mlt_coll_in_place(buf)))
+        return check_data(me, comm, which, buf, count, type);
+    return mlt_coll_check_operands(me, comm, which, buf, "count", count, type, op->op.element);
+}
+
 // The same for one block of every rank of the other group.
 static int check_blocks(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
                         MPI_Count count, const mlt_type *type)
@@ -350,8 +359,8 @@ int mlt_inter_reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count
 {
     int code = check_root(me, comm, root);
     if (code == MPI_SUCCESS && !is_idle(root))
-        code = is_root(root) ? check_data(me, comm, "recv", recvbuf, count, type)
-                             : check_data(me, comm, "send", sendbuf, count, type);
+        code = is_root(root) ? check_operands(me, comm, "recv", recvbuf, count, type, op)
+                             : check_operands(me, comm, "send", sendbuf, count, type, op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_side in = {0}, out = {0};
@@ -367,9 +376,9 @@ int mlt_inter_allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
                         const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
                         mlt_coll_how how)
 {
-    int code = check_data(me, comm, "send", sendbuf, count, type);
+    int code = check_operands(me, comm, "send", sendbuf, count, type, op);
     if (code == MPI_SUCCESS)
-        code = check_data(me, comm, "recv", recvbuf, count, type);
+        code = check_operands(me, comm, "recv", recvbuf, count, type, op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     return reduce(me, comm, MLT_COLL_ALLREDUCE, (uint64_t)count, side(sendbuf, count, type),
@@ -380,9 +389,9 @@ static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t to
                    uint64_t *starts, const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
                    mlt_coll_how how)
 {
-    int code = check_data(me, comm, "send", sendbuf, (MPI_Count)total, type);
+    int code = check_operands(me, comm, "send", sendbuf, (MPI_Count)total, type, op);
     if (code == MPI_SUCCESS)
-        code = check_data(me, comm, "recv", recvbuf, (MPI_Count)mine, type);
+        code = check_operands(me, comm, "recv", recvbuf, (MPI_Count)mine, type, op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
         mlt_coll_memory_give(me, starts);
         return code;
@@ -402,6 +411,7 @@ int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
     memset(starts, 0, (ranks + 1) * sizeof *starts);
     for (uint64_t r = 0; r < size; r++) {
         int64_t count = mlt_coll_number(recvcounts, r);
+        count = type->size || count < 0 ? count : 0;
         if (MLT_LIKELY(count >= 0 && starts[r] + (uint64_t)count <= INT64_MAX)) {
             starts[r + 1] = starts[r] + (uint64_t)count;
             continue;

@@ -97,9 +97,11 @@ static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
         if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
                          __builtin_add_overflow(all, bytes, &all) || all > INT64_MAX))
             return bad_count(me, comm, l, i, "so few that all bytes fit into 63 bits");
+        // Displacements in bytes may be addresses.
+        if (MLT_UNLIKELY(!l->buf) && bytes && mlt_coll_needs_address(type) &&
+            !(l->typed && mlt_coll_number(l->displs, i)))
+            return mlt_coll_check_data(me, comm, l->which, l->buf, 1, type);
     }
-    if (MLT_UNLIKELY(all && !l->buf && !l->typed && l->type->code)) // types: bytes from MPI_BOTTOM
-        return mlt_coll_check_data(me, comm, l->which, l->buf, 1, l->type);
     return MPI_SUCCESS;
 }
 

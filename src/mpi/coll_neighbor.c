@@ -176,7 +176,7 @@ int mlt_mpi_Neighbor_allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count
                                     MPI_Request *request)
 {
     return allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_allgatherv
@@ -205,7 +205,7 @@ int mlt_mpi_Neighbor_allgatherv_init(mlt_rank *me, const void *sendbuf, int send
                                      MPI_Request *request)
 {
     return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_narrow(recvcounts),
-                      mlt_coll_narrow(displs), recvtype, comm, MLT_PERSISTENT(request));
+                      mlt_coll_narrow(displs), recvtype, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Neighbor_allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -233,7 +233,7 @@ int mlt_mpi_Neighbor_allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Co
                                        MPI_Request *request)
 {
     return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
-                      mlt_coll_wide_displs(displs), recvtype, comm, MLT_PERSISTENT(request));
+                      mlt_coll_wide_displs(displs), recvtype, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_alltoall
@@ -260,7 +260,7 @@ int mlt_mpi_Neighbor_alltoall_init(mlt_rank *me, const void *sendbuf, MPI_Count 
                                    MPI_Request *request)
 {
     return alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                    MLT_PERSISTENT(request));
+                    MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_alltoallv
@@ -293,7 +293,7 @@ int mlt_mpi_Neighbor_alltoallv_init(mlt_rank *me, const void *sendbuf, const int
 {
     return alltoallv(me, sendbuf, mlt_coll_narrow(sendcounts), mlt_coll_narrow(sdispls), sendtype,
                      recvbuf, mlt_coll_narrow(recvcounts), mlt_coll_narrow(rdispls), recvtype, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Neighbor_alltoallv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -325,7 +325,7 @@ int mlt_mpi_Neighbor_alltoallv_init_c(mlt_rank *me, const void *sendbuf,
 {
     return alltoallv(me, sendbuf, mlt_coll_wide(sendcounts), mlt_coll_wide_displs(sdispls),
                      sendtype, recvbuf, mlt_coll_wide(recvcounts), mlt_coll_wide_displs(rdispls),
-                     recvtype, comm, MLT_PERSISTENT(request));
+                     recvtype, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_alltoallw
@@ -358,7 +358,7 @@ int mlt_mpi_Neighbor_alltoallw_init(mlt_rank *me, const void *sendbuf, const int
 {
     return alltoallw(me, sendbuf, mlt_coll_narrow(sendcounts), sdispls, sendtypes, recvbuf,
                      mlt_coll_narrow(recvcounts), rdispls, recvtypes, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Neighbor_alltoallw_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -389,5 +389,6 @@ int mlt_mpi_Neighbor_alltoallw_init_c(mlt_rank *me, const void *sendbuf,
                                       MPI_Request *request)
 {
     return alltoallw(me, sendbuf, mlt_coll_wide(sendcounts), sdispls, sendtypes, recvbuf,
-                     mlt_coll_wide(recvcounts), rdispls, recvtypes, comm, MLT_PERSISTENT(request));
+                     mlt_coll_wide(recvcounts), rdispls, recvtypes, comm,
+                     MLT_PERSISTENT(request, info));
 }

@@ -28,14 +28,21 @@ static inline int prepare(mlt_rank *me, mlt_comm *comm, const mlt_type *type, MP
     return MPI_SUCCESS;
 }
 
+// Elements without bytes are none: they need no memory, and no function sees them.
+static inline MPI_Count with_bytes(MPI_Count count, const mlt_type *type)
+{
+    return MLT_UNLIKELY(!type->size) && count > 0 ? 0 : count;
+}
+
 static inline int check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbuf, void *recvbuf,
-                                MPI_Count count, const mlt_type *type, bool receives)
+                                MPI_Count count, const mlt_type *type, uint32_t element,
+                                bool receives)
 {
     int code = MPI_SUCCESS;
     if (!mlt_coll_in_place(sendbuf))
-        code = mlt_coll_check_data(me, comm, "send", sendbuf, count, type);
+        code = mlt_coll_check_operands(me, comm, "send", sendbuf, "count", count, type, element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && receives)
-        code = mlt_coll_check_data(me, comm, "recv", recvbuf, count, type);
+        code = mlt_coll_check_operands(me, comm, "recv", recvbuf, "count", count, type, element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && receives && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
         code = mlt_coll_bad_in_place(me, comm, "recvbuf");
     return code;
@@ -80,6 +87,7 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
     int code = prepare(me, comm, type, handle, &op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
+    count = with_bytes(count, type);
     if (MLT_UNLIKELY(comm->inter))
         return rooted ? mlt_inter_reduce(me, sendbuf, recvbuf, count, type, &op, root, comm, how)
                : collective == MLT_COLL_ALLREDUCE
@@ -91,7 +99,7 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
     bool receives = rooted                          ? comm->rank == root
                     : collective == MLT_COLL_EXSCAN ? comm->rank > 0 || in_place // 0 gets nothing
                                                     : true;
-    code = check_buffers(me, comm, sendbuf, recvbuf, count, type, receives);
+    code = check_buffers(me, comm, sendbuf, recvbuf, count, type, op.op.element, receives);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     if (MLT_UNLIKELY(in_place && !receives))
@@ -132,7 +140,7 @@ int mlt_mpi_Reduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
                         MPI_Info info, MPI_Request *request)
 {
     return one_block(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -154,7 +162,7 @@ int mlt_mpi_Allreduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI
                            MPI_Request *request)
 {
     return one_block(me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Scan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -176,7 +184,7 @@ int mlt_mpi_Scan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Coun
                       MPI_Request *request)
 {
     return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Exscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -198,10 +206,12 @@ int mlt_mpi_Exscan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
                         MPI_Request *request)
 {
     return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_PERSISTENT(request));
+                     MLT_PERSISTENT(request, info));
 }
 
 // ---- reduce_scatter
+
+#define SUM "recvcounts, all together," // the name of what is checked
 
 // starts: NULL if all blocks have `count` elements, else [size + 1]; the job's memory from now on.
 static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t count,
@@ -220,10 +230,11 @@ static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t co
     };
     int code = MPI_SUCCESS;
     if (!in_place)
-        code = mlt_coll_check_data(me, comm, "send", sendbuf, (MPI_Count)all, type);
-    if (MLT_LIKELY(code == MPI_SUCCESS))
-        code =
-            mlt_coll_check_data(me, comm, "recv", recvbuf, (MPI_Count)(in_place ? all : own), type);
+        code = mlt_coll_check_operands(me, comm, "send", sendbuf, SUM, (MPI_Count)all, type,
+                                       what.element);
+    if (MLT_LIKELY(code == MPI_SUCCESS)) // all of them: what has no address, or too many
+        code = mlt_coll_check_operands(me, comm, "recv", recvbuf, SUM,
+                                       (MPI_Count)(in_place ? all : own), type, what.element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
         code = mlt_coll_bad_in_place(me, comm, "recvbuf");
     bool quick = MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && !op->layout && !in_place;
@@ -245,6 +256,7 @@ static int block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count rec
     int code = prepare(me, comm, type, handle, &op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
+    recvcount = with_bytes(recvcount, type);
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_reduce_scatter_block(me, sendbuf, recvbuf, recvcount, type, &op, comm,
                                               how);
@@ -256,13 +268,13 @@ static int block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count rec
 }
 
 // Where the blocks begin; NULL if all are alike, and then *count says so. A code.
-static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, uint64_t **starts,
-                       uint64_t *count)
+static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, const mlt_type *type,
+                       uint64_t **starts, uint64_t *count)
 {
     *starts = NULL;
     if (MLT_UNLIKELY(!counts.at))
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "recvcounts", "the counts of all ranks");
-    int64_t first = mlt_coll_number(counts, 0);
+    int64_t first = with_bytes(mlt_coll_number(counts, 0), type), all = 0;
     bool alike = true;
     for (int32_t r = 0; r < comm->size; r++) {
         int64_t n = mlt_coll_number(counts, (uint64_t)r);
@@ -270,6 +282,9 @@ static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, ui
             return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
                                  "argument recvcounts[%d] is %lld, but should be at least 0",
                                  (int)r, (long long)n);
+        n = with_bytes(n, type);
+        if (MLT_UNLIKELY(__builtin_add_overflow(all, n, &all)))
+            return mlt_coll_bad_total(me, comm);
         alike = alike && n == first;
     }
     *count = (uint64_t)first;
@@ -292,7 +307,7 @@ static int blocks(mlt_rank *me, const void *sendbuf, void *recvbuf, mlt_coll_num
         return code;
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_reduce_scatter(me, sendbuf, recvbuf, counts, type, &op, comm, how);
-    code = read_counts(me, comm, counts, &starts, &count);
+    code = read_counts(me, comm, counts, type, &starts, &count);
     return code == MPI_SUCCESS ? scatter(me, sendbuf, recvbuf, count, starts, type, &op, comm, how)
                                : code;
 }
@@ -315,7 +330,8 @@ int mlt_mpi_Reduce_scatter_block_init(mlt_rank *me, const void *sendbuf, void *r
                                       MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
                                       mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_PERSISTENT(request));
+    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                 MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, const int recvcounts[],
@@ -354,7 +370,7 @@ int mlt_mpi_Reduce_scatter_init(mlt_rank *me, const void *sendbuf, void *recvbuf
                                 mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
     return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                  MLT_PERSISTENT(request));
+                  MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Reduce_scatter_init_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
@@ -362,5 +378,5 @@ int mlt_mpi_Reduce_scatter_init_c(mlt_rank *me, const void *sendbuf, void *recvb
                                   mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
     return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                  MLT_PERSISTENT(request));
+                  MLT_PERSISTENT(request, info));
 }

@@ -77,6 +77,28 @@ static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
     return type->code ? (MPI_Datatype)(uintptr_t)type->code : (MPI_Datatype)(uintptr_t)type;
 }
 
+// Makes the handle of a type valid for a function of the user's that a call under way is given it
+// for, even if the user has freed it meanwhile. True: he has, and it must be hidden again.
+static inline bool mlt_dtype_show(const mlt_type *type)
+{
+    mlt_dtype *dtype = mlt_dtype_of(type);
+    if (type->magic == MLT_TYPE_MAGIC)
+        return false;
+    dtype->type.magic = MLT_TYPE_MAGIC;
+    dtype->users++;
+    mlt_dtype_hold(type);
+    return true;
+}
+
+static inline void mlt_dtype_hide(const mlt_type *type)
+{
+    mlt_dtype *dtype = mlt_dtype_of(type);
+    if (--dtype->users > 0)
+        return; // MPI_Type_get_contents has given it back to the user
+    dtype->type.magic = 0;
+    mlt_dtype_drop(type);
+}
+
 // True if a rank of another worker made it.
 static inline bool mlt_dtype_is_foreign(const mlt_rank *me, const mlt_type *type)
 {

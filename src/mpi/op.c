@@ -159,6 +159,7 @@ int mlt_mpi_Op_commutative(mlt_rank *me, MPI_Op op, int *commute)
 static void call_function(const mlt_user_op *op, const void *in, void *inout, uint64_t count,
                           const mlt_type *type)
 {
+    bool freed = mlt_dtype_show(type);
     for (uint64_t most = op->large ? INT64_MAX : INT_MAX, n; count > 0; count -= n) {
         n = count < most ? count : most;
         MPI_Datatype handle = mlt_dtype_handle(type);
@@ -171,6 +172,8 @@ static void call_function(const mlt_user_op *op, const void *in, void *inout, ui
         in = (const void *)((uintptr_t)in + (uintptr_t)bytes);
         inout = (void *)((uintptr_t)inout + (uintptr_t)bytes);
     }
+    if (MLT_UNLIKELY(freed))
+        mlt_dtype_hide(type);
 }
 
 // The same for elements as collective operations lay them out.
@@ -279,8 +282,8 @@ bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type
         }
         return true;
     }
-    uintptr_t same = object->large ? (uintptr_t)object->fn.many : (uintptr_t)object->fn.few;
-    if (mlt_coll_op_user(out, run_user, object, same, object->commutes, type))
+    // Ranks may have different functions, as long as all or none of them commute.
+    if (mlt_coll_op_user(out, run_user, object, 1u + object->commutes, object->commutes, type))
         return true;
     *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TYPE,
                           "elements of argument datatype have an extent of %lld bytes, but those "

@@ -492,7 +492,7 @@ MLT_GOAL_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_
     mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to_init);
     arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
     int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm,
-                         MLT_PERSISTENT(request));
+                         MLT_PERSISTENT(request, info));
     mlt_goal_leave(&call);
     return code;
 }
