@@ -166,6 +166,8 @@ void mlt_coll_request_end(mlt_req *req); // mlt_req_close of one
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 int mlt_coll_request_start(mlt_rank *me, mlt_req *req); // MPI_Start
 
+void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
+
 extern const size_t mlt_coll_job_bytes; // of an object of the worker's pool
 
 struct mlt_coll_rooms; // memory of a worker
