@@ -249,9 +249,10 @@ def stage_launch(stage, quick):
 
 
 def stage_goal(stage, quick):
-    """millet goal, the choice of algorithms: whole commands on examples and algorithms, and every way to be wrong"""
+    """millet goal, the choice of algorithms: whole commands on examples and algorithms, every way to be wrong, each algorithm forced"""
     script(stage, "test/goal/run", "--build", BUILD)
     script(stage, "test/coll/run", "--build", BUILD)
+    script(stage, "test/coll/force", "--build", BUILD)
 
 
 def stage_systems(stage, quick):

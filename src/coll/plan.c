@@ -394,6 +394,7 @@ static void ended(mlt_run *run)
     mlt_instance *i = run->user;
     if (MLT_UNLIKELY(run->status != MLT_OK))
         tell_fault(i->team, run);
+    i->team->worker->together--;
     mlt_list_remove(&i->active);
     mlt_instance_give(i);
 }
@@ -463,6 +464,7 @@ static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
 static inline void start(mlt_plans *plans, mlt_instance *i)
 {
     mlt_list_push_back(active_of(plans, i), &i->active);
+    i->team->worker->together++;
     mlt_run_start(i->run, i->place, (uint32_t)(i->number % MLT_RUN_NUMBERS), i->done);
 }
 

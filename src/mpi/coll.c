@@ -17,7 +17,10 @@
 
 // ---- memory for copies: a list of free pieces for each power of two
 
-enum { SMALLEST = 8, CLASSES = 24, MOST_KEPT = 8 }; // 256 bytes to 2 GiB; pieces kept of each
+// 256 bytes to 2 GiB. All that is kept together has no more than so many bytes, but for two pieces
+// of a class: what one call needs.
+enum { SMALLEST = 8, CLASSES = 24, ALWAYS_KEPT = 2 };
+static const uint64_t most_kept_bytes = 64u << 20;
 
 typedef struct room {
     struct room *next;
@@ -28,12 +31,18 @@ typedef struct room {
 struct mlt_coll_rooms {
     room *free[CLASSES];
     uint32_t kept[CLASSES];
+    uint64_t kept_bytes;
 };
+
+static inline uint64_t bytes_of_class(uint64_t class)
+{
+    return UINT64_C(1) << (SMALLEST + class);
+}
 
 static uint32_t class_of(uint64_t bytes)
 {
     uint32_t class = 0;
-    while (class < CLASSES && UINT64_C(1) << (SMALLEST + class) < bytes)
+    while (class < CLASSES && bytes_of_class(class) < bytes)
         class ++;
     return class;
 }
@@ -50,9 +59,10 @@ void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes)
     if (r) {
         w->rooms->free[class] = r->next;
         w->rooms->kept[class]--;
+        w->rooms->kept_bytes -= bytes_of_class(class);
         return r->bytes;
     }
-    uint64_t size = class < CLASSES ? UINT64_C(1) << (SMALLEST + class) : (bytes + 63) & ~63ull;
+    uint64_t size = class < CLASSES ? bytes_of_class(class) : (bytes + 63) & ~63ull;
     r = aligned_alloc(64, sizeof *r + size);
     if (!r)
         mlt_fatal("memory is exhausted: no %llu bytes for a copy of what %s was given",
@@ -67,10 +77,12 @@ void mlt_coll_memory_give(mlt_rank *me, void *memory)
         return;
     struct mlt_coll_rooms *rooms = mlt_mpi_worker_of(me)->rooms;
     room *r = (room *)((unsigned char *)memory - offsetof(room, bytes));
-    if (r->class >= CLASSES || rooms->kept[r->class] == MOST_KEPT) {
+    if (r->class >= CLASSES || (rooms->kept[r->class] >= ALWAYS_KEPT &&
+                                rooms->kept_bytes + bytes_of_class(r->class) > most_kept_bytes)) {
         free(r);
         return;
     }
+    rooms->kept_bytes += bytes_of_class(r->class);
     r->next = rooms->free[r->class];
     rooms->free[r->class] = r;
     rooms->kept[r->class]++;

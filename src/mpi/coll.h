@@ -110,6 +110,9 @@ static inline mlt_team *mlt_comm_team(mlt_comm *comm)
 }
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
+// Fills in what all teams of a communicator have in common, whoever makes one.
+void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *facts);
+
 // Rules for a communicator, shared by the worker's ranks; made when first asked for.
 struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
 void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine

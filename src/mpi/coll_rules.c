@@ -20,6 +20,7 @@
 #include "mpi/coll.h"
 #include "mpi/coll_change.h"
 #include "mpi/comm_int.h"
+#include "mpi/reduce_to.h"
 #include "mpi/self.h"
 
 enum { WHY = 4096 };
@@ -149,4 +150,6 @@ void mlt_comm_refresh(mlt_comm *comm, bool first)
         mlt_team_refresh(comm->shared->team);
     if (comm->extra && comm->extra->flat)
         mlt_team_refresh(comm->extra->flat);
+    if (comm->extra)
+        mlt_reduce_tos_each(comm->extra->reduce_to, mlt_team_refresh);
 }

@@ -65,6 +65,12 @@ void mlt_reduce_tos_free(struct mlt_reduce_tos *all)
     free(all);
 }
 
+void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team))
+{
+    for (pair *p = all ? all->first : NULL; p; p = p->next)
+        tell(p->team);
+}
+
 // ---- sets
 
 static int by_number(const void *a, const void *b)
@@ -163,17 +169,14 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
     p->world = mlt_map_new(world, (int32_t)p->size);
     free(world);
     mlt_team_facts f = {
-        .worker = me->worker,
         .ranks = member ? p->size : 1,
         .workers = member ? p->size : 1,
         .place = self,
         .contiguous = true,
         .flat = true,
-        .crowded = !me->worker->boot->job->lean,
-        .reproducible = mlt_mpi_settings.reproducible,
         .reach = me->worker->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
-        .name = mlt_comm_name(me, comm),
     };
+    mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = me,
         .byte = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
@@ -268,6 +271,7 @@ static pair *find(mlt_rank *me, mlt_comm *comm, MPI_Group contributors, MPI_Grou
 typedef struct duty {
     const pair *pair;
     mlt_reduce_to_load load;
+    bool crowded;     // workers share cores
     uint32_t edges[]; // in, out
 } duty;
 
@@ -275,6 +279,7 @@ static duty *duty_new(mlt_rank *me, const pair *p)
 {
     duty *plan = mlt_coll_memory_take(me, sizeof *plan + 2ull * p->size * sizeof *plan->edges);
     plan->pair = p;
+    plan->crowded = !me->worker->boot->job->lean;
     plan->load = (mlt_reduce_to_load){p->size, plan->edges, plan->edges + p->size};
     return plan;
 }
@@ -324,8 +329,12 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
         return;
     char why[128];
     bool ordered = !what->op->commutes || mlt_mpi_settings.reproducible;
-    const mlt_coll_alg *alg =
-        mlt_coll_find(ordered ? "reduce_to.binomial" : "reduce_to.aspen", why, sizeof why);
+    bool few = plan->crowded && p->size <= 64 && what->count * what->element <= 8192;
+    const char *name = mlt_mpi_settings.reproducible ? "reduce_to.binomial"
+                       : few                         ? "reduce_to.linear" // few switches
+                       : ordered                     ? "reduce_to.binomial"
+                                                     : "reduce_to.aspen";
+    const mlt_coll_alg *alg = mlt_coll_find(name, why, sizeof why);
     if (!alg)
         mlt_fatal("%s", why);
     mlt_coll_shape shape = {

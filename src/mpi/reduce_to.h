@@ -9,7 +9,12 @@
 #ifndef MLT_MPI_REDUCE_TO_H
 #define MLT_MPI_REDUCE_TO_H
 
+#include "coll/team.h"
+
 struct mlt_reduce_tos;                                // of a communicator, in mlt_comm_extra
 void mlt_reduce_tos_free(struct mlt_reduce_tos *all); // NULL is fine; none is under way
+
+// Calls `tell` for the team of each pair. NULL is fine.
+void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team));
 
 #endif
