@@ -393,9 +393,21 @@ void mlt_coll_request_end(mlt_req *req)
     mlt_req_free(req);
 }
 
+// Rules that have changed since may want ranks to combine, or not to.
+static void choose_again(mlt_coll_job *job)
+{
+    mlt_team *team = choose_team(job);
+    if (team == job->team)
+        return;
+    mlt_team_forget(job->team, job->number);
+    job->team = team;
+}
+
 int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
 {
     kept *k = req->extra;
+    if (MLT_UNLIKELY(k->job.chosen) && k->job.fixed)
+        choose_again(&k->job);
     req->done = false;
     req->waiter = NULL;
     req->on_done = landed;
@@ -573,6 +585,7 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     if (MLT_UNLIKELY(team->paths != NULL) && team->paths->checks)
         (*calls)++;
     uint32_t number = (*calls)++;
+    job->chosen = true;
     return go(me, job, team, number, check, how);
 }
 

@@ -60,6 +60,7 @@ typedef struct mlt_coll_job {
     uint32_t number, check; // check: of what goes before it along a path that checks
     const char *call;       // "MPI_Bcast"
     bool fixed;
+    bool chosen; // the rules say which team: they may change between starts
 } mlt_coll_job;
 
 typedef enum mlt_coll_way {
