@@ -43,6 +43,9 @@ enum { MLT_CTL_MAX_BODY = 48 * 1024, MLT_CTL_NAME = 40, MLT_CTL_COMM = 64 };
 // One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
 // (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its
 // own, one thread after the other.
+// A collective call (kind BARRIER with a label): the label is its name without "MPI_", bytes its
+// number on the communicator, tag how many ranks of the own worker have not come to it, action 1
+// and the world rank whose message it waits for (0: nobody's, or not known).
 typedef struct mlt_ctl_wait {
     int32_t rank;
     int32_t peer;     // world rank; -1: anyone

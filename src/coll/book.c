@@ -25,5 +25,5 @@ mlt_status mlt_coll_book_check(const char *file, char *why, size_t why_size)
 {
     int unused;
     const mlt_lua_plugin *lua = plugin(file, why, why_size);
-    return lua ? lua->head.check(file, NULL, &unused, why, why_size) : MLT_ERR_UNSUPPORTED;
+    return lua ? lua->head.check(file, NULL, 0, &unused, why, why_size) : MLT_ERR_UNSUPPORTED;
 }

@@ -165,6 +165,19 @@ static void send_all(int ctl, uint32_t worker, mlt_ctl_type type, const void *it
     }
 }
 
+// Without a launcher nobody draws a map.
+static void say_paths(const mlt_ledger *l)
+{
+    for (uint32_t i = 0; i < l->path_count; i++) {
+        const mlt_ctl_path *p = &l->path[i];
+        const mlt_ctl_clock *c = &p->time[MLT_TIME_CALL];
+        if (c->n)
+            mlt_log("%s on %s along %s (%s): %llu calls, %llu bytes, mean time %.3f us",
+                    p->collective, p->comm, p->stack, p->by, (unsigned long long)p->calls,
+                    (unsigned long long)p->bytes, (double)c->sum_ns / (double)c->n / 1e3);
+    }
+}
+
 void mlt_ledger_send(mlt_ledger *l, int ctl, uint32_t worker)
 {
     if (l->left_out)
@@ -173,6 +186,8 @@ void mlt_ledger_send(mlt_ledger *l, int ctl, uint32_t worker)
     if (ctl >= 0) {
         send_all(ctl, worker, MLT_CTL_CHOICES, l->choice, l->choice_count, sizeof *l->choice);
         send_all(ctl, worker, MLT_CTL_PATHS, l->path, l->path_count, sizeof *l->path);
+    } else {
+        say_paths(l);
     }
     forget(l);
 }

@@ -36,7 +36,8 @@ void mlt_ledger_note_path(mlt_ledger *ledger, const struct mlt_team *team,
 // One line of a trace, to the file of setting coll_trace or to standard error.
 void mlt_ledger_trace(mlt_ledger *ledger, const char *line);
 
-// Tells the launcher (ctl: boot.ctl), and forgets.
+// Tells the launcher (ctl: boot.ctl; -1: none, then standard error has what paths counted), and
+// forgets.
 void mlt_ledger_send(mlt_ledger *ledger, int ctl, uint32_t worker);
 
 // Adds what a clock has measured.

@@ -531,6 +531,26 @@ void mlt_instance_start(mlt_instance *i, const mlt_coll_what *what, const void *
         mlt_list_push_back(&plans->held, &i->active);
 }
 
+int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed)
+{
+    enum { SEEN = 16 };
+    const mlt_req *reqs[SEEN];
+    const mlt_link *all = &plans->active[fixed];
+    for (const mlt_link *l = all->next; l != all; l = l->next) {
+        const mlt_instance *i = mlt_container_of(l, mlt_instance, active);
+        if (i->number != number)
+            continue;
+        uint32_t n = mlt_run_frontier(i->run, reqs, SEEN);
+        for (uint32_t r = 0; r < n && r < SEEN; r++) {
+            const mlt_run_place *p = i->place;
+            if (reqs[r]->kind == MLT_REQ_RECV && reqs[r]->peer >= 0)
+                return p->world ? p->world(p->group, reqs[r]->peer)
+                                : p->base + reqs[r]->peer * p->stride;
+        }
+    }
+    return -1;
+}
+
 // ---- all of them
 
 void mlt_plans_init(mlt_plans *plans)

@@ -98,4 +98,7 @@ void mlt_instance_give(mlt_instance *instance);
 void mlt_instance_start(mlt_instance *instance, const struct mlt_coll_what *what, const void *in,
                         void *out, uint64_t number, bool fixed, mlt_req *done);
 
+// For hang reports: the world rank that call `number` waits for a message from; -1: none.
+int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed);
+
 #endif

@@ -244,6 +244,27 @@ void mlt_team_forget(mlt_team *t, uint64_t number)
     }
 }
 
+static const mlt_call *find_call(const mlt_team *t, uint64_t number, bool fixed)
+{
+    if (!fixed) {
+        const mlt_call *c = t->ring[number & t->mask];
+        return c && c->number == number ? c : NULL;
+    }
+    for (const mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
+        if (mlt_container_of(l, mlt_call, link)->number == number)
+            return mlt_container_of(l, mlt_call, link);
+    return NULL;
+}
+
+bool mlt_team_look(const mlt_team *t, uint64_t number, bool fixed, uint32_t *missing,
+                   int32_t *awaits)
+{
+    const mlt_call *c = t->at ? find_call(t, number, fixed) : NULL;
+    *missing = c ? t->present - c->came : 0;
+    *awaits = mlt_plans_awaits(&t->plans, number, fixed);
+    return c || *awaits >= 0;
+}
+
 // A call of mlt_team_meet that failed for a rank.
 struct mlt_team_failure {
     struct mlt_team_failure *next;

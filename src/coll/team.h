@@ -169,6 +169,11 @@ static inline mlt_status mlt_team_met(mlt_team *team, uint64_t number)
     return MLT_LIKELY(!team->failures) ? MLT_OK : mlt_team_met_badly(team, number);
 }
 
+// For hang reports: how many ranks of the worker have not come to a call, and the world rank that
+// it waits for a message from; -1: nobody. False: the call is not there.
+bool mlt_team_look(const mlt_team *team, uint64_t number, bool fixed, uint32_t *missing,
+                   int32_t *awaits);
+
 // Tells the ledger what was chosen and measured since it was told last.
 void mlt_team_tell(mlt_team *team);
 

@@ -30,7 +30,9 @@ typedef struct mlt_wait {
     uint64_t bytes;   // size of the operation
     uint32_t n;       // MLT_WAIT_ALL, MLT_WAIT_ANY: how many operations are open
     const void *list; // MLT_WAIT_ALL, MLT_WAIT_ANY: the owner's array, for its own reporter;
-                      // MLT_WAIT_OTHER: the request, if it is one, for it may stand for others
+                      // MLT_WAIT_OTHER: the request, if it is one, for it may stand for others;
+                      // MLT_WAIT_BARRIER: the collective call, NULL: it is none; `bytes` is its
+                      // number
 } mlt_wait;
 
 #endif

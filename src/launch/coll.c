@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/coll.h"
 
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "launch/env.h"
 #include "launch/say.h"
 #include "os/plugin.h"
@@ -19,7 +21,16 @@ static const char *value_of(const mlt_env *env, const char *name)
     return "";
 }
 
-static void check(const char *file, const char *force)
+static bool is_set(const char *text)
+{
+    char why[256];
+    bool value = false;
+    const mlt_setting setting = {.name = "reproducible", .kind = MLT_SETTING_BOOL, .value = &value};
+    // What is neither yes nor no is told by the ranks, as that of every other setting.
+    return *text && mlt_setting_parse(&setting, text, why, sizeof why) == MLT_OK && value;
+}
+
+static void check(const char *file, const char *force, bool reproducible)
 {
     char why[WHY_BYTES];
     int force_is_wrong = 0;
@@ -28,7 +39,7 @@ static void check(const char *file, const char *force)
     if (!lua)
         mlt_quit(MLT_EXIT_SYSTEM, "%s %s: %s", *file ? "--coll" : "--force", *file ? file : force,
                  why);
-    mlt_status status = lua->check(file, force, &force_is_wrong, why, sizeof why);
+    mlt_status status = lua->check(file, force, reproducible, &force_is_wrong, why, sizeof why);
     if (status != MLT_OK && force_is_wrong)
         mlt_quit(MLT_EXIT_USAGE, "--force %s: %s", force, why);
     if (status != MLT_OK)
@@ -42,8 +53,9 @@ void mlt_launch_check_coll(const mlt_options *options)
         mlt_env env;
         mlt_env_init(&env, options, &options->apps[a]);
         const char *file = value_of(&env, "MILLET_COLL"), *force = value_of(&env, "MILLET_FORCE");
+        bool reproducible = is_set(value_of(&env, "MILLET_REPRODUCIBLE"));
         if (strcmp(file, last_file) != 0 || strcmp(force, last_force) != 0)
-            check(file, force);
+            check(file, force, reproducible);
         last_file = file;
         last_force = force;
         mlt_env_fini(&env);

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "fiber/wait.h"
 #include "launch/numbers.h"
@@ -27,6 +28,7 @@ enum {
     MOST_GROUPS = 32,
     MOST_RANGES = 6,
     MOST_OPERATIONS = 4, // named in one line
+    MOST_MISMATCHES = 4,
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
     CONTEXTS = 8, // of a communicator
@@ -93,6 +95,12 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
         keep_printable(own->call);
         keep_printable(own->label);
     }
+}
+
+// In a collective call, of which more is known (ctl.h).
+static bool in_collective(const mlt_ctl_wait *w)
+{
+    return w->kind == MLT_WAIT_BARRIER && w->label[0];
 }
 
 static const mlt_ctl_wait *record(const mlt_hang *hang, size_t i)
@@ -357,10 +365,41 @@ static void print_action(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
         fputs(how == DISTANCE ? ", which have ended" : ", which has ended", out);
 }
 
+// The call that is blocked is another one: MPI_Wait, of a nonblocking collective.
+static bool waits_for_it(const mlt_ctl_wait *w)
+{
+    return strncmp(w->call, "MPI_", 4) != 0 ||
+           strncmp(w->call + 4, w->label, sizeof w->label - 1) != 0;
+}
+
+// " on MPI_COMM_WORLD (call 8), where 2 ranks of its worker have not come". The name of the call is
+// told before, unless it is another one than the function that waits for it.
+static void print_collective(const mlt_hang *hang, const mlt_ctl_wait *w, bool same, FILE *out)
+{
+    if (w->open > 1 || waits_for_it(w))
+        fprintf(out, "MPI_%s", w->label);
+    fputs(" on ", out);
+    print_communicator(w, out);
+    if (same) // for all whose line this is
+        fprintf(out, " (call %llu)", (unsigned long long)w->bytes + 1);
+    if (w->tag > 0)
+        fprintf(out, ", where %d rank%s of its worker ha%s not come", w->tag, w->tag > 1 ? "s" : "",
+                w->tag > 1 ? "ve" : "s");
+    else if (same && w->action)
+        fprintf(out, ", which waits for rank %u", w->action - 1);
+    if (w->tag <= 0 && same && w->action && w->action - 1 < hang->ranks &&
+        hang->state[w->action - 1] == MLT_HANG_ENDED)
+        fputs(", which has ended", out);
+}
+
 static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, bool bytes,
                             FILE *out)
 {
     bool tells = name_tells(w);
+    if (in_collective(w)) {
+        print_collective(hang, w, bytes, out);
+        return;
+    }
     if (w->action) {
         print_action(hang, w, how, bytes, out);
         return;
@@ -406,7 +445,7 @@ static void print_list(const mlt_hang *hang, size_t from, size_t to, relation ho
             fputs("; ", out);
         mlt_ctl_wait one = *record(hang, from + i);
         one.open = 2; // the call's name says nothing about this operation
-        if (one.kind == MLT_WAIT_OTHER || one.kind == MLT_WAIT_BARRIER)
+        if (one.kind == MLT_WAIT_OTHER || (one.kind == MLT_WAIT_BARRIER && !in_collective(&one)))
             fputs(one.kind == MLT_WAIT_OTHER ? "something else" : "a barrier", out);
         print_operation(hang, &one, how, bytes, out);
     }
@@ -418,7 +457,7 @@ static void print_list(const mlt_hang *hang, size_t from, size_t to, relation ho
 static bool all_actions(const mlt_hang *hang, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (!record(hang, i)->action || !record(hang, i)->all)
+        if (!record(hang, i)->action || !record(hang, i)->all || in_collective(record(hang, i)))
             return false;
     return true;
 }
@@ -435,7 +474,7 @@ static void print_call(const mlt_hang *hang, size_t from, size_t to, relation ho
         return;
     }
     if (w->open <= 1 && to - from == 1) {
-        if (!name_tells(w))
+        if (!name_tells(w) || (in_collective(w) && waits_for_it(w)))
             fputs(" for ", out);
         print_operation(hang, w, how, bytes, out);
         return;
@@ -526,7 +565,7 @@ static int64_t seen_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
 // The tag of an action's message is the library's, and no two ranks' are alike.
 static int32_t seen_tag(const mlt_ctl_wait *w)
 {
-    return w->action ? 0 : w->tag;
+    return w->action && !in_collective(w) ? 0 : w->tag;
 }
 
 static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
@@ -767,6 +806,98 @@ static void print_complaints(const mlt_hang *hang, FILE *out)
         fprintf(out, "rank %u waits in a barrier for rank %u, which has ended\n", barrier, ended);
 }
 
+// ---- Ranks that are in different collectives, but meet
+
+typedef struct meeting {
+    uint32_t comm, rank;
+    uint64_t number;
+    const char *call; // without "MPI_"
+} meeting;
+
+// Blocking, nonblocking and persistent calls of one collective meet: "Ibcast" and "Bcast_init" are
+// "bcast".
+static size_t stem_of(const char **call)
+{
+    *call += (*call)[0] == 'I' && islower((unsigned char)(*call)[1]);
+    const char *end = strstr(*call, "_init");
+    return end ? (size_t)(end - *call) : strlen(*call);
+}
+
+static int compare_calls(const char *a, const char *b)
+{
+    size_t n = stem_of(&a), m = stem_of(&b);
+    int order = strncasecmp(a, b, n < m ? n : m);
+    return order ? order : n < m ? -1 : n > m;
+}
+
+static int by_meeting(const void *a, const void *b)
+{
+    const meeting *x = a, *y = b;
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    int order = compare_calls(x->call, y->call);
+    return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static bool same_meeting(const meeting *a, const meeting *b)
+{
+    return a->comm == b->comm && a->number == b->number;
+}
+
+// "ranks 0-2,5 are in MPI_Allreduce": those from *i on that are in the same call; *i goes behind.
+static void print_side(const meeting *m, size_t count, size_t *i, FILE *out)
+{
+    size_t from = *i, shown = 0;
+    while (*i < count && same_meeting(&m[*i], &m[from]) &&
+           compare_calls(m[*i].call, m[from].call) == 0)
+        ++*i;
+    fputs(*i - from == 1 ? "rank " : "ranks ", out);
+    for (size_t at = from; at < *i; shown++) {
+        size_t last = at;
+        while (last + 1 < *i && m[last + 1].rank == m[last].rank + 1)
+            last++;
+        if (shown == MOST_RANGES) {
+            fputs(",...", out);
+            break;
+        }
+        fprintf(out, shown ? ",%u" : "%u", m[at].rank);
+        if (last > at)
+            fprintf(out, "-%u", m[last].rank);
+        at = last + 1;
+    }
+    fprintf(out, " %s in MPI_%s", *i - from == 1 ? "is" : "are", m[from].call);
+}
+
+static void print_mismatches(const mlt_hang *hang, FILE *out)
+{
+    meeting *m = mlt_need(hang->count, sizeof *m);
+    size_t count = 0, told = 0;
+    for (size_t i = 0; i < hang->count; i++) {
+        const mlt_ctl_wait *w = &hang->records[i];
+        if (!w->ended && in_collective(w))
+            m[count++] = (meeting){w->context / CONTEXTS, (uint32_t)w->rank, w->bytes, w->label};
+    }
+    if (count)
+        qsort(m, count, sizeof *m, by_meeting);
+    for (size_t i = 0, end; i < count && told < MOST_MISMATCHES; i = end) {
+        for (end = i + 1; end < count && same_meeting(&m[end], &m[i]);)
+            end++;
+        if (compare_calls(m[i].call, m[end - 1].call) == 0)
+            continue;
+        fprintf(out, "call %llu on ", (unsigned long long)m[i].number + 1);
+        print_communicator(&(mlt_ctl_wait){.context = m[i].comm * CONTEXTS}, out);
+        fputs(" is not the same everywhere: ", out);
+        for (size_t at = i; at < end;) {
+            print_side(m, end, &at, out);
+            fputs(at < end ? ", " : "\n", out);
+        }
+        told++;
+    }
+    free(m);
+}
+
 void mlt_hang_print(mlt_hang *hang, FILE *out)
 {
     sort_records(hang);
@@ -775,5 +906,6 @@ void mlt_hang_print(mlt_hang *hang, FILE *out)
     else
         print_groups(hang, out);
     print_complaints(hang, out);
+    print_mismatches(hang, out);
     find_cycle(hang, out);
 }

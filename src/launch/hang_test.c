@@ -91,7 +91,7 @@ static void test_words(void)
         {.rank = 1,
          .peer = 0,
          .tag = 3,
-         .context = 9,
+         .context = 17,
          .bytes = 100,
          .kind = MLT_WAIT_SEND,
          .all = 1,
@@ -148,6 +148,55 @@ static void test_words(void)
            "rank 7: has not started MPI\n"
            "rank 4 waits for rank 6, which has ended\n"
            "rank 5 waits in a barrier for rank 6, which has ended\n");
+}
+
+static mlt_ctl_wait collective(int32_t rank, const char *label, uint64_t number)
+{
+    mlt_ctl_wait w = barrier(rank);
+    snprintf(w.label, sizeof w.label, "%s", label);
+    snprintf(w.call, sizeof w.call, "MPI_%s", label);
+    w.bytes = number;
+    return w;
+}
+
+static void test_collectives(void)
+{
+    mlt_hang *hang = mlt_hang_new(4);
+    mlt_ctl_wait w[] = {collective(0, "Allreduce", 6), collective(1, "Allreduce", 6),
+                        collective(2, "Iallreduce", 6), collective(3, "Bcast", 6)};
+    w[0].tag = 2;
+    w[1].action = 1 + 3;
+    snprintf(w[2].call, sizeof w[2].call, "MPI_Wait");
+    mlt_hang_add(hang, w, 4);
+    expect("a collective that is another one elsewhere", hang,
+           "rank 0: MPI_Allreduce on MPI_COMM_WORLD (call 7), where 2 ranks of its worker have not "
+           "come\n"
+           "rank 1: MPI_Allreduce on MPI_COMM_WORLD (call 7), which waits for rank 3\n"
+           "rank 2: MPI_Wait for MPI_Iallreduce on MPI_COMM_WORLD (call 7)\n"
+           "rank 3: MPI_Bcast on MPI_COMM_WORLD (call 7)\n"
+           "call 7 on MPI_COMM_WORLD is not the same everywhere: ranks 0-2 are in MPI_Allreduce, "
+           "rank 3 is in MPI_Bcast\n");
+
+    // Calls that do not meet, and forms of one that do.
+    hang = mlt_hang_new(4);
+    w[3] = collective(3, "Bcast", 5);
+    w[1] = collective(1, "Allreduce_init", 6);
+    mlt_hang_add(hang, w, 4);
+    expect_part("no mismatch", hang, "not the same", false);
+    hang = mlt_hang_new(4);
+    w[3] = collective(3, "Bcast", 6);
+    w[3].context = 24; // another communicator
+    mlt_hang_add(hang, w, 4);
+    expect_part("another communicator", hang, "not the same", false);
+
+    // Many: a line for all of them says only what holds for all.
+    hang = mlt_hang_new(100);
+    for (int32_t r = 0; r < 100; r++) {
+        mlt_ctl_wait one = collective(r, "Barrier", 0);
+        one.action = 1 + (uint32_t)(r + 1) % 100;
+        mlt_hang_add(hang, &one, 1);
+    }
+    expect("many in one", hang, "ranks 0-99 (100): MPI_Barrier on MPI_COMM_WORLD\n");
 }
 
 static void test_cycles(void)
@@ -303,7 +352,7 @@ static void test_actions(void)
     strcpy(records[0].label, "r2");
     records[1].kind = MLT_WAIT_SEND;
     records[1].bytes = 1;
-    records[2].context = 13;
+    records[2].context = 25;
     records[2].label[0] = '\033';
     mlt_hang_add(hang, records, 4);
     expect("actions", hang,
@@ -336,6 +385,7 @@ int main(void)
     test_ring_of_four();
     test_words();
     test_threads();
+    test_collectives();
     test_cycles();
     test_groups();
     test_million();

@@ -23,7 +23,7 @@ mlt_status mlt_lua_book_prove(mlt_coll_book *book, char *why, size_t why_size) M
 
 // What mpirun asks before it starts anything (os/plugin.h): the file with all proofs, and whether
 // what is forced is there.
-mlt_status mlt_lua_book_check(const char *file, const char *force, int *force_is_wrong, char *why,
-                              size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_lua_book_check(const char *file, const char *force, int reproducible,
+                              int *force_is_wrong, char *why, size_t why_size) MLT_MUST_CHECK;
 
 #endif

@@ -559,12 +559,18 @@ static void test_check(void)
     const char *file =
         write_book("algorithm { coll = 'barrier', name = 'own', emit = function() end,"
                    " refuses = function(s) if s.ranks > 1 then return 'no' end end }");
-    CHECK(mlt_lua_book_check(file, "barrier=own,bcast=chain:segment=8K", &force_is_wrong, why,
+    CHECK(mlt_lua_book_check(file, "barrier=own,bcast=chain:segment=8K", 0, &force_is_wrong, why,
                              WHY) == MLT_OK);
-    CHECK(mlt_lua_book_check(file, "", &force_is_wrong, why, WHY) == MLT_OK);
-    CHECK(mlt_lua_book_check(NULL, "barrier=own", &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
+    CHECK(mlt_lua_book_check(NULL, "allreduce=ring", 0, &force_is_wrong, why, WHY) == MLT_OK);
+    CHECK(mlt_lua_book_check(NULL, "reduce=binomial,allreduce=ring", 1, &force_is_wrong, why,
+                             WHY) == MLT_ERR_INVALID);
+    CHECK(force_is_wrong && strstr(why, "allreduce.ring") && strstr(why, " binomial"));
+    CHECK(mlt_lua_book_check(NULL, "bcast=chain,allreduce=binomial", 1, &force_is_wrong, why,
+                             WHY) == MLT_OK);
+    CHECK(mlt_lua_book_check(file, "", 0, &force_is_wrong, why, WHY) == MLT_OK);
+    CHECK(mlt_lua_book_check(NULL, "barrier=own", 0, &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
     CHECK(force_is_wrong && strstr(why, "there is no algorithm 'own' for barrier"));
-    CHECK(mlt_lua_book_check("/nowhere", "x", &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
+    CHECK(mlt_lua_book_check("/nowhere", "x", 0, &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
     CHECK(!force_is_wrong && strstr(why, "'/nowhere' cannot be read"));
 }
 

@@ -6,8 +6,34 @@
 #include "coll/choice.h"
 #include "lua/book.h"
 
-mlt_status mlt_lua_book_check(const char *file, const char *force, int *force_is_wrong, char *why,
-                              size_t why_size)
+// Reproducible reductions have one bracket: MLT_OK if all that is forced has it.
+static mlt_status check_brackets(const mlt_coll_rule *rules, const mlt_coll_book *book, char *why,
+                                 size_t why_size)
+{
+    for (const mlt_coll_rule *r = rules; r->alg; r++) {
+        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, book, r->collective, r->alg);
+        if (!mlt_collective_reduces(r->collective) || alg->canonical)
+            continue;
+        size_t n = (size_t)snprintf(
+            why, why_size, "the brackets of %s.%s are not those of reproducible reductions; of ",
+            mlt_collective_names[r->collective], r->alg);
+        if (n < why_size)
+            n += (size_t)snprintf(why + n, why_size - n,
+                                  "%s only these are:", mlt_collective_names[r->collective]);
+        const char *comma = "";
+        for (const mlt_coll_alg *const *a = mlt_coll_algs; *a && n < why_size; a++) {
+            if ((*a)->collective != r->collective || !(*a)->canonical)
+                continue;
+            n += (size_t)snprintf(why + n, why_size - n, "%s %s", comma, (*a)->name);
+            comma = ",";
+        }
+        return MLT_ERR_INVALID;
+    }
+    return MLT_OK;
+}
+
+mlt_status mlt_lua_book_check(const char *file, const char *force, int reproducible,
+                              int *force_is_wrong, char *why, size_t why_size)
 {
     mlt_coll_book *book = NULL;
     mlt_status status = MLT_OK;
@@ -19,8 +45,11 @@ mlt_status mlt_lua_book_check(const char *file, const char *force, int *force_is
     if (status == MLT_OK && force && *force) {
         mlt_coll_rule *rules;
         status = mlt_coll_force_parse(force, book, &rules, why, why_size);
+        bool read = status == MLT_OK;
+        if (read && reproducible)
+            status = check_brackets(rules, book, why, why_size);
         *force_is_wrong = status != MLT_OK;
-        if (status == MLT_OK)
+        if (read)
             free(rules);
     }
     if (book)

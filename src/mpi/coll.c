@@ -394,9 +394,21 @@ void mlt_coll_request_end(mlt_req *req)
     mlt_req_free(req);
 }
 
+// Rules that have changed since may want ranks to combine, or not to.
+static void choose_again(mlt_coll_job *job)
+{
+    mlt_team *team = choose_team(job);
+    if (team == job->team)
+        return;
+    mlt_team_forget(job->team, job->number);
+    job->team = team;
+}
+
 int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
 {
     kept *k = req->extra;
+    if (MLT_UNLIKELY(k->job.chosen) && k->job.fixed)
+        choose_again(&k->job);
     req->done = false;
     req->waiter = NULL;
     req->on_done = landed;
@@ -423,9 +435,33 @@ int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
     return failure(me, k->job.comm, k->job.team, req->status);
 }
 
+// For hang reports: mlt_worker_collective of the MPI layer.
+void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
+{
+    if (req && !(req->flags & MLT_REQF_COLL))
+        return;
+    const mlt_coll_job *job = req ? &((const kept *)req->extra)->job : NULL;
+    const mlt_team *team = req ? job->team : wait->list;
+    uint64_t number = req ? job->number : wait->bytes;
+    bool fixed = req && job->fixed;
+    const char *call = req ? job->call : wait->call;
+    uint32_t missing;
+    int32_t awaits;
+    // Along a path it may not have come further than to its check.
+    if (!mlt_team_look(team, number, fixed, &missing, &awaits) && team->paths &&
+        team->paths->checks)
+        (void)mlt_team_look(team, number - 1, fixed, &missing, &awaits);
+    out->kind = MLT_WAIT_BARRIER;
+    out->context = req ? job->comm->context : wait->context;
+    out->bytes = number;
+    out->tag = (int32_t)missing;
+    out->action = awaits >= 0 ? (uint32_t)awaits + 1 : 0;
+    snprintf(out->label, sizeof out->label, "%s", strncmp(call, "MPI_", 4) == 0 ? call + 4 : call);
+}
+
 // ---- the three ways
 
-static inline void park(mlt_rank *me, const mlt_comm *comm)
+static inline void park(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint32_t number)
 {
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
@@ -433,15 +469,18 @@ static inline void park(mlt_rank *me, const mlt_comm *comm)
         .peer = MLT_WAIT_ANYONE,
         .tag = MLT_WAIT_ANY_TAG,
         .context = comm->context,
+        .bytes = number,
+        .list = team,
     };
     mlt_fiber_park(me->worker->sched, &wait);
 }
 
-static void await(mlt_rank *me, const mlt_comm *comm, mlt_req *req)
+static void await(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint32_t number,
+                  mlt_req *req)
 {
     mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
     req->waiter = &waiter;
-    park(me, comm);
+    park(me, comm, team, number);
     mlt_assert(req->done);
 }
 
@@ -468,7 +507,7 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
     if (team->at) {
         status = mlt_team_meet(team, number, comm->local, what, in, out, me->fiber);
         if (status == MLT_PENDING) {
-            park(me, comm);
+            park(me, comm, team, number);
             status = mlt_team_met(team, number);
         }
     } else {
@@ -476,7 +515,7 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
         fill(me, &req);
         mlt_team_join(team, number, false, 0, what, in, out, &req);
         if (!req.done)
-            await(me, comm, &req);
+            await(me, comm, team, number, &req);
         status = req.status;
     }
     if (MLT_LIKELY(status == MLT_OK))
@@ -492,7 +531,7 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     bool waits = !req.done;
     if (waits) {
         hold(job); // another thread may free them meanwhile
-        await(me, job->comm, &req);
+        await(me, job->comm, job->team, job->number, &req);
     }
     land(job, req.status);
     int code = MPI_SUCCESS;
@@ -547,6 +586,7 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     if (MLT_UNLIKELY(team->paths != NULL) && team->paths->checks)
         (*calls)++;
     uint32_t number = (*calls)++;
+    job->chosen = true;
     return go(me, job, team, number, check, how);
 }
 

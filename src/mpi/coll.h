@@ -60,6 +60,7 @@ typedef struct mlt_coll_job {
     uint32_t number, check; // check: of what goes before it along a path that checks
     const char *call;       // "MPI_Bcast"
     bool fixed;
+    bool chosen; // the rules say which team: they may change between starts
 } mlt_coll_job;
 
 typedef enum mlt_coll_way {
@@ -192,6 +193,8 @@ void mlt_coll_memory_give(mlt_rank *me, void *memory);
 void mlt_coll_request_end(mlt_req *req); // mlt_req_close of one
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 int mlt_coll_request_start(mlt_rank *me, mlt_req *req); // MPI_Start
+
+void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
 
 extern const size_t mlt_coll_job_bytes; // of an object of the worker's pool
 

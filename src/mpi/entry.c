@@ -21,6 +21,7 @@
 #include "boot/job.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
+#include "mpi/coll.h"
 #include "mpi/comm.h"
 #include "mpi/context.h"
 #include "mpi/crash.h"
@@ -177,6 +178,7 @@ static void join(void)
     mlt_worker_deadlock_hook = on_deadlock;
     mlt_worker_world_rank = mlt_comm_context_world_rank;
     mlt_worker_parts = mlt_goal_request_parts;
+    mlt_worker_collective = mlt_coll_look;
     mlt_worker_on_note = mlt_context_noted;
     mlt_crash_install(&program.boot);
 }

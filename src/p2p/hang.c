@@ -22,6 +22,12 @@ static uint32_t no_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most
 
 uint32_t (*mlt_worker_parts)(const mlt_req *, mlt_worker_part *, uint32_t) = no_parts;
 
+static void no_collective(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
+{
+}
+
+void (*mlt_worker_collective)(const mlt_wait *, const mlt_req *, mlt_ctl_wait *) = no_collective;
+
 enum { MOST_OPERATIONS = MLT_WORKER_PARTS, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
 
 typedef struct batch {
@@ -111,6 +117,8 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
         out->context = wait->context;
         out->bytes = wait->bytes;
         out->peer = world_rank(rank, out, wait->peer);
+        if (wait->kind == MLT_WAIT_BARRIER && wait->list)
+            mlt_worker_collective(wait, NULL, out);
         return out;
     }
     out->kind = (uint8_t)wait_kind(req);
@@ -118,6 +126,8 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
     out->context = req->context;
     out->peer = req->kind == MLT_REQ_OTHER ? -1 : world_rank(rank, out, req->peer);
     out->bytes = req->type ? req->count * req->type->size : 0;
+    if (req->kind == MLT_REQ_OTHER)
+        mlt_worker_collective(wait, req, out);
     return out;
 }
 

@@ -98,6 +98,11 @@ enum { MLT_WORKER_PARTS = 16 };
 // Set once by the layer that has schedules.
 extern uint32_t (*mlt_worker_parts)(const mlt_req *req, mlt_worker_part *out, uint32_t most);
 
+// Fills in what a collective call waits for, as mlt_ctl_wait has it: of a rank that is parked in
+// one (req NULL), or of a MLT_REQ_OTHER request; leaves others as they are. Set once by the layer
+// that has collectives.
+extern void (*mlt_worker_collective)(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
+
 // Called (once in a process) when the only worker of a job without launcher finds that no rank can
 // ever go on.
 extern void (*mlt_worker_deadlock_hook)(mlt_worker *worker);

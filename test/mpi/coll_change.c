@@ -86,6 +86,27 @@ static void infos(MPI_Comm comm)
     CHECK(!value[0]);
 }
 
+// A persistent call goes by the rules of the moment in which it is started.
+static void persistent(MPI_Comm comm)
+{
+    static const char *const rules[] = {"", "ring", "recursive_doubling flat", "ring flat", ""};
+    int me, n, in, out;
+    MPI_Request request;
+    CHECK_OK(MPI_Comm_rank(comm, &me));
+    CHECK_OK(MPI_Comm_size(comm, &n));
+    CHECK_OK(MPI_Allreduce_init(&in, &out, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+    for (int i = 0; i < COUNT_OF(rules); i++) {
+        CHECK_OK(set(comm, "millet_coll_allreduce", rules[i]));
+        for (int again = 0; again < 2; again++) {
+            in = me + i;
+            CHECK_OK(MPI_Start(&request));
+            CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CHECK_INT(out, n * (n - 1) / 2 + n * i);
+        }
+    }
+    CHECK_OK(MPI_Request_free(&request));
+}
+
 static void duplicates(MPI_Comm comm)
 {
     MPI_Comm copy;
@@ -169,6 +190,7 @@ int main(int argc, char **argv)
     infos(MPI_COMM_WORLD);
     infos(copy);
     duplicates(copy);
+    persistent(copy);
     books(copy, good, wrong);
     books(MPI_COMM_WORLD, good, wrong);
     CHECK_OK(MPI_Comm_free(&copy));

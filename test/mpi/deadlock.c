@@ -9,6 +9,25 @@
 
 enum { TAG = 4242, BIG = 5 << 20 };
 
+// The last rank does not come to a collective, or to another one.
+static void collective(const char *what, int rank, int size)
+{
+    int value = 1, sum;
+    MPI_Request request;
+    CHECK_OK(MPI_Barrier(WORLD));
+    if (rank == size - 1 && strcmp(what, "collective-other") != 0)
+        CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, TAG, WORLD, MPI_STATUS_IGNORE));
+    if (strcmp(what, "collective-wait") == 0) {
+        CHECK_OK(MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, WORLD, &request));
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else if (strcmp(what, "collective-other") == 0 && rank == size - 1) {
+        CHECK_OK(MPI_Bcast(&value, 1, MPI_INT, 0, WORLD));
+    } else {
+        CHECK_OK(MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, WORLD));
+    }
+    CHECK_OK(MPI_Barrier(WORLD)); // whoever could leave waits here for the others
+}
+
 int main(int argc, char **argv)
 {
     int value = -1, index = -1;
@@ -78,6 +97,8 @@ int main(int argc, char **argv)
         if (rank == 0)
             CHECK_OK(MPI_Recv(&value, 1, MPI_INT, size - 1, TAG, WORLD, MPI_STATUS_IGNORE));
         CHECK_OK(MPI_Barrier(WORLD));
+    } else if (strncmp(what, "collective", 10) == 0) {
+        collective(what, rank, size);
     }
     free(big);
     CHECK_OK(MPI_Finalize());
