@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank maps against naive lists: random ones of every kind, all pairs of small linear maps, and a
-// million entries within a time.
+// million entries.
 #include "mpi/map.h"
 
 #include <stdio.h>
@@ -231,15 +231,10 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-// Seconds since `start`; fails beyond a limit that leaves room for slow machines and sanitizers.
-static double within(double start, double limit, const char *what)
+// Seconds since `start`, for the line that the test prints; no test fails because of a time.
+static double since(double start)
 {
-    double took = now() - start;
-    if (took > limit) {
-        fprintf(stderr, "map_test: %s took %.3f s, should be below %.3f\n", what, took, limit);
-        exit(1);
-    }
-    return took;
+    return now() - start;
 }
 
 // A million ranks: functions in no time and without a table, tables in near linear time.
@@ -263,7 +258,7 @@ static void check_million(void)
         mlt_map_drop(some);
     }
     printf("linear of a million: %.2f us for 6 operations\n",
-           within(start, 1, "LINEAR") / TIMES * 1e6);
+           since(start) / TIMES * 1e6);
 
     int32_t *shuffled = malloc(N * sizeof *shuffled);
     CHECK(shuffled != NULL);
@@ -288,7 +283,7 @@ static void check_million(void)
         mlt_map *rest = mlt_map_difference(dense, second), *both = mlt_map_union(second, dense);
         CHECK(both->size == rest->size + second->size);
         printf("a random million, factor %d: %.3f s for 6 operations\n", factor,
-               within(start, 5, "DENSE"));
+               since(start));
         mlt_map_drop(dense);
         mlt_map_drop(sorted);
         mlt_map_drop(rest);
