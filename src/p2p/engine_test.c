@@ -2,6 +2,7 @@
 // The engine without MPI above it: workers as threads, each with some ranks, that exchange messages
 // of all sizes and modes and check every byte. Run under ASan, UBSan and TSan.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,44 @@ static void cancels(void *rank)
     free(got);
 }
 
+// Rank 0 takes message by message of one peer, which has many for it: what the other has sent is
+// seen all the same.
+static _Atomic uint32_t senders_ready;
+
+static void nobody_starves(void *rank)
+{
+    enum { FLOOD = 100, GO = 60, MANY, ONE };
+    mlt_rank *me = rank;
+    unsigned char byte = 0;
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        int flooder = turn ? 2 : 1;
+        mlt_req one, many;
+        if (me->world == 0) {
+            start_recv(&one, me, &byte, 1, 3 - flooder, ONE, &byte_type);
+            for (int to = 1; to <= 2; to++) {
+                start_send(&many, me, &byte, 1, to, GO, MLT_MODE_STANDARD, &byte_type);
+                mlt_req_wait(&many, "starve");
+            }
+            while (atomic_load(&senders_ready) < 2 * (turn + 1))
+                mlt_os_yield();
+            for (int i = 0; i < FLOOD; i++) {
+                start_recv(&many, me, &byte, 1, flooder, MANY, &byte_type);
+                mlt_req_wait(&many, "starve");
+            }
+            CHECK(one.done);
+            continue;
+        }
+        start_recv(&one, me, &byte, 1, 0, GO, &byte_type);
+        mlt_req_wait(&one, "starve");
+        for (int i = 0; i < (me->world == flooder ? FLOOD : 1); i++) {
+            start_send(&one, me, &byte, 1, 0, me->world == flooder ? MANY : ONE, MLT_MODE_STANDARD,
+                       &byte_type);
+            mlt_req_wait(&one, "starve");
+        }
+        atomic_fetch_add(&senders_ready, 1);
+    }
+}
+
 static void *worker_main(void *arg)
 {
     job_run *run = arg;
@@ -328,6 +367,7 @@ int main(int argc, char **argv)
         run(1, 2, "direct", pingpong);
         return 0;
     }
+    run(3, 1, "direct", nobody_starves);
     static const char *const policies[] = {"direct", "rr", "random:7", "priority"};
     for (size_t p = 0; p < 4; p++) {
         static const uint32_t shapes[][2] = {{1, 4}, {2, 1}, {2, 3}, {4, 1}, {3, 2}};
