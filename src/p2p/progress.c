@@ -61,16 +61,21 @@ bool mlt_p2p_progress(mlt_worker *w)
     if (!wire)
         return !mlt_list_empty(&w->p2p->later) && run_later(w);
     bool any = false;
+    // Not for ever: a peer that always has something would keep the others from being heard.
+    bool hasty = w->p2p->hurries < BURST;
     for (uint32_t i = 0; i < wire->hot_count; i++) {
         mlt_peer *peer = wire->hot[i];
         const mlt_slot *slot;
         for (int n = 0; n < BURST && (slot = mlt_ring_peek(&peer->rx)); n++) {
             mlt_p2p_arrived(w, peer, slot);
             any = true;
-            if (is_woken(w))
+            if (hasty && is_woken(w)) {
+                w->p2p->hurries++;
                 return true;
+            }
         }
     }
+    w->p2p->hurries = 0;
     if (MLT_UNLIKELY(mlt_wire_has_news(wire))) {
         mlt_wire_gather(wire);
         any = true;
