@@ -20,6 +20,7 @@ add_custom_command(
           ${CMAKE_SOURCE_DIR}/src/mpi ${CMAKE_BINARY_DIR} ${PROJECT_VERSION}
   COMMAND ${CMAKE_COMMAND} -E touch ${MLT_GEN}/stamp
   DEPENDS ${MLT_SPEC} ${MLT_BODIES} ${CMAKE_SOURCE_DIR}/include/millet/goal.h
+          ${CMAKE_SOURCE_DIR}/include/millet/coll.h
   COMMENT "The MPI surface from its tables")
 add_custom_target(mlt_gen DEPENDS ${MLT_GEN}/stamp)
 set_source_files_properties(${MLT_GENERATED} PROPERTIES GENERATED TRUE)

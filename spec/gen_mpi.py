@@ -229,8 +229,11 @@ def mpi_h(functions, constants, types, version):
 
 def other_names(spec):
     """Functions beside MPI's that sentences and reports name: those of the installed headers."""
-    with open(os.path.join(spec, "..", "include", "millet", "goal.h")) as header:
-        return sorted(set(re.findall(r"^(?!typedef)\w[^(/#\n]*\b(GOAL_\w+)\(", header.read(), re.MULTILINE)))
+    names = set()
+    for header in ("goal.h", "coll.h"):
+        with open(os.path.join(spec, "..", "include", "millet", header)) as text:
+            names.update(re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(", text.read(), re.MULTILINE))
+    return sorted(names)
 
 
 def fn_h(functions, chapters, others):

@@ -25,8 +25,9 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",
     "pthread_create", "thrd_create",
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
-} | set(re.findall(r"^(?!typedef)\w[^(/#\n]*\b(GOAL_\w+)\(",
-                   (ROOT / "include" / "millet" / "goal.h").read_text(), re.MULTILINE))
+} | {name for header in ("goal.h", "coll.h")
+     for name in re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(",
+                            (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)}
 
 failures = []
 

@@ -14,6 +14,7 @@ typedef enum mlt_status {
     MLT_ERR_NOT_FOUND = -5,
     MLT_ERR_UNSUPPORTED = -6, // this kernel or machine cannot do it
     MLT_ERR_CLOSED = -7,      // the peer or the launcher is gone
+    MLT_ERR_DISAGREE = -8,    // ranks gave arguments that do not fit together
 } mlt_status;
 
 #define MLT_MUST_CHECK   __attribute__((warn_unused_result))

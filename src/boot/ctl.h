@@ -26,6 +26,8 @@ typedef enum mlt_ctl_type {
                        // not blocked)
     MLT_CTL_CALLS,     // --report: detail: worker, value: number of mlt_ctl_call that follow
     MLT_CTL_STATS,     // --report: detail: worker; one mlt_ctl_stats follows
+    MLT_CTL_CHOICES,   // --report, --paths: value: number of mlt_ctl_choice that follow
+    MLT_CTL_PATHS,     // collectives along paths: value: number of mlt_ctl_path that follow
 } mlt_ctl_type;
 
 typedef struct mlt_ctl {
@@ -36,7 +38,7 @@ typedef struct mlt_ctl {
     uint32_t length; // bytes that follow
 } mlt_ctl;
 
-enum { MLT_CTL_MAX_BODY = 48 * 1024, MLT_CTL_NAME = 40 };
+enum { MLT_CTL_MAX_BODY = 48 * 1024, MLT_CTL_NAME = 40, MLT_CTL_COMM = 64 };
 
 // One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
 // (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its
@@ -75,6 +77,51 @@ typedef struct mlt_ctl_stats {
     uint64_t stack_size;
     char guard[16], policy[24], large_thread[16], large_process[16]; // what was chosen
 } mlt_ctl_stats;
+
+// How the ranks of a worker take part in a collective.
+typedef enum mlt_ctl_level {
+    MLT_LEVEL_COMBINED, // they combine, then their workers exchange
+    MLT_LEVEL_FLAT,     // every rank exchanges for itself
+    MLT_LEVEL_ALONE,    // every worker has one
+    MLT_LEVELS,
+} mlt_ctl_level;
+
+// An algorithm that was chosen for calls of a communicator.
+typedef struct mlt_ctl_choice {
+    char comm[MLT_CTL_COMM], by[MLT_CTL_COMM], why[128];
+    char collective[MLT_CTL_NAME], alg[MLT_CTL_NAME]; // alg "": one worker, nothing to exchange
+    uint64_t calls;                // told by one worker, or rank, of those that take part
+    uint64_t least, most, segment; // bytes
+    uint32_t radix, window;        // 0: the algorithm's own choice
+    uint32_t ranks, workers;
+    uint32_t level, unused; // mlt_ctl_level
+} mlt_ctl_choice;
+
+// The stages of a call that goes along a path.
+typedef enum mlt_ctl_time {
+    MLT_TIME_CALL,     // what is behind `count`
+    MLT_TIME_DELAY,    // `delay`
+    MLT_TIME_CHECK,    // `check`
+    MLT_TIME_GATHER,   // from the first rank of a worker that comes to the last one
+    MLT_TIME_COMBINE,  // in memory
+    MLT_TIME_EXCHANGE, // the schedule
+    MLT_TIME_SPREAD,   // in memory
+    MLT_TIMES,
+} mlt_ctl_time;
+
+typedef struct mlt_ctl_clock {
+    uint64_t n, sum_ns, least_ns, most_ns;
+} mlt_ctl_clock;
+
+// What was measured of a worker's calls along a path.
+typedef struct mlt_ctl_path {
+    char comm[MLT_CTL_COMM], by[MLT_CTL_COMM], stack[128]; // "count, delay 100 us, combine"
+    char collective[MLT_CTL_NAME];
+    uint64_t calls, bytes;
+    mlt_ctl_clock time[MLT_TIMES];
+    uint32_t ranks, workers;
+    uint32_t level, unused; // mlt_ctl_level
+} mlt_ctl_path;
 
 typedef struct mlt_boot {
     mlt_job *job;

@@ -81,6 +81,7 @@
     X(exscan_butterfly)                                                                            \
     X(reduce_to_aspen)                                                                             \
     X(reduce_to_binomial)                                                                          \
+    X(reduce_to_linear)                                                                            \
     X(exchange_scattered)                                                                          \
     X(exchange_linear)                                                                             \
     X(exchange_pairwise)

@@ -223,7 +223,7 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, meaning wh
     for (uint32_t r = 0; r < shape.ranks && few; r++) {
         CHECK(!races(&program->rank[r]));
         // Of empty blocks nothing is known, so something may be waited for in vain.
-        if (shape.ranks <= 9 && !orders_for_time(alg) && !shape.starts)
+        if (shape.ranks <= 9 && shape.count != 40 && !orders_for_time(alg) && !shape.starts)
             check_least(&program->rank[r]);
     }
     mlt_goal_program_free(program);
@@ -271,9 +271,11 @@ static void test_variants(const mlt_coll_alg *alg, mlt_coll_shape shape)
 static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
 {
     static const uint64_t counts[] = {0, 1, 7, 40};
-    size_t first = shape.ranks > 20 ? 2 : 0; // many ranks: fewer counts
-    for (size_t c = first; c < sizeof counts / sizeof *counts; c++) {
-        shape.count = counts[c];
+    static const uint64_t fewer[] = {1, 40}, one[] = {39}; // for many ranks
+    const uint64_t *try = shape.ranks > 17 ? one : shape.ranks > 9 ? fewer : counts;
+    size_t tries = shape.ranks > 17 ? 1 : shape.ranks > 9 ? 2 : 4;
+    for (size_t c = 0; c < tries; c++) {
+        shape.count = try[c];
         shape.op = MLT_OP_SUM;
         shape.type = (mlt_op_type)random_below(MLT_OP_UINT64 + 1); // integers: exact
         if (random_below(2))
@@ -284,7 +286,7 @@ static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
 
 static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
 {
-    uint32_t few = ranks > 20 ? 3 : ranks > 12 ? 5 : 8; // radices one after the other
+    uint32_t few = ranks > 9 ? 3 : 6; // radices one after the other
     mlt_coll_shape shape = {.ranks = ranks};
     for (int i = 0; i < (alg->collective == MLT_COLL_REDUCE_TO ? 8 : 1); i++) // random sets
         test_counts(alg, shape);
@@ -297,7 +299,8 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
         test_counts(alg, shape);
     }
     if (alg->uses_segment)
-        for (shape.segment = 1; shape.segment < 20; shape.segment += 1 + shape.segment) {
+        for (shape.segment = 1; shape.segment < 20;
+             shape.segment += (ranks > 9 ? 6 : 1) + shape.segment) {
             shape.root = hand_rooted(alg->collective) ? random_below(ranks) : 0;
             test_counts(alg, shape);
         }
@@ -318,7 +321,7 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
 static void test_results(void)
 {
     for (int i = 0; mlt_coll_algs[i]; i++) {
-        for (uint32_t ranks = 1; ranks <= 20; ranks++)
+        for (uint32_t ranks = 1; ranks <= 17; ranks++)
             test_ranks(mlt_coll_algs[i], ranks);
         test_ranks(mlt_coll_algs[i], 31);
         test_ranks(mlt_coll_algs[i], 32);

@@ -234,6 +234,7 @@ static const struct {
     {&mlt_exchange_pairwise, 'P', '1'},
     {&mlt_reduce_to_aspen, 'D', 'd'},
     {&mlt_reduce_to_binomial, '2', 't'},
+    {&mlt_reduce_to_linear, 'P', '1'},
 };
 
 static uint64_t known_number(char what, numbers n)

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/team.h"
 
@@ -17,7 +18,7 @@ static const uint64_t most_bytes = 64u << 20;
 
 enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
 _Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
-enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4 }; // mlt_plan_key.flags
+enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4, PLAIN = 8 }; // mlt_plan_key.flags
 
 // ---- keys
 
@@ -51,7 +52,7 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
         .root = what->root,
         .element = what->element,
         .collective = what->collective,
-        .flags = what->in_place ? IN_PLACE : 0,
+        .flags = (what->in_place ? IN_PLACE : 0) | (what->plain ? PLAIN : 0),
     };
     if (what->op) {
         key.op = (uint8_t)what->op->op;
@@ -104,7 +105,9 @@ static void instance_free(mlt_instance *i)
 
 static void plan_free(mlt_plans *plans, mlt_plan *plan)
 {
+    mlt_team *team = mlt_container_of(plans, mlt_team, plans);
     mlt_assert(!plan->busy);
+    mlt_ledger_note_plan(team->ledger, team, plan);
     mlt_list_remove(&plan->link);
     plans->count--;
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++)
@@ -188,7 +191,7 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
         .commutes = !what->op || what->op->commutes,
         .in_place = what->in_place && !is_rooted(what), // only the root may know
         .uneven = what->starts != NULL,
-        .reproducible = team->reproducible,
+        .reproducible = team->reproducible && !what->plain,
         .crowded = team->crowded,
         .reach = team->reach,
         .comm = team->name,
@@ -277,7 +280,7 @@ static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why
 // One worker, too: it has no schedule otherwise.
 static bool is_flat(mlt_team *team, const mlt_coll_what *what)
 {
-    if (team->simple || what->emit || what->parts)
+    if (team->simple || what->plain || what->emit || what->parts)
         return false;
     char why[512] = "";
     mlt_coll_choice choice;
@@ -289,9 +292,10 @@ static bool is_flat(mlt_team *team, const mlt_coll_what *what)
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
+    static const mlt_coll_sources built_in;
     if (!what->emit) {
         mlt_coll_question q = question_of(team, team->workers, what);
-        mlt_coll_ask(team->sources, &q, &plan->choice, why, why_size);
+        mlt_coll_ask(what->plain ? &built_in : team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
         q.in_place = what->in_place;
@@ -334,6 +338,8 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
     make_room(plans);
     mlt_plan *plan = mlt_take(1, sizeof *plan);
     plan->key = *key;
+    plan->plain = what->plain;
+    plan->said = (what->starts ? what->starts[team->ranks] : what->count) * what->element;
     if (what->starts)
         plan->starts = copy_of(what->starts, starts_bytes(team));
     if (what->key_bytes) {
@@ -343,19 +349,20 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
     mlt_list_push_front(&plans->all, &plan->link);
     plans->count++;
     bool fine = true;
-    why[0] = '\0';
+    char said[sizeof team->why] = ""; // why stays as it is unless this fails
     if (team->at) {
         uint64_t *room = mlt_take(team->workers + 1ull, sizeof *room);
         mlt_coll_what between = mlt_level_what(team, what, room);
         plan->acc = mlt_level_acc(team, what);
         plan->flat = is_flat(team, what);
         if (team->workers > 1 && !plan->flat)
-            fine = make_schedule(plan, team, &between, why, why_size);
+            fine = make_schedule(plan, team, &between, said, sizeof said);
         free(room);
     } else {
-        fine = make_schedule(plan, team, what, why, why_size);
+        fine = make_schedule(plan, team, what, said, sizeof said);
     }
     if (!fine) {
+        snprintf(why, why_size, "%s", said);
         plan_free(plans, plan);
         return NULL;
     }
@@ -403,6 +410,7 @@ static void ended(mlt_run *run)
     mlt_instance *i = run->user;
     if (MLT_UNLIKELY(run->status != MLT_OK))
         tell_fault(i->team, run);
+    i->team->worker->together--;
     mlt_list_remove(&i->active);
     mlt_instance_give(i);
 }
@@ -472,6 +480,7 @@ static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
 static inline void start(mlt_plans *plans, mlt_instance *i)
 {
     mlt_list_push_back(active_of(plans, i), &i->active);
+    i->team->worker->together++;
     mlt_run_start(i->run, i->place, (uint32_t)(i->number % MLT_RUN_NUMBERS), i->done);
 }
 

@@ -44,10 +44,12 @@ typedef struct mlt_plan {
     uint64_t scratch, scratch_at; // for functions
     // In place, by an algorithm that cannot: a copy of what lies in out, from this byte on.
     uint64_t shadow, shadow_at, shadow_of;
+    uint64_t said; // bytes of the ranks' call: of a block, or of all that differ
+    bool plain;    // of the library's own
     bool flat;     // the answer was: not combined
     bool stale;    // the rules have changed: goes when it is over
     uint32_t busy; // instances that run
-    uint64_t runs; // so far
+    uint64_t runs; // since the ledger was told last
     mlt_instance *free;
 } mlt_plan;
 

@@ -49,11 +49,10 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     mlt_reduce_to_plan plan =
         mlt_reduce_to_plan_new(e.ranks, shape->contributes, shape->receives, shape->user);
     state s = {.e = &e, .empty = true, .last = NONE};
-    uint32_t combines = 0, edges = 0;
+    uint32_t combines = 0;
     for (uint32_t i = 0; i < plan.count; i++) {
         mlt_reduce_to_edge at = plan.edges[i];
         bool from = at.from == rank, to = at.to == rank;
-        edges += from || to;
         combines +=
             at.kind == MLT_REDUCE_TO_MEET ? from || to : to && at.kind != MLT_REDUCE_TO_TELL;
     }

@@ -4,6 +4,9 @@
 //
 // Crowded: workers outnumber cores, and what counts is how often one must be switched to before the
 // last is done, not how many rounds there are. Then few messages win over short paths.
+//
+// Reproducible reductions pass over all algorithms that are not canonical; rules that end a list
+// say so.
 #include "coll/choose.h"
 
 #define RULE(coll, name, text, ...)                                                                \
@@ -16,16 +19,22 @@ enum { KI = 1024, MI = 1024 * 1024 };
 static const char few_switches[] = "few switches between workers that share cores",
                   fewest_rounds[] = "the fewest rounds for short messages",
                   own_share[] = "long messages: every rank reduces its own share",
+                  same_bits[] = "reproducible: the number of ranks alone decides on brackets",
                   no_byte_twice[] = "no byte is sent twice";
 
 const mlt_coll_rule mlt_coll_rules[] = {
-    RULE(BARRIER, "linear", few_switches, .crowded = 1, .ranks_to = 32),
-    RULE(BARRIER, "tree", few_switches, .crowded = 1),
+    RULE(BARRIER, "linear", few_switches, .crowded = 1, .ranks_to = 128),
+    RULE(BARRIER, "tree", few_switches, .crowded = 1, .radix = 16),
     RULE(BARRIER, "recursive_doubling", "the fewest rounds for few ranks", .ranks_to = 16),
     RULE(BARRIER, "dissemination", "the fewest rounds for any number of ranks"),
 
+    RULE(BCAST, "chain", "two processes: one copies in while the other copies out", .ranks_from = 2,
+         .ranks_to = 2, .reach = 1 << MLT_REACH_HOST, .bytes_from = 24 * KI, .bytes_to = 256 * KI,
+         .segment = 8 * KI),
     RULE(BCAST, "binomial", "two ranks: there is nothing to share", .ranks_to = 2),
-    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 16, .bytes_to = 8 * KI),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 32),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 256, .bytes_to = 256 * KI),
+    RULE(BCAST, "knomial", few_switches, .crowded = 1, .radix = 8),
     RULE(BCAST, "binomial", fewest_rounds, .bytes_to = 32 * KI),
     RULE(BCAST, "chain", "a pipeline keeps a few ranks busy all the time", .ranks_to = 8,
          .bytes_from = 4 * MI, .segment = 128 * KI),
@@ -33,16 +42,24 @@ const mlt_coll_rule mlt_coll_rules[] = {
 
     RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(REDUCE, "rabenseifner", own_share),
-    RULE(REDUCE, "in_order_binary", "keeps the order of operands"),
+    RULE(REDUCE, "binomial_pipelined", "keeps the order of operands, and their brackets"),
 
-    RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3,
-         .bytes_to = 8 * KI),
+    RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .bytes_to = 8 * KI,
+         .radix = 8),
+    RULE(ALLREDUCE, "binomial",
+         "pieces that are sent without asking, between workers that share "
+         "cores",
+         .crowded = 1, .ranks_from = 3, .bytes_to = 256 * KI, .segment = 16 * KI),
+    RULE(ALLREDUCE, "halving_doubling", "the fewest messages that share the work", .crowded = 1,
+         .ranks_from = 3),
     RULE(ALLREDUCE, "recursive_doubling", fewest_rounds, .bytes_to = 8 * KI),
     RULE(ALLREDUCE, "ring", "long messages, not too many ranks: neighbours only", .ranks_from = 3,
          .ranks_to = 64, .bytes_from = 1 * MI),
     RULE(ALLREDUCE, "rabenseifner", own_share),
     RULE(ALLREDUCE, "recursive_doubling", "keeps the order of operands"),
-    RULE(ALLREDUCE, "reduce_bcast", "keeps the order of operands"),
+    RULE(ALLREDUCE, "canonical", same_bits, .bytes_to = 8 * KI),
+    RULE(ALLREDUCE, "halving_doubling", same_bits),
+    RULE(ALLREDUCE, "binomial", same_bits),
 
     RULE(GATHER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(GATHER, "linear", no_byte_twice),
@@ -67,10 +84,13 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE_SCATTER, "butterfly", "the fewest rounds that keep the order of operands",
          .total_to = 512 * KI - 1),
     RULE(REDUCE_SCATTER, "pairwise", "no byte is sent twice, in order"),
+    RULE(REDUCE_SCATTER, "canonical", same_bits),
 
     RULE(SCAN, "linear", few_switches, .crowded = 1),
     RULE(SCAN, "recursive_doubling", "the fewest rounds"),
+    RULE(SCAN, "butterfly", same_bits),
     RULE(EXSCAN, "linear", few_switches, .crowded = 1),
     RULE(EXSCAN, "recursive_doubling", "the fewest rounds"),
+    RULE(EXSCAN, "butterfly", same_bits),
     {.alg = 0},
 };

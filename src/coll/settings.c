@@ -11,6 +11,12 @@ static const mlt_setting settings[] = {
      "algorithms whatever the rules say, such as allreduce=ring:segment=8K,bcast=chain; mpirun "
      "--force sets and checks it",
      &mlt_coll_conf_now.force},
+    {"coll_trace", MLT_SETTING_TEXT, "", NULL,
+     "the file that paths with `trace` append their lines to; empty: standard error",
+     &mlt_coll_conf_now.trace},
+    {"paths", MLT_SETTING_BOOL, "no", NULL,
+     "measure the stages of all collectives, also of those without a path; mpirun --paths sets it",
+     &mlt_coll_conf_now.paths},
 };
 
 const mlt_settings_table mlt_coll_settings = {"coll", settings, sizeof settings / sizeof *settings};

@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "coll/ledger.h"
 #include "coll/level.h"
+#include "coll/path.h"
 
 enum { FIRST_CALLS = 8, FIBER = 1 };
 
@@ -23,6 +25,8 @@ struct mlt_call {
     uint32_t came;
     mlt_coll_what what; // of the first one
     mlt_level level;
+    mlt_span span;
+    mlt_instance *instance;
     mlt_req run;                   // of the schedule
     struct mlt_stand_in *stand_in; // NULL: none
     mlt_arrival at[];
@@ -49,10 +53,12 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .ordinary = f->ordinary,
         .fixed = f->fixed,
         .sources = f->sources,
+        .ledger = f->ledger,
     };
     mlt_plans_init(&t->plans);
     mlt_team_rename(t, f->name);
     mlt_list_init(&t->fixed_calls);
+    mlt_team_refresh(t);
     if (!f->at)
         return t;
     mlt_team_worker *at = mlt_take(f->workers, sizeof *at);
@@ -62,7 +68,6 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     t->first = at[t->place].first;
     for (uint32_t w = 0; w < t->workers; w++)
         t->even = t->even && at[w].present == t->present;
-    mlt_team_refresh(t);
     t->mask = FIRST_CALLS - 1;
     t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
     return t;
@@ -74,15 +79,31 @@ void mlt_team_refresh(mlt_team *t)
     t->simple =
         t->contiguous && !t->reproducible && !s->forced && !s->own && !s->own_book && !s->book;
     mlt_plans_forget(&t->plans);
+    mlt_paths_refresh(t);
 }
 
 void mlt_team_rename(mlt_team *t, const char *name)
 {
-    free(t->name);
-    t->name = mlt_take(strlen(name) + 1, 1);
-    strcpy(t->name, name);
+    if (t->name && strcmp(t->name, name) == 0)
+        return; // another rank of the worker has said so before
+    char *copy = mlt_take(strlen(name) + 1, 1);
+    strcpy(copy, name);
     if (t->plans.count)
-        mlt_plans_forget(&t->plans);
+        mlt_plans_forget(&t->plans); // told by the old name
+    mlt_paths_tell(t);
+    free(t->name);
+    t->name = copy;
+    mlt_paths_refresh(t);
+}
+
+void mlt_team_tell(mlt_team *t)
+{
+    for (mlt_link *l = t->plans.all.next; l != &t->plans.all; l = l->next) {
+        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+        mlt_ledger_note_plan(t->ledger, t, plan);
+        plan->runs = 0;
+    }
+    mlt_paths_tell(t);
 }
 
 void mlt_team_free(mlt_team *t)
@@ -98,6 +119,7 @@ void mlt_team_free(mlt_team *t)
         free(mlt_container_of(l, mlt_call, link));
     }
     mlt_plans_fini(&t->plans);
+    mlt_paths_free(t);
     free((void *)(uintptr_t)t->at);
     free(t->ring);
     free(t->name);
@@ -106,6 +128,8 @@ void mlt_team_free(mlt_team *t)
 
 // Whether it matters which ranks a worker has, be it for the order of operands or of blocks, or to
 // find the root.
+// True if the ranks of a worker can combine only if they follow each other: where blocks or
+// operands have an order, or a root must be found.
 static bool order_matters(const mlt_coll_what *what)
 {
     switch ((mlt_collective)what->collective) {
@@ -120,7 +144,8 @@ static bool order_matters(const mlt_coll_what *what)
 
 bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 {
-    if (what->emit || what->parts || (!t->contiguous && order_matters(what)) ||
+    if (what->emit || what->parts || mlt_path_is_flat(t, what) ||
+        (!t->contiguous && order_matters(what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;
     if (t->simple)
@@ -250,6 +275,8 @@ static void finish(mlt_call *c, mlt_status status)
     mlt_team *t = c->team;
     uint32_t present = t->present;
     c->came = 0;
+    if (MLT_UNLIKELY(c->span.path != NULL))
+        mlt_span_close(&c->span, t, &c->what, c->number);
     if (!c->fixed) {
         t->ring[c->number & t->mask] = NULL;
         c->next = t->free_calls;
@@ -270,6 +297,8 @@ static void finish(mlt_call *c, mlt_status status)
 static void exchanged(mlt_req *run)
 {
     mlt_call *c = mlt_container_of(run, mlt_call, run);
+    if (MLT_UNLIKELY(c->span.path != NULL))
+        c->span.exchanged_ns = mlt_span_stamp(&c->span);
     if (run->status == MLT_OK)
         mlt_level_spread(&c->level);
     finish(c, run->status);
@@ -337,10 +366,35 @@ static MLT_COLD void give_up(mlt_call *c)
     run_schedule(c, mlt_instance_take(t, plan), &what, bytes, bytes + in, given_up);
 }
 
+static void exchange(mlt_call *c)
+{
+    run_schedule(c, c->instance, &c->what, c->level.in, c->level.out, exchanged);
+}
+
+static void share(mlt_call *c)
+{
+    mlt_level_spread(&c->level);
+    mlt_instance_give(c->instance);
+    finish(c, MLT_OK);
+}
+
+static void delayed(mlt_work *work)
+{
+    mlt_call *c = mlt_container_of(work, mlt_call, span.work);
+    if (!mlt_span_waited(&c->span, c->team))
+        return;
+    if (c->team->workers == 1)
+        share(c);
+    else
+        exchange(c);
+}
+
 // All ranks of the worker are there.
 static void begin(mlt_call *c)
 {
     mlt_team *t = c->team;
+    if (MLT_UNLIKELY(c->span.path != NULL))
+        c->span.all_ns = mlt_span_stamp(&c->span);
     if (MLT_UNLIKELY(c->disagreed)) {
         give_up(c);
         return;
@@ -353,14 +407,18 @@ static void begin(mlt_call *c)
     mlt_instance *i = mlt_instance_take(t, plan);
     c->level = (mlt_level){
         .team = t, .what = &c->what, .at = c->at, .acc = i->memory ? i->memory + plan->acc_at : 0};
+    c->instance = i;
     mlt_level_combine(&c->level);
-    if (t->workers == 1) {
-        mlt_level_spread(&c->level);
-        mlt_instance_give(i);
-        finish(c, MLT_OK);
-        return;
+    if (MLT_UNLIKELY(c->span.path != NULL)) {
+        c->span.combined_ns = mlt_span_stamp(&c->span);
+        c->span.alg = plan->choice.alg ? plan->choice.alg->name : NULL;
+        if (mlt_span_waits(&c->span, t, delayed))
+            return;
     }
-    run_schedule(c, i, &c->what, c->level.in, c->level.out, exchanged);
+    if (t->workers == 1)
+        share(c);
+    else
+        exchange(c);
 }
 
 // Blocks that differ: all of them together, and the one that the rank brings or gets. Nobody writes
@@ -402,14 +460,17 @@ static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *
     c->disagreed = true;
     describe(&c->what, t->ranks, first, sizeof first);
     describe(what, t->ranks, own, sizeof own);
+    char who[32] = "a rank"; // whose place in the worker does not tell which
+    if (t->contiguous)
+        snprintf(who, sizeof who, "rank %u", t->first + local);
     if (strcmp(first, own) == 0)
         snprintf(t->why, sizeof t->why,
-                 "rank %u has another operation or other blocks than a rank of the same worker in "
-                 "its %s",
-                 t->first + local, own);
+                 "%s has another operation or other blocks than a rank of the same worker in its "
+                 "%s",
+                 who, own);
     else
-        snprintf(t->why, sizeof t->why, "rank %u says %s, and a rank of the same worker %s",
-                 t->first + local, own, first);
+        snprintf(t->why, sizeof t->why, "%s says %s, and a rank of the same worker %s", who, own,
+                 first);
 }
 
 static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
@@ -417,9 +478,12 @@ static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t
 {
     mlt_call *c = MLT_UNLIKELY(fixed) ? open_fixed(t, number) : open_ordinary(t, number);
     c->at[local] = (mlt_arrival){in, out, who};
-    if (c->came == 0)
+    if (c->came == 0) {
         c->what = *what;
-    else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
+        c->span.path = mlt_path_of(t, what);
+        if (MLT_UNLIKELY(c->span.path != NULL))
+            mlt_span_open(&c->span, t, what);
+    } else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
         disagree(c, local, what);
     if (++c->came == t->present)
         begin(c);

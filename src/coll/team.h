@@ -59,6 +59,7 @@ typedef struct mlt_coll_what {
     uint64_t count;         // elements of a block
     const uint64_t *starts; // [ranks + 1], spec.h; elements. NULL: blocks are alike
     const mlt_coll_op *op;  // reductions
+    bool plain;             // the library's own call: no rule of a user's, no path, never flat
     // EXCHANGE: the rank's own lists, which the rules choose an algorithm for; only for flat teams.
     // `key` has them byte by byte.
     const mlt_goal_parts *parts;
@@ -103,6 +104,8 @@ typedef struct mlt_team {
     uint64_t mask;
     mlt_link fixed_calls; // persistent ones, by number
     mlt_call *free_calls;
+    struct mlt_paths *paths;           // path.h; NULL: no call goes along one
+    struct mlt_ledger *ledger;         // of the worker (ledger.h); never NULL
     struct mlt_team_failure *failures; // of calls by mlt_team_meet, until all have asked
     bool at_once;                      // of the caller's own call: it is over
     char why[512];                     // one sentence: why a call failed last; "": none did
@@ -118,6 +121,7 @@ typedef struct mlt_team_facts {
     mlt_run_place ordinary, fixed;   // self and byte are filled in, too
     const mlt_coll_sources *sources; // borrowed
     const char *name;                // copied
+    struct mlt_ledger *ledger;       // borrowed
 } mlt_team_facts;
 
 mlt_team *mlt_team_new(const mlt_team_facts *facts);
@@ -161,6 +165,9 @@ static inline mlt_status mlt_team_met(mlt_team *team, uint64_t number)
 {
     return MLT_LIKELY(!team->failures) ? MLT_OK : mlt_team_met_badly(team, number);
 }
+
+// Tells the ledger what was chosen and measured since it was told last.
+void mlt_team_tell(mlt_team *team);
 
 // A persistent operation is given up by the ranks of this worker.
 void mlt_team_forget(mlt_team *team, uint64_t number);

@@ -222,7 +222,7 @@ static void start_all(launch *l)
     mlt_io_run(l->io);
 }
 
-static void print_report(launch *l, mlt_report *report)
+static void print_report(launch *l, mlt_report *report, mlt_path_map *map)
 {
     char *text = NULL;
     size_t size = 0;
@@ -231,9 +231,17 @@ static void print_report(launch *l, mlt_report *report)
         return;
     mlt_report_print(report, l->options->apps[0].argv[0], mlt_os_now_ns() - l->job->started_ns,
                      out);
+    mlt_path_map_report(map, out);
     fclose(out);
     mlt_say_raw(text, size);
     free(text);
+}
+
+// A book whose paths count is answered, whether or not anybody asks.
+static void print_paths(const mlt_options *options, mlt_path_map *map)
+{
+    if (options->paths || map->path_count)
+        mlt_path_map_write(map, options->apps[0].argv[0], options->paths ? options->paths : "-");
 }
 
 int mlt_launch(const mlt_options *options)
@@ -254,7 +262,10 @@ int mlt_launch(const mlt_options *options)
     l.loop = mlt_loop_new();
     l.io = mlt_io_new(options, &l.plan, l.loop);
     mlt_report *report = options->report ? mlt_report_new(&l.plan, cores) : NULL;
+    mlt_path_map map;
+    mlt_path_map_init(&map);
     mlt_watch_conf conf = {.options = options,
+                           .map = &map,
                            .plan = &l.plan,
                            .job = l.job,
                            .report = report,
@@ -266,7 +277,9 @@ int mlt_launch(const mlt_options *options)
     mlt_spawn_restore(signal_fd);
     mlt_io_finish(l.io);
     if (report)
-        print_report(&l, report);
+        print_report(&l, report, &map);
+    print_paths(options, &map);
+    mlt_path_map_fini(&map);
     mlt_report_free(report);
     mlt_watch_free(l.watch);
     mlt_job_close(l.job);

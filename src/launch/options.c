@@ -325,6 +325,12 @@ static void take_reproducible(reader *r, const option_row *row)
     set(r, "REPRODUCIBLE", "yes");
 }
 
+static void take_paths(reader *r, const option_row *row)
+{
+    *text_at(r, row) = next_word(r);
+    set(r, "PATHS", "yes");
+}
+
 static void take_configfile(reader *r, const option_row *row);
 static void take_help(reader *r, const option_row *ignored);
 
@@ -393,6 +399,9 @@ static const option_row table[] = {
     {"--reproducible", NULL, take_reproducible, 0,
      "reductions give the same bits whatever the algorithm and the layout"},
     {"--report", NULL, take_flag, AT(report), "one screen at the end: time, calls, bytes, memory"},
+    {"--paths", "FILE", take_paths, AT(paths),
+     "the paths that collectives took, with times, into FILE: a drawing if it ends with .svg; - is "
+     "standard error"},
     {"--gdb", "R", take_gdb, 0, "start rank R under gdb"},
     {"--no-globals-note", NULL, take_flag, AT(no_globals),
      "do not name the globals that ranks of one process share"},

@@ -50,6 +50,7 @@ typedef struct mlt_options {
     int64_t stdin_rank; // or MLT_STDIN_*
     double timeout_s;   // 0: none
     char *bind_to, *map_by;
+    char *paths; // where the path map goes; NULL: nobody asks
     int64_t gdb; // rank, -1: none
 } mlt_options;
 

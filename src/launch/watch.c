@@ -455,6 +455,14 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
         if (report && head->length == sizeof(mlt_ctl_stats))
             mlt_report_stats(report, (const mlt_ctl_stats *)(void *)body);
         break;
+    case MLT_CTL_CHOICES:
+        mlt_path_map_choices(w->conf.map, (const mlt_ctl_choice *)(void *)body,
+                             head->length / sizeof(mlt_ctl_choice));
+        break;
+    case MLT_CTL_PATHS:
+        mlt_path_map_paths(w->conf.map, (const mlt_ctl_path *)(void *)body,
+                           head->length / sizeof(mlt_ctl_path));
+        break;
     default: // a newer library; not for us
         break;
     }

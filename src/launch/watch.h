@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "boot/job.h"
+#include "launch/map.h"
 #include "launch/options.h"
 #include "launch/plan.h"
 #include "launch/report.h"
@@ -18,6 +19,7 @@ typedef struct mlt_watch_conf {
     const mlt_plan *plan;
     mlt_job *job;
     mlt_report *report; // may be NULL
+    mlt_path_map *map;
     int loop, signal_fd;
 } mlt_watch_conf;
 

@@ -73,7 +73,10 @@ static void play(void *argument)
     int ends[PROCS][2];
     const mlt_options options = {.gdb = -1, .timeout_s = 1};
     mlt_report *report = mlt_report_new(&j->plan, 2);
+    mlt_path_map map;
+    mlt_path_map_init(&map);
     const mlt_watch_conf conf = {.options = &options,
+                                 .map = &map,
                                  .plan = &j->plan,
                                  .job = j->segment,
                                  .report = report,
@@ -110,9 +113,13 @@ static void play(void *argument)
     FILE *out = open_memstream(&text, &size);
     FUZZ_CHECK(out);
     mlt_report_print(report, "./program", 1, out);
+    mlt_path_map_report(&map, out);
+    mlt_path_map_print(&map, "./program", out);
+    mlt_path_map_draw(&map, "./program", out);
     fclose(out);
     fuzz_check_lines(text, size);
     free(text);
+    mlt_path_map_fini(&map);
     mlt_report_free(report);
 }
 

@@ -8,15 +8,20 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "fiber/wait.h"
+#include "mpi/comm_int.h"
 #include "mpi/error.h"
 #include "mpi/info.h"
 #include "mpi/op.h"
 #include "mpi/request.h"
 #include "mpi/self.h"
+#include "mpi/signature.h"
 
 // ---- memory for copies: a list of free pieces for each power of two
 
-enum { SMALLEST = 8, CLASSES = 24, MOST_KEPT = 8 }; // 256 bytes to 2 GiB; pieces kept of each
+// 256 bytes to 2 GiB. All that is kept together has no more than so many bytes, but for two pieces
+// of a class: what one call needs.
+enum { SMALLEST = 8, CLASSES = 24, ALWAYS_KEPT = 2 };
+static const uint64_t most_kept_bytes = 64u << 20;
 
 typedef struct room {
     struct room *next;
@@ -27,12 +32,18 @@ typedef struct room {
 struct mlt_coll_rooms {
     room *free[CLASSES];
     uint32_t kept[CLASSES];
+    uint64_t kept_bytes;
 };
+
+static inline uint64_t bytes_of_class(uint64_t class)
+{
+    return UINT64_C(1) << (SMALLEST + class);
+}
 
 static uint32_t class_of(uint64_t bytes)
 {
     uint32_t class = 0;
-    while (class < CLASSES && UINT64_C(1) << (SMALLEST + class) < bytes)
+    while (class < CLASSES && bytes_of_class(class) < bytes)
         class ++;
     return class;
 }
@@ -49,9 +60,10 @@ void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes)
     if (r) {
         w->rooms->free[class] = r->next;
         w->rooms->kept[class]--;
+        w->rooms->kept_bytes -= bytes_of_class(class);
         return r->bytes;
     }
-    uint64_t size = class < CLASSES ? UINT64_C(1) << (SMALLEST + class) : (bytes + 63) & ~63ull;
+    uint64_t size = class < CLASSES ? bytes_of_class(class) : (bytes + 63) & ~63ull;
     r = aligned_alloc(64, sizeof *r + size);
     if (!r)
         mlt_fatal("memory is exhausted: no %llu bytes for a copy of what %s was given",
@@ -66,10 +78,12 @@ void mlt_coll_memory_give(mlt_rank *me, void *memory)
         return;
     struct mlt_coll_rooms *rooms = mlt_mpi_worker_of(me)->rooms;
     room *r = (room *)((unsigned char *)memory - offsetof(room, bytes));
-    if (r->class >= CLASSES || rooms->kept[r->class] == MOST_KEPT) {
+    if (r->class >= CLASSES || (rooms->kept[r->class] >= ALWAYS_KEPT &&
+                                rooms->kept_bytes + bytes_of_class(r->class) > most_kept_bytes)) {
         free(r);
         return;
     }
+    rooms->kept_bytes += bytes_of_class(r->class);
     r->next = rooms->free[r->class];
     rooms->free[r->class] = r;
     rooms->kept[r->class]++;
@@ -195,6 +209,76 @@ static inline mlt_team *choose_team(const mlt_coll_job *job)
     return team;
 }
 
+// ---- paths
+
+typedef struct hash {
+    uint64_t value, code, n; // n of the type `code` have been seen last, and are not in it yet
+} hash;
+
+static void hash_end(hash *h)
+{
+    h->value = (h->value ^ h->code) * 0xff51afd7ed558ccdu;
+    h->value = (h->value ^ (h->value >> 29) ^ h->n) * 0x9e3779b97f4a7c15u;
+}
+
+static void hash_run(void *user, const mlt_type *basic, uint64_t n)
+{
+    hash *h = user;
+    if (h->n && h->code != basic->code)
+        hash_end(h);
+    h->n = (h->code == basic->code ? h->n : 0) + n;
+    h->code = basic->code;
+}
+
+// The types of a block, for calls where those of all ranks must agree; 0: none. A reduction says
+// its type with its operation.
+static uint64_t signature_of(const mlt_coll_job *job)
+{
+    const mlt_coll_side *first = &job->in, *second = &job->out;
+    switch ((mlt_collective)job->what.collective) {
+    case MLT_COLL_SCATTER: // what a rank receives; the root may do so in place
+        first = &job->out;
+        second = &job->in;
+        break;
+    case MLT_COLL_BCAST:
+    case MLT_COLL_GATHER:
+    case MLT_COLL_ALLGATHER:
+    case MLT_COLL_ALLTOALL:
+        break;
+    default:
+        return 0;
+    }
+    const mlt_coll_side *s = has_data(first) ? first : second;
+    if (job->what.emit || job->what.parts || job->what.starts || !has_data(s) || s->counts ||
+        s->types || s->displs)
+        return 0;
+    hash h = {.value = 1};
+    mlt_signature_walk(s->type, s->count, hash_run, &h);
+    hash_end(&h);
+    return h.value | 1;
+}
+
+static MLT_COLD void start_along_path(mlt_coll_job *job, const void *in, void *out, mlt_req *req)
+{
+    mlt_comm *comm = job->comm;
+    // A persistent call that was made before there was a check has no number for it.
+    bool checks = !comm->inter && job->check != job->number && job->team->paths->checks;
+    mlt_team *level = checks ? mlt_comm_team(comm) : NULL;
+    mlt_walk_way way = {
+        .team = job->team,
+        .level = level,
+        .number = job->number,
+        .check_number = job->check,
+        .fixed = job->fixed,
+        .local = job->team->flat ? 0 : comm->local,
+        .level_local = comm->local,
+        .rank = (uint32_t)mlt_comm_order(comm),
+        .signature = checks ? signature_of(job) : 0,
+        .call = job->call,
+    };
+    mlt_path_join(&way, &job->what, in, out, req);
+}
+
 static inline void start(mlt_coll_job *job, mlt_req *req)
 {
     const void *in = job->in.buf;
@@ -211,6 +295,10 @@ static inline void start(mlt_coll_job *job, mlt_req *req)
     }
     if (MLT_UNLIKELY(job->copies_in) && job->in.packed)
         memcpy(job->in.packed, out, job->in.bytes);
+    if (MLT_UNLIKELY(mlt_path_of(job->team, &job->what) != NULL)) {
+        start_along_path(job, in, out, req);
+        return;
+    }
     mlt_team_join(job->team, job->number, job->fixed, job->team->flat ? 0 : job->comm->local,
                   &job->what, in, out, req);
 }
@@ -295,8 +383,11 @@ void mlt_coll_request_end(mlt_req *req)
 {
     kept *k = req->extra;
     mlt_rank *me = req->rank;
-    if (k->job.fixed)
+    if (k->job.fixed) {
         mlt_team_forget(k->job.team, k->job.number);
+        if (k->job.check != k->job.number && !k->job.comm->inter)
+            mlt_team_forget(mlt_comm_team(k->job.comm), k->job.check);
+    }
     drop(&k->job);
     clear(me, &k->job); // after it: types are listed in the job's memory
     mlt_pool_give(&mlt_mpi_worker_of(me)->jobs, k);
@@ -317,6 +408,10 @@ static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt
 {
     if (status == MLT_ERR_UNSUPPORTED)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
+    if (status == MLT_ERR_DISAGREE)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_ARG,
+                            "the ranks of %s do not agree about the call: %s",
+                            mlt_comm_name(me, comm), team->why);
     return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
                         "the ranks of %s do not agree about the call: %s", mlt_comm_name(me, comm),
                         team->why);
@@ -410,12 +505,15 @@ static int run(mlt_rank *me, mlt_coll_job *job)
     return code;
 }
 
-int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
-                   mlt_coll_how how)
+// `check`: the number of the check that goes before it along a path; `number` if there is none.
+static inline int go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                     uint32_t check, mlt_coll_how how)
 {
     bool persistent = how.way == MLT_COLL_PERSISTENT;
     job->team = team;
     job->number = number;
+    job->check = check;
+    job->call = mlt_mpi_call(me);
     job->fixed = persistent;
     furnish(me, job);
     if (MLT_LIKELY(how.way == MLT_COLL_BLOCKING))
@@ -429,6 +527,12 @@ int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t num
     return MPI_SUCCESS;
 }
 
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how)
+{
+    return go(me, job, team, number, number, how);
+}
+
 int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
 {
     mlt_comm *comm = job->comm;
@@ -437,10 +541,13 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
         clear(me, job);
         return code;
     }
-    bool persistent = how.way == MLT_COLL_PERSISTENT;
     mlt_team *team = choose_team(job);
-    return mlt_coll_go_on(me, job, team, persistent ? comm->fixed_calls++ : comm->coll_calls++,
-                          how);
+    uint32_t *calls = how.way == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
+    uint32_t check = *calls;
+    if (MLT_UNLIKELY(team->paths != NULL) && team->paths->checks)
+        (*calls)++;
+    uint32_t number = (*calls)++;
+    return go(me, job, team, number, check, how);
 }
 
 // ---- checks

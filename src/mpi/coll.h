@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "coll/op.h"
+#include "coll/path.h"
 #include "coll/team.h"
 #include "mpi/comm.h"
 #include "mpi/dtype.h"
@@ -56,7 +57,8 @@ typedef struct mlt_coll_job {
                            // mlt_coll_memory_take; NULL: none
     // Private.
     mlt_team *team;
-    uint32_t number;
+    uint32_t number, check; // check: of what goes before it along a path that checks
+    const char *call;       // "MPI_Bcast"
     bool fixed;
 } mlt_coll_job;
 
@@ -95,7 +97,8 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
 static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
 {
     return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
-           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY);
+           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY) &&
+           MLT_LIKELY(!atomic_load_explicit(&mlt_paths_exist, memory_order_relaxed));
 }
 
 // The teams of a communicator. The first is shared by the worker's ranks; the second is the
@@ -108,16 +111,22 @@ static inline mlt_team *mlt_comm_team(mlt_comm *comm)
 }
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
+// Fills in what all teams of a communicator have in common, whoever makes one.
+void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *facts);
+
 // Rules for a communicator, shared by the worker's ranks; made when first asked for.
 struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
 void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
 
 // The sources of a communicator have changed, and all its ranks have begun all calls before.
-void mlt_comm_refresh(mlt_comm *comm);
+void mlt_comm_refresh(mlt_comm *comm, bool first); // first: of the ranks of the worker
 
 // The job's book and what it forces; ends the process with a sentence if they are wrong.
 void mlt_coll_worker_init(mlt_worker *worker);
 void mlt_coll_worker_fini(mlt_worker *worker);
+
+// At the end: tells the launcher what was chosen and measured.
+void mlt_coll_tell(mlt_worker *worker);
 
 #define MLT_COLL_MOST ((UINT64_C(1) << 60) - 1) // bytes of a reduction: some copies can be counted
 

@@ -83,13 +83,14 @@ static bool is_linear(const mlt_team_worker *at, uint32_t workers, int32_t *base
     return true;
 }
 
-static void fill_facts(mlt_comm *comm, mlt_team_facts *f)
+void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *f)
 {
     mlt_worker *w = comm->owner->worker;
     f->worker = w;
     f->crowded = !w->boot->job->lean;
     f->reproducible = mlt_mpi_settings.reproducible;
     f->sources = mlt_comm_sources(comm);
+    f->ledger = mlt_mpi_worker_of(comm->owner)->ledger;
     f->name = mlt_comm_name(comm->owner, comm);
 }
 
@@ -108,7 +109,7 @@ static mlt_team *make_level(mlt_comm *comm)
                         .at = solo ? NULL : s.at,
                         .contiguous = s.contiguous,
                         .reach = s.reach};
-    fill_facts(comm, &f);
+    mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[own->speaker - w->first_rank],
         .byte = byte_type(),
@@ -178,7 +179,7 @@ static mlt_team *make_flat(mlt_comm *comm)
         .flat = true,
         .reach = comm->owner->worker->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
     };
-    fill_facts(comm, &f);
+    mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = comm->owner,
         .byte = byte_type(),

@@ -43,11 +43,12 @@ enum {
     MLT_CONTEXT_FIRST = 24,   // of those that are given out
 };
 
-struct mlt_context;   // context.h
-struct mlt_session;   // session.h
-struct mlt_topo;      // topo.h
-struct mlt_goal_runs; // goal.h
-struct mlt_team;      // coll/team.h
+struct mlt_context;    // context.h
+struct mlt_session;    // session.h
+struct mlt_topo;       // topo.h
+struct mlt_goal_runs;  // goal.h
+struct mlt_team;       // coll/team.h
+struct mlt_reduce_tos; // reduce_to.h
 
 // What the ranks of a worker share of a communicator; counted by its mlt_comms. Of an
 // intercommunicator it serves both groups.
@@ -69,12 +70,13 @@ typedef struct mlt_comm_extra {
     char *name;   // MPI_Comm_set_name's; NULL: the predefined name
     void *buffer; // MPI_Comm_attach_buffer's (buffer.c)
     mlt_attrs attrs;
-    struct mlt_info *info;       // hints (comm_info.c); NULL: none
-    struct mlt_session *session; // that it stems from; NULL: MPI_Init
-    uint32_t orphans;            // operations under way whose request the user has freed
-    mlt_fiber *waits;            // until there are none; NULL: nobody
-    struct mlt_goal_runs *goal;  // runs of schedules (goal.h); NULL: none so far
-    struct mlt_team *flat;       // the rank's own view of the team (coll/team.h); NULL: none so far
+    struct mlt_info *info;            // hints (comm_info.c); NULL: none
+    struct mlt_session *session;      // that it stems from; NULL: MPI_Init
+    uint32_t orphans;                 // operations under way whose request the user has freed
+    mlt_fiber *waits;                 // until there are none; NULL: nobody
+    struct mlt_goal_runs *goal;       // runs of schedules (goal.h); NULL: none so far
+    struct mlt_reduce_tos *reduce_to; // reduce_to.h; NULL: none so far
+    struct mlt_team *flat; // the rank's own view of the team (coll/team.h); NULL: none so far
 } mlt_comm_extra;
 
 typedef struct mlt_comm {

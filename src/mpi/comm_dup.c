@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "mpi/coll_change.h"
 #include "mpi/comm_int.h"
 #include "mpi/error.h"
 #include "mpi/info.h"
@@ -132,8 +133,10 @@ static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *ne
 static bool info_of(mlt_rank *me, mlt_comm *comm, MPI_Info handle, const mlt_info **info, int *code)
 {
     *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
-    if (handle == MPI_INFO_NULL || *info)
-        return true;
+    if (handle == MPI_INFO_NULL || *info) {
+        *code = mlt_coll_info_check(me, comm, *info);
+        return *code == MPI_SUCCESS;
+    }
     *code = mlt_bad_info(me, comm, me->fn, handle);
     return false;
 }

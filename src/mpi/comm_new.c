@@ -16,6 +16,7 @@
 #include "mpi/error.h"
 #include "mpi/goal.h"
 #include "mpi/info.h"
+#include "mpi/reduce_to.h"
 #include "mpi/self.h"
 #include "mpi/topo.h"
 #include "mpi_bodies.h"
@@ -100,6 +101,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     mlt_info_free(extra->info);
     mlt_goal_runs_drop(extra->goal);
     mlt_team_free(extra->flat);
+    mlt_reduce_tos_free(extra->reduce_to);
     free(extra->name);
     free(extra);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mpi/coll_change.h"
 #include "mpi/comm_int.h"
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
@@ -276,6 +277,11 @@ int mlt_comm_furnish(mlt_rank *me, mlt_comm *comm, const mlt_group *group, MPI_I
     mlt_errhandler_drop(comm->errhandler);
     comm->errhandler = errhandler;
     struct mlt_info *hints = info == MPI_INFO_NULL ? NULL : mlt_comm_hints(mlt_info_of(info));
+    int code = mlt_coll_info_check(me, comm, hints);
+    if (code != MPI_SUCCESS) {
+        mlt_info_free(hints);
+        return code;
+    }
     if (hints)
         mlt_comm_extra_of(comm)->info = hints;
     if (group->session)

@@ -5,6 +5,7 @@
 
 #include "mpi/barrier.h"
 #include "mpi/buffer.h"
+#include "mpi/coll.h"
 #include "mpi/comm_int.h"
 #include "mpi/entry.h"
 #include "mpi/errhandler.h"
@@ -149,6 +150,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
         mlt_barrier_workers(me);
         mlt_profile_send(me->worker);
+        mlt_coll_tell(me->worker);
     }
     mpi->finalized = true;
     if (mpi->sessions == 0)

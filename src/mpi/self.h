@@ -95,6 +95,7 @@ typedef struct mlt_mpi_worker {
     } last_op;
     struct mlt_coll_book *book;        // coll_rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
+    struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL
     struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
     struct mlt_goal_helper *helper;    // goal_offload.c: the thread that drives; NULL: none

@@ -154,6 +154,10 @@ typedef struct mlt_work {
 
 void mlt_worker_later(mlt_worker *worker, mlt_work *work);
 
+// From work that runs: it wants to look again in the step after this one. The worker does not sleep
+// meanwhile.
+void mlt_worker_again(mlt_worker *worker, mlt_work *work);
+
 // ---- requests
 
 // A request from the worker's pool, zeroed but for magic and rank. mlt_req_free gives it back; it

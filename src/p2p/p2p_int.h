@@ -82,6 +82,7 @@ typedef struct mlt_p2p_state {
     mlt_link waiting; // peers with a queue
     mlt_link streams; // sends in STAGE_STREAM, by req->link
     mlt_link later;   // mlt_work
+    mlt_link again;   // mlt_work of the next step, while this one's runs
     mlt_pool outs, messages;
     uint64_t order;     // of posting
     uint64_t eager[3];  // largest eager message, by distance

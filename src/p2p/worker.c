@@ -35,6 +35,7 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     mlt_list_init(&state->waiting);
     mlt_list_init(&state->streams);
     mlt_list_init(&state->later);
+    mlt_list_init(&state->again);
     mlt_pool_init(&state->outs, sizeof(out_node), 16);
     mlt_pool_init(&state->messages, sizeof(mlt_msg) + SMALL_MESSAGE, 64);
     state->crowded = job->workers > job->cores;

@@ -37,6 +37,8 @@ struct mlt_worker {
     uint64_t held_limit;       // above it, sends from this worker to itself wait for their receive
     mlt_worker_counts counts;
     uint32_t living;    // ranks that have not ended
+    uint32_t together;  // operations under way in which all workers take part: where workers share
+                        // cores, what is waited for comes as soon as the others have run
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
 };

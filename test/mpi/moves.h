@@ -88,15 +88,15 @@ static inline void moves_finish(int way, MPI_Request *request, int starts)
     CHECK_OK(MPI_Request_free(request));
 }
 
-// Calls test for the world, its mirror image, odd and even ranks, the first two thirds and the
-// rest, all but the first, and oneself.
+// Calls test for the world, its mirror image, the world with even ranks first, even and odd ranks,
+// the first two thirds and the rest, all but the first, and oneself.
 static inline void moves_everywhere(void (*test)(MPI_Comm comm))
 {
     int rank = world_rank(), size = world_size();
     const int colors[] = {0, rank % 2, rank<size * 2 / 3, rank> 0};
     const int keys[] = {-rank, 0, 0, 0};
     test(MPI_COMM_WORLD);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < COUNT_OF(colors); i++) {
         MPI_Comm comm;
         CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, colors[i], keys[i], &comm));
         test(comm);

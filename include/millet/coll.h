@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective operations beyond MPI's.
+//
+// MPIX_Reduce_to: the contributors' elements are combined, and every receiver gets the result.
+// Receivers need not contribute, contributors need not receive; sets of several reductions may
+// overlap, and any number of them may be under way at once.
+//
+//     MPI_Group workers, watchers;                     // subsets of comm's group
+//     MPIX_Reduce_to(mine, sum, n, MPI_DOUBLE, MPI_SUM, workers, watchers, comm);
+//
+// Who calls: every rank that is in one of the groups, and nobody else. All callers give the same
+// sets (the order of ranks in a group does not matter), count, type and operation. Reductions
+// between the same two sets are called in the same order by all of their ranks; those between
+// different sets in any order. Operands are combined in the order of ranks in comm, if the
+// operation does not commute. sendbuf counts at contributors, recvbuf at receivers; who is both may
+// give MPI_IN_PLACE as sendbuf. Blocking and nonblocking calls match each other, not persistent
+// ones.
+//
+// MPIX_Reduce_to_init is called by all ranks of comm in the same order, also by those in neither
+// group, whose requests do nothing. So all know what there is, and the work is laid on ranks that
+// have least of it: tell the reductions that run at once one after the other, then start them
+// together.
+//
+// comm is an intracommunicator. A communicator remembers every pair of sets that it was given until
+// it is freed.
+#ifndef MILLET_COLL_H
+#define MILLET_COLL_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                   MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm);
+int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                    MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
+                    MPI_Request *request);
+int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                        MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *request);
+
+// Rules, algorithms and paths of a Lua book for one communicator from now on, before the job's
+// (mpirun --coll); NULL: those of before are forgotten. Collective over comm, an intracommunicator;
+// every process reads the file, which must say the same everywhere. It is proven first: if it is
+// wrong, MPI_ERR_ARG is raised on all ranks with the checker's words, and nothing changes.
+int MPIX_Coll_load(MPI_Comm comm, const char *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

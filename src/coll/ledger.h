@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker's ledger: which algorithms its communicators chose how often, and what was measured
+// along paths. Communicators come and go, so their teams tell it here, and the worker tells mpirun
+// at its end. Calls that are alike in name, collective and choice are one entry, whatever
+// communicator they were made on.
+#ifndef MLT_COLL_LEDGER_H
+#define MLT_COLL_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "boot/ctl.h"
+
+struct mlt_team;
+struct mlt_plan;
+struct mlt_path;
+
+typedef struct mlt_ledger {
+    bool choices;  // somebody asks for them
+    bool measures; // --paths: calls without a path of their own are measured, too
+    int trace;     // descriptor of the trace; -1: not open yet
+    mlt_ctl_choice *choice;
+    mlt_ctl_path *path;
+    uint32_t choice_count, path_count;
+    uint64_t left_out; // entries for which there was no room
+} mlt_ledger;
+
+void mlt_ledger_init(mlt_ledger *ledger);
+void mlt_ledger_fini(mlt_ledger *ledger);
+
+void mlt_ledger_note_plan(mlt_ledger *ledger, const struct mlt_team *team,
+                          const struct mlt_plan *plan);
+void mlt_ledger_note_path(mlt_ledger *ledger, const struct mlt_team *team,
+                          const struct mlt_path *path);
+
+// One line of a trace, to the file of setting coll_trace or to standard error.
+void mlt_ledger_trace(mlt_ledger *ledger, const char *line);
+
+// Tells the launcher (ctl: boot.ctl), and forgets.
+void mlt_ledger_send(mlt_ledger *ledger, int ctl, uint32_t worker);
+
+// Adds what a clock has measured.
+static inline void mlt_clock_add(mlt_ctl_clock *clock, const mlt_ctl_clock *more)
+{
+    if (more->n && (!clock->n || more->least_ns < clock->least_ns))
+        clock->least_ns = more->least_ns;
+    if (more->most_ns > clock->most_ns)
+        clock->most_ns = more->most_ns;
+    clock->n += more->n;
+    clock->sum_ns += more->sum_ns;
+}
+
+#endif

@@ -1,0 +1,670 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "coll/ledger.h"
+#include "os/os.h"
+
+_Atomic bool mlt_paths_exist;
+
+// ---- what ranks say, for `check`
+
+// Equal on all ranks of a call, but for rank and call.
+typedef struct say {
+    uint64_t count, starts, signature, operation;
+    uint32_t root, element;
+    uint8_t collective, op, type, unused[5];
+    uint32_t rank;
+    char call[36];
+} say;
+
+// What a set of ranks says: its lowest rank, and the lowest one that says something else (rank
+// NOBODY: none does). Two sets make one in any order and with any brackets.
+typedef struct both {
+    say one, other;
+} both;
+
+enum { NOBODY = UINT32_MAX };
+_Static_assert(sizeof(say) == 88, "no holes: compared as bytes");
+
+static bool says_same(const say *a, const say *b)
+{
+    return memcmp(a, b, offsetof(say, rank)) == 0;
+}
+
+static void better(both *all, const say *s)
+{
+    if (s->rank != NOBODY && !says_same(&all->one, s) && s->rank < all->other.rank)
+        all->other = *s;
+}
+
+static void unite(void *arg, const mlt_run_operands *operands)
+{
+    both *result = operands->result;
+    const both *second = operands->second;
+    for (uint64_t n = operands->bytes / sizeof *result; n > 0; n--, result++, second++) {
+        both low = *result, high = *second;
+        if (high.one.rank < low.one.rank) {
+            low = *second;
+            high = *result;
+        }
+        better(&low, &high.one);
+        better(&low, &high.other);
+        *result = low;
+    }
+}
+
+static const mlt_coll_op unite_op = {
+    .op = MLT_OPS,
+    .type = MLT_OP_UINT8,
+    .function = unite,
+    .element = sizeof(both),
+    .commutes = true,
+    .exact = true,
+    .direct = true,
+    .same = (uintptr_t)MLT_WRAP_CHECK,
+};
+
+static const mlt_coll_what unite_what = {
+    .collective = MLT_COLL_ALLREDUCE,
+    .element = sizeof(both),
+    .count = 1,
+    .op = &unite_op,
+    .plain = true,
+};
+
+static uint64_t hash_numbers(const uint64_t *numbers, uint64_t count)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    for (uint64_t i = 0; i < count; i++) {
+        h = (h ^ numbers[i]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+// An operation as all processes know it. Predefined ones beside GOAL's have a function of the
+// library, which is at the same distance from another one everywhere.
+static uint64_t operation_of(const mlt_coll_op *op)
+{
+    if (op->op != MLT_OPS)
+        return 0;
+    return op->kernel ? (uint64_t)((uintptr_t)op->kernel - (uintptr_t)mlt_coll_op_predefined) : 1;
+}
+
+static say say_of(const mlt_walk_way *way, const mlt_coll_what *what)
+{
+    say s = {.collective = what->collective, .rank = way->rank, .signature = way->signature};
+    snprintf(s.call, sizeof s.call, "%s", way->call);
+    if (what->emit || what->parts)
+        return s; // lists of its own say nothing of the others'
+    s.root = what->root;
+    s.element = what->element;
+    s.count = what->count;
+    if (what->op) {
+        s.operation = operation_of(what->op);
+        s.op = (uint8_t)what->op->op;
+        s.type = what->op->op == MLT_OPS ? 0 : (uint8_t)what->op->type;
+    }
+    if (what->starts &&
+        (what->collective == MLT_COLL_ALLGATHER || what->collective == MLT_COLL_REDUCE_SCATTER))
+        s.starts = hash_numbers(what->starts, way->team->ranks + 1ull);
+    return s;
+}
+
+// "MPI_Reduce (sum of 4 Float64) to root 2"
+static void tell_say(const say *s, const say *than, char *text, size_t size)
+{
+    char data[80] = "", root[32] = "";
+    bool reduces = mlt_collective_reduces((mlt_collective)s->collective);
+    unsigned long long count = s->count;
+    if (reduces && s->op < MLT_OPS)
+        snprintf(data, sizeof data, " (%s of %llu %s)", mlt_op_names[s->op], count,
+                 mlt_op_type_names[s->type]);
+    else if (reduces)
+        snprintf(data, sizeof data, " (%s of %llu elements of %u bytes)",
+                 s->operation == 1 ? "the user's operation" : "an operation", count, s->element);
+    else if (s->collective != MLT_COLL_BARRIER && s->collective != MLT_COLL_EXCHANGE)
+        snprintf(data, sizeof data, " (%llu bytes%s)", count * s->element,
+                 s->signature != than->signature && s->count == than->count ? " of another type"
+                                                                            : "");
+    if (s->collective == MLT_COLL_BCAST || s->collective == MLT_COLL_REDUCE ||
+        s->collective == MLT_COLL_GATHER || s->collective == MLT_COLL_SCATTER)
+        snprintf(root, sizeof root, ", root %u", s->root);
+    snprintf(text, size, "rank %u says %s%s%s%s", s->rank, s->call, data, root,
+             s->starts != than->starts && s->count == than->count ? " with other blocks" : "");
+}
+
+static void tell_both(const both *b, char *why, size_t size)
+{
+    char one[192], other[192];
+    tell_say(&b->one, &b->other, one, sizeof one);
+    tell_say(&b->other, &b->one, other, sizeof other);
+    snprintf(why, size, "%s, but %s", one, other);
+}
+
+// ---- paths of a team
+
+static void name_stages(mlt_path *path)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < path->count && at < sizeof path->text; i++) {
+        const mlt_coll_stage *s = &path->stages[i];
+        int n = snprintf(path->text + at, sizeof path->text - at, "%s%s", i ? ", " : "",
+                         mlt_coll_wrapper_names[s->wrapper]);
+        at += (size_t)n;
+        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof path->text)
+            at += (size_t)snprintf(path->text + at, sizeof path->text - at, " %llu us",
+                                   (unsigned long long)s->delay_us);
+    }
+}
+
+// `check` comes before `combine`, see the head of path.h.
+static void copy_stages(mlt_path *path, const mlt_coll_stage *stages, uint32_t count, bool checks)
+{
+    static const mlt_coll_stage check_stage = {.wrapper = MLT_WRAP_CHECK};
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_check = stages[i].wrapper == MLT_WRAP_CHECK;
+        if (stages[i].wrapper == MLT_WRAP_COMBINE && checks && !path->checks) {
+            path->stages[path->count++] = check_stage;
+            path->checks = true;
+        }
+        if (is_check && path->checks)
+            continue; // it stands before `combine` now
+        path->checks |= is_check;
+        path->stages[path->count++] = stages[i];
+    }
+    if (checks && !path->checks) {
+        path->stages[path->count++] = check_stage;
+        path->checks = true;
+    }
+}
+
+static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stages, uint32_t count,
+                          const char *by, bool checks)
+{
+    mlt_path *path = mlt_take(1, sizeof *path + (count + 1ull) * sizeof *path->stages);
+    path->collective = (uint8_t)collective;
+    path->by = by;
+    copy_stages(path, stages, count, checks);
+    path->combine = path->counts_at = path->delays_at = path->count;
+    for (uint32_t i = 0; i < path->count; i++)
+        switch ((mlt_coll_wrapper)path->stages[i].wrapper) {
+        case MLT_WRAP_COUNT:
+            path->counts_at = i;
+            break;
+        case MLT_WRAP_TRACE:
+            path->traces = true;
+            path->traces_at = i;
+            break;
+        case MLT_WRAP_DELAY:
+            path->delays_at = i;
+            path->delay_us = path->stages[i].delay_us;
+            break;
+        case MLT_WRAP_COMBINE:
+            path->combine = i;
+            break;
+        default:
+            break;
+        }
+    path->measured = path->traces || path->counts_at < path->count;
+    name_stages(path);
+    return path;
+}
+
+static void retire(mlt_team *team, mlt_path *path)
+{
+    mlt_ledger_note_path(team->ledger, team, path);
+    path->stale = true;
+    path->calls = path->bytes = 0;
+    memset(path->time, 0, sizeof path->time);
+    if (!path->busy) {
+        free(path);
+        return;
+    }
+    path->next = team->paths->stale;
+    team->paths->stale = path;
+}
+
+static bool book_checks(const mlt_coll_book *book, const char *comm)
+{
+    for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
+        const mlt_coll_path *path = mlt_coll_book_path(book, (mlt_collective)c, comm);
+        for (uint32_t i = 0; path && i < path->count; i++)
+            if (path->stages[i].wrapper == MLT_WRAP_CHECK)
+                return true;
+    }
+    return false;
+}
+
+// The path of a collective; NULL: none.
+static mlt_path *make(const mlt_team *team, mlt_collective collective, bool checks)
+{
+    static const mlt_coll_stage plain[] = {{.wrapper = MLT_WRAP_COMBINE}},
+                                measured[] = {{.wrapper = MLT_WRAP_COUNT},
+                                              {.wrapper = MLT_WRAP_COMBINE}};
+    const mlt_coll_sources *s = team->sources;
+    const mlt_coll_path *said = mlt_coll_book_path(s->own_book, collective, team->name);
+    if (!said)
+        said = mlt_coll_book_path(s->book, collective, team->name);
+    if (said)
+        return path_new(collective, said->stages, said->count, said->by, checks);
+    if (team->ledger->measures)
+        return path_new(collective, measured, 2, "--paths", checks);
+    if (!checks)
+        return NULL;
+    mlt_path *path = path_new(collective, plain, 1, "", true);
+    path->hidden = true;
+    return path;
+}
+
+void mlt_paths_refresh(mlt_team *team)
+{
+    const mlt_coll_sources *s = team->sources;
+    bool some = (s->own_book && s->own_book->paths_count) || (s->book && s->book->paths_count) ||
+                team->ledger->measures;
+    if (!some && !team->paths)
+        return;
+    if (!team->paths)
+        team->paths = mlt_take(1, sizeof *team->paths);
+    team->paths->checks = book_checks(s->own_book, team->name) || book_checks(s->book, team->name);
+    for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
+        if (team->paths->of[c])
+            retire(team, team->paths->of[c]);
+        team->paths->of[c] = make(team, (mlt_collective)c, team->paths->checks);
+    }
+}
+
+void mlt_paths_tell(mlt_team *team)
+{
+    for (uint32_t c = 0; team->paths && c < MLT_COLLECTIVES; c++) {
+        mlt_path *path = team->paths->of[c];
+        if (!path)
+            continue;
+        mlt_ledger_note_path(team->ledger, team, path);
+        path->calls = path->bytes = 0;
+        memset(path->time, 0, sizeof path->time);
+    }
+}
+
+static void drop(mlt_team *team, mlt_path *path)
+{
+    if (--path->busy || !path->stale)
+        return;
+    for (mlt_path **at = &team->paths->stale; *at; at = &(*at)->next)
+        if (*at == path) {
+            *at = path->next;
+            break;
+        }
+    mlt_ledger_note_path(team->ledger, team, path);
+    free(path);
+}
+
+// ---- times
+
+static void note(mlt_path *path, mlt_ctl_time which, uint64_t ns)
+{
+    mlt_clock_add(&path->time[which], &(mlt_ctl_clock){1, ns, ns, ns});
+}
+
+static uint64_t bytes_of(const mlt_team *team, const mlt_coll_what *what)
+{
+    return (what->starts ? what->starts[team->ranks] : what->count) * what->element;
+}
+
+// A line of a trace: when, who, which call; then the stages in microseconds.
+typedef struct line {
+    char text[512];
+    size_t at;
+} line;
+
+static void MLT_PRINTF(2, 3) add(line *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(l->text + l->at, sizeof l->text - l->at, format, args);
+    va_end(args);
+    l->at += n > 0 ? (size_t)n : 0;
+    l->at = l->at < sizeof l->text - 1 ? l->at : sizeof l->text - 2; // room for the newline
+}
+
+static void add_time(line *l, const char *name, uint64_t from_ns, uint64_t to_ns)
+{
+    if (from_ns && to_ns)
+        add(l, ", %s %.3f", name, (double)(to_ns - from_ns) / 1e3);
+}
+
+static void end_line(line *l, mlt_team *team, mlt_status status)
+{
+    if (status != MLT_OK)
+        add(l, ", failed");
+    l->text[l->at++] = '\n';
+    l->text[l->at] = '\0';
+    mlt_ledger_trace(team->ledger, l->text);
+}
+
+static void add_call(line *l, const mlt_team *team, const mlt_coll_what *what, uint64_t number,
+                     const char *alg)
+{
+    add(l, "%s, %s %llu, %llu bytes", team->name, mlt_collective_names[what->collective],
+        (unsigned long long)number, (unsigned long long)bytes_of(team, what));
+    if (alg)
+        add(l, ", %s", alg);
+    add(l, "; us");
+}
+
+// ---- a rank's way
+
+struct mlt_walk {
+    mlt_walk *next;
+    mlt_walk_way way;
+    mlt_path *path;
+    uint32_t stage;
+    mlt_status status;
+    const mlt_coll_what *what;
+    const void *in;
+    void *out;
+    mlt_req *done;
+    mlt_req own; // of the check, then of the call
+    mlt_work work;
+    both mine, all;
+    uint64_t came_ns, counted_ns, since_ns, until_ns, joined_ns, delay_ns, check_ns;
+    const char *alg;
+};
+
+static void step(mlt_walk *walk);
+
+static mlt_walk *walk_take(mlt_team *team)
+{
+    mlt_walk *walk = team->paths->free;
+    if (!walk)
+        return mlt_take(1, sizeof *walk);
+    team->paths->free = walk->next;
+    return walk;
+}
+
+static void open_request(mlt_walk *walk, void (*on_done)(mlt_req *req))
+{
+    walk->own.magic = MLT_REQ_MAGIC;
+    walk->own.kind = MLT_REQ_OTHER;
+    walk->own.done = false;
+    walk->own.status = MLT_OK;
+    walk->own.rank = walk->done->rank;
+    walk->own.waiter = NULL;
+    walk->own.on_done = on_done;
+}
+
+static void trace_walk(const mlt_walk *walk, uint64_t now)
+{
+    mlt_team *team = walk->way.team;
+    line l = {.at = 0};
+    add(&l, "%.6f rank %u: ", (double)walk->came_ns / 1e9, walk->way.rank);
+    add_call(&l, team, walk->what, walk->way.number, team->at ? NULL : walk->alg);
+    add(&l, " call %.3f", (double)(now - walk->came_ns) / 1e3);
+    if (walk->delay_ns)
+        add(&l, ", delay %.3f", (double)walk->delay_ns / 1e3);
+    if (walk->check_ns)
+        add(&l, ", check %.3f", (double)walk->check_ns / 1e3);
+    add_time(&l, team->at ? "joined" : "exchange", walk->joined_ns, now);
+    end_line(&l, team, walk->status);
+}
+
+// The last of the walk: the team may be gone when `done` is done.
+static void leave(mlt_walk *walk, mlt_status status)
+{
+    mlt_path *path = walk->path;
+    mlt_team *team = walk->way.team;
+    mlt_req *done = walk->done;
+    uint64_t now = path->measured ? mlt_os_now_ns() : 0;
+    walk->status = status;
+    if (status == MLT_OK && walk->counted_ns) {
+        path->calls++;
+        path->bytes += bytes_of(team, walk->what);
+        note(path, MLT_TIME_CALL, now - walk->counted_ns);
+    }
+    if (status == MLT_OK && path->measured && !team->at)
+        note(path, MLT_TIME_EXCHANGE, now - walk->joined_ns);
+    if (path->traces && (!team->at || path->traces_at < path->combine))
+        trace_walk(walk, now);
+    drop(team, path);
+    walk->next = team->paths->free;
+    team->paths->free = walk;
+    done->status = status;
+    mlt_req_complete(done);
+}
+
+static void left(mlt_req *own)
+{
+    mlt_walk *walk = mlt_container_of(own, mlt_walk, own);
+    leave(walk, own->status);
+}
+
+static void join(mlt_walk *walk)
+{
+    const mlt_walk_way *way = &walk->way;
+    way->team->paths->walking--;
+    open_request(walk, left);
+    if (walk->path->measured)
+        walk->joined_ns = mlt_os_now_ns();
+    if (walk->path->traces && !way->team->at) {
+        char why[8];
+        const mlt_plan *plan = mlt_plan_of(way->team, walk->what, why, sizeof why);
+        walk->alg = plan && plan->choice.alg ? plan->choice.alg->name : NULL;
+    }
+    mlt_team_join(way->team, way->number, way->fixed, way->local, walk->what, walk->in, walk->out,
+                  &walk->own);
+}
+
+// ---- delay
+
+static void waited(mlt_work *work)
+{
+    mlt_walk *walk = mlt_container_of(work, mlt_walk, work);
+    uint64_t now = mlt_os_now_ns();
+    if (now < walk->until_ns) {
+        mlt_worker_again(walk->way.team->worker, work);
+        return;
+    }
+    walk->delay_ns = now - walk->since_ns;
+    if (walk->path->measured)
+        note(walk->path, MLT_TIME_DELAY, walk->delay_ns);
+    step(walk);
+}
+
+static void delay(mlt_walk *walk)
+{
+    walk->since_ns = mlt_os_now_ns();
+    walk->until_ns = walk->since_ns + walk->path->delay_us * 1000;
+    walk->work.run = waited;
+    mlt_worker_later(walk->way.team->worker, &walk->work);
+}
+
+// ---- check
+
+static void judge(mlt_work *work)
+{
+    mlt_walk *walk = mlt_container_of(work, mlt_walk, work);
+    mlt_team *team = walk->way.team, *level = walk->way.level;
+    if (walk->path->measured) {
+        walk->check_ns = mlt_os_now_ns() - walk->since_ns;
+        note(walk->path, MLT_TIME_CHECK, walk->check_ns);
+    }
+    if (walk->own.status != MLT_OK) {
+        if (team != level)
+            snprintf(team->why, sizeof team->why, "%s", level->why);
+        team->paths->walking--;
+        leave(walk, walk->own.status);
+    } else if (walk->all.other.rank != NOBODY) {
+        tell_both(&walk->all, team->why, sizeof team->why);
+        team->paths->walking--;
+        leave(walk, MLT_ERR_DISAGREE);
+    } else {
+        step(walk);
+    }
+}
+
+static void checked(mlt_req *own)
+{
+    mlt_walk *walk = mlt_container_of(own, mlt_walk, own);
+    walk->work.run = judge;
+    mlt_worker_later(walk->way.team->worker, &walk->work);
+}
+
+static void check(mlt_walk *walk)
+{
+    const mlt_walk_way *way = &walk->way;
+    walk->mine = (both){.one = say_of(way, walk->what), .other.rank = NOBODY};
+    open_request(walk, checked);
+    walk->since_ns = mlt_os_now_ns();
+    mlt_team_join(way->level, way->check_number, way->fixed, way->level_local, &unite_what,
+                  &walk->mine, &walk->all, &walk->own);
+}
+
+// ---- along the path
+
+static void step(mlt_walk *walk)
+{
+    const mlt_path *path = walk->path;
+    const mlt_team *team = walk->way.team;
+    while (walk->stage < path->count) {
+        uint32_t stage = walk->stage++;
+        switch ((mlt_coll_wrapper)path->stages[stage].wrapper) {
+        case MLT_WRAP_COUNT:
+            walk->counted_ns = mlt_os_now_ns();
+            break;
+        case MLT_WRAP_DELAY:
+            delay(walk);
+            return;
+        case MLT_WRAP_CHECK:
+            if (!walk->way.level)
+                break;
+            check(walk);
+            return;
+        case MLT_WRAP_COMBINE:
+            if (team->at) // the rest is the worker's
+                walk->stage = path->count;
+            break;
+        default:
+            break;
+        }
+    }
+    join(walk);
+}
+
+void mlt_path_join(const mlt_walk_way *way, const mlt_coll_what *what, const void *in, void *out,
+                   mlt_req *done)
+{
+    mlt_path *path = mlt_path_of(way->team, what);
+    mlt_walk *walk = walk_take(way->team);
+    path->busy++;
+    way->team->paths->walking++;
+    walk->way = *way;
+    walk->path = path;
+    walk->stage = 0;
+    walk->what = what;
+    walk->in = in;
+    walk->out = out;
+    walk->done = done;
+    walk->came_ns = path->measured ? mlt_os_now_ns() : 0;
+    walk->counted_ns = walk->joined_ns = walk->delay_ns = walk->check_ns = 0;
+    walk->alg = NULL;
+    step(walk);
+}
+
+void mlt_paths_free(mlt_team *team)
+{
+    mlt_paths *paths = team->paths;
+    if (!paths)
+        return;
+    for (uint32_t c = 0; c < MLT_COLLECTIVES; c++)
+        if (paths->of[c])
+            retire(team, paths->of[c]);
+    mlt_assert(!paths->stale);
+    for (mlt_walk *walk = paths->free, *next; walk; walk = next) {
+        next = walk->next;
+        free(walk);
+    }
+    free(paths);
+    team->paths = NULL;
+}
+
+// ---- a worker's call
+
+void mlt_span_open(mlt_span *span, mlt_team *team, const mlt_coll_what *what)
+{
+    mlt_path *path = span->path;
+    path->busy++;
+    *span = (mlt_span){.path = path, .first_ns = mlt_span_stamp(span)};
+}
+
+uint64_t mlt_span_stamp(const mlt_span *span)
+{
+    return span->path->measured ? mlt_os_now_ns() : 0;
+}
+
+bool mlt_span_waits(mlt_span *span, mlt_team *team, void (*run)(mlt_work *work))
+{
+    const mlt_path *path = span->path;
+    if (!path->delay_us || path->delays_at < path->combine)
+        return false;
+    span->until_ns = mlt_os_now_ns() + path->delay_us * 1000;
+    span->work.run = run;
+    mlt_worker_later(team->worker, &span->work);
+    return true;
+}
+
+bool mlt_span_waited(mlt_span *span, mlt_team *team)
+{
+    uint64_t now = mlt_os_now_ns();
+    if (now >= span->until_ns) {
+        if (span->path->measured)
+            note(span->path, MLT_TIME_DELAY, now - span->combined_ns);
+        span->delayed_ns = now;
+        return true;
+    }
+    mlt_worker_again(team->worker, &span->work);
+    return false;
+}
+
+static void note_span(const mlt_span *s, uint64_t started_ns, uint64_t now)
+{
+    note(s->path, MLT_TIME_GATHER, s->all_ns - s->first_ns);
+    note(s->path, MLT_TIME_COMBINE, s->combined_ns - s->all_ns);
+    if (s->exchanged_ns)
+        note(s->path, MLT_TIME_EXCHANGE, s->exchanged_ns - started_ns);
+    note(s->path, MLT_TIME_SPREAD, now - (s->exchanged_ns ? s->exchanged_ns : started_ns));
+}
+
+void mlt_span_close(mlt_span *s, mlt_team *team, const mlt_coll_what *what, uint64_t number)
+{
+    mlt_path *path = s->path;
+    uint64_t now = mlt_span_stamp(s), started = s->delayed_ns ? s->delayed_ns : s->combined_ns;
+    bool over = path->measured && s->all_ns && s->combined_ns; // else it failed
+    if (over)
+        note_span(s, started, now);
+    if (over && path->counts_at < path->count && path->counts_at > path->combine) {
+        uint64_t from = path->delays_at < path->counts_at ? started : s->combined_ns;
+        path->calls++;
+        path->bytes += bytes_of(team, what);
+        note(path, MLT_TIME_CALL, (s->exchanged_ns ? s->exchanged_ns : now) - from);
+    }
+    if (path->traces) {
+        line l = {.at = 0};
+        add(&l, "%.6f worker %u: ", (double)s->first_ns / 1e9, team->worker->index);
+        add_call(&l, team, what, number, s->alg);
+        add(&l, " call %.3f", (double)(now - s->first_ns) / 1e3);
+        add_time(&l, "gather", s->first_ns, s->all_ns);
+        add_time(&l, "combine", s->all_ns, s->combined_ns);
+        add_time(&l, "delay", s->combined_ns, s->delayed_ns);
+        add_time(&l, "exchange", started, s->exchanged_ns);
+        add_time(&l, "spread", s->exchanged_ns ? s->exchanged_ns : started, now);
+        end_line(&l, team, over ? MLT_OK : MLT_ERR_INVALID);
+    }
+    s->path = NULL;
+    drop(team, path);
+}

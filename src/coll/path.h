@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Paths: what stands around the collective calls of a team (choose.h, mlt_coll_path). A call walks
+// along the wrappers of its path, the outermost first, joins the team, and comes back.
+//
+//     rank       count trace delay check      a walk of each rank, up to `combine`
+//       |
+//     combine    ranks of a worker meet        a span: the time stamps of the worker's call
+//       |
+//     worker     count trace delay             behind `combine`: once a worker
+//       |
+//     schedule
+//
+// A rank that is alone in its worker, or goes flat, walks along all of it. `check` is made by the
+// ranks before they combine, wherever it stands: it compares what all ranks of the communicator say
+// with an allreduce of its own, which has a number of its own in the sequence of calls. Since only
+// those meet who make it, a path with `check` makes every call of its communicator check.
+//
+// A call without a path costs nothing but a branch (mlt_paths_exist, team->paths). Walks are kept
+// for the next time. Nothing here suspends.
+#ifndef MLT_COLL_PATH_H
+#define MLT_COLL_PATH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "boot/ctl.h"
+#include "coll/team.h"
+
+typedef struct mlt_path {
+    struct mlt_path *next; // among the stale ones
+    uint8_t collective;
+    bool traces, checks;
+    bool measured;    // it counts or traces
+    bool hidden;      // made for another one's check: nobody asks for its numbers
+    bool stale;       // there is another one now: goes when nobody walks along it
+    uint32_t busy;    // walks and spans
+    uint32_t count;   // of stages
+    uint32_t combine; // which stage; count: none, so it is flat
+    uint32_t traces_at;
+    uint32_t counts_at; // which stage counts; count: none
+    uint64_t delay_us;  // 0: none
+    uint32_t delays_at; // which stage does; count: none
+    const char *by;     // "my.lua:12"
+    char text[128];     // "count, delay 100 us, combine"
+    uint64_t calls, bytes;
+    mlt_ctl_clock time[MLT_TIMES];
+    mlt_coll_stage stages[];
+} mlt_path;
+
+typedef struct mlt_walk mlt_walk;
+
+typedef struct mlt_paths {
+    mlt_path *of[MLT_COLLECTIVES]; // NULL: none
+    bool checks;                   // all calls do
+    mlt_path *stale;
+    mlt_walk *free;
+    uint32_t walking; // ranks that have not joined yet
+} mlt_paths;
+
+// Set for good when the first book with a path, or --paths, is there. Relaxed: calls that come
+// before are not measured.
+extern _Atomic bool mlt_paths_exist __attribute__((visibility("hidden")));
+
+// The books or the name have changed: makes team->paths new.
+void mlt_paths_refresh(mlt_team *team);
+void mlt_paths_free(mlt_team *team);
+void mlt_paths_tell(mlt_team *team); // the ledger
+
+static inline mlt_path *mlt_path_of(const mlt_team *team, const mlt_coll_what *what)
+{
+    return MLT_LIKELY(!team->paths) || what->plain ? NULL : team->paths->of[what->collective];
+}
+
+// True while ranks are on their way to join: they ask for rules later.
+static inline bool mlt_paths_walking(const mlt_team *team)
+{
+    return team->paths && team->paths->walking;
+}
+
+// True if a path has no `combine`.
+static inline bool mlt_path_is_flat(const mlt_team *team, const mlt_coll_what *what)
+{
+    const mlt_path *path = mlt_path_of(team, what);
+    return path && path->combine == path->count;
+}
+
+// ---- a rank's way
+
+typedef struct mlt_walk_way {
+    mlt_team *team;  // that is joined, with a path for the call
+    mlt_team *level; // all ranks of the communicator, for checks; NULL: it is not checked, as
+                     // those of intercommunicators
+    uint64_t number, check_number; // of the call and of its check
+    bool fixed;
+    uint32_t local, level_local; // mlt_team_join's, in team and in level
+    uint32_t rank;               // in the communicator
+    uint64_t signature;          // a hash of the types of the data; 0: nothing to compare
+    const char *call;            // "MPI_Bcast"
+} mlt_walk_way;
+
+// As mlt_team_join, along the team's path for the call. If ranks disagree, done->status is
+// MLT_ERR_DISAGREE on all ranks and team->why tells what two of them say.
+void mlt_path_join(const mlt_walk_way *way, const mlt_coll_what *what, const void *in, void *out,
+                   mlt_req *done);
+
+// ---- a worker's call (team.c)
+
+// Its time stamps, 0: not reached; and what it waits for.
+typedef struct mlt_span {
+    mlt_path *path; // NULL: none
+    const char *alg;
+    uint64_t first_ns, all_ns, combined_ns, delayed_ns, exchanged_ns;
+    uint64_t until_ns;
+    mlt_work work;
+} mlt_span;
+
+void mlt_span_open(mlt_span *span, mlt_team *team, const mlt_coll_what *what); // path is set
+// All ranks are there, they have combined, the schedule is over: the time.
+uint64_t mlt_span_stamp(const mlt_span *span);
+// A delay behind `combine`: true if there is one, and then run(&span->work) comes after it.
+bool mlt_span_waits(mlt_span *span, mlt_team *team, void (*run)(mlt_work *work));
+// The work of it: false if it is not time yet, and then it comes again.
+bool mlt_span_waited(mlt_span *span, mlt_team *team);
+void mlt_span_close(mlt_span *span, mlt_team *team, const mlt_coll_what *what, uint64_t number);
+
+#endif
