@@ -280,7 +280,7 @@ static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why
 // One worker, too: it has no schedule otherwise.
 static bool is_flat(mlt_team *team, const mlt_coll_what *what)
 {
-    if (team->simple || what->emit || what->parts)
+    if (team->simple || what->plain || what->emit || what->parts)
         return false;
     char why[512] = "";
     mlt_coll_choice choice;

@@ -92,7 +92,6 @@ typedef struct mlt_p2p_state {
     bool read_peers; // large messages between processes are read
     uint32_t barren; // polls in a row without progress
     uint32_t ticks;
-    uint32_t hurries; // progress steps that ended early
     uint32_t hurries; // progress steps in a row that ended early
     uint64_t started_ns;
 } mlt_p2p_state;

@@ -142,7 +142,7 @@ static void try_pair(struct coll_test *t, const struct type_row *row, int number
             check_fail(__FILE__, __LINE__, "type %d, operation %d, item %d, %d ranks", number, op,
                        i, t->n);
     }
-    CHECK(in[ITEMS * row->size] == COLL_POISON || row->size == WIDEST);
+    CHECK(row->size == WIDEST || in[ITEMS * row->size] == COLL_POISON);
 }
 
 static void arithmetic(struct coll_test *t)
