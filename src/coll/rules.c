@@ -66,6 +66,9 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(SCATTER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(SCATTER, "linear", no_byte_twice),
 
+    RULE(ALLGATHER, "linear", few_switches, .crowded = 1, .ranks_to = 8, .bytes_to = 256),
+    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .bytes_to = 8 * KI, .radix = 4),
+    RULE(ALLGATHER, "recursive_doubling", few_switches, .crowded = 1, .bytes_to = 4 * MI),
     RULE(ALLGATHER, "recursive_doubling", "the fewest rounds for powers of two",
          .total_to = 512 * KI - 1),
     RULE(ALLGATHER, "bruck", "the fewest rounds for any number of ranks", .total_to = 80 * KI - 1),
@@ -73,6 +76,10 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .total_to = 512 * KI - 1),
     RULE(ALLGATHER, "ring", "neighbours only, no byte is sent twice"),
 
+    RULE(ALLTOALL, "linear", few_switches, .crowded = 1, .ranks_to = 32, .bytes_to = 8 * KI),
+    RULE(ALLTOALL, "bruck", few_switches, .crowded = 1, .bytes_to = 1 * KI, .radix = 4),
+    RULE(ALLTOALL, "scattered", "a few messages at once between workers that share cores",
+         .crowded = 1, .window = 4),
     RULE(ALLTOALL, "bruck", "few messages for short blocks", .bytes_to = 256, .ranks_from = 8),
     RULE(ALLTOALL, "linear", "all messages at once", .bytes_to = 32 * KI),
     RULE(ALLTOALL, "pairwise", "one partner at a time"),

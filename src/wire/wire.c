@@ -211,8 +211,11 @@ static bool try_chunk(chunk_head *head)
 int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to)
 {
     chunk_head *heads = chunk_heads(wire->job, wire->self);
-    uint32_t few = HOT_BYTES / wire->chunk_bytes * (wire->hot_count ? wire->hot_count : 1);
-    uint32_t limit = hot && few < wire->chunks ? few : wire->chunks;
+    // Where workers share cores they share caches, too: the pools of all of them should fit. (16
+    // processes on two cores, MPI_Alltoall of 64 KiB: 1.9 ms instead of 4.6.)
+    uint32_t rings = wire->lean && wire->hot_count ? wire->hot_count : 1;
+    uint32_t few = HOT_BYTES / wire->chunk_bytes * rings;
+    uint32_t limit = (hot || !wire->lean) && few < wire->chunks ? few : wire->chunks;
     bool waits = false;
     for (uint32_t i = 0; i < limit && i < LOOKS; i++) { // the next call goes on from there
         uint32_t at = wire->chunk_next < limit ? wire->chunk_next : 0;
