@@ -67,7 +67,9 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(SCATTER, "linear", no_byte_twice),
 
     RULE(ALLGATHER, "linear", few_switches, .crowded = 1, .ranks_to = 8, .bytes_to = 256),
-    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .bytes_to = 8 * KI, .radix = 4),
+    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .ranks_to = 32, .bytes_to = 8 * KI,
+         .radix = 4),
+    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .bytes_to = 1 * KI, .radix = 4),
     RULE(ALLGATHER, "recursive_doubling", few_switches, .crowded = 1, .bytes_to = 4 * MI),
     RULE(ALLGATHER, "recursive_doubling", "the fewest rounds for powers of two",
          .total_to = 512 * KI - 1),
