@@ -257,8 +257,7 @@ static void check_million(void)
         mlt_map_drop(whole);
         mlt_map_drop(some);
     }
-    printf("linear of a million: %.2f us for 6 operations\n",
-           since(start) / TIMES * 1e6);
+    printf("linear of a million: %.2f us for 6 operations\n", since(start) / TIMES * 1e6);
 
     int32_t *shuffled = malloc(N * sizeof *shuffled);
     CHECK(shuffled != NULL);
@@ -282,8 +281,7 @@ static void check_million(void)
         CHECK(mlt_map_similar(dense, sorted) && mlt_map_similar(sorted, dense));
         mlt_map *rest = mlt_map_difference(dense, second), *both = mlt_map_union(second, dense);
         CHECK(both->size == rest->size + second->size);
-        printf("a random million, factor %d: %.3f s for 6 operations\n", factor,
-               since(start));
+        printf("a random million, factor %d: %.3f s for 6 operations\n", factor, since(start));
         mlt_map_drop(dense);
         mlt_map_drop(sorted);
         mlt_map_drop(rest);

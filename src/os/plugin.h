@@ -14,10 +14,11 @@ typedef struct mlt_plugin_head {
     uint32_t version; // of the table
     uint32_t layout;  // of what both sides look at, as coll/book.h counts it; mpirun looks at none
     // A file of rules and algorithms ("" or NULL: none) and what is forced ("" or NULL: nothing; if
-    // reproducible, only canonical reductions), with all proofs. MLT_ERR_INVALID: `why` tells what is wrong, in one line or, where the
-    // checker speaks, in several; *force_is_wrong which of both it is.
-    mlt_status (*check)(const char *file, const char *force, int reproducible,
-                        int *force_is_wrong, char *why, size_t why_size);
+    // reproducible, only canonical reductions), with all proofs. MLT_ERR_INVALID: `why` tells what
+    // is wrong, in one line or, where the checker speaks, in several; *force_is_wrong which of both
+    // it is.
+    mlt_status (*check)(const char *file, const char *force, int reproducible, int *force_is_wrong,
+                        char *why, size_t why_size);
 } mlt_plugin_head;
 
 enum { MLT_LUA_PLUGIN_VERSION = 2 };
