@@ -273,7 +273,7 @@ def stage_asan(stage, quick):
 
 def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
-    targets = ["mpi_abi", "mpirun", "tests_wire", "tests_p2p", "fiber_gate"]
+    targets = ["mpi_abi", "mpirun", "millet_lua", "tests_wire", "tests_p2p", "fiber_gate"]
     if preset(stage, "tsan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
         status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test/fiber_gate"], 240)
@@ -285,11 +285,11 @@ def stage_tsan(stage, quick):
         # more than TSan has room for.
         run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--cflags=-O1 -g1", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
+        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|coll_threads|coll_large|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
                       "--mode", "split"], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
-        stage.runner([*run, "^(threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
+        stage.runner([*run, "^(coll_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
                       "alone"], 600)
 
 
