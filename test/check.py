@@ -232,7 +232,13 @@ def stage_surface(stage, quick):
 
 def stage_mpi(stage, quick):
     """the multi-rank tests in all five modes"""
-    script(stage, "test/run_mpi", "--build", BUILD, *(["--mode", "fiber"] if quick else []))
+    run = ["test/run_mpi", "--build", BUILD]
+    if quick:
+        script(stage, *run, "--mode", "fiber")
+        return
+    # Collectives as threads and as fibers of several processes: that is how the sanitizers run them below.
+    script(stage, *run, "--mode", "proc", "--mode", "fiber", "--mode", "split", "--mode", "alone")
+    script(stage, *run, "--mode", "thread", "--mode", "splitproc", "--only", r"^(?!coll_)")
 
 
 def stage_seeds(stage, quick):
