@@ -73,3 +73,27 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
         h->last = exec;
     }
 }
+
+void mlt_coll_reduce_scatter_folded(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                    uint32_t rank, mlt_folded_reduce *reduce)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
+    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_bytes(&e, rank));
+    if (e.ranks == 1) {
+        mlt_emit_copy(&e, out, in, NONE);
+        return;
+    }
+    mlt_fold fold = mlt_fold_of(e.ranks);
+    uint32_t me = mlt_fold_number(fold, rank);
+    if (me == NONE) {
+        mlt_emit_send(&e, in, rank + 1, NONE);
+        mlt_emit_recv(&e, out, rank + 1, NONE);
+        return;
+    }
+    mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", mlt_emit_all(&e));
+    uint32_t last = reduce(&e, fold, me, in, acc);
+    mlt_emit_copy(&e, out, mlt_emit_blocks(&e, acc, rank, 1), last);
+    if (mlt_fold_has(fold, me))
+        mlt_emit_send(&e, mlt_emit_blocks(&e, acc, rank - 1, 1), rank - 1, last);
+}

@@ -4,6 +4,7 @@
 // stays reduces two blocks and sends the folded one its own.
 #include "coll/coll_int.h"
 #include "coll/emit.h"
+#include "coll/halving.h"
 #include "coll/tree.h"
 
 // The first block of the ranks that a number stands for.
@@ -81,25 +82,7 @@ static uint32_t halve(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_sp
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_bytes(&e, rank));
-    if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, in, NONE);
-        return;
-    }
-    mlt_fold fold = mlt_fold_of(e.ranks);
-    uint32_t me = mlt_fold_number(fold, rank);
-    if (me == NONE) {
-        mlt_emit_send(&e, in, rank + 1, NONE);
-        mlt_emit_recv(&e, out, rank + 1, NONE);
-        return;
-    }
-    mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", mlt_emit_all(&e));
-    uint32_t last = halve(&e, fold, me, in, acc);
-    mlt_emit_copy(&e, out, mlt_emit_blocks(&e, acc, rank, 1), last);
-    if (mlt_fold_has(fold, me))
-        mlt_emit_send(&e, mlt_emit_blocks(&e, acc, rank - 1, 1), rank - 1, last);
+    mlt_coll_reduce_scatter_folded(shape, program, rank, halve);
 }
 
 const mlt_coll_alg mlt_reduce_scatter_recursive_halving = {
