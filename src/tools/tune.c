@@ -58,14 +58,6 @@ const char *mlt_tune_function(mlt_collective collective)
     return functions[collective];
 }
 
-static bool is_built(mlt_collective collective)
-{
-    for (int i = 1; i < MLT_FN_COUNT; i++)
-        if (strcmp(mlt_fn_table[i].name, functions[collective]) == 0)
-            return mlt_fn_table[i].built;
-    return false;
-}
-
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
                                     bool crowded)
 {
@@ -264,10 +256,6 @@ static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collecti
     uint64_t ranks_to = c.ranks; // up to the next number that was asked for
     if (which + 1 < a->rank_count)
         ranks_to = a->rank_counts[which + 1] - 1;
-    if (!a->sim && !is_built(collective)) {
-        fprintf(to, "\n-- %s is not built yet\n", functions[collective]);
-        return MLT_ARGS_GO;
-    }
     for (int i = 0; mlt_coll_algs[i]; i++)
         add_all(&c, mlt_coll_algs[i]);
     for (uint32_t i = 0; a->book && i < a->book->algs_count; i++)
