@@ -11,7 +11,6 @@
 #include "coll/choice.h"
 #include "launch/numbers.h"
 #include "lua/book.h"
-#include "mpi_fn.h"
 #include "os/os.h"
 #include "tools/machine.h"
 #include "tools/sink.h"
