@@ -464,7 +464,11 @@ class Gcore(gdb.Command):
 
     def invoke(self, text, from_tty):
         leave_parked()
-        gdb.execute("call (void)mlt_fault_expose_stacks()")
+        try:
+            gdb.execute("call (void)mlt_fault_expose_stacks()")
+        except gdb.error as error:
+            # Some gdb's do not know all registers of newer processors, and then call nothing.
+            raise gdb.GdbError("this gdb cannot call functions here, so the core file would lack the stacks: %s" % error)
         gdb.execute("gcore " + text)
 
 

@@ -147,7 +147,8 @@ static void check_answers(void)
     CHECK(says("rank 102 has no stack: it has ended"));
 }
 
-static void test_live(const char *self, const char *core)
+// False: gdb wrote no core file, because it can call nothing in a process here.
+static bool test_live(const char *self, const char *core)
 {
     char arguments[1024];
     snprintf(arguments, sizeof arguments,
@@ -163,6 +164,7 @@ static void test_live(const char *self, const char *core)
     CHECK(says("$1 = 105")); // a local variable of a parked rank
     CHECK(says("#0  stop_here"));
     CHECK(says("idle_stops"));
+    return !strstr(output, "this gdb cannot call functions here");
 }
 
 static void test_core(const char *self, const char *core)
@@ -220,8 +222,8 @@ int main(int argc, char **argv)
         return 77;
     self[length] = '\0';
     snprintf(core, sizeof core, "/tmp/millet_gdb_test.%ld", (long)getpid());
-    test_live(self, core);
-    test_core(self, core);
+    if (test_live(self, core))
+        test_core(self, core);
     unlink(core);
     test_crash(self);
 
