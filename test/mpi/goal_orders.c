@@ -4,6 +4,7 @@
 // nothing else. All six must be seen under a random policy if it decides who comes first, that is,
 // if all ranks share a worker; else each must be one of them.
 
+#define _GNU_SOURCE // gettid
 #include <unistd.h>
 
 #include "goal_check.h"
