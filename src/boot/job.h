@@ -63,6 +63,7 @@ typedef enum mlt_worker_sleep {
     MLT_WORKER_ASLEEP,     // every rank of it is parked in MPI or has ended; waits on the futex
     MLT_WORKER_ENDED,      // every rank of it has ended
     MLT_WORKER_UNBORN = 3, // not attached yet (the initial value that mpirun writes)
+    MLT_WORKER_LISTENS,    // as ASLEEP, but it waits for descriptors: its bell wakes it (bell.h)
 } mlt_worker_sleep;
 
 typedef struct mlt_job_worker {
@@ -81,9 +82,11 @@ typedef struct mlt_job_worker {
     _Atomic uint64_t sent, received;
     _Atomic uint32_t blocked;  // ranks parked in MPI
     _Atomic uint32_t reported; // the report_wanted that it answered last
-    // 1: its rank may have threads outside of MPI, which may call and so end its sleep; such a
-    // worker is never quiet. Changed while asleep, by the sleeper.
+    // 1: its rank may have threads outside of MPI, which may call and so end its sleep, or it waits
+    // for time or for a descriptor; such a worker is never quiet. Changed while asleep, by the
+    // sleeper.
     _Atomic uint32_t open;
+    _Atomic uint64_t bell; // the name of its bell (bell.h); 0: it has none
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
 } mlt_job_worker;

@@ -48,20 +48,30 @@ static void default_action(int signal_number)
 
 // Other threads may go on meanwhile. What they change makes the core file poorer, no worse: the
 // list changes only when a worker comes or goes, and stacks stay mapped until then.
+static void expose(const mlt_stacks *stacks, const mlt_fiber *fibers, uint32_t count,
+                   const mlt_fiber *current, uint32_t *exposed)
+{
+    for (uint32_t i = 0; i < count && *exposed < EXPOSED_MAX; i++) {
+        const mlt_fiber *fiber = &fibers[i];
+        if (!fiber->stack || fiber == current)
+            continue;
+        mlt_stack_expose(stacks, fiber->stack, fiber->sp);
+        ++*exposed;
+    }
+}
+
 void mlt_fault_expose_stacks(void)
 {
     uint32_t exposed = 0;
     for (mlt_sched *sched = mlt_sched_list; sched; sched = sched->next_sched) {
         const mlt_fiber *current = sched->current;
+        const mlt_crew *crew = sched->crew;
         if (current->stack)
-            mlt_stack_expose(sched->stacks, current->stack, current->stack);
-        for (uint32_t i = 0; i < sched->count && exposed < EXPOSED_MAX; i++) {
-            const mlt_fiber *fiber = &sched->fibers[i];
-            if (!fiber->stack || fiber == current)
-                continue;
-            mlt_stack_expose(sched->stacks, fiber->stack, fiber->sp);
-            exposed++;
-        }
+            mlt_stack_expose(current->crew ? crew->stacks : sched->stacks, current->stack,
+                             current->stack);
+        expose(sched->stacks, sched->fibers, sched->count, current, &exposed);
+        if (crew)
+            expose(crew->stacks, crew->fibers, crew->count, current, &exposed);
     }
 }
 
@@ -79,7 +89,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
         mlt_fiber *owner = fault.address ? mlt_sched_guard_owner(sched, fault.address) : NULL;
         fault.overflow = owner == sched->current && owner;
         fault.fiber = sched->current;
-        fault.stack_size = sched->current->stack ? mlt_sched_stack_size(sched) : 0;
+        fault.stack_size = mlt_fiber_stack_size(sched, sched->current);
     }
     tell(&fault);
     mlt_fault_expose_stacks();

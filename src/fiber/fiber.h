@@ -14,6 +14,8 @@
 //
 //     run queue: what wake, yield and spawn put in; the policy says where and what is taken next
 //     home:      the thread's own stack; returns from mlt_sched_run when all fibers have ended
+//     crew:      fibers that come and go while others run, as many as there is memory for. With one
+//                the home fiber of a solo worker is a member: it parks and wakes as the others do
 //
 // Who may suspend: mlt_fiber_park, mlt_fiber_yield, mlt_fiber_exit, mlt_sched_run. Nothing else.
 #ifndef MLT_FIBER_FIBER_H
@@ -52,9 +54,13 @@ struct mlt_fiber {
     uint8_t state;    // mlt_fiber_state
     bool trimmed;     // the pages below sp were given back since it last ran
     uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
+    bool crew;        // came by mlt_crew_spawn: its stack and its id are the crew's
 };
 
-enum { MLT_FIBER_HOME = UINT32_MAX };
+enum {
+    MLT_FIBER_HOME = UINT32_MAX,
+    MLT_CREW_MOST = 1 << 22, // fibers of a crew: a terabyte of addresses with their stacks
+};
 
 _Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache line");
 
@@ -69,6 +75,14 @@ typedef struct mlt_exceptions {
     unsigned int uncaught;
 } mlt_exceptions;
 
+// The crew of a worker. Records are used again, those of fibers that ended last first.
+typedef struct mlt_crew {
+    mlt_fiber *fibers; // [limit], address space; `count` of them were used so far
+    uint32_t limit, count, alive;
+    mlt_fiber *free; // ended ones, by next; NULL: none
+    struct mlt_stacks *stacks;
+} mlt_crew;
+
 struct mlt_sched {
     // The first line is all of it that a switch writes.
     _Alignas(64) mlt_fiber *current;
@@ -79,6 +93,7 @@ struct mlt_sched {
     uint64_t switches; // for reports, and every 64th breathes
     uint32_t runnable; // fibers in the run queue
     bool solo;         // the only fiber is home
+    bool member;       // home runs with the crew
     bool plain;        // the queue is a list and nothing must be checked or told at a switch
     bool canary;       // stacks have no guard pages: look for overflows at each switch
 
@@ -90,6 +105,7 @@ struct mlt_sched {
     void (*breathe)(void *arg); // called now and then though fibers are runnable; may be NULL
     void *idle_arg;
     void *policy_state;        // policies `random` and `priority`
+    uint64_t policy_argument;  // what followed its name
     uint64_t random;           // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
     uint64_t fp_mode;          // of the thread when it became a worker; its fibers start with it
@@ -101,6 +117,9 @@ struct mlt_sched {
     mlt_sched *next_sched;                           // in mlt_sched_list
     struct mlt_gate *gate; // several threads in a solo worker (gate.h); NULL: one
     int32_t thread;        // the kernel's number of the worker's thread, for debuggers
+    mlt_crew *crew;        // NULL: none
+    size_t stack_asked;    // as in the conf
+    struct mlt_io *io;     // descriptors and timers that are waited for (io.h); NULL: none so far
     mlt_fiber home;
 };
 
@@ -143,6 +162,15 @@ void mlt_sched_adopt(mlt_sched *sched, void *user);
 // Adds a NEW runnable fiber; at most conf.fibers in all. The fiber's memory is the scheduler's.
 mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
 
+// Gives the worker a crew, once; MLT_ERR_UNSUPPORTED if it has a gate. On failure a sentence in
+// why.
+mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// Adds a NEW runnable fiber to the crew. When it ends, its record and stack serve the next: forget
+// it before. NULL: as many are alive as there can be. Workers with planned fibers return from
+// mlt_sched_run when the last of those has ended, whoever of the crew is still alive.
+mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
+
 // Runs all spawned fibers until the last one has ended. Called on the thread's own stack.
 void mlt_sched_run(mlt_sched *sched);
 
@@ -165,7 +193,10 @@ _Noreturn void mlt_fiber_exit(mlt_sched *sched);
 // If `address` lies in the guard of a stack of this worker: that stack's fiber, else NULL.
 // Safe in a signal handler.
 mlt_fiber *mlt_sched_guard_owner(const mlt_sched *sched, const void *address);
-size_t mlt_sched_stack_size(const mlt_sched *sched);
+size_t mlt_sched_stack_size(const mlt_sched *sched); // of planned fibers; 0: solo
+
+// Usable bytes of that fiber's stack; 0: home, or it has none (yet).
+size_t mlt_fiber_stack_size(const mlt_sched *sched, const mlt_fiber *fiber);
 
 // How stacks are guarded: "guard pages", "mprotect", "canary" (the weakest so far, if some have
 // another) or "none" (solo); for reports.

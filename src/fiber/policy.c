@@ -29,25 +29,31 @@ static void direct_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
         mlt_policy_list_push(sched, fiber);
 }
 
-// ---- random:SEED: an array of fiber ids, in any order
+// ---- random:SEED: an array of fibers, in any order
+
+// Room for those that were planned, and address space for as many of a crew as there can be.
+static size_t random_bytes(const mlt_sched *sched)
+{
+    return ((size_t)sched->limit + MLT_CREW_MOST + 1) * sizeof(mlt_fiber *);
+}
 
 static mlt_status random_init(mlt_sched *sched, uint64_t seed)
 {
     sched->random = seed;
-    sched->policy_state = mlt_os_map(sched->limit * sizeof(uint32_t));
+    sched->policy_state = mlt_os_map(random_bytes(sched));
     return sched->policy_state ? MLT_OK : MLT_ERR_NO_MEMORY;
 }
 
 static void random_fini(mlt_sched *sched)
 {
-    mlt_os_unmap(sched->policy_state, sched->limit * sizeof(uint32_t));
+    mlt_os_unmap(sched->policy_state, random_bytes(sched));
 }
 
 static void random_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
 {
     (void)how;
-    uint32_t *ids = sched->policy_state;
-    ids[sched->runnable - 1] = fiber->id;
+    mlt_fiber **fibers = sched->policy_state;
+    fibers[sched->runnable - 1] = fiber;
 }
 
 // splitmix64: any seed is a good one, 0 too.
@@ -67,12 +73,12 @@ uint32_t mlt_policy_pick(mlt_sched *sched, uint32_t n)
 
 static mlt_fiber *random_take(mlt_sched *sched)
 {
-    uint32_t *ids = sched->policy_state;
+    mlt_fiber **fibers = sched->policy_state;
     uint32_t n = sched->runnable;
     uint32_t pick = mlt_policy_pick(sched, n);
-    uint32_t id = ids[pick];
-    ids[pick] = ids[n - 1];
-    return &sched->fibers[id];
+    mlt_fiber *fiber = fibers[pick];
+    fibers[pick] = fibers[n - 1];
+    return fiber;
 }
 
 bool mlt_policy_is_random(const mlt_sched *sched)

@@ -23,6 +23,7 @@ enum {
     TRIM_PERIOD_MAX = 1 << 18,  // if there is plenty: a look costs up to 100 us
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
+    CREW_STACK = 192 << 10,     // as those of many ranks
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -60,8 +61,20 @@ static void list_drop(mlt_sched *sched)
     pthread_mutex_unlock(&list_lock);
 }
 
+static void crew_destroy(mlt_crew *crew)
+{
+    if (!crew)
+        return;
+    if (crew->stacks)
+        mlt_stacks_fini(crew->stacks);
+    free(crew->stacks);
+    mlt_os_unmap(crew->fibers, crew->limit * sizeof *crew->fibers);
+    free(crew);
+}
+
 static void sched_destroy(mlt_sched *sched)
 {
+    crew_destroy(sched->crew);
     if (sched->stacks)
         mlt_stacks_fini(sched->stacks);
     free(sched->stacks);
@@ -71,11 +84,22 @@ static void sched_destroy(mlt_sched *sched)
     free(sched);
 }
 
+static bool has_canaries(const mlt_stacks *stacks)
+{
+    return stacks && stacks->guard == MLT_STACK_GUARD_CANARY;
+}
+
 // The kind of guard may change when a stack is first used.
 static void note_guard(mlt_sched *sched)
 {
-    sched->canary = sched->stacks->guard == MLT_STACK_GUARD_CANARY;
+    sched->canary =
+        has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
     sched->plain = !sched->policy->take && !sched->canary && !MLT_SANITIZED;
+}
+
+static inline mlt_stacks *stacks_of(const mlt_sched *sched, const mlt_fiber *fiber)
+{
+    return fiber->crew ? sched->crew->stacks : sched->stacks;
 }
 
 // What a worker with fibers has and a solo one has not.
@@ -113,12 +137,14 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     }
     memset(sched, 0, sizeof *sched);
     sched->policy = policy;
+    sched->policy_argument = argument;
     sched->solo = conf->fibers == 0;
     sched->idle = conf->idle;
     sched->breathe = conf->breathe;
     sched->idle_arg = conf->idle_arg;
     sched->error = &errno;
     sched->trim_in = sched->trim_period = TRIM_PERIOD;
+    sched->stack_asked = conf->stack_size;
     sched->memory = mlt_os_memory_state;
     sched->thread = (int32_t)gettid();
     sched->fp_mode = mlt_arch_fp_mode();
@@ -158,6 +184,63 @@ bool mlt_sched_policy_known(const char *text, char *why, size_t why_size)
     return mlt_policy_find(text, &argument, why, why_size) != NULL;
 }
 
+// Address space is all that this takes, but some systems grant only so much of it.
+static mlt_status crew_reserve(mlt_crew *crew, size_t stack_size, char *why, size_t why_size)
+{
+    static const uint32_t limits[] = {MLT_CREW_MOST, MLT_CREW_MOST >> 4, MLT_CREW_MOST >> 8,
+                                      MLT_CREW_MOST >> 12};
+    enum { LIMITS = sizeof limits / sizeof limits[0] };
+    crew->stacks = calloc(1, sizeof *crew->stacks);
+    if (!crew->stacks) {
+        snprintf(why, why_size, "memory is exhausted: no room for processes");
+        return MLT_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < LIMITS; i++) {
+        mlt_fiber *fibers = mlt_os_map(limits[i] * sizeof *fibers);
+        if (!fibers)
+            continue;
+        if (mlt_stacks_init(crew->stacks, limits[i], limits[i],
+                            stack_size ? stack_size : CREW_STACK, MLT_STACK_GUARD_BEST, why,
+                            why_size) == MLT_OK) {
+            crew->fibers = fibers;
+            crew->limit = limits[i];
+            return MLT_OK;
+        }
+        mlt_os_unmap(fibers, limits[i] * sizeof *fibers);
+    }
+    return MLT_ERR_NO_MEMORY;
+}
+
+mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size)
+{
+    mlt_assert(!sched->crew);
+    if (sched->gate) {
+        snprintf(
+            why, why_size,
+            "processes and channels cannot be used in a rank that has MPI_THREAD_MULTIPLE: its "
+            "threads and its processes would wait for each other");
+        return MLT_ERR_UNSUPPORTED;
+    }
+    mlt_crew *crew = calloc(1, sizeof *crew);
+    if (!crew) {
+        snprintf(why, why_size, "memory is exhausted: no room for processes");
+        return MLT_ERR_NO_MEMORY;
+    }
+    mlt_status status = crew_reserve(crew, sched->stack_asked, why, why_size);
+    // The policy of a solo worker had nothing to do so far.
+    if (status == MLT_OK && sched->solo && sched->policy->init)
+        status = sched->policy->init(sched, sched->policy_argument);
+    if (status != MLT_OK) {
+        crew_destroy(crew);
+        return status;
+    }
+    sched->crew = crew;
+    sched->member = sched->solo;
+    sched->solo = false;
+    note_guard(sched);
+    return MLT_OK;
+}
+
 void mlt_sched_adopt(mlt_sched *sched, void *user)
 {
     mlt_assert(sched->solo && sched->current == &sched->home);
@@ -182,6 +265,28 @@ mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *us
     fiber->id = sched->count++;
     fiber->state = MLT_FIBER_NEW;
     sched->alive++;
+    put(sched, fiber, MLT_PUT_SPAWN);
+    return fiber;
+}
+
+mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *user)
+{
+    mlt_crew *crew = sched->crew;
+    mlt_fiber *fiber = crew->free;
+    if (fiber) {
+        crew->free = fiber->next;
+    } else {
+        if (MLT_UNLIKELY(crew->count == crew->limit))
+            return NULL;
+        fiber = &crew->fibers[crew->count];
+        fiber->id = crew->count++;
+        fiber->crew = true;
+    }
+    fiber->entry = entry;
+    fiber->user = user;
+    fiber->state = MLT_FIBER_NEW;
+    fiber->priority = 0;
+    crew->alive++;
     put(sched, fiber, MLT_PUT_SPAWN);
     return fiber;
 }
@@ -218,10 +323,16 @@ uint64_t mlt_sched_trim(mlt_sched *sched)
         return 0;
     int saved = errno;
     uintptr_t page = mlt_os_page_size();
-    uint64_t offered = mlt_stacks_trim_free(sched->stacks);
+    uint64_t offered = sched->stacks ? mlt_stacks_trim_free(sched->stacks) : 0;
     for (uint32_t i = 0; i < sched->count; i++)
         if (&sched->fibers[i] != sched->current)
             offered += trim_fiber(&sched->fibers[i], page);
+    const mlt_crew *crew = sched->crew;
+    if (crew)
+        offered += mlt_stacks_trim_free(crew->stacks);
+    for (uint32_t i = 0; crew && i < crew->count; i++)
+        if (&crew->fibers[i] != sched->current)
+            offered += trim_fiber(&crew->fibers[i], page);
     errno = saved;
     return offered;
 }
@@ -280,7 +391,7 @@ static _Noreturn MLT_SANITIZE_NONE void fiber_main(void *arg)
 // Gives a NEW fiber its stack and first frame.
 static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
 {
-    mlt_stacks *stacks = sched->stacks;
+    mlt_stacks *stacks = stacks_of(sched, fiber);
     fiber->stack = mlt_stack_take(stacks, fiber->id);
     note_guard(sched);
     fiber->sp = mlt_arch_fiber_init(fiber->stack + stacks->size, fiber_main, (void *)fiber->entry);
@@ -291,7 +402,7 @@ static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
 static MLT_COLD void look_for_overflow(mlt_sched *sched, mlt_fiber *fiber)
 {
     if (fiber->stack && ((char *)__builtin_frame_address(0) < fiber->stack ||
-                         !mlt_stack_intact(sched->stacks, fiber->stack)))
+                         !mlt_stack_intact(stacks_of(sched, fiber), fiber->stack)))
         mlt_fault_overflow(sched, fiber);
 }
 
@@ -307,7 +418,8 @@ MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
         *sched->error = to->saved_errno;
     sched->current = to;
     mlt_fiber_user = to->user;
-    mlt_sanitize_leave(me, to, sched->stacks->size, home_stack, home_size, ends);
+    mlt_sanitize_leave(me, to, MLT_SANITIZED && to->stack ? stacks_of(sched, to)->size : 0,
+                       home_stack, home_size, ends);
     mlt_arch_switch(&me->sp, to->sp);
     mlt_sanitize_enter(me, NULL, NULL);
 }
@@ -344,7 +456,7 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (breath)
         take_breath(sched);
     mlt_fiber *to = &sched->home;
-    if (sched->alive > 0) {
+    if (sched->alive > 0 || sched->member) {
         while (sched->runnable == 0)
             sched->idle(sched->idle_arg);
         to = sched->policy->take ? sched->policy->take(sched) : mlt_policy_list_take(sched, breath);
@@ -356,8 +468,12 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
         give_birth(sched, to);
     // Not before: the new fiber must not get the stack we stand on.
     if (me->state == MLT_FIBER_ENDED) {
-        mlt_stack_give(sched->stacks, me->stack);
+        mlt_stack_give(stacks_of(sched, me), me->stack);
         me->stack = NULL;
+        if (me->crew) { // nobody takes it before we have left
+            me->next = sched->crew->free;
+            sched->crew->free = me;
+        }
     }
     if (to == me) {
         me->state = MLT_FIBER_RUNNING;
@@ -445,7 +561,10 @@ _Noreturn void mlt_fiber_exit(mlt_sched *sched)
     mlt_fiber *me = sched->current;
     mlt_assert(me != &sched->home);
     me->state = MLT_FIBER_ENDED;
-    sched->alive--;
+    if (me->crew)
+        sched->crew->alive--;
+    else
+        sched->alive--;
     suspend_slowly(sched, me);
     __builtin_unreachable();
 }
@@ -465,19 +584,26 @@ void mlt_sched_run(mlt_sched *sched)
 
 mlt_fiber *mlt_sched_guard_owner(const mlt_sched *sched, const void *address)
 {
-    if (sched->solo)
-        return NULL;
-    uint32_t owner = mlt_stack_guard_owner(sched->stacks, address);
-    return owner < sched->count ? &sched->fibers[owner] : NULL;
+    uint32_t owner = sched->stacks ? mlt_stack_guard_owner(sched->stacks, address) : MLT_STACK_NONE;
+    if (owner < sched->count)
+        return &sched->fibers[owner];
+    const mlt_crew *crew = sched->crew;
+    owner = crew ? mlt_stack_guard_owner(crew->stacks, address) : MLT_STACK_NONE;
+    return crew && owner < crew->count ? &crew->fibers[owner] : NULL;
 }
 
 size_t mlt_sched_stack_size(const mlt_sched *sched)
 {
-    return sched->solo ? 0 : sched->stacks->size;
+    return sched->stacks ? sched->stacks->size : 0;
+}
+
+size_t mlt_fiber_stack_size(const mlt_sched *sched, const mlt_fiber *fiber)
+{
+    return fiber->stack ? stacks_of(sched, fiber)->size : 0;
 }
 
 const char *mlt_sched_guard_kind(const mlt_sched *sched)
 {
     static const char *const names[] = {"none", "guard pages", "mprotect", "canary"};
-    return names[sched->solo ? 0 : sched->stacks->guard];
+    return names[sched->stacks ? sched->stacks->guard : 0];
 }

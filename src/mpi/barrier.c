@@ -31,7 +31,7 @@ static void wait_for(mlt_rank *me, mlt_req *req)
 {
     if (req->done)
         return;
-    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
+    mlt_waiter waiter = {.fiber = mlt_rank_fiber(me), .need = 1};
     req->waiter = &waiter;
     while (!req->done)
         park(me);

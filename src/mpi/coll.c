@@ -478,7 +478,7 @@ static inline void park(mlt_rank *me, const mlt_comm *comm, const mlt_team *team
 static void await(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint32_t number,
                   mlt_req *req)
 {
-    mlt_waiter waiter = {.fiber = me->fiber, .need = 1};
+    mlt_waiter waiter = {.fiber = mlt_rank_fiber(me), .need = 1};
     req->waiter = &waiter;
     park(me, comm, team, number);
     mlt_assert(req->done);
@@ -505,7 +505,7 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
     uint32_t number = comm->coll_calls++;
     mlt_status status;
     if (team->at) {
-        status = mlt_team_meet(team, number, comm->local, what, in, out, me->fiber);
+        status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
         if (status == MLT_PENDING) {
             park(me, comm, team, number);
             status = mlt_team_met(team, number);

@@ -368,7 +368,7 @@ void mlt_meet_wait(mlt_guest *guest, uint32_t context)
         .tag = MLT_WAIT_ANY_TAG,
         .context = context,
     };
-    guest->fiber = me->fiber;
+    guest->fiber = mlt_rank_fiber(me);
     while (!guest->over)
         mlt_fiber_park(me->worker->sched, &wait);
 }

@@ -149,7 +149,7 @@ static void wait_for_comm(mlt_rank *me, const mlt_comm *comm)
                      .context = comm->context};
     mlt_comm_extra *extra = comm->extra;
     while (extra && extra->orphans > 0) {
-        extra->waits = me->fiber;
+        extra->waits = mlt_rank_fiber(me);
         mlt_fiber_park(me->worker->sched, &wait);
         extra->waits = NULL;
     }

@@ -118,8 +118,9 @@ typedef struct mlt_match_queue {
 
 struct mlt_rank {
     mlt_worker *worker;
-    mlt_fiber *fiber; // of the rank; if it has several threads, of the one that is in MPI now
-    int32_t world;    // rank in MPI_COMM_WORLD
+    mlt_fiber
+        *fiber;    // of the rank's main; if it has several threads, of the one that is in MPI now
+    int32_t world; // rank in MPI_COMM_WORLD
     union {
         uint16_t fn;             // the MPI function it is in or was in last; 0: none
         _Atomic uint16_t fns[2]; // the second: what calls of a rank with several threads write
@@ -205,6 +206,25 @@ void mlt_p2p_cancel(mlt_req *req);
 // notes between two workers keep their order.
 void mlt_p2p_note(mlt_worker *worker, uint32_t to, uint64_t what, uint64_t value);
 extern void (*mlt_worker_on_note)(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
+
+// A packet: a message to a worker (or the own one) that no receive waits for; mlt_worker_on_packet
+// gets it when it arrives there, in the order of sending between two workers. The layer above says
+// what the fields mean. The data are copied before the call returns; what finds no room in the ring
+// is kept until it does, so whoever sends many has to bound them itself. Never suspends.
+typedef struct mlt_packet {
+    uint16_t kind;
+    uint32_t object;
+    int32_t word;
+    int32_t src, dst;
+} mlt_packet;
+void mlt_p2p_packet(mlt_worker *worker, uint32_t to, const mlt_packet *packet, const void *data,
+                    uint64_t bytes);
+uint64_t mlt_p2p_packet_most(const mlt_worker *worker, uint32_t to); // bytes of data
+
+// Called on the worker's thread inside of a progress step (or of the sender's own call). It may
+// send packets and wake fibers, but must not suspend. `data` is gone afterwards. Set once.
+extern void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
+                                    const void *data, uint64_t bytes);
 
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and
 // lets the other fibers of the worker run. May suspend.

@@ -264,7 +264,7 @@ void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context
                      .tag = tag,
                      .context = context,
                      .n = 1};
-    prober self = {.fiber = rank->fiber};
+    prober self = {.fiber = mlt_rank_fiber(rank)};
     while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
         mlt_list_push_back(&rank->probers, &self.link);
         mlt_fiber_park(rank->worker->sched, &wait);

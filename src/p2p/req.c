@@ -39,7 +39,7 @@ void mlt_req_wait(mlt_req *req, const char *call)
     if (req->done)
         return;
     mlt_rank *rank = mlt_rank_self();
-    mlt_waiter waiter = {.fiber = rank->fiber, .need = 1};
+    mlt_waiter waiter = {.fiber = mlt_rank_fiber(rank), .need = 1};
     mlt_wait wait = {
         .call = call,
         .kind = wait_kind(req),
@@ -59,7 +59,7 @@ void mlt_req_wait(mlt_req *req, const char *call)
 static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool all,
                       const char *call)
 {
-    mlt_waiter waiter = {.fiber = rank->fiber, .need = 1};
+    mlt_waiter waiter = {.fiber = mlt_rank_fiber(rank), .need = 1};
     mlt_wait wait = {
         .call = call,
         .kind = all ? MLT_WAIT_ALL : MLT_WAIT_ANY,

@@ -62,6 +62,13 @@ bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 // still touch stays.
 void mlt_worker_abandon(mlt_worker *worker);
 
+// The fiber that runs on behalf of that rank now, which is of this worker: its own, that of a
+// thread inside the gate, or that of a process that stems from it.
+static inline mlt_fiber *mlt_rank_fiber(const mlt_rank *rank)
+{
+    return rank->worker->sched->current;
+}
+
 // Sends the wait records of all ranks to the launcher, or prints them without one.
 void mlt_worker_report(mlt_worker *worker);
 

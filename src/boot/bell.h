@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a worker that sleeps for descriptors is woken by one that has news for it: it cannot wait for
+// a futex and for descriptors at once. So while it sleeps this way (MLT_WORKER_LISTENS) senders
+// ring a bell: an empty datagram to a socket of the abstract name space, which vanishes with its
+// process.
+//
+// The name is in the segment (mlt_job_worker.bell), random, so that strangers do not guess it; and
+// all that a stranger could do is to wake the worker in vain.
+#ifndef MLT_BOOT_BELL_H
+#define MLT_BOOT_BELL_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "boot/job.h"
+
+// Makes the bell of a worker and puts its name into the segment. *fd is the caller's: readable when
+// somebody rang. On failure a sentence in why.
+mlt_status mlt_bell_new(mlt_job_worker *worker, int *fd, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// Rings; any process of the host, any thread. Never blocks: a bell that has not been heard yet
+// rings anyway.
+void mlt_bell_ring(const mlt_job_worker *worker);
+
+#endif

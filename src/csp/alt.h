@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a process waits for one of several things. A plain read or write waits for one.
+//
+// A waiting process has a mlt_alt on its stack and an offer for each guard, which stands in the
+// queue of the thing that it waits for. Whoever comes to that queue with the counterpart moves the
+// value, settles the alternation (mlt_alt_settle) and thereby wakes the process, which takes its
+// other offers out of their queues when it runs. So between settling and running, offers of a
+// settled alternation may still stand in queues: skip them (mlt_alt_is_open).
+//
+// All of a worker's processes share a thread, so the look at a queue and the settling of both sides
+// are one step: any number of alternations, reading and writing, may meet at a channel. An offer on
+// behalf of a process in another program (net.h) has a mlt_alt without a fiber, whose `ask` is
+// called instead, since that process may have been served elsewhere.
+#ifndef MLT_CSP_ALT_H
+#define MLT_CSP_ALT_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "csp/state.h"
+#include "csp/wait.h"
+#include "fiber/fiber.h"
+#include "fiber/io.h"
+
+typedef struct mlt_alt mlt_alt;
+
+typedef struct mlt_offer {
+    mlt_link link; // in a queue of the thing; zeroed: in none
+    mlt_alt *alt;
+    void *value;    // where to, or from where (then it is not written)
+    uint32_t index; // of the guard
+} mlt_offer;
+
+enum { MLT_ALT_OPEN = -1 };
+
+struct mlt_alt {
+    mlt_fiber *fiber;  // NULL: of another program
+    int32_t chosen;    // MLT_ALT_OPEN, or the guard
+    csp_status status; // of it
+    // The process promised to take an offer of another program, if that still stands: nobody else
+    // may settle it until that is known.
+    bool promised;
+    bool late;         // the deadline of the call (not of a guard) has passed: chosen is 0 then
+    mlt_timer timer;   // the deadline, or the earliest time guard
+    csp_guard *guards; // NULL: a plain read, write, sync or receive
+    mlt_offer *offers; // [count]
+    uint32_t count;
+    mlt_csp_wait wait;
+};
+
+// May be chosen now.
+static inline bool mlt_alt_is_open(const mlt_alt *alt)
+{
+    return alt->chosen == MLT_ALT_OPEN && !alt->promised;
+}
+
+// Chooses guard `index` of an open alternation of this worker, and wakes its process.
+void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A channel: two queues of offers, of which at least one is empty (but for offers of settled
+// alternations), and a buffer, if it has one. Both ends are the channel's own address under two
+// names: whoever has an end has the channel; readers and writers are counted.
+#ifndef MLT_CSP_CHAN_H
+#define MLT_CSP_CHAN_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "csp/alt.h"
+#include "csp/state.h"
+
+enum { MLT_CHAN_MAGIC = 0x63686e6c };
+
+typedef enum mlt_chan_life {
+    MLT_CHAN_LIVES,
+    MLT_CHAN_RETIRED, // one side has gone; what is in the buffer can still be read
+    MLT_CHAN_POISONED,
+    MLT_CHAN_LOST,
+} mlt_chan_life;
+
+struct csp_chan {
+    uint32_t magic;
+    uint8_t life;    // mlt_chan_life
+    bool overwrites; // what does not fit pushes the oldest out
+    bool remote; // a stand-in for a channel of another program (net.h): `net` has its own record
+    bool registered;                   // other programs may have ends of it
+    uint32_t size;                     // of a value
+    uint32_t readers, writers;         // holders that have not retired
+    uint32_t had_readers, had_writers; // ever
+    mlt_csp *csp;
+    mlt_link reads, writes; // offers
+    // The buffer: `held` values from `first` on, round a ring; capacity 0: none.
+    unsigned char *buffer;
+    uint32_t capacity, first, held;
+    // Who used or holds each end last, for reports: a fiber of this worker, or NULL.
+    const mlt_fiber *last_reader, *last_writer;
+    void *net;    // stand-ins, and channels that others have ends of: net.c's
+    mlt_link all; // in csp->chans
+    uint64_t number;
+    char name[40]; // "": by its number
+};
+
+static inline csp_chan *mlt_chan_of_in(csp_in *in)
+{
+    return (csp_chan *)in;
+}
+
+static inline csp_chan *mlt_chan_of_out(csp_out *out)
+{
+    return (csp_chan *)out;
+}
+
+// Puts an offer to read or to write at the end of its queue, after trying to serve it: true if it
+// was served (its alternation is settled by then, be it with CSP_POISONED). For offers on behalf of
+// other programs too.
+bool mlt_chan_offer(csp_chan *chan, mlt_offer *offer, bool writes);
+
+// Poisons or retires, and settles what waits.
+void mlt_chan_poison(csp_chan *chan, mlt_chan_life life);
+void mlt_chan_retire(csp_chan *chan, bool writer);
+
+// "numbers" or "channel 7". Returns text.
+const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size);
+
+// What ends that another program's channel stands behind do instead (csp_chan.remote): set once by
+// net.c. They take offers as mlt_chan_offer does, and give them back: withdraw returns true if the
+// offer is out now; false if an answer is awaited, which settles it (the caller waits on).
+typedef struct mlt_chan_far {
+    bool (*offer)(csp_chan *chan, mlt_offer *offer, bool writes);
+    bool (*withdraw)(csp_chan *chan, mlt_offer *offer, bool writes);
+    void (*poison)(csp_chan *chan, bool writer);
+    void (*retire)(csp_chan *chan, bool writer);
+} mlt_chan_far;
+extern const mlt_chan_far *mlt_chan_far_ops;
+
+// An offer at the head of a channel of this worker that stands for a process elsewhere: net.c asks
+// that process whether it may be served. Until it answers, the offer keeps its place but is not
+// open. Set once by net.c.
+extern void (*mlt_chan_ask)(csp_chan *chan, mlt_offer *offer, bool writes);
+
+#endif

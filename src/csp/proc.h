@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes: what a fiber of the crew has beside its stack.
+#ifndef MLT_CSP_PROC_H
+#define MLT_CSP_PROC_H
+
+#include <millet/csp.h>
+#include <stdint.h>
+
+#include "csp/state.h"
+#include "fiber/fiber.h"
+
+enum { MLT_PROC_HELD = 3 }; // ends that a process holds without memory of their own
+
+// An end that a process holds; the lowest bit of the channel's address: it is the writing one.
+typedef uintptr_t mlt_held;
+
+// A million processes have one each.
+typedef struct mlt_proc {
+    csp_function *run;
+    void *arg;
+    const char *name;       // NULL: "process N"
+    uint32_t index;         // in a PAR over a vector: name[index]; UINT32_MAX: none
+    uint32_t number;        // of all processes of the worker so far, from 1
+    struct mlt_team_of *of; // the PAR that waits for it, or its csp_child (proc.c)
+    mlt_held held[MLT_PROC_HELD];
+    mlt_held *more; // further ones, with a 0 at the end; NULL: none
+} mlt_proc;
+_Static_assert(sizeof(mlt_proc) <= 72, "a million processes have one each");
+
+// Of the crew's fiber; NULL for a rank's own.
+static inline mlt_proc *mlt_proc_of(const mlt_csp *csp, const mlt_fiber *fiber)
+{
+    return fiber->crew ? &csp->procs[fiber->id] : NULL;
+}
+
+// "worker[3]", "process 17", "main" (the rank of a program started alone), "rank 2". Returns text.
+const char *mlt_proc_name(const mlt_csp *csp, const mlt_fiber *fiber, char *text, size_t size);
+
+#endif

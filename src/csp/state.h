@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker keeps for its processes, and how a call finds it. Made by the first call of the
+// worker; lives as long as the worker's thread runs ranks. All of it is the worker's own: nothing
+// is locked or atomic.
+#ifndef MLT_CSP_STATE_H
+#define MLT_CSP_STATE_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/pool.h"
+#include "fiber/fiber.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+
+struct mlt_proc; // proc.h
+struct mlt_net;  // net.h
+
+typedef struct mlt_csp {
+    mlt_worker *worker;
+    mlt_sched *sched;
+    struct mlt_proc *procs; // [crew->limit], by fiber id; address space
+    mlt_link chans;         // all channels (csp_chan.all), for reports
+    mlt_link barriers;      // csp_barrier.all
+    mlt_link ports;         // csp_port.all
+    uint64_t numbers;       // of things without a name
+    uint64_t random;        // where a fair alternation begins, if nothing else says
+    mlt_pool children;      // csp_child
+    struct mlt_net *net;    // other nodes; NULL until the first call that needs them
+    char why[512];          // csp_why
+} mlt_csp;
+
+// The calling worker's; NULL before its first call, and on threads that are no workers.
+extern _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
+
+// Makes it: joins the job if the process has not yet (mlt_csp_join), hires a crew. Ends the program
+// with a sentence if that is impossible, or if the calling thread is no rank's. `call`: csp_par,
+// ...
+mlt_csp *mlt_csp_begin(const char *call) MLT_COLD;
+
+static inline mlt_csp *mlt_csp_enter(const char *call)
+{
+    return MLT_LIKELY(mlt_csp_self != NULL) ? mlt_csp_self : mlt_csp_begin(call);
+}
+
+// Gives the worker's state back; the MPI layer calls it when the ranks of a worker have ended.
+void mlt_csp_end(mlt_worker *worker);
+
+// The calling thread's rank, which joins the job if the process has not yet. Set once by the layer
+// that owns the program's entry; tests have their own.
+extern mlt_rank *(*mlt_csp_join)(void);
+
+// The rank on whose behalf the calling process runs.
+static inline mlt_rank *mlt_csp_rank(void)
+{
+    return mlt_rank_self();
+}
+
+// A fault of the program: "csp_read: the end is NULL". Names the process, ends the job.
+_Noreturn void mlt_csp_fault(const char *call, const char *format, ...) MLT_COLD MLT_PRINTF(2, 3);
+
+#endif

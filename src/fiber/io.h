@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The IO scheduler of a worker: timers, and descriptors that somebody waits for. It is the one
+// place where time and the outside world wake fibers; the idle function looks at it whenever
+// nothing is runnable, and sleeps in it when there is nothing else to sleep for.
+//
+// A timer or a watch is the caller's memory (on the waiter's stack, or in an object of its own) and
+// fires once: it is taken out, then its function is called, on the worker's thread, from the idle
+// or breathe function; that may wake fibers and set timers and watches, but must not suspend.
+//
+//     timers    a heap of pointers by time; set, stop and fire cost O(log n)
+//     watches   a list a descriptor; epoll tells, one shot each, which are ready
+//
+// A descriptor may be closed by its owner while nobody watches it, and its number be used again:
+// every watch arms it anew. What epoll does not know (a regular file) is always ready.
+//
+// Made at first use. Everything is the worker's thread's. Nothing here suspends a fiber;
+// mlt_io_block blocks the thread.
+#ifndef MLT_FIBER_IO_H
+#define MLT_FIBER_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/status.h"
+#include "fiber/fiber.h"
+
+typedef struct mlt_timer {
+    uint64_t at_ns; // mlt_os_now_ns
+    uint32_t place; // in the heap, from 1; 0: not set
+    void (*fire)(struct mlt_timer *timer);
+} mlt_timer;
+
+// A zeroed timer with `fire` filled in is not set. A timer that is set may be set again.
+void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns);
+void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer); // not set: nothing happens
+
+typedef struct mlt_watch {
+    mlt_link link; // zeroed: it watches nothing
+    int fd;
+    bool writes; // false: for something to read, or its end
+    void (*fire)(struct mlt_watch *watch);
+} mlt_watch;
+
+// MLT_ERR_SYSTEM: it is no descriptor (errno tells); MLT_PENDING: it watches, and will fire;
+// MLT_OK: the descriptor is always ready, and nothing will fire.
+mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch) MLT_MUST_CHECK;
+void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: nothing happens
+
+// ---- for the idle function
+
+// Somebody waits for time, or for a descriptor.
+bool mlt_io_waits(const mlt_sched *sched);
+bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
+
+// Fires what is due and what is ready, without blocking. True if anything fired.
+bool mlt_io_look(mlt_sched *sched);
+
+// Nanoseconds until the next timer is due: 0: it is; -1: no timer is set.
+int64_t mlt_io_patience(const mlt_sched *sched);
+
+// Blocks the thread until a descriptor is ready, the next timer is due, timeout_ns (-1: none) are
+// over, or the bell rings; fires what is to be fired. Only with mlt_io_watches: who waits for
+// timers alone sleeps where it always does, for mlt_io_patience.
+void mlt_io_block(mlt_sched *sched, int64_t timeout_ns);
+
+// The bell: a descriptor that is part of every block and look, read empty when it rings. It stays
+// the owner's (see boot/bell.h: another process rings it).
+mlt_status mlt_io_set_bell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
+
+// mlt_sched_free calls it.
+void mlt_io_free(mlt_sched *sched);
+
+#endif
