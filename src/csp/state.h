@@ -17,6 +17,7 @@
 
 struct mlt_proc; // proc.h
 struct mlt_net;  // net.h
+struct mlt_groups;
 
 typedef struct mlt_csp {
     mlt_worker *worker;
@@ -32,8 +33,10 @@ typedef struct mlt_csp {
     mlt_pool children;      // csp_child
     void *spare;            // memory for the offers of a large alternation
     size_t spare_bytes;
-    struct mlt_net *net; // other nodes; NULL until the first call that needs them
-    char why[512];       // csp_why
+    struct mlt_net *net;    // other nodes; NULL until the first call that needs them
+    char why[512];          // csp_why
+    // Of groups of processes (group.h); NULL until the first one.
+    struct mlt_groups *groups;
 } mlt_csp;
 
 // The calling worker's; NULL before its first call, and on threads that are no workers.
