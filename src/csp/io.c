@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <millet/csp.h>
 
+#include "csp/deadline.h"
 #include "csp/state.h"
 #include "csp/wait.h"
 #include "fiber/io.h"
 #include "os/fd.h"
-#include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -24,78 +24,66 @@ typedef struct fd_call {
     csp_time deadline;
 } fd_call;
 
-// A process that waits for a descriptor, or for time, or for whichever comes first.
 typedef struct fd_wait {
     mlt_watch watch;
-    mlt_timer timer;
     mlt_csp *csp;
     mlt_fiber *fiber;
-    bool over;
+    bool ready;
 } fd_wait;
-
-static void wake(fd_wait *w)
-{
-    w->over = true;
-    mlt_fiber_wake(w->csp->sched, w->fiber);
-}
 
 static void on_ready(mlt_watch *watch)
 {
-    wake(mlt_container_of(watch, fd_wait, watch));
+    fd_wait *w = mlt_container_of(watch, fd_wait, watch);
+    w->ready = true;
+    mlt_fiber_wake(w->csp->sched, w->fiber);
 }
 
-static void on_time(mlt_timer *timer)
-{
-    wake(mlt_container_of(timer, fd_wait, timer));
-}
-
+// True, and errno says so.
 static bool is_late(const fd_call *c)
 {
-    return c->deadline != CSP_NEVER && (c->deadline <= 0 || csp_now() >= c->deadline);
+    if (!mlt_deadline_passed(c->deadline))
+        return false;
+    errno = ETIMEDOUT;
+    return true;
 }
 
-// Waits until the descriptor may be ready. 0; or -1 and errno, ETIMEDOUT if it is late.
+// Waits until the descriptor may be ready, or it is late. 0; or -1 and errno.
 static int wait_ready(const fd_call *c, bool writes)
 {
     mlt_sched *sched = c->csp->sched;
-    if (is_late(c)) {
-        errno = ETIMEDOUT;
+    if (is_late(c))
         return -1;
-    }
     fd_wait w = {.watch = {.fd = c->fd, .writes = writes, .fire = on_ready},
-                 .timer = {.fire = on_time},
                  .csp = c->csp,
                  .fiber = sched->current};
     mlt_status status = mlt_watch_start(sched, &w.watch);
     if (status != MLT_PENDING)
         return status == MLT_OK ? 0 : -1;
-    if (c->deadline != CSP_NEVER)
-        mlt_timer_set(sched, &w.timer, (uint64_t)c->deadline);
     mlt_csp_wait record;
-    while (!w.over)
-        mlt_fiber_park(sched, mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, writes ? c : NULL,
-                                               (uint64_t)c->fd));
+    const mlt_wait *wait =
+        mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, writes ? c : NULL, (uint64_t)c->fd);
+    mlt_deadline late;
+    mlt_deadline_begin(c->csp, &late, c->deadline);
+    while (!w.ready && !late.passed)
+        mlt_fiber_park(sched, wait);
+    mlt_deadline_end(c->csp, &late);
     mlt_watch_stop(sched, &w.watch);
-    mlt_timer_stop(sched, &w.timer);
     return 0; // late or not: what is there now is taken
 }
 
-// Waits for a moment, or until the deadline.
+// Waits for a moment, or until it is late.
 static int wait_moment(const fd_call *c)
 {
-    mlt_sched *sched = c->csp->sched;
-    if (is_late(c)) {
-        errno = ETIMEDOUT;
+    if (is_late(c))
         return -1;
-    }
-    uint64_t until = mlt_os_now_ns() + RETRY_NS;
-    if (c->deadline != CSP_NEVER && (uint64_t)c->deadline < until)
-        until = (uint64_t)c->deadline;
-    fd_wait w = {.timer = {.fire = on_time}, .csp = c->csp, .fiber = sched->current};
-    mlt_timer_set(sched, &w.timer, until);
+    csp_time moment = csp_now() + RETRY_NS;
     mlt_csp_wait record;
-    while (!w.over)
-        mlt_fiber_park(sched, mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, c, (uint64_t)c->fd));
+    const mlt_wait *wait = mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, c, (uint64_t)c->fd);
+    mlt_deadline over;
+    mlt_deadline_begin(c->csp, &over, c->deadline < moment ? c->deadline : moment);
+    while (!over.passed)
+        mlt_fiber_park(c->csp->sched, wait);
+    mlt_deadline_end(c->csp, &over);
     return 0;
 }
 
