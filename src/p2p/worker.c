@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "fiber/gate.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
@@ -49,6 +50,7 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
     state->read_peers = choose_read(job);
     state->started_ns = mlt_os_now_ns();
+    state->bell = NO_BELL;
     return state;
 }
 
@@ -223,6 +225,8 @@ void mlt_worker_free(mlt_worker *w)
         mlt_sched_free(w->sched);
     mlt_wire_free(w->wire);
     if (w->p2p) {
+        if (w->p2p->bell >= 0)
+            mlt_os_close(w->p2p->bell);
         mlt_pool_fini(&w->p2p->outs);
         mlt_pool_fini(&w->p2p->messages);
         free(w->p2p);
