@@ -50,7 +50,7 @@ struct csp_group {
     uint32_t size;           // members on all nodes
     uint32_t first, members; // on this one
     uint32_t inside;         // of them in a call
-    uint64_t calls[];        // [members] made so far
+    uint64_t *calls;         // [members] made so far
 };
 
 struct mlt_groups; // group_found.c
