@@ -12,6 +12,7 @@
 #include "coll/ledger.h"
 #include "coll/settings.h"
 #include "csp/group.h"
+#include "csp/route.h"
 #include "csp/wait.h"
 #include "p2p/worker.h"
 
@@ -477,7 +478,19 @@ void mlt_groups_end(mlt_csp *csp)
     free(g);
 }
 
+// Groups speak by schedules alone.
+void mlt_group_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    (void)data, (void)bytes;
+    mlt_fatal("%s sent a packet of kind %#x, but groups send none", route->who, packet->kind);
+}
+
 // ---- reports
+
+const mlt_link *mlt_groups_views(mlt_csp *csp)
+{
+    return &groups_of(csp)->views;
+}
 
 const char *mlt_group_name(const csp_group *group)
 {
