@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "csp/group.h"
 #include "csp/proc.h"
 #include "os/os.h"
 
@@ -77,6 +78,7 @@ void mlt_csp_end(mlt_worker *worker)
     mlt_csp *csp = mlt_csp_self;
     if (!csp || csp->worker != worker)
         return;
+    mlt_groups_end(csp);
     mlt_csp_self = NULL;
     mlt_pool_fini(&csp->children);
     free(csp->spare);
