@@ -35,7 +35,15 @@ void mlt_words_add(mlt_words *w, const char *format, ...)
 void mlt_words_of_name(mlt_words *w, const mlt_graph *g, uint32_t node)
 {
     char name[NAME_BYTES];
-    mlt_proc_name(g->csp, mlt_graph_fiber(g, node), name, sizeof name);
+    const mlt_fiber *fiber = mlt_graph_fiber(g, node);
+    const mlt_rank *rank = fiber->user;
+    if (node < g->ranks && g->ranks == 1) { // the same words from each worker that does the same
+        mlt_words_add(w, "main");
+        return;
+    }
+    if (node >= g->ranks && g->ranks > 1 && rank) // whose ranks may all have processes of that name
+        mlt_words_add(w, "rank %d's ", rank->world);
+    mlt_proc_name(g->csp, fiber, name, sizeof name);
     for (char *c = name; *c; c++) // it stays on its line
         if (*c == '\n')
             *c = '?';
