@@ -60,6 +60,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     mlt_csp *csp = mlt_take(1, sizeof *csp);
     csp->worker = rank->worker;
     csp->sched = sched;
+    sched->crew->owner = csp;
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
@@ -78,6 +79,7 @@ void mlt_csp_end(mlt_worker *worker)
     if (!csp || csp->worker != worker)
         return;
     mlt_csp_self = NULL;
+    csp->sched->crew->owner = NULL;
     mlt_pool_fini(&csp->children);
     mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
     free(csp);
