@@ -61,6 +61,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     mlt_csp *csp = mlt_take(1, sizeof *csp);
     csp->worker = rank->worker;
     csp->sched = sched;
+    sched->crew->owner = csp;
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
@@ -80,6 +81,7 @@ void mlt_csp_end(mlt_worker *worker)
         return;
     mlt_groups_end(csp);
     mlt_csp_self = NULL;
+    csp->sched->crew->owner = NULL;
     mlt_pool_fini(&csp->children);
     free(csp->spare);
     mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
