@@ -79,6 +79,7 @@ void mlt_csp_end(mlt_worker *worker)
         return;
     mlt_csp_self = NULL;
     mlt_pool_fini(&csp->children);
+    free(csp->spare);
     mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
     free(csp);
 }
