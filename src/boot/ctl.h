@@ -28,6 +28,8 @@ typedef enum mlt_ctl_type {
     MLT_CTL_STATS,     // --report: detail: worker; one mlt_ctl_stats follows
     MLT_CTL_CHOICES,   // --report, --paths: value: number of mlt_ctl_choice that follow
     MLT_CTL_PATHS,     // collectives along paths: value: number of mlt_ctl_path that follow
+    MLT_CTL_PROCS,     // hang report: detail: worker; text: what its processes wait for, lines that
+                       // begin with two spaces; MLT_CTL_PROCS_TEXT bytes at most
 } mlt_ctl_type;
 
 typedef struct mlt_ctl {
@@ -38,7 +40,12 @@ typedef struct mlt_ctl {
     uint32_t length; // bytes that follow
 } mlt_ctl;
 
-enum { MLT_CTL_MAX_BODY = 48 * 1024, MLT_CTL_NAME = 40, MLT_CTL_COMM = 64 };
+enum {
+    MLT_CTL_MAX_BODY = 48 * 1024,
+    MLT_CTL_NAME = 40,
+    MLT_CTL_COMM = 64,
+    MLT_CTL_PROCS_TEXT = 16 * 1024,
+};
 
 // One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
 // (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its

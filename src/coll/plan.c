@@ -399,7 +399,7 @@ static MLT_COLD void tell_fault(mlt_team *team, const mlt_run *run)
 {
     uint32_t from = (uint32_t)run->fault_from;
     snprintf(team->why, sizeof team->why,
-             "a message of it from rank %u%s has %llu bytes, but %llu were expected",
+             "a message of it from %s %u%s has %llu bytes, but %llu were expected", team->member,
              team->at ? team->at[from].first : from,
              team->at && team->at[from].present > 1 ? " and those of its worker" : "",
              (unsigned long long)run->fault_bytes,

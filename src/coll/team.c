@@ -55,6 +55,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .fixed = f->fixed,
         .sources = f->sources,
         .ledger = f->ledger,
+        .member = f->member ? f->member : "rank",
     };
     t->fixed.wide = true; // persistent calls start in any order
     mlt_plans_init(&t->plans);
@@ -495,17 +496,17 @@ static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *
     c->disagreed = true;
     describe(&c->what, t->ranks, first, sizeof first);
     describe(what, t->ranks, own, sizeof own);
-    char who[32] = "a rank"; // whose place in the worker does not tell which
+    char who[32]; // "a rank" if its place in the worker does not tell which
+    snprintf(who, sizeof who, "a %s", t->member);
     if (t->contiguous)
-        snprintf(who, sizeof who, "rank %u", t->first + local);
+        snprintf(who, sizeof who, "%s %u", t->member, t->first + local);
     if (strcmp(first, own) == 0)
         snprintf(t->why, sizeof t->why,
-                 "%s has another operation or other blocks than a rank of the same worker in its "
-                 "%s",
-                 who, own);
+                 "%s has another operation or other blocks than a %s of the same worker in its %s",
+                 who, t->member, own);
     else
-        snprintf(t->why, sizeof t->why, "%s says %s, and a rank of the same worker %s", who, own,
-                 first);
+        snprintf(t->why, sizeof t->why, "%s says %s, and a %s of the same worker %s", who, own,
+                 t->member, first);
 }
 
 static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,

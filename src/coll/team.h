@@ -98,6 +98,7 @@ typedef struct mlt_team {
     mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
     const mlt_coll_sources *sources; // of rules; never NULL
     char *name;                      // of the communicator, for rules; never NULL
+    const char *member;              // what a rank of it is called in sentences; static
     mlt_plans plans;
     // Calls under way of which ranks have joined, by number; present > 1 only.
     mlt_call **ring; // [mask + 1]
@@ -121,6 +122,7 @@ typedef struct mlt_team_facts {
     mlt_run_place ordinary, fixed;   // self and byte are filled in, too
     const mlt_coll_sources *sources; // borrowed
     const char *name;                // copied
+    const char *member;              // "rank" if NULL; static
     struct mlt_ledger *ledger;       // borrowed
 } mlt_team_facts;
 

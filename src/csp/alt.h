@@ -40,13 +40,13 @@ struct mlt_alt {
     int32_t chosen;    // MLT_ALT_OPEN, or the guard
     csp_status status; // of it
     // The process promised to take an offer of another program, if that still stands: nobody else
-    // may settle it until that is known.
+    // may settle it until that is known. (Without a fiber: it was asked, and has not answered.)
     bool promised;
     bool late;         // the deadline of the call (not of a guard) has passed: chosen is 0 then
-    mlt_timer timer;   // the deadline, or the earliest time guard
     csp_guard *guards; // NULL: a plain read, write, sync or receive
     mlt_offer *offers; // [count]
     uint32_t count;
+    mlt_timer timer; // the deadline, or the earliest time guard
     mlt_csp_wait wait;
 };
 
@@ -58,5 +58,12 @@ static inline bool mlt_alt_is_open(const mlt_alt *alt)
 
 // Chooses guard `index` of an open alternation of this worker, and wakes its process.
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status);
+
+// A promise is void: the alternation is open again, and looks at all its guards anew.
+void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
+
+// An alternation without a fiber was settled (chosen, status; a value that was read is in its
+// offer's memory, and the offer is in no queue any more). Set once by net.c.
+extern void (*mlt_alt_far_settled)(mlt_csp *csp, mlt_alt *alt);
 
 #endif

@@ -23,26 +23,38 @@ typedef enum mlt_chan_life {
 } mlt_chan_life;
 
 struct csp_chan {
-    uint32_t magic;
-    uint8_t life;    // mlt_chan_life
+    // The first line is all that a read or write touches of a channel without a buffer.
+    _Alignas(64) uint32_t magic; // csp->chan_magic: it is a channel of this worker
+    union {
+        struct {
+            uint8_t life; // mlt_chan_life
+            bool remote;  // a stand-in for a channel of another program (net.h): `net` has its own
+                          // record
+        };
+        uint16_t rare; // not 0: look closer
+    };
     bool overwrites; // what does not fit pushes the oldest out
-    bool remote; // a stand-in for a channel of another program (net.h): `net` has its own record
-    bool registered;                   // other programs may have ends of it
-    uint32_t size;                     // of a value
-    uint32_t readers, writers;         // holders that have not retired
-    uint32_t had_readers, had_writers; // ever
-    mlt_csp *csp;
+    bool buffered;
+    uint32_t size;          // of a value
+    uint32_t held;          // values in the buffer
     mlt_link reads, writes; // offers
-    // The buffer: `held` values from `first` on, round a ring; capacity 0: none.
-    unsigned char *buffer;
-    uint32_t capacity, first, held;
     // Who used or holds each end last, for reports: a fiber of this worker, or NULL.
     const mlt_fiber *last_reader, *last_writer;
-    void *net;    // stand-ins, and channels that others have ends of: net.c's
-    mlt_link all; // in csp->chans
+
+    mlt_csp *csp;
+    // The buffer: `held` values from `first` on, round a ring; capacity 0: none.
+    unsigned char *buffer;
+    uint32_t capacity, first;
+    uint32_t readers, writers;         // holders that have not retired
+    uint32_t had_readers, had_writers; // ever
+    bool registered;                   // other programs may have ends of it
+    void *net;                         // stand-ins, and channels that others have ends of: net.c's
+    mlt_link all;                      // in csp->chans
     uint64_t number;
-    char name[40]; // "": by its number
+    char name[40];                      // "": by its number
+    mlt_csp_wait read_wait, write_wait; // of all plain reads and writes that wait here
 };
+_Static_assert(offsetof(csp_chan, csp) == 64, "a hop of a value touches one line of its channel");
 
 static inline csp_chan *mlt_chan_of_in(csp_in *in)
 {
@@ -53,6 +65,21 @@ static inline csp_chan *mlt_chan_of_out(csp_out *out)
 {
     return (csp_chan *)out;
 }
+
+// A new channel of this worker; a stand-in is made of one by setting `remote` and `net`. Never
+// NULL.
+csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capacity,
+                        bool overwrites);
+
+// Serves an offer now if it can be, as mlt_chan_offer does, but does not put it into a queue, and
+// takes it out if it is in one and was served.
+bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes);
+
+// The end is one of this worker's channels; else the program ends with a sentence.
+void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call);
+
+// A channel with `net` is being freed. Set once by net.c.
+extern void (*mlt_chan_forget)(csp_chan *chan);
 
 // Puts an offer to read or to write at the end of its queue, after trying to serve it: true if it
 // was served (its alternation is settled by then, be it with CSP_POISONED). For offers on behalf of
@@ -77,9 +104,11 @@ typedef struct mlt_chan_far {
 } mlt_chan_far;
 extern const mlt_chan_far *mlt_chan_far_ops;
 
-// An offer at the head of a channel of this worker that stands for a process elsewhere: net.c asks
-// that process whether it may be served. Until it answers, the offer keeps its place but is not
-// open. Set once by net.c.
+// A counterpart came to an offer of this worker's channel that stands for an alternation elsewhere
+// (its alt has no fiber, but guards): net.c asks that process whether it may be served, and sets
+// `promised` in that alt until it answers: meanwhile the offer keeps its place but is not asked
+// again. With a YES it calls mlt_chan_try. Plain reads and writes of others (no fiber, guards NULL)
+// are served without asking; mlt_alt_far_settled tells. Set once by net.c.
 extern void (*mlt_chan_ask)(csp_chan *chan, mlt_offer *offer, bool writes);
 
 #endif

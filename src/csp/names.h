@@ -36,4 +36,7 @@ extern const mlt_names_ops mlt_names_job, mlt_names_server;
 // The one that this worker uses; NULL: csp->why tells what is wrong with MILLET_NAMES.
 const mlt_names_ops *mlt_names_of(mlt_csp *csp);
 
+// Leaves the server; mlt_net_end calls it.
+void mlt_names_end(mlt_csp *csp);
+
 #endif

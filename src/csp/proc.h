@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "csp/state.h"
+#include "csp/wait.h"
 #include "fiber/fiber.h"
 
 enum { MLT_PROC_HELD = 3 }; // ends that a process holds without memory of their own
@@ -19,13 +20,37 @@ typedef struct mlt_proc {
     csp_function *run;
     void *arg;
     const char *name;       // NULL: "process N"
-    uint32_t index;         // in a PAR over a vector: name[index]; UINT32_MAX: none
+    uint32_t index;         // in its PAR
     uint32_t number;        // of all processes of the worker so far, from 1
-    struct mlt_team_of *of; // the PAR that waits for it, or its csp_child (proc.c)
+    struct mlt_team_of *of; // the PAR that waits for it, or its csp_child
     mlt_held held[MLT_PROC_HELD];
     mlt_held *more; // further ones, with a 0 at the end; NULL: none
 } mlt_proc;
 _Static_assert(sizeof(mlt_proc) <= 72, "a million processes have one each");
+
+// Who waits for processes, and where their results go.
+typedef struct mlt_team_of {
+    mlt_csp_wait wait; // number: processes that still run
+    mlt_fiber *waiter; // NULL: nobody waits (yet)
+    char *results;     // of process i: an int at results + i * stride; NULL: nobody wants them
+    size_t stride;
+    int first;    // result that is not 0, of the first process that had one
+    uint32_t who; // that process; UINT32_MAX: none
+    bool vector;  // their names are name[i]
+} mlt_team_of;
+
+struct csp_child {
+    mlt_team_of team;
+    uint32_t magic; // MLT_CHILD_MAGIC until it is joined
+    const mlt_fiber *fiber;
+    const char *name; // of its process
+    uint32_t number;
+};
+
+enum { MLT_CHILD_MAGIC = 0x6368696c };
+
+// Ends that the calling process holds: no more, as it retired or poisoned that one itself.
+void mlt_proc_lets_go(mlt_csp *csp, csp_chan *chan, bool writer);
 
 // Of the crew's fiber; NULL for a rank's own.
 static inline mlt_proc *mlt_proc_of(const mlt_csp *csp, const mlt_fiber *fiber)

@@ -17,19 +17,24 @@
 
 struct mlt_proc; // proc.h
 struct mlt_net;  // net.h
+struct mlt_groups;
 
 typedef struct mlt_csp {
     mlt_worker *worker;
     mlt_sched *sched;
+    uint32_t chan_magic;    // of this worker's channels: an end is known by it
     struct mlt_proc *procs; // [crew->limit], by fiber id; address space
     mlt_link chans;         // all channels (csp_chan.all), for reports
     mlt_link barriers;      // csp_barrier.all
     mlt_link ports;         // csp_port.all
+    uint64_t processes;     // started so far
     uint64_t numbers;       // of things without a name
     uint64_t random;        // where a fair alternation begins, if nothing else says
     mlt_pool children;      // csp_child
     struct mlt_net *net;    // other nodes; NULL until the first call that needs them
     char why[512];          // csp_why
+    // Of groups of processes (group.h); NULL until the first one.
+    struct mlt_groups *groups;
 } mlt_csp;
 
 // The calling worker's; NULL before its first call, and on threads that are no workers.
@@ -57,6 +62,9 @@ static inline mlt_rank *mlt_csp_rank(void)
 {
     return mlt_rank_self();
 }
+
+// Ends the job: "rank 3: csp_read: ...". Set once by the layer that can tell the launcher.
+extern void (*mlt_csp_end_job)(int32_t rank, const char *sentence);
 
 // A fault of the program: "csp_read: the end is NULL". Names the process, ends the job.
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...) MLT_COLD MLT_PRINTF(2, 3);

@@ -20,6 +20,7 @@
 #include <strings.h>
 
 #include "fiber/wait.h"
+#include "launch/hang_procs.h"
 #include "launch/numbers.h"
 #include "launch/say.h"
 
@@ -45,6 +46,7 @@ struct mlt_hang {
     // After sorting: the records of rank r are records[order[first[r]]] .. records[order[first[r +
     // 1] - 1]].
     size_t *first, *order;
+    mlt_hang_procs procs;
 };
 
 mlt_hang *mlt_hang_new(uint32_t ranks)
@@ -63,6 +65,7 @@ void mlt_hang_free(mlt_hang *hang)
     free(hang->records);
     free(hang->first);
     free(hang->order);
+    mlt_hang_procs_fini(&hang->procs);
     free(hang);
 }
 
@@ -95,6 +98,18 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
         keep_printable(own->call);
         keep_printable(own->label);
     }
+}
+
+void mlt_hang_add_procs(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, const char *text,
+                        size_t length)
+{
+    if (first_rank < hang->ranks && ranks <= hang->ranks - first_rank)
+        mlt_hang_procs_add(&hang->procs, first_rank, ranks, text, length);
+}
+
+bool mlt_hang_has_procs(const mlt_hang *hang)
+{
+    return hang->procs.count > 0;
 }
 
 // In a collective call, of which more is known (ctl.h).
@@ -908,4 +923,5 @@ void mlt_hang_print(mlt_hang *hang, FILE *out)
     print_complaints(hang, out);
     print_mismatches(hang, out);
     find_cycle(hang, out);
+    mlt_hang_procs_print(&hang->procs, out);
 }

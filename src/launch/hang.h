@@ -4,6 +4,7 @@
 #ifndef MLT_LAUNCH_HANG_H
 #define MLT_LAUNCH_HANG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,11 @@ void mlt_hang_set(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, mlt_hang_
 // Records of ranks that do not exist are dropped. All records of one rank come in one order; those
 // of different ranks may mix.
 void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count);
+
+// What the processes of the worker with these ranks wait for (MLT_CTL_PROCS); any bytes.
+void mlt_hang_add_procs(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, const char *text,
+                        size_t length);
+bool mlt_hang_has_procs(const mlt_hang *hang);
 
 // Writes lines without a common prefix.
 void mlt_hang_print(mlt_hang *hang, FILE *out);

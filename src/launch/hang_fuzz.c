@@ -4,14 +4,14 @@
 // rank.
 //
 // The input: number of ranks (2 bytes), state of the ranks' workers (8 bytes), records in packets
-// of 1 to 4.
+// of 1 to 4; what is left is too short for a record, and what two workers say of their processes.
 #include "launch/hang.h"
 
 #include <fuzz/fuzz.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 300, FEW_RANKS = 16, STATES = 8, LONGEST_LINE = 4096, MOST_LINES = 64 };
+enum { MOST_RANKS = 300, FEW_RANKS = 16, STATES = 8, LONGEST_LINE = 4096, MOST_LINES = 64 + 100 };
 
 static void check_text(const char *text, size_t size, uint32_t ranks)
 {
@@ -50,6 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_take(&data, &size, records, n * sizeof *records);
         mlt_hang_add(hang, records, n);
     }
+    const char *said = (const char *)data;
+    mlt_hang_add_procs(hang, number % 8, states[0], said, size);
+    mlt_hang_add_procs(hang, number % 16, states[1] % 16, said, size - size % 2);
     for (int time = 0; time < 2; time++) { // a report may be asked for again
         char *text = NULL;
         size_t text_size = 0;

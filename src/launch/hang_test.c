@@ -379,8 +379,65 @@ static void test_actions(void)
     }
 }
 
+static void say(mlt_hang *hang, uint32_t first, uint32_t ranks, const char *text)
+{
+    mlt_hang_add_procs(hang, first, ranks, text, strlen(text));
+}
+
+// What workers say of their processes comes in the order of ranks, once if it is the same, and
+// cannot look like words of mpirun.
+static void test_procs(void)
+{
+    mlt_hang *hang = mlt_hang_new(4);
+    mlt_hang_set(hang, 0, 4, MLT_HANG_RUNNING);
+    say(hang, 2, 2, "  a: csp_read\n  b: csp_write\n");
+    say(hang, 1, 1, "mpirun: c\033[2J\n\n  d");
+    say(hang, 0, 1, "  a: csp_read\n  b: csp_write\n");
+    say(hang, 3, 2, "  of ranks that do not exist\n");
+    say(hang, 3, 0, "  of nobody\n");
+    expect("processes", hang,
+           "rank 0: running, not blocked in MPI\n"
+           "rank 1: running, not blocked in MPI\n"
+           "rank 2: running, not blocked in MPI\n"
+           "rank 3: running, not blocked in MPI\n"
+           "processes of rank 0, and the same of 1 other worker:\n"
+           "  a: csp_read\n"
+           "  b: csp_write\n"
+           "processes of rank 1:\n"
+           "  mpirun: c?[2J\n"
+           "  d\n");
+
+    hang = mlt_hang_new(1000);
+    for (uint32_t r = 0; r < 1000; r++) {
+        char text[32];
+        snprintf(text, sizeof text, "  p%u\n", r);
+        say(hang, r, 1, text);
+    }
+    char *text = print(hang);
+    if (!strstr(text, "processes of rank 7:\n  p7\nand processes of 992 more workers\n")) {
+        failures++;
+        fprintf(stderr, "many workers:\n%s\n", text);
+    }
+    free(text);
+
+    // Lines without end.
+    hang = mlt_hang_new(1);
+    static char many[100000];
+    memset(many, 'x', sizeof many - 1);
+    for (size_t i = 0; i < 5000; i += 2)
+        many[i] = '\n';
+    say(hang, 0, 1, many);
+    text = print(hang);
+    if (strlen(text) > 20000 || text[strlen(text) - 1] != '\n') {
+        failures++;
+        fprintf(stderr, "long lines: %zu bytes\n", strlen(text));
+    }
+    free(text);
+}
+
 int main(void)
 {
+    test_procs();
     test_actions();
     test_ring_of_four();
     test_words();

@@ -87,6 +87,7 @@ struct mlt_watch {
     uint64_t collect_until;
     mlt_hang *hang;
     bool *answered; // [workers]
+    bool *told;     // [workers] what their processes do
     uint32_t open_answers;
 
     _Alignas(16) char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
@@ -240,9 +241,9 @@ static void print_hang(mlt_watch *w)
     if (!out)
         return;
     if (w->purpose == FOR_DEADLOCK)
-        fputs("mpirun: deadlock: every rank that is left is blocked in MPI, and nothing is on its "
-              "way\n",
-              out);
+        fprintf(out, "mpirun: deadlock: every %s, and nothing is on its way\n",
+                mlt_hang_has_procs(w->hang) ? "rank and process that is left is blocked"
+                                            : "rank that is left is blocked in MPI");
     else if (w->purpose == FOR_TIMEOUT)
         fprintf(out, "mpirun: the time limit of %g s is over; the ranks are here:\n",
                 w->conf.options->timeout_s);
@@ -261,8 +262,9 @@ static void finish_collecting(mlt_watch *w)
     print_hang(w);
     mlt_hang_free(w->hang);
     free(w->answered);
+    free(w->told);
     w->hang = NULL;
-    w->answered = NULL;
+    w->answered = w->told = NULL;
     w->collect_until = 0;
     w->equal_looks = 0;
     purpose why = w->purpose;
@@ -287,6 +289,7 @@ static void collect(mlt_watch *w, purpose why)
     w->purpose = why;
     w->hang = mlt_hang_new(w->conf.plan->ranks);
     w->answered = mlt_need(w->conf.plan->workers, sizeof *w->answered);
+    w->told = mlt_need(w->conf.plan->workers, sizeof *w->told);
     w->open_answers = 0;
     for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
@@ -397,6 +400,13 @@ static void take_waits(mlt_watch *w, const mlt_ctl *head, const void *body)
         mlt_hang_add(w->hang, body, head->length / sizeof(mlt_ctl_wait));
         return;
     }
+    if (head->type == MLT_CTL_PROCS) {
+        const mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, head->detail);
+        if (!w->told[head->detail])
+            mlt_hang_add_procs(w->hang, worker->first_rank, worker->ranks, body, head->length);
+        w->told[head->detail] = true;
+        return;
+    }
     w->answered[head->detail] = true;
     if (w->open_answers > 0 && --w->open_answers == 0)
         finish_collecting(w);
@@ -444,6 +454,7 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
         break;
     case MLT_CTL_WAITS:
     case MLT_CTL_WAITS_END:
+    case MLT_CTL_PROCS:
         take_waits(w, head, body);
         break;
     case MLT_CTL_CALLS:
@@ -758,6 +769,7 @@ void mlt_watch_free(mlt_watch *w)
     close(w->timer.fd);
     mlt_hang_free(w->hang);
     free(w->answered);
+    free(w->told);
     free(w->sentence);
     free(w->procs);
     free(w);

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
+#include "csp/state.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
 #include "mpi/coll.h"
@@ -286,6 +287,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
     if (mlt_sched_self != worker->sched || has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
     mlt_own_end(&worker->ranks[0]);
+    mlt_csp_end(worker);
     mlt_mpi_worker_fini(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;
@@ -384,6 +386,7 @@ static void *run_worker(void *index)
     if (has_threads(worker)) { // which may still look at their rank
         mlt_worker_abandon(worker);
     } else {
+        mlt_csp_end(worker);
         mlt_mpi_worker_fini(worker);
         mlt_worker_free(worker);
     }

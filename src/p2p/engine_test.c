@@ -287,6 +287,96 @@ static void nobody_starves(void *rank)
     }
 }
 
+// ---- packets
+
+// Every worker sends packets of all lengths to every worker (itself too) amid messages of ranks,
+// more than fit into the rings; all arrive once, in order between two workers, and those that come
+// back are answers that the handler itself sent.
+enum { PACKETS = 2000, WORKERS_MOST = 4, PACKET_ASK = 7, PACKET_ANSWER = 9 };
+
+typedef struct packet_state {
+    int32_t next[WORKERS_MOST];     // asks, by sender
+    int32_t answered[WORKERS_MOST]; // answers, by sender
+    uint32_t left;                  // packets that have not come
+    mlt_fiber *waiter;
+} packet_state;
+
+static _Thread_local packet_state packets;
+
+static uint64_t packet_bytes(int32_t i, uint64_t most)
+{
+    return i % 16 == 0 ? most : i % 5 == 0 ? (uint64_t)i * 37 % 5000 : (uint64_t)i % 41;
+}
+
+static void packet_came(mlt_worker *w, uint32_t from, const mlt_packet *p, const void *data,
+                        uint64_t bytes)
+{
+    const unsigned char *d = data;
+    CHECK(p->src == (int32_t)from && p->dst == -(int32_t)w->index && p->object == 0xfffffff0u);
+    if (p->kind == PACKET_ASK) {
+        CHECK(p->word == packets.next[from]++);
+        CHECK(bytes == packet_bytes(p->word, w->boot->job->ring_data / 4));
+        for (uint64_t i = 0; i < bytes; i++)
+            CHECK(d[i] == pattern((int)from, (int)w->index, p->word, i));
+        mlt_packet answer = {.kind = PACKET_ANSWER,
+                             .object = p->object,
+                             .word = p->word,
+                             .src = (int32_t)w->index,
+                             .dst = -(int32_t)from};
+        mlt_p2p_packet(w, from, &answer, d, bytes < 200 ? bytes : 200);
+    } else {
+        CHECK(p->kind == PACKET_ANSWER && p->word == packets.answered[from]++);
+        for (uint64_t i = 0; i < bytes; i++)
+            CHECK(d[i] == pattern((int)w->index, (int)from, p->word, i));
+    }
+    if (--packets.left == 0 && packets.waiter)
+        mlt_fiber_wake(w->sched, packets.waiter);
+}
+
+static void packets_flow(void *rank)
+{
+    mlt_rank *me = rank;
+    mlt_worker *w = me->worker;
+    uint32_t workers = w->boot->job->workers;
+    bool first = me->world == w->first_rank;
+    int n = (int)w->world_size, right = (me->world + 1) % n, left = (me->world + n - 1) % n;
+    uint64_t most = w->boot->job->ring_data / 4;
+    CHECK(mlt_p2p_packet_most(w, w->index) == UINT64_MAX);
+    unsigned char *body = malloc(most);
+    if (first) {
+        memset(&packets, 0, sizeof packets);
+        packets.left = 2 * PACKETS * workers;
+    }
+    for (int i = 0; i < PACKETS; i++) {
+        for (uint32_t to = 0; first && to < workers; to++) {
+            mlt_packet p = {.kind = PACKET_ASK,
+                            .object = 0xfffffff0u,
+                            .word = i,
+                            .src = (int32_t)w->index,
+                            .dst = -(int32_t)to};
+            uint64_t bytes = packet_bytes(i, most);
+            for (uint64_t k = 0; k < bytes; k++)
+                body[k] = pattern((int)w->index, (int)to, i, k);
+            mlt_p2p_packet(w, to, &p, body, bytes);
+        }
+        if (i % 64)
+            continue;
+        int value = i, got = -1;
+        mlt_req send, recv;
+        start_send(&send, me, &value, sizeof value, right, 3, MLT_MODE_STANDARD, &byte_type);
+        start_recv(&recv, me, &got, sizeof got, left, 3, &byte_type);
+        mlt_req_wait(&recv, "packets");
+        mlt_req_wait(&send, "packets");
+        CHECK(got == i);
+    }
+    free(body);
+    mlt_wait wait = {.call = "packets", .kind = MLT_WAIT_OTHER};
+    while (first && packets.left) {
+        packets.waiter = w->sched->current;
+        mlt_fiber_park(w->sched, &wait);
+    }
+}
+
 static void *worker_main(void *arg)
 {
     job_run *run = arg;
@@ -368,6 +458,10 @@ int main(int argc, char **argv)
         return 0;
     }
     run(3, 1, "direct", nobody_starves);
+    mlt_worker_on_packet = packet_came;
+    run(2, 1, "direct", packets_flow);
+    run(4, 1, "direct", packets_flow);
+    run(3, 2, "random:3", packets_flow);
     static const char *const policies[] = {"direct", "rr", "random:7", "priority"};
     for (size_t p = 0; p < 4; p++) {
         static const uint32_t shapes[][2] = {{1, 4}, {2, 1}, {2, 3}, {4, 1}, {3, 2}};

@@ -3,6 +3,7 @@
 // or in words of our own when the program was started alone.
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "fiber/gate.h"
@@ -28,6 +29,13 @@ static void no_collective(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait
 
 void (*mlt_worker_collective)(const mlt_wait *, const mlt_req *, mlt_ctl_wait *) = no_collective;
 
+static size_t no_procs(const mlt_worker *worker, char *text, size_t size)
+{
+    return 0;
+}
+
+size_t (*mlt_worker_procs)(const mlt_worker *, char *, size_t) = no_procs;
+
 enum { MOST_OPERATIONS = MLT_WORKER_PARTS, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
 
 typedef struct batch {
@@ -35,6 +43,8 @@ typedef struct batch {
     uint16_t thread, others; // of the rank at hand, as mlt_ctl_wait has them
     uint32_t count;
     mlt_ctl_wait waits[BATCH];
+    size_t length; // of what its processes say
+    char procs[MLT_CTL_PROCS_TEXT];
 } batch;
 
 static void say(const mlt_ctl_wait *wait)
@@ -111,6 +121,10 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
     snprintf(out->call, sizeof out->call, "%s", wait->call ? wait->call : "a call");
     out->open = (uint16_t)(open < UINT16_MAX ? open : UINT16_MAX);
     out->all = wait->kind != MLT_WAIT_ANY;
+    if (wait->kind == MLT_WAIT_CSP) { // told with the processes
+        out->kind = MLT_WAIT_OTHER;
+        return out;
+    }
     if (!req) {
         out->kind = (uint8_t)wait->kind;
         out->tag = wait->tag;
@@ -204,6 +218,27 @@ static bool add_threads(batch *b, const mlt_rank *rank, const mlt_gate *gate)
     return blocked > 0;
 }
 
+static void send_procs(const batch *b)
+{
+    int ctl = b->worker->boot->ctl;
+    if (b->length == 0)
+        return;
+    if (ctl < 0) {
+        for (size_t at = 0; at < b->length;) {
+            ssize_t n = write(STDERR_FILENO, b->procs + at, b->length - at);
+            if (n <= 0)
+                return;
+            at += (size_t)n;
+        }
+        return;
+    }
+    mlt_ctl head = {.type = MLT_CTL_PROCS,
+                    .rank = -1,
+                    .detail = b->worker->index,
+                    .length = (uint32_t)b->length};
+    (void)mlt_ctl_send(ctl, &head, b->procs);
+}
+
 void mlt_worker_report(mlt_worker *w)
 {
     batch *b = malloc(sizeof *b); // large: not for a rank's stack, nor for the library's static TLS
@@ -214,8 +249,10 @@ void mlt_worker_report(mlt_worker *w)
     b->worker = w;
     b->thread = b->others = 0;
     b->count = 0;
+    b->length = mlt_worker_procs(w, b->procs, sizeof b->procs);
+    bool told = b->length > 0 && w->boot->ctl < 0; // with the processes
     int64_t running = 0;
-    for (uint32_t i = 0; i < w->count; i++) {
+    for (uint32_t i = 0; i < w->count && !told; i++) {
         const mlt_rank *rank = &w->ranks[i];
         if (rank->ended || !rank->fiber || rank->fiber->state == MLT_FIBER_ENDED)
             next_wait(b, rank)->ended = 1;
@@ -227,6 +264,7 @@ void mlt_worker_report(mlt_worker *w)
             running++;
     }
     send_batch(b);
+    send_procs(b);
     free(b);
     if (w->boot->ctl < 0)
         return;

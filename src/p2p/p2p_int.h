@@ -14,6 +14,8 @@
 //   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
 // note         NOTE(what, value) ................. for the layer above
+// packet       PACKET(data) ...................... for the layer above; kind, object and word are in
+//                                                  type, context and tag
 // clang-format on
 //
 // A sender or receiver is named by the address of its request in its own process; only that process
@@ -46,6 +48,7 @@ typedef enum slot_kind {
     SLOT_NOTE,
     SLOT_SHARE,
     SLOT_PIECE, // as DATA, but the data lie in the ring: all chunks are with others
+    SLOT_PACKET,
 } slot_kind;
 
 enum {
@@ -84,6 +87,7 @@ typedef enum req_stage {
 typedef struct out_node {
     mlt_link link;
     mlt_req *req; // a send that has not left; NULL: the slot below
+    void *body;   // of a packet whose data are not in the slot; NULL: none
     mlt_slot slot;
 } out_node;
 
@@ -130,6 +134,7 @@ void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const v
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer,
                       const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP, SHARE
 bool mlt_p2p_flush(mlt_worker *w);           // queued messages; true if any left
+void mlt_p2p_forget(mlt_worker *w);          // what will never leave
 bool mlt_p2p_pump(mlt_worker *w);            // streams; true if any moved
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
 

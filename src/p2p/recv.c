@@ -281,6 +281,8 @@ static uint32_t payload_units(const mlt_slot *slot)
 {
     if (slot->kind == SLOT_PIECE)
         return mlt_ring_units(slot->bytes);
+    if (slot->kind == SLOT_PACKET)
+        return slot->bytes <= MLT_SLOT_PAYLOAD ? 0 : mlt_ring_units(slot->bytes);
     if (slot->kind != SLOT_EAGER)
         return 0;
     bool in_slot =
@@ -369,6 +371,17 @@ static void cancel_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_p2p_control(w, peer, SLOT_CANCELLED, names.sender, found, 0, 0);
 }
 
+static void packet_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
+                           const unsigned char *data)
+{
+    mlt_packet packet = {.kind = slot->type,
+                         .object = slot->context,
+                         .word = slot->tag,
+                         .src = slot->src,
+                         .dst = slot->dst};
+    mlt_worker_on_packet(w, peer->worker, &packet, data, slot->bytes);
+}
+
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 {
     uint32_t units = payload_units(slot);
@@ -414,6 +427,9 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_worker_on_note(w, peer->worker, names.sender, names.other);
         break;
     }
+    case SLOT_PACKET:
+        packet_arrived(w, peer, slot, data);
+        break;
     case SLOT_CTS:
     case SLOT_FIN:
     case SLOT_CANCELLED:

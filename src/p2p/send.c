@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sending half: to a rank of this worker, or into a ring; what waits for room; streams of
 // chunks.
+#include <stdlib.h>
+
 #include "arch/arch.h"
 #include "base/log.h"
 #include "p2p/p2p_int.h"
@@ -167,6 +169,7 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     out_node *out = mlt_pool_take(&w->p2p->outs);
     out->req = req;
+    out->body = NULL;
     mlt_list_push_back(&peer->queue, &out->link);
     if (!peer->waits) {
         peer->waits = true;
@@ -259,14 +262,85 @@ void mlt_p2p_note(mlt_worker *w, uint32_t to, uint64_t what, uint64_t value)
         mlt_p2p_control(w, &w->wire->peers[to], SLOT_NOTE, what, value, 0, 0);
 }
 
-static bool push_control(mlt_worker *w, mlt_peer *peer, const mlt_slot *from)
+// ---- packets
+
+static void no_packets(mlt_worker *w, uint32_t from, const mlt_packet *packet, const void *data,
+                       uint64_t bytes)
 {
-    mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
+    mlt_fatal("worker %u got a packet of kind %u from worker %u, which nobody understands",
+              w->index, packet->kind, from);
+}
+
+void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
+                             const void *data, uint64_t bytes) = no_packets;
+
+uint64_t mlt_p2p_packet_most(const mlt_worker *w, uint32_t to)
+{
+    return to == w->index ? UINT64_MAX : w->boot->job->ring_data / 4;
+}
+
+static inline void fill_packet(mlt_slot *slot, const mlt_packet *packet, uint64_t bytes)
+{
+    fill_envelope(slot, SLOT_PACKET, 0, packet->kind, packet->object, packet->word, packet->src,
+                  packet->dst, bytes);
+}
+
+static MLT_COLD void queue_packet(mlt_worker *w, mlt_peer *peer, const mlt_packet *packet,
+                                  const void *data, uint64_t bytes)
+{
+    out_node *out = enqueue(w, peer, NULL);
+    fill_packet(&out->slot, packet, bytes);
+    if (bytes <= MLT_SLOT_PAYLOAD) {
+        copy_small(out->slot.payload, data, bytes);
+        return;
+    }
+    out->body = malloc(bytes);
+    if (!out->body)
+        mlt_fatal("memory is exhausted: no room for a packet of %llu bytes to worker %u",
+                  (unsigned long long)bytes, peer->worker);
+    memcpy(out->body, data, bytes);
+}
+
+void mlt_p2p_packet(mlt_worker *w, uint32_t to, const mlt_packet *packet, const void *data,
+                    uint64_t bytes)
+{
+    if (to == w->index) {
+        mlt_worker_on_packet(w, to, packet, data, bytes);
+        return;
+    }
+    mlt_peer *peer = &w->wire->peers[to];
+    unsigned char *room = NULL;
+    uint32_t units = bytes <= MLT_SLOT_PAYLOAD ? 0 : mlt_ring_units(bytes);
+    mlt_assert(bytes <= w->boot->job->ring_data / 4);
+    mlt_slot *slot = peer->waits ? NULL : mlt_ring_reserve(&peer->tx, units, &room);
+    if (MLT_UNLIKELY(!slot)) {
+        queue_packet(w, peer, packet, data, bytes);
+        return;
+    }
+    if (units)
+        memcpy(room, data, bytes);
+    else
+        copy_small(slot->payload, data, bytes);
+    fill_packet(slot, packet, bytes);
+    mlt_wire_post(w->wire, peer, slot);
+}
+
+// ---- what waits for room
+
+static bool push_control(mlt_worker *w, mlt_peer *peer, const out_node *out)
+{
+    const mlt_slot *from = &out->slot;
+    unsigned char *data = NULL;
+    uint32_t units = out->body ? mlt_ring_units(from->bytes) : 0;
+    mlt_slot *slot = mlt_ring_reserve(&peer->tx, units, &data);
     if (!slot)
         return false;
     fill_envelope(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src,
                   from->dst, from->bytes);
-    memcpy(slot->payload, from->payload, sizeof slot->payload);
+    if (units)
+        memcpy(data, out->body, from->bytes);
+    else
+        memcpy(slot->payload, from->payload, sizeof slot->payload);
     mlt_wire_post(w->wire, peer, slot);
     return true;
 }
@@ -276,9 +350,10 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
     bool any = false;
     while (!mlt_list_empty(&peer->queue)) {
         out_node *out = mlt_container_of(peer->queue.next, out_node, link);
-        if (!(out->req ? push(w, peer, out->req) : push_control(w, peer, &out->slot)))
+        if (!(out->req ? push(w, peer, out->req) : push_control(w, peer, out)))
             return any;
         mlt_list_remove(&out->link);
+        free(out->body);
         mlt_pool_give(&w->p2p->outs, out);
         any = true;
     }
@@ -297,6 +372,15 @@ bool mlt_p2p_flush(mlt_worker *w)
         any |= flush_peer(w, mlt_container_of(l, mlt_peer, waiting));
     }
     return any;
+}
+
+void mlt_p2p_forget(mlt_worker *w)
+{
+    for (uint32_t i = 0; i < w->wire->workers; i++) {
+        mlt_link *queue = &w->wire->peers[i].queue;
+        for (mlt_link *l = queue->next; l != queue; l = l->next)
+            free(mlt_container_of(l, out_node, link)->body);
+    }
 }
 
 // ---- streams

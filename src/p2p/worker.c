@@ -223,8 +223,10 @@ void mlt_worker_free(mlt_worker *w)
 {
     if (!w)
         return;
-    if (w->p2p && w->wire)
+    if (w->p2p && w->wire) {
         flush_queues(w);
+        mlt_p2p_forget(w);
+    }
     for (uint32_t i = 0; i < w->count; i++) {
         mlt_match_fini(&w->ranks[i].posted);
         mlt_match_fini(&w->ranks[i].unexpected);

@@ -119,6 +119,12 @@ extern uint32_t (*mlt_worker_parts)(const mlt_req *req, mlt_worker_part *out, ui
 // that has collectives.
 extern void (*mlt_worker_collective)(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
 
+// What the processes (millet/csp.h) of the calling worker wait for, for hang reports: whole lines
+// that begin with two spaces, at most `size` bytes. Returns how many; 0: there are no processes but
+// the ranks, and nothing to say that a wait record does not. Set once by the layer that has
+// processes.
+extern size_t (*mlt_worker_procs)(const mlt_worker *worker, char *text, size_t size);
+
 // Called (once in a process) when the only worker of a job without launcher finds that no rank can
 // ever go on.
 extern void (*mlt_worker_deadlock_hook)(mlt_worker *worker);

@@ -5,6 +5,7 @@
 
 #include "tools/goal.h"
 #include "tools/info.h"
+#include "tools/names.h"
 #include "tools/tune.h"
 
 static const struct {
@@ -14,6 +15,7 @@ static const struct {
 } commands[] = {
     {"info", mlt_info_main, "version, settings, what is chosen on this machine, coverage of MPI"},
     {"goal", mlt_goal_main, "group operations as programs: check, run, simulate, draw them"},
+    {"names", mlt_names_main, "the name server, by which programs find each other"},
     {"tune", mlt_tune_main, "rules for collectives by what algorithms cost, here or simulated"},
 };
 

@@ -8,8 +8,9 @@
 //     abort N TEXT | crash SIGNAL TEXT | kill SIGNAL
 //     fatal SIGNAL         crash with a message, then die of it
 //     sleep SECONDS | say TEXT | child COMMAND | stats | tell
-//     wait right|right:N|left|any|barrier|RANK    all ranks are blocked like that for ever; answers
-//     reports busy                 never answers
+//     wait right|right:N|left|any|barrier|csp|RANK    all ranks are blocked like that for ever;
+//                          answers reports; csp: with words about processes
+//     busy                 never answers
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -63,6 +64,10 @@ static mlt_ctl_wait wait_of(const char *how, int32_t rank)
         w.peer = -1;
         w.kind = MLT_WAIT_BARRIER;
         strcpy(w.call, "MPI_Barrier");
+    } else if (strcmp(how, "csp") == 0) {
+        w.peer = -1;
+        w.kind = MLT_WAIT_OTHER;
+        strcpy(w.call, "csp_par");
     } else {
         w.peer = atoi(how);
     }
@@ -84,6 +89,13 @@ static void answer(uint32_t worker, const char *how)
                         .detail = worker,
                         .length = n * (uint32_t)sizeof *records};
         mlt_ctl_send(boot.ctl, &head, records);
+    }
+    if (strcmp(how, "csp") == 0) {
+        char text[64];
+        int n = snprintf(text, sizeof text, "  main: csp_par\n  p[%u]: csp_read\n", worker / 2);
+        mlt_ctl procs = {
+            .type = MLT_CTL_PROCS, .rank = -1, .detail = worker, .length = (uint32_t)n};
+        mlt_ctl_send(boot.ctl, &procs, text);
     }
     mlt_ctl end = {.type = MLT_CTL_WAITS_END, .rank = -1, .detail = worker};
     mlt_ctl_send(boot.ctl, &end, NULL);

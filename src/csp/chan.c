@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Channels. A plain read or write of a live channel of this worker, whose counterpart waits, copies
+// the value into or out of that process's memory, wakes it, and goes on; without a counterpart it
+// waits. That is all that csp_read and csp_write know; everything else is behind one branch.
+#include "csp/chan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "csp/deadline.h"
+#include "csp/proc.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define RARELY __attribute__((noinline))
+
+const mlt_chan_far *mlt_chan_far_ops;
+void (*mlt_chan_ask)(csp_chan *chan, mlt_offer *offer, bool writes);
+
+// ---- making and freeing
+
+static csp_chan *new_chan(mlt_csp *csp, const char *name, size_t size, size_t capacity,
+                          bool overwrites, const char *call)
+{
+    if (size > UINT32_MAX)
+        mlt_csp_fault(call, "values of %zu bytes are too large", size);
+    if (capacity >= UINT32_MAX || (size && capacity > SIZE_MAX / size))
+        mlt_csp_fault(call, "a buffer of %zu values is too large", capacity);
+    csp_chan *chan = aligned_alloc(_Alignof(csp_chan), sizeof *chan);
+    unsigned char *buffer = capacity && size ? malloc(capacity * size) : NULL;
+    if (!chan || (capacity && size && !buffer))
+        mlt_csp_fault(call, "memory is exhausted");
+    *chan = (csp_chan){.magic = csp->chan_magic,
+                       .overwrites = overwrites,
+                       .buffered = capacity > 0,
+                       .size = (uint32_t)size,
+                       .csp = csp,
+                       .buffer = buffer,
+                       .capacity = (uint32_t)capacity,
+                       .number = ++csp->numbers};
+    mlt_list_init(&chan->reads);
+    mlt_list_init(&chan->writes);
+    mlt_list_push_back(&csp->chans, &chan->all);
+    if (name)
+        snprintf(chan->name, sizeof chan->name, "%s", name);
+    (void)mlt_csp_wait_for(&chan->read_wait, "csp_read", MLT_CSP_READ, chan, 0);
+    (void)mlt_csp_wait_for(&chan->write_wait, "csp_write", MLT_CSP_WRITE, chan, 0);
+    return chan;
+}
+
+csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capacity,
+                        bool overwrites)
+{
+    return new_chan(csp, name, size, capacity, overwrites, "csp_chan_new");
+}
+
+EXPORT csp_chan *csp_chan_new(const char *name, size_t size)
+{
+    return new_chan(mlt_csp_enter("csp_chan_new"), name, size, 0, false, "csp_chan_new");
+}
+
+static csp_chan *new_buffered(const char *name, size_t size, size_t capacity, bool overwrites,
+                              const char *call)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    if (capacity == 0)
+        mlt_csp_fault(call, "a buffer has room for at least one value; csp_chan_new makes a "
+                            "channel without one");
+    return new_chan(csp, name, size, capacity, overwrites, call);
+}
+
+EXPORT csp_chan *csp_chan_buffered(const char *name, size_t size, size_t capacity)
+{
+    return new_buffered(name, size, capacity, false, "csp_chan_buffered");
+}
+
+EXPORT csp_chan *csp_chan_overwriting(const char *name, size_t size, size_t capacity)
+{
+    return new_buffered(name, size, capacity, true, "csp_chan_overwriting");
+}
+
+const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size)
+{
+    if (chan->name[0])
+        snprintf(text, size, "%s", chan->name);
+    else
+        snprintf(text, size, "channel %llu", (unsigned long long)chan->number);
+    return text;
+}
+
+void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
+{
+    if (!chan)
+        mlt_csp_fault(call, "the end is NULL");
+    if (chan->magic == csp->chan_magic)
+        return;
+    if (chan->magic - MLT_CHAN_MAGIC < csp->worker->boot->job->workers)
+        mlt_csp_fault(call, "the channel belongs to another worker: only processes of the one that "
+                            "made it may use its ends (csp_register and csp_find are for others)");
+    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed");
+}
+
+void (*mlt_chan_forget)(csp_chan *chan);
+
+EXPORT void csp_chan_free(csp_chan *chan)
+{
+    if (!chan)
+        return;
+    mlt_csp *csp = mlt_csp_enter("csp_chan_free");
+    char name[64];
+    mlt_chan_check(csp, chan, "csp_chan_free");
+    if (chan->net && mlt_chan_forget)
+        mlt_chan_forget(chan);
+    const mlt_link *queues[] = {&chan->reads, &chan->writes};
+    for (int i = 0; i < 2; i++)
+        for (const mlt_link *l = queues[i]->next; l != queues[i]; l = l->next)
+            if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
+                mlt_csp_fault("csp_chan_free", "a process waits at %s",
+                              mlt_chan_name(chan, name, sizeof name));
+    // Offers of settled alternations are taken out here, as their process would do.
+    while (mlt_list_pop_front(&chan->reads) || mlt_list_pop_front(&chan->writes)) {
+    }
+    mlt_list_remove(&chan->all);
+    chan->magic = 0;
+    free(chan->buffer);
+    free(chan);
+}
+
+EXPORT csp_in *csp_chan_in(csp_chan *chan)
+{
+    mlt_chan_check(mlt_csp_enter("csp_chan_in"), chan, "csp_chan_in");
+    chan->readers++;
+    chan->had_readers++;
+    return (csp_in *)chan;
+}
+
+EXPORT csp_out *csp_chan_out(csp_chan *chan)
+{
+    mlt_chan_check(mlt_csp_enter("csp_chan_out"), chan, "csp_chan_out");
+    chan->writers++;
+    chan->had_writers++;
+    return (csp_out *)chan;
+}
+
+// ---- moving values
+
+static inline void copy(void *to, const void *from, uint32_t size)
+{
+    if (size == 4)
+        memcpy(to, from, 4);
+    else if (size == 8)
+        memcpy(to, from, 8);
+    else if (size)
+        memcpy(to, from, size);
+}
+
+static unsigned char *slot(const csp_chan *chan, uint32_t i)
+{
+    uint64_t at = (uint64_t)chan->first + i;
+    return chan->buffer + (size_t)(at >= chan->capacity ? at - chan->capacity : at) * chan->size;
+}
+
+static void put_last(csp_chan *chan, const void *value)
+{
+    copy(slot(chan, chan->held), value, chan->size);
+    chan->held++;
+}
+
+static void drop_first(csp_chan *chan)
+{
+    chan->first = chan->first + 1 == chan->capacity ? 0 : chan->first + 1;
+    chan->held--;
+}
+
+static void take_first(csp_chan *chan, void *value)
+{
+    copy(value, slot(chan, 0), chan->size);
+    drop_first(chan);
+}
+
+static csp_status status_of(const csp_chan *chan)
+{
+    static const csp_status of[] = {CSP_OK, CSP_RETIRED, CSP_POISONED, CSP_LOST};
+    return of[chan->life];
+}
+
+// The first offer of the queue that may be served now, but not one of the alternation `self`.
+// Takes out what was settled elsewhere, and asks those of other programs that must be asked.
+static mlt_offer *find(csp_chan *chan, bool writes, const mlt_alt *self)
+{
+    mlt_link *queue = writes ? &chan->writes : &chan->reads;
+    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+        next = l->next;
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        const mlt_alt *alt = offer->alt;
+        if (alt->chosen != MLT_ALT_OPEN)
+            mlt_list_remove(l);
+        else if (alt == self || alt->promised)
+            continue;
+        else if (alt->fiber || !alt->guards)
+            return offer;
+        else
+            mlt_chan_ask(chan, offer, writes);
+    }
+    return NULL;
+}
+
+static void served(csp_chan *chan, mlt_offer *offer)
+{
+    mlt_list_remove(&offer->link);
+    mlt_alt_settle(chan->csp, offer->alt, offer->index, CSP_OK);
+}
+
+// They serve a read or a write of `self` (NULL: a plain one) at once, if that can be.
+static bool try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status)
+{
+    *status = status_of(chan);
+    if (*status != CSP_OK)
+        return true;
+    mlt_offer *reader = find(chan, false, self);
+    if (reader && chan->held == 0) {
+        copy(reader->value, value, chan->size);
+        served(chan, reader);
+        return true;
+    }
+    if (reader) { // it could not be served when the value came
+        take_first(chan, reader->value);
+        served(chan, reader);
+    }
+    if (!chan->buffered)
+        return false;
+    if (chan->held == chan->capacity) {
+        if (!chan->overwrites)
+            return false;
+        drop_first(chan);
+    }
+    put_last(chan, value);
+    return true;
+}
+
+static bool try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status)
+{
+    *status = status_of(chan);
+    if (*status != CSP_OK && !(chan->life == MLT_CHAN_RETIRED && chan->held > 0))
+        return true;
+    *status = CSP_OK;
+    if (chan->held > 0) {
+        take_first(chan, value);
+        mlt_offer *writer = find(chan, true, self);
+        if (writer) {
+            put_last(chan, writer->value);
+            served(chan, writer);
+        }
+        return true;
+    }
+    mlt_offer *writer = find(chan, true, self);
+    if (!writer)
+        return false;
+    copy(value, writer->value, chan->size);
+    served(chan, writer);
+    return true;
+}
+
+bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes)
+{
+    csp_status status;
+    bool done = writes ? try_write(chan, offer->value, offer->alt, &status)
+                       : try_read(chan, offer->value, offer->alt, &status);
+    if (!done)
+        return false;
+    if (offer->link.next)
+        mlt_list_remove(&offer->link);
+    mlt_alt_settle(chan->csp, offer->alt, offer->index, status);
+    return true;
+}
+
+bool mlt_chan_offer(csp_chan *chan, mlt_offer *offer, bool writes)
+{
+    if (mlt_chan_try(chan, offer, writes))
+        return true;
+    mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
+    return false;
+}
+
+// ---- waiting
+
+typedef struct lone {
+    mlt_offer offer;
+    mlt_alt alt;
+} lone;
+
+static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
+{
+    w->offer.alt = &w->alt;
+    w->offer.value = value;
+    w->offer.index = 0;
+    w->alt.fiber = csp->sched->current;
+    w->alt.chosen = MLT_ALT_OPEN;
+    w->alt.promised = false;
+    w->alt.late = false;
+    w->alt.guards = NULL;
+}
+
+// A plain read or write without a deadline that found no counterpart. Whoever settles it takes the
+// offer out.
+static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_link *queue,
+                                 const mlt_wait *wait)
+{
+    lone w;
+    lone_begins(&w, csp, value);
+    mlt_list_push_back(queue, &w.offer.link);
+    do
+        mlt_fiber_park(csp->sched, wait);
+    while (w.alt.chosen == MLT_ALT_OPEN);
+    return w.alt.status;
+}
+
+// The deadline of a plain read or write passes. What another program may be answering already is
+// waited for.
+static void lone_late(mlt_timer *timer)
+{
+    mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
+    mlt_offer *offer = alt->offers;
+    csp_chan *chan = (csp_chan *)alt->wait.what;
+    if (alt->chosen != MLT_ALT_OPEN)
+        return;
+    alt->late = true;
+    if (!chan->remote)
+        mlt_list_remove(&offer->link);
+    else if (!mlt_chan_far_ops->withdraw(chan, offer, alt->wait.kind == MLT_CSP_WRITE))
+        return;
+    mlt_alt_settle(chan->csp, alt, 0, CSP_LATE);
+}
+
+// Everything that is not the common case.
+static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, csp_time deadline,
+                                     const char *call)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    mlt_chan_check(csp, chan, call);
+    *(writes ? &chan->last_writer : &chan->last_reader) = csp->sched->current;
+    csp_status status;
+    if (!chan->remote &&
+        (writes ? try_write(chan, value, NULL, &status) : try_read(chan, value, NULL, &status)))
+        return status;
+    bool now = mlt_deadline_passed(deadline);
+    if (now && !chan->remote)
+        return CSP_LATE;
+    lone w;
+    lone_begins(&w, csp, value);
+    w.offer.link = (mlt_link){0};
+    w.alt.offers = &w.offer;
+    w.alt.count = 1;
+    w.alt.timer = (mlt_timer){.fire = lone_late};
+    const mlt_wait *wait =
+        mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
+    if (!chan->remote)
+        mlt_list_push_back(writes ? &chan->writes : &chan->reads, &w.offer.link);
+    else if (mlt_chan_far_ops->offer(chan, &w.offer, writes))
+        return w.alt.status;
+    if (now)
+        lone_late(&w.alt.timer);
+    else if (deadline != CSP_NEVER)
+        mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
+    while (w.alt.chosen == MLT_ALT_OPEN)
+        mlt_fiber_park(csp->sched, wait);
+    if (w.alt.timer.place)
+        mlt_timer_stop(csp->sched, &w.alt.timer);
+    return w.alt.status;
+}
+
+// A channel of the calling worker, alive.
+static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
+{
+    return csp && chan && chan->magic == csp->chan_magic && chan->rare == 0;
+}
+
+// The common case of serving an offer: its process waits, here.
+static inline bool can_serve(const mlt_alt *alt)
+{
+    return mlt_alt_is_open(alt) && alt->fiber;
+}
+
+static inline void serve(mlt_csp *csp, mlt_offer *offer)
+{
+    mlt_alt *alt = offer->alt;
+    mlt_list_remove(&offer->link);
+    alt->chosen = (int32_t)offer->index;
+    alt->status = CSP_OK;
+    mlt_fiber_wake(csp->sched, alt->fiber);
+}
+
+EXPORT csp_status csp_write(csp_out *out, const void *value)
+{
+    csp_chan *chan = mlt_chan_of_out(out);
+    mlt_csp *csp = mlt_csp_self;
+    void *from = (void *)value; // it is read only
+    if (MLT_UNLIKELY(!is_common(csp, chan)))
+        return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
+    chan->last_writer = csp->sched->current;
+    mlt_offer *reader = mlt_container_of(chan->reads.next, mlt_offer, link);
+    if (&reader->link != &chan->reads) {
+        if (MLT_UNLIKELY(!can_serve(reader->alt) || chan->held))
+            return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
+        copy(reader->value, value, chan->size);
+        serve(csp, reader);
+        return CSP_OK;
+    }
+    if (chan->buffered)
+        return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
+    return wait_at(chan, csp, from, &chan->writes, &chan->write_wait.wait);
+}
+
+EXPORT csp_status csp_read(csp_in *in, void *value)
+{
+    csp_chan *chan = mlt_chan_of_in(in);
+    mlt_csp *csp = mlt_csp_self;
+    if (MLT_UNLIKELY(!is_common(csp, chan)))
+        return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
+    chan->last_reader = csp->sched->current;
+    if (chan->held > 0)
+        return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
+    mlt_offer *writer = mlt_container_of(chan->writes.next, mlt_offer, link);
+    if (&writer->link != &chan->writes) {
+        if (MLT_UNLIKELY(!can_serve(writer->alt)))
+            return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
+        copy(value, writer->value, chan->size);
+        serve(csp, writer);
+        return CSP_OK;
+    }
+    return wait_at(chan, csp, value, &chan->reads, &chan->read_wait.wait);
+}
+
+EXPORT csp_status csp_read_by(csp_in *in, void *value, csp_time deadline)
+{
+    return move_slowly(mlt_chan_of_in(in), value, false, deadline, "csp_read_by");
+}
+
+EXPORT csp_status csp_write_by(csp_out *out, const void *value, csp_time deadline)
+{
+    return move_slowly(mlt_chan_of_out(out), (void *)value, true, deadline, "csp_write_by");
+}
+
+// ---- poison and retirement
+
+static void settle_all(csp_chan *chan, mlt_link *queue)
+{
+    csp_status status = status_of(chan);
+    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+        next = l->next;
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_alt *alt = offer->alt;
+        // One that has promised looks again if the promise is void; whoever is elsewhere is told.
+        if (alt->chosen == MLT_ALT_OPEN && alt->promised && alt->fiber)
+            continue;
+        mlt_list_remove(l);
+        if (alt->chosen == MLT_ALT_OPEN)
+            mlt_alt_settle(chan->csp, alt, offer->index, status);
+    }
+}
+
+void mlt_chan_poison(csp_chan *chan, mlt_chan_life life)
+{
+    if (chan->life >= MLT_CHAN_POISONED)
+        return;
+    chan->life = life;
+    chan->held = 0;
+    settle_all(chan, &chan->reads);
+    settle_all(chan, &chan->writes);
+}
+
+void mlt_chan_retire(csp_chan *chan, bool writer)
+{
+    uint32_t *holders = writer ? &chan->writers : &chan->readers;
+    if (*holders > 0)
+        --*holders;
+    if (*holders > 0 || chan->life != MLT_CHAN_LIVES)
+        return;
+    chan->life = MLT_CHAN_RETIRED;
+    if (!writer)
+        chan->held = 0; // nobody is left to read it
+    settle_all(chan, &chan->reads);
+    settle_all(chan, &chan->writes);
+}
+
+static void poison(csp_chan *chan, bool writer, const char *call)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    mlt_chan_check(csp, chan, call);
+    if (chan->remote)
+        mlt_chan_far_ops->poison(chan, writer);
+    else
+        mlt_chan_poison(chan, MLT_CHAN_POISONED);
+}
+
+static void retire(csp_chan *chan, bool writer, const char *call)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    char name[64];
+    mlt_chan_check(csp, chan, call);
+    mlt_proc_lets_go(csp, chan, writer);
+    if (chan->remote)
+        mlt_chan_far_ops->retire(chan, writer);
+    else if ((writer ? chan->writers : chan->readers) == 0)
+        mlt_csp_fault(call, "all %s of %s have retired already", writer ? "writers" : "readers",
+                      mlt_chan_name(chan, name, sizeof name));
+    else
+        mlt_chan_retire(chan, writer);
+}
+
+EXPORT void csp_poison_in(csp_in *in)
+{
+    poison(mlt_chan_of_in(in), false, "csp_poison");
+}
+
+EXPORT void csp_poison_out(csp_out *out)
+{
+    poison(mlt_chan_of_out(out), true, "csp_poison");
+}
+
+EXPORT void csp_retire_in(csp_in *in)
+{
+    retire(mlt_chan_of_in(in), false, "csp_retire");
+}
+
+EXPORT void csp_retire_out(csp_out *out)
+{
+    retire(mlt_chan_of_out(out), true, "csp_retire");
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups of processes: collective operations by the teams (coll/team.h) that serve MPI's, too.
+//
+//     csp_group    a node's (rank's) view: its members, how many calls each has made
+//     mlt_body     what the ranks of a worker have in common: the team, whose "ranks" are members
+//
+// Members are numbered rank by rank, so those of a worker follow each other, and combine in memory
+// in that order; schedules run between the workers that have members. A group of one node is a team
+// of one worker: no schedule, no message.
+//
+// Founding a group of all nodes. The ranks of a worker leave their numbers of members; the last one
+// to come tells the other workers how many they are together, by an allgather of a team with one
+// member for each worker, and wakes the others. So every worker knows O(workers) numbers, and a
+// rank its own.
+#ifndef MLT_CSP_GROUP_H
+#define MLT_CSP_GROUP_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "coll/choose.h"
+#include "coll/team.h"
+#include "csp/state.h"
+
+// Messages of groups have contexts that communicators never get (mpi/context.c): the first for
+// founding, then one for each group, in the order of founding, which all nodes have alike. They are
+// not used again: a job may found 2^28 groups.
+#define MLT_GROUP_CONTEXTS UINT32_C(0xf0000000)
+
+// Shared by the ranks of a worker.
+typedef struct mlt_body {
+    mlt_link link;  // in mlt_groups.bodies
+    mlt_link views; // csp_group.of_body
+    uint32_t refs;  // ranks that have not freed it, or have not heard of it yet
+    mlt_team *team; // NULL: this worker has no members
+    mlt_coll_sources sources;
+    mlt_coll_rule *forced; // sources.forced, owned
+} mlt_body;
+
+struct csp_group {
+    mlt_csp *csp;
+    mlt_link link;    // in mlt_groups.views
+    mlt_link of_body; // in mlt_body.views
+    mlt_body *body;   // NULL: being founded
+    struct founding *founding;
+    char *name;
+    uint32_t size;           // members on all nodes
+    uint32_t first, members; // on this one
+    uint32_t inside;         // of them in a call
+    uint64_t calls[];        // [members] made so far
+};
+
+struct mlt_groups; // group_found.c
+
+// Frees what the worker's groups have; mlt_csp_end calls it. What a process is still inside of
+// stays.
+void mlt_groups_end(mlt_csp *csp);
+
+// For reports. The name: "pool" or "group 3". What call `number` of it (mlt_csp_wait.number) waits
+// for: "members 3 and 5", "a message from rank 2", "rank 1 to found it". Both return text.
+const char *mlt_group_name(const csp_group *group);
+const char *mlt_group_awaits(const csp_group *group, uint64_t number, char *text, size_t size);
+
+#endif

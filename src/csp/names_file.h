@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file that a name server writes and its clients read: where it listens, and its key. `names`,
+// of mode 0600, in a folder of mode 0700:
+//
+//     millet names 1
+//     socket /run/user/1000/millet/names.socket
+//     key 64 hexadecimal digits
+//     pid 1234
+#ifndef MLT_CSP_NAMES_FILE_H
+#define MLT_CSP_NAMES_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum {
+    MLT_NAMES_VERSION = 1,
+    MLT_NAMES_KEY = 32,
+    MLT_NAMES_PATH = 512,
+    MLT_NAMES_SOCKET = 100, // the path of a Unix socket
+};
+
+typedef struct mlt_names_file {
+    char socket[MLT_NAMES_SOCKET];
+    unsigned char key[MLT_NAMES_KEY];
+    uint32_t pid;
+} mlt_names_file;
+
+// Reads it, if it is the user's own and nobody else may. MLT_ERR_NOT_FOUND: there is no such file.
+// On failure a sentence.
+mlt_status mlt_names_file_read(const char *path, mlt_names_file *out, char *why,
+                               size_t why_size) MLT_MUST_CHECK;
+bool mlt_names_file_parse(const char *text, size_t bytes, mlt_names_file *out, char *why,
+                          size_t why_size) MLT_MUST_CHECK;
+// Writes it: another one of that name is replaced at once, never half.
+mlt_status mlt_names_file_write(const char *path, const mlt_names_file *file, char *why,
+                                size_t why_size) MLT_MUST_CHECK;
+
+// The folder that a server uses if nobody says which. False: there is none; a sentence.
+bool mlt_names_usual_folder(char folder[MLT_NAMES_PATH], char *why, size_t why_size) MLT_MUST_CHECK;
+
+// In a time that does not depend on where they differ.
+bool mlt_names_same_key(const unsigned char *a, const unsigned char *b);
+
+// Connects a descriptor that does not block to the server's socket, if that is of the same user.
+// -1: errno is EPERM if it is somebody else's.
+int mlt_names_connect(const char *path);
+// The user on the other side of a connection is the own one; *pid: its process (may be NULL).
+bool mlt_names_own_peer(int fd, int32_t *pid);
+
+#endif

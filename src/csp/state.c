@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "csp/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/chan.h"
+#include "csp/proc.h"
+#include "os/os.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { SENTENCE = 512, CHILDREN = 64 };
+
+_Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
+
+mlt_rank *(*mlt_csp_join)(void);
+
+static void end_alone(int32_t rank, const char *sentence)
+{
+    fflush(NULL);
+    mlt_log("%s", sentence);
+    _exit(EXIT_FAILURE);
+}
+
+void (*mlt_csp_end_job)(int32_t rank, const char *sentence) = end_alone;
+
+_Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
+{
+    char text[SENTENCE], sentence[2 * SENTENCE], name[SENTENCE / 4];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const mlt_csp *csp = mlt_csp_self;
+    const mlt_fiber *me = csp ? csp->sched->current : NULL;
+    if (me && me->crew)
+        snprintf(sentence, sizeof sentence, "%s: %s (in %s)", call, text,
+                 mlt_proc_name(csp, me, name, sizeof name));
+    else
+        snprintf(sentence, sizeof sentence, "%s: %s", call, text);
+    const mlt_rank *rank = mlt_rank_self();
+    mlt_csp_end_job(rank ? rank->world : -1, sentence);
+    _exit(EXIT_FAILURE);
+}
+
+mlt_csp *mlt_csp_begin(const char *call)
+{
+    const mlt_rank *rank = mlt_csp_join ? mlt_csp_join() : mlt_rank_self();
+    if (!rank || mlt_sched_self != rank->worker->sched)
+        mlt_csp_fault(call, "this thread is no rank's own, and has no processes and channels");
+    char why[SENTENCE];
+    mlt_sched *sched = rank->worker->sched;
+    if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)
+        mlt_csp_fault(call, "%s", why);
+    mlt_csp *csp = mlt_take(1, sizeof *csp);
+    csp->worker = rank->worker;
+    csp->sched = sched;
+    csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
+    csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
+    if (!csp->procs)
+        mlt_csp_fault(call, "memory is exhausted: no room for %u processes", sched->crew->limit);
+    mlt_list_init(&csp->chans);
+    mlt_list_init(&csp->barriers);
+    mlt_list_init(&csp->ports);
+    mlt_pool_init(&csp->children, sizeof(csp_child), CHILDREN);
+    mlt_csp_self = csp;
+    return csp;
+}
+
+void mlt_csp_end(mlt_worker *worker)
+{
+    mlt_csp *csp = mlt_csp_self;
+    if (!csp || csp->worker != worker)
+        return;
+    mlt_csp_self = NULL;
+    mlt_pool_fini(&csp->children);
+    mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
+    free(csp);
+}
+
+EXPORT const char *csp_status_text(csp_status status)
+{
+    static const char *const texts[CSP_STATUSES] = {
+        [CSP_OK] = "fine",
+        [CSP_POISONED] = "poisoned",
+        [CSP_RETIRED] = "retired",
+        [CSP_LOST] = "lost",
+        [CSP_LATE] = "late",
+        [CSP_TOO_LONG] = "too long",
+        [CSP_NO_NAME] = "no such name",
+        [CSP_TAKEN] = "name is taken",
+        [CSP_REFUSED] = "refused",
+    };
+    return status >= 0 && status < CSP_STATUSES ? texts[status] : "no status";
+}
+
+EXPORT const char *csp_why(void)
+{
+    return mlt_csp_self ? mlt_csp_self->why : "";
+}
+
+EXPORT int csp_node(void)
+{
+    (void)mlt_csp_enter("csp_node");
+    return mlt_csp_rank()->world;
+}
+
+EXPORT int csp_nodes(void)
+{
+    return (int)mlt_csp_enter("csp_nodes")->worker->world_size;
+}

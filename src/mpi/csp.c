@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes and channels in a program with or without MPI: the first call of csp.h joins the job as
+// MPI_Init would.
+#include <stdlib.h>
+
+#include "csp/state.h"
+#include "mpi/entry.h"
+
+static void end_job(int32_t rank, const char *sentence)
+{
+    mlt_entry_end_job(rank, EXIT_FAILURE, sentence);
+}
+
+__attribute__((constructor)) static void hook(void)
+{
+    mlt_csp_join = mlt_entry_rank;
+    mlt_csp_end_job = end_job;
+}

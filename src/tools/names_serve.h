@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The name server itself: one thread, one folder, any number of programs that come, go and crash.
+// docs/names.md describes it, csp/names_text.h what is said.
+#ifndef MLT_TOOLS_NAMES_SERVE_H
+#define MLT_TOOLS_NAMES_SERVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct mlt_names_serve mlt_names_serve;
+
+// Takes the folder (made, if it is not there; there is one server a folder, as long as it lives),
+// listens, and writes the file. The key of an earlier server is used again. On failure a sentence.
+mlt_status mlt_names_serve_new(const char *folder, mlt_names_serve **out, char *why,
+                               size_t why_size) MLT_MUST_CHECK;
+
+// Serves until it is told to stop, by a client or by SIGTERM or SIGINT.
+void mlt_names_serve_run(mlt_names_serve *serve);
+
+void mlt_names_serve_free(mlt_names_serve *serve);
+
+#endif
