@@ -33,8 +33,8 @@ typedef struct mlt_csp {
     mlt_pool children;      // csp_child
     void *spare;            // memory for the offers of a large alternation
     size_t spare_bytes;
-    struct mlt_net *net;    // other nodes; NULL until the first call that needs them
-    char why[512];          // csp_why
+    struct mlt_net *net; // other nodes; NULL until the first call that needs them
+    char why[512];       // csp_why
     // Of groups of processes (group.h); NULL until the first one.
     struct mlt_groups *groups;
 } mlt_csp;

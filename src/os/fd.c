@@ -127,6 +127,10 @@ static fd_mode mode_of(int fd, short events)
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fstat(fd, &about) != 0)
         return NO_DESCRIPTOR;
+    if ((flags & O_ACCMODE) == (events == POLLIN ? O_WRONLY : O_RDONLY)) {
+        errno = EBADF; // it would wait for ever
+        return NO_DESCRIPTOR;
+    }
     if ((flags & O_NONBLOCK) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) ||
         S_ISBLK(about.st_mode))
         return NEVER_BLOCKS;
