@@ -97,6 +97,8 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                   .ranks = (uint32_t)ranks,
                   .cores = plan->cores,
                   .launched = plan->launched,
+                  .launcher = (uint32_t)getpid(),
+                  .readable = plan->launched && plan->procs > 1 && mlt_os_peers_readable(),
                   .profile = plan->profile,
                   .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
                   .started_ns = mlt_os_now_ns()};

@@ -11,14 +11,15 @@
 #include "os/os.h"
 
 enum {
-    EVENTS = 128,        // that one look takes
-    GLANCE_NS = 20000,   // between looks at descriptors while there is other work: such a look
-                         // costs some 300 ns
-    PATROL_NS = 1 << 30, // between looks for descriptors that were closed while watched: a second
-    PATROL_MOST = 4096,  // such descriptors in one look; a call of 200 ns each
+    EVENTS = 128,       // that one look takes
+    GLANCE_NS = 20000,  // between looks at descriptors while there is other work: such a look
+                        // costs some 300 ns
+    PATROL_MOST = 4096, // such descriptors in one look; a call of 200 ns each
     HEAP_LEAST = 64,
     FILES_LEAST = 64,
 };
+
+int64_t mlt_io_patrol_ns = 1000000000;
 
 // In the heap the time lies beside the pointer: sifting touches no timers but those that move.
 typedef struct due {
@@ -308,7 +309,7 @@ static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
 static MLT_COLD bool patrol(mlt_io *io, uint64_t now)
 {
     bool first = io->patrol_ns == 0, any = false;
-    io->patrol_ns = now + PATROL_NS;
+    io->patrol_ns = now + (uint64_t)mlt_io_patrol_ns;
     if (first)
         return false;
     for (uint32_t n = 0; io->patrolled < io->files_room && n < PATROL_MOST; io->patrolled++) {
@@ -408,7 +409,9 @@ void mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
     mlt_assert(mlt_io_watches(sched));
     int saved = errno;
     int64_t patience = mlt_io_patience(sched);
-    int64_t least = timeout_ns < 0 || timeout_ns > PATROL_NS ? PATROL_NS : timeout_ns;
+    int64_t least = mlt_io_patrol_ns;
+    if (timeout_ns >= 0 && timeout_ns < least)
+        least = timeout_ns;
     if (patience >= 0 && patience < least)
         least = patience;
     (void)ask(io, least);

@@ -72,6 +72,9 @@ void mlt_io_block(mlt_sched *sched, int64_t timeout_ns);
 // the owner's (see boot/bell.h: another process rings it).
 mlt_status mlt_io_set_bell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
 
+// Between patrols: a second. Sleep lasts no longer than that at a time. Tests have their own.
+extern int64_t mlt_io_patrol_ns;
+
 // mlt_sched_free calls it.
 void mlt_io_free(mlt_sched *sched);
 

@@ -2,10 +2,14 @@
 #include "os/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
@@ -104,6 +108,114 @@ void mlt_os_bell_drain(int fd)
     while (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0)
         ;
     errno = saved;
+}
+
+// ---- Trying
+
+typedef enum fd_mode {
+    NEVER_BLOCKS, // it is in that mode, or it is always ready
+    READY,        // it is in blocking mode, but now it will not block, for a piece
+    WOULD_BLOCK,  // now it would
+    NO_DESCRIPTOR,
+} fd_mode;
+
+// What a read or write of something that is no socket, or an accept, would do. Who shares a
+// descriptor in blocking mode with another program may still be overtaken by it, and block.
+static fd_mode mode_of(int fd, short events)
+{
+    struct stat about;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fstat(fd, &about) != 0)
+        return NO_DESCRIPTOR;
+    if ((flags & O_ACCMODE) == (events == POLLIN ? O_WRONLY : O_RDONLY)) {
+        errno = EBADF; // it would wait for ever
+        return NO_DESCRIPTOR;
+    }
+    if ((flags & O_NONBLOCK) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) ||
+        S_ISBLK(about.st_mode))
+        return NEVER_BLOCKS;
+    struct pollfd look = {.fd = fd, .events = events};
+    return poll(&look, 1, 0) == 0 ? WOULD_BLOCK : READY;
+}
+
+static int not_now(fd_mode mode)
+{
+    if (mode == WOULD_BLOCK)
+        errno = EAGAIN;
+    return -1;
+}
+
+ssize_t mlt_os_try_read(int fd, void *to, size_t bytes)
+{
+    int saved = errno;
+    ssize_t n = recv(fd, to, bytes, MSG_DONTWAIT);
+    if (n >= 0 || errno != ENOTSOCK)
+        return n;
+    fd_mode mode = mode_of(fd, POLLIN);
+    if (mode >= WOULD_BLOCK)
+        return not_now(mode);
+    n = read(fd, to, bytes);
+    if (n >= 0)
+        errno = saved;
+    return n;
+}
+
+ssize_t mlt_os_try_write(int fd, const void *from, size_t bytes)
+{
+    int saved = errno;
+    ssize_t n = send(fd, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0 || errno != ENOTSOCK)
+        return n;
+    fd_mode mode = mode_of(fd, POLLOUT);
+    if (mode >= WOULD_BLOCK)
+        return not_now(mode);
+    // A pipe that can be written to has room for so much.
+    n = write(fd, from, mode == READY && bytes > PIPE_BUF ? PIPE_BUF : bytes);
+    if (n >= 0)
+        errno = saved;
+    return n;
+}
+
+int mlt_os_try_accept(int fd, struct sockaddr *address, socklen_t *length)
+{
+    fd_mode mode = mode_of(fd, POLLIN);
+    if (mode < WOULD_BLOCK)
+        return accept(fd, address, length);
+    int listens = 0; // a connection never comes to what does not listen
+    socklen_t size = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
+        return -1;
+    errno = listens ? EAGAIN : EINVAL;
+    return -1;
+}
+
+int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return -1;
+    // There is no other way; hardly anybody shares a socket that is not connected yet.
+    bool blocks = !(flags & O_NONBLOCK);
+    if (blocks && fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        return -1;
+    int done = connect(fd, address, length), why = errno;
+    if (blocks)
+        (void)fcntl(fd, F_SETFL, flags);
+    errno = why;
+    return done;
+}
+
+int mlt_os_connected(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLOUT};
+    int why = EINPROGRESS;
+    socklen_t size = sizeof why;
+    if (poll(&look, 1, 0) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0)
+        return -1;
+    if (why == 0)
+        return 0;
+    errno = why;
+    return -1;
 }
 
 mlt_status mlt_os_random(void *to, size_t bytes)

@@ -34,6 +34,21 @@ int mlt_os_bell_new(const char *name, size_t size);
 int mlt_os_bell_ring(int from, const char *name, size_t size);
 void mlt_os_bell_drain(int fd);
 
+// One try each of read, write, accept and connect, which does not block, whatever the mode of the
+// descriptor: -1 and EAGAIN: not now; wait until it is ready. Sockets, pipes, terminals and the
+// like; what is always ready (a regular file) is read and written as usual. write: some of it; a
+// socket whose peer is gone gives EPIPE and no signal.
+ssize_t mlt_os_try_read(int fd, void *to, size_t bytes);
+ssize_t mlt_os_try_write(int fd, const void *from, size_t bytes);
+int mlt_os_try_accept(int fd, struct sockaddr *address, socklen_t *length);
+
+// -1 and EINPROGRESS: wait until it can be written to, then ask mlt_os_connected; EAGAIN (a local
+// peer has too many callers already): nothing tells when it is worth trying again.
+int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length);
+
+// How it went: 0; or -1 and why, EINPROGRESS if that is not known yet.
+int mlt_os_connected(int fd);
+
 // Random bytes from the system; MLT_ERR_SYSTEM: it has none (yet).
 mlt_status mlt_os_random(void *to, size_t bytes) MLT_MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/log.h"
 #include "fiber/gate.h"
 #include "os/fd.h"
@@ -21,10 +22,21 @@ static void default_deadlock(mlt_worker *w)
 
 void (*mlt_worker_deadlock_hook)(mlt_worker *worker) = default_deadlock;
 
-static bool choose_read(const mlt_job *job)
+// Forced, it is tried even if it will be refused.
+static bool choose_read(bool readable)
 {
-    // Measured: the pipeline of chunks beats reading where both are possible, so auto means chunks.
-    return job->launched && mlt_conf.large == MLT_LARGE_READ;
+    return mlt_conf.large == MLT_LARGE_READ ||
+           (mlt_conf.large == MLT_LARGE_AUTO && MLT_ARCH_READS_PEERS && readable);
+}
+
+bool mlt_p2p_reads_here(void)
+{
+    return choose_read(mlt_os_peers_readable());
+}
+
+const char *mlt_worker_large_kind(const mlt_worker *w)
+{
+    return w->p2p->read_peers ? "read" : w->reads ? "chunks: refused" : "chunks";
 }
 
 static mlt_p2p_state *new_state(mlt_worker *w)
@@ -48,7 +60,7 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
     uint64_t share = (uint64_t)mlt_conf.hold / job->workers;
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
-    state->read_peers = choose_read(job);
+    w->reads = state->read_peers = job->launched && job->procs > 1 && choose_read(job->readable);
     state->started_ns = mlt_os_now_ns();
     state->bell = NO_BELL;
     return state;
