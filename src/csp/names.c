@@ -62,7 +62,7 @@ const unsigned char *mlt_names_key(mlt_csp *csp, bool again)
     return names->file.key;
 }
 
-void mlt_names_end(mlt_csp *csp)
+void mlt_names_leave(mlt_csp *csp)
 {
     if (!csp->net || !csp->net->names)
         return;

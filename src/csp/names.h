@@ -42,6 +42,6 @@ const mlt_names_ops *mlt_names_of(mlt_csp *csp);
 const unsigned char *mlt_names_key(mlt_csp *csp, bool again);
 
 // Leaves the server: what was registered there goes. mlt_net_end calls it.
-void mlt_names_end(mlt_csp *csp);
+void mlt_names_leave(mlt_csp *csp);
 
 #endif

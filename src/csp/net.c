@@ -41,6 +41,7 @@ mlt_net *mlt_net_of(mlt_csp *csp)
     mlt_list_init(&net->port_asks);
     csp->net = net;
     mlt_net_chan_init();
+    mlt_ports_begin();
     mlt_route_catch_up(csp);
     return net;
 }
@@ -205,7 +206,7 @@ void mlt_net_end(mlt_csp *csp)
         return;
     mlt_ports_end(csp);
     mlt_net_chan_end(csp);
-    mlt_names_end(csp);
+    mlt_names_leave(csp);
     mlt_socket_end(csp);
     while ((l = mlt_list_pop_front(&net->named)))
         free(mlt_container_of(l, named, link));

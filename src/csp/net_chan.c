@@ -103,9 +103,10 @@ static bool withdraw_at(csp_chan *chan, mlt_offer *offer, bool writes)
     bool plain = !offer->alt->guards;
     if (!mlt_offer_stands(offer))
         return true;
-    if (!s->base.home)
-        say(s, MLT_CHAN_WITHDRAW, offer->op, plain, NULL, 0);
-    if (!s->base.home && plain)
+    if (s->base.home)
+        return mlt_home_withdraw(chan, offer, writes);
+    say(s, MLT_CHAN_WITHDRAW, offer->op, plain, NULL, 0);
+    if (plain)
         return false; // GONE comes, or DONE
     mlt_list_remove(&offer->link);
     return true;

@@ -69,6 +69,7 @@ void mlt_net_chan_end(mlt_csp *csp);
 // net_home.c
 void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
 bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes);
+bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes);
 void mlt_home_poison(csp_chan *chan);
 void mlt_home_retire(csp_chan *chan, bool writer);
 void mlt_home_forget(csp_chan *chan); // it is being freed

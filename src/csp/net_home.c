@@ -181,12 +181,10 @@ static void drop_first(csp_chan *chan)
 static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
     mlt_link *queue = queue_of(chan, writes);
-    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
-        next = l->next;
+    for (mlt_link *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
-        if (offer->alt->chosen != MLT_ALT_OPEN)
-            mlt_list_remove(l); // served elsewhere
-        else if (!offer->alt->promised && !must_ask(offer) && !(self && is_same(chan, offer, self)))
+        if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
+            !(self && is_same(chan, offer, self)))
             return offer;
     }
     return NULL;
@@ -372,6 +370,11 @@ void mlt_home_retire(csp_chan *chan, bool writer)
 
 bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 {
+    if (!mlt_alt_is_open(offer->alt)) { // another guard of it was promised just now
+        if (!mlt_offer_stands(offer))
+            mlt_list_push_back(queue_of(chan, writes), &offer->link);
+        return false;
+    }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
         finish(chan, offer, mlt_net_life_status(chan), NULL);
         return true;
@@ -409,8 +412,10 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
         mlt_route_lose(route, "it sent a value of the wrong size");
         return;
     }
-    if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0))
-        return; // it has been told by now
+    if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
+        tell(chan, route, (uint32_t)packet->src, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
+        return;
+    }
     if (head)
         memcpy(&who, data, head);
     mlt_offer *other = plain && !chan->buffered ? find_ready(chan, !writes, NULL) : NULL;
@@ -459,6 +464,52 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
     held->alt->promised = false;
     tell_far(chan, far_of(held), MLT_CHAN_AGAIN);
     seek(chan, held, writes);
+}
+
+// An answer is awaited that may serve a plain offer of that side: it cannot be late before.
+static bool is_awaited(csp_chan *chan, bool writes)
+{
+    mlt_link *queue = queue_of(chan, !writes);
+    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        if (is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
+            return true;
+    }
+    return false;
+}
+
+static void is_late(csp_chan *chan, mlt_offer *offer)
+{
+    if (is_far(offer)) {
+        tell_far(chan, far_of(offer), MLT_CHAN_GONE);
+        free_far(far_of(offer));
+    } else {
+        finish(chan, offer, CSP_LATE, NULL);
+    }
+}
+
+// Those whose deadline has passed have waited for the last answer.
+static void settle_late(csp_chan *chan)
+{
+    for (int writes = 0; writes < 2; writes++) {
+        mlt_link *queue = queue_of(chan, writes);
+        if (mlt_list_empty(queue) || is_awaited(chan, writes))
+            continue;
+        for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+            next = l->next;
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
+                is_late(chan, offer);
+        }
+    }
+}
+
+bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes)
+{
+    if (!offer->alt->guards && is_awaited(chan, writes))
+        return false; // settle_late
+    mlt_list_remove(&offer->link);
+    return true;
 }
 
 static void said_yes(csp_chan *chan, far *f)
@@ -536,6 +587,7 @@ static void holder_lost(mlt_route_user *user, mlt_route *route)
     csp_chan *chan = who->home->base.chan;
     bool writer = who->writer;
     drop_offers(chan, who);
+    settle_late(chan);
     drop_holder(who);
     one_less(chan, writer, MLT_CHAN_LOST);
 }
@@ -590,6 +642,7 @@ static void holder_leaves(csp_chan *chan, const mlt_route *route, const mlt_pack
         return;
     bool writer = who->writer;
     drop_offers(chan, who);
+    settle_late(chan);
     drop_holder(who);
     if (packet->kind == MLT_CHAN_RETIRE)
         one_less(chan, writer, MLT_CHAN_RETIRED);
@@ -601,8 +654,10 @@ static void withdrawn(csp_chan *chan, mlt_route *route, const mlt_packet *packet
     if (!f)
         return; // DONE, LIFE or the like is on its way
     if (packet->dst)
-        tell_far(chan, f, MLT_CHAN_GONE);
-    said_no(chan, f, false);
+        f->alt.late = true;
+    else
+        said_no(chan, f, false);
+    settle_late(chan);
 }
 
 void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
@@ -623,13 +678,17 @@ void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *dat
         offer_came(chan, route, packet, data, bytes);
         break;
     case MLT_CHAN_YES:
-        if ((f = find_far(chan, route, packet)) && f->asked)
+        if ((f = find_far(chan, route, packet)) && f->asked) {
             said_yes(chan, f);
+            settle_late(chan);
+        }
         break;
     case MLT_CHAN_NO:
     case MLT_CHAN_LATER:
-        if ((f = find_far(chan, route, packet)) && f->asked)
+        if ((f = find_far(chan, route, packet)) && f->asked) {
             said_no(chan, f, packet->kind == MLT_CHAN_LATER);
+            settle_late(chan);
+        }
         break;
     case MLT_CHAN_RENEW:
         if ((f = find_far(chan, route, packet))) {

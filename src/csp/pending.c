@@ -41,7 +41,7 @@ PENDING const mlt_names_ops *mlt_names_of(mlt_csp *csp)
     return &mlt_names_job;
 }
 
-PENDING void mlt_names_end(mlt_csp *csp)
+PENDING void mlt_names_leave(mlt_csp *csp)
 {
 }
 

@@ -189,18 +189,20 @@ static bool serve(csp_port *port, mlt_offer *offer)
     return true;
 }
 
-bool mlt_port_is_ready(const csp_port *port)
+static __attribute__((noinline)) void stand(csp_port *port, mlt_offer *offer)
 {
-    return !mlt_list_empty(&port->messages);
+    mlt_list_push_back(&port->offers, &offer->link);
 }
 
-__attribute__((noinline)) bool mlt_port_offer(csp_port *port, mlt_offer *offer)
+static void check(mlt_csp *csp, csp_port *port, const char *call)
 {
-    if (serve(port, offer))
-        return true;
-    if (!offer->link.next || mlt_list_empty(&offer->link))
-        mlt_list_push_back(&port->offers, &offer->link);
-    return false;
+    mlt_port_check(csp, port, call);
+}
+
+void mlt_ports_begin(void)
+{
+    static const mlt_port_guard guards = {.check = check, .try = serve, .wait = stand};
+    mlt_port_guards = &guards;
 }
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
@@ -453,7 +455,8 @@ EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size
     me.size = size;
     me.from = -1;
     me.bytes = 0;
-    if (!mlt_port_offer(port, &me.offer)) {
+    if (!serve(port, &me.offer)) {
+        stand(port, &me.offer);
         const mlt_wait *wait =
             mlt_csp_wait_for(&me.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
         if (MLT_UNLIKELY(deadline != CSP_NEVER)) {

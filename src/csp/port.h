@@ -85,14 +85,10 @@ struct csp_target {
 // "numbers" or "port 7". Returns text.
 const char *mlt_port_name(const csp_port *port, char *text, size_t size);
 
-// For alternations: gives the offer a message, as mlt_chan_offer does, or puts it into the queue.
-// The guard's `size` is the room, and then the length. true: it was served.
-bool mlt_port_offer(csp_port *port, mlt_offer *offer);
-bool mlt_port_is_ready(const csp_port *port);
-
 void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
 
-// mlt_net_end calls it.
+// mlt_net_of and mlt_net_end call them.
+void mlt_ports_begin(void);
 void mlt_ports_end(mlt_csp *csp);
 
 #endif
