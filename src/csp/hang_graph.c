@@ -282,7 +282,7 @@ static bool add_arguments(mlt_graph *g)
         p->at = 1;
         qsort(blocks, count, sizeof *blocks, by_address);
     }
-    for (size_t i = 0; fine && i < count; i++) {
+    for (size_t i = count; fine && i-- > 0;) { // those that are found last are named first
         size_t next = i + 1;
         while (next < count && next - i < BLOCK_WORDS && blocks[next].at == blocks[i].at)
             next++; // they share it

@@ -156,7 +156,7 @@ static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *nee
     }
     const mlt_csp_wait *team = thing->at;
     if (need->kind == MLT_CSP_PAR && team->number > 1)
-        mlt_words_add(w, "%llu processes: ", (unsigned long long)team->number);
+        mlt_words_add(w, "%llu processes%s", (unsigned long long)team->number, s.count ? ": " : "");
     if (need->kind == MLT_CSP_PAR && s.more) {
         s.more = false;
         s.count = (uint32_t)team->number;
