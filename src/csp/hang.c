@@ -83,7 +83,9 @@ static void strip(skeleton *s, const char *line)
     for (const char *c = line; *c;) {
         if (c == colon)
             s->name_length = (size_t)(to - s->text);
-        size_t digits = strspn(c, "0123456789");
+        size_t digits = 0;
+        while (isdigit((unsigned char)c[digits]))
+            digits++;
         bool own = c == index;
         if (digits == 0 || digits > 18 || (!own && (c < colon || s->count == NUMBERS))) {
             size_t n = digits ? digits : 1;
