@@ -66,4 +66,18 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
 // offer's memory, and the offer is in no queue any more). Set once by net.c.
 extern void (*mlt_alt_far_settled)(mlt_csp *csp, mlt_alt *alt);
 
+// What port guards do: set once by port.c. try: if a message is there, takes it into offer->value
+// (guards[index].size bytes of room), sets guards[index].size to its length and settles the
+// alternation, with CSP_TOO_LONG if it does not fit and CSP_RETIRED if nothing will come any more;
+// else false. wait: puts offer->link at the end of the port's queue; whoever brings a message does
+// the same as try for the first offer there whose alternation is open, and takes it out; whoever
+// waits takes it out if something else was chosen. check ends the program if it is no port of this
+// worker.
+typedef struct mlt_port_guard {
+    void (*check)(mlt_csp *csp, csp_port *port, const char *call);
+    bool (*try)(csp_port *port, mlt_offer *offer);
+    void (*wait)(csp_port *port, mlt_offer *offer);
+} mlt_port_guard;
+extern const mlt_port_guard *mlt_port_guards;
+
 #endif

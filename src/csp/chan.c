@@ -213,7 +213,7 @@ static void served(csp_chan *chan, mlt_offer *offer)
 }
 
 // They serve a read or a write of `self` (NULL: a plain one) at once, if that can be.
-static bool try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status)
+bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status)
 {
     *status = status_of(chan);
     if (*status != CSP_OK)
@@ -239,7 +239,7 @@ static bool try_write(csp_chan *chan, const void *value, const mlt_alt *self, cs
     return true;
 }
 
-static bool try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status)
+bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status)
 {
     *status = status_of(chan);
     if (*status != CSP_OK && !(chan->life == MLT_CHAN_RETIRED && chan->held > 0))
@@ -265,8 +265,8 @@ static bool try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_statu
 bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     csp_status status;
-    bool done = writes ? try_write(chan, offer->value, offer->alt, &status)
-                       : try_read(chan, offer->value, offer->alt, &status);
+    bool done = writes ? mlt_chan_try_write(chan, offer->value, offer->alt, &status)
+                       : mlt_chan_try_read(chan, offer->value, offer->alt, &status);
     if (!done)
         return false;
     if (offer->link.next)
@@ -341,8 +341,8 @@ static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, c
     mlt_chan_check(csp, chan, call);
     *(writes ? &chan->last_writer : &chan->last_reader) = csp->sched->current;
     csp_status status;
-    if (!chan->remote &&
-        (writes ? try_write(chan, value, NULL, &status) : try_read(chan, value, NULL, &status)))
+    if (!chan->remote && (writes ? mlt_chan_try_write(chan, value, NULL, &status)
+                                 : mlt_chan_try_read(chan, value, NULL, &status)))
         return status;
     bool now = mlt_deadline_passed(deadline);
     if (now && !chan->remote)
@@ -368,6 +368,11 @@ static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, c
     if (w.alt.timer.place)
         mlt_timer_stop(csp->sched, &w.alt.timer);
     return w.alt.status;
+}
+
+csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char *call)
+{
+    return move_slowly(chan, value, writes, CSP_AT_ONCE, call);
 }
 
 // A channel of the calling worker, alive.

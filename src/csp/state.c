@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "csp/group.h"
 #include "csp/proc.h"
 #include "os/os.h"
 
@@ -78,9 +79,11 @@ void mlt_csp_end(mlt_worker *worker)
     mlt_csp *csp = mlt_csp_self;
     if (!csp || csp->worker != worker)
         return;
+    mlt_groups_end(csp);
     mlt_csp_self = NULL;
     csp->sched->crew->owner = NULL;
     mlt_pool_fini(&csp->children);
+    free(csp->spare);
     mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
     free(csp);
 }
