@@ -3,9 +3,9 @@
 // How much of an MPI_Iallreduce of doubles hides behind computation, as osu_iallreduce measures it:
 // alone, started and waited for at once, it takes `pure`; work that takes about as long alone takes
 // `compute`; started, followed by that work and then waited for, the whole takes `all`. What is
-// printed is the part that was not hidden, (all - compute) / pure, 100 % if nothing was; overlap is
-// the rest. Once the work calls nothing (`plain`), once it is cut in pieces with an MPI_Test after
-// each (`tests`).
+// printed is the time that was not hidden, left = all - compute, and which part that is of pure:
+// 100 % if nothing was hidden; overlap is the rest. Once the work calls nothing (`plain`), once it
+// is cut in pieces with an MPI_Test after each (`tests`).
 //
 // Work is arithmetic in registers, a fixed number of steps. With as many ranks as cores nobody else
 // has a core to spare: the part that is copying and adding cannot be hidden there by anything.
@@ -103,7 +103,9 @@ static void measure(const setup *u, const char *name, int pieces)
     double exposed = (t.all - t.compute) / t.pure * 100;
     printf("pure_%s %.6g us\ncompute_%s %.6g us\nall_%s %.6g us\n", name, t.pure * 1e6, name,
            t.compute * 1e6, name, t.all * 1e6);
-    printf("exposed_%s %.4g %%\n", name, exposed < 0.1 ? 0.1 : exposed);
+    double left = (t.all - t.compute) * 1e6;
+    printf("left_%s %.6g us\nexposed_%s %.4g %%\n", name, left < 0.1 ? 0.1 : left, name,
+           exposed < 0.1 ? 0.1 : exposed);
     if (sum == 42)
         printf("never\n");
     fflush(stdout);

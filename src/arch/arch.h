@@ -13,6 +13,9 @@
 //                         so mlt_arch_switch leaves them alone; mlt_arch_fp_mode_set() writes them
 //   mlt_arch_fiber_init() the first frame of a fiber
 //   mlt_arch_parked()     where a suspended fiber will go on, for reports
+//   MLT_ARCH_READS_PEERS  1: a large message between processes is copied sooner by the kernel,
+//   once,
+//                         than twice through memory that both map
 //   mlt_arch_quad         the C type of an IEEE binary128
 //   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped
 #ifndef MLT_ARCH_ARCH_H

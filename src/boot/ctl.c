@@ -199,6 +199,7 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
     // If the parent ended just before, no signal comes; but then mpirun is gone or about to kill
     // what is left.
     mlt_os_die_with_parent();
+    mlt_os_let_peers_in((pid_t)boot->job->launcher);
     if (!launcher_lives(boot->ctl))
         _exit(128 + SIGKILL);
     mlt_ctl hello = {.type = MLT_CTL_HELLO, .rank = -1, .value = getpid()};

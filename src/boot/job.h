@@ -22,7 +22,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 2,
+    MLT_JOB_VERSION = 3,
     MLT_JOB_MAX_WORKERS = 4096,
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
@@ -35,7 +35,9 @@ typedef struct mlt_job {
     uint32_t procs, workers, ranks; // ranks: size of MPI_COMM_WORLD
     uint32_t cores;                 // cores of this host that the job may use
     uint32_t launched;              // 1: mpirun made it; 0: a program started alone
-    uint64_t bytes;                 // of the whole segment
+    uint32_t launcher;              // its process
+    uint32_t readable; // 1: the processes may read each other's memory, as far as it can tell
+    uint64_t bytes;    // of the whole segment
     uint64_t procs_at, workers_at, news_at, rings_at, pools_at; // offsets
     uint32_t news_words;             // 64-bit words in one worker's news bitmap
     uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring

@@ -45,6 +45,7 @@ bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
            (!rule->total_to || total <= rule->total_to) &&
            (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
+           (!rule->reads || (rule->reads > 0) == q->reads) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);
 }
 

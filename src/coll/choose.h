@@ -37,7 +37,9 @@ typedef struct mlt_coll_question {
     bool reproducible; // only canonical algorithms (coll.h)
     bool crowded;      // the job has more workers than the host has cores
     uint8_t reach;     // mlt_coll_reach
-    const char *comm;  // its MPI name; "": none
+    bool reads; // reach host: long messages are read by the receiver from the sender's memory, in
+                // one copy; else they go in two, through memory that both map
+    const char *comm; // its MPI name; "": none
 } mlt_coll_question;
 
 enum { MLT_COLL_PASSED = 200 };
@@ -59,7 +61,7 @@ typedef struct mlt_coll_rule {
     uint64_t bytes_from, bytes_to; // inclusive; to 0: no end
     uint64_t total_from, total_to; // the same of bytes * ranks: what lies in P n of spec.h
     uint8_t reach;                 // 1 << mlt_coll_reach; 0: any
-    int8_t crowded;                // 1: only if; -1: only if not; 0: either
+    int8_t crowded, reads;         // 1: only if; -1: only if not; 0: either
     const char *comm;              // NULL: any
     const char *alg;               // "binomial"
     uint64_t segment;              // bytes

@@ -50,7 +50,7 @@ static void test_always_answers(void)
     for (int c = 0; c < MLT_COLL_REDUCE_TO; c++)
         for (uint32_t ranks = 1; ranks <= 4096; ranks = ranks < 40 ? ranks + 1 : ranks * 2)
             for (size_t b = 0; b < sizeof bytes / sizeof *bytes; b++)
-                for (int flags = 0; flags < 128; flags++) {
+                for (int flags = 0; flags < 256; flags++) {
                     mlt_coll_question q = question((mlt_collective)c, ranks, bytes[b]);
                     q.commutes = flags & 1;
                     q.in_place = flags & 2;
@@ -60,6 +60,7 @@ static void test_always_answers(void)
                     q.crowded = flags & 8;
                     q.reach = (uint8_t)((flags >> 4 & 3) % MLT_REACHES);
                     q.reproducible = flags & 64;
+                    q.reads = flags & 128;
                     mlt_coll_choice choice;
                     const char *reason;
                     if (!can_be_done(&q))
@@ -117,6 +118,13 @@ static void test_fits(void)
     CHECK(!mlt_coll_rule_fits(&rule, &q));
     rule.crowded = -1;
     CHECK(mlt_coll_rule_fits(&rule, &q));
+    rule.reads = 1;
+    CHECK(!mlt_coll_rule_fits(&rule, &q));
+    q.reads = true;
+    CHECK(mlt_coll_rule_fits(&rule, &q));
+    rule.reads = -1;
+    CHECK(!mlt_coll_rule_fits(&rule, &q));
+    rule.reads = 0;
     rule.total_from = 60, rule.total_to = 60;
     CHECK(mlt_coll_rule_fits(&rule, &q));
     q.ranks = 5;

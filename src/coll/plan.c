@@ -194,6 +194,7 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
         .reproducible = team->reproducible && !what->plain,
         .crowded = team->crowded,
         .reach = team->reach,
+        .reads = team->reads,
         .comm = team->name,
     };
 }

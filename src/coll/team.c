@@ -49,6 +49,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .even = true,
         .crowded = f->crowded,
         .reproducible = f->reproducible,
+        .reads = f->reads && f->reach == MLT_REACH_HOST,
         .reach = f->reach,
         .ordinary = f->ordinary,
         .fixed = f->fixed,

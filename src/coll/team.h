@@ -92,7 +92,7 @@ typedef struct mlt_team {
     bool contiguous;  // the ranks of every worker follow each other
     bool even;        // all workers have as many ranks
     bool simple;      // nothing but what.emit and what.parts ask for the flat team
-    bool crowded, reproducible;
+    bool crowded, reproducible, reads;
     uint8_t reach;                   // mlt_coll_reach: between the workers
     const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
     mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
@@ -117,7 +117,7 @@ typedef struct mlt_team_facts {
     mlt_worker *worker;
     uint32_t ranks, workers, place;
     const mlt_team_worker *at;
-    bool contiguous, flat, crowded, reproducible;
+    bool contiguous, flat, crowded, reproducible, reads;
     uint8_t reach;
     mlt_run_place ordinary, fixed;   // self and byte are filled in, too
     const mlt_coll_sources *sources; // borrowed

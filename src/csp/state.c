@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "csp/group.h"
 #include "csp/proc.h"
 #include "os/os.h"
 
@@ -60,6 +61,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     mlt_csp *csp = mlt_take(1, sizeof *csp);
     csp->worker = rank->worker;
     csp->sched = sched;
+    sched->crew->owner = csp;
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
@@ -77,7 +79,9 @@ void mlt_csp_end(mlt_worker *worker)
     mlt_csp *csp = mlt_csp_self;
     if (!csp || csp->worker != worker)
         return;
+    mlt_groups_end(csp);
     mlt_csp_self = NULL;
+    csp->sched->crew->owner = NULL;
     mlt_pool_fini(&csp->children);
     free(csp->spare);
     mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);

@@ -81,6 +81,7 @@ typedef struct mlt_crew {
     uint32_t limit, count, alive;
     mlt_fiber *free; // ended ones, by next; NULL: none
     struct mlt_stacks *stacks;
+    void *owner; // what the layer that hired it keeps for its fibers (mlt_csp), for debuggers
 } mlt_crew;
 
 struct mlt_sched {

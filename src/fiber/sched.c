@@ -12,6 +12,7 @@
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
 #include "fiber/gate.h"
+#include "fiber/io.h"
 #include "fiber/policy.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
@@ -175,6 +176,7 @@ void mlt_sched_free(mlt_sched *sched)
     mlt_sched_self = NULL;
     mlt_fiber_user = NULL;
     list_drop(sched);
+    mlt_io_free(sched);
     sched_destroy(sched);
 }
 

@@ -75,6 +75,10 @@ void mlt_report_stats(mlt_report *report, const mlt_ctl_stats *stats)
         close_text(sum->large_process, sizeof sum->large_process);
         return;
     }
+    if (memchr(stats->large_process, ':', sizeof stats->large_process)) { // somebody was refused
+        memcpy(sum->large_process, stats->large_process, sizeof sum->large_process);
+        close_text(sum->large_process, sizeof sum->large_process);
+    }
     for (int i = 0; i < 3; i++) {
         sum->messages[i] += stats->messages[i];
         sum->bytes[i] += stats->bytes[i];

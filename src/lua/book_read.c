@@ -209,11 +209,18 @@ static uint8_t reach_field(lua_State *L)
     return 0;
 }
 
+// 1: only if; -1: only if not; 0: it is not there.
+static int8_t condition_field(lua_State *L, const char *name)
+{
+    int value = bool_field(L, 1, "rule", name);
+    return (int8_t)(value < 0 ? 0 : value ? 1 : -1);
+}
+
 static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
 {
     static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",
                                        "crowded", "comm",  "alg",   "segment", "radix",
-                                       "window",  "flat",  "why"};
+                                       "window",  "flat",  "why",   "reads"};
     check_keys(L, 1, "rule", keys, sizeof keys / sizeof *keys, false);
     uint64_t from, to;
     out->collective = coll_field(L, 1, "rule", false);
@@ -225,8 +232,8 @@ static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
     range_field(L, 1, "bytes", &out->bytes_from, &out->bytes_to);
     range_field(L, 1, "total", &out->total_from, &out->total_to);
     out->reach = reach_field(L);
-    int crowded = bool_field(L, 1, "rule", "crowded");
-    out->crowded = (int8_t)(crowded < 0 ? 0 : crowded ? 1 : -1);
+    out->crowded = condition_field(L, "crowded");
+    out->reads = condition_field(L, "reads");
     const char *comm = text_field(L, 1, "rule", "comm"), *why = text_field(L, 1, "rule", "why");
     const char *alg = text_field(L, 1, "rule", "alg");
     if (!alg)

@@ -67,8 +67,10 @@ static void test_rules(void)
         "end)\n"
         "rule { coll = 'bcast', reach = 'worker', alg = 'linear' }\n"
         "rule { coll = 'bcast', crowded = true, bytes = {100, math.huge}, alg = 'binary' }\n"
-        "rule { coll = 'bcast', crowded = false, bytes = {200}, alg = 'knomial', radix = 4 }\n");
-    CHECK(book->rules_count == 7 && book->rules[3].alg == NULL && book->rules[0].alg);
+        "rule { coll = 'bcast', crowded = false, bytes = {200}, alg = 'knomial', radix = 4 }\n"
+        "rule { coll = 'scan', reads = true, alg = 'linear' }\n"
+        "rule { coll = 'scan', reads = false, alg = 'recursive_doubling' }\n");
+    CHECK(book->rules_count == 9 && book->rules[3].alg == NULL && book->rules[0].alg);
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_ALLREDUCE, 64, 8192);
     CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
@@ -110,6 +112,11 @@ static void test_rules(void)
     q.reach = MLT_REACH_PROCESS, q.crowded = false, q.bytes = 200;
     CHECK(book->choose(book, &q, &c, why, WHY) && c.radix == 4);
 
+    q = question(MLT_COLL_SCAN, 5, 8);
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "recursive_doubling") == 0);
+    q.reads = true;
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
+
     // Through the front door: the built-in rules answer where the book does not.
     q = question(MLT_COLL_BARRIER, 5, 0);
     mlt_coll_choose(book, &q, &c, why, WHY);
@@ -130,9 +137,10 @@ static void test_question(void)
     mlt_coll_question q = question(MLT_COLL_ALLREDUCE, 3, 24);
     q.all_ranks = 12;
     CHECK(book->choose(book, &q, &c, why, WHY));
-    CHECK(strcmp(c.why, "all_ranks=12 bytes=24 coll=allreduce comm=MPI_COMM_WORLD commutes=true "
-                        "crowded=false element=8 in_place=false op=sum ranks=3 reach=host "
-                        "reproducible=false type=Float64 uneven=false") == 0);
+    CHECK(strcmp(c.why,
+                 "all_ranks=12 bytes=24 coll=allreduce comm=MPI_COMM_WORLD commutes=true "
+                 "crowded=false element=8 in_place=false op=sum ranks=3 reach=host reads=false "
+                 "reproducible=false type=Float64 uneven=false") == 0);
     q.op = MLT_OPS, q.commutes = true;
     CHECK(book->choose(book, &q, &c, why, WHY) && strstr(c.why, "op=user"));
     CHECK(!strstr(c.why, "type="));

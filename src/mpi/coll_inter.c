@@ -109,6 +109,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape s
                      .question = {.reproducible = team->reproducible,
                                   .crowded = team->crowded,
                                   .reach = team->reach,
+                                  .reads = team->reads,
                                   .comm = ""}};
     if (starts)
         memcpy(x + 1, starts, room);

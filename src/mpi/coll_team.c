@@ -88,6 +88,7 @@ void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *f)
     mlt_worker *w = comm->owner->worker;
     f->worker = w;
     f->crowded = !w->boot->job->lean;
+    f->reads = w->reads;
     f->reproducible = mlt_mpi_settings.reproducible;
     f->sources = mlt_comm_sources(comm);
     f->ledger = mlt_mpi_worker_of(comm->owner)->ledger;

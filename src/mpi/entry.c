@@ -158,7 +158,9 @@ static uint32_t ranks_wanted(void)
 static void on_deadlock(mlt_worker *worker)
 {
     fflush(NULL);
-    mlt_log("no rank can ever go on: each waits for a message that nobody will send");
+    mlt_log(mlt_csp_self
+                ? "deadlock: no process can ever go on"
+                : "no rank can ever go on: each waits for a message that nobody will send");
     mlt_worker_report(worker);
     _exit(EXIT_FAILURE);
 }

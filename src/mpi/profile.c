@@ -88,8 +88,7 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
              worker->count > 1 ? mlt_sched_guard_kind(worker->sched) : "the system's");
     snprintf(stats.policy, sizeof stats.policy, "%s", mlt_conf.sched);
     snprintf(stats.large_thread, sizeof stats.large_thread, "one copy");
-    snprintf(stats.large_process, sizeof stats.large_process, "%s",
-             mlt_conf.large == MLT_LARGE_READ ? "read" : "chunks");
+    snprintf(stats.large_process, sizeof stats.large_process, "%s", mlt_worker_large_kind(worker));
     mlt_ctl head = {.type = MLT_CTL_STATS,
                     .rank = -1,
                     .value = 1,

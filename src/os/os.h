@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every system call that the engine makes. Nothing here suspends a fiber; mlt_os_futex_wait
-// blocks the calling thread.
+// and mlt_os_sleep block the calling thread.
 #ifndef MLT_OS_OS_H
 #define MLT_OS_OS_H
 
@@ -52,6 +52,9 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
 
+// Blocks the thread for that time, or less if a signal comes. errno stays.
+void mlt_os_sleep(int64_t ns);
+
 // A full memory barrier on every thread of every process that has joined, by one system call of a
 // few microseconds: lets the other side of a store-then-look handshake do without a fence. join
 // says whether this kernel can.
@@ -63,8 +66,19 @@ int mlt_os_cores(void);       // cores that this process may run on, at least 1
 int mlt_os_threads(void);     // threads of this process; 0 if the system does not say
 void mlt_os_yield(void);      // let another runnable thread of this core run
 
-// Reads from another process's memory in one copy. Returns MLT_OK only if all bytes arrived.
+// Reads from another process's memory, or writes to it, in one copy. MLT_OK only if all bytes were
+// copied; MLT_ERR_UNSUPPORTED if the system refuses it for that process, whatever the address.
 mlt_status mlt_os_read_peer(pid_t peer, void *to, uint64_t from, size_t bytes) MLT_MUST_CHECK;
+mlt_status mlt_os_write_peer(pid_t peer, uint64_t to, const void *from,
+                             size_t bytes) MLT_MUST_CHECK;
+
+// The descendants of that process may read and write this one's memory, where such a permission is
+// asked for (Yama's ptrace_scope 1).
+void mlt_os_let_peers_in(pid_t ancestor);
+
+// True if processes that let each other in as above may do so, as far as can be told: the system
+// calls are there, no filter refuses them, and the administrator has not closed them to all.
+bool mlt_os_peers_readable(void);
 
 // The calling process gets SIGKILL when its parent ends.
 void mlt_os_die_with_parent(void);

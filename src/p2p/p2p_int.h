@@ -9,6 +9,8 @@
 //   larger       HELP(sender, receiver), both copy; if the sender copied the last piece:
 //                TAKEN(sender, receiver); FIN(sender). dst is 1 if neither side has gaps
 //   read         the receiver reads the sender's memory; FIN(sender)
+//   larger       SHARE(sender, receiver, address), both copy (direct.c); if the sender ended it:
+//                TAKEN(sender, receiver); FIN(sender), or CTS if it broke
 //   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
 // note         NOTE(what, value) ................. for the layer above
@@ -44,6 +46,7 @@ typedef enum slot_kind {
     SLOT_HELP,
     SLOT_TAKEN,
     SLOT_NOTE,
+    SLOT_SHARE,
     SLOT_PIECE, // as DATA, but the data lie in the ring: all chunks are with others
     SLOT_PACKET,
 } slot_kind;
@@ -58,6 +61,12 @@ typedef struct slot_names { // payload of all but DATA and plain EAGER
     uint64_t other; // RTS: address; CTS, HELP, TAKEN: receiver; CANCELLED: 1 if it was; NOTE:
                     // value
 } slot_names;
+
+typedef struct slot_share { // payload of SHARE; slot.bytes is the length
+    uint64_t sender, receiver;
+    uint64_t address; // of the receiver's buffer
+    uint64_t number;
+} slot_share;
 
 typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
     uint64_t receiver, offset;
@@ -93,12 +102,16 @@ typedef struct mlt_p2p_state {
     uint64_t peer_hold; // bytes that one peer may make us hold
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
-    bool read_peers; // large messages between processes are read
+    bool read_peers; // large messages between processes are read, and nobody refused that yet
+    bool write_refused;
     uint32_t barren; // polls in a row without progress
     uint32_t ticks;
     uint32_t hurries; // progress steps in a row that ended early
     uint64_t started_ns;
+    int bell; // by which others wake the worker while it waits for descriptors; NO_BELL
 } mlt_p2p_state;
+
+enum { NO_BELL = -1, NO_BELL_EVER = -2 }; // not yet; the system has none
 
 enum { SMALL_MESSAGE = 64 }; // payload of a held message from the pool
 
@@ -119,8 +132,10 @@ static inline mlt_wait_kind wait_kind(const mlt_req *req)
 // send.c
 void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
                      int32_t dst, uint64_t bytes);
+void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const void *payload,
+                          size_t size, int32_t dst, uint64_t bytes);
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer,
-                      const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP
+                      const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP, SHARE
 bool mlt_p2p_flush(mlt_worker *w);           // queued messages; true if any left
 void mlt_p2p_forget(mlt_worker *w);          // what will never leave
 bool mlt_p2p_pump(mlt_worker *w);            // streams; true if any moved
@@ -154,6 +169,15 @@ static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t tota
             return true;
     }
 }
+
+// direct.c
+
+// Fetches a plain message out of the sender's process. MLT_OK: it is there; MLT_PENDING: the sender
+// copies the last piece, and TAKEN comes; an error: it is not, and the sender still waits.
+mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
+                                  uint64_t address) MLT_MUST_CHECK;
+bool mlt_p2p_share_ended(mlt_peer *peer); // TAKEN has come: true if the message is there
+void mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // SHARE has come
 
 // recv.c
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring

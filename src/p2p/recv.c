@@ -2,10 +2,8 @@
 // The receiving half: what arrives meets its receive or is held; data goes straight to the user's
 // buffer.
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "os/os.h"
 #include "p2p/p2p_int.h"
 
 // ---- results and copies
@@ -151,6 +149,13 @@ void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 
 // ---- a receive meets a message of another worker
 
+static void ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender)
+{
+    recv->stage = STAGE_MOVING;
+    recv->moved = 0;
+    mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
+}
+
 // The sender waits with its buffer: fetch the data in the best way for the distance.
 static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
                   uint8_t flags)
@@ -171,14 +176,11 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
             move(recv, send->buf, send->type, recv->got);
         }
     } else if (recv->got > 0) {
-        uint32_t proc = mlt_job_worker_at(w->boot->job, peer->worker)->proc;
-        pid_t pid = (pid_t)atomic_load_explicit(&mlt_job_proc_at(w->boot->job, proc)->pid,
-                                                memory_order_relaxed);
-        if (!(plain && w->p2p->read_peers &&
-              mlt_os_read_peer(pid, recv->buf, address, recv->got) == MLT_OK)) {
-            recv->stage = STAGE_MOVING;
-            recv->moved = 0;
-            mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
+        mlt_status status =
+            plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address) : MLT_ERR_UNSUPPORTED;
+        if (status != MLT_OK) {
+            if (status != MLT_PENDING)
+                ask_for_chunks(w, recv, peer, sender);
             return;
         }
     }
@@ -410,8 +412,13 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     case SLOT_TAKEN: {
         slot_names names;
         memcpy(&names, slot->payload, sizeof names);
+        mlt_req *recv = (mlt_req *)(uintptr_t)names.other;
+        if (peer->distance == MLT_SAME_HOST && !mlt_p2p_share_ended(peer)) {
+            ask_for_chunks(w, recv, peer, names.sender);
+            break;
+        }
         mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);
-        mlt_req_complete((mlt_req *)(uintptr_t)names.other);
+        mlt_req_complete(recv);
         break;
     }
     case SLOT_NOTE: {
@@ -427,6 +434,7 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     case SLOT_FIN:
     case SLOT_CANCELLED:
     case SLOT_HELP:
+    case SLOT_SHARE:
         mlt_p2p_answered(w, peer, slot);
         break;
     default:

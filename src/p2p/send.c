@@ -225,18 +225,24 @@ void mlt_p2p_send(mlt_req *req)
 
 // ---- control messages
 
-void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
-                     int32_t dst, uint64_t bytes)
+void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const void *payload,
+                          size_t size, int32_t dst, uint64_t bytes)
 {
-    slot_names names = {.sender = sender, .other = other};
     mlt_slot *slot = peer->waits ? NULL : mlt_ring_reserve(&peer->tx, 0, NULL);
     bool room = slot != NULL;
     if (!room)
         slot = &enqueue(w, peer, NULL)->slot;
     fill_envelope(slot, kind, 0, 0, 0, 0, 0, dst, bytes);
-    memcpy(slot->payload, &names, sizeof names);
+    memcpy(slot->payload, payload, size);
     if (room)
         mlt_wire_post(w->wire, peer, slot);
+}
+
+void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
+                     int32_t dst, uint64_t bytes)
+{
+    slot_names names = {.sender = sender, .other = other};
+    mlt_p2p_control_with(w, peer, kind, &names, sizeof names, dst, bytes);
 }
 
 static void no_notes(mlt_worker *w, uint32_t from, uint64_t what, uint64_t value)
@@ -487,6 +493,10 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         // FIN comes either way: the receiver may still be about to claim a piece of this request.
         if (copy_shared(req, (const mlt_req *)(uintptr_t)names.other, slot->bytes, slot->dst != 0))
             mlt_p2p_control(w, peer, SLOT_TAKEN, names.sender, names.other, 0, 0);
+        return;
+    }
+    if (slot->kind == SLOT_SHARE) { // FIN or CTS comes either way
+        mlt_p2p_share_help(w, peer, slot);
         return;
     }
     req->cancelled = slot->kind == SLOT_CANCELLED;

@@ -17,7 +17,9 @@ static const mlt_setting wire_settings[] = {
      "microseconds to poll before sleeping; none if there are more workers than cores",
      &mlt_conf.spin_us},
     {"large", MLT_SETTING_CHOICE, "auto", "auto|chunks|read",
-     "large messages between processes: a pipeline of chunks, or reading the sender's memory",
+     "large messages between processes: a pipeline of chunks, or reading the sender's memory; "
+     "auto: "
+     "what is faster on this processor",
      &mlt_conf.large},
 };
 

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/log.h"
 #include "fiber/gate.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
@@ -20,10 +22,21 @@ static void default_deadlock(mlt_worker *w)
 
 void (*mlt_worker_deadlock_hook)(mlt_worker *worker) = default_deadlock;
 
-static bool choose_read(const mlt_job *job)
+// Forced, it is tried even if it will be refused.
+static bool choose_read(bool readable)
 {
-    // Measured: the pipeline of chunks beats reading where both are possible, so auto means chunks.
-    return job->launched && mlt_conf.large == MLT_LARGE_READ;
+    return mlt_conf.large == MLT_LARGE_READ ||
+           (mlt_conf.large == MLT_LARGE_AUTO && MLT_ARCH_READS_PEERS && readable);
+}
+
+bool mlt_p2p_reads_here(void)
+{
+    return choose_read(mlt_os_peers_readable());
+}
+
+const char *mlt_worker_large_kind(const mlt_worker *w)
+{
+    return w->p2p->read_peers ? "read" : w->reads ? "chunks: refused" : "chunks";
 }
 
 static mlt_p2p_state *new_state(mlt_worker *w)
@@ -47,8 +60,9 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
     uint64_t share = (uint64_t)mlt_conf.hold / job->workers;
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
-    state->read_peers = choose_read(job);
+    w->reads = state->read_peers = job->launched && job->procs > 1 && choose_read(job->readable);
     state->started_ns = mlt_os_now_ns();
+    state->bell = NO_BELL;
     return state;
 }
 
@@ -223,6 +237,8 @@ void mlt_worker_free(mlt_worker *w)
         mlt_sched_free(w->sched);
     mlt_wire_free(w->wire);
     if (w->p2p) {
+        if (w->p2p->bell >= 0)
+            mlt_os_close(w->p2p->bell);
         mlt_pool_fini(&w->p2p->outs);
         mlt_pool_fini(&w->p2p->messages);
         free(w->p2p);

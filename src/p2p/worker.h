@@ -36,6 +36,8 @@ struct mlt_worker {
     uint64_t held;             // bytes of unexpected messages held
     uint64_t held_limit;       // above it, sends from this worker to itself wait for their receive
     mlt_worker_counts counts;
+    bool reads; // large messages between processes are to be read from the sender's memory: the
+                // same for all workers of the job, whether the system then lets them or not
     uint32_t living;    // ranks that have not ended
     uint32_t together;  // operations under way in which all workers take part: where workers share
                         // cores, what is waited for comes as soon as the others have run
@@ -68,6 +70,13 @@ static inline mlt_fiber *mlt_rank_fiber(const mlt_rank *rank)
 {
     return rank->worker->sched->current;
 }
+
+// Whether a job of several processes that started here would read (what `reads` is then).
+bool mlt_p2p_reads_here(void);
+
+// How large messages between processes travel: "read", "chunks", or "chunks: refused" if they were
+// to be read.
+const char *mlt_worker_large_kind(const mlt_worker *worker);
 
 // Sends the wait records of all ranks to the launcher, or prints them without one.
 void mlt_worker_report(mlt_worker *worker);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/settings.h"
@@ -18,6 +17,7 @@
 #include "mpi_fn.h"
 #include "os/os.h"
 #include "p2p/settings.h"
+#include "p2p/worker.h"
 #include "tools/info_coll.h"
 
 enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
@@ -57,13 +57,6 @@ static const char *guard_here(void)
                  : "mprotect for up to some 30,000 ranks a process, then canaries";
 }
 
-static bool can_read_peers(void)
-{
-    uint64_t from = 42, to = 0;
-    return mlt_os_read_peer(getpid(), &to, (uint64_t)(uintptr_t)&from, sizeof to) == MLT_OK &&
-           to == from;
-}
-
 static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const char *format, ...)
 {
     int i = 0;
@@ -80,7 +73,7 @@ static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const
 static void find_facts(fact facts[FACTS])
 {
     struct utsname system;
-    bool readable = can_read_peers();
+    bool readable = mlt_os_peers_readable();
     memset(facts, 0, FACTS * sizeof *facts);
     if (uname(&system) == 0)
         add_fact(facts, "machine", "%s, %s %s, %d cores for this process", system.machine,
@@ -91,11 +84,11 @@ static void find_facts(fact facts[FACTS])
              (long long)mlt_conf.eager_thread);
     add_fact(facts, "same host", "a ring in a memfd; above %lld bytes %s",
              (long long)mlt_conf.eager_process,
-             mlt_conf.large == MLT_LARGE_READ && readable
+             readable && mlt_p2p_reads_here()
                  ? "the receiver reads the sender's memory (process_vm_readv)"
                  : "a pipeline of chunks through the segment");
     add_fact(facts, "reading peers", "%s",
-             readable ? "process_vm_readv works here; MILLET_LARGE=read uses it"
+             readable ? "process_vm_readv works here; MILLET_LARGE says who uses it"
                       : "process_vm_readv is refused here");
     add_fact(facts, "stack guards", "%s", guard_here());
     add_fact(facts, "idle workers",
@@ -293,6 +286,11 @@ static int info_coll(int argc, char **argv, int at)
 
 int mlt_info_main(int argc, char **argv)
 {
+    mlt_settings_table tables[MLT_SETTINGS_MOST];
+    char why[WHY_BYTES];
+    size_t tables_count = mlt_mpi_all_settings(tables);
+    if (mlt_settings_read(tables, tables_count, why, sizeof why) != MLT_OK)
+        fprintf(stderr, "millet info: %s\n", why);
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--coll") == 0 || strncmp(argv[i], "--coll=", 7) == 0)
             return info_coll(argc, argv, i);
@@ -309,14 +307,9 @@ int mlt_info_main(int argc, char **argv)
             return usage(2);
         }
     }
-    mlt_settings_table tables[MLT_SETTINGS_MOST];
-    char why[WHY_BYTES];
-    size_t count = mlt_mpi_all_settings(tables);
-    if (mlt_settings_read(tables, count, why, sizeof why) != MLT_OK)
-        fprintf(stderr, "millet info: %s\n", why);
     if (json)
-        json_all(tables, count);
+        json_all(tables, tables_count);
     else
-        say_all(tables, count, functions);
+        say_all(tables, tables_count, functions);
     return 0;
 }

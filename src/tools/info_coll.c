@@ -9,6 +9,8 @@
 #include "coll/choice.h"
 #include "launch/numbers.h"
 #include "lua/book.h"
+#include "p2p/settings.h"
+#include "p2p/worker.h"
 #include "tools/args.h"
 #include "tools/source.h"
 
@@ -20,6 +22,7 @@ typedef struct asked {
     const char *op, *type, *comm, *file, *force;
     bool in_place, uneven, reproducible, crowded, ordered, user_op;
     int workers; // of mlt_arg: process|thread
+    int large;   // mlt_large
     mlt_coll_sources sources;
     mlt_coll_rule *forced;
 } asked;
@@ -60,6 +63,9 @@ static const char *when(const mlt_coll_rule *rule, char text[WHEN_BYTES])
             say_word(text, WHEN_BYTES, "in reach of the %s", mlt_coll_reach_names[i]);
     if (rule->crowded)
         say_word(text, WHEN_BYTES, "%s", rule->crowded > 0 ? "crowded" : "not crowded");
+    if (rule->reads)
+        say_word(text, WHEN_BYTES, "%s",
+                 rule->reads > 0 ? "peers' memory is read" : "peers' memory is not read");
     if (rule->comm)
         say_word(text, WHEN_BYTES, "on %s", rule->comm);
     return *text ? text : "always";
@@ -149,6 +155,12 @@ static void list(const asked *a)
 
 // ---- one question
 
+// Whether processes read each other's memory, unless it was said: as a job here would.
+static bool reads(const asked *a)
+{
+    return a->large == MLT_LARGE_AUTO ? mlt_p2p_reads_here() : a->large == MLT_LARGE_READ;
+}
+
 static mlt_coll_question question_of(const asked *a, mlt_op op, mlt_op_type type)
 {
     return (mlt_coll_question){.collective = a->collective,
@@ -164,6 +176,7 @@ static mlt_coll_question question_of(const asked *a, mlt_op op, mlt_op_type type
                                .reproducible = a->reproducible,
                                .crowded = a->crowded,
                                .reach = a->workers ? MLT_REACH_PROCESS : MLT_REACH_HOST,
+                               .reads = !a->workers && reads(a),
                                .comm = a->comm ? a->comm : "MPI_COMM_WORLD"};
 }
 
@@ -181,7 +194,11 @@ static void say_question(const mlt_coll_question *q)
     printf("%s%s%s%s", q->in_place ? ", in place" : "", q->uneven ? ", blocks that differ" : "",
            q->reproducible ? ", reproducible" : "",
            q->reach == MLT_REACH_PROCESS ? ", between threads" : ", between processes");
-    printf("%s, on %s\n", q->crowded ? " that share cores" : "", q->comm);
+    printf("%s%s, on %s\n", q->reads ? " that read each other's memory" : "",
+           !q->crowded ? ""
+           : q->reads  ? " and share cores"
+                       : " that share cores",
+           q->comm);
 }
 
 static void say_other(const mlt_coll_alg *alg, const mlt_coll_question *q,
@@ -334,6 +351,8 @@ int mlt_info_coll_main(int argc, char **argv)
         {"workers", 0, MLT_ARG_CHOICE, &a.workers, "HOW", .choices = "process|thread",
          .help = "what workers are: process or thread (process)"},
         {"crowded", 0, MLT_ARG_FLAG, &a.crowded, NULL, .help = "more workers than cores"},
+        {"large", 0, MLT_ARG_CHOICE, &a.large, "HOW", .choices = "auto|chunks|read",
+         .help = "long messages between processes, as MILLET_LARGE (auto: as here)"},
         {"comm", 0, MLT_ARG_TEXT, &a.comm, "NAME", .help = "the communicator's MPI name"},
         {"file", 0, MLT_ARG_TEXT, &a.file, "FILE.lua",
          .help = "rules and algorithms of yours, as mpirun --coll (MILLET_COLL)"},

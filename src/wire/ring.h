@@ -48,6 +48,8 @@ typedef struct mlt_ring {
     _Atomic uint64_t backlog; // bytes of messages from this ring that wait for a receive
     // Producer's line.
     _Alignas(64) _Atomic uint32_t starved; // 1: the producer waits for room: wake it
+    // Both sides': a message of this direction that both copy at the same time (p2p/direct.c).
+    _Atomic uint64_t claimed, copied;
 } mlt_ring;
 _Static_assert(sizeof(mlt_ring) == MLT_LINE, "the job's layout counts on it");
 
