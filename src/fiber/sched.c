@@ -579,7 +579,7 @@ void mlt_sched_run(mlt_sched *sched)
         return;
     home->state = MLT_FIBER_PARKED;
     suspend_slowly(sched, home);
-    mlt_assert(sched->alive == 0 && sched->runnable == 0);
+    mlt_assert(sched->alive == 0 && (sched->crew || sched->runnable == 0));
 }
 
 // ---- Questions
