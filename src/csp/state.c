@@ -10,7 +10,9 @@
 #include "base/memory.h"
 #include "csp/chan.h"
 #include "csp/group.h"
+#include "csp/net.h"
 #include "csp/proc.h"
+#include "fiber/stack.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -20,6 +22,8 @@ enum { SENTENCE = 512, CHILDREN = 64 };
 _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
 mlt_rank *(*mlt_csp_join)(void);
+
+__attribute__((weak)) void mlt_net_end(mlt_csp *csp); // until net.c is there
 
 static void end_alone(int32_t rank, const char *sentence)
 {
@@ -63,6 +67,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     csp->sched = sched;
     sched->crew->owner = csp;
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
+    csp->stacks = sched->crew->stacks->area;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
         mlt_csp_fault(call, "memory is exhausted: no room for %u processes", sched->crew->limit);

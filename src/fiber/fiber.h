@@ -55,6 +55,7 @@ struct mlt_fiber {
     bool trimmed;     // the pages below sp were given back since it last ran
     uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
     bool crew;        // came by mlt_crew_spawn: its stack and its id are the crew's
+    uint32_t hint;    // the owner's
 };
 
 enum {
