@@ -211,12 +211,14 @@ bool mlt_worker_open_gate(mlt_worker *w)
 void mlt_worker_abandon(mlt_worker *w)
 {
     mlt_gate *gate = w->sched->gate;
-    mlt_gate_enter(gate);
+    if (gate)
+        mlt_gate_enter(gate);
     if (w->wire) {
         flush_queues(w);
         mlt_wire_end(w->wire);
     }
-    mlt_gate_leave(gate);
+    if (gate)
+        mlt_gate_leave(gate);
 }
 
 // ---- the end

@@ -61,8 +61,8 @@ void mlt_worker_free(mlt_worker *worker);
 // Called by whoever uses it now. False if memory is exhausted.
 bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 
-// As mlt_worker_free for a worker whose rank has ended while threads of it live: what they may
-// still touch stays.
+// As mlt_worker_free for a worker whose rank has ended while threads or processes of it live: what
+// they may still touch stays.
 void mlt_worker_abandon(mlt_worker *worker);
 
 // The fiber that runs on behalf of that rank now, which is of this worker: its own, that of a
