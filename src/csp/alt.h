@@ -31,6 +31,7 @@ typedef struct mlt_offer {
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard
+    uint32_t op;    // net.c's number of it, while it stands at a channel of another worker
 } mlt_offer;
 
 enum { MLT_ALT_OPEN = -1 };
