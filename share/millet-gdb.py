@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Millet's ranks in gdb. Ranks are fibers: most of them are parked, and no thread shows them.
+"""Millet's ranks and processes in gdb. They are fibers: most of them are parked, and no thread shows them.
 
     (gdb) source millet-gdb.py
     (gdb) millet ranks            every rank, its state and what it waits for; grouped when many
     (gdb) millet ranks 3 17 5-9   some of them, one a line
     (gdb) millet bt 17            the stack of rank 17, whether it runs or is parked
+    (gdb) millet procs            every process (millet/csp.h), as ranks; grouped when many
+    (gdb) millet procs worker     those whose names have that word, one a line
+    (gdb) millet bt p5            the stack of process 5; also by name: millet bt worker[3]
     (gdb) millet enter 17         make that stack the current one: up, down, info locals, print
     (gdb) millet leave            back to the thread's own stack
     (gdb) millet gcore [FILE]     a core file with all ranks' stacks, of a live process
@@ -34,6 +37,22 @@ KINDS = {
     "MLT_WAIT_ANY": "for one of {n} operations",
     "MLT_WAIT_BARRIER": "for the other ranks",
     "MLT_WAIT_OTHER": "for something inside the library",
+}
+# What a process waits for (src/csp/wait.h).
+CSP_KINDS = {
+    "MLT_CSP_READ": "to read {chan}",
+    "MLT_CSP_WRITE": "to write {chan}",
+    "MLT_CSP_ALT": "for one of {n} guards",
+    "MLT_CSP_SYNC": "at a barrier",
+    "MLT_CSP_PAR": "for {number} of its processes",
+    "MLT_CSP_JOIN": "for a child",
+    "MLT_CSP_SLEEP": "for time to pass",
+    "MLT_CSP_FD": "for descriptor {number}",
+    "MLT_CSP_RECEIVE": "for a message at a port",
+    "MLT_CSP_SEND": "for room at a port",
+    "MLT_CSP_NAME": "for a name",
+    "MLT_CSP_REMOTE": "for an answer about {chan}",
+    "MLT_CSP_GROUP": "for the other members of its group",
 }
 ANYONE, ANY_TAG = -1, -2
 
@@ -100,9 +119,12 @@ class Memory:
 
 
 class Rank:
-    """One fiber of one scheduler."""
+    """One fiber of one scheduler: a rank, or a process of a crew, which has a name and a number."""
 
-    __slots__ = ("sched", "fiber", "world", "state", "wait", "sp", "current")
+    __slots__ = ("sched", "fiber", "world", "state", "wait", "sp", "current", "name", "number")
+
+    def title(self):
+        return "rank %d" % self.world if self.name is None else "process %s (p%d)" % (self.name, self.number)
 
 
 class World:
@@ -120,6 +142,13 @@ class World:
             self.rank = Layout("struct mlt_rank")
         except gdb.error:
             self.rank = None
+        try:
+            self.crew, self.csp, self.proc = Layout("struct mlt_crew"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
+            self.team, self.csp_wait = Layout("struct mlt_team_of"), Layout("struct mlt_csp_wait")
+            self.chan, self.alt = Layout("struct csp_chan"), Layout("struct mlt_alt")
+            self.csp_kinds = {f.enumval: f.name for f in gdb.lookup_type("mlt_csp_wait_kind").strip_typedefs().fields()}
+        except gdb.error:
+            self.csp = None  # a program without processes
         self.kinds = {f.enumval: f.name for f in gdb.lookup_type("mlt_wait_kind").strip_typedefs().fields()}
         self.memory = Memory()
         self.texts = {}
@@ -136,7 +165,7 @@ class World:
     def ranks(self):
         for at, data in self.scheds:
             current = self.sched.get(data, "current")
-            if self.sched.get(data, "solo"):
+            if self.sched.get(data, "solo") or self.sched.get(data, "member"):
                 home = self.home_at(at)
                 yield self.make(at, home, self.memory.read(home, self.fiber.size), 0, current)
                 continue
@@ -149,8 +178,78 @@ class World:
                     where = fibers + (first + i) * self.fiber.size
                     yield self.make(at, where, block, base, current)
 
+    def procs(self):
+        """The processes of all workers; those of a worker in the order of its records."""
+        for at, data in self.scheds:
+            crew = self.sched.get(data, "crew") if self.csp else 0
+            if not crew:
+                continue
+            crew = self.memory.read(crew, self.crew.size)
+            fibers, count, owner = (self.crew.get(crew, name) for name in ("fibers", "count", "owner"))
+            current = self.sched.get(data, "current")
+            procs = self.csp.get(self.memory.read(owner, self.csp.size), "procs") if owner else 0
+            for first in range(0, count, 65536):
+                some = min(65536, count - first)
+                block = self.memory.read(fibers + first * self.fiber.size, some * self.fiber.size)
+                names = self.memory.read(procs + first * self.proc.size, some * self.proc.size) if procs else None
+                for i in range(some):
+                    if STATES[self.fiber.get(block, "state", i * self.fiber.size)] == "ended":
+                        continue
+                    where = fibers + (first + i) * self.fiber.size
+                    proc = self.make(at, where, block, i * self.fiber.size, current)
+                    proc.name, proc.number = self.name(names, i * self.proc.size) if names else ("?", first + i)
+                    yield proc
+
+    def name(self, data, base):
+        """Name and number of a process."""
+        name, number = self.proc.get(data, "name", base), self.proc.get(data, "number", base)
+        if not name:
+            return "%d" % number, number
+        text, team = self.text(name), self.proc.get(data, "of", base)
+        try:
+            if team and self.team.get(self.memory.read(team, self.team.size), "vector"):
+                text += "[%d]" % self.proc.get(data, "index", base)
+        except gdb.MemoryError:
+            pass
+        return text, number
+
+    def find_proc(self, text):
+        """By its number ("p17") or its name."""
+        number = int(text[1:]) if text[:1] == "p" and text[1:].isdigit() else None
+        found = [p for p in self.procs() if (p.name == text if number is None else p.number == number)]
+        if number is not None and not found:
+            found = [p for p in self.procs() if p.name == text]
+        if not found:
+            raise MilletError("no process %s in this program" % text)
+        if len(found) > 1:
+            raise MilletError("%d processes are called %s; write their numbers: %s" % (
+                len(found), text, " ".join("p%d" % p.number for p in found[:8])))
+        return found[0]
+
+    def chan_name(self, at):
+        try:
+            name = gdb.Value(at).cast(self.chan.type.pointer()).dereference()["name"].string()
+            return "channel '%s'" % name if name else "channel %d" % self.chan.get(
+                self.memory.read(at, self.chan.size), "number")
+        except gdb.error:
+            return "a channel"
+
+    def csp_words(self, rank):
+        """What a process waits for."""
+        try:
+            data = self.memory.read(self.wait.get(rank.wait, "list"), self.csp_wait.size)
+            kind = self.csp_kinds.get(self.csp_wait.get(data, "kind"), "")
+            what, number = self.csp_wait.get(data, "what"), self.csp_wait.get(data, "number")
+            words = CSP_KINDS.get(kind, "")
+            n = self.alt.get(self.memory.read(what, self.alt.size), "count") if "{n}" in words else 0
+            chan = self.chan_name(what) if "{chan}" in words else ""
+            return ", waits " + words.format(chan=chan, number=number, n=n) if words else ""
+        except (gdb.MemoryError, AttributeError):
+            return ""
+
     def make(self, sched, where, data, base, current):
         rank = Rank()
+        rank.name = rank.number = None
         rank.sched, rank.fiber = sched, where
         rank.state = self.fiber.get(data, "state", base)
         rank.sp = self.fiber.get(data, "sp", base)
@@ -206,6 +305,8 @@ class World:
         kind = self.kinds.get(get("kind"), "")
         words = "%s in %s" % (state, self.text(get("call")))
         what = KINDS.get(kind)
+        if kind == "MLT_WAIT_CSP" and self.csp:
+            words += self.csp_words(rank)
         if what:
             words += ", waits " + what.format(peer=peer, n=get("n"))
         if kind in ("MLT_WAIT_RECV", "MLT_WAIT_SEND", "MLT_WAIT_PROBE"):
@@ -218,6 +319,8 @@ class World:
         """Ranks with the same key are one group; the peer is looked at later."""
         if rank.wait is None:
             return (rank.state,)
+        if self.kinds.get(self.wait.get(rank.wait, "kind")) == "MLT_WAIT_CSP":
+            return (rank.state, self.text(self.wait.get(rank.wait, "call")))
         return (rank.state,) + tuple(self.wait.get(rank.wait, name)
                                      for name in ("call", "kind", "tag", "context", "bytes", "n"))
 
@@ -248,7 +351,7 @@ def parse_ranks(text):
 
 
 class Millet(gdb.Command):
-    """Ranks of a Millet program: millet ranks, millet bt N, millet enter N, millet leave, millet gcore."""
+    """Ranks and processes of a Millet program: millet ranks, procs, bt N, enter N, leave, gcore."""
 
     def __init__(self):
         super().__init__("millet", gdb.COMMAND_STACK, prefix=True)
@@ -296,6 +399,32 @@ class Ranks(gdb.Command):
             return "the rank %+d from itself" % steps.pop()
         peers = {peer for _, peer in pairs}
         return "each another rank" if len(peers) == len(pairs) else "%d different ranks" % len(peers)
+
+
+class Procs(gdb.Command):
+    """List processes with their state and what they wait for: millet procs [PART OF A NAME]"""
+
+    def __init__(self):
+        super().__init__("millet procs", gdb.COMMAND_STACK)
+
+    def invoke(self, text, from_tty):
+        world = World()
+        part = text.strip()
+        procs = [p for p in world.procs() if part in p.name]
+        print("%d processes in %d workers" % (len(procs), len(world.scheds)))
+        if len(procs) <= GROUP_ABOVE or part:
+            for proc in procs:
+                print("  p%-6d %s: %s%s" % (proc.number, proc.name, world.describe(proc), Ranks.at(world, proc)))
+            return
+        groups = {}
+        for proc in procs:
+            kind = proc.name.partition("[")[0] if not proc.name.isdigit() else "process"
+            groups.setdefault((kind,) + world.key(proc), []).append(proc)
+        for key, group in sorted(groups.items(), key=lambda g: -len(g[1])):
+            first = group[0]
+            print("  %d %s: %s" % (len(group), key[0], world.describe(first)
+                                   + (" (p%d; the others alike)" % first.number if len(group) > 1 else "")))
+            print("      p %s" % ranges(p.number for p in group))
 
 
 def word(value):
@@ -372,11 +501,12 @@ def leave_parked(_=None):
 
 def parked_rank(text):
     """World, rank and unwinder (None if it runs) for the argument of a command."""
-    if not text.strip().isdigit():
-        raise MilletError("which rank? write its number: millet bt 17")
+    text = text.strip()
+    if not text:
+        raise MilletError("which rank or process? write its number or name: millet bt 17, millet bt p5, millet bt worker[3]")
     leave_parked()
     world = World()
-    rank = world.find(int(text))
+    rank = world.find(int(text)) if text.isdigit() else world.find_proc(text)
     if rank.current:
         thread = world.thread(rank)
         if thread and thread.num != gdb.selected_thread().num:
@@ -384,13 +514,13 @@ def parked_rank(text):
         return world, rank, None
     state = STATES[rank.state]
     if state in ("new", "ended"):
-        raise MilletError("rank %d has no stack: it %s" %
-                          (rank.world, "has not started" if state == "new" else "has ended"))
+        raise MilletError("%s has no stack: it %s" %
+                          (rank.title(), "has not started" if state == "new" else "has ended"))
     return world, rank, Parked(rank, world.memory)
 
 
 class Backtrace(gdb.Command):
-    """Show the stack of a rank, running or parked: millet bt N"""
+    """Show the stack of a rank or a process, running or parked: millet bt N, millet bt pN, millet bt NAME"""
 
     def __init__(self):
         super().__init__("millet bt", gdb.COMMAND_STACK)
@@ -398,7 +528,7 @@ class Backtrace(gdb.Command):
     def invoke(self, text, from_tty):
         before = gdb.selected_thread()
         world, rank, parked = parked_rank(text)
-        print("rank %d: %s" % (rank.world, world.describe(rank)))
+        print("%s: %s" % (rank.title(), world.describe(rank)))
         if not parked:
             try:
                 gdb.execute("bt")
@@ -426,7 +556,7 @@ class Backtrace(gdb.Command):
 
 
 class Enter(gdb.Command):
-    """Make the stack of a parked rank the current one: millet enter N; then up, info locals, ..."""
+    """Make the stack of a parked rank or process the current one: millet enter N; then up, info locals, ..."""
 
     def __init__(self):
         super().__init__("millet enter", gdb.COMMAND_STACK)
@@ -435,13 +565,13 @@ class Enter(gdb.Command):
         global entered
         world, rank, parked = parked_rank(text)
         if not parked:
-            print("rank %d runs: its stack is the thread's" % rank.world)
+            print("%s runs: its stack is the thread's" % rank.title())
             gdb.execute("frame 0")
             return
         parked.enter()
         entered = parked
-        print("rank %d: %s. Frame 0 is still the thread's. `millet leave` ends this." %
-              (rank.world, world.describe(rank)))
+        print("%s: %s. Frame 0 is still the thread's. `millet leave` ends this." %
+              (rank.title(), world.describe(rank)))
         gdb.execute("frame 1")
 
 
@@ -475,6 +605,7 @@ class Gcore(gdb.Command):
 gdb.events.cont.connect(leave_parked)
 Millet()
 Ranks()
+Procs()
 Backtrace()
 Enter()
 Leave()

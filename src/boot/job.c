@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "boot/bell.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(mlt_job) % MLT_LINE == 0, "what follows starts on a line of its own");
@@ -100,6 +102,8 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                   .profile = plan->profile,
                   .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
                   .started_ns = mlt_os_now_ns()};
+    if (getrandom(&job->identity, sizeof job->identity, GRND_NONBLOCK) != sizeof job->identity)
+        job->identity = job->started_ns ^ (uint64_t)getpid() << 48;
     return MLT_OK;
 }
 
@@ -199,15 +203,25 @@ void mlt_job_close(mlt_job *job)
 
 void mlt_job_wake(mlt_job_worker *worker)
 {
-    // Pairs with the sleeper's seq_cst store of ASLEEP before its seq_cst looks at the news: one of
-    // the two sees the other.
+    // Pairs with the sleeper's seq_cst store of ASLEEP or LISTENS before its seq_cst looks at the
+    // news: one of the two sees the other.
     atomic_thread_fence(memory_order_seq_cst);
-    uint32_t asleep = MLT_WORKER_ASLEEP;
-    // acq_rel: what was written before is seen by the worker that finds itself AWAKE.
-    if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) == asleep &&
-        atomic_compare_exchange_strong_explicit(&worker->asleep, &asleep, MLT_WORKER_AWAKE,
-                                                memory_order_acq_rel, memory_order_relaxed))
+    uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+    if (asleep != MLT_WORKER_ASLEEP && asleep != MLT_WORKER_LISTENS)
+        return;
+    // acq_rel: what was written before is seen by the worker that finds itself AWAKE. Whoever
+    // changes the word wakes, and nobody else. If it fails, the sleeper has been awake since the
+    // fence, and has seen or will see the news before it sleeps again.
+    uint32_t how = asleep;
+    if (!atomic_compare_exchange_strong_explicit(&worker->asleep, &asleep, MLT_WORKER_AWAKE,
+                                                 memory_order_acq_rel, memory_order_relaxed))
+        return;
+    // A bell rings until it is heard, so it may be rung before the sleeper has begun to listen, or
+    // long after it was awake for another reason.
+    if (how == MLT_WORKER_ASLEEP)
         mlt_os_futex_wake(&worker->asleep, 1);
+    else
+        mlt_bell_ring(worker);
 }
 
 void mlt_job_ask(mlt_job *job)

@@ -31,19 +31,22 @@ typedef struct mlt_offer {
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard
+    uint32_t op;    // net.c's number of it, while it stands at a channel of another worker
 } mlt_offer;
 
 enum { MLT_ALT_OPEN = -1 };
 
 struct mlt_alt {
+    // With an offer of its own before it, what whoever serves it looks at is one line.
     mlt_fiber *fiber;  // NULL: of another program
+    csp_guard *guards; // NULL: a plain read, write, sync or receive
     int32_t chosen;    // MLT_ALT_OPEN, or the guard
-    csp_status status; // of it
+    uint8_t status;    // of it: csp_status
     // The process promised to take an offer of another program, if that still stands: nobody else
     // may settle it until that is known. (Without a fiber: it was asked, and has not answered.)
     bool promised;
-    bool late;         // the deadline of the call (not of a guard) has passed: chosen is 0 then
-    csp_guard *guards; // NULL: a plain read, write, sync or receive
+    bool late; // the deadline of the call (not of a guard) has passed: chosen is 0 then
+
     mlt_offer *offers; // [count]
     uint32_t count;
     mlt_timer timer; // the deadline, or the earliest time guard
@@ -65,5 +68,19 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
 // An alternation without a fiber was settled (chosen, status; a value that was read is in its
 // offer's memory, and the offer is in no queue any more). Set once by net.c.
 extern void (*mlt_alt_far_settled)(mlt_csp *csp, mlt_alt *alt);
+
+// What port guards do: set once by port.c. try: if a message is there, takes it into offer->value
+// (guards[index].size bytes of room), sets guards[index].size to its length and settles the
+// alternation, with CSP_TOO_LONG if it does not fit and CSP_RETIRED if nothing will come any more;
+// else false. wait: puts offer->link at the end of the port's queue; whoever brings a message does
+// the same as try for the first offer there whose alternation is open, and takes it out; whoever
+// waits takes it out if something else was chosen. check ends the program if it is no port of this
+// worker.
+typedef struct mlt_port_guard {
+    void (*check)(mlt_csp *csp, csp_port *port, const char *call);
+    bool (*try)(csp_port *port, mlt_offer *offer);
+    void (*wait)(csp_port *port, mlt_offer *offer);
+} mlt_port_guard;
+extern const mlt_port_guard *mlt_port_guards;
 
 #endif

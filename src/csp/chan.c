@@ -213,7 +213,7 @@ static void served(csp_chan *chan, mlt_offer *offer)
 }
 
 // They serve a read or a write of `self` (NULL: a plain one) at once, if that can be.
-static bool try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status)
+bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status)
 {
     *status = status_of(chan);
     if (*status != CSP_OK)
@@ -239,7 +239,7 @@ static bool try_write(csp_chan *chan, const void *value, const mlt_alt *self, cs
     return true;
 }
 
-static bool try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status)
+bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status)
 {
     *status = status_of(chan);
     if (*status != CSP_OK && !(chan->life == MLT_CHAN_RETIRED && chan->held > 0))
@@ -265,8 +265,8 @@ static bool try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_statu
 bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     csp_status status;
-    bool done = writes ? try_write(chan, offer->value, offer->alt, &status)
-                       : try_read(chan, offer->value, offer->alt, &status);
+    bool done = writes ? mlt_chan_try_write(chan, offer->value, offer->alt, &status)
+                       : mlt_chan_try_read(chan, offer->value, offer->alt, &status);
     if (!done)
         return false;
     if (offer->link.next)
@@ -285,10 +285,13 @@ bool mlt_chan_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 
 // ---- waiting
 
+// What waits for one thing. A process that was away from the cache is served after one miss, not
+// two: everything that is looked at is in the first line.
 typedef struct lone {
-    mlt_offer offer;
+    _Alignas(64) mlt_offer offer;
     mlt_alt alt;
 } lone;
+_Static_assert(offsetof(lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
 
 static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
 {
@@ -341,8 +344,8 @@ static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, c
     mlt_chan_check(csp, chan, call);
     *(writes ? &chan->last_writer : &chan->last_reader) = csp->sched->current;
     csp_status status;
-    if (!chan->remote &&
-        (writes ? try_write(chan, value, NULL, &status) : try_read(chan, value, NULL, &status)))
+    if (!chan->remote && (writes ? mlt_chan_try_write(chan, value, NULL, &status)
+                                 : mlt_chan_try_read(chan, value, NULL, &status)))
         return status;
     bool now = mlt_deadline_passed(deadline);
     if (now && !chan->remote)
@@ -370,10 +373,27 @@ static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, c
     return w.alt.status;
 }
 
+csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char *call)
+{
+    return move_slowly(chan, value, writes, CSP_AT_ONCE, call);
+}
+
 // A channel of the calling worker, alive.
 static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
 {
     return csp && chan && chan->magic == csp->chan_magic && chan->rare == 0;
+}
+
+// What serving and running the process that made the offer needs, if it is a plain one: the offer,
+// the frames around it, the fiber. All is asked for at once, since among many processes nothing of
+// it is in the cache: a ring of a million takes a quarter less.
+static inline void fetch(const mlt_offer *offer, const mlt_fiber *fiber)
+{
+    const char *line = (const char *)offer;
+    __builtin_prefetch(line, 1);
+    __builtin_prefetch(fiber, 1);
+    __builtin_prefetch(line - 64, 1);
+    __builtin_prefetch(line + sizeof(lone), 1);
 }
 
 // The common case of serving an offer: its process waits, here.
@@ -401,6 +421,7 @@ EXPORT csp_status csp_write(csp_out *out, const void *value)
     chan->last_writer = csp->sched->current;
     mlt_offer *reader = mlt_container_of(chan->reads.next, mlt_offer, link);
     if (&reader->link != &chan->reads) {
+        fetch(reader, chan->last_reader);
         if (MLT_UNLIKELY(!can_serve(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         copy(reader->value, value, chan->size);
@@ -423,6 +444,7 @@ EXPORT csp_status csp_read(csp_in *in, void *value)
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
     mlt_offer *writer = mlt_container_of(chan->writes.next, mlt_offer, link);
     if (&writer->link != &chan->writes) {
+        fetch(writer, chan->last_writer);
         if (MLT_UNLIKELY(!can_serve(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         copy(value, writer->value, chan->size);

@@ -75,6 +75,14 @@ csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capa
 // takes it out if it is in one and was served.
 bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes);
 
+// The same for a guard of `self` (NULL: a plain read or write), which is not settled; *status.
+bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status);
+bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status);
+
+// A read or write of a channel of another program that does not wait for its counterpart, but for
+// the answer: CSP_LATE if there is none.
+csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char *call);
+
 // The end is one of this worker's channels; else the program ends with a sentence.
 void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call);
 
@@ -95,7 +103,9 @@ const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size);
 
 // What ends that another program's channel stands behind do instead (csp_chan.remote): set once by
 // net.c. They take offers as mlt_chan_offer does, and give them back: withdraw returns true if the
-// offer is out now; false if an answer is awaited, which settles it (the caller waits on).
+// offer is out now; false if an answer is awaited, which settles it (the caller waits on; with
+// CSP_LATE if the offer was not taken). Offers of an alternation that has been settled otherwise
+// are always out then.
 typedef struct mlt_chan_far {
     bool (*offer)(csp_chan *chan, mlt_offer *offer, bool writes);
     bool (*withdraw)(csp_chan *chan, mlt_offer *offer, bool writes);

@@ -50,7 +50,7 @@ struct csp_group {
     uint32_t size;           // members on all nodes
     uint32_t first, members; // on this one
     uint32_t inside;         // of them in a call
-    uint64_t calls[];        // [members] made so far
+    uint64_t *calls;         // [members] made so far
 };
 
 struct mlt_groups; // group_found.c
@@ -58,6 +58,9 @@ struct mlt_groups; // group_found.c
 // Frees what the worker's groups have; mlt_csp_end calls it. What a process is still inside of
 // stays.
 void mlt_groups_end(mlt_csp *csp);
+
+// All groups of the worker, by csp_group.link; for reports and tests.
+const mlt_link *mlt_groups_views(mlt_csp *csp);
 
 // For reports. The name: "pool" or "group 3". What call `number` of it (mlt_csp_wait.number) waits
 // for: "members 3 and 5", "a message from rank 2", "rank 1 to found it". Both return text.

@@ -6,6 +6,7 @@
 #ifndef MLT_CSP_NAMES_H
 #define MLT_CSP_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "csp/route.h"
@@ -36,7 +37,11 @@ extern const mlt_names_ops mlt_names_job, mlt_names_server;
 // The one that this worker uses; NULL: csp->why tells what is wrong with MILLET_NAMES.
 const mlt_names_ops *mlt_names_of(mlt_csp *csp);
 
-// Leaves the server; mlt_net_end calls it.
-void mlt_names_end(mlt_csp *csp);
+// The key of the server that this worker uses; NULL: it uses none. again: it may have changed, the
+// file is looked at.
+const unsigned char *mlt_names_key(mlt_csp *csp, bool again);
+
+// Leaves the server: what was registered there goes. mlt_net_end calls it.
+void mlt_names_leave(mlt_csp *csp);
 
 #endif

@@ -9,7 +9,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "csp/group.h"
+#include "csp/net.h"
 #include "csp/proc.h"
+#include "csp/route.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -60,6 +63,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     mlt_csp *csp = mlt_take(1, sizeof *csp);
     csp->worker = rank->worker;
     csp->sched = sched;
+    sched->crew->owner = csp;
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
@@ -75,12 +79,17 @@ mlt_csp *mlt_csp_begin(const char *call)
 void mlt_csp_end(mlt_worker *worker)
 {
     mlt_csp *csp = mlt_csp_self;
-    if (!csp || csp->worker != worker)
-        return;
-    mlt_csp_self = NULL;
-    mlt_pool_fini(&csp->children);
-    mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
-    free(csp);
+    if (csp && csp->worker == worker) {
+        mlt_groups_end(csp);
+        mlt_net_end(csp);
+        mlt_csp_self = NULL;
+        csp->sched->crew->owner = NULL;
+        mlt_pool_fini(&csp->children);
+        free(csp->spare);
+        mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
+        free(csp);
+    }
+    mlt_route_end(worker);
 }
 
 EXPORT const char *csp_status_text(csp_status status)

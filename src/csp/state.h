@@ -31,8 +31,10 @@ typedef struct mlt_csp {
     uint64_t numbers;       // of things without a name
     uint64_t random;        // where a fair alternation begins, if nothing else says
     mlt_pool children;      // csp_child
-    struct mlt_net *net;    // other nodes; NULL until the first call that needs them
-    char why[512];          // csp_why
+    void *spare;            // memory for the offers of a large alternation
+    size_t spare_bytes;
+    struct mlt_net *net; // other nodes; NULL until the first call that needs them
+    char why[512];       // csp_why
     // Of groups of processes (group.h); NULL until the first one.
     struct mlt_groups *groups;
 } mlt_csp;

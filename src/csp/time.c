@@ -82,3 +82,12 @@ __attribute__((weak)) void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer)
 {
     timer->place = 0;
 }
+
+__attribute__((weak)) mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
+{
+    mlt_csp_fault("a descriptor", "cannot be waited for yet");
+}
+
+__attribute__((weak)) void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch)
+{
+}

@@ -19,10 +19,10 @@
 
 // Listens, if the worker does not yet, and puts the socket's name into own->socket. False: csp->why
 // tells.
-bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own) MLT_MUST_CHECK;
+bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own);
 
 // The route to a worker of another job, which is connected to first if it must be. Waits, as a
-// process. NULL: *status is CSP_LATE, or CSP_LOST or CSP_REFUSED and csp->why tells.
+// process. NULL: *status is CSP_LATE, CSP_LOST or CSP_REFUSED, and csp->why tells.
 mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
                          csp_status *status);
 

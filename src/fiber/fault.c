@@ -163,7 +163,7 @@ _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber)
         .address = fiber->stack - 1,
         .user = fiber->user,
         .fiber = fiber,
-        .stack_size = mlt_sched_stack_size(sched),
+        .stack_size = mlt_fiber_stack_size(sched, fiber),
     };
     tell(&fault);
     mlt_fault_expose_stacks();

@@ -51,6 +51,7 @@ struct mlt_fiber {
     void *user;  // the owner's object, argument of entry; mlt_fiber_user while it runs
     uint32_t id; // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
+    uint32_t woke;    // whom of the crew it woke last: likely the one that it will wake next
     uint8_t state;    // mlt_fiber_state
     bool trimmed;     // the pages below sp were given back since it last ran
     uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
@@ -81,6 +82,7 @@ typedef struct mlt_crew {
     uint32_t limit, count, alive;
     mlt_fiber *free; // ended ones, by next; NULL: none
     struct mlt_stacks *stacks;
+    void *owner; // what the layer that hired it keeps for its fibers (mlt_csp), for debuggers
 } mlt_crew;
 
 struct mlt_sched {

@@ -11,7 +11,9 @@
 //     watches   a list a descriptor; epoll tells, one shot each, which are ready
 //
 // A descriptor may be closed by its owner while nobody watches it, and its number be used again:
-// every watch arms it anew. What epoll does not know (a regular file) is always ready.
+// every watch arms it anew. One that is closed while it is watched fires too, but only when the
+// next patrol comes by, which is within some seconds: nobody tells of a close. What epoll does not
+// know (a regular file) is always ready.
 //
 // Made at first use. Everything is the worker's thread's. Nothing here suspends a fiber;
 // mlt_io_block blocks the thread.
@@ -53,8 +55,10 @@ void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: not
 bool mlt_io_waits(const mlt_sched *sched);
 bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
 
-// Fires what is due and what is ready, without blocking. True if anything fired.
+// Fires what is due and what is ready, without blocking. True if anything fired. glance: the same,
+// but where there is other work; looks at descriptors only if it has not for some time.
 bool mlt_io_look(mlt_sched *sched);
+bool mlt_io_glance(mlt_sched *sched);
 
 // Nanoseconds until the next timer is due: 0: it is; -1: no timer is set.
 int64_t mlt_io_patience(const mlt_sched *sched);
@@ -67,6 +71,9 @@ void mlt_io_block(mlt_sched *sched, int64_t timeout_ns);
 // The bell: a descriptor that is part of every block and look, read empty when it rings. It stays
 // the owner's (see boot/bell.h: another process rings it).
 mlt_status mlt_io_set_bell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
+
+// Between patrols: a second. Sleep lasts no longer than that at a time. Tests have their own.
+extern int64_t mlt_io_patrol_ns;
 
 // mlt_sched_free calls it.
 void mlt_io_free(mlt_sched *sched);

@@ -294,7 +294,7 @@ static void collect(mlt_watch *w, purpose why)
     for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
         uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
-        w->open_answers += asleep == MLT_WORKER_AWAKE || asleep == MLT_WORKER_ASLEEP;
+        w->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
     }
     w->collect_until = mlt_os_now_ns() + collect_ns;
     mlt_job_ask(w->conf.job);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "csp/proc.h"
 #include "fiber/fault.h"
 #include "p2p/p2p.h"
 
@@ -85,6 +86,29 @@ static void add_backtrace(text *t, const void *pc)
         t->length--;
 }
 
+// ", process 'worker[3]'"; nothing for a rank's own fiber. A name is read as it is: should it be
+// what is broken, then the process dies of that.
+static void add_process(text *t, const mlt_fiber *fiber)
+{
+    const mlt_csp *csp = mlt_csp_self;
+    if (!csp || !fiber || !fiber->crew)
+        return;
+    const mlt_proc *proc = mlt_proc_of(csp, fiber);
+    add(t, ", process ");
+    if (!proc->name) {
+        add_number(t, proc->number, 10);
+        return;
+    }
+    add(t, "'");
+    add(t, proc->name);
+    if (proc->of && proc->of->vector) {
+        add(t, "[");
+        add_number(t, proc->index, 10);
+        add(t, "]");
+    }
+    add(t, "'");
+}
+
 // True if the fault lies just below the thread's own stack.
 static bool is_own_overflow(const mlt_fault *fault)
 {
@@ -101,12 +125,14 @@ static void describe(const mlt_fault *fault)
     if (rank) {
         add(t, "rank ");
         add_number(t, (uint64_t)rank->world, 10);
+        add_process(t, fault->fiber);
         add(t, ": ");
     }
     if (fault->overflow) {
         add(t, "stack overflow: it used more than its ");
         add_number(t, fault->stack_size, 10);
-        add(t, " bytes; start with a larger --stack-size");
+        add(t, own_boot->ctl >= 0 ? " bytes; start with a larger --stack-size"
+                                  : " bytes; start with a larger MILLET_STACK_SIZE");
     } else if (is_own_overflow(fault)) {
         add(t, "stack overflow: it used more than its ");
         add_number(t, own_stack_limit, 10);

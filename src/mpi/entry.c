@@ -158,7 +158,9 @@ static uint32_t ranks_wanted(void)
 static void on_deadlock(mlt_worker *worker)
 {
     fflush(NULL);
-    mlt_log("no rank can ever go on: each waits for a message that nobody will send");
+    mlt_log(mlt_csp_self
+                ? "deadlock: no process can ever go on"
+                : "no rank can ever go on: each waits for a message that nobody will send");
     mlt_worker_report(worker);
     _exit(EXIT_FAILURE);
 }
@@ -286,6 +288,10 @@ __attribute__((destructor)) static void only_rank_ends(void)
     tell_exit(&worker->ranks[0], program.only_status);
     if (mlt_sched_self != worker->sched || has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
+    if (worker->sched->current != &worker->sched->home) {
+        mlt_worker_abandon(worker); // a process called exit, and stands on a stack of the worker's
+        return;
+    }
     mlt_own_end(&worker->ranks[0]);
     mlt_csp_end(worker);
     mlt_mpi_worker_fini(worker);
@@ -466,6 +472,10 @@ EXPORT _Noreturn void exit(int status)
     mlt_rank *me = program.many && getpid() == program.pid ? mlt_rank_self() : NULL;
     if (me && !mlt_thread_is_main(me))
         me = NULL; // a thread that a rank started: as anywhere, it ends the process
+    if (me && mlt_sched_self->current->crew)
+        mlt_entry_end_job(me->world, status & 0xff ? status & 0xff : EXIT_FAILURE,
+                          "called exit in a process that is not its main: where several ranks "
+                          "share a program, a rank ends when its main does");
     if (me && !me->ended) {
         rank_ends(me, status);
         if (!home)

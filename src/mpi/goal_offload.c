@@ -90,6 +90,11 @@ int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm)
                              "drive its schedules while they run; GOAL_OFFLOAD is for ranks that "
                              "are alone in their worker",
                              (int)me->world, (unsigned)(me->worker->count - 1));
+    if (me->worker->sched->crew)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                             "rank %d has processes (csp.h), which a thread that drives its "
+                             "schedules could not wait for; GOAL_OFFLOAD is for ranks without",
+                             (int)me->world);
     if (!mlt_thread_open_gate(me))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
                              "GOAL_OFFLOAD is set for the first time in a function that MPI calls, "

@@ -112,7 +112,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
         .world = comm->map ? map_world : NULL,
         .group = comm->map,
     };
-    s->offload = mlt_mpi_settings.goal_offload && me->worker->count == 1; // MPI_Init has seen it
+    s->offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate; // MPI_Init has seen it
     if (mlt_run_new(sched, INT_MAX, &s->run, why, sizeof why) == MLT_OK) {
         if (s->run->result_bytes[true])
             s->run->scratch = mlt_take(s->run->result_bytes[true], 1);

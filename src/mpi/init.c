@@ -90,6 +90,11 @@ void mlt_mpi_drain_sends(mlt_rank *me)
                      .kind = MLT_WAIT_OTHER,
                      .peer = MLT_WAIT_ANYONE,
                      .tag = MLT_WAIT_ANY_TAG};
+    if (me->worker->sched->current->crew) { // a process of the rank's, which nobody would wake
+        while (me->sends_open > 0)
+            mlt_p2p_poll(me);
+        return;
+    }
     me->drains = true;
     me->worker->drainer = me->worker->sched->gate ? me->fiber : NULL;
     while (me->sends_open > 0)

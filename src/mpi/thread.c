@@ -43,7 +43,7 @@ bool mlt_thread_open_gate(mlt_rank *me)
 {
     if (me->worker->sched->gate)
         return true;
-    if (mlt_mpi_worker_of(me)->ungated > 0)
+    if (mlt_mpi_worker_of(me)->ungated > 0 || me->worker->sched->crew)
         return false;
     open_gate(me);
     mlt_life_set(me, MLT_LIFE_THREADS);
@@ -52,13 +52,19 @@ bool mlt_thread_open_gate(mlt_rank *me)
 
 int mlt_thread_grant(mlt_rank *me, int required)
 {
-    int most = me->worker->count > 1 ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
+    // A gate is for threads that come and go; processes of the rank (csp.h) cannot share it with
+    // them.
+    bool crew = me->worker->sched->crew != NULL;
+    int most = me->worker->count > 1 ? MPI_THREAD_FUNNELED
+               : crew                ? MPI_THREAD_SERIALIZED
+                                     : MPI_THREAD_MULTIPLE;
     int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
                 : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
                 : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
                                                     : MPI_THREAD_SINGLE;
     level = level < most ? level : most;
-    if (level == MPI_THREAD_MULTIPLE || (mlt_mpi_settings.goal_offload && me->worker->count == 1))
+    if (level == MPI_THREAD_MULTIPLE ||
+        (mlt_mpi_settings.goal_offload && me->worker->count == 1 && !crew))
         open_gate(me); // the library's own thread comes through it too
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())

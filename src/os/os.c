@@ -184,6 +184,14 @@ void mlt_os_futex_wake(_Atomic uint32_t *word, int count)
     errno = saved;
 }
 
+void mlt_os_sleep(int64_t ns)
+{
+    struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    int saved = errno;
+    (void)nanosleep(&time, NULL);
+    errno = saved;
+}
+
 mlt_status mlt_os_barrier_join(void)
 {
     int needed = MEMBARRIER_CMD_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every system call that the engine makes. Nothing here suspends a fiber; mlt_os_futex_wait
-// blocks the calling thread.
+// and mlt_os_sleep block the calling thread.
 #ifndef MLT_OS_OS_H
 #define MLT_OS_OS_H
 
@@ -51,6 +51,9 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 // timeout_ns (-1: never), or spuriously.
 void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
+
+// Blocks the thread for that time, or less if a signal comes. errno stays.
+void mlt_os_sleep(int64_t ns);
 
 // A full memory barrier on every thread of every process that has joined, by one system call of a
 // few microseconds: lets the other side of a store-then-look handshake do without a fence. join

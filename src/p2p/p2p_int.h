@@ -108,7 +108,10 @@ typedef struct mlt_p2p_state {
     uint32_t ticks;
     uint32_t hurries; // progress steps in a row that ended early
     uint64_t started_ns;
+    int bell; // by which others wake the worker while it waits for descriptors; NO_BELL
 } mlt_p2p_state;
+
+enum { NO_BELL = -1, NO_BELL_EVER = -2 }; // not yet; the system has none
 
 enum { SMALL_MESSAGE = 64 }; // payload of a held message from the pool
 

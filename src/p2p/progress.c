@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Progress and idling: who looks at the transports, and when a worker sleeps.
 #include "arch/arch.h"
+#include "base/log.h"
+#include "boot/bell.h"
 #include "fiber/gate.h"
+#include "fiber/io.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 
@@ -12,6 +16,7 @@ enum {
     TICK = 256, // progress steps between looks at the launcher's wishes
     LOOK_NS = 100000000, // between looks at the threads that may still call
     LINGER = 200,        // times that others are let run before a worker sleeps
+    DEAF_NS = 1000000,   // between looks at descriptors, if the worker can have no bell
 };
 
 static void answer_launcher(mlt_worker *w)
@@ -91,9 +96,17 @@ bool mlt_p2p_progress(mlt_worker *w)
     return any;
 }
 
+// Timers and descriptors that somebody waits for. Programs that have none pay for this one look.
+static inline bool glance_at_io(mlt_worker *w)
+{
+    return MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_glance(w->sched);
+}
+
 void mlt_p2p_breathe(void *worker)
 {
-    mlt_p2p_progress(worker);
+    mlt_worker *w = worker;
+    mlt_p2p_progress(w);
+    (void)glance_at_io(w);
 }
 
 static bool ready(void *worker)
@@ -117,6 +130,8 @@ static bool spin(mlt_worker *w)
             continue;
         mlt_arch_pause();
         if (n % 64 == 0) {
+            if (MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_look(w->sched))
+                return true;
             uint64_t now = mlt_os_now_ns();
             if (!start)
                 start = now;
@@ -126,19 +141,49 @@ static bool spin(mlt_worker *w)
     }
 }
 
-// Until somebody wakes the worker. With a gate, other threads may come in meanwhile. If one outside
-// of MPI may still call, the launcher must not think that this worker waits in vain: looks from
-// time to time whether all are parked.
-static void block(mlt_worker *w)
+// The bell of a worker that waits for descriptors; made when it first does. False: it has none.
+static MLT_COLD bool has_bell(mlt_worker *w)
 {
-    mlt_gate *gate = w->sched->gate;
+    mlt_p2p_state *p2p = w->p2p;
+    if (MLT_LIKELY(p2p->bell != NO_BELL))
+        return p2p->bell >= 0;
+    char why[128] = "the system refuses another descriptor";
+    if (mlt_bell_new(w->wire->own, &p2p->bell, why, sizeof why) == MLT_OK &&
+        mlt_io_set_bell(w->sched, p2p->bell) == MLT_OK)
+        return true;
+    mlt_log("worker %u looks at its descriptors a thousand times a second when it could sleep: %s",
+            w->index, why);
+    if (p2p->bell >= 0)
+        mlt_os_close(p2p->bell);
+    p2p->bell = NO_BELL_EVER;
+    return false;
+}
+
+// Until somebody wakes the worker, or a timer or a descriptor that it waits for.
+static void block(mlt_worker *w, mlt_worker_sleep how, bool waits)
+{
     mlt_job_worker *own = w->wire->own;
-    if (!gate) {
+    if (how == MLT_WORKER_LISTENS) {
+        mlt_io_block(w->sched, -1);
+    } else if (waits) { // for time; or for descriptors, without a bell
+        int64_t patience = mlt_io_patience(w->sched);
+        if (mlt_io_watches(w->sched) && (patience < 0 || patience > DEAF_NS))
+            patience = DEAF_NS;
+        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, patience);
+    } else {
         mlt_threads_count_parked(true);
         mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, -1);
         mlt_threads_count_parked(false);
-        return;
     }
+}
+
+// Until somebody wakes the worker. With a gate, other threads may come in meanwhile. If one outside
+// of MPI may still call, the launcher must not think that this worker waits in vain: looks from
+// time to time whether all are parked.
+static void block_with_gate(mlt_worker *w)
+{
+    mlt_gate *gate = w->sched->gate;
+    mlt_job_worker *own = w->wire->own;
     int64_t timeout_ns = LOOK_NS;
     mlt_gate_block(gate);
     mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
@@ -169,14 +214,45 @@ static void wait_for_threads(mlt_worker *w)
         mlt_gate_nap(gate, LOOK_NS);
 }
 
+// Alone in the world: nobody but time and descriptors can change anything.
+static MLT_COLD void wait_for_io(mlt_worker *w)
+{
+    if (mlt_io_watches(w->sched)) {
+        mlt_io_block(w->sched, -1);
+        return;
+    }
+    int64_t patience = mlt_io_patience(w->sched);
+    if (patience > (int64_t)w->p2p->spin_ns)
+        mlt_os_sleep(patience);
+    else
+        mlt_arch_pause(); // so short a time passes before the system has slept and woken
+    (void)mlt_io_look(w->sched);
+}
+
 static void sleep_until_news(mlt_worker *w)
 {
+    mlt_job_worker *own = w->wire->own;
+    bool waits = MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_waits(w->sched);
+    bool listens = waits && mlt_io_watches(w->sched) && has_bell(w);
+    mlt_worker_sleep how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
+    // Time will go on, so this is no deadlock. Before `how` is stored, which releases it: the
+    // launcher's look reads them in the opposite order.
+    if (waits)
+        atomic_store_explicit(&own->open, 1, memory_order_relaxed);
     bool starving = !mlt_list_empty(&w->p2p->waiting) || !mlt_list_empty(&w->p2p->streams);
     if (starving)
         mlt_p2p_mark_starved(w, true);
-    if (mlt_wire_doze(w->wire, w->living, ready, w))
-        block(w);
+    if (mlt_wire_doze(w->wire, how, w->living, ready, w)) {
+        if (w->sched->gate)
+            block_with_gate(w);
+        else
+            block(w, how, waits);
+    }
     mlt_wire_rise(w->wire);
+    // release: a look that sees this 0, though it saw the worker asleep, sees that the epoch has
+    // changed too, and does not count it as quiet. Pairs with mlt_job_look_at.
+    if (waits)
+        atomic_store_explicit(&own->open, 0, memory_order_release);
     if (starving)
         mlt_p2p_mark_starved(w, false);
     answer_launcher(w);
@@ -189,7 +265,7 @@ static void sleep_until_news(mlt_worker *w)
 static bool linger(mlt_worker *w)
 {
     for (uint32_t n = 0; n < LINGER; n++) {
-        if (mlt_p2p_progress(w))
+        if (mlt_p2p_progress(w) | glance_at_io(w))
             return true;
         mlt_os_yield();
     }
@@ -199,10 +275,12 @@ static bool linger(mlt_worker *w)
 void mlt_p2p_idle(void *worker)
 {
     mlt_worker *w = worker;
-    if (mlt_p2p_progress(w))
+    if (mlt_p2p_progress(w) | glance_at_io(w))
         return;
     if (!w->wire) { // alone in the world, and nobody can go on
-        if (w->sched->gate)
+        if (MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_waits(w->sched))
+            wait_for_io(w);
+        else if (w->sched->gate)
             wait_for_threads(w);
         else
             mlt_worker_deadlock_hook(w);
@@ -219,7 +297,7 @@ void mlt_p2p_idle(void *worker)
 void mlt_p2p_poll(mlt_rank *rank)
 {
     mlt_worker *w = rank->worker;
-    bool any = mlt_p2p_progress(w);
+    bool any = mlt_p2p_progress(w) | glance_at_io(w);
     if (any) {
         w->p2p->barren = 0;
     } else if (++w->p2p->barren >= (w->p2p->crowded ? 8 : 4096) + w->sched->runnable) {

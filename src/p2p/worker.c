@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "fiber/gate.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
@@ -66,6 +67,7 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     uint64_t share = (uint64_t)mlt_conf.hold / job->workers;
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
     state->started_ns = mlt_os_now_ns();
+    state->bell = NO_BELL;
     return state;
 }
 
@@ -214,12 +216,14 @@ bool mlt_worker_open_gate(mlt_worker *w)
 void mlt_worker_abandon(mlt_worker *w)
 {
     mlt_gate *gate = w->sched->gate;
-    mlt_gate_enter(gate);
+    if (gate)
+        mlt_gate_enter(gate);
     if (w->wire) {
         flush_queues(w);
         mlt_wire_end(w->wire);
     }
-    mlt_gate_leave(gate);
+    if (gate)
+        mlt_gate_leave(gate);
 }
 
 // ---- the end
@@ -240,6 +244,8 @@ void mlt_worker_free(mlt_worker *w)
         mlt_sched_free(w->sched);
     mlt_wire_free(w->wire);
     if (w->p2p) {
+        if (w->p2p->bell >= 0)
+            mlt_os_close(w->p2p->bell);
         mlt_pool_fini(&w->p2p->outs);
         mlt_pool_fini(&w->p2p->messages);
         free(w->p2p);

@@ -43,6 +43,7 @@ struct mlt_worker {
                         // cores, what is waited for comes as soon as the others have run
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
+    void *reach;        // the csp layer's: names of the job, packets that came before its state
 };
 
 // Makes the calling thread worker `index` of the job: scheduler, ranks, transports. The ranks'
@@ -60,8 +61,8 @@ void mlt_worker_free(mlt_worker *worker);
 // Called by whoever uses it now. False if memory is exhausted.
 bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 
-// As mlt_worker_free for a worker whose rank has ended while threads of it live: what they may
-// still touch stays.
+// As mlt_worker_free for a worker whose rank has ended while threads or processes of it live: what
+// they may still touch stays.
 void mlt_worker_abandon(mlt_worker *worker);
 
 // The fiber that runs on behalf of that rank now, which is of this worker: its own, that of a

@@ -178,7 +178,8 @@ static bool leave_all(mlt_wire *wire)
     return true;
 }
 
-bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), void *arg)
+bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool (*ready)(void *arg),
+                   void *arg)
 {
     mlt_job_worker *own = wire->own;
     if (mlt_wire_has_news(wire) || !leave_all(wire))
@@ -187,7 +188,7 @@ bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg), v
     atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
     // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify,
     // mlt_job_ask and the fence in mlt_wire_chunk_release.
-    atomic_store_explicit(&own->asleep, MLT_WORKER_ASLEEP, memory_order_seq_cst);
+    atomic_store_explicit(&own->asleep, how, memory_order_seq_cst);
     bool asked = atomic_load(&wire->job->report_wanted) != atomic_load(&own->reported);
     return atomic_load(&own->news) == 0 && !asked && !ready(arg);
 }

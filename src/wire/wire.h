@@ -92,11 +92,11 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
         mlt_job_wake(mlt_job_worker_at(wire->job, peer->worker));
 }
 
-// Before and after the thread blocks on own->asleep (while that is MLT_WORKER_ASLEEP) until there
-// may be something to do. doze: everybody can see that this worker sleeps; then `ready` is asked
-// once. False: there is something, and blocking would miss it. `blocked`: ranks parked, for the
-// launcher. rise: after a doze, whatever it said.
-bool mlt_wire_doze(mlt_wire *wire, uint32_t blocked, bool (*ready)(void *arg),
+// Before and after the thread blocks until there may be something to do: on own->asleep while that
+// is `how`, MLT_WORKER_ASLEEP; or for its bell, MLT_WORKER_LISTENS. doze: everybody can see that
+// this worker sleeps; then `ready` is asked once. False: there is something, and blocking would
+// miss it. `blocked`: ranks parked, for the launcher. rise: after a doze, whatever it said.
+bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool (*ready)(void *arg),
                    void *arg) MLT_MUST_CHECK;
 void mlt_wire_rise(mlt_wire *wire);
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Workers that sleep for descriptors are woken by their bells; no wake-up is lost. Run under TSan
+// too.
+#include "boot/bell.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "os/os.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static mlt_job *make(int *fd)
+{
+    mlt_job_plan plan = {.procs = 1,
+                         .workers_of_proc = &(uint32_t){2},
+                         .ranks_a_worker = &(uint32_t){1},
+                         .app_of_proc = &(uint32_t){0},
+                         .cores = 2,
+                         .launched = true};
+    mlt_job *job;
+    char why[256];
+    CHECK(mlt_job_new(&plan, &job, fd, why, sizeof why) == MLT_OK);
+    return job;
+}
+
+static bool rings(int fd, int timeout_ms)
+{
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+    return poll(&look, 1, timeout_ms) == 1;
+}
+
+static void test_ring(void)
+{
+    int memory, a, b;
+    mlt_job *job = make(&memory);
+    mlt_job_worker *w = mlt_job_worker_at(job, 0), *v = mlt_job_worker_at(job, 1);
+    char why[256];
+    mlt_bell_ring(w); // it has none: nothing happens
+    CHECK(mlt_bell_new(w, &a, why, sizeof why) == MLT_OK && w->bell != 0);
+    CHECK(mlt_bell_new(v, &b, why, sizeof why) == MLT_OK && v->bell != w->bell);
+    CHECK(!rings(a, 0) && !rings(b, 0));
+    errno = 4711;
+    for (int i = 0; i < 1000; i++) // nobody hears it: rings anyway, and does not block
+        mlt_bell_ring(w);
+    CHECK(rings(a, -1) && !rings(b, 0) && errno == 4711);
+    mlt_os_bell_drain(a);
+    CHECK(!rings(a, 0));
+    // Another process rings; and one that has closed all that it had.
+    for (int closes = 0; closes < 2; closes++) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            for (int fd = 3; closes && fd < 64; fd++)
+                close(fd);
+            mlt_bell_ring(w);
+            _exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+        CHECK(rings(a, 0));
+        mlt_os_bell_drain(a);
+    }
+    // Only a worker that listens is rung for, and once.
+    static const uint32_t others[] = {MLT_WORKER_AWAKE, MLT_WORKER_ASLEEP, MLT_WORKER_ENDED,
+                                      MLT_WORKER_UNBORN};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        w->asleep = others[i];
+        mlt_job_wake(w);
+        CHECK(!rings(a, 0));
+    }
+    w->asleep = MLT_WORKER_LISTENS;
+    w->open = 1;
+    v->asleep = MLT_WORKER_ASLEEP;
+    CHECK(!mlt_job_look_at(job).quiet);
+    mlt_job_wake(w);
+    CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
+    mlt_os_bell_drain(a);
+    w->asleep = MLT_WORKER_LISTENS;
+    mlt_job_ask(job);
+    CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
+    close(a);
+    mlt_bell_ring(w); // gone: nothing happens
+    close(b);
+    mlt_job_close(job);
+    close(memory);
+}
+
+// A worker that can have no bell is told.
+static void test_refusal(void)
+{
+    int memory, a;
+    mlt_job *job = make(&memory);
+    char why[256] = "";
+    struct rlimit old, none;
+    CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    mlt_job_worker *w = mlt_job_worker_at(job, 0);
+    CHECK(mlt_bell_new(w, &a, why, sizeof why) == MLT_ERR_SYSTEM);
+    CHECK(a == -1 && w->bell == 0 && strstr(why, "socket"));
+    CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
+    mlt_job_close(job);
+    close(memory);
+}
+
+enum { TURNS = 20000 };
+
+typedef struct player {
+    mlt_job_worker *own, *other;
+    _Atomic uint32_t *inbox, *outbox;
+    int bell;
+    uint64_t random;
+} player;
+
+// Passes a token to and fro. Each sleeps in either way, at random, and sometimes is awake before it
+// is rung for, so that the bell rings late.
+static void *play(void *arg)
+{
+    player *p = arg;
+    for (uint32_t turn = 1; turn <= TURNS; turn++) {
+        atomic_store_explicit(p->outbox, turn, memory_order_release);
+        mlt_job_wake(p->other);
+        while (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
+            p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+            uint32_t dice = (uint32_t)(p->random >> 33) % 8;
+            bool listens = dice != 0;
+            uint32_t how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
+            atomic_store_explicit(&p->own->asleep, how, memory_order_seq_cst);
+            atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_job_wake
+            if (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
+                if (!listens)
+                    mlt_os_futex_wait(&p->own->asleep, how, -1);
+                else if (dice != 1) // else: woken by something else
+                    CHECK(rings(p->bell, -1));
+            }
+            atomic_store_explicit(&p->own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
+            if (listens)
+                mlt_os_bell_drain(p->bell);
+        }
+    }
+    return NULL;
+}
+
+static void test_no_ring_is_lost(void)
+{
+    int memory;
+    mlt_job *job = make(&memory);
+    static _Atomic uint32_t boxes[2];
+    mlt_job_worker *a = mlt_job_worker_at(job, 0), *b = mlt_job_worker_at(job, 1);
+    player sides[2] = {{a, b, &boxes[0], &boxes[1], -1, 1}, {b, a, &boxes[1], &boxes[0], -1, 2}};
+    pthread_t threads[2];
+    char why[256];
+    for (int i = 0; i < 2; i++)
+        CHECK(mlt_bell_new(sides[i].own, &sides[i].bell, why, sizeof why) == MLT_OK);
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_create(&threads[i], NULL, play, &sides[i]) == 0);
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < 2; i++)
+        close(sides[i].bell);
+    mlt_job_close(job);
+    close(memory);
+}
+
+int main(void)
+{
+    test_ring();
+    test_refusal();
+    test_no_ring_is_lost();
+    puts("all right");
+    return 0;
+}

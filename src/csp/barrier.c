@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "csp/barrier.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "csp/deadline.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT csp_barrier *csp_barrier_new(const char *name, size_t enrolled)
+{
+    mlt_csp *csp = mlt_csp_enter("csp_barrier_new");
+    csp_barrier *barrier = malloc(sizeof *barrier);
+    if (!barrier)
+        mlt_csp_fault("csp_barrier_new", "memory is exhausted");
+    *barrier = (csp_barrier){
+        .magic = MLT_BARRIER_MAGIC, .enrolled = enrolled, .csp = csp, .number = ++csp->numbers};
+    mlt_list_init(&barrier->waiting);
+    mlt_list_push_back(&csp->barriers, &barrier->all);
+    if (name)
+        snprintf(barrier->name, sizeof barrier->name, "%s", name);
+    (void)mlt_csp_wait_for(&barrier->wait, "csp_sync", MLT_CSP_SYNC, barrier, 0);
+    return barrier;
+}
+
+const char *mlt_barrier_name(const csp_barrier *barrier, char *text, size_t size)
+{
+    if (barrier->name[0])
+        snprintf(text, size, "%s", barrier->name);
+    else
+        snprintf(text, size, "barrier %llu", (unsigned long long)barrier->number);
+    return text;
+}
+
+static void check(const mlt_csp *csp, const csp_barrier *barrier, const char *call)
+{
+    if (!barrier)
+        mlt_csp_fault(call, "the barrier is NULL");
+    if (barrier->magic != MLT_BARRIER_MAGIC)
+        mlt_csp_fault(call, "this is no barrier, or one that was freed");
+    if (barrier->csp != csp)
+        mlt_csp_fault(call, "the barrier belongs to another worker: only processes of the one that "
+                            "made it may use it");
+}
+
+void mlt_barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const char *call)
+{
+    char name[64];
+    check(csp, barrier, call);
+    if (barrier->enrolled == 0)
+        mlt_csp_fault(call, "nobody is enrolled in %s",
+                      mlt_barrier_name(barrier, name, sizeof name));
+}
+
+void mlt_barrier_wait(csp_barrier *barrier, mlt_offer *offer)
+{
+    mlt_list_push_back(&barrier->waiting, &offer->link);
+    barrier->present++;
+}
+
+void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
+{
+    if (!offer->link.next || offer->link.next == &offer->link)
+        return;
+    mlt_list_remove(&offer->link);
+    barrier->present--;
+}
+
+// Takes out what was settled elsewhere. False: somebody is not open now.
+static bool all_open(csp_barrier *barrier)
+{
+    bool open = true;
+    for (mlt_link *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
+        next = l->next;
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        if (offer->alt->chosen != MLT_ALT_OPEN)
+            mlt_barrier_withdraw(barrier, offer);
+        else if (offer->alt->promised)
+            open = false;
+    }
+    return open;
+}
+
+// Without the look at each offer for a barrier that is far from complete.
+static bool is_complete(csp_barrier *barrier, size_t others)
+{
+    return barrier->present >= others && all_open(barrier) && barrier->present >= others;
+}
+
+static void complete(csp_barrier *barrier, const mlt_offer *self)
+{
+    for (mlt_link *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
+        next = l->next;
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_barrier_withdraw(barrier, offer);
+        if (offer != self)
+            mlt_alt_settle(barrier->csp, offer->alt, offer->index, CSP_OK);
+    }
+}
+
+bool mlt_barrier_try(csp_barrier *barrier, const mlt_offer *self)
+{
+    if (!is_complete(barrier, barrier->enrolled - (self == NULL)))
+        return false;
+    complete(barrier, self);
+    return true;
+}
+
+EXPORT void csp_barrier_free(csp_barrier *barrier)
+{
+    if (!barrier)
+        return;
+    char name[64];
+    check(mlt_csp_enter("csp_barrier_free"), barrier, "csp_barrier_free");
+    (void)all_open(barrier);
+    if (barrier->present > 0)
+        mlt_csp_fault("csp_barrier_free", "a process waits at %s",
+                      mlt_barrier_name(barrier, name, sizeof name));
+    mlt_list_remove(&barrier->all);
+    barrier->magic = 0;
+    free(barrier);
+}
+
+EXPORT void csp_barrier_enroll(csp_barrier *barrier, size_t more)
+{
+    check(mlt_csp_enter("csp_barrier_enroll"), barrier, "csp_barrier_enroll");
+    barrier->enrolled += more;
+}
+
+EXPORT void csp_barrier_resign(csp_barrier *barrier)
+{
+    mlt_barrier_check(mlt_csp_enter("csp_barrier_resign"), barrier, "csp_barrier_resign");
+    barrier->enrolled--;
+    if (barrier->enrolled > 0 && is_complete(barrier, barrier->enrolled))
+        complete(barrier, NULL);
+}
+
+// ---- waiting
+
+typedef struct lone {
+    mlt_offer offer;
+    mlt_alt alt;
+} lone;
+
+static void lone_late(mlt_timer *timer)
+{
+    mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
+    csp_barrier *barrier = (csp_barrier *)alt->wait.what;
+    if (alt->chosen != MLT_ALT_OPEN)
+        return;
+    alt->late = true;
+    mlt_barrier_withdraw(barrier, alt->offers);
+    mlt_alt_settle(barrier->csp, alt, 0, CSP_LATE);
+}
+
+static csp_status sync_by(mlt_csp *csp, csp_barrier *barrier, csp_time deadline, const char *call)
+{
+    lone w = {.alt = {.fiber = csp->sched->current,
+                      .chosen = MLT_ALT_OPEN,
+                      .offers = &w.offer,
+                      .count = 1,
+                      .timer = {.fire = lone_late}},
+              .offer = {.alt = &w.alt}};
+    const mlt_wait *wait = mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
+    mlt_barrier_wait(barrier, &w.offer);
+    mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
+    while (w.alt.chosen == MLT_ALT_OPEN)
+        mlt_fiber_park(csp->sched, wait);
+    if (w.alt.timer.place)
+        mlt_timer_stop(csp->sched, &w.alt.timer);
+    return w.alt.status;
+}
+
+EXPORT csp_status csp_sync_by(csp_barrier *barrier, csp_time deadline)
+{
+    mlt_csp *csp = mlt_csp_enter("csp_sync_by");
+    mlt_barrier_check(csp, barrier, "csp_sync_by");
+    if (mlt_barrier_try(barrier, NULL))
+        return CSP_OK;
+    if (mlt_deadline_passed(deadline))
+        return CSP_LATE;
+    return deadline == CSP_NEVER ? csp_sync(barrier)
+                                 : sync_by(csp, barrier, deadline, "csp_sync_by");
+}
+
+EXPORT csp_status csp_sync(csp_barrier *barrier)
+{
+    mlt_csp *csp = mlt_csp_enter("csp_sync");
+    mlt_barrier_check(csp, barrier, "csp_sync");
+    if (mlt_barrier_try(barrier, NULL))
+        return CSP_OK;
+    lone w;
+    w.offer.alt = &w.alt;
+    w.offer.index = 0;
+    w.alt.fiber = csp->sched->current;
+    w.alt.chosen = MLT_ALT_OPEN;
+    w.alt.promised = false;
+    w.alt.guards = NULL;
+    mlt_barrier_wait(barrier, &w.offer);
+    do
+        mlt_fiber_park(csp->sched, &barrier->wait.wait);
+    while (w.alt.chosen == MLT_ALT_OPEN);
+    return w.alt.status;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A barrier: the offers of those who wait, and how many are waited for.
+#ifndef MLT_CSP_BARRIER_H
+#define MLT_CSP_BARRIER_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "csp/alt.h"
+#include "csp/state.h"
+
+struct csp_barrier {
+    uint32_t magic; // MLT_BARRIER_MAGIC
+    size_t enrolled;
+    size_t present;   // offers in the queue, be they of alternations that are settled already
+    mlt_link waiting; // offers
+    mlt_csp *csp;
+    mlt_link all; // in csp->barriers
+    uint64_t number;
+    char name[40];     // "": by its number
+    mlt_csp_wait wait; // of all that wait here and nowhere else
+};
+
+enum { MLT_BARRIER_MAGIC = 0x62617272 };
+
+// Ends the program with a sentence if it is none of this worker's, or nobody is enrolled.
+void mlt_barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const char *call);
+
+// Completes it if all but the caller, whose offer `self` is (NULL: it is not in the queue), are
+// there: all others are settled.
+bool mlt_barrier_try(csp_barrier *barrier, const mlt_offer *self);
+
+void mlt_barrier_wait(csp_barrier *barrier, mlt_offer *offer);     // into the queue
+void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer); // out of it, if it is there
+
+// "start" or "barrier 7". Returns text.
+const char *mlt_barrier_name(const csp_barrier *barrier, char *text, size_t size);
+
+#endif

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations of groups: what a member brings becomes an arrival at the team, and it parks until
+// the last one has come.
+#include "csp/group.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "coll/op.h"
+#include "csp/wait.h"
+#include "type/op.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+// ---- operators
+
+// The ready-made ones, which are kernels of the type layer. exact: no bit depends on brackets.
+#define OPS(X)                                                                                     \
+    X(sum, SUM, int, INT32, true)                                                                  \
+    X(sum, SUM, long, INT64, true)                                                                 \
+    X(sum, SUM, double, FLOAT64, false)                                                            \
+    X(max, MAX, int, INT32, true)                                                                  \
+    X(max, MAX, long, INT64, true)                                                                 \
+    X(max, MAX, double, FLOAT64, true)                                                             \
+    X(min, MIN, int, INT32, true)                                                                  \
+    X(min, MIN, long, INT64, true)                                                                 \
+    X(min, MIN, double, FLOAT64, true)
+
+_Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(double) == 8, "kernels by size");
+
+#define DEFINE(NAME, OP, TYPE, KIND, EXACT)                                                        \
+    static void NAME##_##TYPE(void *into, const void *with, size_t count)                          \
+    {                                                                                              \
+        mlt_op_kernels[MLT_OP_##OP][MLT_OP_##KIND](into, with, count);                             \
+    }                                                                                              \
+    EXPORT const csp_op csp_##NAME##_##TYPE = {NAME##_##TYPE, sizeof(TYPE), true};
+OPS(DEFINE)
+#undef DEFINE
+
+typedef struct ready_made {
+    void (*combine)(void *into, const void *with, size_t count);
+    mlt_op op;
+    mlt_op_type type;
+    bool exact;
+} ready_made;
+
+static const ready_made table[] = {
+#define ROW(NAME, OP, TYPE, KIND, EXACT) {NAME##_##TYPE, MLT_OP_##OP, MLT_OP_##KIND, EXACT},
+    OPS(ROW)
+#undef ROW
+};
+
+// result = result op second, or second op result, which needs a copy unless it commutes.
+static void call_combine(void *arg, const mlt_run_operands *o)
+{
+    const mlt_coll_op *op = arg;
+    const csp_op *user = op->user;
+    size_t count = o->bytes / op->element;
+    if (!o->reversed || op->commutes) {
+        user->combine(o->result, o->second, count);
+        return;
+    }
+    mlt_assert(o->scratch);
+    memcpy(o->scratch, o->second, o->bytes);
+    user->combine(o->scratch, o->result, count);
+    memcpy(o->result, o->scratch, o->bytes);
+}
+
+static void op_of(const csp_op *op, mlt_coll_op *out)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const ready_made *r = &table[i];
+        if (r->combine != op->combine || op->size != mlt_op_type_bytes[r->type] || !op->commutes)
+            continue;
+        mlt_op_kernel *kernel = mlt_op_kernels[r->op][r->type];
+        *out = (mlt_coll_op){
+            .op = r->op,
+            .type = r->type,
+            .element = (uint32_t)op->size,
+            .commutes = true,
+            .exact = r->exact,
+            .direct = true,
+            .kernel = kernel,
+            .same = (uintptr_t)kernel,
+        };
+        return;
+    }
+    *out = (mlt_coll_op){
+        .op = MLT_OPS,
+        .type = MLT_OP_TYPES,
+        .function = call_combine,
+        .arg = out,
+        .element = (uint32_t)op->size,
+        .commutes = op->commutes,
+        .scratched = true,
+        .direct = true,
+        .user = op,
+        .same = (uintptr_t)op->combine,
+    };
+}
+
+// ---- checks
+
+static MLT_COLD void bad_member(const csp_group *g, const char *call, int me)
+{
+    if (!g->members)
+        mlt_csp_fault(call, "me is %d, but group '%s' has no members on this node", me, g->name);
+    mlt_csp_fault(call, "me is %d, but the members of group '%s' on this node are %u to %u", me,
+                  g->name, g->first, g->first + g->members - 1);
+}
+
+static inline mlt_csp *enter(csp_group *g, const char *call, int me)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    if (MLT_UNLIKELY(!g))
+        mlt_csp_fault(call, "the group is NULL");
+    if (MLT_UNLIKELY(g->csp != csp))
+        mlt_csp_fault(call, "group '%s' belongs to another worker", g->name);
+    if (MLT_UNLIKELY((uint32_t)me - g->first >= g->members))
+        bad_member(g, call, me);
+    return csp;
+}
+
+static inline void check_root(const csp_group *g, const char *call, int root)
+{
+    if (MLT_UNLIKELY(root < 0 || (uint32_t)root >= g->size))
+        mlt_csp_fault(call, "root is %d, but group '%s' has %u members", root, g->name, g->size);
+}
+
+static inline void check_buffer(const char *call, const char *which, const void *buffer,
+                                size_t bytes)
+{
+    if (MLT_UNLIKELY(!buffer) && bytes)
+        mlt_csp_fault(call, "%s is NULL", which);
+}
+
+// Bytes of `count` pieces of so many.
+static inline size_t check_total(const csp_group *g, const char *call, size_t bytes, size_t count)
+{
+    size_t total;
+    if (MLT_UNLIKELY(__builtin_mul_overflow(bytes, count, &total)) ||
+        MLT_UNLIKELY(total > SIZE_MAX >> 4))
+        mlt_csp_fault(call, "%zu times %zu bytes in group '%s' are more than 60 bits can count",
+                      count, bytes, g->name);
+    return total;
+}
+
+// Bytes that all members bring together.
+static inline size_t check_blocks(const csp_group *g, const char *call, size_t bytes)
+{
+    return check_total(g, call, bytes, g->size);
+}
+
+static inline size_t check_op(const csp_group *g, const char *call, const csp_op *op, size_t count)
+{
+    if (MLT_UNLIKELY(!op) || MLT_UNLIKELY(!op->combine))
+        mlt_csp_fault(call, "%s is NULL", op ? "op->combine" : "op");
+    if (MLT_UNLIKELY(op->size == 0) || MLT_UNLIKELY(op->size > UINT32_MAX))
+        mlt_csp_fault(call, "op->size is %zu", op->size);
+    return check_total(g, call, op->size, count);
+}
+
+// ---- the way of all calls
+
+static MLT_COLD void failed(const csp_group *g, const char *call, mlt_status status)
+{
+    const char *why = g->body->team->why;
+    if (status == MLT_ERR_UNSUPPORTED)
+        mlt_csp_fault(call, "group '%s': %s", g->name, why);
+    mlt_csp_fault(call, "the members of group '%s' do not agree about the call: %s", g->name, why);
+}
+
+static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me,
+                            const mlt_coll_what *what, const void *in, void *out)
+{
+    mlt_team *team = g->body->team;
+    uint64_t number = g->calls[(uint32_t)me - g->first]++;
+    g->inside++;
+    mlt_status status =
+        mlt_team_meet(team, number, (uint32_t)me - team->first, what, in, out, csp->sched->current);
+    if (MLT_LIKELY(status == MLT_PENDING)) {
+        mlt_csp_wait wait;
+        mlt_fiber_park(csp->sched, mlt_csp_wait_for(&wait, call, MLT_CSP_GROUP, g, number));
+        status = mlt_team_met(team, number);
+    }
+    g->inside--;
+    if (MLT_UNLIKELY(status != MLT_OK))
+        failed(g, call, status);
+    return CSP_OK;
+}
+
+// ---- operations
+
+EXPORT int csp_group_size(const csp_group *group)
+{
+    if (!group)
+        mlt_csp_fault("csp_group_size", "the group is NULL");
+    return (int)group->size;
+}
+
+EXPORT int csp_group_first(const csp_group *group)
+{
+    if (!group)
+        mlt_csp_fault("csp_group_first", "the group is NULL");
+    return (int)group->first;
+}
+
+EXPORT csp_status csp_group_barrier(csp_group *group, int me)
+{
+    const char *call = "csp_group_barrier";
+    mlt_csp *csp = enter(group, call, me);
+    mlt_coll_what what = {.collective = MLT_COLL_BARRIER, .element = 1};
+    return go(csp, group, call, me, &what, NULL, NULL);
+}
+
+EXPORT csp_status csp_group_bcast(csp_group *group, int me, void *data, size_t bytes, int root)
+{
+    const char *call = "csp_group_bcast";
+    mlt_csp *csp = enter(group, call, me);
+    check_root(group, call, root);
+    check_total(group, call, bytes, 1);
+    check_buffer(call, "data", data, bytes);
+    mlt_coll_what what = {
+        .collective = MLT_COLL_BCAST, .root = (uint32_t)root, .element = 1, .count = bytes};
+    return go(csp, group, call, me, &what, NULL, data);
+}
+
+EXPORT csp_status csp_group_reduce(csp_group *group, int me, const void *in, void *out,
+                                   size_t count, const csp_op *op, int root)
+{
+    const char *call = "csp_group_reduce";
+    mlt_csp *csp = enter(group, call, me);
+    check_root(group, call, root);
+    size_t bytes = check_op(group, call, op, count);
+    bool receives = me == root;
+    check_buffer(call, "in", in, bytes);
+    if (receives)
+        check_buffer(call, "out", out, bytes);
+    mlt_coll_op how;
+    op_of(op, &how);
+    mlt_coll_what what = {.collective = MLT_COLL_REDUCE,
+                          .root = (uint32_t)root,
+                          .element = how.element,
+                          .count = count,
+                          .op = &how};
+    return go(csp, group, call, me, &what, receives && in == out ? NULL : in,
+              receives ? out : NULL);
+}
+
+EXPORT csp_status csp_group_allreduce(csp_group *group, int me, const void *in, void *out,
+                                      size_t count, const csp_op *op)
+{
+    const char *call = "csp_group_allreduce";
+    mlt_csp *csp = enter(group, call, me);
+    size_t bytes = check_op(group, call, op, count);
+    check_buffer(call, "in", in, bytes);
+    check_buffer(call, "out", out, bytes);
+    mlt_coll_op how;
+    op_of(op, &how);
+    mlt_coll_what what = {
+        .collective = MLT_COLL_ALLREDUCE, .element = how.element, .count = count, .op = &how};
+    return go(csp, group, call, me, &what, in == out ? NULL : in, out);
+}
+
+EXPORT csp_status csp_group_gather(csp_group *group, int me, const void *in, void *out,
+                                   size_t bytes, int root)
+{
+    const char *call = "csp_group_gather";
+    mlt_csp *csp = enter(group, call, me);
+    check_root(group, call, root);
+    check_blocks(group, call, bytes);
+    check_buffer(call, "in", in, bytes);
+    if (me == root)
+        check_buffer(call, "out", out, bytes);
+    mlt_coll_what what = {
+        .collective = MLT_COLL_GATHER, .root = (uint32_t)root, .element = 1, .count = bytes};
+    return go(csp, group, call, me, &what, in, me == root ? out : NULL);
+}
+
+EXPORT csp_status csp_group_allgather(csp_group *group, int me, const void *in, void *out,
+                                      size_t bytes)
+{
+    const char *call = "csp_group_allgather";
+    mlt_csp *csp = enter(group, call, me);
+    check_blocks(group, call, bytes);
+    check_buffer(call, "in", in, bytes);
+    check_buffer(call, "out", out, bytes);
+    mlt_coll_what what = {.collective = MLT_COLL_ALLGATHER, .element = 1, .count = bytes};
+    return go(csp, group, call, me, &what, in, out);
+}
+
+EXPORT csp_status csp_group_scatter(csp_group *group, int me, const void *in, void *out,
+                                    size_t bytes, int root)
+{
+    const char *call = "csp_group_scatter";
+    mlt_csp *csp = enter(group, call, me);
+    check_root(group, call, root);
+    check_blocks(group, call, bytes);
+    if (me == root)
+        check_buffer(call, "in", in, bytes);
+    check_buffer(call, "out", out, bytes);
+    mlt_coll_what what = {
+        .collective = MLT_COLL_SCATTER, .root = (uint32_t)root, .element = 1, .count = bytes};
+    return go(csp, group, call, me, &what, me == root ? in : NULL, out);
+}
+
+EXPORT csp_status csp_group_alltoall(csp_group *group, int me, const void *in, void *out,
+                                     size_t bytes)
+{
+    const char *call = "csp_group_alltoall";
+    mlt_csp *csp = enter(group, call, me);
+    check_total(group, call, check_blocks(group, call, bytes), group->size);
+    check_buffer(call, "in", in, bytes);
+    check_buffer(call, "out", out, bytes);
+    mlt_coll_what what = {.collective = MLT_COLL_ALLTOALL, .element = 1, .count = bytes};
+    return go(csp, group, call, me, &what, in, out);
+}

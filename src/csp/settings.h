@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings of processes and channels; read once before the first worker starts, constant
+// afterwards.
+#ifndef MLT_CSP_SETTINGS_H
+#define MLT_CSP_SETTINGS_H
+
+#include "base/settings.h"
+
+typedef struct mlt_csp_conf {
+    const char *names; // "", "job", or a name server's file
+} mlt_csp_conf;
+
+extern mlt_csp_conf mlt_csp_conf_now;
+extern const mlt_settings_table mlt_csp_settings;
+
+#endif

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fiber/io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/log.h"
+#include "os/fd.h"
+#include "os/os.h"
+
+enum {
+    EVENTS = 128,       // that one look takes
+    GLANCE_NS = 20000,  // between looks at descriptors while there is other work: such a look
+                        // costs some 300 ns
+    PATROL_MOST = 4096, // such descriptors in one look; a call of 200 ns each
+    HEAP_LEAST = 64,
+    FILES_LEAST = 64,
+};
+
+int64_t mlt_io_patrol_ns = 1000000000;
+
+// In the heap the time lies beside the pointer: sifting touches no timers but those that move.
+typedef struct due {
+    uint64_t at_ns;
+    mlt_timer *timer;
+} due;
+
+// A descriptor. Its watches are a ring without a head, so that the record may move in memory.
+typedef struct file {
+    mlt_link *first;     // NULL: nobody watches
+    uint32_t generation; // how often the number was given to epoll; 0: never
+} file;
+
+typedef struct mlt_io {
+    due *heap; // from 1
+    uint32_t timers, heap_room;
+    uint32_t watches;
+    int epoll, bell; // -1: none
+    file *files;     // [files_room], by descriptor
+    uint32_t files_room;
+    uint32_t patrolled; // descriptors below were looked at in this round
+    uint64_t patrol_ns; // when to look for closed ones next
+    uint64_t looked_ns; // when epoll was asked last
+} mlt_io;
+
+static const uint64_t BELL = UINT64_MAX; // epoll's data of it; no descriptor has that number
+
+static mlt_io *io_of(mlt_sched *sched)
+{
+    if (MLT_LIKELY(sched->io != NULL))
+        return sched->io;
+    mlt_assert(!sched->gate); // threads of a rank have their own way to wait
+    mlt_io *io = calloc(1, sizeof *io);
+    if (!io)
+        mlt_fatal("memory is exhausted: no room to wait for time and descriptors");
+    io->epoll = io->bell = -1;
+    sched->io = io;
+    return io;
+}
+
+void mlt_io_free(mlt_sched *sched)
+{
+    mlt_io *io = sched->io;
+    if (!io)
+        return;
+    sched->io = NULL;
+    if (io->epoll >= 0)
+        mlt_os_close(io->epoll);
+    free(io->heap);
+    free(io->files);
+    free(io);
+}
+
+// ---- Timers
+
+static inline void place(mlt_io *io, uint32_t at, due d)
+{
+    io->heap[at] = d;
+    d.timer->place = at;
+}
+
+// Puts d where it belongs, from the hole at `at` upwards or downwards.
+static void sift_up(mlt_io *io, uint32_t at, due d)
+{
+    while (at > 1 && io->heap[at / 2].at_ns > d.at_ns) {
+        place(io, at, io->heap[at / 2]);
+        at /= 2;
+    }
+    place(io, at, d);
+}
+
+static void sift_down(mlt_io *io, uint32_t at, due d)
+{
+    for (;;) {
+        uint32_t child = at * 2;
+        if (child > io->timers)
+            break;
+        if (child < io->timers && io->heap[child + 1].at_ns < io->heap[child].at_ns)
+            child++;
+        if (io->heap[child].at_ns >= d.at_ns)
+            break;
+        place(io, at, io->heap[child]);
+        at = child;
+    }
+    place(io, at, d);
+}
+
+static void sift(mlt_io *io, uint32_t at, due d)
+{
+    if (at > 1 && io->heap[at / 2].at_ns > d.at_ns)
+        sift_up(io, at, d);
+    else
+        sift_down(io, at, d);
+}
+
+static MLT_COLD void grow_heap(mlt_io *io)
+{
+    uint32_t room = io->heap_room ? io->heap_room * 2 : HEAP_LEAST;
+    due *heap = room > io->heap_room ? realloc(io->heap, room * sizeof *heap) : NULL;
+    if (!heap)
+        mlt_fatal("memory is exhausted: no room for a timer beside %u others", io->timers);
+    io->heap = heap;
+    io->heap_room = room;
+}
+
+void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
+{
+    mlt_io *io = io_of(sched);
+    due d = {at_ns, timer};
+    timer->at_ns = at_ns;
+    if (timer->place) {
+        sift(io, timer->place, d);
+        return;
+    }
+    if (MLT_UNLIKELY(io->timers + 1 >= io->heap_room))
+        grow_heap(io);
+    sift_up(io, ++io->timers, d);
+}
+
+static void take_out(mlt_io *io, mlt_timer *timer)
+{
+    uint32_t at = timer->place;
+    mlt_assert(at <= io->timers && io->heap[at].timer == timer);
+    timer->place = 0;
+    due last = io->heap[io->timers--];
+    if (last.timer != timer)
+        sift(io, at, last);
+}
+
+void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer)
+{
+    if (timer->place)
+        take_out(sched->io, timer);
+}
+
+// At most those that were set before: one that sets itself again for a time that has passed waits
+// for the next look.
+static bool fire_timers(mlt_io *io, uint64_t now)
+{
+    bool any = false;
+    for (uint32_t n = io->timers; n > 0 && io->timers && io->heap[1].at_ns <= now; n--) {
+        mlt_timer *timer = io->heap[1].timer;
+        take_out(io, timer);
+        timer->fire(timer);
+        any = true;
+    }
+    return any;
+}
+
+// ---- Descriptors
+
+static mlt_status grow_files(mlt_io *io, int fd)
+{
+    uint32_t room = io->files_room ? io->files_room : FILES_LEAST;
+    while (room <= (uint32_t)fd)
+        room *= 2;
+    file *files = realloc(io->files, room * sizeof *files);
+    if (!files) {
+        errno = ENOMEM;
+        return MLT_ERR_SYSTEM;
+    }
+    memset(files + io->files_room, 0, (room - io->files_room) * sizeof *files);
+    io->files = files;
+    io->files_room = room;
+    return MLT_OK;
+}
+
+static inline mlt_watch *watch_of(mlt_link *link)
+{
+    return mlt_container_of(link, mlt_watch, link);
+}
+
+// Takes a watch out of its ring, or out of a list of those that are about to fire.
+static void drop(mlt_io *io, mlt_watch *watch)
+{
+    mlt_link *link = &watch->link;
+    file *f = &io->files[watch->fd];
+    if (f->first == link)
+        f->first = link->next == link ? NULL : link->next;
+    link->prev->next = link->next;
+    link->next->prev = link->prev;
+    *link = (mlt_link){NULL, NULL};
+    io->watches--;
+}
+
+// Tells epoll what those who watch this descriptor wait for: one shot. A number that was closed
+// since, and perhaps belongs to another file now, is unknown to it. Its events tell by the
+// generation which file they are of: a file that was closed here but lives on elsewhere (dup, fork)
+// may still report. -1: errno tells.
+static int arm(mlt_io *io, int fd)
+{
+    file *f = &io->files[fd];
+    uint32_t events = EPOLLONESHOT;
+    mlt_link *l = f->first;
+    do {
+        events |= watch_of(l)->writes ? EPOLLOUT : EPOLLIN;
+        l = l->next;
+    } while (l != f->first);
+    uint64_t number = (uint32_t)fd;
+    if (f->generation) {
+        int done =
+            mlt_os_epoll_change(io->epoll, fd, events, (uint64_t)f->generation << 32 | number);
+        if (done == 0 || errno != ENOENT)
+            return done;
+    }
+    if (++f->generation == UINT32_MAX)
+        f->generation = 1;
+    return mlt_os_epoll_add(io->epoll, fd, events, (uint64_t)f->generation << 32 | number);
+}
+
+static mlt_status open_epoll(mlt_io *io)
+{
+    if (io->epoll >= 0)
+        return MLT_OK;
+    io->epoll = mlt_os_epoll_new();
+    return io->epoll < 0 ? MLT_ERR_SYSTEM : MLT_OK;
+}
+
+mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
+{
+    mlt_io *io = io_of(sched);
+    mlt_assert(!watch->link.next);
+    if (watch->fd < 0) {
+        errno = EBADF;
+        return MLT_ERR_SYSTEM;
+    }
+    if (open_epoll(io) != MLT_OK ||
+        ((uint32_t)watch->fd >= io->files_room && grow_files(io, watch->fd) != MLT_OK))
+        return MLT_ERR_SYSTEM;
+    file *f = &io->files[watch->fd];
+    if (f->first) {
+        mlt_list_push_back(f->first, &watch->link);
+    } else {
+        mlt_list_init(&watch->link);
+        f->first = &watch->link;
+    }
+    if (io->watches++ == 0)
+        io->patrol_ns = 0; // a first patrol sets the time
+    int saved = errno;
+    if (arm(io, watch->fd) == 0)
+        return MLT_PENDING;
+    int why = errno;
+    drop(io, watch);
+    errno = why == EPERM ? saved : why;
+    return why == EPERM ? MLT_OK : MLT_ERR_SYSTEM;
+}
+
+void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch)
+{
+    if (watch->link.next) // what epoll still says about it will find nobody
+        drop(sched->io, watch);
+}
+
+// Fires those who watch the descriptor in these directions, and arms it for the others.
+static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
+{
+    file *f = &io->files[fd];
+    if (!f->first)
+        return false;
+    mlt_link ready, *end = f->first->prev, *next = f->first, *l;
+    mlt_list_init(&ready);
+    do {
+        l = next;
+        next = l->next;
+        if (!(watch_of(l)->writes ? writes : reads))
+            continue;
+        if (f->first == l)
+            f->first = l->next == l ? NULL : l->next;
+        mlt_list_remove(l);
+        mlt_list_push_back(&ready, l);
+    } while (l != end);
+    bool any = false;
+    while (!mlt_list_empty(&ready)) { // one may stop others, and start any
+        mlt_watch *watch = watch_of(ready.next);
+        drop(io, watch);
+        watch->fire(watch);
+        any = true;
+    }
+    // If that fails the descriptor was closed, and the patrol will see it.
+    if (io->files[fd].first)
+        (void)arm(io, fd);
+    return any;
+}
+
+// Nobody tells that a descriptor was closed while it was watched. So all are armed anew from time
+// to time, and whoever watches one where that fails goes on: its next call will say why.
+static MLT_COLD bool patrol(mlt_io *io, uint64_t now)
+{
+    bool first = io->patrol_ns == 0, any = false;
+    io->patrol_ns = now + (uint64_t)mlt_io_patrol_ns;
+    if (first)
+        return false;
+    for (uint32_t n = 0; io->patrolled < io->files_room && n < PATROL_MOST; io->patrolled++) {
+        int fd = (int)io->patrolled;
+        if (!io->files[fd].first)
+            continue;
+        n++;
+        uint32_t generation = io->files[fd].generation;
+        if (arm(io, fd) != 0 || io->files[fd].generation != generation)
+            any |= fire_watches(io, fd, true, true);
+    }
+    if (io->patrolled == io->files_room)
+        io->patrolled = 0;
+    return any;
+}
+
+static bool ask(mlt_io *io, int64_t timeout_ns)
+{
+    struct epoll_event events[EVENTS];
+    bool any = false;
+    int n = mlt_os_epoll_wait(io->epoll, events, EVENTS, timeout_ns);
+    for (int i = 0; i < n; i++) {
+        uint32_t what = events[i].events;
+        uint64_t data = events[i].data.u64;
+        if (data == BELL) {
+            mlt_os_bell_drain(io->bell);
+            continue;
+        }
+        int fd = (int)(uint32_t)data;
+        if (io->files[fd].generation != data >> 32)
+            continue;
+        bool broken = what & (EPOLLERR | EPOLLHUP);
+        any |= fire_watches(io, fd, broken || what & EPOLLIN, broken || what & EPOLLOUT);
+    }
+    io->looked_ns = mlt_os_now_ns();
+    if (MLT_UNLIKELY(io->looked_ns >= io->patrol_ns))
+        any |= patrol(io, io->looked_ns);
+    return any;
+}
+
+mlt_status mlt_io_set_bell(mlt_sched *sched, int fd)
+{
+    mlt_io *io = io_of(sched);
+    if (open_epoll(io) != MLT_OK || mlt_os_epoll_add(io->epoll, fd, EPOLLIN, BELL) != 0)
+        return MLT_ERR_SYSTEM;
+    io->bell = fd;
+    return MLT_OK;
+}
+
+// ---- Looking and blocking
+
+bool mlt_io_waits(const mlt_sched *sched)
+{
+    return sched->io && (sched->io->timers || sched->io->watches);
+}
+
+bool mlt_io_watches(const mlt_sched *sched)
+{
+    return sched->io && sched->io->watches;
+}
+
+int64_t mlt_io_patience(const mlt_sched *sched)
+{
+    if (!sched->io || !sched->io->timers)
+        return -1;
+    uint64_t at = sched->io->heap[1].at_ns, now = mlt_os_now_ns();
+    uint64_t left = at > now ? at - now : 0;
+    return left < INT64_MAX ? (int64_t)left : INT64_MAX;
+}
+
+static bool look(mlt_io *io, uint64_t between_ns)
+{
+    if (!io->timers && !io->watches)
+        return false;
+    int saved = errno;
+    uint64_t now = mlt_os_now_ns();
+    bool any = fire_timers(io, now);
+    if (io->watches && now - io->looked_ns >= between_ns)
+        any |= ask(io, 0);
+    errno = saved;
+    return any;
+}
+
+bool mlt_io_look(mlt_sched *sched)
+{
+    return sched->io && look(sched->io, 0);
+}
+
+bool mlt_io_glance(mlt_sched *sched)
+{
+    return sched->io && look(sched->io, GLANCE_NS);
+}
+
+void mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
+{
+    mlt_io *io = sched->io;
+    mlt_assert(mlt_io_watches(sched));
+    int saved = errno;
+    int64_t patience = mlt_io_patience(sched);
+    int64_t least = mlt_io_patrol_ns;
+    if (timeout_ns >= 0 && timeout_ns < least)
+        least = timeout_ns;
+    if (patience >= 0 && patience < least)
+        least = patience;
+    (void)ask(io, least);
+    (void)fire_timers(io, mlt_os_now_ns());
+    errno = saved;
+}

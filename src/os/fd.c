@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
+int mlt_os_epoll_new(void)
+{
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static int control(int epoll, int how, int fd, uint32_t events, uint64_t data)
+{
+    struct epoll_event event = {.events = events, .data.u64 = data};
+    return epoll_ctl(epoll, how, fd, &event);
+}
+
+int mlt_os_epoll_add(int epoll, int fd, uint32_t events, uint64_t data)
+{
+    return control(epoll, EPOLL_CTL_ADD, fd, events, data);
+}
+
+int mlt_os_epoll_change(int epoll, int fd, uint32_t events, uint64_t data)
+{
+    return control(epoll, EPOLL_CTL_MOD, fd, events, data);
+}
+
+// Whole milliseconds, rounded up: nobody looks in vain.
+static int in_ms(int64_t ns)
+{
+    enum { MS = 1000000, MOST = 1 << 30 };
+    int64_t ms = ns / MS + (ns % MS > 0);
+    return ns < 0 ? -1 : ms < MOST ? (int)ms : MOST;
+}
+
+int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t timeout_ns)
+{
+    int saved = errno, n;
+    if (timeout_ns > 0) { // Linux 5.11 can do with nanoseconds; some sandboxes forbid it
+        struct timespec limit = {.tv_sec = timeout_ns / 1000000000,
+                                 .tv_nsec = timeout_ns % 1000000000};
+        n = (int)syscall(SYS_epoll_pwait2, epoll, events, most, &limit, NULL, _NSIG / 8);
+        if (n < 0 && (errno == ENOSYS || errno == EPERM))
+            n = epoll_wait(epoll, events, most, in_ms(timeout_ns));
+    } else {
+        n = epoll_wait(epoll, events, most, timeout_ns < 0 ? -1 : 0);
+    }
+    errno = saved;
+    return n < 0 ? 0 : n;
+}
+
+void mlt_os_close(int fd)
+{
+    int saved = errno;
+    (void)close(fd);
+    errno = saved;
+}
+
+// An abstract name: the first byte of the path is 0, and the length says where it ends.
+static socklen_t abstract(struct sockaddr_un *address, const char *name, size_t size)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    size = size < sizeof address->sun_path ? size : sizeof address->sun_path - 1;
+    memcpy(address->sun_path + 1, name, size);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
+}
+
+int mlt_os_bell_new(const char *name, size_t size)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || size == 0)
+        return fd;
+    struct sockaddr_un address;
+    socklen_t length = abstract(&address, name, size);
+    if (bind(fd, (struct sockaddr *)&address, length) == 0)
+        return fd;
+    mlt_os_close(fd);
+    return -1;
+}
+
+int mlt_os_bell_ring(int from, const char *name, size_t size)
+{
+    struct sockaddr_un address;
+    socklen_t length = abstract(&address, name, size);
+    return (int)sendto(from, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+                       length);
+}
+
+void mlt_os_bell_drain(int fd)
+{
+    int saved = errno;
+    char byte;
+    while (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0)
+        ;
+    errno = saved;
+}
+
+// ---- Trying
+
+typedef enum fd_mode {
+    NEVER_BLOCKS, // it is in that mode, or it is always ready
+    READY,        // it is in blocking mode, but now it will not block, for a piece
+    WOULD_BLOCK,  // now it would
+    NO_DESCRIPTOR,
+} fd_mode;
+
+// What a read or write of something that is no socket, or an accept, would do. Who shares a
+// descriptor in blocking mode with another program may still be overtaken by it, and block.
+static fd_mode mode_of(int fd, short events)
+{
+    struct stat about;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fstat(fd, &about) != 0)
+        return NO_DESCRIPTOR;
+    if ((flags & O_ACCMODE) == (events == POLLIN ? O_WRONLY : O_RDONLY)) {
+        errno = EBADF; // it would wait for ever
+        return NO_DESCRIPTOR;
+    }
+    if ((flags & O_NONBLOCK) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) ||
+        S_ISBLK(about.st_mode))
+        return NEVER_BLOCKS;
+    struct pollfd look = {.fd = fd, .events = events};
+    return poll(&look, 1, 0) == 0 ? WOULD_BLOCK : READY;
+}
+
+static int not_now(fd_mode mode)
+{
+    if (mode == WOULD_BLOCK)
+        errno = EAGAIN;
+    return -1;
+}
+
+ssize_t mlt_os_try_read(int fd, void *to, size_t bytes)
+{
+    int saved = errno;
+    ssize_t n = recv(fd, to, bytes, MSG_DONTWAIT);
+    if (n >= 0 || errno != ENOTSOCK)
+        return n;
+    fd_mode mode = mode_of(fd, POLLIN);
+    if (mode >= WOULD_BLOCK)
+        return not_now(mode);
+    n = read(fd, to, bytes);
+    if (n >= 0)
+        errno = saved;
+    return n;
+}
+
+ssize_t mlt_os_try_write(int fd, const void *from, size_t bytes)
+{
+    int saved = errno;
+    ssize_t n = send(fd, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0 || errno != ENOTSOCK)
+        return n;
+    fd_mode mode = mode_of(fd, POLLOUT);
+    if (mode >= WOULD_BLOCK)
+        return not_now(mode);
+    // A pipe that can be written to has room for so much.
+    n = write(fd, from, mode == READY && bytes > PIPE_BUF ? PIPE_BUF : bytes);
+    if (n >= 0)
+        errno = saved;
+    return n;
+}
+
+int mlt_os_try_accept(int fd, struct sockaddr *address, socklen_t *length)
+{
+    fd_mode mode = mode_of(fd, POLLIN);
+    if (mode < WOULD_BLOCK)
+        return accept(fd, address, length);
+    int listens = 0; // a connection never comes to what does not listen
+    socklen_t size = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
+        return -1;
+    errno = listens ? EAGAIN : EINVAL;
+    return -1;
+}
+
+int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return -1;
+    // There is no other way; hardly anybody shares a socket that is not connected yet.
+    bool blocks = !(flags & O_NONBLOCK);
+    if (blocks && fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+        return -1;
+    int done = connect(fd, address, length), why = errno;
+    if (blocks)
+        (void)fcntl(fd, F_SETFL, flags);
+    errno = why;
+    return done;
+}
+
+int mlt_os_connected(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLOUT};
+    int why = EINPROGRESS;
+    socklen_t size = sizeof why;
+    if (poll(&look, 1, 0) > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0)
+        return -1;
+    if (why == 0)
+        return 0;
+    errno = why;
+    return -1;
+}
+
+mlt_status mlt_os_random(void *to, size_t bytes)
+{
+    return getrandom(to, bytes, GRND_NONBLOCK) == (ssize_t)bytes ? MLT_OK : MLT_ERR_SYSTEM;
+}

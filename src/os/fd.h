@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// System calls on descriptors. None of them blocks, but for mlt_os_epoll_wait. Those that return an
+// int or a length return -1 and set errno on failure, as the system's own.
+#ifndef MLT_OS_FD_H
+#define MLT_OS_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+
+struct epoll_event;
+
+// Close-on-exec.
+int mlt_os_epoll_new(void);
+
+// EPOLL_CTL_ADD or EPOLL_CTL_MOD.
+int mlt_os_epoll_add(int epoll, int fd, uint32_t events, uint64_t data);
+int mlt_os_epoll_change(int epoll, int fd, uint32_t events, uint64_t data);
+
+// Blocks for timeout_ns (-1: for ever); how many are ready: 0 after a signal, too. errno stays.
+int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t timeout_ns);
+
+// A descriptor that is in order. errno stays.
+void mlt_os_close(int fd);
+
+// A socket for datagrams of this host: bound to an abstract name if there is one (size > 0),
+// close-on-exec, never blocks. ring: sends an empty datagram to the socket of that name. drain:
+// takes all that have come; errno stays.
+int mlt_os_bell_new(const char *name, size_t size);
+int mlt_os_bell_ring(int from, const char *name, size_t size);
+void mlt_os_bell_drain(int fd);
+
+// One try each of read, write, accept and connect, which does not block, whatever the mode of the
+// descriptor: -1 and EAGAIN: not now; wait until it is ready. Sockets, pipes, terminals and the
+// like; what is always ready (a regular file) is read and written as usual. write: some of it; a
+// socket whose peer is gone gives EPIPE and no signal.
+ssize_t mlt_os_try_read(int fd, void *to, size_t bytes);
+ssize_t mlt_os_try_write(int fd, const void *from, size_t bytes);
+int mlt_os_try_accept(int fd, struct sockaddr *address, socklen_t *length);
+
+// -1 and EINPROGRESS: wait until it can be written to, then ask mlt_os_connected; EAGAIN (a local
+// peer has too many callers already): nothing tells when it is worth trying again.
+int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length);
+
+// How it went: 0; or -1 and why, EINPROGRESS if that is not known yet.
+int mlt_os_connected(int fd);
+
+// Random bytes from the system; MLT_ERR_SYSTEM: it has none (yet).
+mlt_status mlt_os_random(void *to, size_t bytes) MLT_MUST_CHECK;
+
+#endif

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker that waits for messages, for time and for descriptors at once: two workers (threads, so
+// that TSan sees both) of two ranks each play with each other through the engine and through pipes,
+// at random, and sleep whenever they can. No wake-up is lost; what waits for time or descriptors is
+// no deadlock, and what does not is one.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "fiber/io.h"
+#include "fiber/sanitize.h"
+#include "os/os.h"
+#include "p2p/p2p.h"
+#include "p2p/settings.h"
+#include "p2p/worker.h"
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
+                                   .contiguous = true,
+                                   .committed = true,
+                                   .size = 1,
+                                   .extent = 1,
+                                   .name = "byte"};
+static const mlt_wait waiting = {.call = "io_test", .kind = MLT_WAIT_OTHER};
+
+typedef struct sleeper {
+    mlt_timer timer;
+    mlt_watch watch;
+    mlt_rank *rank;
+    mlt_fiber *fiber;
+    bool over;
+} sleeper;
+
+static void wake(sleeper *s)
+{
+    s->over = true;
+    mlt_fiber_wake(s->rank->worker->sched, s->fiber);
+}
+
+static void on_time(mlt_timer *timer)
+{
+    wake(mlt_container_of(timer, sleeper, timer));
+}
+
+static void on_ready(mlt_watch *watch)
+{
+    wake(mlt_container_of(watch, sleeper, watch));
+}
+
+static void nap(mlt_rank *me, uint64_t ns)
+{
+    sleeper s = {.timer.fire = on_time, .rank = me, .fiber = mlt_rank_fiber(me)};
+    mlt_timer_set(me->worker->sched, &s.timer, mlt_os_now_ns() + ns);
+    while (!s.over)
+        mlt_fiber_park(me->worker->sched, &waiting);
+}
+
+static void read_byte(mlt_rank *me, int fd, unsigned char *byte)
+{
+    sleeper s = {.watch = {.fd = fd, .fire = on_ready}, .rank = me, .fiber = mlt_rank_fiber(me)};
+    while (read(fd, byte, 1) != 1) {
+        CHECK(errno == EAGAIN);
+        s.over = false;
+        CHECK(mlt_watch_start(me->worker->sched, &s.watch) == MLT_PENDING);
+        while (!s.over)
+            mlt_fiber_park(me->worker->sched, &waiting);
+    }
+}
+
+static void send_value(mlt_rank *me, uint32_t value, int to)
+{
+    mlt_req req = {.magic = MLT_REQ_MAGIC,
+                   .rank = me,
+                   .buf = &value,
+                   .count = sizeof value,
+                   .type = &byte_type,
+                   .peer = to,
+                   .self = me->world};
+    mlt_p2p_send(&req);
+    mlt_req_wait(&req, "send");
+}
+
+static uint32_t receive_value(mlt_rank *me, int from)
+{
+    uint32_t value;
+    mlt_req req = {.magic = MLT_REQ_MAGIC,
+                   .rank = me,
+                   .kind = MLT_REQ_RECV,
+                   .buf = &value,
+                   .count = sizeof value,
+                   .type = &byte_type,
+                   .peer = from};
+    mlt_p2p_recv(&req);
+    mlt_req_wait(&req, "recv");
+    return value;
+}
+
+// ---- the game. Ranks 0 and 1 are of worker 0, 2 and 3 of worker 1. 0 and 2 play with messages, 1
+// and 3 with pipes; each pair at its own pace, now and then after a pause.
+
+static uint32_t turns;
+static int pipes[2][2]; // [0]: from 1 to 3
+
+static void pause_at_times(mlt_rank *me, uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    uint32_t dice = (uint32_t)(*random >> 33) % 64;
+    if (dice < 1)
+        nap(me, 100000); // longer than anybody spins
+    else if (dice < 20)
+        for (uint64_t until = mlt_os_now_ns() + dice * 1000; mlt_os_now_ns() < until;)
+            ;
+}
+
+static void play(void *rank)
+{
+    mlt_rank *me = rank;
+    uint64_t random = (uint64_t)me->world + 1;
+    int world = me->world, partner = (world + 2) % 4;
+    for (uint32_t t = 0; t < turns; t++) {
+        for (int half = 0; half < 2; half++) {
+            bool sends = (half == 0) == (world < 2);
+            unsigned char byte = (unsigned char)t;
+            if (sends && world % 2 == 0) {
+                pause_at_times(me, &random);
+                send_value(me, t, partner);
+            } else if (world % 2 == 0) {
+                CHECK(receive_value(me, partner) == t);
+            } else if (sends) {
+                pause_at_times(me, &random);
+                CHECK(write(pipes[world == 1 ? 0 : 1][1], &byte, 1) == 1);
+            } else {
+                read_byte(me, pipes[world == 3 ? 0 : 1][0], &byte);
+                CHECK(byte == (unsigned char)t);
+            }
+        }
+    }
+}
+
+// ---- jobs
+
+typedef struct job_run {
+    mlt_boot boot;
+    uint32_t worker, fibers;
+    void (*entry)(void *rank);
+} job_run;
+
+static void *worker_main(void *arg)
+{
+    job_run *r = arg;
+    mlt_worker *w;
+    char why[256];
+    if (mlt_worker_new(&r->boot, r->worker, r->fibers, &w, why, sizeof why)) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    mlt_worker_run(w, r->entry);
+    mlt_worker_free(w);
+    return NULL;
+}
+
+typedef struct game {
+    mlt_job *job;
+    int fd;
+    uint32_t workers;
+    job_run runs[4];
+    pthread_t threads[4];
+} game;
+
+static void begin(game *g, uint32_t workers, uint32_t ranks, uint32_t cores, bool launched,
+                  void (*entry)(void *rank))
+{
+    mlt_job_plan plan = {.procs = 1,
+                         .workers_of_proc = &workers,
+                         .ranks_a_worker = &ranks,
+                         .app_of_proc = &(uint32_t){0},
+                         .cores = cores,
+                         .launched = launched};
+    char why[256];
+    g->workers = workers;
+    CHECK(mlt_job_new(&plan, &g->job, &g->fd, why, sizeof why) == MLT_OK);
+    for (uint32_t i = 0; i < workers; i++) {
+        g->runs[i] = (job_run){.boot = {.job = g->job, .ctl = -1},
+                               .worker = i,
+                               .fibers = workers * ranks,
+                               .entry = entry};
+        CHECK(pthread_create(&g->threads[i], NULL, worker_main, &g->runs[i]) == 0);
+    }
+}
+
+static void end(game *g)
+{
+    for (uint32_t i = 0; i < g->workers; i++)
+        CHECK(pthread_join(g->threads[i], NULL) == 0);
+    mlt_job_close(g->job);
+    if (g->fd >= 0)
+        close(g->fd);
+}
+
+static void open_pipes(void)
+{
+    for (int i = 0; i < 2; i++)
+        CHECK(pipe2(pipes[i], O_NONBLOCK | O_CLOEXEC) == 0);
+}
+
+static void close_pipes(void)
+{
+    for (int i = 0; i < 4; i++)
+        close(pipes[i / 2][i % 2]);
+}
+
+// cores: 2: workers spin before they sleep, and the job is lean; 1: they sleep at once.
+static void test_game(uint32_t cores, const char *policy, uint32_t count)
+{
+    game g;
+    mlt_conf.sched = policy;
+    turns = count;
+    open_pipes();
+    begin(&g, 2, 2, cores, true, play);
+    end(&g);
+    close_pipes();
+}
+
+// ---- what the launcher sees
+
+static _Atomic int stage, seen;
+
+// A rank waits for a message that comes only after the launcher's look; the other for a pipe.
+static void watched(void *rank)
+{
+    mlt_rank *me = rank;
+    unsigned char byte;
+    if (me->world == 0) {
+        read_byte(me, pipes[0][0], &byte);
+        send_value(me, 1, 1);
+        CHECK(receive_value(me, 1) == 2); // both wait for messages only; 1 naps before it sends
+    } else {
+        CHECK(receive_value(me, 0) == 1);
+        do
+            nap(me, 20000000);
+        while (!atomic_load(&seen));
+        send_value(me, 2, 0);
+    }
+}
+
+static bool is_asleep(mlt_job *job, uint32_t worker, uint32_t how)
+{
+    return atomic_load(&mlt_job_worker_at(job, worker)->asleep) == how;
+}
+
+static void test_launcher(void)
+{
+    game g;
+    mlt_conf.sched = "direct";
+    open_pipes();
+    begin(&g, 2, 1, 2, true, watched);
+    // 0 listens, 1 sleeps: never quiet.
+    while (!is_asleep(g.job, 0, MLT_WORKER_LISTENS) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP))
+        mlt_os_yield();
+    CHECK(!mlt_job_look_at(g.job).quiet);
+    CHECK(atomic_load(&mlt_job_worker_at(g.job, 0)->open) == 1);
+    CHECK(atomic_load(&mlt_job_worker_at(g.job, 1)->open) == 0);
+    // Asked for a report, both answer, and sleep again.
+    mlt_job_ask(g.job);
+    for (uint32_t i = 0; i < 2; i++)
+        while (atomic_load(&mlt_job_worker_at(g.job, i)->reported) != 1)
+            mlt_os_yield();
+    CHECK(write(pipes[0][1], "x", 1) == 1);
+    // Then 0 waits for a message, and 1 for time: still not quiet.
+    while (!is_asleep(g.job, 0, MLT_WORKER_ASLEEP) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP) ||
+           atomic_load(&mlt_job_worker_at(g.job, 1)->open) != 1)
+        mlt_os_yield();
+    CHECK(!mlt_job_look_at(g.job).quiet);
+    atomic_store(&seen, 1);
+    end(&g);
+    close_pipes();
+}
+
+// ---- alone
+
+static void on_deadlock(mlt_worker *w)
+{
+    CHECK(!mlt_io_waits(w->sched));
+    atomic_fetch_add(&stage, 1);
+    // Nobody can go on, but the test must: what the first rank waits for comes after all.
+    send_value(&w->ranks[0], 7, 0);
+}
+
+static void alone(void *rank)
+{
+    mlt_rank *me = rank;
+    unsigned char byte;
+    nap(me, 10000); // so short that it is not slept for
+    nap(me, 3000000);
+    CHECK(write(pipes[0][1], "x", 1) == 1);
+    read_byte(me, pipes[0][0], &byte);
+    CHECK(atomic_load(&stage) == 0);
+    CHECK(receive_value(me, 0) == 7); // nobody ever sends it
+    CHECK(atomic_load(&stage) == 1);
+}
+
+static void test_alone(void)
+{
+    game g;
+    void (*old)(mlt_worker *) = mlt_worker_deadlock_hook;
+    mlt_worker_deadlock_hook = on_deadlock;
+    atomic_store(&stage, 0);
+    open_pipes();
+    begin(&g, 1, 1, 2, false, alone);
+    end(&g);
+    close_pipes();
+    mlt_worker_deadlock_hook = old;
+}
+
+// A worker that can get no descriptor for its bell hears of its pipes nevertheless.
+static void deaf(void *rank)
+{
+    mlt_rank *me = rank;
+    unsigned char byte;
+    if (me->world == 0) {
+        int spare = dup(0); // epoll gets this one
+        struct rlimit old, now;
+        CHECK(spare >= 0 && getrlimit(RLIMIT_NOFILE, &old) == 0);
+        now = (struct rlimit){.rlim_cur = (rlim_t)spare + 1, .rlim_max = old.rlim_max};
+        CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+        close(spare);
+        read_byte(me, pipes[0][0], &byte);
+        CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
+        CHECK(receive_value(me, 1) == 5);
+    } else {
+        mlt_job_worker *other = mlt_job_worker_at(me->worker->boot->job, 0);
+        while (atomic_load(&other->asleep) != MLT_WORKER_ASLEEP || !atomic_load(&other->open))
+            nap(me, 1000000);
+        CHECK(write(pipes[0][1], "x", 1) == 1);
+        send_value(me, 5, 0);
+    }
+}
+
+static void test_deaf(void)
+{
+    game g;
+    open_pipes();
+    begin(&g, 2, 1, 2, true, deaf);
+    end(&g);
+    close_pipes();
+}
+
+int main(void)
+{
+    char why[256];
+    if (mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why)) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    uint32_t much = MLT_SANITIZED ? 2000 : 10000;
+    mlt_io_patrol_ns = INT64_MAX; // whoever sleeps, sleeps until it is woken
+    test_launcher();
+    test_alone();
+    test_deaf();
+    test_game(2, "direct", much);
+    test_game(1, "direct", much);
+    test_game(2, "random:11", much / 4);
+    test_game(1, "rr", much / 4);
+    puts("all right");
+    return 0;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of processes and channels use. They make no MPI call, so a check that fails ends
+// the process, and with it the job. Ranks may share an address space: no mutable globals.
+#ifndef MILLET_TEST_MPI_CSP_CHECK_H
+#define MILLET_TEST_MPI_CSP_CHECK_H
+
+#include <millet/csp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(cond)          ((cond) ? (void)0 : check_fail(__FILE__, __LINE__, "%s", #cond))
+#define CHECK_INT(got, want) check_int(__FILE__, __LINE__, #got, (long)(got), (long)(want))
+
+__attribute__((unused, noreturn, format(printf, 3, 4))) static void
+check_fail(const char *file, int line, const char *format, ...)
+{
+    char text[256];
+    __builtin_va_list args;
+    __builtin_va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    __builtin_va_end(args);
+    fflush(NULL);
+    fprintf(stderr, "%s:%d: node %d, %s: %s\n", file, line, csp_node(), csp_self(), text);
+    _exit(1);
+}
+
+__attribute__((unused)) static void check_int(const char *file, int line, const char *what,
+                                              long got, long want)
+{
+    if (got != want)
+        check_fail(file, line, "%s is %ld, should be %ld", what, got, want);
+}
+
+// Lets everybody run until nobody can go on but the caller.
+__attribute__((unused)) static void settle(void)
+{
+    for (int i = 0; i < 300; i++)
+        csp_yield();
+}
+
+#endif
