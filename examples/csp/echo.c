@@ -44,6 +44,7 @@ static int run_server(void *arg)
 {
     server *my = arg;
     csp_chan *done = csp_chan_new("done", sizeof(client *));
+    csp_out *tell = csp_chan_out(done); // all clients share it
     client *one;
     int served = 0;
     csp_guard guards[] = {csp_on_readable(my->fd), csp_on_read(csp_chan_in(done), &one)};
@@ -53,10 +54,9 @@ static int run_server(void *arg)
             if (fd < 0)
                 continue; // it has gone again, or too many are here
             one = malloc(sizeof(*one));
-            *one = (client){fd, NULL, csp_chan_out(done)};
+            *one = (client){fd, NULL, tell};
             one->process = csp_fork(serve, one, "client");
         } else {
-            csp_retire(one->done);
             csp_join(one->process);
             free(one);
             served++;

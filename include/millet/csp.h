@@ -304,11 +304,13 @@ int csp_group_size(const csp_group *group);
 int csp_group_first(const csp_group *group); // the number of the first member on this node
 
 // Which algorithm the group's schedules between workers are from, as mpirun --force has it:
-// "reduce=linear", "bcast=binomial"; "" for what the rules say. False: there is none of that name.
+// "reduce=linear,bcast=binomial" instead of what was said before; "" for what the rules say. All
+// nodes say the same between the same two calls. False: there is none of that name, csp_why()
+// tells.
 bool csp_group_force(csp_group *group, const char *what);
 
 // into[i] = into[i] op with[i] in effect: combines `count` elements; `with` has those of the higher
-// members. Operands keep the order of members, unless it commutes.
+// members. Operands keep the order of members, unless it commutes. It must not call the library.
 typedef struct csp_op {
     void (*combine)(void *into, const void *with, size_t count);
     size_t size; // of an element
@@ -317,8 +319,9 @@ typedef struct csp_op {
 extern const csp_op csp_sum_int, csp_sum_long, csp_sum_double, csp_max_int, csp_max_long,
     csp_max_double, csp_min_int, csp_min_long, csp_min_double;
 
-// All wait. Buffers are as in MPI's operations of these names, in bytes or elements; `in` and `out`
-// may be the same for reduce and allreduce.
+// All wait, and have no deadline: a call that others have begun cannot be taken back. Buffers are
+// as in MPI's operations of these names, in bytes or elements; `in` and `out` may be the same for
+// reduce and allreduce.
 csp_status csp_group_barrier(csp_group *group, int me);
 csp_status csp_group_bcast(csp_group *group, int me, void *data, size_t bytes, int root);
 csp_status csp_group_reduce(csp_group *group, int me, const void *in, void *out, size_t count,

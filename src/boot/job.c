@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,8 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                   .profile = plan->profile,
                   .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
                   .started_ns = mlt_os_now_ns()};
+    if (getrandom(&job->identity, sizeof job->identity, GRND_NONBLOCK) != sizeof job->identity)
+        job->identity = job->started_ns ^ (uint64_t)getpid() << 48;
     return MLT_OK;
 }
 

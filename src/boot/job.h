@@ -44,6 +44,7 @@ typedef struct mlt_job {
     uint32_t chunks, chunk_bytes;    // of a worker's pool for large messages
     uint64_t ring_bytes, pool_bytes; // distances between neighbours
     uint64_t started_ns;             // monotonic clock when mpirun started
+    uint64_t identity;               // random: no other job has it
     uint32_t profile;                // 1: --report: time calls and count bytes
     // 1: who stops looking pays for the memory barrier of everybody (mlt_os_barrier), and senders
     // need no fence. Worth it unless workers sleep all the time, as they do when there are more of

@@ -182,7 +182,7 @@ static bool chan_is_ready(run *r, const csp_guard *g)
         return false;
     }
     if (g->kind == CSP_GUARD_READ) {
-        if (mlt_list_empty(&chan->writes) && !chan->buffered && chan->rare == 0)
+        if (mlt_list_empty(&chan->writes) && chan->held == 0 && chan->rare == 0)
             return false;
         return mlt_chan_try_read(chan, g->value, r->alt, &r->status);
     }

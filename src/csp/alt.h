@@ -31,19 +31,22 @@ typedef struct mlt_offer {
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard
+    uint32_t op;    // net.c's number of it, while it stands at a channel of another worker
 } mlt_offer;
 
 enum { MLT_ALT_OPEN = -1 };
 
 struct mlt_alt {
+    // With an offer of its own before it, what whoever serves it looks at is one line.
     mlt_fiber *fiber;  // NULL: of another program
+    csp_guard *guards; // NULL: a plain read, write, sync or receive
     int32_t chosen;    // MLT_ALT_OPEN, or the guard
-    csp_status status; // of it
+    uint8_t status;    // of it: csp_status
     // The process promised to take an offer of another program, if that still stands: nobody else
     // may settle it until that is known. (Without a fiber: it was asked, and has not answered.)
     bool promised;
-    bool late;         // the deadline of the call (not of a guard) has passed: chosen is 0 then
-    csp_guard *guards; // NULL: a plain read, write, sync or receive
+    bool late; // the deadline of the call (not of a guard) has passed: chosen is 0 then
+
     mlt_offer *offers; // [count]
     uint32_t count;
     mlt_timer timer; // the deadline, or the earliest time guard

@@ -36,7 +36,7 @@ struct csp_chan {
     bool overwrites; // what does not fit pushes the oldest out
     bool buffered;
     uint32_t size;          // of a value
-    int32_t next;           // the channel that whoever reads here used next: so many lines away
+    uint32_t held;          // values in the buffer
     mlt_link reads, writes; // offers
     // Who used or holds each end last, for reports: a fiber of this worker, or NULL.
     const mlt_fiber *last_reader, *last_writer;
@@ -44,7 +44,7 @@ struct csp_chan {
     mlt_csp *csp;
     // The buffer: `held` values from `first` on, round a ring; capacity 0: none.
     unsigned char *buffer;
-    uint32_t capacity, first, held;
+    uint32_t capacity, first;
     uint32_t readers, writers;         // holders that have not retired
     uint32_t had_readers, had_writers; // ever
     bool registered;                   // other programs may have ends of it

@@ -414,6 +414,8 @@ EXPORT bool csp_group_force(csp_group *group, const char *what)
     mlt_csp *csp = mlt_csp_enter("csp_group_force");
     if (!group)
         mlt_csp_fault("csp_group_force", "the group is NULL");
+    if (group->csp != csp)
+        mlt_csp_fault("csp_group_force", "group '%s' belongs to another worker", group->name);
     mlt_coll_rule *rules = NULL;
     uint32_t count = 0, kept = 0;
     if (what && what[strspn(what, " \t")]) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "csp/hang_int.h"
+#include "os/os.h"
 
 enum {
     FEW_PROCS = 24,
@@ -18,10 +19,13 @@ enum {
     MOST_RANGES = 4,
     NUMBERS = 10, // of a line that are looked at
     LINE = 600,
+    LOOKS = 1024, // lines between looks at the clock
     CYCLE_HEAD = 8,
     CYCLE_TAIL = 2,
     CYCLE_ROOM = (CYCLE_HEAD + CYCLE_TAIL + 2) * 240, // bytes kept for the cycle
 };
+
+uint64_t mlt_csp_hang_patience_ns = UINT64_C(1000000000);
 
 // ---- groups of lines
 
@@ -83,7 +87,9 @@ static void strip(skeleton *s, const char *line)
     for (const char *c = line; *c;) {
         if (c == colon)
             s->name_length = (size_t)(to - s->text);
-        size_t digits = strspn(c, "0123456789");
+        size_t digits = 0;
+        while (isdigit((unsigned char)c[digits]))
+            digits++;
         bool own = c == index;
         if (digits == 0 || digits > 18 || (!own && (c < colon || s->count == NUMBERS))) {
             size_t n = digits ? digits : 1;
@@ -265,10 +271,13 @@ static int by_leader(const void *a, const void *b)
 static void add_groups(mlt_words *w, const mlt_graph *g)
 {
     groups all = {0};
-    char line[LINE], text[2][32];
+    char line[LINE], text[32];
     skeleton s;
     bool fine = true;
+    uint64_t start = mlt_os_now_ns(), seen = 0;
     for (uint32_t node = 0; fine && node < g->nodes; node++) {
+        if (node % LOOKS == 0 && mlt_os_now_ns() - start >= mlt_csp_hang_patience_ns)
+            break;
         if (g->state[node] == MLT_NODE_NONE || g->state[node] == MLT_NODE_RUNS)
             continue;
         make_line(g, node, line, sizeof line);
@@ -277,6 +286,7 @@ static void add_groups(mlt_words *w, const mlt_graph *g)
         fine = own != NULL;
         if (fine)
             join(own, &s);
+        seen++;
     }
     uint32_t shown = all.count < MOST_GROUPS ? all.count : MOST_GROUPS;
     if (all.count) {
@@ -290,7 +300,10 @@ static void add_groups(mlt_words *w, const mlt_graph *g)
         else
             left += all.items[i].members;
     if (left)
-        mlt_words_add(w, "  and %s processes that wait for other things\n", number(text[0], left));
+        mlt_words_add(w, "  and %s processes that wait for other things\n", number(text, left));
+    if (seen < g->waiting)
+        mlt_words_add(w, "  and %s processes that wait, and were not looked at\n",
+                      number(text, g->waiting - seen));
     free(all.items);
     free(all.table);
 }

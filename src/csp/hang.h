@@ -5,6 +5,7 @@
 #define MLT_CSP_HANG_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "csp/state.h"
 #include "p2p/worker.h"
@@ -15,5 +16,9 @@ void mlt_csp_hang_install(void);
 // Whole lines that begin with two spaces, at most `size` bytes (a 0 at the end is not counted);
 // returns how many. Bounded in length and nearly linear in processes, whatever their number.
 size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size);
+
+// How long lines of many processes are made: mpirun does not wait for ever. The others are counted.
+// Tests set it.
+extern uint64_t mlt_csp_hang_patience_ns;
 
 #endif

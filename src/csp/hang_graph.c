@@ -146,6 +146,10 @@ static bool add_wait(mlt_graph *g, uint32_t node, const mlt_wait *wait)
         return add_chan(g, node, w->kind, w->what);
     case MLT_CSP_ALT:
         return add_guards(g, node, w->what);
+    case MLT_CSP_GROUP:
+        if (mlt_group_is_wide(w->what))
+            g->state[node] = MLT_NODE_OUTSIDE;
+        return add_need(g, node, w->kind, w->what);
     case MLT_CSP_SYNC:
         return add_need(g, node, w->kind, w->what);
     case MLT_CSP_PAR:
@@ -204,23 +208,30 @@ static bool add_claim(mlt_graph *g, uint32_t thing, uint32_t node, uint8_t serve
 
 enum { SERVES_READS = 1 << MLT_SIDE_READS, SERVES_WRITES = 1 << MLT_SIDE_WRITES };
 
-// A process has the thing's address. Whom it could serve: not those who do what it does itself.
+static bool is_parent(const mlt_graph *g, uint32_t node)
+{
+    uint32_t need = node < g->nodes ? g->first_need[node] : 0;
+    return node < g->nodes && need < g->first_need[node + 1] &&
+           (g->needs[need].kind == MLT_CSP_PAR || g->needs[need].kind == MLT_CSP_JOIN);
+}
+
+// A process has the thing's address. Whom it could serve: not those who do what it does itself. (A
+// buffer may be a token, which the one that took it last will put back.)
 static bool add_perhaps(mlt_graph *g, uint32_t thing, uint32_t node)
 {
     uint8_t serves = SERVES_READS | SERVES_WRITES;
+    if (is_parent(g, node))
+        return true; // it handed the end to those it waits for
     for (uint32_t i = g->first_need[node]; i < g->first_need[node + 1]; i++) {
-        mlt_csp_wait_kind kind = g->needs[i].kind;
-        if (kind == MLT_CSP_PAR || kind == MLT_CSP_JOIN)
-            return true; // it handed the end to those it waits for
         if (g->needs[i].thing == thing)
             serves &= (uint8_t) ~(1 << g->needs[i].side);
     }
     if (g->things[thing].chan) {
         const csp_chan *chan = g->things[thing].at;
         const mlt_fiber *fiber = mlt_graph_fiber(g, node);
-        if (chan->last_reader == fiber)
+        if (chan->last_reader == fiber && !chan->buffered)
             serves &= (uint8_t)~SERVES_READS;
-        if (chan->last_writer == fiber)
+        if (chan->last_writer == fiber && !chan->buffered)
             serves &= (uint8_t)~SERVES_WRITES;
     }
     return !serves || add_claim(g, thing, node, serves, MLT_CLAIM_PERHAPS);
@@ -282,7 +293,7 @@ static bool add_arguments(mlt_graph *g)
         p->at = 1;
         qsort(blocks, count, sizeof *blocks, by_address);
     }
-    for (size_t i = 0; fine && i < count; i++) {
+    for (size_t i = count; fine && i-- > 0;) { // those that are found last are named first
         size_t next = i + 1;
         while (next < count && next - i < BLOCK_WORDS && blocks[next].at == blocks[i].at)
             next++; // they share it
@@ -293,35 +304,51 @@ static bool add_arguments(mlt_graph *g)
     return fine;
 }
 
-static bool add_held(mlt_graph *g, uint32_t node, mlt_held held)
+static bool add_user(mlt_graph *g, uint32_t thing, uint32_t node, uint8_t serves, bool parents,
+                     mlt_claim_how how)
 {
-    uint32_t thing = find_thing(g, (void *)(held & ~(mlt_held)1));
-    return add_claim(g, thing, node, held & 1 ? SERVES_READS : SERVES_WRITES, MLT_CLAIM_HOLDS);
+    return node == MLT_NO_NODE || is_parent(g, node) != parents ||
+           add_claim(g, thing, node, serves, parents ? MLT_CLAIM_PARENT : how);
 }
 
-// Those that are added last come first: sure ones at the end.
-static bool add_claims(mlt_graph *g)
+static bool add_held(mlt_graph *g, uint32_t node, mlt_held held, bool parents)
 {
-    bool fine = g->thing_count == 0 || add_arguments(g);
-    for (uint32_t node = g->nodes; fine && node-- > g->ranks && g->thing_count;) {
+    uint32_t thing = find_thing(g, (void *)(held & ~(mlt_held)1));
+    return add_user(g, thing, node, held & 1 ? SERVES_READS : SERVES_WRITES, parents,
+                    MLT_CLAIM_HOLDS);
+}
+
+// Those who hold or used an end, and (not of the parents) members of teams.
+static bool add_users(mlt_graph *g, bool parents)
+{
+    bool fine = true;
+    for (uint32_t node = g->nodes; fine && node-- > g->ranks;) {
         const mlt_proc *proc = &g->csp->procs[node - g->ranks];
         if (g->state[node] == MLT_NODE_NONE)
             continue;
         for (int i = 0; fine && i < MLT_PROC_HELD; i++)
-            fine = add_held(g, node, proc->held[i]);
+            fine = add_held(g, node, proc->held[i], parents);
         for (const mlt_held *h = proc->more; fine && h && *h; h++)
-            fine = add_held(g, node, *h);
-        fine = fine && add_claim(g, find_thing(g, proc->of), node, SERVES_READS, MLT_CLAIM_MEMBER);
+            fine = add_held(g, node, *h, parents);
+        if (fine && !parents)
+            fine = add_claim(g, find_thing(g, proc->of), node, SERVES_READS, MLT_CLAIM_MEMBER);
     }
     for (uint32_t i = 0; fine && i < g->thing_count; i++) {
         if (!g->things[i].chan)
             continue;
         const csp_chan *chan = g->things[i].at;
-        fine =
-            add_claim(g, i, mlt_graph_node(g, chan->last_reader), SERVES_WRITES, MLT_CLAIM_USED) &&
-            add_claim(g, i, mlt_graph_node(g, chan->last_writer), SERVES_READS, MLT_CLAIM_USED);
+        uint32_t reader = mlt_graph_node(g, chan->last_reader);
+        uint32_t writer = mlt_graph_node(g, chan->last_writer);
+        fine = add_user(g, i, reader, SERVES_WRITES, parents, MLT_CLAIM_USED) &&
+               add_user(g, i, writer, SERVES_READS, parents, MLT_CLAIM_USED);
     }
     return fine;
+}
+
+// Those that are added last come first: sure ones at the end.
+static bool add_claims(mlt_graph *g)
+{
+    return g->thing_count == 0 || (add_users(g, true) && add_arguments(g) && add_users(g, false));
 }
 
 bool mlt_graph_make(mlt_graph *g, const mlt_csp *csp)
@@ -360,14 +387,15 @@ static uint32_t side_node(const mlt_graph *g, uint32_t thing, uint32_t side)
 
 typedef void visit(void *arg, uint32_t from, uint32_t to);
 
-static void each_edge(const mlt_graph *g, bool perhaps, visit *see, void *arg)
+// Of claims up to that class.
+static void each_edge(const mlt_graph *g, int most, visit *see, void *arg)
 {
     for (uint32_t i = 0; i < g->need_count; i++)
         see(arg, g->needs[i].node, side_node(g, g->needs[i].thing, g->needs[i].side));
     for (uint32_t i = 0; i < g->claim_count; i++) {
         const mlt_claim *claim = &g->claims[i];
         for (uint32_t side = 0; side < MLT_SIDES; side++)
-            if ((claim->serves & 1 << side) && (perhaps || claim->how != MLT_CLAIM_PERHAPS))
+            if ((claim->serves & 1 << side) && mlt_claim_class(claim->how) <= most)
                 see(arg, side_node(g, claim->thing, side), claim->node);
     }
 }
@@ -387,7 +415,7 @@ static void take_edge(void *arg, uint32_t from, uint32_t to)
     e->back[e->back_first[to]++] = from;
 }
 
-static bool make_edges(edges *e, const mlt_graph *g, bool perhaps)
+static bool make_edges(edges *e, const mlt_graph *g, int class)
 {
     size_t most = g->need_count + MLT_SIDES * (size_t)g->claim_count + 1;
     uint32_t n = g->nodes + MLT_SIDES * g->thing_count;
@@ -400,12 +428,12 @@ static bool make_edges(edges *e, const mlt_graph *g, bool perhaps)
                  .open = calloc(n + (size_t)1, sizeof *e->open)};
     if (!e->first || !e->to || !e->back_first || !e->back || !e->out || !e->open)
         return false;
-    each_edge(g, perhaps, count_edge, e);
+    each_edge(g, class, count_edge, e);
     for (uint32_t i = 0; i < n; i++) {
         e->first[i + 1] += e->first[i];
         e->back_first[i + 1] += e->back_first[i];
     }
-    each_edge(g, perhaps, take_edge, e);
+    each_edge(g, class, take_edge, e);
     memmove(e->first + 1, e->first, n * sizeof *e->first);
     memmove(e->back_first + 1, e->back_first, n * sizeof *e->back_first);
     e->first[0] = e->back_first[0] = 0;
@@ -420,13 +448,6 @@ static void free_edges(edges *e)
     free(e->back);
     free(e->out);
     free(e->open);
-}
-
-static bool is_of_all(const mlt_graph *g, uint32_t node)
-{
-    uint32_t need = node < g->nodes ? g->first_need[node] : 0;
-    return node < g->nodes && need < g->first_need[node + 1] &&
-           (g->needs[need].kind == MLT_CSP_PAR || g->needs[need].kind == MLT_CSP_JOIN);
 }
 
 // Whoever runs, or may be woken from outside, may serve those who wait for him, and these others:
@@ -449,7 +470,7 @@ static bool put_out(const mlt_graph *g, edges *e)
             uint32_t waiter = from >= g->nodes && e->back_first[from] < e->back_first[from + 1]
                                   ? e->back[e->back_first[from]]
                                   : MLT_NO_NODE;
-            bool team = waiter != MLT_NO_NODE && is_of_all(g, waiter);
+            bool team = waiter != MLT_NO_NODE && is_parent(g, waiter);
             if (e->out[from] || (team && ++e->open[from] < e->first[from + 1] - e->first[from]))
                 continue;
             e->out[from] = true;
@@ -475,18 +496,20 @@ static mlt_cycle_step step_of(const mlt_graph *g, uint32_t node, uint32_t side, 
 
 mlt_cycle_step *mlt_graph_cycle(const mlt_graph *g, uint32_t *length)
 {
-    edges all = {0}, sure = {0};
+    enum { ALL = 2 };
+    edges all = {0};
     uint32_t *nodes = NULL, count = 0;
-    if (make_edges(&all, g, true) && put_out(g, &all) && make_edges(&sure, g, false)) {
-        mlt_knot knot = {.nodes = sure.nodes, .first = sure.first, .to = sure.to, .out = all.out};
-        nodes = mlt_knot_find(&knot, &count);
-        knot.first = all.first;
-        knot.to = all.to;
-        if (!nodes)
+    bool fine = make_edges(&all, g, ALL) && put_out(g, &all);
+    for (int class = 0; fine && class <= ALL && !nodes; class ++) {
+        edges some = {0};
+        if (make_edges(&some, g, class)) {
+            const mlt_knot knot = {
+                .nodes = some.nodes, .first = some.first, .to = some.to, .out = all.out};
             nodes = mlt_knot_find(&knot, &count);
+        }
+        free_edges(&some);
     }
     free_edges(&all);
-    free_edges(&sure);
     // Processes and sides take turns, and the lowest is a process.
     mlt_cycle_step *steps = nodes ? malloc((count / 2 + (size_t)1) * sizeof *steps) : NULL;
     *length = steps ? count / 2 : 0;

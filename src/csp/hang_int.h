@@ -50,13 +50,21 @@ typedef enum mlt_claim_how {
     MLT_CLAIM_USED,   // that end last
     MLT_CLAIM_MEMBER, // of the PAR, or the child
     MLT_CLAIM_HOLDS,
-    MLT_CLAIM_PERHAPS,
+    MLT_CLAIM_PERHAPS, // has its address
+    MLT_CLAIM_PARENT,  // used or holds it, but waits for its own processes: they have it now, or
+                       // nobody
 } mlt_claim_how;
+
+// Claims count in turns: sure ones, if there are none those that may be, then the parents.
+static inline int mlt_claim_class(mlt_claim_how how)
+{
+    return how < MLT_CLAIM_PERHAPS ? 0 : how == MLT_CLAIM_PERHAPS ? 1 : 2;
+}
 
 typedef struct mlt_need {
     uint32_t node, thing;
     uint8_t side; // mlt_side
-    uint8_t kind; // mlt_csp_wait_kind: READ, WRITE, SYNC, PAR, JOIN
+    uint8_t kind; // mlt_csp_wait_kind: READ, WRITE, SYNC, GROUP, PAR, JOIN
 } mlt_need;
 
 typedef struct mlt_claim {
@@ -115,10 +123,11 @@ void mlt_words_of_step(mlt_words *words, const mlt_graph *graph, const mlt_cycle
 void mlt_words_of_name(mlt_words *words, const mlt_graph *graph, uint32_t node);
 
 // Things of other modules (hang_things.c).
-void mlt_words_of_barrier(mlt_words *words, const csp_barrier *barrier); // "'z', where 3 of 4 are"
-void mlt_words_of_port(mlt_words *words, const csp_port *port);          // "port 'numbers'"
+void mlt_words_of_barrier(mlt_words *words, const csp_barrier *barrier); // "'z', where 3 of 4 ..."
+void mlt_words_of_group(mlt_words *words, const csp_group *group, uint64_t call); // as that
+bool mlt_group_is_wide(const csp_group *group); // other workers have members, or it is being made
+void mlt_words_of_port(mlt_words *words, const csp_port *port); // "port 'numbers'"
 void mlt_words_of_target(mlt_words *words, const csp_target *target);
-void mlt_words_of_group(mlt_words *words, const csp_group *group); // " of group 'g'"
-void mlt_words_of_far(mlt_words *words, const csp_chan *chan);     // " of rank 3": stand-ins
+void mlt_words_of_far(mlt_words *words, const csp_chan *chan); // " of rank 3": stand-ins
 
 #endif

@@ -13,23 +13,40 @@ enum {
     SERVERS_SHOWN = 3,
     GUARDS_SHOWN = 4,
     CLAIMS_SEEN = 64, // of a thing, for one line
+    MOST_ADDED = 640, // at once
 };
+
+static void add_text(mlt_words *w, const char *text)
+{
+    char *to = w->at + w->length, *end = w->at + w->size - 1;
+    for (; *text && to < end; text++) // names are the program's
+        *to++ = isprint((unsigned char)*text) || *text == '\n' ? *text : '?';
+    *to = '\0';
+    w->length = (size_t)(to - w->at);
+}
 
 void mlt_words_add(mlt_words *w, const char *format, ...)
 {
     if (w->length + 1 >= w->size)
         return;
+    if (!strchr(format, '%')) { // as most are, and a million processes have ten each
+        add_text(w, format);
+        return;
+    }
+    char text[MOST_ADDED];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(w->at + w->length, w->size - w->length, format, args);
+    (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t from = w->length;
-    w->length += n < 0 ? 0 : (size_t)n;
-    if (w->length >= w->size)
-        w->length = w->size - 1;
-    for (char *c = w->at + from; *c; c++) // names are the program's
-        if (!isprint((unsigned char)*c) && *c != '\n')
+    add_text(w, text);
+}
+
+static void add_name(mlt_words *w, char *name)
+{
+    for (char *c = name; *c; c++) // it stays on its line
+        if (*c == '\n')
             *c = '?';
+    add_text(w, name);
 }
 
 void mlt_words_of_name(mlt_words *w, const mlt_graph *g, uint32_t node)
@@ -44,20 +61,18 @@ void mlt_words_of_name(mlt_words *w, const mlt_graph *g, uint32_t node)
     if (node >= g->ranks && g->ranks > 1 && rank) // whose ranks may all have processes of that name
         mlt_words_add(w, "rank %d's ", rank->world);
     mlt_proc_name(g->csp, fiber, name, sizeof name);
-    for (char *c = name; *c; c++) // it stays on its line
-        if (*c == '\n')
-            *c = '?';
-    mlt_words_add(w, "%s", name);
+    add_name(w, name);
 }
 
 static void add_chan_name(mlt_words *w, const csp_chan *chan)
 {
     char name[NAME_BYTES];
     mlt_chan_name(chan, name, sizeof name);
-    for (char *c = name; *c; c++)
-        if (*c == '\n')
-            *c = '?';
-    mlt_words_add(w, chan->name[0] ? "'%s'" : "%s", name);
+    if (chan->name[0])
+        add_text(w, "'");
+    add_name(w, name);
+    if (chan->name[0])
+        add_text(w, "'");
 }
 
 // ---- who could serve
@@ -69,11 +84,12 @@ typedef struct servers {
     bool more; // than were looked at
 } servers;
 
-// Sure ones, or those who perhaps could if there are none.
+// Those of the first class of claims that there are.
 static servers servers_of(const mlt_graph *g, const mlt_need *need)
 {
     servers s = {0};
     uint32_t seen = 0;
+    int class = 0;
     for (uint32_t c = g->things[need->thing].claims; c != UINT32_MAX; c = g->claims[c].next) {
         const mlt_claim *claim = &g->claims[c];
         if (++seen > CLAIMS_SEEN) {
@@ -82,14 +98,15 @@ static servers servers_of(const mlt_graph *g, const mlt_need *need)
         }
         if (!(claim->serves & 1 << need->side))
             continue;
-        bool perhaps = claim->how == MLT_CLAIM_PERHAPS, again = false;
-        if (perhaps && s.count > 0 && !s.perhaps)
-            break; // sure ones come first
+        if (s.count > 0 && mlt_claim_class(claim->how) != class)
+            break;
+        class = mlt_claim_class(claim->how);
+        bool again = false;
         for (uint32_t i = 0; i < s.count && i < SERVERS_SHOWN; i++)
             again |= s.node[i] == claim->node;
         if (again)
             continue;
-        s.perhaps = perhaps;
+        s.perhaps = claim->how == MLT_CLAIM_PERHAPS;
         if (s.count < SERVERS_SHOWN)
             s.node[s.count] = claim->node;
         s.count++;
@@ -146,8 +163,12 @@ static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *nee
         return;
     }
     servers s = servers_of(g, need);
-    if (need->kind == MLT_CSP_SYNC) {
-        mlt_words_of_barrier(w, thing->at);
+    if (need->kind == MLT_CSP_SYNC || need->kind == MLT_CSP_GROUP) {
+        const mlt_csp_wait *own = mlt_graph_fiber(g, need->node)->wait->list;
+        if (need->kind == MLT_CSP_SYNC)
+            mlt_words_of_barrier(w, thing->at);
+        else
+            mlt_words_of_group(w, thing->at, own->number);
         if (s.count > 0) {
             mlt_words_add(w, ", but not ");
             add_servers(w, g, &s);
@@ -156,7 +177,7 @@ static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *nee
     }
     const mlt_csp_wait *team = thing->at;
     if (need->kind == MLT_CSP_PAR && team->number > 1)
-        mlt_words_add(w, "%llu processes: ", (unsigned long long)team->number);
+        mlt_words_add(w, "%llu processes%s", (unsigned long long)team->number, s.count ? ": " : "");
     if (need->kind == MLT_CSP_PAR && s.more) {
         s.more = false;
         s.count = (uint32_t)team->number;
@@ -210,7 +231,7 @@ static void add_mpi(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_w
 {
     const mlt_rank *rank = mlt_graph_fiber(g, node)->user;
     int32_t peer = wait->peer;
-    mlt_words_add(w, "%s", wait->call ? wait->call : "a call");
+    add_text(w, wait->call ? wait->call : "a call");
     bool receives = wait->kind == MLT_WAIT_RECV || wait->kind == MLT_WAIT_PROBE;
     if (wait->kind == MLT_WAIT_ALL || wait->kind == MLT_WAIT_ANY)
         mlt_words_add(w, " for %s of %u operations", wait->kind == MLT_WAIT_ALL ? "all" : "one",
@@ -254,9 +275,6 @@ static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
             mlt_words_of_far(w, wait->what);
         }
         break;
-    case MLT_CSP_GROUP:
-        mlt_words_of_group(w, wait->what);
-        break;
     default:
         break;
     }
@@ -271,7 +289,7 @@ void mlt_words_of_wait(mlt_words *w, const mlt_graph *g, uint32_t node)
     }
     const mlt_csp_wait *own = wait->list;
     const mlt_need *need = &g->needs[g->first_need[node]];
-    mlt_words_add(w, "%s", wait->call ? wait->call : "a call");
+    add_text(w, wait->call ? wait->call : "a call");
     switch (own->kind) {
     case MLT_CSP_READ:
     case MLT_CSP_WRITE:
@@ -284,6 +302,7 @@ void mlt_words_of_wait(mlt_words *w, const mlt_graph *g, uint32_t node)
         mlt_words_add(w, " waits for ");
         break;
     case MLT_CSP_JOIN:
+    case MLT_CSP_GROUP:
         mlt_words_add(w, " of ");
         break;
     case MLT_CSP_ALT:
@@ -318,9 +337,9 @@ void mlt_words_of_step(mlt_words *w, const mlt_graph *g, const mlt_cycle_step *s
         return;
     }
     case MLT_CSP_SYNC:
-        mlt_words_add(w, " waits at ");
-        mlt_words_of_barrier(w, g->things[step->need.thing].at);
-        mlt_words_add(w, " for ");
+    case MLT_CSP_GROUP:
+        mlt_words_add(w, step->need.kind == MLT_CSP_SYNC ? " waits at a barrier for "
+                                                         : " waits in its group for ");
         break;
     case MLT_CSP_JOIN:
         mlt_words_add(w, " waits to join ");

@@ -14,7 +14,8 @@
 
 enum {
     TURN = 32,          // calls in a row that need not wait, then others run
-    RETRY_NS = 1000000, // before a local connection is tried again
+    RETRY_NS = 1000000, // before a local connection is tried again; twice as long each time,
+    RETRY_MOST_NS = 16 * RETRY_NS,
 };
 
 typedef struct fd_call {
@@ -72,11 +73,11 @@ static int wait_ready(const fd_call *c, bool writes)
 }
 
 // Waits for a moment, or until it is late.
-static int wait_moment(const fd_call *c)
+static int wait_moment(const fd_call *c, int64_t ns)
 {
     if (is_late(c))
         return -1;
-    csp_time moment = csp_now() + RETRY_NS;
+    csp_time moment = csp_now() + ns;
     mlt_csp_wait record;
     const mlt_wait *wait = mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, c, (uint64_t)c->fd);
     mlt_deadline over;
@@ -148,9 +149,12 @@ static int do_accept(const fd_call *c, struct sockaddr *address, socklen_t *leng
 static int do_connect(const fd_call *c, const struct sockaddr *address, socklen_t length)
 {
     int done;
-    while ((done = mlt_os_try_connect(c->fd, address, length)) != 0 && errno == EAGAIN)
-        if (wait_moment(c) != 0)
+    int64_t retry_ns = RETRY_NS;
+    while ((done = mlt_os_try_connect(c->fd, address, length)) != 0 && errno == EAGAIN) {
+        if (wait_moment(c, retry_ns) != 0)
             return -1;
+        retry_ns = retry_ns < RETRY_MOST_NS ? 2 * retry_ns : RETRY_MOST_NS;
+    }
     while (done != 0 && errno == EINPROGRESS) {
         if (wait_ready(c, true) != 0)
             return -1;

@@ -12,21 +12,43 @@
 //                        <------------------ DONE(op, status)
 //     READ(op)           ------------------> offer; when a writer is there:
 //                        <------------------ DONE(op, status, value)
+//     WITHDRAW(op)       ------------------> late: out of the queue (or DONE is on its way)
+//                        <------------------ GONE(op)
 //
 // An offer of an alternation may have been served elsewhere when its counterpart comes, so it is
 // asked:
 //
-//     OFFER(op, value or none) ------------> offer; when a counterpart is there:
-//                        <------------------ ASK(op)      the alternation, if open, is promised:
-//     YES(op) or NO(op)  ------------------> YES and a counterpart is (still) there:
+//     OFFER(op, who, value or none) -------> offer; when a counterpart is there:
+//                        <------------------ ASK(op)
+//     YES(op)            ------------------> the alternation is open, and now promised: nobody else
+//                                            may settle it. If a counterpart is (still) there:
 //                        <------------------ DONE(op, status, value)
-//                                            YES, but none is any more:
-//                        <------------------ AGAIN(op)    the promise is void, the offer stands
-//     WITHDRAW(op)       ------------------> out of the queue (or DONE is on its way)
-//                        <------------------ GONE(op)
+//                                            if none is any more:
+//                        <------------------ AGAIN(op): the promise is void, the offer stands
+//     LATER(op)          ------------------> it is promised to another home. The offer stands, but
+//                                            is not asked before
+//     RENEW(op)          ------------------> that promise was void
+//     NO(op)             ------------------> it was served elsewhere: the offer is out
+//     WITHDRAW(op)       ------------------> the same, without having been asked
 //
-// A promised alternation answers other ASKs with NO, and offers anew (OFFER) when its promise is
-// void. Nobody waits for a promise while holding one: no cycle. A deadline withdraws.
+// Where two alternations meet and one of them is elsewhere, one must be held while the other is
+// asked. All alternations have an order (job, worker, address), and a home holds the lower one
+// while it asks the higher one, never the other way round: a local one is promised, a remote one
+// has said YES. So whoever is held waits for a higher one, which answers at once, or has itself
+// promised, as the higher one (then that pair is served) or as the lower one (then it waits for a
+// still higher one). The highest waits for nobody: some pair is always served, and every void
+// promise is renewed. A plain offer is never held: if it is served meanwhile, that was progress.
+//
+//     offer of an alternation elsewhere, at home
+//     STANDS --ASK--> ASKED --YES--> HELD --its counterpart is served--> out, DONE
+//       ^               |              |---the counterpart is gone, or says NO or LATER: AGAIN
+//       |               |--LATER--> BUSY                                                   |
+//       |--RENEW--------------------' |--NO--> out                                         |
+//       '----------------------------------------------------------------------------------'
+//
+// Whoever holds ends elsewhere is counted at home; a lost route retires its holders, and if those
+// were the last ones of their side, the other side finds the channel lost. What becomes of the
+// channel is told to all stand-ins (LIFE), which is the answer to everything they have asked.
 #ifndef MLT_CSP_NET_H
 #define MLT_CSP_NET_H
 
@@ -34,6 +56,7 @@
 #include <stdint.h>
 
 #include "csp/chan.h"
+#include "csp/names.h"
 #include "csp/route.h"
 #include "csp/state.h"
 
@@ -41,16 +64,26 @@ typedef enum mlt_object_kind {
     MLT_OBJECT_NONE,
     MLT_OBJECT_CHAN,
     MLT_OBJECT_PORT,
+    MLT_OBJECT_STREAM,   // port.c: what this worker sends to a port
+    MLT_OBJECT_QUESTION, // question.h
+    MLT_OBJECT_STAND_IN, // net.c: a channel of another worker
 } mlt_object_kind;
 
-// The worker's things that others know by a number. Numbers are not used again soon.
+// The worker's things that others know by a number, which fits an int32_t. Numbers are not used
+// again soon.
 typedef struct mlt_net {
     mlt_csp *csp;
     mlt_link routes;  // mlt_route.link
     mlt_route **to;   // [workers of the job]; NULL: not used yet
-    void **objects;   // [slots]
+    void **objects;   // [slots], by the last bits of their numbers
     uint32_t *checks; // [slots]: number of the object that is there; 0: none
-    uint32_t slots, next;
+    uint8_t *kinds;   // [slots]: mlt_object_kind
+    uint32_t slots, used, next;
+    mlt_link named;   // net.c: names of things of this worker
+    mlt_link retired; // net_chan.c: stand-ins that were used last
+    uint32_t retired_count;
+    mlt_link streams;   // port.c: to ports
+    mlt_link port_asks; // port.c: for ports that are not there yet
     mlt_endpoint own;
     void *listener;          // wire_socket.c
     struct mlt_names *names; // names.h
@@ -66,7 +99,24 @@ void mlt_net_drop(mlt_csp *csp, uint32_t number);
 
 // A stand-in for channel `number` of that route, with one reader or one writer. NULL: refused, the
 // status tells. Waits for the answer.
+// moved: the share of a holder that was packed becomes this one's (parcel.c).
 csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size, bool writer,
-                        csp_time deadline, csp_chan **out);
+                        bool moved, csp_time deadline, csp_chan **out);
+
+// Makes a channel one that others can have ends of; its number. Registering and packing do.
+uint32_t mlt_net_share(csp_chan *chan);
+
+// The holder's share of an end is given away: where the channel is and its number there. Of a
+// stand-in, nothing is left.
+void mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number);
+
+// ---- names of things, for csp_register_ and csp_find_; they wait
+
+csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind, uint32_t number,
+                            size_t size, const char *call);
+csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kind, mlt_name *out,
+                             csp_time deadline, const char *call);
+// The thing is being freed: drops the names that it has.
+void mlt_net_forget_names(mlt_csp *csp, uint32_t number);
 
 #endif

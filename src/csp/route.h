@@ -35,9 +35,13 @@ typedef struct mlt_route {
     char who[96];   // "rank 3", "program ./server (process 1234)": for sentences
     void *socket;   // of another program: the connection
     mlt_link users; // what net.c and port.c want to hear of its loss: mlt_route_user
+    // A long packet that is arriving: `got` bytes of `want`.
+    unsigned char *parts;
+    uint64_t got, want;
 } mlt_route;
 
-// Never suspends. The data are copied. `most` bytes of data at most; mlt_route_most.
+// Never suspends. The data, of any length, are copied: what is longer than mlt_route_most goes in
+// pieces, and arrives as one.
 void mlt_route_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
 uint64_t mlt_route_most(const mlt_route *route);
 
@@ -45,10 +49,11 @@ uint64_t mlt_route_most(const mlt_route *route);
 mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker);
 
 // The route to any endpoint: of the job, or by a connection, which may have to be made first (then
-// it waits, as a process; deadline). NULL: csp->why tells.
-mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline);
+// it waits, as a process; deadline). NULL: *status is CSP_LATE, or another and csp->why tells.
+mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
+                        csp_status *status);
 
-// This worker's own; makes it listen if it must (listen: for other programs).
+// This worker's own; makes it listen if it must (listen: for other programs). NULL: csp->why tells.
 const mlt_endpoint *mlt_route_own(mlt_csp *csp, bool listen);
 
 // ---- what is told by a route
@@ -68,6 +73,7 @@ void mlt_route_lose(mlt_route *route, const char *why);
 
 // The kinds of packets, in ranges: who handles which.
 enum {
+    MLT_PACKET_ROUTE = 0x001, // route.c
     MLT_PACKET_PORT = 0x100,  // port.c
     MLT_PACKET_CHAN = 0x200,  // net.c
     MLT_PACKET_NAMES = 0x300, // names_job.c
@@ -78,5 +84,15 @@ enum {
 typedef void mlt_packet_handler(mlt_route *route, const mlt_packet *packet, const void *data,
                                 uint64_t bytes);
 extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet, mlt_group_packet;
+
+// ---- the carrier within a job
+
+// What mlt_worker_on_packet has to be: the layer that owns the program's entry sets it. Packets for
+// a worker whose ranks use no processes (yet) are kept, but for names, which worker 0 always keeps.
+void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
+                      uint64_t bytes);
+
+// When the ranks of a worker have ended, after mlt_csp_end: others lose their routes to it.
+void mlt_route_end(mlt_worker *worker);
 
 #endif

@@ -12,7 +12,7 @@
 #include "csp/group.h"
 #include "csp/net.h"
 #include "csp/proc.h"
-#include "fiber/stack.h"
+#include "csp/route.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -22,8 +22,6 @@ enum { SENTENCE = 512, CHILDREN = 64 };
 _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
 mlt_rank *(*mlt_csp_join)(void);
-
-__attribute__((weak)) void mlt_net_end(mlt_csp *csp); // until net.c is there
 
 static void end_alone(int32_t rank, const char *sentence)
 {
@@ -67,7 +65,6 @@ mlt_csp *mlt_csp_begin(const char *call)
     csp->sched = sched;
     sched->crew->owner = csp;
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
-    csp->stacks = sched->crew->stacks->area;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
         mlt_csp_fault(call, "memory is exhausted: no room for %u processes", sched->crew->limit);
@@ -82,15 +79,17 @@ mlt_csp *mlt_csp_begin(const char *call)
 void mlt_csp_end(mlt_worker *worker)
 {
     mlt_csp *csp = mlt_csp_self;
-    if (!csp || csp->worker != worker)
-        return;
-    mlt_groups_end(csp);
-    mlt_csp_self = NULL;
-    csp->sched->crew->owner = NULL;
-    mlt_pool_fini(&csp->children);
-    free(csp->spare);
-    mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
-    free(csp);
+    if (csp && csp->worker == worker) {
+        mlt_groups_end(csp);
+        mlt_net_end(csp);
+        mlt_csp_self = NULL;
+        csp->sched->crew->owner = NULL;
+        mlt_pool_fini(&csp->children);
+        free(csp->spare);
+        mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
+        free(csp);
+    }
+    mlt_route_end(worker);
 }
 
 EXPORT const char *csp_status_text(csp_status status)

@@ -23,9 +23,6 @@ typedef struct mlt_csp {
     mlt_worker *worker;
     mlt_sched *sched;
     uint32_t chan_magic;    // of this worker's channels: an end is known by it
-    char *stacks;           // where the stacks of the crew begin
-    mlt_fiber *waker;       // who woke a process last
-    struct csp_chan *used;  // the channel at which somebody waited last; NULL: none
     struct mlt_proc *procs; // [crew->limit], by fiber id; address space
     mlt_link chans;         // all channels (csp_chan.all), for reports
     mlt_link barriers;      // csp_barrier.all

@@ -7,8 +7,7 @@
 // kernel's word; then packets follow each other. All of it runs in the background, in small steps
 // on the worker's thread, when its descriptors are ready.
 //
-// Routes are made here (mlt_route_add) and freed by whoever has the list of all routes, after
-// mlt_socket_close.
+// Routes made here are this file's memory, and stay until mlt_socket_end.
 #ifndef MLT_CSP_WIRE_SOCKET_H
 #define MLT_CSP_WIRE_SOCKET_H
 
@@ -23,19 +22,17 @@
 bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own);
 
 // The route to a worker of another job, which is connected to first if it must be. Waits, as a
-// process. NULL: csp->why tells.
-mlt_route *mlt_socket_connect(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline);
+// process. NULL: *status is CSP_LATE, CSP_LOST or CSP_REFUSED, and csp->why tells.
+mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
+                         csp_status *status);
 
 // What mlt_route_send and mlt_route_most do for these routes. mlt_route_lose is never called from
 // inside of a send.
 void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
-uint64_t mlt_socket_most(const mlt_route *route);
+uint64_t mlt_socket_most(void);
 
-// Gives what is still queued to the kernel (waiting for a peer that does not take it for a short
-// while only) and closes the connection. Nobody is told of a loss.
-void mlt_socket_close(mlt_route *route);
-
-// Stops listening, and frees all but the routes.
+// Gives what is still queued to the kernel (waiting for peers that do not take it for a short while
+// only), closes everything, frees the routes. Nobody is told of a loss.
 void mlt_socket_end(mlt_csp *csp);
 
 #endif

@@ -51,11 +51,11 @@ struct mlt_fiber {
     void *user;  // the owner's object, argument of entry; mlt_fiber_user while it runs
     uint32_t id; // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
+    uint32_t woke;    // whom of the crew it woke last: likely the one that it will wake next
     uint8_t state;    // mlt_fiber_state
     bool trimmed;     // the pages below sp were given back since it last ran
     uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
     bool crew;        // came by mlt_crew_spawn: its stack and its id are the crew's
-    uint32_t hint;    // the owner's
 };
 
 enum {

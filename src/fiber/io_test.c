@@ -39,9 +39,9 @@ static void idle(void *arg)
 }
 
 static void make(uint32_t fibers)
-{
+{ // rr: those that are woken run in that order
     char why[256];
-    mlt_sched_conf conf = {.policy = "direct", .fibers = fibers, .idle = idle};
+    mlt_sched_conf conf = {.policy = "rr", .fibers = fibers, .idle = idle};
     CHECK(mlt_sched_new(&conf, &sched, why, sizeof why) == MLT_OK);
 }
 
@@ -148,7 +148,7 @@ static void wake_sleeper(mlt_timer *timer)
     mlt_fiber_wake(sched, s->fiber);
 }
 
-static uint64_t slept_order[16];
+static uint64_t slept_order[16], sleep_start;
 static uint32_t slept;
 
 static void sleep_once(void *arg)
@@ -156,7 +156,7 @@ static void sleep_once(void *arg)
     sleeper *s = arg;
     s->fiber = sched->current;
     s->timer.fire = wake_sleeper;
-    uint64_t until = mlt_os_now_ns() + s->ns;
+    uint64_t until = sleep_start + s->ns;
     mlt_timer_set(sched, &s->timer, until);
     errno = (int)s->ns;
     mlt_fiber_park(sched, &waiting);
@@ -169,6 +169,7 @@ static void test_sleepers(void)
 {
     make(16);
     static sleeper all[16];
+    sleep_start = mlt_os_now_ns();
     for (uint64_t i = 0; i < 16; i++) {
         all[i].ns = (16 - i) * 4 * MS;
         mlt_fiber_spawn(sched, sleep_once, &all[i]);

@@ -299,6 +299,8 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
         return;
     fiber->state = MLT_FIBER_RUNNABLE;
     fiber->wait = NULL;
+    if (fiber->crew)
+        sched->current->woke = fiber->id;
     if (MLT_LIKELY(!sched->solo))
         put(sched, fiber, MLT_PUT_WAKE);
     else if (sched->gate)
@@ -487,6 +489,21 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     }
 }
 
+// Of a million processes every stack is cold, and its page's translation too. But who wakes whom is
+// often as it was the last time, so the stack of the one that will run three switches from now is
+// asked for. (A token round a ring of a million: 100 to 150 ns a hop instead of 220 to 250; one
+// switch ahead is too late.) Inlined early, or gcc sees a function without effects and drops it.
+static inline __attribute__((always_inline)) void foresee(const mlt_fiber *crew,
+                                                          const mlt_fiber *to)
+{
+    const char *sp = crew[crew[crew[to->woke].woke].woke].sp;
+    __builtin_prefetch(sp);
+    __builtin_prefetch(sp + 64);
+    __builtin_prefetch(sp + 128);
+    __builtin_prefetch(sp + 192);
+    __builtin_prefetch(sp + 256);
+}
+
 // The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain).
 MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
 {
@@ -502,6 +519,8 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
     if (me->saved_errno != *sched->error)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
+    if (to->crew)
+        foresee(sched->crew->fibers, to);
     // Where there are thousands, their stacks are cold: the one after this is asked for now.
     const mlt_fiber *soon = sched->head;
     if (soon) {

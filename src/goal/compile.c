@@ -209,6 +209,8 @@ static void trees_make(work *w)
 
 // ---- order
 
+enum { CLASSES = 4 };
+
 // A queue in an array of links that several queues share: a node is in one of them at most.
 typedef struct queue {
     uint32_t first, last;
@@ -232,13 +234,15 @@ static inline uint32_t queue_take(queue *q, const uint32_t *link)
 }
 
 // Kahn's order. Of the free nodes receives go first (class 0), then those that some receive waits
-// for (1), then others (2). Returns how many nodes got a place: fewer than all if there is a cycle.
+// for (1), then others (2), at last what is done here and nobody waits for (3): a rank's copy of
+// its own block need not keep a message from leaving. Returns how many nodes got a place: fewer
+// than all if there is a cycle.
 static uint32_t order_by_class(work *w, const uint8_t *class)
 {
     uint32_t *open = take(w, w->count, sizeof *open), *link = take(w, w->count, sizeof *link),
              done = 0;
-    queue queues[3];
-    for (int c = 0; c < 3; c++)
+    queue queues[CLASSES];
+    for (int c = 0; c < CLASSES; c++)
         queues[c] = (queue){MLT_GOAL_NONE, MLT_GOAL_NONE};
     memcpy(open, w->sources, w->count * sizeof *open);
     for (uint32_t a = 0; a < w->count; a++)
@@ -246,9 +250,9 @@ static uint32_t order_by_class(work *w, const uint8_t *class)
             queue_put(&queues[class[a]], link, a);
     for (;;) {
         int c = 0;
-        while (c < 3 && queues[c].first == MLT_GOAL_NONE)
+        while (c < CLASSES && queues[c].first == MLT_GOAL_NONE)
             c++;
-        if (c == 3)
+        if (c == CLASSES)
             break;
         uint32_t a = queue_take(&queues[c], link);
         w->order[done++] = a;
@@ -264,11 +268,12 @@ static uint32_t order_by_class(work *w, const uint8_t *class)
 }
 
 // The same for a program that is in a topological order already, which the code keeps within each
-// of three parts: receives that wait for nothing but such receives, then whom other receives need
-// and these receives, then the rest. Walking along the program is kinder to the memory.
+// of four parts: receives that wait for nothing but such receives, then whom other receives need
+// and these receives, then the rest, what nobody waits for last. Walking along the program is
+// kinder to the memory.
 static uint32_t order_by_parts(work *w, uint8_t *class)
 {
-    uint32_t at[4] = {0, 0, 0, 0};
+    uint32_t at[CLASSES + 1] = {0};
     for (uint32_t a = 0; a < w->count; a++) {
         at[class[a] + 1]++;
         for (uint32_t e = w->at[a]; class[a] && e < w->at[a + 1]; e++) {
@@ -276,7 +281,8 @@ static uint32_t order_by_parts(work *w, uint8_t *class)
             *to += *to == 0;
         }
     }
-    at[2] += at[1];
+    for (int c = 1; c < CLASSES; c++)
+        at[c] += at[c - 1];
     for (uint32_t a = 0; a < w->count; a++)
         w->order[at[class[a]]++] = a;
     return w->count;
@@ -298,7 +304,8 @@ static uint32_t order_receives_early(work *w)
         uint8_t needed = 0;
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++)
             needed |= class[mlt_goal_plain(w->next[e])] < 2;
-        class[a] = receives(w, a) ? 0 : 2 - needed;
+        bool last = w->at[a] == w->at[a + 1] && w->kind[a] != MLT_GOAL_SEND;
+        class[a] = receives(w, a) ? 0 : last ? 3 : 2 - needed;
     }
     uint32_t done = w->backward ? order_by_parts(w, class) : order_by_class(w, class);
     give(w, class);

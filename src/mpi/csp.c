@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "csp/hang.h"
+#include "csp/route.h"
 #include "csp/state.h"
 #include "mpi/entry.h"
 
@@ -17,4 +18,5 @@ __attribute__((constructor)) static void hook(void)
     mlt_csp_join = mlt_entry_rank;
     mlt_csp_end_job = end_job;
     mlt_csp_hang_install();
+    mlt_worker_on_packet = mlt_route_packet;
 }

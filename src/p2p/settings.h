@@ -14,7 +14,7 @@ typedef enum mlt_large {
 typedef struct mlt_p2p_conf {
     const char *sched;
     int64_t stack_size;
-    int64_t eager_worker, eager_thread, eager_process;
+    int64_t eager_worker, eager_thread, eager_process, eager_read;
     int64_t large; // mlt_large
     int64_t spin_us;
     int64_t hold;

@@ -43,6 +43,7 @@ struct mlt_worker {
                         // cores, what is waited for comes as soon as the others have run
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
+    void *reach;        // the csp layer's: names of the job, packets that came before its state
 };
 
 // Makes the calling thread worker `index` of the job: scheduler, ranks, transports. The ranks'

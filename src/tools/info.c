@@ -73,7 +73,7 @@ static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const
 static void find_facts(fact facts[FACTS])
 {
     struct utsname system;
-    bool readable = mlt_os_peers_readable();
+    bool readable = mlt_os_peers_readable(), reads = readable && mlt_p2p_reads_here();
     memset(facts, 0, FACTS * sizeof *facts);
     if (uname(&system) == 0)
         add_fact(facts, "machine", "%s, %s %s, %d cores for this process", system.machine,
@@ -83,10 +83,9 @@ static void find_facts(fact facts[FACTS])
              "a ring; above %lld bytes the receiver copies straight from the sender's buffer",
              (long long)mlt_conf.eager_thread);
     add_fact(facts, "same host", "a ring in a memfd; above %lld bytes %s",
-             (long long)mlt_conf.eager_process,
-             readable && mlt_p2p_reads_here()
-                 ? "the receiver reads the sender's memory (process_vm_readv)"
-                 : "a pipeline of chunks through the segment");
+             (long long)(reads ? mlt_conf.eager_read : mlt_conf.eager_process),
+             reads ? "the receiver reads the sender's memory (process_vm_readv)"
+                   : "a pipeline of chunks through the segment");
     add_fact(facts, "reading peers", "%s",
              readable ? "process_vm_readv works here; MILLET_LARGE says who uses it"
                       : "process_vm_readv is refused here");

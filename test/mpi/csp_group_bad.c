@@ -2,6 +2,7 @@
 // Groups of processes that are used wrongly: each way ends the program with a sentence, which
 // list.tsv knows.
 #include <millet/csp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,25 @@ static int wait_for_ever(void *arg)
     return 0;
 }
 
+// Ranks of one process, each on a worker of its own: the second uses the first one's group.
+static _Atomic(csp_group *) first_group;
+
+static void use_others(const char *how, bool first)
+{
+    if (first)
+        atomic_store(&first_group, csp_group_here("mine", 1));
+    csp_group *all = csp_group_of_nodes("all", 1);
+    csp_group_barrier(all, csp_node());
+    csp_group *group = atomic_load(&first_group);
+    if (!first && strcmp(how, "others") == 0)
+        csp_group_barrier(group, 0);
+    else if (!first && strcmp(how, "others_force") == 0)
+        csp_group_force(group, "");
+    else if (!first)
+        csp_group_free(group);
+    csp_group_barrier(all, csp_node());
+}
+
 // One process, one call.
 static void call(const char *how, csp_group *group)
 {
@@ -90,8 +110,12 @@ int main(int argc, char **argv)
         csp_group_of_nodes(first ? "red" : "blue", 1);
     if (strcmp(how, "huge") == 0)
         csp_group_of_nodes("huge", 1 << 30);
-    if (strcmp(how, "none") == 0)
+    if (strcmp(how, "none") == 0) {
         csp_group_barrier(csp_group_of_nodes("some", first ? 0 : 1), 0);
+        return 0; // the other node's is right
+    }
+    if (strncmp(how, "others", 6) == 0)
+        use_others(how, first);
     if (strcmp(how, "nodes") == 0) {
         long data[4] = {0};
         csp_group *all = csp_group_of_nodes("all", 1);

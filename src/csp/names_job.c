@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names within a job. A worker asks worker 0, and waits for the answer:
+//
+//     PUT(question, mlt_name)     -> ANSWER(question, status[, the one that has it])
+//     FIND(question, name)        -> ANSWER(question, status, mlt_name), when there is one
+//     DROP(question, name)        -> ANSWER(question, status)
+//     OFF(question)               the finder waits no longer
+//
+// The number of the question is in `word`, a status in `object`; FIND's object is 1 if it wants to
+// know at once. `src` is the rank that asks.
+#include "csp/names_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "csp/names.h"
+#include "csp/net.h"
+#include "csp/question.h"
+#include "csp/reach.h"
+
+enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, ANSWER };
+enum { KEEPER = 0, BUCKETS = 256 };
+
+typedef struct kept {
+    mlt_link link;
+    mlt_name name;
+} kept;
+
+typedef struct finder {
+    mlt_link link;
+    uint32_t worker;
+    int32_t question;
+    char name[MLT_NAME_MOST + 1];
+} finder;
+
+typedef struct mlt_names_kept {
+    mlt_link names[BUCKETS], finders[BUCKETS];
+} mlt_names_kept;
+
+// ---- the keeper
+
+static uint32_t bucket_of(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash % BUCKETS;
+}
+
+static mlt_names_kept *kept_by(mlt_worker *worker)
+{
+    mlt_reach *reach = mlt_reach_of(worker);
+    if (!reach->names) {
+        reach->names = mlt_take(1, sizeof *reach->names);
+        for (uint32_t i = 0; i < BUCKETS; i++) {
+            mlt_list_init(&reach->names->names[i]);
+            mlt_list_init(&reach->names->finders[i]);
+        }
+    }
+    return reach->names;
+}
+
+static uint64_t name_bytes(const mlt_name *name)
+{
+    return offsetof(mlt_name, text) + strlen(name->text) + 1;
+}
+
+static void answer(mlt_worker *worker, uint32_t to, int32_t question, csp_status status,
+                   const mlt_name *name)
+{
+    mlt_packet packet = {.kind = ANSWER, .object = (uint32_t)status, .word = question};
+    mlt_p2p_packet(worker, to, &packet, name, name ? name_bytes(name) : 0);
+}
+
+static kept *find(mlt_names_kept *names, const char *name)
+{
+    mlt_link *list = &names->names[bucket_of(name)];
+    for (mlt_link *l = list->next; l != list; l = l->next) {
+        kept *k = mlt_container_of(l, kept, link);
+        if (strcmp(k->name.name, name) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_name *name,
+                uint64_t bytes)
+{
+    mlt_names_kept *names = kept_by(worker);
+    kept *k = find(names, name->name);
+    if (k) {
+        answer(worker, from, question, CSP_TAKEN, &k->name);
+        return;
+    }
+    k = mlt_take(1, sizeof *k);
+    memcpy(&k->name, name, bytes < sizeof k->name ? bytes : sizeof k->name);
+    uint32_t bucket = bucket_of(k->name.name);
+    mlt_list_push_back(&names->names[bucket], &k->link);
+    answer(worker, from, question, CSP_OK, NULL);
+    mlt_link *list = &names->finders[bucket];
+    for (mlt_link *l = list->next, *next; l != list; l = next) {
+        next = l->next;
+        finder *f = mlt_container_of(l, finder, link);
+        if (strcmp(f->name, k->name.name) != 0)
+            continue;
+        mlt_list_remove(l);
+        answer(worker, f->worker, f->question, CSP_OK, &k->name);
+        free(f);
+    }
+}
+
+static void look(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const char *name)
+{
+    mlt_names_kept *names = kept_by(worker);
+    kept *k = find(names, name);
+    if (k) {
+        answer(worker, from, packet->word, CSP_OK, &k->name);
+    } else if (packet->object) {
+        answer(worker, from, packet->word, CSP_NO_NAME, NULL);
+    } else {
+        finder *f = mlt_take(1, sizeof *f);
+        f->worker = from;
+        f->question = packet->word;
+        snprintf(f->name, sizeof f->name, "%s", name);
+        mlt_list_push_back(&names->finders[bucket_of(name)], &f->link);
+    }
+}
+
+static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char *name)
+{
+    kept *k = find(kept_by(worker), name);
+    bool own = k && k->name.at.worker == from;
+    if (own) {
+        mlt_list_remove(&k->link);
+        free(k);
+    }
+    answer(worker, from, question, own ? CSP_OK : k ? CSP_TAKEN : CSP_NO_NAME, NULL);
+}
+
+static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t question, bool all)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        for (mlt_link *l = names->finders[i].next, *next; l != &names->finders[i]; l = next) {
+            next = l->next;
+            finder *f = mlt_container_of(l, finder, link);
+            if (f->worker != worker || (!all && f->question != question))
+                continue;
+            mlt_list_remove(l);
+            free(f);
+        }
+}
+
+bool mlt_names_keep(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
+                    uint64_t bytes)
+{
+    switch (packet->kind) {
+    case PUT:
+        put(worker, from, packet->word, data, bytes);
+        return true;
+    case FIND:
+        look(worker, from, packet, data);
+        return true;
+    case DROP:
+        drop(worker, from, packet->word, data);
+        return true;
+    case OFF:
+        stop_finding(kept_by(worker), from, packet->word, false);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void mlt_names_ended(mlt_worker *worker, uint32_t from)
+{
+    mlt_reach *reach = worker->reach;
+    if (!reach || !reach->names)
+        return;
+    stop_finding(reach->names, from, 0, true);
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        for (mlt_link *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
+             l = next) {
+            next = l->next;
+            if (mlt_container_of(l, kept, link)->name.at.worker != from)
+                continue;
+            mlt_list_remove(l);
+            free(mlt_container_of(l, kept, link));
+        }
+}
+
+void mlt_names_job_end(mlt_worker *worker)
+{
+    mlt_names_kept *names = mlt_reach_of(worker)->names;
+    mlt_link *l;
+    for (uint32_t i = 0; names && i < BUCKETS; i++) {
+        while ((l = mlt_list_pop_front(&names->names[i])))
+            free(mlt_container_of(l, kept, link));
+        while ((l = mlt_list_pop_front(&names->finders[i])))
+            free(mlt_container_of(l, finder, link));
+    }
+    free(names);
+}
+
+// ---- those who ask
+
+static csp_status ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t bytes, mlt_name *out,
+                      const char *call, const char *name, csp_time deadline)
+{
+    mlt_question question;
+    mlt_route *route = mlt_route_to_worker(csp, KEEPER);
+    bool at_once = kind == FIND && deadline == CSP_AT_ONCE;
+    mlt_question_begin(csp, &question, route, out, sizeof *out);
+    mlt_packet packet = {.kind = kind,
+                         .object = at_once,
+                         .word = (int32_t)question.number,
+                         .src = mlt_csp_rank()->world};
+    mlt_route_send(route, &packet, data, bytes);
+    csp_status status =
+        mlt_question_wait(&question, call, MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
+    if (status == CSP_LATE && kind == FIND) {
+        packet.kind = OFF;
+        mlt_route_send(route, &packet, NULL, 0);
+    }
+    if (status == CSP_LOST) {
+        snprintf(csp->why, sizeof csp->why,
+                 "the names of the job are gone: %s, which kept them, has ended", route->who);
+        status = CSP_REFUSED;
+    }
+    return status;
+}
+
+static csp_status job_put(mlt_csp *csp, const mlt_name *name)
+{
+    mlt_name other;
+    csp_status status =
+        ask(csp, PUT, name, name_bytes(name), &other, "csp_register", name->name, CSP_NEVER);
+    if (status == CSP_TAKEN)
+        snprintf(csp->why, sizeof csp->why, "rank %d has registered something as '%s'", other.node,
+                 name->name);
+    return status;
+}
+
+static csp_status job_find(mlt_csp *csp, const char *name, mlt_name *out, csp_time deadline)
+{
+    csp_status status = ask(csp, FIND, name, strlen(name) + 1, out, "csp_find", name, deadline);
+    if (status == CSP_NO_NAME)
+        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'", name);
+    return status;
+}
+
+static csp_status job_drop(mlt_csp *csp, const char *name)
+{
+    mlt_name other;
+    csp_status status =
+        ask(csp, DROP, name, strlen(name) + 1, &other, "csp_unregister", name, CSP_NEVER);
+    if (status == CSP_NO_NAME)
+        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'", name);
+    if (status == CSP_TAKEN)
+        snprintf(csp->why, sizeof csp->why, "'%s' was registered by another worker", name);
+    return status;
+}
+
+const mlt_names_ops mlt_names_job = {.put = job_put, .find = job_find, .drop = job_drop};
+
+void mlt_names_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    (void)mlt_question_answer(route->csp, (uint32_t)packet->word, (csp_status)packet->object, data,
+                              bytes);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Channels between workers, inside: net_home.c has the home's side, net_chan.c the stand-ins'.
+#ifndef MLT_CSP_NET_CHAN_H
+#define MLT_CSP_NET_CHAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "csp/chan.h"
+#include "csp/net.h"
+#include "csp/route.h"
+
+// To the home: object is the channel there, src the stand-in here, word the op. To a stand-in:
+// object is the stand-in, src the channel.
+typedef enum mlt_chan_packet_kind {
+    MLT_CHAN_OPEN =
+        MLT_PACKET_CHAN, // word: the question; dst: MLT_OPEN_ flags; data: uint32_t size
+    MLT_CHAN_READ,
+    MLT_CHAN_WRITE,
+    MLT_CHAN_OFFER_READ,  // data: uint64_t who
+    MLT_CHAN_OFFER_WRITE, // data: who, value
+    MLT_CHAN_YES,
+    MLT_CHAN_NO,
+    MLT_CHAN_LATER,
+    MLT_CHAN_RENEW,
+    MLT_CHAN_WITHDRAW, // dst 1: a plain one, which wants to know
+    MLT_CHAN_POISON,
+    MLT_CHAN_RETIRE,
+    MLT_CHAN_GIVE, // retires without being missed: the share is in a parcel
+    MLT_CHAN_TO_STAND_IN,
+    MLT_CHAN_OPENED =
+        MLT_CHAN_TO_STAND_IN, // word: the question; dst: the status; data: uint32_t size
+    MLT_CHAN_DONE,            // dst: the status; data: the value that was read
+    MLT_CHAN_ASK,
+    MLT_CHAN_AGAIN,
+    MLT_CHAN_GONE,
+    MLT_CHAN_LIFE, // dst: mlt_chan_life
+} mlt_chan_packet_kind;
+
+enum { MLT_OPEN_WRITER = 1, MLT_OPEN_MOVED = 2 };
+
+// csp_chan.net begins with it.
+typedef struct mlt_net_chan {
+    csp_chan *chan;
+    bool home;       // else: a stand-in
+    uint32_t number; // of the object here
+} mlt_net_chan;
+
+static inline mlt_net_chan *mlt_net_chan_of(const csp_chan *chan)
+{
+    return chan->net;
+}
+
+// Of a channel whose life is over.
+csp_status mlt_net_life_status(const csp_chan *chan);
+
+static inline bool mlt_offer_stands(const mlt_offer *offer)
+{
+    return offer->link.next && offer->link.next != &offer->link;
+}
+
+// A local alternation that a home has held is free again, and everybody who was told LATER hears of
+// it.
+void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
+
+void mlt_net_chan_init(void);
+void mlt_net_chan_end(mlt_csp *csp);
+
+// net_home.c
+void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
+bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes);
+bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes);
+void mlt_home_poison(csp_chan *chan);
+void mlt_home_retire(csp_chan *chan, bool writer);
+void mlt_home_forget(csp_chan *chan); // it is being freed
+void mlt_home_end(csp_chan *chan);    // frees what it has, nobody is told
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routes between the workers of a job, and what all routes have in common.
+#include "csp/route.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/names_job.h"
+#include "csp/net.h"
+#include "csp/reach.h"
+#include "csp/wire_socket.h"
+
+enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, TELL_ALL = 64 };
+
+// A packet that came before the worker had anything to do with processes.
+typedef struct early {
+    mlt_link link;
+    uint32_t from;
+    mlt_packet packet;
+    uint64_t bytes;
+    unsigned char data[];
+} early;
+
+mlt_reach *mlt_reach_of(mlt_worker *worker)
+{
+    mlt_reach *reach = worker->reach;
+    if (reach)
+        return reach;
+    reach = mlt_take(1, sizeof *reach);
+    reach->met = mlt_take(worker->boot->job->workers, 1);
+    mlt_list_init(&reach->early);
+    worker->reach = reach;
+    return reach;
+}
+
+static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
+                                const void *data, uint64_t bytes)
+{
+    early *e = mlt_take(1, sizeof *e + bytes);
+    e->from = from;
+    e->packet = *packet;
+    e->bytes = bytes;
+    if (bytes)
+        memcpy(e->data, data, bytes);
+    mlt_list_push_back(&mlt_reach_of(worker)->early, &e->link);
+}
+
+void mlt_route_catch_up(mlt_csp *csp)
+{
+    mlt_reach *reach = mlt_reach_of(csp->worker);
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&reach->early))) {
+        early *e = mlt_container_of(l, early, link);
+        mlt_route_packet(csp->worker, e->from, &e->packet, e->data, e->bytes);
+        free(e);
+    }
+}
+
+// ---- sending
+
+static void send_one(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    if (MLT_LIKELY(route->worker != UINT32_MAX))
+        mlt_p2p_packet(route->csp->worker, route->worker, packet, data, bytes);
+    else
+        mlt_socket_send(route, packet, data, bytes);
+}
+
+// All but the last piece go ahead; the first says how much there will be.
+static MLT_COLD void send_long(mlt_route *route, const mlt_packet *packet, const void *data,
+                               uint64_t bytes, uint64_t most)
+{
+    const unsigned char *at = data;
+    mlt_packet part = {
+        .kind = PACKET_PART, .object = (uint32_t)bytes, .word = (int32_t)(uint32_t)(bytes >> 32)};
+    for (; bytes > most; bytes -= most, at += most)
+        send_one(route, &part, at, most);
+    send_one(route, packet, at, bytes);
+}
+
+void mlt_route_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    enum { SURELY = 1024 }; // every carrier takes that much at once
+    if (MLT_UNLIKELY(route->lost))
+        return;
+    if (MLT_UNLIKELY(bytes > SURELY) && bytes > mlt_route_most(route))
+        send_long(route, packet, data, bytes, mlt_route_most(route));
+    else
+        send_one(route, packet, data, bytes);
+}
+
+uint64_t mlt_route_most(const mlt_route *route)
+{
+    return route->worker != UINT32_MAX ? mlt_p2p_packet_most(route->csp->worker, route->worker)
+                                       : mlt_socket_most();
+}
+
+// ---- making
+
+static void name_worker(mlt_route *route, uint32_t worker)
+{
+    const mlt_job_worker *w = mlt_job_worker_at(route->csp->worker->boot->job, worker);
+    if (w->ranks == 1)
+        snprintf(route->who, sizeof route->who, "rank %u", w->first_rank);
+    else
+        snprintf(route->who, sizeof route->who, "the worker of ranks %u to %u", w->first_rank,
+                 w->first_rank + w->ranks - 1);
+}
+
+static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
+{
+    mlt_job *job = csp->worker->boot->job;
+    mlt_net *net = csp->net;
+    mlt_assert(worker < job->workers);
+    mlt_route *route = mlt_take(1, sizeof *route);
+    route->csp = csp;
+    route->worker = worker;
+    route->to = (mlt_endpoint){.job = job->identity, .worker = worker};
+    mlt_list_init(&route->users);
+    mlt_list_push_back(&net->routes, &route->link);
+    name_worker(route, worker);
+    net->to[worker] = route;
+    mlt_reach_of(csp->worker)->met[worker] = 1;
+    if (worker != csp->worker->index &&
+        atomic_load_explicit(&mlt_job_worker_at(job, worker)->asleep, memory_order_relaxed) ==
+            MLT_WORKER_ENDED)
+        mlt_route_lose(route, "it has ended");
+    return route;
+}
+
+mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker)
+{
+    mlt_route *route = mlt_net_of(csp)->to[worker];
+    return MLT_LIKELY(route != NULL) ? route : new_route(csp, worker);
+}
+
+mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline, csp_status *status)
+{
+    *status = CSP_OK;
+    if (to->job != csp->worker->boot->job->identity)
+        return mlt_socket_to(csp, to, deadline, status);
+    if (to->worker < csp->worker->boot->job->workers)
+        return mlt_route_to_worker(csp, to->worker);
+    snprintf(csp->why, sizeof csp->why, "the job has no worker %u", to->worker);
+    *status = CSP_LOST;
+    return NULL;
+}
+
+const mlt_endpoint *mlt_route_own(mlt_csp *csp, bool listen)
+{
+    mlt_net *net = mlt_net_of(csp);
+    net->own.job = csp->worker->boot->job->identity;
+    net->own.worker = csp->worker->index;
+    if (listen && !net->own.socket[0] && !mlt_socket_listen(csp, &net->own))
+        return NULL;
+    return &net->own;
+}
+
+// ---- arriving
+
+static void drop_parts(mlt_route *route)
+{
+    free(route->parts);
+    route->parts = NULL;
+    route->got = route->want = 0;
+}
+
+// A piece that is not the last. False: it does not fit to what was announced.
+static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, const void *data,
+                                  uint64_t bytes)
+{
+    if (!route->parts) {
+        route->want = packet->object | (uint64_t)(uint32_t)packet->word << 32;
+        route->parts = malloc(route->want + 1);
+        if (!route->parts)
+            return false;
+    }
+    if (bytes > route->want - route->got)
+        return false;
+    memcpy(route->parts + route->got, data, bytes);
+    route->got += bytes;
+    return true;
+}
+
+void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    static mlt_packet_handler *const handlers[] = {[1] = mlt_port_packet,
+                                                   [2] = mlt_chan_packet,
+                                                   [3] = mlt_names_packet,
+                                                   [4] = mlt_group_packet};
+    enum { HANDLERS = sizeof handlers / sizeof *handlers };
+    uint32_t range = packet->kind / MLT_PACKET_RANGE;
+    if (MLT_UNLIKELY(route->lost))
+        return;
+    if (MLT_UNLIKELY(route->parts && packet->kind != PACKET_PART)) {
+        if (!part_arrived(route, packet, data, bytes) || route->got != route->want) {
+            mlt_route_lose(route, "a long packet from it came in pieces that do not fit");
+            return;
+        }
+        unsigned char *whole = route->parts;
+        bytes = route->want;
+        route->parts = NULL;
+        drop_parts(route);
+        mlt_route_arrived(route, packet, whole, bytes);
+        free(whole);
+        return;
+    }
+    if (MLT_LIKELY(range < HANDLERS && handlers[range]))
+        handlers[range](route, packet, data, bytes);
+    else if (packet->kind == PACKET_BYE)
+        mlt_route_lose(route, "it has ended");
+    else if (packet->kind != PACKET_PART)
+        mlt_route_lose(route, "it sent a packet that nobody understands");
+    else if (!part_arrived(route, packet, data, bytes))
+        mlt_route_lose(route, "a long packet from it came in pieces that do not fit");
+}
+
+void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
+                      uint64_t bytes)
+{
+    mlt_csp *csp = mlt_csp_self;
+    if (MLT_UNLIKELY(packet->kind / MLT_PACKET_RANGE == MLT_PACKET_NAMES / MLT_PACKET_RANGE) &&
+        mlt_names_keep(worker, from, packet, data, bytes))
+        return;
+    if (MLT_UNLIKELY(packet->kind == PACKET_BYE))
+        mlt_names_ended(worker, from);
+    if (MLT_UNLIKELY(!csp || csp->worker != worker)) {
+        keep_early(worker, from, packet, data, bytes);
+        return;
+    }
+    mlt_net *net = csp->net ? csp->net : mlt_net_of(csp);
+    mlt_route *route = net->to[from];
+    if (MLT_UNLIKELY(!route))
+        route = new_route(csp, from);
+    mlt_route_arrived(route, packet, data, bytes);
+}
+
+void mlt_route_lose(mlt_route *route, const char *why)
+{
+    if (route->lost)
+        return;
+    route->lost = true;
+    drop_parts(route);
+    snprintf(route->csp->why, sizeof route->csp->why, "%s is lost: %s", route->who, why);
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&route->users))) {
+        mlt_route_user *user = mlt_container_of(l, mlt_route_user, link);
+        user->lost(user, route);
+    }
+}
+
+void mlt_routes_end(mlt_csp *csp)
+{
+    mlt_net *net = csp->net;
+    for (uint32_t i = 0; i < csp->worker->boot->job->workers; i++)
+        if (net->to[i]) {
+            drop_parts(net->to[i]);
+            free(net->to[i]);
+        }
+    free(net->to);
+}
+
+// ---- the end
+
+// Whoever spoke to this worker, or may be about to, must not wait for it for ever. In large jobs
+// those that it never met see its end when they make a route.
+static void tell_end(mlt_worker *worker, const mlt_reach *reach)
+{
+    mlt_job *job = worker->boot->job;
+    const mlt_packet bye = {.kind = PACKET_BYE};
+    for (uint32_t i = 0; i < job->workers; i++)
+        if (i != worker->index && (reach->met[i] || job->workers <= TELL_ALL) &&
+            atomic_load_explicit(&mlt_job_worker_at(job, i)->asleep, memory_order_relaxed) !=
+                MLT_WORKER_ENDED)
+            mlt_p2p_packet(worker, i, &bye, NULL, 0);
+}
+
+void mlt_route_end(mlt_worker *worker)
+{
+    mlt_reach *reach = worker->reach;
+    if (!reach)
+        return;
+    tell_end(worker, reach);
+    mlt_names_job_end(worker);
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&reach->early)))
+        free(mlt_container_of(l, early, link));
+    free(reach->met);
+    free(reach);
+    worker->reach = NULL;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports: order, lengths, floods, deadlines, ports that come late and go.
+#include <millet/csp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "node %d: %s:%d: %s (%s)\n", csp_node(), __FILE__, __LINE__,           \
+                    #condition, csp_why());                                                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+// Ranks may share a process, and with it globals: what each has is passed on.
+typedef struct node {
+    int round; // of meet
+} node;
+
+static csp_target *target_of(int node, const char *name)
+{
+    csp_target *target;
+    CHECK(csp_target_at(node, name, &target, CSP_NEVER) == CSP_OK && target);
+    return target;
+}
+
+// Everybody has sent to everybody, and got all of it.
+static void meet(node *me)
+{
+    int n = csp_nodes();
+    char name[32];
+    snprintf(name, sizeof name, "meet %d", me->round++);
+    csp_port *port = csp_port_new(name, 0);
+    csp_target **all = calloc((size_t)n, sizeof *all);
+    for (int i = 0; i < n; i++) {
+        all[i] = target_of(i, name);
+        CHECK(csp_send(all[i], NULL, 0) == CSP_OK);
+    }
+    for (int i = 0; i < n; i++)
+        CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
+    for (int i = 0; i < n; i++)
+        csp_target_free(all[i]);
+    csp_port_free(port);
+    free(all);
+}
+
+static unsigned char pattern(int from, int to, int round, size_t i)
+{
+    return (unsigned char)(from * 131 + to * 17 + round * 7 + (int)i);
+}
+
+static const size_t sizes[] = {0, 1, 8, 31, 32, 33, 100, 1000, 5000, 16384, 16385, 70000, 1 << 20};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static int send_all(void *arg)
+{
+    int me = csp_node(), n = csp_nodes();
+    (void)arg;
+    for (int to = 0; to < n; to++) {
+        csp_target *target = target_of(to, "sizes");
+        for (int s = 0; s < SIZES; s++) {
+            unsigned char *data = malloc(sizes[s] + 1);
+            for (size_t i = 0; i < sizes[s]; i++)
+                data[i] = pattern(me, to, s, i);
+            CHECK(csp_send(target, data, sizes[s]) == CSP_OK);
+            free(data);
+        }
+        csp_target_free(target);
+    }
+    return 0;
+}
+
+static int receive_all(void *arg)
+{
+    csp_port *own = arg;
+    int me = csp_node(), n = csp_nodes();
+    int *next = calloc((size_t)n, sizeof *next);
+    unsigned char *buffer = malloc(1 << 20);
+    for (int k = 0; k < n * SIZES; k++) {
+        size_t bytes;
+        int from = -2;
+        csp_status status = csp_receive(own, buffer, 40, &bytes, &from);
+        if (status == CSP_TOO_LONG) {
+            CHECK(bytes > 40);
+            status = csp_receive(own, buffer, 1 << 20, &bytes, &from);
+        }
+        CHECK(status == CSP_OK && from >= 0 && from < n && bytes == sizes[next[from]]);
+        for (size_t i = 0; i < bytes; i++)
+            CHECK(buffer[i] == pattern(from, me, next[from], i));
+        next[from]++;
+    }
+    free(buffer);
+    free(next);
+    return 0;
+}
+
+static void all_sizes(node *me)
+{
+    csp_port *own = csp_port_new("sizes", 0);
+    csp_proc both[] = {{.run = send_all, .name = "sender"},
+                       {.run = receive_all, .arg = own, .name = "receiver"}};
+    CHECK(csp_par(both, 2) == 0);
+    meet(me);
+    csp_port_free(own);
+}
+
+// Many processes of each node send to one port, which takes its time; each has its order.
+enum { FLOODERS = 3, FLOOD = 2000 };
+
+typedef struct flooder_args {
+    int number;
+    const char *port;
+} flooder_args;
+
+static int flooder(void *arg)
+{
+    const flooder_args *my = arg;
+    csp_target *target = target_of(0, my->port);
+    for (int i = 0; i < FLOOD; i++) {
+        int value[3] = {csp_node(), my->number, i};
+        CHECK(csp_send(target, value, sizeof value) == CSP_OK);
+    }
+    csp_target_free(target);
+    return 0;
+}
+
+static void flood(node *me, const char *name, size_t room)
+{
+    int n = csp_nodes();
+    csp_port *port = csp_node() == 0 ? csp_port_new(name, room) : NULL;
+    csp_child *children[FLOODERS];
+    flooder_args args[FLOODERS];
+    for (int i = 0; i < FLOODERS; i++) {
+        args[i] = (flooder_args){i, name};
+        children[i] = csp_fork(flooder, &args[i], NULL);
+    }
+    if (port) {
+        int *next = calloc((size_t)n * FLOODERS, sizeof *next);
+        for (int i = 0; i < n * FLOODERS * FLOOD; i++) {
+            int value[3], from;
+            size_t bytes;
+            CHECK(csp_receive(port, value, sizeof value, &bytes, &from) == CSP_OK);
+            CHECK(bytes == sizeof value && from == value[0] &&
+                  value[2] == next[from * FLOODERS + value[1]]++);
+        }
+        free(next);
+    }
+    for (int i = 0; i < FLOODERS; i++)
+        CHECK(csp_join(children[i]) == 0);
+    meet(me);
+    csp_port_free(port);
+}
+
+// Without room a sender waits, or is late; the order of those who wait is kept.
+static void no_room(node *me)
+{
+    char big[1000] = {0};
+    size_t bytes;
+    csp_port *port = csp_port_new("tight", 2000);
+    csp_target *right = target_of((csp_node() + 1) % csp_nodes(), "tight");
+    CHECK(csp_send_by(right, big, sizeof big, CSP_AT_ONCE) == CSP_OK);
+    CHECK(csp_send_by(right, big, sizeof big, CSP_AT_ONCE) == CSP_OK);
+    CHECK(csp_send_by(right, big, 1, CSP_AT_ONCE) == CSP_LATE);
+    CHECK(csp_send_by(right, big, 1, csp_after(0.01)) == CSP_LATE);
+    meet(me);
+    CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == sizeof big);
+    CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == sizeof big);
+    CHECK(csp_receive_by(port, big, sizeof big, &bytes, NULL, CSP_AT_ONCE) == CSP_LATE);
+    CHECK(csp_receive_by(port, big, sizeof big, &bytes, NULL, csp_after(0.01)) == CSP_LATE);
+    meet(me);
+    CHECK(csp_send(right, big, 1) == CSP_OK); // longer than what was given back without being asked
+    CHECK(csp_send(right, big, sizeof big) == CSP_OK);
+    CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == 1);
+    CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == sizeof big);
+    csp_target_free(right);
+    meet(me);
+    csp_port_free(port);
+}
+
+// Names: a port that comes late, one that is not there, one that goes.
+static int late_port(void *arg)
+{
+    csp_yield();
+    *(csp_port **)arg = csp_port_new("late", 0);
+    return 0;
+}
+
+static void come_and_go(node *me)
+{
+    int left = (csp_node() + csp_nodes() - 1) % csp_nodes(), value = 17, got = 0, from;
+    csp_target *target;
+    csp_port *port = NULL;
+    CHECK(csp_target_at(left, "never", &target, CSP_AT_ONCE) == CSP_NO_NAME && !target);
+    CHECK(csp_target_at(left, "never", &target, csp_after(0.01)) == CSP_LATE && !target);
+    csp_child *child = csp_fork(late_port, &port, NULL);
+    target = target_of(left, "late");
+    CHECK(csp_join(child) == 0);
+    CHECK(csp_send(target, &value, sizeof value) == CSP_OK);
+    CHECK(csp_receive(port, &got, sizeof got, NULL, &from) == CSP_OK && got == 17);
+    CHECK(from == (csp_node() + 1) % csp_nodes());
+    meet(me);
+    csp_port_free(port);
+    csp_status status;
+    while ((status = csp_send(target, &value, sizeof value)) == CSP_OK) {
+    } // room ends, or it hears of it
+    CHECK(status == CSP_RETIRED);
+    CHECK(csp_send(target, &value, sizeof value) == CSP_RETIRED);
+    csp_target_free(target);
+    meet(me);
+}
+
+static void registered(node *me)
+{
+    int value = csp_node(), from;
+    csp_target *target;
+    csp_port *port = csp_node() == 0 ? csp_port_new(NULL, 0) : NULL;
+    CHECK(csp_find_port("nothing", &target, CSP_AT_ONCE) == CSP_NO_NAME);
+    CHECK(csp_find_port("nothing", &target, csp_after(0.01)) == CSP_LATE);
+    if (port) {
+        CHECK(csp_register_port("the port", port) == CSP_OK);
+        CHECK(csp_register_port("the port", port) == CSP_TAKEN);
+        CHECK(strstr(csp_why(), "rank 0"));
+    }
+    CHECK(csp_find_port("the port", &target, CSP_NEVER) == CSP_OK);
+    csp_in *in;
+    CHECK(csp_find_in("the port", 4, &in, CSP_AT_ONCE) == CSP_NO_NAME);
+    CHECK(csp_send(target, &value, sizeof value) == CSP_OK);
+    for (int i = 0; port && i < csp_nodes(); i++)
+        CHECK(csp_receive(port, &value, sizeof value, NULL, &from) == CSP_OK && from == value);
+    csp_target_free(target);
+    meet(me);
+    if (port) {
+        CHECK(csp_unregister("the port") == CSP_OK);
+        CHECK(csp_unregister("the port") == CSP_NO_NAME);
+        CHECK(csp_register_port("again", port) == CSP_OK);
+        csp_port_free(port);
+    }
+    meet(me);
+    CHECK(csp_find_port("again", &target, CSP_AT_ONCE) == CSP_NO_NAME);
+    CHECK(csp_find_port("the port", &target, CSP_AT_ONCE) == CSP_NO_NAME);
+    meet(me);
+}
+
+int main(void)
+{
+    node me = {0};
+    meet(&me);
+    all_sizes(&me);
+    flood(&me, "flood", 0);
+    flood(&me, "flood of single messages", 1);
+    flood(&me, "tight flood", 5000);
+    no_room(&me);
+    come_and_go(&me);
+    registered(&me);
+    if (csp_node() == 0)
+        puts("ports are fine");
+    return 0;
+}
