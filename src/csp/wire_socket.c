@@ -447,7 +447,8 @@ static int64_t take_frames(conn *c, unsigned char *in, size_t bytes)
         int64_t n = mlt_frame_decode(in + at, bytes - at, &packet, &data, &data_bytes);
         if (n == 0)
             return (int64_t)at;
-        if (n < 0) {
+        // Names and groups are a job's own business.
+        if (n < 0 || packet.kind >= MLT_PACKET_CHAN + MLT_PACKET_RANGE) {
             lose(c, "it says what nobody understands");
             return -1;
         }
