@@ -284,8 +284,8 @@ void mlt_route_end(mlt_worker *worker)
     mlt_reach *reach = worker->reach;
     if (!reach)
         return;
+    mlt_names_job_end(worker); // before: who keeps the names next must have them
     tell_end(worker, reach);
-    mlt_names_job_end(worker);
     mlt_link *l;
     while ((l = mlt_list_pop_front(&reach->early)))
         free(mlt_container_of(l, early, link));

@@ -393,7 +393,7 @@ static _Noreturn MLT_SANITIZE_NONE void fiber_main(void *arg)
 }
 
 // Gives a NEW fiber its stack and first frame.
-static MLT_COLD void give_birth(mlt_sched *sched, mlt_fiber *fiber)
+static __attribute__((noinline)) void give_birth(mlt_sched *sched, mlt_fiber *fiber)
 {
     mlt_stacks *stacks = stacks_of(sched, fiber);
     fiber->stack = mlt_stack_take(stacks, fiber->id);
