@@ -267,6 +267,12 @@ def stage_goal(stage, quick):
     script(stage, "test/coll/force", "--build", BUILD)
 
 
+def stage_csp(stage, quick):
+    """processes and channels: every example and every fragment of the documents; the name server, programs that find each other, and are killed"""
+    script(stage, "test/csp/run", "--build", BUILD)
+    script(stage, "test/names/run", "--build", BUILD)
+
+
 def stage_systems(stage, quick):
     """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)
@@ -274,8 +280,8 @@ def stage_systems(stage, quick):
 
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
-    layers = [*ENGINE, "goal", "coll", "lua", "tools"]
-    targets = ["mpi_abi", "mpirun", *(f"tests_{layer}" for layer in layers)]
+    layers = [*ENGINE, "goal", "coll", "csp", "lua", "tools"]
+    targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in layers)]
     if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-asan", layers, prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
@@ -311,7 +317,7 @@ def stage_cross(stage, quick):
     for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
         if not shutil.which(tool):
             return stage.skip(f"there is no {tool}")
-    layers = ["arch", "fiber", "wire", "type", "goal", "mpi"]
+    layers = ["arch", "fiber", "wire", "type", "goal", "csp", "mpi"]
     if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-cross", layers)
 
