@@ -25,6 +25,7 @@ enum {
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
     CREW_STACK = 192 << 10,     // as those of many ranks
+    CREW_COLD = 4096,           // members of a crew whose stacks do not fit the caches
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -519,7 +520,7 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
     if (me->saved_errno != *sched->error)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
-    if (to->crew)
+    if (to->crew && sched->crew->alive > CREW_COLD)
         foresee(sched->crew->fibers, to);
     // Where there are thousands, their stacks are cold: the one after this is asked for now.
     const mlt_fiber *soon = sched->head;
