@@ -270,19 +270,21 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
         say_closed(route, stream);
         return;
     }
+    int32_t from =
+        route->worker == UINT32_MAX ? -1 : packet->src; // another program's is no node here
     mlt_port_sender *sender = port->last;
     if (MLT_UNLIKELY(!sender || sender->route != route || sender->stream != stream))
         sender = sender_of(port, route, stream);
     mlt_offer *offer = mlt_list_empty(&port->messages) ? first_open(port) : NULL;
     if (MLT_UNLIKELY(!offer || bytes > room_of(offer))) {
-        queue_message(port, sender, packet->src, data, bytes);
+        queue_message(port, sender, from, data, bytes);
         return;
     }
     if (bytes == 8)
         memcpy(offer->value, data, 8);
     else if (bytes)
         memcpy(offer->value, data, bytes);
-    note_message(offer, bytes, packet->src);
+    note_message(offer, bytes, from);
     taken(sender, bytes);
     settle(port, offer, CSP_OK);
 }

@@ -71,23 +71,3 @@ EXPORT void csp_sleep_until(csp_time deadline)
 {
     sleep_until(deadline, "csp_sleep_until");
 }
-
-// Until the scheduler has timers.
-__attribute__((weak)) void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
-{
-    mlt_csp_fault("a deadline", "there are no timers yet");
-}
-
-__attribute__((weak)) void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer)
-{
-    timer->place = 0;
-}
-
-__attribute__((weak)) mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
-{
-    mlt_csp_fault("a descriptor", "cannot be waited for yet");
-}
-
-__attribute__((weak)) void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch)
-{
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/profile.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 bool mlt_mpi_profiling;
 
 struct mlt_mpi_profile {
+    bool told;
     uint64_t started_ns;
     struct {
         uint64_t calls, time_ns;
@@ -99,9 +101,10 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
 
 void mlt_profile_send(mlt_worker *worker)
 {
-    const struct mlt_mpi_profile *p = ((mlt_mpi_worker *)worker->mpi)->profile;
-    if (!p)
+    struct mlt_mpi_profile *p = ((mlt_mpi_worker *)worker->mpi)->profile;
+    if (!p || p->told)
         return;
+    p->told = true;
     send_calls(worker, p);
     send_stats(worker, p);
 }

@@ -8,7 +8,7 @@
 struct mlt_mpi_profile;
 struct mlt_mpi_profile *mlt_profile_new(void); // free() frees it
 
-// Tells the launcher: MLT_CTL_CALLS, MLT_CTL_STATS. Does nothing without --report.
+// Tells the launcher, once: MLT_CTL_CALLS, MLT_CTL_STATS. Does nothing without --report.
 void mlt_profile_send(mlt_worker *worker);
 
 #endif

@@ -90,6 +90,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (!w)
         return;
+    mlt_profile_send(worker); // of a program that has not called MPI_Finalize
     mlt_dtype_worker_fini(w, worker->count);
     mlt_pool_fini(&w->dtypes);
     mlt_pool_fini(&w->messages);
