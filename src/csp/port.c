@@ -216,7 +216,8 @@ static void check(mlt_csp *csp, csp_port *port, const char *call)
     mlt_port_check(csp, port, call);
 }
 
-void mlt_ports_begin(void)
+// Once, before any thread is there.
+__attribute__((constructor)) static void hook(void)
 {
     static const mlt_port_guard guards = {.check = check, .try = serve, .wait = stand};
     mlt_port_guards = &guards;

@@ -94,8 +94,7 @@ const char *mlt_port_name(const csp_port *port, char *text, size_t size);
 
 void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
 
-// mlt_net_of and mlt_net_end call them.
-void mlt_ports_begin(void);
+// mlt_net_end calls it.
 void mlt_ports_end(mlt_csp *csp);
 
 #endif
