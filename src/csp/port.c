@@ -781,7 +781,9 @@ EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
     if (node < 0 || (uint32_t)node >= csp->worker->world_size)
         mlt_csp_fault("csp_target_at", "there is no node %d: the job has %u", node,
                       csp->worker->world_size);
-    if (!port || strlen(port) > MLT_NAME_MOST)
+    if (!port)
+        mlt_csp_fault("csp_target_at", "the name is NULL");
+    if (strlen(port) > MLT_NAME_MOST)
         mlt_csp_fault("csp_target_at", "a name has at most %d bytes", MLT_NAME_MOST);
     mlt_route *route = mlt_route_to_worker(csp, mlt_worker_of_rank(csp->worker, node));
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
