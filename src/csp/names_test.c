@@ -617,7 +617,7 @@ static void meets_impostor(void *rank)
     CHECK(status == wanted[kind].status && says(wanted[kind].why));
     to.socket[0] = '\0';
     CHECK(mlt_route_to(csp, &to, CSP_NEVER, &status) == NULL && status == CSP_REFUSED);
-    snprintf(to.socket, sizeof to.socket, "nobody-%d", (int)getpid());
+    snprintf(to.socket, sizeof to.socket, "@nobody-%d", (int)getpid());
     CHECK(mlt_route_to(csp, &to, CSP_NEVER, &status) == NULL && status == CSP_LOST);
 }
 
@@ -651,12 +651,13 @@ static void impostors(void)
 {
     server *s = server_new(PROPER, 0);
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    int n = snprintf(impostor_name, sizeof impostor_name, "millet-test-%d", (int)getpid());
-    memcpy(at.sun_path + 1, impostor_name, (size_t)n);
+    int n = snprintf(impostor_name, sizeof impostor_name, "@millet-test-%d", (int)getpid());
+    memcpy(at.sun_path, impostor_name, (size_t)n);
+    at.sun_path[0] = '\0';
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     CHECK(listener >= 0 &&
           bind(listener, (struct sockaddr *)&at,
-               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)n) == 0);
+               (socklen_t)offsetof(struct sockaddr_un, sun_path) + (socklen_t)n) == 0);
     CHECK(listen(listener, 4) == 0);
     for (int i = 0; i < 5; i++) {
         pthread_t thread;

@@ -16,6 +16,8 @@
 
 enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, TELL_ALL = 64 };
 
+#define PACKET_MOST (UINT64_C(1) << 40)
+
 // A packet that came before the worker had anything to do with processes.
 typedef struct early {
     mlt_link link;
@@ -175,6 +177,8 @@ static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, co
 {
     if (!route->parts) {
         route->want = packet->object | (uint64_t)(uint32_t)packet->word << 32;
+        if (route->want > PACKET_MOST) // nobody has so much; of another program it may be nonsense
+            return false;
         route->parts = malloc(route->want + 1);
         if (!route->parts)
             return false;

@@ -208,6 +208,7 @@ static int ping(void) // values go round through two programs and back
     snprintf(back, sizeof back, "%s-back", name);
     need(csp_find_out(name, sizeof(int), &out, CSP_NEVER));
     need(csp_find_in(back, sizeof(int), &in, CSP_NEVER));
+    say("found");
     for (int i = 0; i < number; i++) {
         int value = -1;
         need(csp_write(out, &i));
