@@ -29,6 +29,12 @@ typedef struct stand_in {
     mlt_link link; // gone: in net->retired
 } stand_in;
 
+const mlt_route *mlt_net_chan_route(const csp_chan *chan)
+{
+    const stand_in *s = chan->net;
+    return s->route;
+}
+
 csp_status mlt_net_life_status(const csp_chan *chan)
 {
     static const csp_status of[] = {CSP_OK, CSP_RETIRED, CSP_POISONED, CSP_LOST};

@@ -51,6 +51,9 @@ static inline mlt_net_chan *mlt_net_chan_of(const csp_chan *chan)
     return chan->net;
 }
 
+// Of a stand-in: the way to its home.
+const mlt_route *mlt_net_chan_route(const csp_chan *chan);
+
 // Of a channel whose life is over.
 csp_status mlt_net_life_status(const csp_chan *chan);
 
