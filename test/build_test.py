@@ -268,6 +268,11 @@ def case_meson(tree, work):
 def case_examples(tree, work):
     for source in sorted((ROOT / "examples").glob("*.c")):
         run([tree.mpicc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", source, "-o", work / source.stem], tree)
+    folder = ROOT / "examples" / "csp"
+    programs = {source.stem: [source] for source in folder.glob("*.c")}
+    programs["collectives"] = sorted((folder / "collectives").glob("*.c"))
+    for name, sources in sorted(programs.items()):
+        run([tree.mpicc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", *sources, "-o", work / name], tree)
 
 
 def case_goal(tree, work):
@@ -294,7 +299,7 @@ def case_goal(tree, work):
 def case_files(tree, work):
     for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC",
                  "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h",
-                 "include/millet/goal.h", "include/millet/coll.h", "libexec/millet/goalrun", "libexec/millet/goalmeasure", "libexec/millet/colltune",
+                 "include/millet/goal.h", "include/millet/coll.h", "include/millet/csp.h", "libexec/millet/goalrun", "libexec/millet/goalmeasure", "libexec/millet/colltune",
                  "lib/millet/millet_lua.so", "lib/pkgconfig/mpi-c.pc",
                  "lib/pkgconfig/millet.pc", "share/millet/millet-gdb.py"):
         expect((tree.root / path).exists(), f"{path} is missing")

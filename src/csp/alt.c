@@ -177,7 +177,7 @@ static bool chan_is_ready(run *r, const csp_guard *g)
     csp_chan *chan = chan_of(g);
     if (MLT_UNLIKELY(!chan || chan->magic != r->csp->chan_magic))
         mlt_chan_check(r->csp, chan, r->call);
-    if (MLT_UNLIKELY(chan->remote && chan->life == MLT_CHAN_LIVES)) {
+    if (MLT_UNLIKELY(chan->remote && (chan->life == MLT_CHAN_LIVES || chan->held > 0))) {
         r->far++;
         return false;
     }

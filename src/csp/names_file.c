@@ -7,14 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { FILE_MOST = 512 };
-
-_Static_assert(MLT_NAMES_SOCKET <= sizeof((struct sockaddr_un *)0)->sun_path, "it is such a path");
 
 // ---- its text
 
@@ -180,37 +176,4 @@ bool mlt_names_same_key(const unsigned char *a, const unsigned char *b)
     for (int i = 0; i < MLT_NAMES_KEY; i++)
         differs |= a[i] ^ b[i];
     return differs == 0;
-}
-
-// ---- its socket
-
-bool mlt_names_own_peer(int fd, int32_t *pid)
-{
-    struct ucred who;
-    socklen_t length = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
-        return false;
-    if (pid)
-        *pid = who.pid;
-    return who.uid == geteuid();
-}
-
-int mlt_names_connect(const char *path)
-{
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    bool good = connect(fd, (struct sockaddr *)&to, sizeof to) == 0;
-    int error = errno;
-    if (good && !mlt_names_own_peer(fd, NULL)) {
-        good = false;
-        error = EPERM;
-    }
-    if (good)
-        return fd;
-    close(fd);
-    errno = error;
-    return -1;
 }

@@ -14,16 +14,16 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "os/line.h"
 
 enum {
     MLT_NAMES_VERSION = 1,
     MLT_NAMES_KEY = 32,
     MLT_NAMES_PATH = 512,
-    MLT_NAMES_SOCKET = 100, // the path of a Unix socket
 };
 
 typedef struct mlt_names_file {
-    char socket[MLT_NAMES_SOCKET];
+    char socket[MLT_OS_LINE_NAME];
     unsigned char key[MLT_NAMES_KEY];
     uint32_t pid;
 } mlt_names_file;
@@ -43,11 +43,5 @@ bool mlt_names_usual_folder(char folder[MLT_NAMES_PATH], char *why, size_t why_s
 
 // In a time that does not depend on where they differ.
 bool mlt_names_same_key(const unsigned char *a, const unsigned char *b);
-
-// Connects a descriptor that does not block to the server's socket, if that is of the same user.
-// -1: errno is EPERM if it is somebody else's.
-int mlt_names_connect(const char *path);
-// The user on the other side of a connection is the own one; *pid: its process (may be NULL).
-bool mlt_names_own_peer(int fd, int32_t *pid);
 
 #endif

@@ -8,6 +8,9 @@
 //
 // The number of the question is in `word`, a status in `object`; FIND's object is 1 if it wants to
 // know at once. `src` is the rank that asks.
+//
+// When worker 0 ends, the next one keeps the names: it gets them by PUT (question 0) before anybody
+// hears of the end, and those who were asking ask again there.
 #include "csp/names_job.h"
 
 #include <stdio.h>
@@ -22,7 +25,7 @@
 #include "csp/reach.h"
 
 enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, ANSWER };
-enum { KEEPER = 0, BUCKETS = 256 };
+enum { BUCKETS = 256 };
 
 typedef struct kept {
     mlt_link link;
@@ -72,7 +75,8 @@ static void answer(mlt_worker *worker, uint32_t to, int32_t question, csp_status
                    const mlt_name *name)
 {
     mlt_packet packet = {.kind = ANSWER, .object = (uint32_t)status, .word = question};
-    mlt_p2p_packet(worker, to, &packet, name, name ? name_bytes(name) : 0);
+    if (question)
+        mlt_p2p_packet(worker, to, &packet, name, name ? name_bytes(name) : 0);
 }
 
 static kept *find(mlt_names_kept *names, const char *name)
@@ -191,28 +195,48 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         }
 }
 
+// The one that keeps the names after this worker; UINT32_MAX: all others have ended.
+static uint32_t heir_of(const mlt_worker *worker)
+{
+    mlt_job *job = worker->boot->job;
+    for (uint32_t i = 0; i < job->workers; i++)
+        if (i != worker->index && atomic_load_explicit(&mlt_job_worker_at(job, i)->asleep,
+                                                       memory_order_relaxed) != MLT_WORKER_ENDED)
+            return i;
+    return UINT32_MAX;
+}
+
 void mlt_names_job_end(mlt_worker *worker)
 {
     mlt_names_kept *names = mlt_reach_of(worker)->names;
+    if (!names)
+        return;
+    mlt_names_ended(worker, worker->index);
+    uint32_t heir = heir_of(worker);
     mlt_link *l;
-    for (uint32_t i = 0; names && i < BUCKETS; i++) {
-        while ((l = mlt_list_pop_front(&names->names[i])))
-            free(mlt_container_of(l, kept, link));
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        while ((l = mlt_list_pop_front(&names->names[i]))) {
+            kept *k = mlt_container_of(l, kept, link);
+            if (heir != UINT32_MAX)
+                mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, &k->name,
+                               name_bytes(&k->name));
+            free(k);
+        }
         while ((l = mlt_list_pop_front(&names->finders[i])))
             free(mlt_container_of(l, finder, link));
     }
     free(names);
+    mlt_reach_of(worker)->names = NULL;
 }
 
 // ---- those who ask
 
-static csp_status ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t bytes, mlt_name *out,
-                      const char *call, const char *name, csp_time deadline)
+static csp_status ask_at(mlt_route *route, uint16_t kind, const void *data, uint64_t bytes,
+                         mlt_name *out, const char *call, const char *name, csp_time deadline)
 {
     mlt_question question;
-    mlt_route *route = mlt_route_to_worker(csp, KEEPER);
     bool at_once = kind == FIND && deadline == CSP_AT_ONCE;
-    mlt_question_begin(csp, &question, route, out, sizeof *out);
+    mlt_question_begin(route->csp, &question, route, out, sizeof *out);
     mlt_packet packet = {.kind = kind,
                          .object = at_once,
                          .word = (int32_t)question.number,
@@ -224,10 +248,21 @@ static csp_status ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t by
         packet.kind = OFF;
         mlt_route_send(route, &packet, NULL, 0);
     }
-    if (status == CSP_LOST) {
-        snprintf(csp->why, sizeof csp->why,
-                 "the names of the job are gone: %s, which kept them, has ended", route->who);
-        status = CSP_REFUSED;
+    return status;
+}
+
+// Asks whoever keeps the names: the first worker that has not ended, as far as is known here. This
+// worker itself has not.
+static csp_status ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t bytes, mlt_name *out,
+                      const char *call, const char *name, csp_time deadline)
+{
+    csp_status status = CSP_LOST;
+    for (uint32_t keeper = 0; status == CSP_LOST && keeper < csp->worker->boot->job->workers;) {
+        mlt_route *route = mlt_route_to_worker(csp, keeper);
+        if (!route->lost)
+            status = ask_at(route, kind, data, bytes, out, call, name, deadline);
+        if (route->lost)
+            keeper++;
     }
     return status;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of a job: worker 0 keeps them, whether or not its own ranks use processes.
+// The names of a job: worker 0 keeps them, whether or not its own ranks use processes, and after
+// its end the next one.
 #ifndef MLT_CSP_NAMES_JOB_H
 #define MLT_CSP_NAMES_JOB_H
 
@@ -15,7 +16,7 @@ bool mlt_names_keep(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
 // That worker has ended, and with it what it registered and looked for.
 void mlt_names_ended(mlt_worker *worker, uint32_t from);
 
-// mlt_route_end calls it.
+// Hands the names on. mlt_route_end calls it.
 void mlt_names_job_end(mlt_worker *worker);
 
 #endif

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -21,6 +19,8 @@
 #include "csp/names_int.h"
 #include "csp/net.h"
 #include "csp/wait.h"
+#include "os/fd.h"
+#include "os/line.h"
 #include "os/os.h"
 
 #define GRACE_NS   UINT64_C(5000000000)  // for a server that was there, to come back
@@ -101,7 +101,7 @@ static void close_line(mlt_names *names)
     mlt_watch_stop(sched, &names->reads);
     mlt_watch_stop(sched, &names->writes);
     if (names->fd >= 0)
-        close(names->fd);
+        mlt_os_close(names->fd);
     names->fd = -1;
     names->state = MLT_NAMES_OFF;
     names->held = names->out_at = names->out_end = 0;
@@ -117,14 +117,11 @@ static bool watch(mlt_names *names, mlt_watch *w)
 static bool flush(mlt_names *names)
 {
     while (names->out_at < names->out_end) {
-        ssize_t n = send(names->fd, names->out + names->out_at, names->out_end - names->out_at,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n >= 0)
-            names->out_at += (size_t)n;
-        else if (errno == EAGAIN || errno == EWOULDBLOCK)
-            return watch(names, &names->writes);
-        else if (errno != EINTR)
-            return false;
+        ssize_t n = mlt_os_line_write(names->fd, names->out + names->out_at,
+                                      names->out_end - names->out_at);
+        if (n < 0)
+            return errno == EAGAIN && watch(names, &names->writes);
+        names->out_at += (size_t)n;
     }
     names->out_at = names->out_end = 0;
     return true;
@@ -154,11 +151,16 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         snprintf(csp->why, sizeof csp->why, "the file of the name server: %s", wrong);
         return false;
     }
-    int fd = mlt_names_connect(file.socket);
+    int fd = mlt_os_line_connect(file.socket);
     if (fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
         snprintf(csp->why, sizeof csp->why, "no name server is at '%s': %s", file.socket,
-                 errno == EPERM ? "another user listens there" : strerror(errno));
+                 strerror(errno));
+        return false;
+    }
+    if (!mlt_os_line_own(fd, NULL)) {
+        mlt_os_close(fd);
+        snprintf(csp->why, sizeof csp->why, "another user listens at '%s'", file.socket);
         return false;
     }
     names->file = file;
@@ -243,10 +245,8 @@ static void hears(mlt_watch *w)
     mlt_names *names = mlt_container_of(w, mlt_names, reads);
     for (;;) {
         ssize_t n =
-            recv(names->fd, names->in + names->held, sizeof names->in - names->held, MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            mlt_os_line_read(names->fd, names->in + names->held, sizeof names->in - names->held);
+        if (n < 0 && errno == EAGAIN)
             break;
         if (n <= 0) {
             lose(names);

@@ -16,6 +16,8 @@
 
 enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, TELL_ALL = 64 };
 
+#define PACKET_MOST (UINT64_C(1) << 40)
+
 // A packet that came before the worker had anything to do with processes.
 typedef struct early {
     mlt_link link;
@@ -175,6 +177,8 @@ static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, co
 {
     if (!route->parts) {
         route->want = packet->object | (uint64_t)(uint32_t)packet->word << 32;
+        if (route->want > PACKET_MOST) // nobody has so much; of another program it may be nonsense
+            return false;
         route->parts = malloc(route->want + 1);
         if (!route->parts)
             return false;
@@ -284,8 +288,8 @@ void mlt_route_end(mlt_worker *worker)
     mlt_reach *reach = worker->reach;
     if (!reach)
         return;
+    mlt_names_job_end(worker); // before: who keeps the names next must have them
     tell_end(worker, reach);
-    mlt_names_job_end(worker);
     mlt_link *l;
     while ((l = mlt_list_pop_front(&reach->early)))
         free(mlt_container_of(l, early, link));

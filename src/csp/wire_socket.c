@@ -13,14 +13,9 @@
 #include "csp/wire_socket.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -31,6 +26,8 @@
 #include "csp/wait.h"
 #include "csp/wire_frame.h"
 #include "fiber/io.h"
+#include "os/fd.h"
+#include "os/line.h"
 #include "os/os.h"
 
 enum {
@@ -142,7 +139,7 @@ static void hang_up(conn *c)
     mlt_watch_stop(sched, &c->writes);
     mlt_timer_stop(sched, &c->timer);
     if (c->fd >= 0)
-        close(c->fd);
+        mlt_os_close(c->fd);
     c->fd = -1;
     free(c->part);
     free(c->out);
@@ -202,8 +199,11 @@ static void lose(conn *c, const char *why)
 
 static void queue(conn *c, const void *data, size_t bytes)
 {
+    if (bytes == 0) // data may be NULL
+        return;
     if (c->out_end + bytes > c->out_room) {
-        memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
+        if (c->out_at > 0) // NULL if nothing was sent yet
+            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
         while (c->out_end + bytes > c->out_room)
@@ -220,23 +220,21 @@ static void break_off(conn *c)
     c->broken = true;
     c->out_at = c->out_end = 0;
     mlt_watch_stop(c->of->csp->sched, &c->writes);
-    shutdown(c->fd, SHUT_RDWR);
+    mlt_os_line_end(c->fd);
 }
 
 static void flush(conn *c)
 {
     while (!c->broken && c->out_at < c->out_end) {
-        ssize_t n =
-            send(c->fd, c->out + c->out_at, c->out_end - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n >= 0)
+        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
+        if (n >= 0) {
             c->out_at += (size_t)n;
-        else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        } else if (errno == EAGAIN) {
             if (!watch(c, &c->writes))
                 break_off(c);
             return;
-        } else if (errno != EINTR) {
+        } else {
             c->broken = true;
-            c->out_at = c->out_end;
         }
     }
     c->out_at = c->out_end = 0;
@@ -265,15 +263,10 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
     size_t whole = mlt_frame_room(bytes), padding = whole - sizeof head - (size_t)bytes, sent = 0;
     if (!c || c->broken)
         return;
-    struct iovec parts[] = {
-        {&head, sizeof head}, {(void *)data, (size_t)bytes}, {(void *)zeros, padding}};
+    const mlt_os_piece parts[] = {{&head, sizeof head}, {data, (size_t)bytes}, {zeros, padding}};
     if (c->out_at == c->out_end) { // nothing waits before it
-        struct msghdr m = {.msg_iov = parts, .msg_iovlen = 3};
-        ssize_t n;
-        do
-            n = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-        while (n < 0 && errno == EINTR);
-        if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+        ssize_t n = mlt_os_line_write_pieces(c->fd, parts, 3);
+        if (n < 0 && errno != EAGAIN) {
             c->broken = true; // what it sent before it went is still to be read, then its end
             return;
         }
@@ -285,9 +278,9 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
         return;
     }
     for (int i = 0; i < 3; i++) {
-        size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
+        size_t skip = sent < parts[i].bytes ? sent : parts[i].bytes;
         sent -= skip;
-        queue(c, (char *)parts[i].iov_base + skip, parts[i].iov_len - skip);
+        queue(c, (const char *)parts[i].data + skip, parts[i].bytes - skip);
     }
     if (!watch(c, &c->writes))
         break_off(c);
@@ -457,7 +450,8 @@ static int64_t take_frames(conn *c, unsigned char *in, size_t bytes)
         int64_t n = mlt_frame_decode(in + at, bytes - at, &packet, &data, &data_bytes);
         if (n == 0)
             return (int64_t)at;
-        if (n < 0) {
+        // Names and groups are a job's own business.
+        if (n < 0 || packet.kind >= MLT_PACKET_CHAN + MLT_PACKET_RANGE) {
             lose(c, "it says what nobody understands");
             return -1;
         }
@@ -502,14 +496,11 @@ static void read_some(conn *c)
     size_t part = c->part_bytes;
     if (part)
         memcpy(in, c->part, part);
-    ssize_t n;
-    do
-        n = recv(c->fd, in + part, SCRATCH, MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = mlt_os_line_read(c->fd, in + part, SCRATCH);
     if (n > 0) {
         if (!take_in(c, in, part + (size_t)n))
             return;
-    } else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+    } else if (n == 0 || errno != EAGAIN) {
         if (c->state == GREETING && c->begun)
             try_again(c); // it has ended, which the next try tells, or had no room
         else
@@ -527,35 +518,20 @@ static void reads(mlt_watch *w)
 
 // ---- connecting
 
-static socklen_t address_of(const char *name, struct sockaddr_un *out)
-{
-    size_t bytes = strlen(name);
-    memset(out, 0, sizeof *out);
-    out->sun_family = AF_UNIX;
-    memcpy(out->sun_path + 1, name, bytes);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
-}
-
 // Connects and says HELLO. False: it came to nothing, and is freed.
 static bool begin(conn *c)
 {
-    struct sockaddr_un at;
-    socklen_t length = address_of(c->to.socket, &at);
-    c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (c->fd < 0) {
-        lose(c, strerror(errno));
-        return false;
+    c->fd = mlt_os_line_connect(c->to.socket);
+    if (c->fd < 0 && errno == EAGAIN) { // many connect at once
+        try_again(c);
+        return true;
     }
-    if (connect(c->fd, (struct sockaddr *)&at, length) != 0) {
-        if (errno == EAGAIN) { // many connect at once
-            try_again(c);
-            return true;
-        }
+    if (c->fd < 0) {
         lose(c,
              errno == ECONNREFUSED || errno == ENOENT ? "its program has ended" : strerror(errno));
         return false;
     }
-    if (!mlt_names_own_peer(c->fd, NULL)) {
+    if (!mlt_os_line_own(c->fd, NULL)) {
         lose(c, "another user listens in its place");
         return false;
     }
@@ -641,7 +617,7 @@ static void accept_one(sockets *s, int fd)
             refuse(oldest, MLT_GREETING_REFUSED, "too many connections say nothing");
             break;
         }
-    if (!mlt_names_own_peer(fd, NULL)) {
+    if (!mlt_os_line_own(fd, NULL)) {
         refuse(c, MLT_GREETING_REFUSED, "this is another user's program");
         return;
     }
@@ -659,14 +635,12 @@ static void accept_some(mlt_watch *w)
 {
     sockets *s = mlt_container_of(w, sockets, accepts);
     for (int i = 0; i < ACCEPTS; i++) {
-        int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = mlt_os_line_accept(s->listener);
         if (fd >= 0) {
             accept_one(s, fd);
             continue;
         }
-        if (errno == EINTR || errno == ECONNABORTED)
-            continue;
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
+        if (errno == EAGAIN)
             break;
         // No descriptors, or no memory: those that are there go on, others wait.
         mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
@@ -679,31 +653,26 @@ static void accept_some(mlt_watch *w)
 bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
 {
     sockets *s = sockets_of(csp);
-    struct sockaddr_un at;
     unsigned char random[16];
     if (s->listener >= 0)
         return true;
     if (!mlt_names_key(csp, false))
         return false;
-    if (getrandom(random, sizeof random, 0) != sizeof random) {
+    if (mlt_os_random(random, sizeof random) != MLT_OK) {
         snprintf(csp->why, sizeof csp->why, "the system gives no random bytes: %s",
                  strerror(errno));
         return false;
     }
-    int n = snprintf(own->socket, sizeof own->socket, "millet-");
+    int n = snprintf(own->socket, sizeof own->socket, "@millet-");
     for (size_t i = 0; i < sizeof random; i++)
         n += snprintf(own->socket + n, sizeof own->socket - (size_t)n, "%02x", random[i]);
-    s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    s->accepts.fd = s->listener;
-    if (s->listener >= 0 &&
-        bind(s->listener, (struct sockaddr *)&at, address_of(own->socket, &at)) == 0 &&
-        listen(s->listener, SOMAXCONN) == 0 &&
-        mlt_watch_start(csp->sched, &s->accepts) == MLT_PENDING)
+    s->listener = s->accepts.fd = mlt_os_line_listen(own->socket);
+    if (s->listener >= 0 && mlt_watch_start(csp->sched, &s->accepts) == MLT_PENDING)
         return true;
     snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
              strerror(errno));
     if (s->listener >= 0)
-        close(s->listener);
+        mlt_os_close(s->listener);
     s->listener = -1;
     own->socket[0] = '\0';
     return false;
@@ -715,12 +684,10 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
 static void say_the_rest(conn *c)
 {
     while (!c->broken && c->out_at < c->out_end) {
-        ssize_t n = send(c->fd, c->out + c->out_at, c->out_end - c->out_at, MSG_NOSIGNAL);
-        struct pollfd room = {.fd = c->fd, .events = POLLOUT};
+        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
         if (n >= 0)
             c->out_at += (size_t)n;
-        else if ((errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) ||
-                 poll(&room, 1, FLUSH_MS) == 0)
+        else if (errno != EAGAIN || !mlt_os_line_wait(c->fd, true, FLUSH_MS))
             break;
     }
 }
@@ -750,7 +717,7 @@ void mlt_socket_end(mlt_csp *csp)
     mlt_watch_stop(csp->sched, &s->accepts);
     mlt_timer_stop(csp->sched, &s->pause);
     if (s->listener >= 0)
-        close(s->listener);
+        mlt_os_close(s->listener);
     free(s->scratch);
     free(s);
 }

@@ -492,8 +492,9 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
 
 // Of a million processes every stack is cold, and its page's translation too. But who wakes whom is
 // often as it was the last time, so the stack of the one that will run three switches from now is
-// asked for. (A token round a ring of a million: 100 to 150 ns a hop instead of 220 to 250; one
-// switch ahead is too late.) Inlined early, or gcc sees a function without effects and drops it.
+// asked for, if there are so many (CREW_COLD). (A token round a ring of a million: 100 to 150
+// ns a hop instead of 220 to 250; one switch ahead is too late.) Inlined early, or gcc sees a
+// function without effects and drops it.
 static inline __attribute__((always_inline)) void foresee(const mlt_fiber *crew,
                                                           const mlt_fiber *to)
 {

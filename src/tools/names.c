@@ -3,24 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "csp/names_file.h"
 #include "csp/names_text.h"
 #include "csp/net.h"
-#include "os/os.h"
+#include "os/line.h"
 #include "tools/args.h"
 #include "tools/names_serve.h"
 
-enum { WHY_BYTES = 1024 };
-
-#define PATIENCE_NS UINT64_C(10000000000) // for an answer of the server
+enum { WHY_BYTES = 1024, PATIENCE_MS = 10000 }; // for an answer of the server
 
 // ---- where it is
 
@@ -51,20 +47,12 @@ typedef struct line {
     unsigned char in[MLT_NAMES_FRAME];
 } line;
 
-static bool wait_for(int fd, short events, char *why, size_t why_size)
+static bool wait_for(int fd, bool writes, char *why, size_t why_size)
 {
-    uint64_t until = mlt_os_now_ns() + PATIENCE_NS;
-    for (;;) {
-        uint64_t now = mlt_os_now_ns();
-        struct pollfd p = {.fd = fd, .events = events};
-        int n = now < until ? poll(&p, 1, (int)((until - now) / 1000000 + 1)) : 0;
-        if (n > 0)
-            return true;
-        if (n < 0 && errno == EINTR)
-            continue;
-        snprintf(why, why_size, "the name server does not answer");
-        return false;
-    }
+    if (mlt_os_line_wait(fd, writes, PATIENCE_MS))
+        return true;
+    snprintf(why, why_size, "the name server does not answer");
+    return false;
 }
 
 static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
@@ -83,10 +71,10 @@ static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
             snprintf(why, why_size, "what listens there is no name server");
             return false;
         }
-        if (!wait_for(l->fd, POLLIN, why, why_size))
+        if (!wait_for(l->fd, false, why, why_size))
             return false;
-        ssize_t n = recv(l->fd, l->in + l->held, sizeof l->in - l->held, 0);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        ssize_t n = mlt_os_line_read(l->fd, l->in + l->held, sizeof l->in - l->held);
+        if (n < 0 && errno == EAGAIN)
             continue;
         if (n <= 0) {
             snprintf(why, why_size, "the name server has hung up");
@@ -101,13 +89,13 @@ static bool tell(line *l, const mlt_names_message *m, char *why, size_t why_size
     unsigned char frame[MLT_NAMES_FRAME];
     size_t bytes = mlt_names_encode(m, frame);
     for (size_t at = 0; at < bytes;) {
-        ssize_t n = send(l->fd, frame + at, bytes - at, MSG_NOSIGNAL);
+        ssize_t n = mlt_os_line_write(l->fd, frame + at, bytes - at);
         if (n >= 0)
             at += (size_t)n;
         else if (errno == EAGAIN) {
-            if (!wait_for(l->fd, POLLOUT, why, why_size))
+            if (!wait_for(l->fd, true, why, why_size))
                 return false;
-        } else if (errno != EINTR)
+        } else
             return true; // hearing tells why: it said so before it hung up
     }
     return true;
@@ -130,14 +118,18 @@ static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t wh
     }
     if (status != MLT_OK)
         return false;
-    l->fd = mlt_names_connect(file.socket);
+    l->fd = mlt_os_line_connect(file.socket);
     if (l->fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
         if (*absent)
             snprintf(why, why_size, "no name server runs: nobody listens at '%s'", file.socket);
         else
-            snprintf(why, why_size, "'%s': %s", file.socket,
-                     errno == EPERM ? "another user's server listens there" : strerror(errno));
+            snprintf(why, why_size, "'%s': %s", file.socket, strerror(errno));
+        return false;
+    }
+    if (!mlt_os_line_own(l->fd, NULL)) {
+        snprintf(why, why_size, "another user's server listens at '%s'", file.socket);
+        close(l->fd);
         return false;
     }
     mlt_names_message m = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};

@@ -16,12 +16,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/list.h"
@@ -29,6 +26,8 @@
 #include "base/memory.h"
 #include "csp/names_file.h"
 #include "csp/names_text.h"
+#include "os/fd.h"
+#include "os/line.h"
 #include "os/os.h"
 #include "tools/names_book.h"
 
@@ -96,11 +95,8 @@ static void hang_up(client *c)
 static void write_out(client *c)
 {
     while (c->fd >= 0 && c->out_at < c->out_end) {
-        ssize_t n =
-            send(c->fd, c->out + c->out_at, c->out_end - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
+        if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0) {
             hang_up(c);
@@ -126,7 +122,8 @@ static void say(client *c, const mlt_names_message *message)
     if (c->fd < 0)
         return;
     if (c->out_end + bytes > c->out_room) {
-        memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
+        if (c->out_at > 0) // NULL if nothing was said yet
+            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
         while (c->out_end + bytes > c->out_room)
@@ -223,7 +220,7 @@ static void admit(client *c, const mlt_names_message *m)
     else if (!mlt_names_same_key(m->key, serve->file.key))
         refuse(c, "the name server has another key; is its file the one that it wrote?");
     else {
-        mlt_names_own_peer(c->fd, &pid);
+        mlt_os_line_own(c->fd, &pid);
         mlt_book_enter(&c->owner, pid, m->text);
         mlt_list_remove(&c->link);
         mlt_list_push_back(&serve->members, &c->link);
@@ -302,8 +299,8 @@ static void read_in(client *c)
         write_out(c);
         if (c->fd < 0 || c->out_end - c->out_at >= OUT_MOST)
             return;
-        ssize_t n = recv(c->fd, c->in + c->held, sizeof c->in - c->held, MSG_DONTWAIT);
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        ssize_t n = mlt_os_line_read(c->fd, c->in + c->held, sizeof c->in - c->held);
+        if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
             hang_up(c);
@@ -327,7 +324,7 @@ static void accept_one(mlt_names_serve *serve, int fd)
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
     if (epoll_ctl(serve->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
         hang_up(c);
-    else if (!mlt_names_own_peer(fd, NULL))
+    else if (!mlt_os_line_own(fd, NULL))
         refuse(c, "this name server is another user's");
     else
         read_in(c);
@@ -346,15 +343,13 @@ static void listen_again(mlt_names_serve *serve, bool on)
 static void accept_some(mlt_names_serve *serve)
 {
     for (int i = 0; i < ACCEPTS; i++) {
-        int fd = accept4(serve->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = mlt_os_line_accept(serve->listener);
         if (fd >= 0) {
             accept_one(serve, fd);
             continue;
         }
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
+        if (errno == EAGAIN)
             return;
-        if (errno == EINTR || errno == ECONNABORTED)
-            continue;
         if (mlt_list_empty(&serve->strangers)) { // no descriptors are left
             listen_again(serve, false);
             return;
@@ -464,7 +459,6 @@ static mlt_status take_folder(mlt_names_serve *serve, char *why, size_t why_size
 // The socket of a server that died is in the way, and nobody's: this one has the lock.
 static mlt_status listen_there(mlt_names_serve *serve, char *why, size_t why_size)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
     int n =
         snprintf(serve->file.socket, sizeof serve->file.socket, "%s/names.socket", serve->folder);
     if (n < 0 || n >= (int)sizeof serve->file.socket) {
@@ -472,13 +466,11 @@ static mlt_status listen_there(mlt_names_serve *serve, char *why, size_t why_siz
                  serve->folder);
         return MLT_ERR_INVALID;
     }
-    snprintf(at.sun_path, sizeof at.sun_path, "%s", serve->file.socket);
-    unlink(at.sun_path);
-    serve->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (serve->listener >= 0 && bind(serve->listener, (struct sockaddr *)&at, sizeof at) == 0 &&
-        chmod(at.sun_path, 0600) == 0 && listen(serve->listener, SOMAXCONN) == 0)
+    unlink(serve->file.socket);
+    serve->listener = mlt_os_line_listen(serve->file.socket);
+    if (serve->listener >= 0 && chmod(serve->file.socket, 0600) == 0)
         return MLT_OK;
-    snprintf(why, why_size, "'%s': %s", at.sun_path, strerror(errno));
+    snprintf(why, why_size, "'%s': %s", serve->file.socket, strerror(errno));
     return MLT_ERR_SYSTEM;
 }
 
@@ -490,7 +482,7 @@ static mlt_status write_file(mlt_names_serve *serve, char *why, size_t why_size)
     snprintf(path, sizeof path, "%s/names", serve->folder);
     if (mlt_names_file_read(path, &old, wrong, sizeof wrong) == MLT_OK)
         memcpy(serve->file.key, old.key, sizeof old.key);
-    else if (getrandom(serve->file.key, sizeof serve->file.key, 0) != sizeof serve->file.key) {
+    else if (mlt_os_random(serve->file.key, sizeof serve->file.key) != MLT_OK) {
         snprintf(why, why_size, "the system gives no random bytes for a key: %s", strerror(errno));
         return MLT_ERR_SYSTEM;
     }

@@ -219,6 +219,8 @@ static int call_moves(const test *t, const side *s, const side *r, MPI_Request *
 static void compare(const test *t, const void *got_, const void *want_, int bytes)
 {
     const unsigned char *got = got_, *want = want_;
+    if (memcmp(got, want, (size_t)bytes) == 0)
+        return;
     for (int i = 0; i < bytes; i++)
         if (got[i] != want[i])
             check_fail(__FILE__, __LINE__,

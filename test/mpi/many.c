@@ -7,7 +7,7 @@
 
 #define WORLD MPI_COMM_WORLD
 
-enum { N = 10000, STEP = 7919, GO = 20000 }; // STEP and N have no common factor
+enum { N = 4000, STEP = 7919, GO = 20000 }; // STEP and N have no common factor
 
 enum order { FORWARD, REVERSE, SHUFFLED };
 

@@ -177,6 +177,8 @@ static int call(const test *t, const side *s, const side *r, MPI_Request *reques
 
 static void compare(const test *t, const unsigned char *got, const unsigned char *want)
 {
+    if (memcmp(got, want, BYTES) == 0)
+        return;
     for (int i = 0; i < BYTES; i++)
         if (got[i] != want[i])
             check_fail(

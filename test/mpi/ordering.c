@@ -279,7 +279,7 @@ int main(int argc, char **argv)
         for (int turn = 0; turn < 2 && peer < size; turn++) {
             int sending = (rank < peer) == (turn == 0);
             blocking_stream(peer, sending);
-            for (unsigned seed = 1; seed <= 6; seed++)
+            for (unsigned seed = 1; seed <= (seeded() ? 2 : 6); seed++)
                 model(peer, sending, seed & 1, seed + (unsigned)bit * 100);
         }
         CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

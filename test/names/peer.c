@@ -208,6 +208,7 @@ static int ping(void) // values go round through two programs and back
     snprintf(back, sizeof back, "%s-back", name);
     need(csp_find_out(name, sizeof(int), &out, CSP_NEVER));
     need(csp_find_in(back, sizeof(int), &in, CSP_NEVER));
+    say("found");
     for (int i = 0; i < number; i++) {
         int value = -1;
         need(csp_write(out, &i));
@@ -287,6 +288,34 @@ static int cross(void) // both of two programs find each other at once, `number`
     return 0;
 }
 
+static long first; // of those that the ranks of this job are, of `number` in all
+
+static int mesh(void) // everybody sends to everybody
+{
+    long self = first + csp_node(), sum = 0;
+    char text[300];
+    snprintf(text, sizeof text, "%s %ld", name, self);
+    csp_port *own = csp_port_new(text, 0);
+    need(csp_register_port(text, own));
+    for (long i = 0; i < number; i++) {
+        csp_target *target;
+        snprintf(text, sizeof text, "%s %ld", name, (self + i) % number);
+        need(csp_find_port(text, &target, CSP_NEVER));
+        need(csp_send(target, &self, sizeof self));
+        csp_target_free(target);
+    }
+    for (long i = 0, value; i < number; i++) {
+        int from;
+        need(csp_receive(own, &value, sizeof value, NULL, &from));
+        if (from != (value >= first && value < first + csp_nodes() ? value - first : -1))
+            say("a message is from somebody else");
+        sum += value;
+    }
+    printf("sum %ld\n", sum);
+    csp_port_free(own);
+    return 0;
+}
+
 static const struct {
     const char *verb;
     int (*run)(void);
@@ -295,6 +324,7 @@ static const struct {
     {"source", source},   {"sink", sink},     {"silent", silent},       {"read", read_all},
     {"write", write_all}, {"alt", alt_all},   {"ping", ping},           {"pong", pong},
     {"hold", hold},       {"find", find},     {"cross", cross},         {"find_size", find_size},
+    {"mesh", mesh},
 };
 
 int main(int argc, char **argv)
@@ -304,6 +334,7 @@ int main(int argc, char **argv)
         return 2;
     name = argv[2];
     number = argc > 3 ? atol(argv[3]) : 0;
+    first = argc > 4 ? atol(argv[4]) : 0;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(argv[1], verbs[i].verb) == 0)
             return verbs[i].run();

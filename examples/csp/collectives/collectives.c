@@ -3,6 +3,7 @@
 //
 //     mpicc collectives/*.c -o collectives
 //     ./collectives          8 processes with channels; ./collectives 13: 13
+//     mpirun -n 4 ./collectives    4 nodes with ports
 #include "collectives.h"
 
 #include <stdbool.h>
@@ -56,14 +57,12 @@ static bool try_reduce(comm *c, const char *what, long reduce(comm *, long, func
     return told(c, what, right);
 }
 
-// Processes of one program share memory, so that each sees how many have entered.
-static int entered;
-
+// Processes of one node share memory, so that each sees how many have entered.
 static bool try_barrier(comm *c, const char *what, void barrier(comm *))
 {
-    int before = entered++ / c->groupsize;
+    int before = c->count ? (*c->count)++ / c->groupsize : 0;
     barrier(c);
-    bool right = entered >= (before + 1) * c->groupsize;
+    bool right = !c->count || *c->count >= (before + 1) * c->groupsize;
     barrier(c);
     return told(c, what, right);
 }

@@ -20,11 +20,24 @@ static void must(csp_status status, const char *what)
     }
 }
 
+static void port_name(char *name, size_t size, int from)
+{
+    snprintf(name, size, "comm from %d", from);
+}
+
 void send_to(comm *c, int rank, const void *data, size_t bytes)
 {
-    letter l = {data, bytes};
-    must(csp_write(c->out[rank], &l), "send_to");
-    must(csp_write(c->out[rank], &l), "send_to");
+    if (c->out) {
+        letter l = {data, bytes};
+        must(csp_write(c->out[rank], &l), "send_to");
+        must(csp_write(c->out[rank], &l), "send_to");
+        return;
+    }
+    char name[32];
+    port_name(name, sizeof(name), c->rank);
+    if (!c->targets[rank])
+        must(csp_target_at(rank, name, &c->targets[rank], CSP_NEVER), "send_to");
+    must(csp_send(c->targets[rank], data, bytes), "send_to");
 }
 
 static void take(comm *c, int rank, letter l, void *data, size_t bytes)
@@ -39,8 +52,12 @@ static void take(comm *c, int rank, letter l, void *data, size_t bytes)
 void recv_from(comm *c, int rank, void *data, size_t bytes)
 {
     letter l;
-    must(csp_read(c->in[rank], &l), "recv_from");
-    take(c, rank, l, data, bytes);
+    if (c->in) {
+        must(csp_read(c->in[rank], &l), "recv_from");
+        take(c, rank, l, data, bytes);
+    } else {
+        must(csp_receive(c->ports[rank], data, bytes, NULL, NULL), "recv_from");
+    }
 }
 
 void recv_from_any(comm *c, ranks *from, void *data, size_t bytes)
@@ -48,10 +65,12 @@ void recv_from_any(comm *c, ranks *from, void *data, size_t bytes)
     csp_guard guards[COMM_MOST];
     letter l;
     for (int i = 0; i < from->count; i++)
-        guards[i] = csp_on_read(c->in[from->rank[i]], &l);
+        guards[i] = c->in ? csp_on_read(c->in[from->rank[i]], &l)
+                          : csp_on_port(c->ports[from->rank[i]], data, bytes);
     int i = csp_alt(guards, (size_t)from->count);
     must(guards[i].status, "recv_from_any");
-    take(c, from->rank[i], l, data, bytes);
+    if (c->in)
+        take(c, from->rank[i], l, data, bytes);
     from->rank[i] = from->rank[--from->count];
 }
 
@@ -151,12 +170,31 @@ static int run_member(void *arg)
     return my->member(&my->c);
 }
 
+static int run_nodes(int (*member)(comm *c))
+{
+    csp_port *ports[COMM_MOST];
+    csp_target *targets[COMM_MOST] = {NULL};
+    comm c = {.rank = csp_node(), .groupsize = csp_nodes(), .ports = ports, .targets = targets};
+    for (int i = 0; i < c.groupsize; i++) {
+        char name[32];
+        port_name(name, sizeof(name), i);
+        ports[i] = csp_port_new(name, 0);
+    }
+    int result = member(&c);
+    for (int i = 0; i < c.groupsize; i++) {
+        csp_target_free(targets[i]);
+        csp_port_free(ports[i]);
+    }
+    return result;
+}
+
 static int run_here(int n, int (*member)(comm *c))
 {
     csp_chan *chans[COMM_MOST * COMM_MOST];
     csp_in *ins[COMM_MOST * COMM_MOST];
     csp_out *outs[COMM_MOST * COMM_MOST];
     member_args members[COMM_MOST];
+    int count = 0;
     for (int i = 0; i < n * n; i++) {
         char name[32];
         snprintf(name, sizeof(name), "from %d to %d", i % n, i / n);
@@ -166,7 +204,8 @@ static int run_here(int n, int (*member)(comm *c))
     }
     for (int i = 0; i < n; i++)
         members[i] = (member_args){
-            {.rank = i, .groupsize = n, .in = ins + i * n, .out = outs + i * n}, member};
+            {.rank = i, .groupsize = n, .in = ins + i * n, .out = outs + i * n, .count = &count},
+            member};
     int result = csp_par_each(run_member, members, (size_t)n, sizeof(members[0]), "member", NULL);
     for (int i = 0; i < n * n; i++)
         csp_chan_free(chans[i]);
@@ -175,10 +214,10 @@ static int run_here(int n, int (*member)(comm *c))
 
 int comm_run(int argc, char **argv, int (*member)(comm *c))
 {
-    int n = argc > 1 ? atoi(argv[1]) : 8;
+    int n = csp_nodes() > 1 ? csp_nodes() : argc > 1 ? atoi(argv[1]) : 8;
     if (n < 1 || n > COMM_MOST) {
         fprintf(stderr, "a group has 1 to %d members\n", COMM_MOST);
         return 2;
     }
-    return run_here(n, member);
+    return csp_nodes() > 1 ? run_nodes(member) : run_here(n, member);
 }

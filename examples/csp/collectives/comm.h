@@ -4,7 +4,8 @@
 // and their helper functions. Messages have any length.
 //
 // With `./collectives 8` the members of the group are 8 processes, and there is a channel from each
-// to each: a send waits until its message has been taken.
+// to each: a send waits until its message has been taken. With `mpirun -n 8 ./collectives` each is
+// a node, which has a port for each: a send does not wait, as in the paper's section 3.
 #ifndef COMM_H
 #define COMM_H
 
@@ -15,13 +16,16 @@ enum { COMM_MOST = 64 }; // members of a group
 
 typedef struct comm {
     int rank, groupsize;
-    // [groupsize] each: from and to each of the others.
+    // One of the two, [groupsize] each: from and to each of the others.
     csp_in **in;
     csp_out **out;
+    csp_port **ports;
+    csp_target **targets;
+    int *count; // a number that all members share; NULL if they are nodes
 } comm;
 
-// Runs member(comm) as every member of a group of argv[1] (or 8) processes. Returns 0 if all
-// members did.
+// Runs member(comm) as every member of a group of argv[1] (or 8) processes, or of all nodes of the
+// job if there are several. Returns 0 if all members here did.
 int comm_run(int argc, char **argv, int (*member)(comm *c));
 
 void send_to(comm *c, int rank, const void *data, size_t bytes);

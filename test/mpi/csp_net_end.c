@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes that end while others use what they have: nobody waits for them. Each node has its own
+// worker here. The first argument is the node that ends first; in the end it is the turn of the
+// next one, so that the names of the job move on.
+#include <millet/csp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "node %d: %s:%d: %s (%s)\n", csp_node(), __FILE__, __LINE__,           \
+                    #condition, csp_why());                                                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+typedef struct ends {
+    csp_target *target;
+    csp_in *in;
+    csp_out *out;
+    int reads, writes, alternates;
+} ends;
+
+static int reads(void *arg)
+{
+    ends *e = arg;
+    int value;
+    return e->reads = (int)csp_read(e->in, &value);
+}
+
+static int writes(void *arg)
+{
+    ends *e = arg;
+    int value = 0;
+    return e->writes = (int)csp_write(e->out, &value);
+}
+
+static int alternates(void *arg)
+{
+    ends *e = arg;
+    int value = 0;
+    csp_guard guards[] = {csp_on_read(e->in, &value), csp_on_write(e->out, &value)};
+    return e->alternates = (int)guards[csp_alt(guards, 2)].status;
+}
+
+// The thing of that node which all others hold an end of.
+static void name_of(char *name, size_t size, const char *what, int node)
+{
+    snprintf(name, size, "%s of %d", what, node);
+}
+
+// All ends of the node that is about to go: it reads and writes two channels, nobody does it
+// for it.
+static ends find_all(int node)
+{
+    char name[64];
+    ends e = {0};
+    CHECK(csp_target_at(node, "port", &e.target, CSP_NEVER) == CSP_OK);
+    name_of(name, sizeof name, "source", node);
+    CHECK(csp_find_in(name, sizeof(int), &e.in, CSP_NEVER) == CSP_OK);
+    name_of(name, sizeof name, "sink", node);
+    CHECK(csp_find_out(name, sizeof(int), &e.out, CSP_NEVER) == CSP_OK);
+    return e;
+}
+
+static void all_is_lost(ends *e, int node)
+{
+    int value = 0;
+    csp_status status;
+    char name[64];
+    CSP_PAR({reads, e, "reads", 0}, {writes, e, "writes", 0}, {alternates, e, "alternates", 0});
+    CHECK(e->reads == CSP_LOST && e->writes == CSP_LOST && e->alternates == CSP_LOST);
+    while ((status = csp_send(e->target, &value, sizeof value)) == CSP_OK) {
+    }
+    CHECK(status == CSP_LOST);
+    CHECK(strstr(csp_why(), "is lost"));
+    name_of(name, sizeof name, "source", node);
+    status = csp_find_in(name, sizeof(int), &e->in, CSP_AT_ONCE);
+    CHECK(status == CSP_NO_NAME || status == CSP_LOST); // the keeper of names may not know yet
+    CHECK(csp_target_at(node, "port", &e->target, CSP_NEVER) == CSP_LOST);
+}
+
+int main(int argc, char **argv)
+{
+    int me = csp_node(), n = csp_nodes(), first = argc > 1 ? atoi(argv[1]) : 0;
+    char name[64];
+    csp_port *port = csp_port_new("port", 0);
+    csp_chan *source = csp_chan_new("source", sizeof(int)),
+             *sink = csp_chan_new("sink", sizeof(int));
+    (void)csp_chan_out(source);
+    (void)csp_chan_in(sink);
+    name_of(name, sizeof name, "source", me);
+    CHECK(csp_register_chan(name, source) == CSP_OK);
+    name_of(name, sizeof name, "sink", me);
+    CHECK(csp_register_chan(name, sink) == CSP_OK);
+    for (int turn = 0; turn < n - 1; turn++) {
+        int goes = (first + turn) % n;
+        csp_target *target;
+        if (me == goes) { // when all others have their ends
+            for (int i = turn + 1; i < n; i++)
+                CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
+            return 0;
+        }
+        ends e = find_all(goes);
+        CHECK(csp_target_at(goes, "port", &target, CSP_NEVER) == CSP_OK);
+        CHECK(csp_send(target, NULL, 0) == CSP_OK);
+        all_is_lost(&e, goes);
+    }
+    puts("the last one is fine");
+    return 0;
+}
