@@ -249,7 +249,8 @@ int csp_nodes(void);
 
 // A port is a queue for messages of any length, from any node, in the order of sending for each
 // sender. A sender does not wait for the receiver to take a message, unless `room` bytes from it
-// are in the queue or under way (0: a default; one message of any length always has room).
+// are in the queue or under way (0: 256 KiB; a message counts as 64 bytes at least, and one of any
+// length always has room if nothing else is there). Senders of one worker share that room.
 csp_port *csp_port_new(const char *name, size_t room);
 void csp_port_free(csp_port *port); // senders get CSP_RETIRED
 // Wait for a message. *bytes: its length, *from: the node in the job that sent it, or -1 (both may
@@ -261,7 +262,8 @@ csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size_t *byt
 // The sending side of a port.
 typedef struct csp_target csp_target;
 
-// A port of that name at a node of the job; waits until there is one.
+// A port of that name at a node of the job; waits until there is one (CSP_AT_ONCE: CSP_NO_NAME if
+// there is none).
 csp_status csp_target_at(int node, const char *port, csp_target **target, csp_time deadline);
 void csp_target_free(csp_target *target);
 csp_status csp_send(csp_target *target, const void *data, size_t bytes); // waits for room
