@@ -199,8 +199,11 @@ static void lose(conn *c, const char *why)
 
 static void queue(conn *c, const void *data, size_t bytes)
 {
+    if (bytes == 0)
+        return;
     if (c->out_end + bytes > c->out_room) {
-        memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
+        if (c->out_at > 0)
+            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
         while (c->out_end + bytes > c->out_room)

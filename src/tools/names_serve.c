@@ -122,7 +122,8 @@ static void say(client *c, const mlt_names_message *message)
     if (c->fd < 0)
         return;
     if (c->out_end + bytes > c->out_room) {
-        memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
+        if (c->out_at > 0)
+            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
         while (c->out_end + bytes > c->out_room)
