@@ -22,6 +22,12 @@ SEEDS = 120
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
 NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert)|coll_.* x(7|17|18|64)\])"
+# What TSan need not see: arguments and errors, ways to end, what a rank does with its own objects. Other ranks have no part in
+# these programs but to start and to end, which all others do as well; ASan runs them.
+ONE_RANKS_OWN = (r"\w+_errors|bad_args|coll_args|csp_group_bad|deadlock|goal_deadlock|goal_file|exit_code|fatal|fgmpiexec|dims|group_ranges|op_local|"
+                 r"attr_finalize|session_psets|status_\w+|type_(deep|external32\w*|f90|value_index|contents)")
+# Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
+SANITIZED_FLAGS = "--cflags=-O0 -g1"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
 
@@ -261,6 +267,12 @@ def stage_goal(stage, quick):
     script(stage, "test/coll/force", "--build", BUILD)
 
 
+def stage_csp(stage, quick):
+    """processes and channels: every example and every fragment of the documents; the name server, programs that find each other, and are killed"""
+    script(stage, "test/csp/run", "--build", BUILD)
+    script(stage, "test/names/run", "--build", BUILD)
+
+
 def stage_systems(stage, quick):
     """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)
@@ -268,12 +280,12 @@ def stage_systems(stage, quick):
 
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
-    layers = [*ENGINE, "goal", "coll", "lua", "tools"]
-    targets = ["mpi_abi", "mpirun", *(f"tests_{layer}" for layer in layers)]
+    layers = [*ENGINE, "goal", "coll", "csp", "lua", "tools"]
+    targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in layers)]
     if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-asan", layers, prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
-        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", "--cflags=-O1 -g1", "--mode", "splitproc",
+        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--mode", "splitproc",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
@@ -289,9 +301,9 @@ def stage_tsan(stage, quick):
             stage.fault(f"fiber_gate: status {status}\n{tail(output)}")
         # request_free looks for the end of a freed receive in its buffer, which is a race by intention. Some programs take minutes. A thousand fibers are
         # more than TSan has room for.
-        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--cflags=-O1 -g1", "--only"]
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", SANITIZED_FLAGS, "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, NOT_SANITIZED.replace("(?!", r"(?!request_free|threads_|coll_threads|coll_large|neighbor_all|moves_lists|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
+        stage.runner([*run, NOT_SANITIZED.replace("(?!", rf"(?!({ONE_RANKS_OWN})( |$)|request_free|threads_|coll_threads|coll_large|neighbor_all|moves_lists|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
                       "--mode", "split"], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
@@ -305,7 +317,7 @@ def stage_cross(stage, quick):
     for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
         if not shutil.which(tool):
             return stage.skip(f"there is no {tool}")
-    layers = ["arch", "fiber", "wire", "type", "goal", "mpi"]
+    layers = ["arch", "fiber", "wire", "type", "goal", "csp", "mpi"]
     if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-cross", layers)
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of what is waited for, of the modules that have it.
+#include <string.h>
+
 #include "csp/barrier.h"
 #include "csp/group.h"
 #include "csp/hang_int.h"
+#include "csp/net_chan.h"
+#include "csp/port.h"
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = 64, SENDERS_SHOWN = 3 };
 
 void mlt_words_of_barrier(mlt_words *w, const csp_barrier *barrier)
 {
@@ -33,16 +37,36 @@ void mlt_words_of_group(mlt_words *w, const csp_group *group, uint64_t call)
 
 void mlt_words_of_port(mlt_words *w, const csp_port *port)
 {
-    mlt_words_add(w, "a port");
+    char name[NAME_BYTES];
+    mlt_port_name(port, name, sizeof name);
+    mlt_words_add(w, port->name[0] ? "port '%s'" : "%s", name);
+    uint32_t count = 0;
+    for (const mlt_link *l = port->senders.next; l != &port->senders; l = l->next) {
+        const mlt_port_sender *sender = mlt_container_of(l, mlt_port_sender, link);
+        if (sender->route && ++count <= SENDERS_SHOWN)
+            mlt_words_add(w, "%s%s", count == 1 ? ", to which " : ", ", sender->route->who);
+    }
+    if (count == 0)
+        mlt_words_add(w, ", to which nobody has sent so far");
+    else if (count > SENDERS_SHOWN)
+        mlt_words_add(w, " and %u others have sent", count - SENDERS_SHOWN);
+    else
+        mlt_words_add(w, count == 1 ? " has sent" : " have sent");
 }
 
 void mlt_words_of_target(mlt_words *w, const csp_target *target)
 {
-    mlt_words_add(w, "a port");
+    const mlt_stream *stream = target->stream;
+    mlt_words_add(w, "port '%.60s'", target->name);
+    if (stream && stream->route)
+        mlt_words_add(w, " of %s", stream->route->who);
 }
 
 void mlt_words_of_far(mlt_words *w, const csp_chan *chan)
 {
-    if (chan->remote)
-        mlt_words_add(w, " (of another program)");
+    if (!chan->remote || !chan->net)
+        return;
+    const char *who = mlt_net_chan_route(chan)->who;
+    if (!strstr(chan->name, who)) // as in "channel 3 of rank 1", which was found without a name
+        mlt_words_add(w, " of %s", who);
 }

@@ -73,6 +73,7 @@ static void add_chan_name(mlt_words *w, const csp_chan *chan)
     add_name(w, name);
     if (chan->name[0])
         add_text(w, "'");
+    mlt_words_of_far(w, chan);
 }
 
 // ---- who could serve
@@ -136,6 +137,8 @@ static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *n
     bool writes = need->kind == MLT_CSP_WRITE; // whoever waits
     const mlt_fiber *last = writes ? chan->last_reader : chan->last_writer;
     servers s = servers_of(g, need);
+    if (chan->remote)
+        return; // who uses it there is not known here
     if (s.count == 1 && s.node[0] == need->node && !s.perhaps) {
         mlt_words_add(w, ", which it %ss itself", writes ? "read" : "write");
     } else if (s.count > 0) {
@@ -143,6 +146,8 @@ static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *n
         add_servers(w, g, &s);
         mlt_words_add(w, " %s%s%s", s.perhaps ? "may " : "", writes ? "read" : "write",
                       s.count == 1 && !s.perhaps && !s.more ? "s" : "");
+    } else if (chan->registered) {
+        mlt_words_add(w, ", which other workers may %s", writes ? "read" : "write");
     } else if (last) {
         mlt_words_add(w, ", whose last %s has ended", writes ? "reader" : "writer");
     } else if ((writes ? chan->had_readers : chan->had_writers) == 0) {
@@ -272,7 +277,6 @@ static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
         if (wait->what) {
             mlt_words_add(w, " of ");
             add_chan_name(w, wait->what);
-            mlt_words_of_far(w, wait->what);
         }
         break;
     default:
@@ -313,8 +317,6 @@ void mlt_words_of_wait(mlt_words *w, const mlt_graph *g, uint32_t node)
         return;
     }
     add_need_words(w, g, need);
-    if (g->things[need->thing].chan)
-        mlt_words_of_far(w, g->things[need->thing].at);
 }
 
 void mlt_words_of_step(mlt_words *w, const mlt_graph *g, const mlt_cycle_step *step, uint32_t next)

@@ -29,6 +29,12 @@ typedef struct stand_in {
     mlt_link link; // gone: in net->retired
 } stand_in;
 
+const mlt_route *mlt_net_chan_route(const csp_chan *chan)
+{
+    const stand_in *s = chan->net;
+    return s->route;
+}
+
 csp_status mlt_net_life_status(const csp_chan *chan)
 {
     static const csp_status of[] = {CSP_OK, CSP_RETIRED, CSP_POISONED, CSP_LOST};
@@ -198,7 +204,8 @@ static void forget(csp_chan *chan)
                       chan->name);
 }
 
-void mlt_net_chan_init(void)
+// Once, before any thread is there.
+__attribute__((constructor)) static void hook(void)
 {
     static const mlt_chan_far ops = {
         .offer = offer_at, .withdraw = withdraw_at, .poison = poison_at, .retire = retire_at};

@@ -51,6 +51,9 @@ static inline mlt_net_chan *mlt_net_chan_of(const csp_chan *chan)
     return chan->net;
 }
 
+// Of a stand-in: the way to its home.
+const mlt_route *mlt_net_chan_route(const csp_chan *chan);
+
 // Of a channel whose life is over.
 csp_status mlt_net_life_status(const csp_chan *chan);
 
@@ -63,7 +66,6 @@ static inline bool mlt_offer_stands(const mlt_offer *offer)
 // it.
 void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
 
-void mlt_net_chan_init(void);
 void mlt_net_chan_end(mlt_csp *csp);
 
 // net_home.c

@@ -199,10 +199,10 @@ static void lose(conn *c, const char *why)
 
 static void queue(conn *c, const void *data, size_t bytes)
 {
-    if (bytes == 0)
+    if (bytes == 0) // data may be NULL
         return;
     if (c->out_end + bytes > c->out_room) {
-        if (c->out_at > 0)
+        if (c->out_at > 0) // NULL if nothing was sent yet
             memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;

@@ -25,6 +25,7 @@ enum {
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
     CREW_STACK = 192 << 10,     // as those of many ranks
+    CREW_COLD = 4096,           // members of a crew whose stacks do not fit the caches
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -491,8 +492,9 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
 
 // Of a million processes every stack is cold, and its page's translation too. But who wakes whom is
 // often as it was the last time, so the stack of the one that will run three switches from now is
-// asked for. (A token round a ring of a million: 100 to 150 ns a hop instead of 220 to 250; one
-// switch ahead is too late.) Inlined early, or gcc sees a function without effects and drops it.
+// asked for, if there are so many (CREW_COLD). (A token round a ring of a million: 100 to 150
+// ns a hop instead of 220 to 250; one switch ahead is too late.) Inlined early, or gcc sees a
+// function without effects and drops it.
 static inline __attribute__((always_inline)) void foresee(const mlt_fiber *crew,
                                                           const mlt_fiber *to)
 {
@@ -519,7 +521,7 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
     if (me->saved_errno != *sched->error)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
-    if (to->crew)
+    if (to->crew && sched->crew->alive > CREW_COLD)
         foresee(sched->crew->fibers, to);
     // Where there are thousands, their stacks are cold: the one after this is asked for now.
     const mlt_fiber *soon = sched->head;

@@ -102,11 +102,15 @@ static inline bool glance_at_io(mlt_worker *w)
     return MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_glance(w->sched);
 }
 
+static inline bool make_progress(mlt_worker *w)
+{
+    bool any = mlt_p2p_progress(w);
+    return glance_at_io(w) || any;
+}
+
 void mlt_p2p_breathe(void *worker)
 {
-    mlt_worker *w = worker;
-    mlt_p2p_progress(w);
-    (void)glance_at_io(w);
+    (void)make_progress(worker);
 }
 
 static bool ready(void *worker)
@@ -265,7 +269,7 @@ static void sleep_until_news(mlt_worker *w)
 static bool linger(mlt_worker *w)
 {
     for (uint32_t n = 0; n < LINGER; n++) {
-        if (mlt_p2p_progress(w) | glance_at_io(w))
+        if (make_progress(w))
             return true;
         mlt_os_yield();
     }
@@ -275,7 +279,7 @@ static bool linger(mlt_worker *w)
 void mlt_p2p_idle(void *worker)
 {
     mlt_worker *w = worker;
-    if (mlt_p2p_progress(w) | glance_at_io(w))
+    if (make_progress(w))
         return;
     if (!w->wire) { // alone in the world, and nobody can go on
         if (MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_waits(w->sched))
@@ -297,7 +301,7 @@ void mlt_p2p_idle(void *worker)
 void mlt_p2p_poll(mlt_rank *rank)
 {
     mlt_worker *w = rank->worker;
-    bool any = mlt_p2p_progress(w) | glance_at_io(w);
+    bool any = make_progress(w);
     if (any) {
         w->p2p->barren = 0;
     } else if (++w->p2p->barren >= (w->p2p->crowded ? 8 : 4096) + w->sched->runnable) {

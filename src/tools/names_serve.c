@@ -122,7 +122,7 @@ static void say(client *c, const mlt_names_message *message)
     if (c->fd < 0)
         return;
     if (c->out_end + bytes > c->out_room) {
-        if (c->out_at > 0)
+        if (c->out_at > 0) // NULL if nothing was said yet
             memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
