@@ -364,7 +364,7 @@ typedef struct csp_delta_args { // each value to all outs: csp_delta at once (PA
 int csp_delta(void *args);
 int csp_tee(void *args);
 
-typedef struct csp_merge_args { // from whichever in has one, fairly
+typedef struct csp_merge_args { // from whichever in has one, fairly; until all ins have retired
     csp_in *const *ins;
     size_t count;
     csp_out *out;

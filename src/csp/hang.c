@@ -374,10 +374,24 @@ size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size)
     return w.length;
 }
 
+// What ranks wait for in MPI has records of its own.
+static bool has_news(const mlt_csp *csp)
+{
+    if (csp->sched->crew->alive > 0)
+        return true;
+    for (uint32_t i = 0; i < csp->worker->count; i++) {
+        const mlt_fiber *fiber = csp->worker->ranks[i].fiber;
+        if (fiber && fiber->state == MLT_FIBER_PARKED && fiber->wait &&
+            fiber->wait->kind == MLT_WAIT_CSP)
+            return true;
+    }
+    return false;
+}
+
 static size_t lines_of(const mlt_worker *worker, char *text, size_t size)
 {
     const mlt_csp *csp = mlt_csp_self;
-    if (!csp || csp->worker != worker)
+    if (!csp || csp->worker != worker || !has_news(csp))
         return 0;
     return mlt_csp_hang_lines(csp, text, size);
 }

@@ -34,10 +34,10 @@ uint32_t mlt_graph_node(const mlt_graph *g, const mlt_fiber *fiber)
         return MLT_NO_NODE;
     if (fiber->crew)
         return g->ranks + fiber->id < g->nodes ? g->ranks + fiber->id : MLT_NO_NODE;
-    for (uint32_t i = 0; i < g->ranks; i++)
-        if (g->csp->worker->ranks[i].fiber == fiber)
-            return i;
-    return MLT_NO_NODE;
+    const mlt_rank *rank = fiber->user, *first = g->csp->worker->ranks;
+    return rank >= first && rank < first + g->ranks && rank->fiber == fiber
+               ? (uint32_t)(rank - first)
+               : MLT_NO_NODE;
 }
 
 // ---- things

@@ -289,7 +289,8 @@ static void test_groups(void)
     team = (mlt_team_of){.vector = true};
     for (uint32_t i = 0; i < 200; i++) {
         many[i] = (csp_chan){.had_writers = 1, .number = 500 + i};
-        snprintf(many[i].name, sizeof many[i].name, i < 100 ? "in %u" : "", (i + 3) % 100);
+        if (i < 100)
+            snprintf(many[i].name, sizeof many[i].name, "in %u", (i + 3) % 100);
         procs[i] = (mlt_proc){.number = i + 1, .index = i, .of = &team, .name = "cell"};
         if (i >= 100)
             procs[i].name = NULL;

@@ -224,10 +224,8 @@ static int close_it(void *arg)
 static void test_closed(void)
 {
     int fd[2];
-    mlt_io_patrol_ns = 10000000;
     open_pair(SOCKETS, fd);
     CHECK(CSP_PAR({.run = wait_for_ever, .arg = &fd[0]}, {.run = close_it, .arg = &fd[0]}) == 0);
-    mlt_io_patrol_ns = INT64_MAX;
     close(fd[1]);
 }
 
@@ -397,13 +395,14 @@ static void test_fair(void)
 
 static void everything(void *rank)
 {
-    (void)rank;
+    const mlt_rank *me = rank;
     test_much();
     test_two_readers();
     test_deadlines();
     test_errors();
     test_files();
-    test_closed();
+    if (me->worker->count == 1) // another rank would get the same number, and be read from
+        test_closed();
     test_connect();
     test_connect_late();
     test_fair();
@@ -443,6 +442,7 @@ int main(void)
     char why[256];
     signal(SIGPIPE, SIG_IGN);
     mlt_csp_join = own_rank;
+    mlt_io_patrol_ns = 10000000; // test_closed waits for it
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);
     run(1, false);
     run(1, true);

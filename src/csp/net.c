@@ -40,8 +40,6 @@ mlt_net *mlt_net_of(mlt_csp *csp)
     mlt_list_init(&net->streams);
     mlt_list_init(&net->port_asks);
     csp->net = net;
-    mlt_net_chan_init();
-    mlt_ports_begin();
     mlt_route_catch_up(csp);
     return net;
 }

@@ -204,7 +204,8 @@ static void forget(csp_chan *chan)
                       chan->name);
 }
 
-void mlt_net_chan_init(void)
+// Once, before any thread is there.
+__attribute__((constructor)) static void hook(void)
 {
     static const mlt_chan_far ops = {
         .offer = offer_at, .withdraw = withdraw_at, .poison = poison_at, .retire = retire_at};

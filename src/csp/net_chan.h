@@ -66,7 +66,6 @@ static inline bool mlt_offer_stands(const mlt_offer *offer)
 // it.
 void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
 
-void mlt_net_chan_init(void);
 void mlt_net_chan_end(mlt_csp *csp);
 
 // net_home.c

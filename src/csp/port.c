@@ -14,14 +14,27 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { LOOK = MLT_PACKET_PORT, LOOK_OFF, FOUND, MESSAGE, ROOM, WANT, LEAVE, CLOSED };
+enum {
+    LOOK = MLT_PACKET_PORT,
+    LOOK_OFF,
+    FOUND,
+    MESSAGE,
+    ROOM,
+    WANT,
+    LEAVE,
+    CLOSED,
+    FIRST,
+    PART,
+    OFF
+};
 enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
+enum { LEAST_PIECE = 4096 };
 
 typedef struct message {
     mlt_link link;
     mlt_port_sender *sender;
     int32_t from;
-    uint64_t bytes;
+    uint64_t bytes, charge;
     unsigned char data[];
 } message;
 
@@ -39,6 +52,7 @@ typedef struct sending {
     mlt_fiber *fiber;
     uint64_t charge;
     bool ready; // its charge is counted as used
+    bool piecewise;
 } sending;
 
 // A look for a port that is not there yet.
@@ -96,6 +110,7 @@ static void free_sender(mlt_port_sender *sender)
     if (sender->port->last == sender)
         sender->port->last = NULL;
     mlt_list_remove(&sender->link);
+    free(sender->arriving);
     free(sender);
 }
 
@@ -105,15 +120,17 @@ static void sender_leaves(mlt_port_sender *sender)
     if (sender->port->last == sender)
         sender->port->last = NULL;
     sender->route = NULL;
+    free(sender->arriving);
+    sender->arriving = NULL;
     if (sender->queued == 0)
         free_sender(sender);
 }
 
-// A message of that length has left the queue (or was never in it).
-static inline void taken(mlt_port_sender *sender, uint64_t bytes)
+// A message has left the queue (or was never in it).
+static inline void taken(mlt_port_sender *sender, uint64_t charge)
 {
     uint64_t room = sender->port->room;
-    sender->untold += charge_of(bytes, room);
+    sender->untold += charge;
     if (MLT_UNLIKELY(sender->untold >= room / GIVE_BACK || sender->wants) && sender->route &&
         (sender->untold >= room / GIVE_BACK || sender->queued == 0))
         give_back(sender);
@@ -166,7 +183,7 @@ static void unqueue(csp_port *port, message *m)
     mlt_list_remove(&m->link);
     port->held -= m->bytes;
     sender->queued--;
-    taken(sender, m->bytes);
+    taken(sender, m->charge);
     if (MLT_UNLIKELY(!sender->route && sender->queued == 0))
         free_sender(sender);
     free(m);
@@ -199,7 +216,8 @@ static void check(mlt_csp *csp, csp_port *port, const char *call)
     mlt_port_check(csp, port, call);
 }
 
-void mlt_ports_begin(void)
+// Once, before any thread is there.
+__attribute__((constructor)) static void hook(void)
 {
     static const mlt_port_guard guards = {.check = check, .try = serve, .wait = stand};
     mlt_port_guards = &guards;
@@ -234,31 +252,49 @@ static MLT_COLD mlt_port_sender *sender_of(csp_port *port, mlt_route *route, uin
     return s;
 }
 
-static MLT_COLD void queue_message(csp_port *port, mlt_port_sender *sender, int32_t from,
-                                   const void *data, uint64_t bytes)
+static message *new_message(uint64_t bytes)
 {
     message *m = malloc(sizeof *m + bytes);
     if (!m)
         mlt_fatal("memory is exhausted: no room for a message of %llu bytes",
                   (unsigned long long)bytes);
-    m->sender = sender;
-    m->from = from;
     m->bytes = bytes;
-    if (bytes)
-        memcpy(m->data, data, bytes);
+    return m;
+}
+
+static void queue_message(csp_port *port, mlt_port_sender *sender, message *m)
+{
     mlt_list_push_back(&port->messages, &m->link);
     sender->queued++;
-    port->held += bytes;
+    port->held += m->bytes;
     if (port->held > port->held_most)
         port->held_most = port->held;
-    mlt_offer *offer = first_open(port); // one that it is too long for
+    mlt_offer *offer = first_open(port);
     if (offer)
         (void)serve(port, offer);
+}
+
+static MLT_COLD void queue_copy(csp_port *port, mlt_port_sender *sender, int32_t from,
+                                const void *data, uint64_t bytes)
+{
+    message *m = new_message(bytes);
+    m->sender = sender;
+    m->from = from;
+    m->charge = charge_of(bytes, port->room);
+    if (bytes)
+        memcpy(m->data, data, bytes);
+    queue_message(port, sender, m);
 }
 
 static void say_closed(mlt_route *route, uint32_t stream)
 {
     mlt_route_send(route, &(mlt_packet){.kind = CLOSED, .object = stream}, NULL, 0);
+}
+
+// The node that sent it; one of another program is none here.
+static inline int32_t node_of(const mlt_route *route, const mlt_packet *packet)
+{
+    return route->worker == UINT32_MAX ? -1 : packet->src;
 }
 
 static void message_came(mlt_route *route, const mlt_packet *packet, const void *data,
@@ -270,14 +306,13 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
         say_closed(route, stream);
         return;
     }
-    int32_t from =
-        route->worker == UINT32_MAX ? -1 : packet->src; // another program's is no node here
+    int32_t from = node_of(route, packet);
     mlt_port_sender *sender = port->last;
     if (MLT_UNLIKELY(!sender || sender->route != route || sender->stream != stream))
         sender = sender_of(port, route, stream);
     mlt_offer *offer = mlt_list_empty(&port->messages) ? first_open(port) : NULL;
     if (MLT_UNLIKELY(!offer || bytes > room_of(offer))) {
-        queue_message(port, sender, from, data, bytes);
+        queue_copy(port, sender, from, data, bytes);
         return;
     }
     if (bytes == 8)
@@ -285,8 +320,63 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
     else if (bytes)
         memcpy(offer->value, data, bytes);
     note_message(offer, bytes, from);
-    taken(sender, bytes);
+    taken(sender, charge_of(bytes, port->room));
     settle(port, offer, CSP_OK);
+}
+
+// ---- long messages come in pieces
+
+static void first_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    uint64_t total;
+    if (!port) {
+        say_closed(route, (uint32_t)packet->word);
+        return;
+    }
+    mlt_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
+    if (bytes != sizeof total || sender->arriving) {
+        mlt_route_lose(route, "it sent a message in pieces that do not fit");
+        return;
+    }
+    memcpy(&total, data, sizeof total);
+    sender->arriving = new_message(total);
+    sender->arriving->sender = sender;
+    sender->arriving->from = node_of(route, packet);
+    sender->arriving->charge = port->room;
+    sender->arrived = 0;
+}
+
+// dst is 1 for the last one, which has the charge of the whole.
+static void part_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    message *m = sender ? sender->arriving : NULL;
+    if (!m)
+        return; // the port is gone: they have been told
+    if (bytes > m->bytes - sender->arrived) {
+        mlt_route_lose(route, "it sent a message in pieces that do not fit");
+        return;
+    }
+    memcpy(m->data + sender->arrived, data, bytes);
+    sender->arrived += bytes;
+    if (!packet->dst) {
+        taken(sender, charge_of(bytes, port->room));
+        return;
+    }
+    sender->arriving = NULL;
+    queue_message(port, sender, m);
+}
+
+static void off_came(mlt_route *route, const mlt_packet *packet)
+{
+    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    if (!sender)
+        return;
+    free(sender->arriving);
+    sender->arriving = NULL;
 }
 
 // ---- looking for ports
@@ -402,6 +492,7 @@ static void free_port(csp_port *port)
             mlt_list_remove(&s->user.link);
             say_closed(s->route, s->stream);
         }
+        free(s->arriving);
         free(s);
     }
     mlt_list_remove(&port->all);
@@ -519,10 +610,14 @@ static void let_go(mlt_stream *stream)
 {
     while (!mlt_list_empty(&stream->waiting)) {
         sending *s = mlt_container_of(stream->waiting.next, sending, link);
+        if (s->piecewise && stream->piecewise && stream->piecewise != s)
+            return; // one long message at a time
         if (!has_room(stream, s->charge)) {
             want_room(stream);
             return;
         }
+        if (s->piecewise)
+            stream->piecewise = s;
         stream->used += s->charge;
         s->ready = true;
         mlt_list_remove(&s->link);
@@ -593,6 +688,15 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
         break;
     case LEAVE:
         leave_came(route, packet);
+        break;
+    case FIRST:
+        first_came(route, packet, data, bytes);
+        break;
+    case PART:
+        part_came(route, packet, data, bytes);
+        break;
+    case OFF:
+        off_came(route, packet);
         break;
     case CLOSED:
         stream = mlt_net_find(csp, packet->object, MLT_OBJECT_STREAM);
@@ -677,7 +781,9 @@ EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
     if (node < 0 || (uint32_t)node >= csp->worker->world_size)
         mlt_csp_fault("csp_target_at", "there is no node %d: the job has %u", node,
                       csp->worker->world_size);
-    if (!port || strlen(port) > MLT_NAME_MOST)
+    if (!port)
+        mlt_csp_fault("csp_target_at", "the name is NULL");
+    if (strlen(port) > MLT_NAME_MOST)
         mlt_csp_fault("csp_target_at", "a name has at most %d bytes", MLT_NAME_MOST);
     mlt_route *route = mlt_route_to_worker(csp, mlt_worker_of_rank(csp->worker, node));
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
@@ -751,6 +857,71 @@ static inline void send_message(mlt_stream *stream, const void *data, size_t byt
     mlt_route_send(stream->route, &packet, data, bytes);
 }
 
+// Waits until the stream has taken its charge. In front: it has begun before all who wait.
+static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, csp_time deadline)
+{
+    mlt_csp *csp = target->csp;
+    mlt_stream *stream = target->stream;
+    mlt_csp_wait wait;
+    mlt_deadline late;
+    me->fiber = csp->sched->current;
+    me->ready = false;
+    if (in_front)
+        mlt_list_push_front(&stream->waiting, &me->link);
+    else
+        mlt_list_push_back(&stream->waiting, &me->link);
+    let_go(stream);
+    mlt_deadline_begin(csp, &late, deadline);
+    stream->targets++; // it stays while somebody waits
+    while (!me->ready && stream->status == CSP_OK && !late.passed)
+        mlt_fiber_park(csp->sched,
+                       mlt_csp_wait_for(&wait, "csp_send", MLT_CSP_SEND, target, me->charge));
+    mlt_deadline_end(csp, &late);
+    stream->targets--;
+    if (stream->status != CSP_OK || me->ready)
+        return stream->status;
+    mlt_list_remove(&me->link);
+    let_go(stream); // those behind it may have room
+    return CSP_LATE;
+}
+
+// A message that is longer than the room, and than a packet: its pieces share the room with what
+// else is sent, and only the last one has the charge of the whole.
+static csp_status send_pieces(csp_target *target, const void *data, size_t bytes, csp_time deadline)
+{
+    mlt_stream *stream = target->stream;
+    const unsigned char *at = data;
+    uint64_t most = mlt_route_most(stream->route), piece = stream->room / GIVE_BACK;
+    sending me = {.piecewise = true};
+    piece = piece < LEAST_PIECE ? LEAST_PIECE : piece;
+    piece = piece < most ? piece : most;
+    csp_status status = wait_for_room(target, &me, false, deadline);
+    if (status != CSP_OK)
+        return status;
+    mlt_packet packet = {.kind = FIRST,
+                         .object = stream->port,
+                         .word = (int32_t)stream->number,
+                         .src = mlt_csp_rank()->world};
+    uint64_t total = bytes;
+    mlt_route_send(stream->route, &packet, &total, sizeof total);
+    packet.kind = PART;
+    for (; bytes > 0 && status == CSP_OK; bytes -= piece, at += piece) {
+        piece = piece < bytes ? piece : bytes;
+        packet.dst = piece == bytes;
+        me.charge = packet.dst ? stream->room : charge_of(piece, stream->room);
+        status = wait_for_room(target, &me, true, deadline);
+        if (status == CSP_OK)
+            mlt_route_send(stream->route, &packet, at, piece);
+    }
+    if (status == CSP_LATE) {
+        packet.kind = OFF;
+        mlt_route_send(stream->route, &packet, NULL, 0);
+    }
+    stream->piecewise = NULL;
+    let_go(stream);
+    return status;
+}
+
 static __attribute__((noinline)) csp_status send_slowly(csp_target *target, const void *data,
                                                         size_t bytes, csp_time deadline)
 {
@@ -760,34 +931,14 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_send", "this is no target of this worker, or it was freed");
     mlt_stream *stream = target->stream;
-    uint64_t charge = charge_of(bytes, stream->room);
     if (stream->status != CSP_OK)
         return stream->status;
-    if (mlt_list_empty(&stream->waiting) && has_room(stream, charge)) {
-        stream->used += charge;
+    if (bytes > stream->room && bytes > mlt_route_most(stream->route))
+        return send_pieces(target, data, bytes, deadline);
+    sending me = {.charge = charge_of(bytes, stream->room)};
+    csp_status status = wait_for_room(target, &me, false, deadline);
+    if (status == CSP_OK)
         send_message(stream, data, bytes);
-        return CSP_OK;
-    }
-    sending me = {.fiber = csp->sched->current, .charge = charge};
-    mlt_csp_wait wait;
-    mlt_deadline late;
-    mlt_list_push_back(&stream->waiting, &me.link);
-    mlt_deadline_begin(csp, &late, deadline);
-    want_room(stream);
-    stream->targets++; // it stays while somebody waits
-    while (!me.ready && stream->status == CSP_OK && !late.passed)
-        mlt_fiber_park(csp->sched,
-                       mlt_csp_wait_for(&wait, "csp_send", MLT_CSP_SEND, target, charge));
-    mlt_deadline_end(csp, &late);
-    stream->targets--;
-    csp_status status = stream->status;
-    if (status == CSP_OK && me.ready) {
-        send_message(stream, data, bytes);
-    } else if (status == CSP_OK) {
-        status = CSP_LATE;
-        mlt_list_remove(&me.link);
-        let_go(stream); // those behind it may have room
-    }
     return status;
 }
 
@@ -804,7 +955,7 @@ EXPORT csp_status csp_send(csp_target *target, const void *data, size_t bytes)
     mlt_stream *stream = target->stream;
     uint64_t charge = charge_of(bytes, stream->room);
     if (MLT_UNLIKELY(stream->status != CSP_OK || !mlt_list_empty(&stream->waiting) ||
-                     !has_room(stream, charge)))
+                     !has_room(stream, charge) || bytes > stream->room))
         return send_slowly(target, data, bytes, CSP_NEVER);
     stream->used += charge;
     send_message(stream, data, bytes);

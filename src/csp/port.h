@@ -16,6 +16,10 @@
 //     LEAVE(port, stream) -------------------> nobody there sends any more
 //                       <--------------------- CLOSED(stream): the port is gone
 //
+// A message that is longer than the room comes as FIRST (its length) and PARTs, whose room goes
+// back when they arrive, but for the last one's, which stands for the whole. OFF: no more will
+// come.
+//
 // So a sender that waits gets something when a quarter was taken, and everything when all was:
 // then any message fits.
 #ifndef MLT_CSP_PORT_H
@@ -40,8 +44,10 @@ typedef struct mlt_port_sender {
     mlt_route *route; // NULL: lost or gone; kept for the messages that it left
     uint32_t stream;
     bool wants;
-    uint32_t queued; // messages
-    uint64_t untold; // room that was taken, and not given back yet
+    uint32_t queued;          // messages
+    uint64_t untold;          // room that was taken, and not given back yet
+    struct message *arriving; // in pieces; NULL: none
+    uint64_t arrived;         // bytes of it
 } mlt_port_sender;
 
 struct csp_port {
@@ -72,7 +78,8 @@ typedef struct mlt_stream {
     bool wants;            // the port was told that somebody waits
     int32_t node;
     uint64_t room, used;
-    mlt_link waiting; // sends, in order
+    mlt_link waiting;          // sends, in order
+    struct sending *piecewise; // that sends in pieces; NULL: none
 } mlt_stream;
 
 struct csp_target {
@@ -87,8 +94,7 @@ const char *mlt_port_name(const csp_port *port, char *text, size_t size);
 
 void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
 
-// mlt_net_of and mlt_net_end call them.
-void mlt_ports_begin(void);
+// mlt_net_end calls it.
 void mlt_ports_end(mlt_csp *csp);
 
 #endif

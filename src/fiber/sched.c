@@ -20,12 +20,12 @@
 
 enum {
     BREATH = MLT_POLICY_TURN,   // switches between two calls of breathe
-    COLD = 4096,                // processes from which on their stacks are not in the caches
     TRIM_PERIOD = 4096,         // switches between two looks at memory, if it may soon be tight
     TRIM_PERIOD_MAX = 1 << 18,  // if there is plenty: a look costs up to 100 us
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
     CREW_STACK = 192 << 10,     // as those of many ranks
+    CREW_COLD = 4096,           // members of a crew whose stacks do not fit the caches
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -492,7 +492,7 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
 
 // Of a million processes every stack is cold, and its page's translation too. But who wakes whom is
 // often as it was the last time, so the stack of the one that will run three switches from now is
-// asked for, if there are so many that it is COLD. (A token round a ring of a million: 100 to 150
+// asked for, if there are so many (CREW_COLD). (A token round a ring of a million: 100 to 150
 // ns a hop instead of 220 to 250; one switch ahead is too late.) Inlined early, or gcc sees a
 // function without effects and drops it.
 static inline __attribute__((always_inline)) void foresee(const mlt_fiber *crew,
@@ -521,7 +521,7 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
     if (me->saved_errno != *sched->error)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
-    if (to->crew && sched->crew->count >= COLD)
+    if (to->crew && sched->crew->alive > CREW_COLD)
         foresee(sched->crew->fibers, to);
     // Where there are thousands, their stacks are cold: the one after this is asked for now.
     const mlt_fiber *soon = sched->head;

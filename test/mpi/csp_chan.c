@@ -11,6 +11,7 @@ typedef struct mover {
     int when;   // it did, by that clock
     csp_status status;
     long sum;
+    csp_chan *made;
 } mover;
 
 // ---- values of all sizes, in order
@@ -237,7 +238,7 @@ static void many(csp_chan *c)
 static int hand_over(void *arg)
 {
     mover *my = arg;
-    csp_chan *c = csp_chan_new("handed", sizeof(int));
+    csp_chan *c = my->made = csp_chan_new("handed", sizeof(int));
     csp_in *in = csp_chan_in(c);
     csp_out *out = csp_chan_out(c);
     CHECK_INT(csp_write(my->out, &in), CSP_OK);
@@ -257,7 +258,6 @@ static int takes_over(void *arg)
     while (csp_read(in, &value) == CSP_OK)
         CHECK_INT(value, n++);
     CHECK_INT(n, 10);
-    csp_chan_free((csp_chan *)NULL);
     return 0;
 }
 
@@ -266,6 +266,7 @@ static void ends(void)
     csp_chan *c = csp_chan_new("ends", sizeof(csp_in *));
     mover w = {.out = csp_chan_out(c)}, r = {.in = csp_chan_in(c)};
     CHECK_INT(CSP_PAR({hand_over, &w, "hands", 0}, {takes_over, &r, "takes", 0}), 0);
+    csp_chan_free(w.made);
     csp_chan_free(c);
 }
 

@@ -40,7 +40,7 @@ static void channels(const char *what, csp_chan *c)
 {
     int value = 0;
     csp_in *in = csp_chan_in(c);
-    long words[64] = {0};
+    _Alignas(64) long words[64] = {0};
     if (strcmp(what, "read-null") == 0)
         csp_read(NULL, &value);
     else if (strcmp(what, "write-null") == 0)

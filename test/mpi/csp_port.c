@@ -179,6 +179,64 @@ static void no_room(node *me)
     csp_port_free(port);
 }
 
+// Messages that are longer than the room, from several processes at once; one that is given up.
+enum { LONG = 300000 };
+
+typedef struct long_args {
+    const char *port;
+    char fill;
+} long_args;
+
+static int long_sender(void *arg)
+{
+    const long_args *my = arg;
+    csp_target *target = target_of((csp_node() + 1) % csp_nodes(), my->port);
+    unsigned char *data = malloc(LONG);
+    memset(data, my->fill, LONG);
+    for (int i = 0; i < 3; i++) {
+        CHECK(csp_send(target, data, LONG - (size_t)i) == CSP_OK);
+        CHECK(csp_send(target, data, 10) == CSP_OK);
+    }
+    csp_target_free(target);
+    free(data);
+    return 0;
+}
+
+static void long_messages(node *me, const char *name, size_t room)
+{
+    unsigned char *data = calloc(1, LONG);
+    size_t bytes, longs = 0, shorts = 0;
+    csp_port *port = csp_port_new(name, room);
+    csp_target *right = target_of((csp_node() + 1) % csp_nodes(), name);
+    long_args args[2] = {{name, 'a'}, {name, 'b'}};
+    csp_child *children[2];
+    for (int i = 0; i < 2; i++)
+        children[i] = csp_fork(long_sender, &args[i], NULL);
+    while (longs < 6 || shorts < 6) {
+        CHECK(csp_receive(port, data, LONG, &bytes, NULL) == CSP_OK);
+        CHECK(bytes == 10 || bytes > LONG - 3);
+        CHECK((data[0] == 'a' || data[0] == 'b') && data[bytes - 1] == data[0]);
+        *(bytes == 10 ? &shorts : &longs) += 1;
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK(csp_join(children[i]) == 0);
+    meet(me);
+    while (csp_send_by(right, data, 100, CSP_AT_ONCE) == CSP_OK) {
+    }
+    csp_status status = csp_send_by(right, data, LONG, csp_after(0.005));
+    CHECK(status == CSP_LATE);
+    meet(me);
+    while (csp_receive_by(port, data, LONG, &bytes, NULL, CSP_AT_ONCE) == CSP_OK)
+        CHECK(bytes == 100);
+    meet(me);
+    CHECK(csp_send(right, "x", 1) == CSP_OK);
+    CHECK(csp_receive(port, data, LONG, &bytes, NULL) == CSP_OK && bytes == 1);
+    csp_target_free(right);
+    meet(me);
+    csp_port_free(port);
+    free(data);
+}
+
 // Names: a port that comes late, one that is not there, one that goes.
 static int late_port(void *arg)
 {
@@ -252,6 +310,8 @@ int main(void)
     flood(&me, "flood of single messages", 1);
     flood(&me, "tight flood", 5000);
     no_room(&me);
+    long_messages(&me, "long", 20000);
+    long_messages(&me, "long and tight", 1000);
     come_and_go(&me);
     registered(&me);
     if (csp_node() == 0)

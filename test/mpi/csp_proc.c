@@ -32,7 +32,7 @@ static int nothing(void *arg)
 
 static void par(bool in_order)
 {
-    int log[5], logged = 0;
+    int log[6], logged = 0;
     job j[5];
     csp_proc procs[5];
     for (int i = 0; i < 5; i++) {
@@ -71,7 +71,7 @@ static void par(bool in_order)
 static void each(void)
 {
     enum { N = 300 };
-    int log[N], logged = 0, results[N];
+    int log[2 * N], logged = 0, results[N];
     job *j = calloc(N, sizeof *j);
     for (int i = 0; i < N; i++)
         j[i] = (job){.number = i, .result = i >= 100 ? i : 0, .log = log, .logged = &logged};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrong use of ports, names and ends of other nodes: one sentence, and the program ends.
+#include <millet/csp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static csp_port *port;
+
+static int waits(void *arg)
+{
+    (void)arg;
+    csp_receive(port, NULL, 0, NULL, NULL);
+    return 0;
+}
+
+static csp_target *target_at(int node)
+{
+    csp_target *target;
+    if (csp_target_at(node, "bad", &target, CSP_NEVER) != CSP_OK)
+        exit(3);
+    return target;
+}
+
+// One process only: node 0 is alone.
+static void alone(const char *what)
+{
+    char name[400];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    csp_target *target;
+    csp_in *in;
+    csp_parcel parcel = {{0}};
+    if (strcmp(what, "null") == 0)
+        csp_receive(NULL, NULL, 0, NULL, NULL);
+    if (strcmp(what, "long") == 0)
+        csp_port_new(name, 0);
+    if (strcmp(what, "node") == 0)
+        csp_target_at(1000, "bad", &target, CSP_NEVER);
+    if (strcmp(what, "unnamed") == 0)
+        csp_target_at(0, NULL, &target, CSP_NEVER);
+    if (strcmp(what, "send") == 0)
+        csp_send(NULL, NULL, 0);
+    if (strcmp(what, "empty") == 0)
+        csp_register_port("", port);
+    if (strcmp(what, "find") == 0)
+        csp_find_port(NULL, &target, CSP_NEVER);
+    if (strcmp(what, "parcel") == 0)
+        csp_unpack_in(&parcel, &in);
+    if (strcmp(what, "waits") == 0) {
+        csp_fork(waits, NULL, "waits");
+        csp_yield();
+        csp_port_free(port);
+    }
+    if (strcmp(what, "target") == 0) {
+        target = target_at(0);
+        csp_target *other = target_at(0);
+        csp_target_free(target);
+        csp_target_free(other);
+        csp_send(other, NULL, 0);
+    }
+    if (strcmp(what, "guard") == 0) {
+        csp_guard guard = csp_on_port(NULL, NULL, 0);
+        csp_alt(&guard, 1);
+    }
+}
+
+// Two nodes: what node 1 does with the channel of node 0.
+static void together(const char *what)
+{
+    csp_chan *chan = csp_node() == 0 ? csp_chan_new("bad", 4) : NULL;
+    csp_in *in, *again;
+    csp_out *out;
+    csp_parcel parcel;
+    if (chan) {
+        csp_register_chan("bad", chan);
+        csp_read(csp_chan_in(chan), &chan);
+        return;
+    }
+    if (strcmp(what, "size") == 0)
+        csp_find_in("bad", 8, &in, CSP_NEVER);
+    if (csp_find_in("bad", 4, &in, CSP_NEVER) != CSP_OK ||
+        csp_find_out("bad", 4, &out, CSP_NEVER) != CSP_OK)
+        exit(3);
+    if (strcmp(what, "retired") == 0) {
+        csp_retire(in);
+        csp_retire(in);
+    }
+    if (strcmp(what, "direction") == 0) {
+        csp_pack_out(out, &parcel);
+        csp_unpack_in(&parcel, &again);
+    }
+    if (strcmp(what, "packed") == 0) {
+        csp_pack_in(in, &parcel);
+        csp_pack_in(in, &parcel);
+    }
+    if (strcmp(what, "wrong") == 0)
+        csp_write((csp_out *)in, &what);
+    if (strcmp(what, "free") == 0)
+        csp_chan_free((csp_chan *)in);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (csp_nodes() == 1) {
+        port = csp_port_new("bad", 0);
+        alone(what);
+    } else {
+        together(what);
+    }
+    puts("nobody complained");
+    return 0;
+}
