@@ -142,8 +142,9 @@ csp_status csp_write_by(csp_out *out, const void *value, csp_time deadline);
 
 // Poison: from now on every call at either end returns CSP_POISONED, those that wait too; values
 // that are still in it are lost. Retire: this holder is done. When the last reader has retired,
-// writes return CSP_RETIRED; when the last writer has, reads do, once the buffer is empty. (A
-// retired end must not be used again by that holder.)
+// writes return CSP_RETIRED; when the last writer has, reads do, once the buffer is empty. That
+// is for good: an end taken later finds it so. (Whoever hands out ends as clients come keeps one
+// itself.) A retired end must not be used again by that holder.
 void csp_poison_in(csp_in *in);
 void csp_poison_out(csp_out *out);
 void csp_retire_in(csp_in *in);
