@@ -142,8 +142,9 @@ csp_status csp_write_by(csp_out *out, const void *value, csp_time deadline);
 
 // Poison: from now on every call at either end returns CSP_POISONED, those that wait too; values
 // that are still in it are lost. Retire: this holder is done. When the last reader has retired,
-// writes return CSP_RETIRED; when the last writer has, reads do, once the buffer is empty. (A
-// retired end must not be used again by that holder.)
+// writes return CSP_RETIRED; when the last writer has, reads do, once the buffer is empty. That
+// is for good: an end taken later finds it so. (Whoever hands out ends as clients come keeps one
+// itself.) A retired end must not be used again by that holder.
 void csp_poison_in(csp_in *in);
 void csp_poison_out(csp_out *out);
 void csp_retire_in(csp_in *in);
@@ -249,7 +250,8 @@ int csp_nodes(void);
 
 // A port is a queue for messages of any length, from any node, in the order of sending for each
 // sender. A sender does not wait for the receiver to take a message, unless `room` bytes from it
-// are in the queue or under way (0: a default; one message of any length always has room).
+// are in the queue or under way (0: 256 KiB; a message counts as 64 bytes at least, and one of any
+// length always has room if nothing else is there). Senders of one worker share that room.
 csp_port *csp_port_new(const char *name, size_t room);
 void csp_port_free(csp_port *port); // senders get CSP_RETIRED
 // Wait for a message. *bytes: its length, *from: the node in the job that sent it, or -1 (both may
@@ -261,7 +263,8 @@ csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size_t *byt
 // The sending side of a port.
 typedef struct csp_target csp_target;
 
-// A port of that name at a node of the job; waits until there is one.
+// A port of that name at a node of the job; waits until there is one (CSP_AT_ONCE: CSP_NO_NAME if
+// there is none).
 csp_status csp_target_at(int node, const char *port, csp_target **target, csp_time deadline);
 void csp_target_free(csp_target *target);
 csp_status csp_send(csp_target *target, const void *data, size_t bytes); // waits for room

@@ -127,6 +127,16 @@ EXPORT void csp_chan_free(csp_chan *chan)
     free(chan);
 }
 
+void mlt_chans_end(mlt_csp *csp)
+{
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&csp->chans))) {
+        csp_chan *chan = mlt_container_of(l, csp_chan, all);
+        free(chan->buffer);
+        free(chan);
+    }
+}
+
 EXPORT csp_in *csp_chan_in(csp_chan *chan)
 {
     mlt_chan_check(mlt_csp_enter("csp_chan_in"), chan, "csp_chan_in");

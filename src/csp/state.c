@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "csp/barrier.h"
 #include "csp/chan.h"
 #include "csp/group.h"
 #include "csp/net.h"
@@ -83,6 +84,8 @@ void mlt_csp_end(mlt_worker *worker)
     if (csp && csp->worker == worker) {
         mlt_groups_end(csp);
         mlt_net_end(csp);
+        mlt_chans_end(csp);
+        mlt_barriers_end(csp);
         mlt_csp_self = NULL;
         csp->sched->crew->owner = NULL;
         mlt_pool_fini(&csp->children);

@@ -179,6 +179,50 @@ static void no_room(node *me)
     csp_port_free(port);
 }
 
+// Ports in alternations, beside channels and time.
+static int writes_once(void *arg)
+{
+    int value = 5;
+    return (int)csp_write(arg, &value);
+}
+
+static void guards(node *me)
+{
+    int left = (csp_node() + csp_nodes() - 1) % csp_nodes(), number = 0, ports = 0, chans = 0;
+    char text[8];
+    csp_port *port = csp_port_new("guards", 0);
+    csp_chan *chan = csp_chan_new("beside", sizeof(int));
+    csp_in *in = csp_chan_in(chan);
+    csp_target *target = target_of(left, "guards");
+    csp_guard of[] = {csp_on_port(port, text, sizeof text), csp_on_read(in, &number),
+                      csp_on_time(csp_after(0.005))};
+    CHECK(csp_alt(of, 3) == 2);
+    of[2] = csp_on_skip();
+    CHECK(csp_pri_alt(of, 3) == 2);
+    meet(me);
+    CHECK(csp_send(target, "a word", 7) == CSP_OK);
+    csp_child *child = csp_fork(writes_once, csp_chan_out(chan), "writes");
+    while (ports + chans < 2) {
+        of[0] = csp_on_port(port, text, sizeof text);
+        int chosen = csp_alt(of, 2);
+        CHECK(of[chosen].status == CSP_OK && (chosen == 1 || of[0].size == 7));
+        *(chosen ? &chans : &ports) += 1;
+    }
+    CHECK(ports == 1 && chans == 1 && number == 5);
+    CHECK(strcmp(text, "a word") == 0 && csp_join(child) == 0);
+    meet(me);
+    CHECK(csp_send(target, "a longer word", 14) == CSP_OK);
+    of[0] = csp_on_port(port, text, sizeof text);
+    CHECK(csp_alt(of, 2) == 0 && of[0].status == CSP_TOO_LONG && of[0].size == 14);
+    char more[20];
+    of[0] = csp_on_port(port, more, sizeof more);
+    CHECK(csp_pri_alt(of, 2) == 0 && of[0].status == CSP_OK && of[0].size == 14);
+    csp_target_free(target);
+    meet(me);
+    csp_port_free(port);
+    csp_chan_free(chan);
+}
+
 // Messages that are longer than the room, from several processes at once; one that is given up.
 enum { LONG = 300000 };
 
@@ -373,6 +417,7 @@ int main(void)
     flood(&me, "flood of single messages", 1);
     flood(&me, "tight flood", 5000);
     no_room(&me);
+    guards(&me);
     long_messages(&me, "long", 20000);
     long_messages(&me, "long and tight", 1000);
     small_and_large(&me);
