@@ -14,6 +14,7 @@
 #include "csp/net.h"
 #include "csp/proc.h"
 #include "csp/route.h"
+#include "csp/wire_socket.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -92,6 +93,13 @@ void mlt_csp_end(mlt_worker *worker)
         mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
         free(csp);
     }
+    mlt_route_end(worker);
+}
+
+void mlt_csp_leave(mlt_worker *worker)
+{
+    if (mlt_csp_self && mlt_csp_self->worker == worker)
+        mlt_socket_flush(mlt_csp_self);
     mlt_route_end(worker);
 }
 

@@ -281,6 +281,69 @@ static void long_messages(node *me, const char *name, size_t room)
     free(data);
 }
 
+// Two wait, and the first has no room for what comes: it is told, and the other one gets it.
+typedef struct taker {
+    csp_port *port;
+    size_t size;
+    csp_status wanted;
+} taker;
+
+static int take_one(void *arg)
+{
+    const taker *my = arg;
+    char data[100];
+    size_t bytes;
+    CHECK(csp_receive(my->port, data, my->size, &bytes, NULL) == my->wanted && bytes == 50);
+    return 0;
+}
+
+static void small_and_large(node *me)
+{
+    char data[50] = "";
+    csp_port *port = csp_port_new("both", 0);
+    csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "both");
+    taker takers[] = {{port, 4, CSP_TOO_LONG}, {port, 100, CSP_OK}};
+    csp_child *children[2];
+    for (int i = 0; i < 2; i++)
+        children[i] = csp_fork(take_one, &takers[i], NULL);
+    csp_yield(); // both wait
+    meet(me);
+    CHECK(csp_send(target, data, sizeof data) == CSP_OK);
+    for (int i = 0; i < 2; i++)
+        CHECK(csp_join(children[i]) == 0);
+    csp_target_free(target);
+    meet(me);
+    csp_port_free(port);
+}
+
+// A target that is made anew has no more room than the one before it: floods stay bounded.
+static void targets_again(node *me)
+{
+    enum { MESSAGE = 500, TIMES = 100 };
+    char data[MESSAGE] = "";
+    int sent = 0, got = 0;
+    csp_port *port = csp_port_new("again", 2000);
+    csp_status status = CSP_OK;
+    for (int i = 0; i < TIMES; i++) {
+        csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "again");
+        status = csp_send_by(target, data, sizeof data, CSP_AT_ONCE);
+        sent += status == CSP_OK;
+        csp_target_free(target);
+    }
+    CHECK(status == CSP_LATE && sent == 4);
+    meet(me);
+    while (csp_receive_by(port, data, sizeof data, NULL, NULL, CSP_AT_ONCE) == CSP_OK)
+        got++;
+    CHECK(got == 4);
+    meet(me);
+    csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "again");
+    CHECK(csp_send(target, data, sizeof data) == CSP_OK); // what was taken is room again
+    CHECK(csp_receive(port, data, sizeof data, NULL, NULL) == CSP_OK);
+    csp_target_free(target);
+    meet(me);
+    csp_port_free(port);
+}
+
 // Names: a port that comes late, one that is not there, one that goes.
 static int late_port(void *arg)
 {
@@ -357,6 +420,8 @@ int main(void)
     guards(&me);
     long_messages(&me, "long", 20000);
     long_messages(&me, "long and tight", 1000);
+    small_and_large(&me);
+    targets_again(&me);
     come_and_go(&me);
     registered(&me);
     if (csp_node() == 0)
