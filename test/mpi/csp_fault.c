@@ -46,7 +46,7 @@ static void channels(const char *what, csp_chan *c)
     else if (strcmp(what, "write-null") == 0)
         csp_write(NULL, &value);
     else if (strcmp(what, "process") == 0)
-        CSP_PAR({reads_null, NULL, "guilty", 0});
+        CSP_PAR({reads_null, NULL, "guilty"});
     else if (strcmp(what, "no-end") == 0)
         csp_read((csp_in *)words, &value);
     else if (strcmp(what, "foreign") == 0) {
@@ -80,9 +80,9 @@ static void channels(const char *what, csp_chan *c)
 static void processes(const char *what)
 {
     if (strcmp(what, "par-null") == 0)
-        CSP_PAR({nothing, NULL, NULL, 0}, {NULL, NULL, NULL, 0});
+        CSP_PAR({nothing, NULL}, {NULL, NULL});
     else if (strcmp(what, "seq-null") == 0)
-        CSP_SEQ({NULL, NULL, NULL, 0});
+        CSP_SEQ({NULL, NULL});
     else if (strcmp(what, "each-null") == 0)
         csp_par_each(NULL, NULL, 1, 1, NULL, NULL);
     else if (strcmp(what, "fork-null") == 0)
