@@ -58,8 +58,8 @@ typedef enum csp_status {
 // "poisoned", ...: for messages.
 const char *csp_status_text(csp_status status);
 
-// What the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw was about, in
-// one sentence; "": there was none.
+// What the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw, or CSP_LATE
+// of a name that was looked for, was about, in one sentence; "": there was none.
 const char *csp_why(void);
 
 // ---- time: nanoseconds of the monotonic clock
