@@ -98,7 +98,7 @@ void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
     if (chan->magic - MLT_CHAN_MAGIC < csp->worker->boot->job->workers)
         mlt_csp_fault(call, "the channel belongs to another worker: only processes of the one that "
                             "made it may use its ends (csp_register and csp_find are for others)");
-    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed");
+    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed already");
 }
 
 void (*mlt_chan_forget)(csp_chan *chan);
