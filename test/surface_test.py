@@ -28,6 +28,9 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
 } | {name for header in ("goal.h", "coll.h")
      for name in re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(",
                             (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)}
+CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
+CSP_FUNCTIONS = set(re.findall(r"^(?!typedef)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
+CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 
 failures = []
 
@@ -87,7 +90,9 @@ def check_exported(library, functions):
             continue
         check(found.get("P" + name) == "T", f"P{name} is not exported as a function")
         check(found.get(name) == "W", f"{name} is not exported as a weak function")
-    known = {p + f[0] for f in functions for p in ("", "P")} | FOREIGN
+    for name in sorted((CSP_FUNCTIONS | CSP_OPS) - set(found)):
+        check(False, f"{name} of millet/csp.h is not exported")
+    known = {p + f[0] for f in functions for p in ("", "P")} | FOREIGN | CSP_FUNCTIONS | CSP_OPS
     foreign = sorted(set(found) - known)
     check(not foreign, f"foreign names are exported: {' '.join(foreign)}")
     abi = sum(f[1] for f in functions)

@@ -122,6 +122,13 @@ EXPORT void csp_barrier_free(csp_barrier *barrier)
     free(barrier);
 }
 
+void mlt_barriers_end(mlt_csp *csp)
+{
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&csp->barriers)))
+        free(mlt_container_of(l, csp_barrier, all));
+}
+
 EXPORT void csp_barrier_enroll(csp_barrier *barrier, size_t more)
 {
     check(mlt_csp_enter("csp_barrier_enroll"), barrier, "csp_barrier_enroll");

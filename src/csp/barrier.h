@@ -35,6 +35,9 @@ bool mlt_barrier_try(csp_barrier *barrier, const mlt_offer *self);
 void mlt_barrier_wait(csp_barrier *barrier, mlt_offer *offer);     // into the queue
 void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer); // out of it, if it is there
 
+// Frees those that are left when the worker's ranks have ended.
+void mlt_barriers_end(mlt_csp *csp);
+
 // "start" or "barrier 7". Returns text.
 const char *mlt_barrier_name(const csp_barrier *barrier, char *text, size_t size);
 

@@ -98,7 +98,7 @@ void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
     if (chan->magic - MLT_CHAN_MAGIC < csp->worker->boot->job->workers)
         mlt_csp_fault(call, "the channel belongs to another worker: only processes of the one that "
                             "made it may use its ends (csp_register and csp_find are for others)");
-    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed");
+    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed already");
 }
 
 void (*mlt_chan_forget)(csp_chan *chan);
@@ -125,6 +125,16 @@ EXPORT void csp_chan_free(csp_chan *chan)
     chan->magic = 0;
     free(chan->buffer);
     free(chan);
+}
+
+void mlt_chans_end(mlt_csp *csp)
+{
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&csp->chans))) {
+        csp_chan *chan = mlt_container_of(l, csp_chan, all);
+        free(chan->buffer);
+        free(chan);
+    }
 }
 
 EXPORT csp_in *csp_chan_in(csp_chan *chan)

@@ -86,6 +86,9 @@ csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char
 // The end is one of this worker's channels; else the program ends with a sentence.
 void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call);
 
+// Frees those that are left when the worker's ranks have ended.
+void mlt_chans_end(mlt_csp *csp);
+
 // A channel with `net` is being freed. Set once by net.c.
 extern void (*mlt_chan_forget)(csp_chan *chan);
 

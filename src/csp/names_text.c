@@ -98,8 +98,10 @@ void mlt_names_get_endpoint(mlt_names_cursor *c, mlt_endpoint *at)
     at->worker = (uint32_t)mlt_names_get_number(c, 4);
     if (kind >= ADDRESS_KINDS)
         c->failed = true;
-    if (kind == ADDRESS_UNIX)
+    if (kind == ADDRESS_UNIX) {
         mlt_names_get_text(c, at->socket, sizeof at->socket);
+        c->failed |= !at->socket[0];
+    }
 }
 
 // ---- names

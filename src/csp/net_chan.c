@@ -304,6 +304,8 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
         asked(chan->net, offer);
         break;
     case MLT_CHAN_AGAIN:
+        if (!(offer->op & OP_PROMISED))
+            break; // nonsense
         offer->op &= ~OP_PROMISED;
         mlt_net_release(chan->csp, offer->alt);
         break;

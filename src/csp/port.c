@@ -30,6 +30,8 @@ enum {
 enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
 enum { LEAST_PIECE = 4096 };
 
+#define MOST_ANNOUNCED (UINT64_C(1) << 40)
+
 typedef struct message {
     mlt_link link;
     mlt_port_sender *sender;
@@ -126,7 +128,8 @@ static void sender_leaves(mlt_port_sender *sender)
         free_sender(sender);
 }
 
-// A message has left the queue (or was never in it).
+// A message has left the queue (or was never in it). A sender on this worker hears of it at once,
+// and may leave: use it no more.
 static inline void taken(mlt_port_sender *sender, uint64_t charge)
 {
     uint64_t room = sender->port->room;
@@ -183,10 +186,12 @@ static void unqueue(csp_port *port, message *m)
     mlt_list_remove(&m->link);
     port->held -= m->bytes;
     sender->queued--;
-    taken(sender, m->charge);
-    if (MLT_UNLIKELY(!sender->route && sender->queued == 0))
-        free_sender(sender);
+    uint64_t charge = m->charge;
     free(m);
+    if (MLT_LIKELY(sender->route != NULL))
+        taken(sender, charge);
+    else if (sender->queued == 0)
+        free_sender(sender);
 }
 
 // Gives the first message to an open offer. False: there is none.
@@ -254,7 +259,7 @@ static MLT_COLD mlt_port_sender *sender_of(csp_port *port, mlt_route *route, uin
 
 static message *new_message(uint64_t bytes)
 {
-    message *m = malloc(sizeof *m + bytes);
+    message *m = bytes < SIZE_MAX - sizeof *m ? malloc(sizeof *m + bytes) : NULL;
     if (!m)
         mlt_fatal("memory is exhausted: no room for a message of %llu bytes",
                   (unsigned long long)bytes);
@@ -269,8 +274,8 @@ static void queue_message(csp_port *port, mlt_port_sender *sender, message *m)
     port->held += m->bytes;
     if (port->held > port->held_most)
         port->held_most = port->held;
-    mlt_offer *offer = first_open(port);
-    if (offer)
+    // Who has no room for it is told, and it stays: the next one that waits may have.
+    for (mlt_offer *offer; !mlt_list_empty(&port->messages) && (offer = first_open(port));)
         (void)serve(port, offer);
 }
 
@@ -340,6 +345,11 @@ static void first_came(mlt_route *route, const mlt_packet *packet, const void *d
         return;
     }
     memcpy(&total, data, sizeof total);
+    // A promise is no memory yet, and one of another program must not end this one.
+    if (route->worker == UINT32_MAX && total > MOST_ANNOUNCED) {
+        mlt_route_lose(route, "it announced a message that is longer than any");
+        return;
+    }
     sender->arriving = new_message(total);
     sender->arriving->sender = sender;
     sender->arriving->from = node_of(route, packet);
@@ -576,12 +586,22 @@ EXPORT csp_status csp_receive(csp_port *port, void *buffer, size_t size, size_t 
 
 // ---- streams
 
+static void free_stream(mlt_csp *csp, mlt_stream *stream)
+{
+    mlt_net_drop(csp, stream->number);
+    mlt_list_remove(&stream->user.link);
+    mlt_list_remove(&stream->link);
+    free(stream);
+}
+
 static void stream_ends(mlt_stream *stream, csp_status status)
 {
     stream->status = status;
     mlt_link *l;
     while ((l = mlt_list_pop_front(&stream->waiting)))
         mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, link)->fiber);
+    if (stream->targets == 0)
+        free_stream(stream->route->csp, stream);
 }
 
 static void stream_lost(mlt_route_user *user, mlt_route *route)
@@ -625,6 +645,21 @@ static void let_go(mlt_stream *stream)
     }
 }
 
+// Nobody has a target of it. It stays until all that it sent was taken: the next target goes on
+// with what is left of its room, else new targets would always find room. May free it.
+static void stream_rests(mlt_stream *stream)
+{
+    if (stream->used > 0 && stream->status == CSP_OK) {
+        want_room(stream);
+        return;
+    }
+    mlt_route_send(
+        stream->route,
+        &(mlt_packet){.kind = LEAVE, .object = stream->port, .word = (int32_t)stream->number}, NULL,
+        0);
+    free_stream(stream->route->csp, stream);
+}
+
 static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_stream *stream = mlt_net_find(csp, packet->object, MLT_OBJECT_STREAM);
@@ -635,6 +670,8 @@ static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, 
     stream->used -= back < stream->used ? back : stream->used;
     stream->wants = false;
     let_go(stream);
+    if (stream->targets == 0)
+        stream_rests(stream);
 }
 
 // The sender waits for room: it gets what there is when the queue has nothing of it any more.
@@ -735,14 +772,6 @@ static mlt_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, 
     return s;
 }
 
-static void free_stream(mlt_csp *csp, mlt_stream *stream)
-{
-    mlt_net_drop(csp, stream->number);
-    mlt_list_remove(&stream->user.link);
-    mlt_list_remove(&stream->link);
-    free(stream);
-}
-
 static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, int32_t node,
                              const char *name, csp_time deadline, const char *call,
                              csp_target **target)
@@ -789,6 +818,8 @@ EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
     if (status == CSP_NO_NAME)
         snprintf(csp->why, sizeof csp->why, "node %d has no port '%s'", node, port);
+    else if (status == CSP_LATE)
+        snprintf(csp->why, sizeof csp->why, "node %d had no port '%s' in time", node, port);
     return status;
 }
 
@@ -804,8 +835,11 @@ EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_time 
     mlt_route *route = mlt_route_to(csp, &found_name.at, deadline, &status);
     if (!route)
         return status;
-    status = target_new(csp, route, found_name.object, found_name.node, name, CSP_NEVER,
+    status = target_new(csp, route, found_name.object, found_name.node, name, deadline,
                         "csp_find_port", target);
+    if (status == CSP_LATE)
+        snprintf(csp->why, sizeof csp->why, "the program that has the port '%s' has not answered",
+                 name);
     if (status == CSP_NO_NAME) { // it was freed meanwhile
         snprintf(csp->why, sizeof csp->why, "the port '%s' is gone", name);
         status = CSP_RETIRED;
@@ -835,11 +869,7 @@ EXPORT void csp_target_free(csp_target *target)
     if (--stream->targets == 0) {
         if (!mlt_list_empty(&stream->waiting))
             mlt_csp_fault("csp_target_free", "a process waits to send to %s", target->name);
-        mlt_route_send(
-            stream->route,
-            &(mlt_packet){.kind = LEAVE, .object = stream->port, .word = (int32_t)stream->number},
-            NULL, 0);
-        free_stream(csp, stream);
+        stream_rests(stream);
     }
     target->magic = 0;
     free(target);

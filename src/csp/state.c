@@ -8,11 +8,13 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "csp/barrier.h"
 #include "csp/chan.h"
 #include "csp/group.h"
 #include "csp/net.h"
 #include "csp/proc.h"
 #include "csp/route.h"
+#include "csp/wire_socket.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -55,7 +57,9 @@ mlt_csp *mlt_csp_begin(const char *call)
 {
     const mlt_rank *rank = mlt_csp_join ? mlt_csp_join() : mlt_rank_self();
     if (!rank || mlt_sched_self != rank->worker->sched)
-        mlt_csp_fault(call, "this thread is no rank's own, and has no processes and channels");
+        mlt_csp_fault(
+            call, "this thread is no rank's own: only the thread that main or a rank runs on has "
+                  "processes and channels");
     char why[SENTENCE];
     mlt_sched *sched = rank->worker->sched;
     if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)
@@ -82,6 +86,8 @@ void mlt_csp_end(mlt_worker *worker)
     if (csp && csp->worker == worker) {
         mlt_groups_end(csp);
         mlt_net_end(csp);
+        mlt_chans_end(csp);
+        mlt_barriers_end(csp);
         mlt_csp_self = NULL;
         csp->sched->crew->owner = NULL;
         mlt_pool_fini(&csp->children);
@@ -89,6 +95,13 @@ void mlt_csp_end(mlt_worker *worker)
         mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
         free(csp);
     }
+    mlt_route_end(worker);
+}
+
+void mlt_csp_leave(mlt_worker *worker)
+{
+    if (mlt_csp_self && mlt_csp_self->worker == worker)
+        mlt_socket_flush(mlt_csp_self);
     mlt_route_end(worker);
 }
 

@@ -55,6 +55,10 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
 // Gives the worker's state back; the MPI layer calls it when the ranks of a worker have ended.
 void mlt_csp_end(mlt_worker *worker);
 
+// Instead of mlt_csp_end where a process ends the program, and its stack is still in use: others
+// are told, nothing else is given back.
+void mlt_csp_leave(mlt_worker *worker);
+
 // The calling thread's rank, which joins the job if the process has not yet. Set once by the layer
 // that owns the program's entry; tests have their own.
 extern mlt_rank *(*mlt_csp_join)(void);

@@ -692,18 +692,25 @@ static void say_the_rest(conn *c)
     }
 }
 
+void mlt_socket_flush(mlt_csp *csp)
+{
+    sockets *s = csp->net ? csp->net->listener : NULL;
+    for (mlt_link *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
+        conn *c = mlt_container_of(l, conn, link);
+        if (c->state == OPEN)
+            say_the_rest(c);
+    }
+}
+
 void mlt_socket_end(mlt_csp *csp)
 {
     sockets *s = csp->net ? csp->net->listener : NULL;
     if (!s)
         return;
+    mlt_socket_flush(csp);
     csp->net->listener = NULL;
-    while (!mlt_list_empty(&s->conns)) {
-        conn *c = mlt_container_of(s->conns.next, conn, link);
-        if (c->state == OPEN)
-            say_the_rest(c);
-        conn_free(c);
-    }
+    while (!mlt_list_empty(&s->conns))
+        conn_free(mlt_container_of(s->conns.next, conn, link));
     mlt_link *routes = &csp->net->routes;
     for (mlt_link *l = routes->next, *next; l != routes; l = next) {
         mlt_route *route = mlt_container_of(l, mlt_route, link);

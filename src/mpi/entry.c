@@ -289,7 +289,8 @@ __attribute__((destructor)) static void only_rank_ends(void)
     if (mlt_sched_self != worker->sched || has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
     if (worker->sched->current != &worker->sched->home) {
-        mlt_worker_abandon(worker); // a process called exit, and stands on a stack of the worker's
+        mlt_csp_leave(worker); // a process called exit, and stands on a stack of the worker's
+        mlt_worker_abandon(worker);
         return;
     }
     mlt_own_end(&worker->ranks[0]);

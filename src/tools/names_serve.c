@@ -31,7 +31,7 @@
 #include "os/os.h"
 #include "tools/names_book.h"
 
-enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64 };
+enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, ROUNDS = 16 };
 
 #define STRANGER_NS UINT64_C(3000000000)
 #define PAUSE_NS    UINT64_C(100000000) // without descriptors left nobody is accepted for so long
@@ -292,12 +292,14 @@ static void handle_held(client *c)
                               : "this is a name server of Millet, and its key is needed");
 }
 
+// What was read is handled before it returns, as far as there is room for answers: nothing may come
+// after it.
 static void read_in(client *c)
 {
-    for (int rounds = 0; rounds < 16 && c->fd >= 0; rounds++) {
+    for (int rounds = 0; c->fd >= 0; rounds++) {
         handle_held(c);
         write_out(c);
-        if (c->fd < 0 || c->out_end - c->out_at >= OUT_MOST)
+        if (c->fd < 0 || rounds == ROUNDS || c->out_end - c->out_at >= OUT_MOST)
             return;
         ssize_t n = mlt_os_line_read(c->fd, c->in + c->held, sizeof c->in - c->held);
         if (n < 0 && errno == EAGAIN)

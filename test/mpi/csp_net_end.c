@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes that end while others use what they have: nobody waits for them. Each node has its own
 // worker here. The first argument is the node that ends first; in the end it is the turn of the
-// next one, so that the names of the job move on.
+// next one, so that the names of the job move on. With a second argument a process that is not main
+// ends its program.
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,12 @@ static void all_is_lost(ends *e, int node)
     CHECK(csp_target_at(node, "port", &e->target, CSP_NEVER) == CSP_LOST);
 }
 
+static int leaves(void *arg)
+{
+    (void)arg;
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     int me = csp_node(), n = csp_nodes(), first = argc > 1 ? atoi(argv[1]) : 0;
@@ -101,6 +108,8 @@ int main(int argc, char **argv)
         if (me == goes) { // when all others have their ends
             for (int i = turn + 1; i < n; i++)
                 CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
+            if (argc > 2)
+                CSP_PAR({leaves, NULL, "leaves", 0});
             return 0;
         }
         ends e = find_all(goes);

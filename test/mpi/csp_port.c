@@ -179,6 +179,50 @@ static void no_room(node *me)
     csp_port_free(port);
 }
 
+// Ports in alternations, beside channels and time.
+static int writes_once(void *arg)
+{
+    int value = 5;
+    return (int)csp_write(arg, &value);
+}
+
+static void guards(node *me)
+{
+    int left = (csp_node() + csp_nodes() - 1) % csp_nodes(), number = 0, ports = 0, chans = 0;
+    char text[8];
+    csp_port *port = csp_port_new("guards", 0);
+    csp_chan *chan = csp_chan_new("beside", sizeof(int));
+    csp_in *in = csp_chan_in(chan);
+    csp_target *target = target_of(left, "guards");
+    csp_guard of[] = {csp_on_port(port, text, sizeof text), csp_on_read(in, &number),
+                      csp_on_time(csp_after(0.005))};
+    CHECK(csp_alt(of, 3) == 2);
+    of[2] = csp_on_skip();
+    CHECK(csp_pri_alt(of, 3) == 2);
+    meet(me);
+    CHECK(csp_send(target, "a word", 7) == CSP_OK);
+    csp_child *child = csp_fork(writes_once, csp_chan_out(chan), "writes");
+    while (ports + chans < 2) {
+        of[0] = csp_on_port(port, text, sizeof text);
+        int chosen = csp_alt(of, 2);
+        CHECK(of[chosen].status == CSP_OK && (chosen == 1 || of[0].size == 7));
+        *(chosen ? &chans : &ports) += 1;
+    }
+    CHECK(ports == 1 && chans == 1 && number == 5);
+    CHECK(strcmp(text, "a word") == 0 && csp_join(child) == 0);
+    meet(me);
+    CHECK(csp_send(target, "a longer word", 14) == CSP_OK);
+    of[0] = csp_on_port(port, text, sizeof text);
+    CHECK(csp_alt(of, 2) == 0 && of[0].status == CSP_TOO_LONG && of[0].size == 14);
+    char more[20];
+    of[0] = csp_on_port(port, more, sizeof more);
+    CHECK(csp_pri_alt(of, 2) == 0 && of[0].status == CSP_OK && of[0].size == 14);
+    csp_target_free(target);
+    meet(me);
+    csp_port_free(port);
+    csp_chan_free(chan);
+}
+
 // Messages that are longer than the room, from several processes at once; one that is given up.
 enum { LONG = 300000 };
 
@@ -235,6 +279,72 @@ static void long_messages(node *me, const char *name, size_t room)
     meet(me);
     csp_port_free(port);
     free(data);
+}
+
+// Two wait, and the first has no room for what comes: it is told, and the other one gets it.
+typedef struct taker {
+    csp_port *port;
+    size_t size;
+    csp_status wanted;
+} taker;
+
+static int take_one(void *arg)
+{
+    const taker *my = arg;
+    char data[100];
+    size_t bytes;
+    CHECK(csp_receive(my->port, data, my->size, &bytes, NULL) == my->wanted && bytes == 50);
+    return 0;
+}
+
+static void small_and_large(node *me)
+{
+    char data[50] = "";
+    csp_port *port = csp_port_new("both", 0);
+    csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "both");
+    taker takers[] = {{port, 4, CSP_TOO_LONG}, {port, 100, CSP_OK}};
+    csp_child *children[2];
+    for (int i = 0; i < 2; i++)
+        children[i] = csp_fork(take_one, &takers[i], NULL);
+    csp_yield(); // both wait, but for a policy that lets them come when it likes: hence two
+                 // messages
+    meet(me);
+    for (int i = 0; i < 2; i++)
+        CHECK(csp_send(target, data, sizeof data) == CSP_OK);
+    for (int i = 0; i < 2; i++)
+        CHECK(csp_join(children[i]) == 0);
+    CHECK(csp_receive(port, data, sizeof data, NULL, NULL) == CSP_OK);
+    csp_target_free(target);
+    meet(me);
+    csp_port_free(port);
+}
+
+// A target that is made anew has no more room than the one before it: floods stay bounded.
+static void targets_again(node *me)
+{
+    enum { MESSAGE = 500, TIMES = 100 };
+    char data[MESSAGE] = "";
+    int sent = 0, got = 0;
+    csp_port *port = csp_port_new("again", 2000);
+    csp_status status = CSP_OK;
+    for (int i = 0; i < TIMES; i++) {
+        csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "again");
+        status = csp_send_by(target, data, sizeof data, CSP_AT_ONCE);
+        sent += status == CSP_OK;
+        csp_target_free(target);
+    }
+    CHECK(status == CSP_LATE && sent == 4);
+    meet(me);
+    while (csp_receive_by(port, data, sizeof data, NULL, NULL, CSP_AT_ONCE) == CSP_OK)
+        got++;
+    CHECK(got == 4);
+    meet(me);
+    csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "again");
+    CHECK(csp_send(target, data, sizeof data) == CSP_OK); // what was taken is room again
+    CHECK(csp_receive(port, data, sizeof data, NULL, NULL) == CSP_OK);
+    csp_target_free(target);
+    meet(me);
+    csp_port_free(port);
 }
 
 // Names: a port that comes late, one that is not there, one that goes.
@@ -310,8 +420,11 @@ int main(void)
     flood(&me, "flood of single messages", 1);
     flood(&me, "tight flood", 5000);
     no_room(&me);
+    guards(&me);
     long_messages(&me, "long", 20000);
     long_messages(&me, "long and tight", 1000);
+    small_and_large(&me);
+    targets_again(&me);
     come_and_go(&me);
     registered(&me);
     if (csp_node() == 0)

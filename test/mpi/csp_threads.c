@@ -52,7 +52,7 @@ static void begins_late(bool calls_before)
     CHECK_INT(pthread_create(&thread, NULL, visits, &v), 0);
     while (!v.there)
         sched_yield();
-    CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+    CHECK_INT(CSP_PAR({nothing, NULL}), 0);
     CHECK_OK(MPI_Barrier(MPI_COMM_SELF)); // its own thread may
     v.goes_on = true;
     pthread_join(thread, NULL);
@@ -63,20 +63,20 @@ int main(int argc, char **argv)
     int provided;
     CHECK(argc == 2);
     if (strcmp(argv[1], "first") == 0) {
-        CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+        CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
         CHECK_INT(provided, MPI_THREAD_FUNNELED);
-        CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+        CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_OK(MPI_Finalize());
     } else if (strcmp(argv[1], "multiple") == 0) {
         CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
         CHECK_INT(provided, MPI_THREAD_MULTIPLE);
-        CSP_PAR({nothing, NULL, NULL, 0});
+        CSP_PAR({nothing, NULL});
     } else if (strcmp(argv[1], "late") == 0 || strcmp(argv[1], "called") == 0) {
         begins_late(strcmp(argv[1], "called") == 0);
     } else {
         pthread_t thread;
-        CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+        CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_INT(pthread_create(&thread, NULL, makes, NULL), 0);
         pthread_join(thread, NULL);
     }

@@ -9,7 +9,8 @@
 
 enum { SMALL_ROOM = 4096, MESSAGE = 1000, BIG = 200000 };
 
-static const char *name;
+// The same for all ranks of a process, which share them.
+static char name[256];
 static long number;
 
 static void say(const char *what)
@@ -332,7 +333,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc < 3)
         return 2;
-    name = argv[2];
+    snprintf(name, sizeof name, "%s", argv[2]);
     number = argc > 3 ? atol(argv[3]) : 0;
     first = argc > 4 ? atol(argv[4]) : 0;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
