@@ -28,17 +28,13 @@ enum {
     NONE = -1, // no guard is ready
 };
 
-void (*mlt_alt_far_settled)(mlt_csp *csp, mlt_alt *alt);
 const mlt_port_guard *mlt_port_guards;
 
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status)
 {
     alt->chosen = (int32_t)index;
     alt->status = status;
-    if (MLT_LIKELY(alt->fiber != NULL))
-        mlt_fiber_wake(csp->sched, alt->fiber);
-    else
-        mlt_alt_far_settled(csp, alt);
+    mlt_fiber_wake(csp->sched, alt->fiber);
 }
 
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
