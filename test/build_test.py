@@ -296,18 +296,33 @@ def case_goal(tree, work):
     expect(re.findall(r"^(\w+) +[0-9.]+$", said, re.M) == ["L", "o", "g", "G", "O", "S", "exec"], said)
 
 
+def case_csp(tree, work):
+    """<millet/csp.h> in strict C11 and C++11, with both compilers; programs run alone and by mpirun."""
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+    sanitized = "-fsanitize" in run([tree.mpicc, "-showme:compile"], tree)
+    tour = ROOT / "examples" / "csp" / "tour.c"
+    for cc, cxx in (("cc", "c++"), ("clang", "clang++")):
+        if shutil.which(cc) and not (sanitized and cc == "clang"):
+            run([tree.mpicc, f"-cc={cc}", "-std=c11", "-D_GNU_SOURCE", *flags, tour, "-o", work / "tour"], tree)
+            expect(run([work / "tour"], tree).endswith("\nheard a word\n"), "the tour does not end")
+        if shutil.which(cxx) and not (sanitized and cc == "clang"):
+            run([tree.mpicxx, f"-cxx={cxx}", "-std=c++11", *flags, SOURCES / "csp.cc", "-o", work / "csp"], tree)
+            for start in ([], [tree.root / "bin/mpirun", "-n", "2"], [tree.root / "bin/mpirun", "-nfg", "2"]):
+                expect(set(run([*start, work / "csp"], tree).split("\n")) == {"sum 6", ""}, f"{start} {cxx}")
+
+
 def case_files(tree, work):
     for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC",
                  "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h",
-                 "include/millet/goal.h", "include/millet/coll.h", "include/millet/csp.h", "libexec/millet/goalrun", "libexec/millet/goalmeasure", "libexec/millet/colltune",
-                 "lib/millet/millet_lua.so", "lib/pkgconfig/mpi-c.pc",
+                 "include/millet/goal.h", "include/millet/coll.h", "include/millet/csp.h",
+                 "libexec/millet/goalrun", "libexec/millet/goalmeasure", "libexec/millet/colltune", "lib/millet/millet_lua.so", "lib/pkgconfig/mpi-c.pc",
                  "lib/pkgconfig/millet.pc", "share/millet/millet-gdb.py"):
         expect((tree.root / path).exists(), f"{path} is missing")
 
 
 WRAPPER = [case_show, case_show_when_linking, case_refuses, case_choose_compiler, case_link_to_wrapper]
 BUILDING = [case_files, case_compile_and_link, case_configure, case_clang, case_cplusplus, case_shared_library,
-            case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples, case_goal]
+            case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples, case_csp, case_goal]
 
 
 def install_and_move(build, folder):

@@ -252,6 +252,7 @@ def stage_seeds(stage, quick):
     # Within one worker a seed decides everything, so that is where most of them are spent.
     script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{10 if quick else SEEDS}")
     if not quick:
+        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"{SEEDS + 1}-200", "--only", "^csp_")
         script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 40}")
 
 
@@ -285,7 +286,7 @@ def stage_asan(stage, quick):
     if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         stage.ctest("build-asan", layers, prefix=no_address_randomisation())
         # Programs may end without freeing; the engine's own tests above may not.
-        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--mode", "splitproc",
+        script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--patience", "3", "--mode", "splitproc",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
@@ -300,10 +301,10 @@ def stage_tsan(stage, quick):
         else:
             stage.fault(f"fiber_gate: status {status}\n{tail(output)}")
         # request_free looks for the end of a freed receive in its buffer, which is a race by intention. Some programs take minutes. A thousand fibers are
-        # more than TSan has room for.
-        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", SANITIZED_FLAGS, "--only"]
+        # more than TSan has room for (csp_proc has more).
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", SANITIZED_FLAGS, "--patience", "3", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, NOT_SANITIZED.replace("(?!", rf"(?!({ONE_RANKS_OWN})( |$)|request_free|threads_|coll_threads|coll_large|neighbor_all|moves_lists|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
+        stage.runner([*run, NOT_SANITIZED.replace("(?!", rf"(?!({ONE_RANKS_OWN})( |$)|request_free|threads_|coll_threads|coll_large|neighbor_all|moves_(lists|blocks \[thread x6)|csp_proc|goal_(threads|offload)|\w+ \[split x1000|"), "--mode", "thread"], 600)
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
                       "--mode", "split"], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.

@@ -140,7 +140,7 @@ static int par_delta(void *arg)
     long v;
     while (csp_read(my->in, &v) == CSP_OK) {
         value one = {my->out, v}, two = {my->out2, v};
-        if (CSP_PAR({write_one, &one, NULL, 0}, {write_one, &two, NULL, 0}) != 0)
+        if (CSP_PAR({write_one, &one}, {write_one, &two}) != 0)
             break;
     }
     csp_poison(my->in);
@@ -177,8 +177,8 @@ static void commstime(bool parallel)
     ends s = {csp_chan_in(b), csp_chan_out(c), NULL};
     ends t = {csp_chan_in(a), csp_chan_out(b), csp_chan_out(d)};
     consumer last = {csp_chan_in(d), 0, parallel ? "commstime_par" : "commstime"};
-    CSP_PAR({prefix, &p, "prefix", 0}, {parallel ? par_delta : delta, &t, "delta", 0},
-            {successor, &s, "successor", 0}, {consume, &last, "consumer", 0});
+    CSP_PAR({prefix, &p, "prefix"}, {parallel ? par_delta : delta, &t, "delta"},
+            {successor, &s, "successor"}, {consume, &last, "consumer"});
     csp_chan_free(a);
     csp_chan_free(b);
     csp_chan_free(c);
@@ -222,7 +222,7 @@ static void pingpong(void)
     csp_chan *there = number_chan(), *back = number_chan();
     ends one = {csp_chan_in(back), csp_chan_out(there), NULL};
     ends two = {csp_chan_in(there), csp_chan_out(back), NULL};
-    CSP_PAR({ping, &one, "ping", 0}, {pong, &two, "pong", 0});
+    CSP_PAR({ping, &one, "ping"}, {pong, &two, "pong"});
     csp_chan_free(there);
     csp_chan_free(back);
 }

@@ -72,7 +72,7 @@ static int serve(void *arg)
     client *my = arg;
     line l = {.from = my, .comes = true};
     csp_write(my->room, &l);
-    CSP_PAR({read_lines, my, "reader", 0}, {write_lines, my, "writer", 0});
+    CSP_PAR({read_lines, my, "reader"}, {write_lines, my, "writer"});
     l = (line){.from = my, .goes = true};
     csp_write(my->room, &l);
     return 0;

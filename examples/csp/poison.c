@@ -59,9 +59,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         c[i] = (consumer){csp_chan_in(chan), limit, 0, 0};
 
-    int result = CSP_PAR({produce, &p[0], "producer 0", 0}, {produce, &p[1], "producer 1", 0},
-                         {produce, &p[2], "producer 2", 0}, {consume, &c[0], "consumer 0", 0},
-                         {consume, &c[1], "consumer 1", 0});
+    int result = CSP_PAR({produce, &p[0], "producer 0"}, {produce, &p[1], "producer 1"},
+                         {produce, &p[2], "producer 2"}, {consume, &c[0], "consumer 0"},
+                         {consume, &c[1], "consumer 1"});
     printf("%s: %d written, %d read, their sum is %ld\n", csp_status_text((csp_status)result),
            p[0].written + p[1].written + p[2].written, c[0].read + c[1].read, c[0].sum + c[1].sum);
     csp_chan_free(chan);

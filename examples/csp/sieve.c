@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 {
     csp_chan *chan = csp_chan_new("numbers", sizeof(int));
     numbers from = {csp_chan_out(chan), argc > 1 ? atoi(argv[1]) : 100};
-    int result = CSP_PAR({count, &from, "count", 0}, {filter, csp_chan_in(chan), "filter", 0});
+    int result = CSP_PAR({count, &from, "count"}, {filter, csp_chan_in(chan), "filter"});
     csp_chan_free(chan);
     return result;
 }

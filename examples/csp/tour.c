@@ -20,7 +20,7 @@ static int say(void *arg)
 
 static void processes(void)
 {
-    CSP_PAR({say, "one", "first", 0}, {say, "two", "second", 0});
+    CSP_PAR({say, "one", "first"}, {say, "two", "second"});
     printf("both have ended\n");
 }
 
@@ -67,8 +67,8 @@ static void channels(void)
     csp_chan *a = csp_chan_new("a", sizeof(int)), *b = csp_chan_new("b", sizeof(int));
     csp_pair middle = {csp_chan_in(a), csp_chan_out(b), sizeof(int)};
 
-    CSP_PAR({count, csp_chan_out(a), "count", 0}, {twice, &middle, "twice", 0},
-            {print, csp_chan_in(b), "print", 0});
+    CSP_PAR({count, csp_chan_out(a), "count"}, {twice, &middle, "twice"},
+            {print, csp_chan_in(b), "print"});
     csp_chan_free(a);
     csp_chan_free(b);
 }
@@ -164,8 +164,8 @@ static int client(void *arg)
 static void ends(void)
 {
     csp_chan *questions = csp_chan_new("questions", sizeof(question));
-    CSP_PAR({server, csp_chan_in(questions), "server", 0},
-            {client, csp_chan_out(questions), "client", 0});
+    CSP_PAR({server, csp_chan_in(questions), "server"},
+            {client, csp_chan_out(questions), "client"});
     csp_chan_free(questions);
 }
 
@@ -233,7 +233,7 @@ static void outside(void)
     int fds[2];
     if (pipe(fds) != 0)
         return;
-    CSP_PAR({hear, &fds[0], "hear", 0}, {tell, &fds[1], "tell", 0});
+    CSP_PAR({hear, &fds[0], "hear"}, {tell, &fds[1], "tell"});
     close(fds[0]);
     close(fds[1]);
 }

@@ -50,5 +50,5 @@ int main(int argc, char **argv)
     ends e1 = {csp_chan_in(chan1), csp_chan_out(chan2), rounds, seconds};
     ends e2 = {csp_chan_in(chan2), csp_chan_out(chan1), rounds, seconds};
 
-    return CSP_PAR({p1, &e1, "P1", 0}, {p2, &e2, "P2", 0});
+    return CSP_PAR({p1, &e1, "P1"}, {p2, &e2, "P2"});
 }

@@ -58,8 +58,8 @@ typedef enum csp_status {
 // "poisoned", ...: for messages.
 const char *csp_status_text(csp_status status);
 
-// What the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw was about, in
-// one sentence; "": there was none.
+// What the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw, or CSP_LATE
+// of a name that was looked for, was about, in one sentence; "": there was none.
 const char *csp_why(void);
 
 // ---- time: nanoseconds of the monotonic clock
@@ -93,11 +93,23 @@ int csp_par(csp_proc *procs, size_t count);
 int csp_seq(csp_proc *procs, size_t count);
 
 // CSP_PAR({reader, &a}, {writer, &b}): the same for processes that are written down in place; their
-// results are lost but for the first that is not 0.
-#define CSP_PAR(...)                                                                               \
-    csp_par((csp_proc[]){__VA_ARGS__}, sizeof((csp_proc[]){__VA_ARGS__}) / sizeof(csp_proc))
-#define CSP_SEQ(...)                                                                               \
-    csp_seq((csp_proc[]){__VA_ARGS__}, sizeof((csp_proc[]){__VA_ARGS__}) / sizeof(csp_proc))
+// results are lost but for the first that is not 0. What is left out of a csp_proc is 0, and no
+// compiler warns about it.
+#define CSP_PAR(...) CSP_OF_(csp_par, __VA_ARGS__)
+#define CSP_SEQ(...) CSP_OF_(csp_seq, __VA_ARGS__)
+#ifdef __GNUC__
+#define CSP_OF_(function, ...)                                                                     \
+    __extension__({                                                                                \
+        _Pragma("GCC diagnostic push");                                                            \
+        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"");                        \
+        csp_proc csp_procs_[] = {__VA_ARGS__};                                                     \
+        _Pragma("GCC diagnostic pop");                                                             \
+        function(csp_procs_, sizeof(csp_procs_) / sizeof(csp_proc));                               \
+    })
+#else
+#define CSP_OF_(function, ...)                                                                     \
+    function((csp_proc[]){__VA_ARGS__}, sizeof((csp_proc[]){__VA_ARGS__}) / sizeof(csp_proc))
+#endif
 
 // PAR over a vector: process i is run(args + i * size), called name[i]. results: [count], or NULL.
 int csp_par_each(csp_function *run, void *args, size_t count, size_t size, const char *name,
@@ -156,7 +168,7 @@ void csp_retire_out(csp_out *out);
 void csp_hold_in(csp_in *in);
 void csp_hold_out(csp_out *out);
 
-#ifndef __cplusplus
+#ifndef __cplusplus // there these are overloaded functions, below
 #define csp_poison(end) _Generic((end), csp_in * : csp_poison_in, csp_out * : csp_poison_out)(end)
 #define csp_retire(end) _Generic((end), csp_in * : csp_retire_in, csp_out * : csp_retire_out)(end)
 #define csp_hold(end)   _Generic((end), csp_in * : csp_hold_in, csp_out * : csp_hold_out)(end)
@@ -376,6 +388,30 @@ typedef struct csp_merge_args { // from whichever in has one, fairly; until all 
 int csp_merge(void *args);
 
 #ifdef __cplusplus
+}
+inline void csp_poison(csp_in *in)
+{
+    csp_poison_in(in);
+}
+inline void csp_poison(csp_out *out)
+{
+    csp_poison_out(out);
+}
+inline void csp_retire(csp_in *in)
+{
+    csp_retire_in(in);
+}
+inline void csp_retire(csp_out *out)
+{
+    csp_retire_out(out);
+}
+inline void csp_hold(csp_in *in)
+{
+    csp_hold_in(in);
+}
+inline void csp_hold(csp_out *out)
+{
+    csp_hold_out(out);
 }
 #endif
 

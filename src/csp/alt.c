@@ -382,13 +382,14 @@ static void withdraw(run *r, uint32_t i)
 {
     const csp_guard *g = &r->guards[i];
     mlt_offer *o = &r->offers[i];
-    if (!o->alt)
+    // Whoever served this process may have freed what it no longer waits for since.
+    if (!mlt_offer_stands(o))
         return;
     if (g->kind == CSP_GUARD_SYNC)
         mlt_barrier_withdraw(g->barrier, o);
     else if (MLT_UNLIKELY(is_far(g)) && (int32_t)i != r->alt->chosen)
         (void)mlt_chan_far_ops->withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
-    else if (o->link.next)
+    else
         mlt_list_remove(&o->link);
 }
 

@@ -34,6 +34,12 @@ typedef struct mlt_offer {
     uint32_t op;    // net.c's number of it, while it stands at a channel of another worker
 } mlt_offer;
 
+// In a queue. If not, the thing whose queue it was may be gone.
+static inline bool mlt_offer_stands(const mlt_offer *offer)
+{
+    return offer->link.next && offer->link.next != &offer->link;
+}
+
 enum { MLT_ALT_OPEN = -1 };
 
 struct mlt_alt {

@@ -98,7 +98,7 @@ void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
     if (chan->magic - MLT_CHAN_MAGIC < csp->worker->boot->job->workers)
         mlt_csp_fault(call, "the channel belongs to another worker: only processes of the one that "
                             "made it may use its ends (csp_register and csp_find are for others)");
-    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed");
+    mlt_csp_fault(call, "this is no end of a channel, or the channel was freed already");
 }
 
 void (*mlt_chan_forget)(csp_chan *chan);
@@ -394,18 +394,6 @@ static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
     return csp && chan && chan->magic == csp->chan_magic && chan->rare == 0;
 }
 
-// What serving and running the process that made the offer needs, if it is a plain one: the offer,
-// the frames around it, the fiber. All is asked for at once, since among many processes nothing of
-// it is in the cache: a ring of a million takes a quarter less.
-static inline void fetch(const mlt_offer *offer, const mlt_fiber *fiber)
-{
-    const char *line = (const char *)offer;
-    __builtin_prefetch(line, 1);
-    __builtin_prefetch(fiber, 1);
-    __builtin_prefetch(line - 64, 1);
-    __builtin_prefetch(line + sizeof(lone), 1);
-}
-
 // The common case of serving an offer: its process waits, here.
 static inline bool can_serve(const mlt_alt *alt)
 {
@@ -431,7 +419,6 @@ EXPORT csp_status csp_write(csp_out *out, const void *value)
     chan->last_writer = csp->sched->current;
     mlt_offer *reader = mlt_container_of(chan->reads.next, mlt_offer, link);
     if (&reader->link != &chan->reads) {
-        fetch(reader, chan->last_reader);
         if (MLT_UNLIKELY(!can_serve(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         copy(reader->value, value, chan->size);
@@ -454,7 +441,6 @@ EXPORT csp_status csp_read(csp_in *in, void *value)
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
     mlt_offer *writer = mlt_container_of(chan->writes.next, mlt_offer, link);
     if (&writer->link != &chan->writes) {
-        fetch(writer, chan->last_writer);
         if (MLT_UNLIKELY(!can_serve(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         copy(value, writer->value, chan->size);

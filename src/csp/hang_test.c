@@ -154,7 +154,7 @@ static void test_channels(void)
     strcpy(chans[1].name, "");
     chans[1].number = 7;
     expect("nobody", "  main: csp_par waits for 3 processes: anna and bert\n"
-                     "  anna: csp_read from 'a', whose last writer has ended\n"
+                     "  anna: csp_read from 'a', whose last writer has ended without csp_retire\n"
                      "  bert: csp_read from channel 7, whose writing end nobody has\n");
 
     begin(6);

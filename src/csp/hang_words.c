@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "csp/hang_int.h"
+#include "csp/names.h"
 #include "csp/proc.h"
 #include "p2p/worker.h"
 
@@ -149,7 +150,8 @@ static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *n
     } else if (chan->registered) {
         mlt_words_add(w, ", which other workers may %s", writes ? "read" : "write");
     } else if (last) {
-        mlt_words_add(w, ", whose last %s has ended", writes ? "reader" : "writer");
+        mlt_words_add(w, ", whose last %s has ended without csp_retire",
+                      writes ? "reader" : "writer");
     } else if ((writes ? chan->had_readers : chan->had_writers) == 0) {
         mlt_words_add(w, ", whose %s end nobody has", writes ? "reading" : "writing");
     } else {
@@ -271,7 +273,8 @@ static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
         break;
     case MLT_CSP_NAME:
         if (wait->what)
-            mlt_words_add(w, ": nothing has the name '%.60s' so far", (const char *)wait->what);
+            mlt_words_add(w, ": nothing has the name '%.60s' so far%s", (const char *)wait->what,
+                          mlt_names_hint(mlt_csp_self));
         break;
     case MLT_CSP_REMOTE:
         if (wait->what) {

@@ -44,6 +44,14 @@ const mlt_names_ops *mlt_names_of(mlt_csp *csp)
     return net->names ? net->names->ops : NULL;
 }
 
+const char *mlt_names_hint(const mlt_csp *csp)
+{
+    const struct mlt_names *names = csp && csp->net ? csp->net->names : NULL;
+    return names && names->ops == &mlt_names_job && names->path[0]
+               ? "; no name server runs (millet names start), so only this job is looked at"
+               : "";
+}
+
 const unsigned char *mlt_names_key(mlt_csp *csp, bool again)
 {
     const mlt_names_ops *ops = mlt_names_of(csp);

@@ -37,6 +37,10 @@ extern const mlt_names_ops mlt_names_job, mlt_names_server;
 // The one that this worker uses; NULL: csp->why tells what is wrong with MILLET_NAMES.
 const mlt_names_ops *mlt_names_of(mlt_csp *csp);
 
+// What to add to a sentence about a name that nobody has: that there is no server, if one was
+// looked for; "" otherwise, and for NULL.
+const char *mlt_names_hint(const mlt_csp *csp);
+
 // The key of the server that this worker uses; NULL: it uses none. again: it may have changed, the
 // file is looked at.
 const unsigned char *mlt_names_key(mlt_csp *csp, bool again);

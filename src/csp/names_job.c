@@ -299,7 +299,11 @@ static csp_status job_find(mlt_csp *csp, const char *name, mlt_name *out, csp_ti
 {
     csp_status status = ask(csp, FIND, name, strlen(name) + 1, out, "csp_find", name, deadline);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'", name);
+        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'%s", name,
+                 mlt_names_hint(csp));
+    else if (status == CSP_LATE)
+        snprintf(csp->why, sizeof csp->why, "nothing was registered as '%s' in time%s", name,
+                 mlt_names_hint(csp));
     return status;
 }
 

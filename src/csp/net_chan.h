@@ -57,11 +57,6 @@ const mlt_route *mlt_net_chan_route(const csp_chan *chan);
 // Of a channel whose life is over.
 csp_status mlt_net_life_status(const csp_chan *chan);
 
-static inline bool mlt_offer_stands(const mlt_offer *offer)
-{
-    return offer->link.next && offer->link.next != &offer->link;
-}
-
 // A local alternation that a home has held is free again, and everybody who was told LATER hears of
 // it.
 void mlt_net_release(mlt_csp *csp, mlt_alt *alt);

@@ -818,6 +818,8 @@ EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
     if (status == CSP_NO_NAME)
         snprintf(csp->why, sizeof csp->why, "node %d has no port '%s'", node, port);
+    else if (status == CSP_LATE)
+        snprintf(csp->why, sizeof csp->why, "node %d had no port '%s' in time", node, port);
     return status;
 }
 

@@ -190,12 +190,12 @@ EXPORT int csp_par(csp_proc *procs, size_t count)
 {
     mlt_csp *csp = mlt_csp_enter("csp_par");
     check_count(count, "csp_par");
+    for (size_t i = 0; i < count; i++)
+        if (MLT_UNLIKELY(!procs || !procs[i].run))
+            mlt_csp_fault("csp_par", "process %zu has no function", i);
     mlt_team_of team = {.results = (char *)procs + offsetof(csp_proc, result),
                         .stride = sizeof *procs};
     team_begins(&team, count);
-    for (size_t i = 0; i < count; i++)
-        if (MLT_UNLIKELY(!procs[i].run))
-            mlt_csp_fault("csp_par", "process %zu has no function", i);
     for (size_t i = 0; i < count; i++)
         start(csp, procs[i].run, procs[i].arg, procs[i].name, &team, (uint32_t)i, "csp_par");
     await(csp, &team, "csp_par", MLT_CSP_PAR, NULL);
@@ -223,7 +223,7 @@ EXPORT int csp_seq(csp_proc *procs, size_t count)
     (void)mlt_csp_enter("csp_seq");
     int first = 0;
     for (size_t i = 0; i < count; i++)
-        if (!procs[i].run)
+        if (!procs || !procs[i].run)
             mlt_csp_fault("csp_seq", "process %zu has no function", i);
     for (size_t i = 0; i < count; i++) {
         procs[i].result = procs[i].run(procs[i].arg);

@@ -57,7 +57,9 @@ mlt_csp *mlt_csp_begin(const char *call)
 {
     const mlt_rank *rank = mlt_csp_join ? mlt_csp_join() : mlt_rank_self();
     if (!rank || mlt_sched_self != rank->worker->sched)
-        mlt_csp_fault(call, "this thread is no rank's own, and has no processes and channels");
+        mlt_csp_fault(
+            call, "this thread is no rank's own: only the thread that main or a rank runs on has "
+                  "processes and channels");
     char why[SENTENCE];
     mlt_sched *sched = rank->worker->sched;
     if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)

@@ -11,20 +11,14 @@
 
 // ---- The run queue as a list: rr and direct
 
-static void rr_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
+// Under `direct` the first that the running fiber wakes runs next: its message is in the caches,
+// and it will likely wake another. What else is woken meanwhile queues. So that two which wake each
+// other cannot keep the rest waiting, one switch in MLT_POLICY_TURN takes from the queue: a fiber
+// with k others before it runs after at most k + 1 times that many switches.
+static void list_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
 {
-    (void)how;
-    mlt_policy_list_push(sched, fiber);
-}
-
-// The first that the running fiber wakes runs next: its message is in the caches, and it will
-// likely wake another. What else is woken meanwhile queues. So that two which wake each other
-// cannot keep the rest waiting, one switch in MLT_POLICY_TURN takes from the queue: a fiber with k
-// others before it runs after at most k + 1 times that many switches.
-static void direct_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
-{
-    if (how == MLT_PUT_WAKE && !sched->ahead)
-        sched->ahead = fiber;
+    if (how == MLT_PUT_WAKE)
+        mlt_policy_list_wake(sched, fiber);
     else
         mlt_policy_list_push(sched, fiber);
 }
@@ -165,12 +159,13 @@ static mlt_fiber *priority_take(mlt_sched *sched)
 
 const mlt_policy mlt_policies[] = {
     {"direct", "a woken rank runs next, within a bound that keeps it fair", NULL, NULL, NULL,
-     direct_put, NULL},
-    {"rr", "round robin in the order of becoming runnable", NULL, NULL, NULL, rr_put, NULL},
+     list_put, NULL, true},
+    {"rr", "round robin in the order of becoming runnable", NULL, NULL, NULL, list_put, NULL,
+     false},
     {"random", "any runnable rank; the same seed replays the same order", "SEED", random_init,
-     random_fini, random_put, random_take},
+     random_fini, random_put, random_take, false},
     {"priority", "the lowest priority number first, round robin among equals", NULL, priority_init,
-     priority_fini, priority_put, priority_take},
+     priority_fini, priority_put, priority_take, false},
 };
 const size_t mlt_policies_count = sizeof mlt_policies / sizeof mlt_policies[0];
 

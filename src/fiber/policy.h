@@ -32,6 +32,7 @@ struct mlt_policy {
     // Called when sched->runnable counts the fiber already, and still counts the one to be taken.
     void (*put)(mlt_sched *sched, mlt_fiber *fiber, mlt_put how);
     mlt_fiber *(*take)(mlt_sched *sched); // NULL: the scheduler's list
+    bool direct; // of the list: the first that the running fiber wakes runs next
 };
 
 // Of so many switches one goes to a fiber that waits its turn in the queue, whoever is woken
@@ -48,6 +49,14 @@ static inline void mlt_policy_list_push(mlt_sched *sched, mlt_fiber *fiber)
     else
         sched->head = fiber;
     sched->tail = fiber;
+}
+
+static inline void mlt_policy_list_wake(mlt_sched *sched, mlt_fiber *fiber)
+{
+    if (sched->policy->direct && !sched->ahead)
+        sched->ahead = fiber;
+    else
+        mlt_policy_list_push(sched, fiber);
 }
 
 // in_turn: who is ahead must wait for once.

@@ -302,10 +302,14 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
     fiber->wait = NULL;
     if (fiber->crew)
         sched->current->woke = fiber->id;
-    if (MLT_LIKELY(!sched->solo))
+    if (MLT_LIKELY(sched->plain)) {
+        sched->runnable++;
+        mlt_policy_list_wake(sched, fiber);
+    } else if (!sched->solo) {
         put(sched, fiber, MLT_PUT_WAKE);
-    else if (sched->gate)
+    } else if (sched->gate) {
         mlt_gate_wake(sched->gate, fiber);
+    }
 }
 
 // ---- Memory

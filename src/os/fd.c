@@ -147,6 +147,8 @@ static int not_now(fd_mode mode)
 
 ssize_t mlt_os_try_read(int fd, void *to, size_t bytes)
 {
+    if (bytes == 0) // waits for nothing, unlike recv
+        return read(fd, to, 0);
     int saved = errno;
     ssize_t n = recv(fd, to, bytes, MSG_DONTWAIT);
     if (n >= 0 || errno != ENOTSOCK)

@@ -114,7 +114,8 @@ static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t wh
     mlt_status status = mlt_names_file_read(path, &file, why, why_size);
     if (status == MLT_ERR_NOT_FOUND) {
         *absent = true;
-        snprintf(why, why_size, "no name server runs: there is no file '%s'", path);
+        snprintf(why, why_size,
+                 "no name server runs: there is no file '%s' (millet names start makes it)", path);
     }
     if (status != MLT_OK)
         return false;

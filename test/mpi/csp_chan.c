@@ -49,8 +49,8 @@ static void sizes(void)
                                    : csp_chan_new("plain", all[i]);
             mover w = {.out = csp_chan_out(c), .count = 7};
             mover r = {.in = csp_chan_in(c), .size = all[i], .count = 7};
-            CHECK_INT(CSP_PAR({fill, &w, "fill", 0}, {drain, &r, "drain", 0}), 0);
-            CHECK_INT(CSP_PAR({drain, &r, "drain", 0}, {fill, &w, "fill", 0}), 0);
+            CHECK_INT(CSP_PAR({fill, &w, "fill"}, {drain, &r, "drain"}), 0);
+            CHECK_INT(CSP_PAR({drain, &r, "drain"}, {fill, &w, "fill"}), 0);
             csp_chan_free(c);
         }
     csp_chan_free(NULL);
@@ -265,7 +265,7 @@ static void ends(void)
 {
     csp_chan *c = csp_chan_new("ends", sizeof(csp_in *));
     mover w = {.out = csp_chan_out(c)}, r = {.in = csp_chan_in(c)};
-    CHECK_INT(CSP_PAR({hand_over, &w, "hands", 0}, {takes_over, &r, "takes", 0}), 0);
+    CHECK_INT(CSP_PAR({hand_over, &w, "hands"}, {takes_over, &r, "takes"}), 0);
     csp_chan_free(w.made);
     csp_chan_free(c);
 }

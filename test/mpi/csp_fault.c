@@ -46,8 +46,11 @@ static void channels(const char *what, csp_chan *c)
     else if (strcmp(what, "write-null") == 0)
         csp_write(NULL, &value);
     else if (strcmp(what, "process") == 0)
-        CSP_PAR({reads_null, NULL, "guilty", 0});
-    else if (strcmp(what, "no-end") == 0)
+        CSP_PAR({reads_null, NULL, "guilty"});
+    else if (strcmp(what, "free-twice") == 0) {
+        csp_chan_free(c);
+        csp_chan_free(c);
+    } else if (strcmp(what, "no-end") == 0)
         csp_read((csp_in *)words, &value);
     else if (strcmp(what, "foreign") == 0) {
         csp_in *none = NULL;
@@ -80,9 +83,11 @@ static void channels(const char *what, csp_chan *c)
 static void processes(const char *what)
 {
     if (strcmp(what, "par-null") == 0)
-        CSP_PAR({nothing, NULL, NULL, 0}, {NULL, NULL, NULL, 0});
+        CSP_PAR({nothing, NULL}, {NULL, NULL});
+    else if (strcmp(what, "par-no-array") == 0)
+        csp_par(NULL, 3);
     else if (strcmp(what, "seq-null") == 0)
-        CSP_SEQ({NULL, NULL, NULL, 0});
+        CSP_SEQ({NULL, NULL});
     else if (strcmp(what, "each-null") == 0)
         csp_par_each(NULL, NULL, 1, 1, NULL, NULL);
     else if (strcmp(what, "fork-null") == 0)

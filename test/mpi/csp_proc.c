@@ -62,7 +62,7 @@ static void par(bool in_order)
         CHECK_INT(procs[i].result, j[i].result);
     }
     CHECK(strcmp(j[1].name, csp_self()) == 0); // SEQ runs in the calling process
-    CHECK_INT(CSP_SEQ({nothing, NULL, NULL, 0}, {logs, &j[4], NULL, 0}), 9);
+    CHECK_INT(CSP_SEQ({nothing, NULL}, {logs, &j[4]}), 9);
     CHECK_INT(csp_par(NULL, 0), 0);
     CHECK_INT(csp_seq(NULL, 0), 0);
     CHECK_INT(csp_par_each(nothing, NULL, 0, 0, NULL, NULL), 0);
@@ -109,7 +109,7 @@ static int tree(void *arg)
 
 static void nested(void)
 {
-    CHECK_INT(CSP_PAR({tree, &(job){.number = 6}, "root", 0}), 729);
+    CHECK_INT(CSP_PAR({tree, &(job){.number = 6}, "root"}), 729);
 }
 
 // ---- fork and join
@@ -140,7 +140,7 @@ static void forks(void)
     // By another process.
     j[0] = (job){.number = 50, .result = 5};
     joiner other = {.child = csp_fork(yields, &j[0], NULL)};
-    CHECK_INT(CSP_PAR({joins, &other, NULL, 0}), 0);
+    CHECK_INT(CSP_PAR({joins, &other}), 0);
     CHECK_INT(other.got, 5);
     // One that has ended long since.
     csp_child *ended = csp_fork(nothing, NULL, NULL);

@@ -24,18 +24,18 @@ int main(int argc, char **argv)
     int provided;
     CHECK(argc == 2);
     if (strcmp(argv[1], "first") == 0) {
-        CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+        CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
         CHECK(provided == MPI_THREAD_SERIALIZED || provided == MPI_THREAD_FUNNELED);
-        CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+        CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_OK(MPI_Finalize());
     } else if (strcmp(argv[1], "multiple") == 0) {
         CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
         CHECK_INT(provided, MPI_THREAD_MULTIPLE);
-        CSP_PAR({nothing, NULL, NULL, 0});
+        CSP_PAR({nothing, NULL});
     } else {
         pthread_t thread;
-        CHECK_INT(CSP_PAR({nothing, NULL, NULL, 0}), 0);
+        CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_INT(pthread_create(&thread, NULL, makes, NULL), 0);
         pthread_join(thread, NULL);
     }
