@@ -230,4 +230,7 @@ extern void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt
 // lets the other fibers of the worker run. May suspend.
 void mlt_p2p_poll(mlt_rank *rank);
 
+// Takes what has arrived, when the ranks of the worker have ended. Does not suspend.
+void mlt_p2p_last_look(mlt_worker *worker);
+
 #endif

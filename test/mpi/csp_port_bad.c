@@ -31,6 +31,12 @@ static void alone(const char *what)
     csp_target *target;
     csp_in *in;
     csp_parcel parcel = {{0}};
+    if (strcmp(what, "registered") == 0) { // nobody will ever write
+        int value;
+        csp_chan *chan = csp_chan_new("bad", sizeof value);
+        csp_register_chan("bad", chan);
+        csp_read(csp_chan_in(chan), &value);
+    }
     if (strcmp(what, "null") == 0)
         csp_receive(NULL, NULL, 0, NULL, NULL);
     if (strcmp(what, "long") == 0)
