@@ -171,7 +171,7 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     mlt_detour detour = {.gate = NULL};
     if (!me) // and other threads may be in MPI_Init: nothing else is to be looked at
         return detour;
-    if (me->worker->sched->crew && !mlt_thread_is_main(me))
+    if (mlt_thread_is_kept_out(me))
         mlt_mpi_not_ready(fn);
     detour.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0;
     detour.gate = mlt_thread_lock(me);

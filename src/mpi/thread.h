@@ -75,6 +75,13 @@ static inline bool mlt_thread_is_main(const mlt_rank *me)
     return mlt_sched_self == me->worker->sched;
 }
 
+// True on another thread of a rank with processes.
+static inline bool mlt_thread_is_kept_out(const mlt_rank *me)
+{
+    const mlt_sched *sched = me->worker ? me->worker->sched : NULL;
+    return sched && sched->crew && mlt_sched_self != sched;
+}
+
 // Through the gate and back, if the rank has one; as often as one likes. me may be NULL.
 static inline mlt_gate *mlt_thread_lock(const mlt_rank *me)
 {
