@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "csp/chan.h"
 #include "csp/proc.h"
@@ -173,6 +174,9 @@ static void test_arguments(void)
     struct {
         csp_chan *in, *out;
     } args[3] = {{&chans[1], &chans[0]}, {&chans[0], &chans[1]}, {&chans[0], NULL}};
+    char byte;
+    if (mlt_os_read_peer(getpid(), &byte, (uintptr_t)args, 1) != MLT_OK)
+        return; // not everywhere, and not under qemu
     begin(3);
     for (int i = 0; i < 3; i++)
         procs[i].arg = &args[i];

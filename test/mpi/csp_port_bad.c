@@ -102,6 +102,10 @@ static void together(const char *what)
     }
     if (strcmp(what, "wrong") == 0)
         csp_write((csp_out *)in, &what);
+    if (strcmp(what, "alt") == 0) {
+        csp_guard guards[] = {csp_on_read(in, &what), csp_on_read(NULL, &what)};
+        csp_pri_alt(guards, 2);
+    }
     if (strcmp(what, "free") == 0)
         csp_chan_free((csp_chan *)in);
 }

@@ -34,5 +34,5 @@ void alltoall(comm *c, const long *data, long *all)
 {
     exchange x = {c, data, all};
     all[c->rank] = data[c->rank];
-    CSP_PAR({.run = scatter_send_p, .arg = &x}, {.run = recv_from_multiple_p, .arg = &x});
+    CSP_PAR({scatter_send_p, &x}, {recv_from_multiple_p, &x});
 }

@@ -70,7 +70,7 @@ static int reduce_1(void *arg)
     long first;
     chain rest = {my->c, my->func, my->peer + 1, my->count - 1, 0};
     message m = {my->c, my->peer[0], &first, sizeof(first)};
-    CSP_PAR({.run = recv_from_other, .arg = &m}, {.run = reduce_1, .arg = &rest});
+    CSP_PAR({recv_from_other, &m}, {reduce_1, &rest});
     my->result = my->func(first, rest.result);
     return 0;
 }
