@@ -23,9 +23,12 @@
 #include "csp/net.h"
 #include "csp/question.h"
 #include "csp/reach.h"
+#include "os/os.h"
 
 enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, ANSWER };
 enum { BUCKETS = 256 };
+
+#define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
 
 typedef struct kept {
     mlt_link link;
@@ -217,6 +220,7 @@ static uint32_t heir_of(const mlt_worker *worker)
 static void hand_on(mlt_worker *worker, mlt_names_kept *names)
 {
     uint32_t heir;
+    uint64_t until = mlt_os_now_ns() + PATIENCE_NS;
     do {
         heir = heir_of(worker);
         for (uint32_t i = 0; heir != UINT32_MAX && i < BUCKETS; i++)
@@ -224,6 +228,10 @@ static void hand_on(mlt_worker *worker, mlt_names_kept *names)
                 const mlt_name *name = &mlt_container_of(l, kept, link)->name;
                 mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
             }
+        // What is still here when the heir looks the last time is lost.
+        while (heir != UINT32_MAX && !mlt_p2p_packets_left(worker, heir) &&
+               !is_gone(worker->boot->job, heir) && mlt_os_now_ns() < until)
+            mlt_os_yield();
         atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_end
     } while (heir != UINT32_MAX && is_gone(worker->boot->job, heir));
 }
