@@ -28,17 +28,13 @@ enum {
     NONE = -1, // no guard is ready
 };
 
-void (*mlt_alt_far_settled)(mlt_csp *csp, mlt_alt *alt);
 const mlt_port_guard *mlt_port_guards;
 
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status)
 {
     alt->chosen = (int32_t)index;
     alt->status = status;
-    if (MLT_LIKELY(alt->fiber != NULL))
-        mlt_fiber_wake(csp->sched, alt->fiber);
-    else
-        mlt_alt_far_settled(csp, alt);
+    mlt_fiber_wake(csp->sched, alt->fiber);
 }
 
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
@@ -172,11 +168,17 @@ static bool port_is_ready(run *r, uint32_t i)
     return true;
 }
 
-static bool chan_is_ready(run *r, const csp_guard *g)
+static inline csp_chan *checked(const run *r, const csp_guard *g)
 {
     csp_chan *chan = chan_of(g);
     if (MLT_UNLIKELY(!chan || chan->magic != r->csp->chan_magic))
         mlt_chan_check(r->csp, chan, r->call);
+    return chan;
+}
+
+static bool chan_is_ready(run *r, const csp_guard *g)
+{
+    csp_chan *chan = checked(r, g);
     if (MLT_UNLIKELY(chan->remote && (chan->life == MLT_CHAN_LIVES || chan->held > 0))) {
         r->far++;
         return false;
@@ -248,12 +250,12 @@ static bool is_surely_ready(run *r, const csp_guard *g)
     case CSP_GUARD_WRITABLE:
         return fd_is_ready(r, g);
     case CSP_GUARD_READ: {
-        const csp_chan *chan = chan_of(g);
+        const csp_chan *chan = checked(r, g);
         return !chan->remote &&
                (chan->held > 0 || chan->life != MLT_CHAN_LIVES || !mlt_list_empty(&chan->writes));
     }
     case CSP_GUARD_WRITE: {
-        const csp_chan *chan = chan_of(g);
+        const csp_chan *chan = checked(r, g);
         return !chan->remote &&
                (chan->buffered || chan->life != MLT_CHAN_LIVES || !mlt_list_empty(&chan->reads));
     }

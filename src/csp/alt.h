@@ -8,9 +8,9 @@
 // settled alternation may still stand in queues: skip them (mlt_alt_is_open).
 //
 // All of a worker's processes share a thread, so the look at a queue and the settling of both sides
-// are one step: any number of alternations, reading and writing, may meet at a channel. An offer on
-// behalf of a process in another program (net.h) has a mlt_alt without a fiber, whose `ask` is
-// called instead, since that process may have been served elsewhere.
+// are one step: any number of alternations, reading and writing, may meet at a channel. Offers on
+// behalf of processes in other programs have a mlt_alt without a fiber, and stand only in queues of
+// channels that net_home.c serves (csp_chan.remote).
 #ifndef MLT_CSP_ALT_H
 #define MLT_CSP_ALT_H
 
@@ -70,10 +70,6 @@ void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status statu
 
 // A promise is void: the alternation is open again, and looks at all its guards anew.
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
-
-// An alternation without a fiber was settled (chosen, status; a value that was read is in its
-// offer's memory, and the offer is in no queue any more). Set once by net.c.
-extern void (*mlt_alt_far_settled)(mlt_csp *csp, mlt_alt *alt);
 
 // What port guards do: set once by port.c. try: if a message is there, takes it into offer->value
 // (guards[index].size bytes of room), sets guards[index].size to its length and settles the

@@ -16,7 +16,6 @@
 #define RARELY __attribute__((noinline))
 
 const mlt_chan_far *mlt_chan_far_ops;
-void (*mlt_chan_ask)(csp_chan *chan, mlt_offer *offer, bool writes);
 
 // ---- making and freeing
 
@@ -196,7 +195,7 @@ static csp_status status_of(const csp_chan *chan)
 }
 
 // The first offer of the queue that may be served now, but not one of the alternation `self`.
-// Takes out what was settled elsewhere, and asks those of other programs that must be asked.
+// Takes out what was settled elsewhere.
 static mlt_offer *find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
     mlt_link *queue = writes ? &chan->writes : &chan->reads;
@@ -208,10 +207,8 @@ static mlt_offer *find(csp_chan *chan, bool writes, const mlt_alt *self)
             mlt_list_remove(l);
         else if (alt == self || alt->promised)
             continue;
-        else if (alt->fiber || !alt->guards)
-            return offer;
         else
-            mlt_chan_ask(chan, offer, writes);
+            return offer;
     }
     return NULL;
 }
@@ -270,27 +267,6 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
     copy(value, writer->value, chan->size);
     served(chan, writer);
     return true;
-}
-
-bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes)
-{
-    csp_status status;
-    bool done = writes ? mlt_chan_try_write(chan, offer->value, offer->alt, &status)
-                       : mlt_chan_try_read(chan, offer->value, offer->alt, &status);
-    if (!done)
-        return false;
-    if (offer->link.next)
-        mlt_list_remove(&offer->link);
-    mlt_alt_settle(chan->csp, offer->alt, offer->index, status);
-    return true;
-}
-
-bool mlt_chan_offer(csp_chan *chan, mlt_offer *offer, bool writes)
-{
-    if (mlt_chan_try(chan, offer, writes))
-        return true;
-    mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
-    return false;
 }
 
 // ---- waiting
@@ -394,12 +370,6 @@ static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
     return csp && chan && chan->magic == csp->chan_magic && chan->rare == 0;
 }
 
-// The common case of serving an offer: its process waits, here.
-static inline bool can_serve(const mlt_alt *alt)
-{
-    return mlt_alt_is_open(alt) && alt->fiber;
-}
-
 static inline void serve(mlt_csp *csp, mlt_offer *offer)
 {
     mlt_alt *alt = offer->alt;
@@ -419,7 +389,7 @@ EXPORT csp_status csp_write(csp_out *out, const void *value)
     chan->last_writer = csp->sched->current;
     mlt_offer *reader = mlt_container_of(chan->reads.next, mlt_offer, link);
     if (&reader->link != &chan->reads) {
-        if (MLT_UNLIKELY(!can_serve(reader->alt) || chan->held))
+        if (MLT_UNLIKELY(!mlt_alt_is_open(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         copy(reader->value, value, chan->size);
         serve(csp, reader);
@@ -441,7 +411,7 @@ EXPORT csp_status csp_read(csp_in *in, void *value)
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
     mlt_offer *writer = mlt_container_of(chan->writes.next, mlt_offer, link);
     if (&writer->link != &chan->writes) {
-        if (MLT_UNLIKELY(!can_serve(writer->alt)))
+        if (MLT_UNLIKELY(!mlt_alt_is_open(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         copy(value, writer->value, chan->size);
         serve(csp, writer);
@@ -469,8 +439,8 @@ static void settle_all(csp_chan *chan, mlt_link *queue)
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         mlt_alt *alt = offer->alt;
-        // One that has promised looks again if the promise is void; whoever is elsewhere is told.
-        if (alt->chosen == MLT_ALT_OPEN && alt->promised && alt->fiber)
+        // One that has promised looks again if the promise is void.
+        if (alt->chosen == MLT_ALT_OPEN && alt->promised)
             continue;
         mlt_list_remove(l);
         if (alt->chosen == MLT_ALT_OPEN)

@@ -71,11 +71,8 @@ static inline csp_chan *mlt_chan_of_out(csp_out *out)
 csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capacity,
                         bool overwrites);
 
-// Serves an offer now if it can be, as mlt_chan_offer does, but does not put it into a queue, and
-// takes it out if it is in one and was served.
-bool mlt_chan_try(csp_chan *chan, mlt_offer *offer, bool writes);
-
-// The same for a guard of `self` (NULL: a plain read or write), which is not settled; *status.
+// Serves a read or write now if it can be, for a guard of `self` (NULL: a plain one), which is not
+// settled; *status. Not for a remote one.
 bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status);
 bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status);
 
@@ -92,11 +89,6 @@ void mlt_chans_end(mlt_csp *csp);
 // A channel with `net` is being freed. Set once by net.c.
 extern void (*mlt_chan_forget)(csp_chan *chan);
 
-// Puts an offer to read or to write at the end of its queue, after trying to serve it: true if it
-// was served (its alternation is settled by then, be it with CSP_POISONED). For offers on behalf of
-// other programs too.
-bool mlt_chan_offer(csp_chan *chan, mlt_offer *offer, bool writes);
-
 // Poisons or retires, and settles what waits.
 void mlt_chan_poison(csp_chan *chan, mlt_chan_life life);
 void mlt_chan_retire(csp_chan *chan, bool writer);
@@ -105,7 +97,8 @@ void mlt_chan_retire(csp_chan *chan, bool writer);
 const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size);
 
 // What ends that another program's channel stands behind do instead (csp_chan.remote): set once by
-// net.c. They take offers as mlt_chan_offer does, and give them back: withdraw returns true if the
+// net.c. offer puts one into a queue, unless it is served at once: true, and its alternation is
+// settled by then, be it with CSP_POISONED. withdraw gives it back: true if the
 // offer is out now; false if an answer is awaited, which settles it (the caller waits on; with
 // CSP_LATE if the offer was not taken). Offers of an alternation that has been settled otherwise
 // are always out then.
@@ -116,12 +109,5 @@ typedef struct mlt_chan_far {
     void (*retire)(csp_chan *chan, bool writer);
 } mlt_chan_far;
 extern const mlt_chan_far *mlt_chan_far_ops;
-
-// A counterpart came to an offer of this worker's channel that stands for an alternation elsewhere
-// (its alt has no fiber, but guards): net.c asks that process whether it may be served, and sets
-// `promised` in that alt until it answers: meanwhile the offer keeps its place but is not asked
-// again. With a YES it calls mlt_chan_try. Plain reads and writes of others (no fiber, guards NULL)
-// are served without asking; mlt_alt_far_settled tells. Set once by net.c.
-extern void (*mlt_chan_ask)(csp_chan *chan, mlt_offer *offer, bool writes);
 
 #endif

@@ -64,7 +64,7 @@ void mlt_words_of_target(mlt_words *w, const csp_target *target)
 
 void mlt_words_of_far(mlt_words *w, const csp_chan *chan)
 {
-    if (!chan->remote || !chan->net)
+    if (!chan->remote || !chan->net || mlt_net_chan_of(chan)->home)
         return;
     const char *who = mlt_net_chan_route(chan)->who;
     if (!strstr(chan->name, who)) // as in "channel 3 of rank 1", which was found without a name

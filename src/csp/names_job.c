@@ -23,9 +23,12 @@
 #include "csp/net.h"
 #include "csp/question.h"
 #include "csp/reach.h"
+#include "os/os.h"
 
 enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, ANSWER };
 enum { BUCKETS = 256 };
+
+#define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
 
 typedef struct kept {
     mlt_link link;
@@ -195,15 +198,42 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         }
 }
 
+static bool is_gone(mlt_job *job, uint32_t worker)
+{
+    mlt_job_worker *w = mlt_job_worker_at(job, worker);
+    return atomic_load_explicit(&w->gone, memory_order_relaxed) ||
+           atomic_load_explicit(&w->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
+}
+
 // The one that keeps the names after this worker; UINT32_MAX: all others have ended.
 static uint32_t heir_of(const mlt_worker *worker)
 {
     mlt_job *job = worker->boot->job;
     for (uint32_t i = 0; i < job->workers; i++)
-        if (i != worker->index && atomic_load_explicit(&mlt_job_worker_at(job, i)->asleep,
-                                                       memory_order_relaxed) != MLT_WORKER_ENDED)
+        if (i != worker->index && !is_gone(job, i))
             return i;
     return UINT32_MAX;
+}
+
+// If the heir ends at the same time, it hands on what it finds at its last look; if that is over,
+// the next one is the heir, too.
+static void hand_on(mlt_worker *worker, mlt_names_kept *names)
+{
+    uint32_t heir;
+    uint64_t until = mlt_os_now_ns() + PATIENCE_NS;
+    do {
+        heir = heir_of(worker);
+        for (uint32_t i = 0; heir != UINT32_MAX && i < BUCKETS; i++)
+            for (mlt_link *l = names->names[i].next; l != &names->names[i]; l = l->next) {
+                const mlt_name *name = &mlt_container_of(l, kept, link)->name;
+                mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
+            }
+        // What is still here when the heir looks the last time is lost.
+        while (heir != UINT32_MAX && !mlt_p2p_packets_left(worker, heir) &&
+               !is_gone(worker->boot->job, heir) && mlt_os_now_ns() < until)
+            mlt_os_yield();
+        atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_end
+    } while (heir != UINT32_MAX && is_gone(worker->boot->job, heir));
 }
 
 void mlt_names_job_end(mlt_worker *worker)
@@ -212,16 +242,11 @@ void mlt_names_job_end(mlt_worker *worker)
     if (!names)
         return;
     mlt_names_ended(worker, worker->index);
-    uint32_t heir = heir_of(worker);
+    hand_on(worker, names);
     mlt_link *l;
     for (uint32_t i = 0; i < BUCKETS; i++) {
-        while ((l = mlt_list_pop_front(&names->names[i]))) {
-            kept *k = mlt_container_of(l, kept, link);
-            if (heir != UINT32_MAX)
-                mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, &k->name,
-                               name_bytes(&k->name));
-            free(k);
-        }
+        while ((l = mlt_list_pop_front(&names->names[i])))
+            free(mlt_container_of(l, kept, link));
         while ((l = mlt_list_pop_front(&names->finders[i])))
             free(mlt_container_of(l, finder, link));
     }

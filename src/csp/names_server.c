@@ -430,9 +430,11 @@ static csp_status server_drop(mlt_csp *csp, const char *name)
         return CSP_NO_NAME;
     mlt_names_message m = {.verb = MLT_NAMES_DROP};
     snprintf(m.name.name, sizeof m.name.name, "%s", name);
-    csp_status status = ask_now(csp, "csp_unregister", &m);
+    // Where there is no connection, there is no name of this worker: nobody need be asked.
+    bool away = names->state == MLT_NAMES_OFF && kept_as(names, name);
+    csp_status status = away ? CSP_OK : ask_now(csp, "csp_unregister", &m);
     kept *k = kept_as(names, name);
-    if (k && (status == CSP_OK || status == CSP_NO_NAME)) {
+    if (k) { // whatever the answer was: it shall not come back with the next server
         mlt_list_remove(&k->link);
         free(k);
     }

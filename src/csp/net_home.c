@@ -557,6 +557,18 @@ static void drop_holder(holder *who)
     free(who);
 }
 
+// The offer goes, though it may be held for one that is asked now.
+static void take_back(csp_chan *chan, far *f)
+{
+    mlt_link *queue = queue_of(chan, !f->writes);
+    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+        mlt_offer *asked = mlt_container_of(l, mlt_offer, link);
+        if (is_far(asked) && far_of(asked)->partner == &f->offer)
+            far_of(asked)->partner = NULL;
+    }
+    said_no(chan, f, false);
+}
+
 // Its offers go, and those that were held for them are free.
 static void drop_offers(csp_chan *chan, const holder *who)
 {
@@ -568,14 +580,7 @@ static void drop_offers(csp_chan *chan, const holder *who)
             if (!is_far(offer) || far_of(offer)->route != who->route ||
                 far_of(offer)->stand_in != who->stand_in)
                 continue;
-            // It may be held itself, for one that is asked now.
-            for (mlt_link *o = queue_of(chan, !writes)->next; o != queue_of(chan, !writes);
-                 o = o->next) {
-                mlt_offer *asked = mlt_container_of(o, mlt_offer, link);
-                if (is_far(asked) && far_of(asked)->partner == offer)
-                    far_of(asked)->partner = NULL;
-            }
-            said_no(chan, far_of(offer), false);
+            take_back(chan, far_of(offer));
             l = queue->next; // it may have changed
         }
     }
@@ -653,10 +658,10 @@ static void withdrawn(csp_chan *chan, mlt_route *route, const mlt_packet *packet
     far *f = find_far(chan, route, packet);
     if (!f)
         return; // DONE, LIFE or the like is on its way
-    if (packet->dst)
+    if (packet->dst && !f->alt.guards)
         f->alt.late = true;
     else
-        said_no(chan, f, false);
+        take_back(chan, f);
     settle_late(chan);
 }
 

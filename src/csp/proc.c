@@ -245,14 +245,13 @@ EXPORT csp_child *csp_fork(csp_function *run, void *arg, const char *name)
     child->team.vector = false;
     team_begins(&child->team, 1);
     child->magic = MLT_CHILD_MAGIC;
+    child->csp = csp;
     const mlt_proc *proc = start(csp, run, arg, name, &child->team, 0, "csp_fork");
     child->fiber = &csp->sched->crew->fibers[proc - csp->procs];
     child->name = name;
     child->number = proc->number;
     return child;
 }
-
-csp_status csp_join_by(csp_child *child, int *result, csp_time deadline);
 
 static csp_status join(csp_child *child, int *result, csp_time deadline, const char *call)
 {
@@ -261,6 +260,9 @@ static csp_status join(csp_child *child, int *result, csp_time deadline, const c
         mlt_csp_fault(call, "the child is NULL");
     if (child->magic != MLT_CHILD_MAGIC)
         mlt_csp_fault(call, "this is no child, or one that was joined already");
+    if (child->csp != csp)
+        mlt_csp_fault(call, "the child belongs to another worker: only processes of that one may "
+                            "join it");
     if (child->team.waiter)
         mlt_csp_fault(call, "another process joins this child already");
     if (child->team.wait.number > 0 && deadline == CSP_NEVER) {

@@ -42,6 +42,7 @@ typedef struct mlt_team_of {
 struct csp_child {
     mlt_team_of team;
     uint32_t magic; // MLT_CHILD_MAGIC until it is joined
+    mlt_csp *csp;
     const mlt_fiber *fiber;
     const char *name; // of its process
     uint32_t number;

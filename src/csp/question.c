@@ -30,6 +30,7 @@ void mlt_question_begin(mlt_csp *csp, mlt_question *q, mlt_route *route, void *a
     *q = (mlt_question){.user = {.lost = route_is_lost},
                         .timer = {.fire = is_late},
                         .csp = csp,
+                        .route = route,
                         .status = route->lost ? CSP_LOST : MLT_QUESTION_OPEN,
                         .answer = answer,
                         .size = size};
@@ -44,6 +45,7 @@ csp_status mlt_question_wait(mlt_question *q, const char *call, mlt_csp_wait_kin
     if (q->status == MLT_QUESTION_OPEN && deadline != CSP_NEVER)
         mlt_timer_set(q->csp->sched, &q->timer, (uint64_t)deadline);
     q->fiber = q->csp->sched->current;
+    mlt_route_check(q->route);
     while (q->status == MLT_QUESTION_OPEN)
         mlt_fiber_park(q->csp->sched, mlt_csp_wait_for(&wait, call, kind, what, 0));
     if (deadline != CSP_NEVER)

@@ -20,6 +20,7 @@ typedef struct mlt_question {
     mlt_route_user user;
     mlt_timer timer;
     mlt_csp *csp;
+    mlt_route *route;
     mlt_fiber *fiber; // waits; NULL: not yet
     uint32_t number;
     int32_t status; // csp_status, or MLT_QUESTION_OPEN

@@ -39,6 +39,14 @@ mlt_reach *mlt_reach_of(mlt_worker *worker)
     return reach;
 }
 
+// Who has met this worker hears of its end.
+static inline mlt_reach *meet(mlt_worker *worker, uint32_t other)
+{
+    mlt_reach *reach = mlt_reach_of(worker);
+    reach->met[other] = 1;
+    return reach;
+}
+
 static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
                                 const void *data, uint64_t bytes)
 {
@@ -48,7 +56,7 @@ static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_pac
     e->bytes = bytes;
     if (bytes)
         memcpy(e->data, data, bytes);
-    mlt_list_push_back(&mlt_reach_of(worker)->early, &e->link);
+    mlt_list_push_back(&meet(worker, from)->early, &e->link);
 }
 
 void mlt_route_catch_up(mlt_csp *csp)
@@ -126,18 +134,30 @@ static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
     mlt_list_push_back(&net->routes, &route->link);
     name_worker(route, worker);
     net->to[worker] = route;
-    mlt_reach_of(csp->worker)->met[worker] = 1;
-    if (worker != csp->worker->index &&
-        atomic_load_explicit(&mlt_job_worker_at(job, worker)->asleep, memory_order_relaxed) ==
-            MLT_WORKER_ENDED)
-        mlt_route_lose(route, "it has ended");
+    meet(csp->worker, worker);
     return route;
+}
+
+void mlt_route_check(mlt_route *route)
+{
+    if (route->heard || route->worker == UINT32_MAX || route->worker == route->csp->worker->index)
+        return;
+    mlt_job_worker *other = mlt_job_worker_at(route->csp->worker->boot->job, route->worker);
+    // Pairs with the fence of mlt_route_end: it has seen the packet, or this sees that it is gone.
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&other->gone, memory_order_relaxed) ||
+        atomic_load_explicit(&other->asleep, memory_order_relaxed) == MLT_WORKER_ENDED)
+        mlt_route_lose(route, "it has ended");
 }
 
 mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker)
 {
     mlt_route *route = mlt_net_of(csp)->to[worker];
-    return MLT_LIKELY(route != NULL) ? route : new_route(csp, worker);
+    if (MLT_LIKELY(route != NULL))
+        return route;
+    route = new_route(csp, worker);
+    mlt_route_check(route);
+    return route;
 }
 
 mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline, csp_status *status)
@@ -228,8 +248,10 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
 {
     mlt_csp *csp = mlt_csp_self;
     if (MLT_UNLIKELY(packet->kind / MLT_PACKET_RANGE == MLT_PACKET_NAMES / MLT_PACKET_RANGE) &&
-        mlt_names_keep(worker, from, packet, data, bytes))
+        mlt_names_keep(worker, from, packet, data, bytes)) {
+        meet(worker, from);
         return;
+    }
     if (MLT_UNLIKELY(packet->kind == PACKET_BYE))
         mlt_names_ended(worker, from);
     if (MLT_UNLIKELY(!csp || csp->worker != worker)) {
@@ -240,6 +262,7 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
     mlt_route *route = net->to[from];
     if (MLT_UNLIKELY(!route))
         route = new_route(csp, from);
+    route->heard = true;
     mlt_route_arrived(route, packet, data, bytes);
 }
 
@@ -283,7 +306,7 @@ static void tell_end(mlt_worker *worker, const mlt_reach *reach)
             mlt_p2p_packet(worker, i, &bye, NULL, 0);
 }
 
-void mlt_route_end(mlt_worker *worker)
+static void end_reach(mlt_worker *worker)
 {
     mlt_reach *reach = worker->reach;
     if (!reach)
@@ -296,4 +319,16 @@ void mlt_route_end(mlt_worker *worker)
     free(reach->met);
     free(reach);
     worker->reach = NULL;
+}
+
+void mlt_route_end(mlt_worker *worker)
+{
+    mlt_job *job = worker->boot->job;
+    end_reach(worker);
+    if (job->workers == 1)
+        return;
+    atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->gone, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_check
+    mlt_p2p_last_look(worker);
+    end_reach(worker); // for those whose first packet came only now
 }

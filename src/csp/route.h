@@ -30,6 +30,7 @@ typedef struct mlt_route {
     mlt_link link;   // in the list of all routes
     uint32_t worker; // of this job; UINT32_MAX: of another program
     bool lost;
+    bool heard;    // a packet came
     bool arriving; // packets from it are being handled
     mlt_endpoint to;
     char who[96];   // "rank 3", "program ./server (process 1234)": for sentences
@@ -86,6 +87,10 @@ typedef void mlt_packet_handler(mlt_route *route, const mlt_packet *packet, cons
 extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet, mlt_group_packet;
 
 // ---- the carrier within a job
+
+// The first packet of a route has left, and its answer is waited for: loses it if the other worker
+// has taken its last look. Whom a worker has ever said something to hears of its end.
+void mlt_route_check(mlt_route *route);
 
 // What mlt_worker_on_packet has to be: the layer that owns the program's entry sets it. Packets for
 // a worker whose ranks use no processes (yet) are kept, but for names, which worker 0 always keeps.

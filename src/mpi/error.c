@@ -152,6 +152,9 @@ int mlt_mpi_not_ready(uint16_t fn)
     const char *why = "was called before MPI_Init, and no session is open";
     if (rank && mlt_life(rank) == MLT_LIFE_DONE)
         why = "was called after MPI_Finalize";
+    else if (rank && mlt_thread_is_kept_out(rank))
+        why = "was called by a thread that the rank started; a rank with processes (csp.h) has "
+              "MPI_THREAD_FUNNELED, so only its own thread may call MPI";
     else if (rank && mlt_rank_self() != rank && mlt_thread_is_ready(rank))
         why =
             rank->worker->count > 1

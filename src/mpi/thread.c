@@ -52,12 +52,8 @@ bool mlt_thread_open_gate(mlt_rank *me)
 
 int mlt_thread_grant(mlt_rank *me, int required)
 {
-    // A gate is for threads that come and go; processes of the rank (csp.h) cannot share it with
-    // them.
     bool crew = me->worker->sched->crew != NULL;
-    int most = me->worker->count > 1 ? MPI_THREAD_FUNNELED
-               : crew                ? MPI_THREAD_SERIALIZED
-                                     : MPI_THREAD_MULTIPLE;
+    int most = me->worker->count > 1 || crew ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
     int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
                 : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
                 : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
@@ -73,6 +69,16 @@ int mlt_thread_grant(mlt_rank *me, int required)
             atomic_store_explicit(&me->threads, THREADS_GRANTED, memory_order_relaxed);
     }
     return level;
+}
+
+void mlt_thread_keep_out(mlt_rank *me)
+{
+    // Relaxed: threads of a rank that has no gate come one at a time, and the user sees to it.
+    if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_NONE)
+        return;
+    atomic_store_explicit(&me->threads, THREADS_NONE, memory_order_relaxed);
+    // Those that have called before are met there.
+    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
 }
 
 void mlt_thread_ready(mlt_rank *me)
@@ -165,6 +171,8 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     mlt_detour detour = {.gate = NULL};
     if (!me) // and other threads may be in MPI_Init: nothing else is to be looked at
         return detour;
+    if (mlt_thread_is_kept_out(me))
+        mlt_mpi_not_ready(fn);
     detour.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0;
     detour.gate = mlt_thread_lock(me);
     if (detour.gate)

@@ -13,6 +13,10 @@
 // would have to run that one, may sit in pthread_join or in a barrier of threads, which the library
 // cannot see. No promise that holds for correct programs is possible above FUNNELED.
 //
+// A rank with processes (csp.h) gets MPI_THREAD_FUNNELED at most, too: who waits in a call lets
+// processes run, on its own thread, and theirs is the rank's. Threads of a rank that begins with
+// processes later are kept out from then on.
+//
 // Errors are raised with the gate held, whether found by the surface's checks or by a body. The
 // user's functions are called outside of it (mlt_thread_step_out): they may take a lock that
 // another thread holds while it calls MPI.
@@ -36,6 +40,9 @@ int mlt_thread_grant(mlt_rank *me, int required);
 // library's own thread may come from now on. False: the rank is in a function of the user's, and
 // the call that called it is not inside a gate, so there cannot be one now.
 bool mlt_thread_open_gate(mlt_rank *me) MLT_MUST_CHECK;
+
+// The calling rank begins with processes.
+void mlt_thread_keep_out(mlt_rank *me);
 
 // The rank may call MPI from now on: sets its life.
 void mlt_thread_ready(mlt_rank *me);
@@ -66,6 +73,13 @@ mlt_rank *mlt_thread_rank(void);
 static inline bool mlt_thread_is_main(const mlt_rank *me)
 {
     return mlt_sched_self == me->worker->sched;
+}
+
+// True on another thread of a rank with processes.
+static inline bool mlt_thread_is_kept_out(const mlt_rank *me)
+{
+    const mlt_sched *sched = me->worker ? me->worker->sched : NULL;
+    return sched && sched->crew && mlt_sched_self != sched;
 }
 
 // Through the gate and back, if the rank has one; as often as one likes. me may be NULL.

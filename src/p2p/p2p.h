@@ -221,6 +221,9 @@ void mlt_p2p_packet(mlt_worker *worker, uint32_t to, const mlt_packet *packet, c
                     uint64_t bytes);
 uint64_t mlt_p2p_packet_most(const mlt_worker *worker, uint32_t to); // bytes of data
 
+// All packets to that worker have left, now at least: it finds them when it looks.
+bool mlt_p2p_packets_left(mlt_worker *worker, uint32_t to);
+
 // Called on the worker's thread inside of a progress step (or of the sender's own call). It may
 // send packets and wake fibers, but must not suspend. `data` is gone afterwards. Set once.
 extern void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
@@ -229,5 +232,8 @@ extern void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and
 // lets the other fibers of the worker run. May suspend.
 void mlt_p2p_poll(mlt_rank *rank);
+
+// Takes what has arrived, when the ranks of the worker have ended. Does not suspend.
+void mlt_p2p_last_look(mlt_worker *worker);
 
 #endif

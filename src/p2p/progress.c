@@ -298,6 +298,13 @@ void mlt_p2p_idle(void *worker)
         w->counts.wait_ns += mlt_os_now_ns() - start;
 }
 
+void mlt_p2p_last_look(mlt_worker *w)
+{
+    enum { STEPS = 1000 }; // others may go on sending for ever
+    for (int i = 0; w->wire && i < STEPS && mlt_p2p_progress(w); i++) {
+    }
+}
+
 void mlt_p2p_poll(mlt_rank *rank)
 {
     mlt_worker *w = rank->worker;

@@ -374,6 +374,14 @@ bool mlt_p2p_flush(mlt_worker *w)
     return any;
 }
 
+bool mlt_p2p_packets_left(mlt_worker *w, uint32_t to)
+{
+    mlt_link *queue = &w->wire->peers[to].queue;
+    if (!mlt_list_empty(queue))
+        (void)mlt_p2p_flush(w);
+    return mlt_list_empty(queue);
+}
+
 void mlt_p2p_forget(mlt_worker *w)
 {
     for (uint32_t i = 0; i < w->wire->workers; i++) {

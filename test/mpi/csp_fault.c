@@ -6,6 +6,7 @@
 
 // Of the workers of a process, one finds the other's.
 static _Atomic(csp_in *) foreign;
+static _Atomic(csp_child *) foreign_child;
 
 static int nothing(void *arg)
 {
@@ -57,6 +58,11 @@ static void channels(const char *what, csp_chan *c)
         if (!atomic_compare_exchange_strong(&foreign, &none, in))
             csp_read(none, &value);
         csp_read(in, &value);
+    } else if (strcmp(what, "foreign-child") == 0) {
+        csp_child *none = NULL, *own = csp_fork(reads, in, NULL);
+        if (!atomic_compare_exchange_strong(&foreign_child, &none, own))
+            csp_join(none);
+        csp_sleep(1e6);
     } else if (strcmp(what, "free-waits") == 0) {
         csp_fork(reads, in, NULL);
         settle();

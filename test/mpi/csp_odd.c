@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MANY = 12, DEEP = 3000 };
+enum { MANY = 12, DEEP = 300 };
 
 // ---- channels and barriers that go while offers of settled alternations stand in them
 

@@ -31,6 +31,12 @@ static void alone(const char *what)
     csp_target *target;
     csp_in *in;
     csp_parcel parcel = {{0}};
+    if (strcmp(what, "registered") == 0) { // nobody will ever write
+        int value;
+        csp_chan *chan = csp_chan_new("bad", sizeof value);
+        csp_register_chan("bad", chan);
+        csp_read(csp_chan_in(chan), &value);
+    }
     if (strcmp(what, "null") == 0)
         csp_receive(NULL, NULL, 0, NULL, NULL);
     if (strcmp(what, "long") == 0)
@@ -96,6 +102,10 @@ static void together(const char *what)
     }
     if (strcmp(what, "wrong") == 0)
         csp_write((csp_out *)in, &what);
+    if (strcmp(what, "alt") == 0) {
+        csp_guard guards[] = {csp_on_read(in, &what), csp_on_read(NULL, &what)};
+        csp_pri_alt(guards, 2);
+    }
     if (strcmp(what, "free") == 0)
         csp_chan_free((csp_chan *)in);
 }

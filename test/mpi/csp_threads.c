@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes and threads: a rank with processes gets MPI_THREAD_SERIALIZED at most; one that has
-// MPI_THREAD_MULTIPLE gets no processes; a thread of the program has none either.
+// Processes and threads: a rank with processes gets MPI_THREAD_FUNNELED at most, and one that
+// begins with them later keeps its threads out of MPI from then on (those that `called` before,
+// too); one that has MPI_THREAD_MULTIPLE gets no processes; a thread of the program has none
+// either.
 #include <millet/csp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 
 #include "check.h"
 
@@ -19,6 +23,41 @@ static void *makes(void *arg)
     return NULL;
 }
 
+typedef struct visitor {
+    bool calls_before;
+    _Atomic bool there, goes_on;
+} visitor;
+
+static void *visits(void *arg)
+{
+    visitor *my = arg;
+    int size;
+    if (my->calls_before)
+        CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    my->there = true;
+    while (!my->goes_on)
+        sched_yield();
+    MPI_Barrier(MPI_COMM_SELF);
+    return NULL;
+}
+
+// A thread that may call MPI, until its rank has processes.
+static void begins_late(bool calls_before)
+{
+    int provided;
+    visitor v = {.calls_before = calls_before};
+    pthread_t thread;
+    CHECK_OK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided));
+    CHECK_INT(provided, MPI_THREAD_SERIALIZED);
+    CHECK_INT(pthread_create(&thread, NULL, visits, &v), 0);
+    while (!v.there)
+        sched_yield();
+    CHECK_INT(CSP_PAR({nothing, NULL}), 0);
+    CHECK_OK(MPI_Barrier(MPI_COMM_SELF)); // its own thread may
+    v.goes_on = true;
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -26,13 +65,15 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "first") == 0) {
         CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
-        CHECK(provided == MPI_THREAD_SERIALIZED || provided == MPI_THREAD_FUNNELED);
+        CHECK_INT(provided, MPI_THREAD_FUNNELED);
         CHECK_INT(CSP_PAR({nothing, NULL}), 0);
         CHECK_OK(MPI_Finalize());
     } else if (strcmp(argv[1], "multiple") == 0) {
         CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
         CHECK_INT(provided, MPI_THREAD_MULTIPLE);
         CSP_PAR({nothing, NULL});
+    } else if (strcmp(argv[1], "late") == 0 || strcmp(argv[1], "called") == 0) {
+        begins_late(strcmp(argv[1], "called") == 0);
     } else {
         pthread_t thread;
         CHECK_INT(CSP_PAR({nothing, NULL}), 0);

@@ -262,6 +262,16 @@ static int find(void) // `number` hundredths of a second; 0: at once
         name, &target, number ? csp_after((double)number / 100) : (csp_time)CSP_AT_ONCE));
 }
 
+static int find_again(void) // `number` hundredths of a second, the second time
+{
+    csp_target *target;
+    need(csp_find_port(name, &target, CSP_NEVER));
+    csp_target_free(target);
+    say("found");
+    hear();
+    return end_with(csp_find_port(name, &target, csp_after((double)number / 100)));
+}
+
 static int find_size(void)
 {
     csp_in *in;
@@ -321,11 +331,12 @@ static const struct {
     const char *verb;
     int (*run)(void);
 } verbs[] = {
-    {"port", port},       {"send", send_all}, {"full_port", full_port}, {"send_full", send_full},
-    {"source", source},   {"sink", sink},     {"silent", silent},       {"read", read_all},
-    {"write", write_all}, {"alt", alt_all},   {"ping", ping},           {"pong", pong},
-    {"hold", hold},       {"find", find},     {"cross", cross},         {"find_size", find_size},
-    {"mesh", mesh},
+    {"port", port},           {"send", send_all}, {"full_port", full_port},
+    {"send_full", send_full}, {"source", source}, {"sink", sink},
+    {"silent", silent},       {"read", read_all}, {"write", write_all},
+    {"alt", alt_all},         {"ping", ping},     {"pong", pong},
+    {"hold", hold},           {"find", find},     {"cross", cross},
+    {"find_size", find_size}, {"mesh", mesh},     {"find_again", find_again},
 };
 
 int main(int argc, char **argv)
