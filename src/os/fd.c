@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -50,15 +52,18 @@ static int in_ms(int64_t ns)
 
 int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t timeout_ns)
 {
+    static atomic_bool coarse; // Linux 5.11 can do with nanoseconds; some sandboxes forbid it
     int saved = errno, n;
-    if (timeout_ns > 0) { // Linux 5.11 can do with nanoseconds; some sandboxes forbid it
+    if (timeout_ns > 0 && !atomic_load_explicit(&coarse, memory_order_relaxed)) {
         struct timespec limit = {.tv_sec = timeout_ns / 1000000000,
                                  .tv_nsec = timeout_ns % 1000000000};
         n = (int)syscall(SYS_epoll_pwait2, epoll, events, most, &limit, NULL, _NSIG / 8);
-        if (n < 0 && (errno == ENOSYS || errno == EPERM))
+        if (n < 0 && (errno == ENOSYS || errno == EPERM)) {
+            atomic_store_explicit(&coarse, true, memory_order_relaxed);
             n = epoll_wait(epoll, events, most, in_ms(timeout_ns));
+        }
     } else {
-        n = epoll_wait(epoll, events, most, timeout_ns < 0 ? -1 : 0);
+        n = epoll_wait(epoll, events, most, in_ms(timeout_ns));
     }
     errno = saved;
     return n < 0 ? 0 : n;
