@@ -29,7 +29,7 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
      for name in re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(",
                             (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)}
 CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
-CSP_FUNCTIONS = set(re.findall(r"^(?!typedef)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
+CSP_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
 CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 
 failures = []
