@@ -5,6 +5,7 @@
 A stage that cannot run here, or a part of one, is listed as `skipped: why` and is never counted as passed."""
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -29,6 +30,9 @@ ONE_RANKS_OWN = (r"\w+_errors|bad_args|coll_args|csp_group_bad|deadlock|goal_dea
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
+
+
+running = set()  # commands of all stages that run now
 
 
 class Stage:
@@ -56,12 +60,14 @@ class Stage:
             start = log.tell()
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                        env={**os.environ, **(env or {})}, start_new_session=True)
+            running.add(process)
             try:
                 status = process.wait(timeout=limit)
             except subprocess.TimeoutExpired:
                 status = None
             finally:  # also on Ctrl-C: a stage leaves no process behind
                 end_group(process)
+                running.discard(process)
         with open(self.log, errors="replace") as log:
             log.seek(start)
             return status, log.read()
@@ -331,6 +337,8 @@ def stage_clang(stage, quick):
         stage.passed += 1
 
 
+# mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
+BESIDE_LAUNCH = ("goal", "csp", "systems")
 NOT_QUICK = ("asan", "tsan", "cross", "clang", "launch", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
@@ -376,11 +384,20 @@ def main():
     names = args.only or [name for name in STAGES if not (args.quick and name in NOT_QUICK)]
     LOGS.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    stages = []
-    for name in names:
-        stages.append(run_stage(name, args.quick))
-        if name == "build" and stages[-1].failed:
-            break  # nothing else can say anything then
+    stages, beside = [], None
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for name in names:
+            if name == "launch":
+                beside = pool.submit(run_stage, name, args.quick)
+                continue
+            if beside and name not in BESIDE_LAUNCH:
+                stages.append(beside.result())
+                beside = None
+            stages.append(run_stage(name, args.quick))
+            if name == "build" and stages[-1].failed:
+                break  # nothing else can say anything then
+        if beside:
+            stages.append(beside.result())
     print(f"{time.monotonic() - start:.0f} s in all; logs in {LOGS.relative_to(ROOT)}/")
     for stage in stages:
         for why in stage.skipped:
@@ -393,11 +410,14 @@ def main():
 
 
 def interrupt(number, frame):
+    for process in list(running):  # those of the stage that runs beside, too
+        end_group(process)
     raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, interrupt)  # so that a stage's processes end with us
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)  # so that the stages' processes end with us
     try:
         sys.exit(main())
     except KeyboardInterrupt:
