@@ -26,11 +26,7 @@ EXPORT csp_barrier *csp_barrier_new(const char *name, size_t enrolled)
 
 const char *mlt_barrier_name(const csp_barrier *barrier, char *text, size_t size)
 {
-    if (barrier->name[0])
-        snprintf(text, size, "%s", barrier->name);
-    else
-        snprintf(text, size, "barrier %llu", (unsigned long long)barrier->number);
-    return text;
+    return mlt_csp_name(barrier->name, "barrier", barrier->number, text, size);
 }
 
 static void check(const mlt_csp *csp, const csp_barrier *barrier, const char *call)

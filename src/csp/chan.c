@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "csp/buffer.h"
 #include "csp/deadline.h"
 #include "csp/proc.h"
 
@@ -81,11 +82,7 @@ EXPORT csp_chan *csp_chan_overwriting(const char *name, size_t size, size_t capa
 
 const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size)
 {
-    if (chan->name[0])
-        snprintf(text, size, "%s", chan->name);
-    else
-        snprintf(text, size, "channel %llu", (unsigned long long)chan->number);
-    return text;
+    return mlt_csp_name(chan->name, "channel", chan->number, text, size);
 }
 
 void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
@@ -154,38 +151,10 @@ EXPORT csp_out *csp_chan_out(csp_chan *chan)
 
 // ---- moving values
 
-static inline void copy(void *to, const void *from, uint32_t size)
-{
-    if (size == 4)
-        memcpy(to, from, 4);
-    else if (size == 8)
-        memcpy(to, from, 8);
-    else if (size)
-        memcpy(to, from, size);
-}
-
-static unsigned char *slot(const csp_chan *chan, uint32_t i)
-{
-    uint64_t at = (uint64_t)chan->first + i;
-    return chan->buffer + (size_t)(at >= chan->capacity ? at - chan->capacity : at) * chan->size;
-}
-
-static void put_last(csp_chan *chan, const void *value)
-{
-    copy(slot(chan, chan->held), value, chan->size);
-    chan->held++;
-}
-
-static void drop_first(csp_chan *chan)
-{
-    chan->first = chan->first + 1 == chan->capacity ? 0 : chan->first + 1;
-    chan->held--;
-}
-
 static void take_first(csp_chan *chan, void *value)
 {
-    copy(value, slot(chan, 0), chan->size);
-    drop_first(chan);
+    mlt_value_copy(value, mlt_buffer_at(chan, 0), chan->size);
+    mlt_buffer_drop(chan);
 }
 
 static csp_status status_of(const csp_chan *chan)
@@ -227,7 +196,7 @@ bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, 
         return true;
     mlt_offer *reader = find(chan, false, self);
     if (reader && chan->held == 0) {
-        copy(reader->value, value, chan->size);
+        mlt_value_copy(reader->value, value, chan->size);
         served(chan, reader);
         return true;
     }
@@ -240,9 +209,9 @@ bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, 
     if (chan->held == chan->capacity) {
         if (!chan->overwrites)
             return false;
-        drop_first(chan);
+        mlt_buffer_drop(chan);
     }
-    put_last(chan, value);
+    mlt_buffer_put(chan, value);
     return true;
 }
 
@@ -256,7 +225,7 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
         take_first(chan, value);
         mlt_offer *writer = find(chan, true, self);
         if (writer) {
-            put_last(chan, writer->value);
+            mlt_buffer_put(chan, writer->value);
             served(chan, writer);
         }
         return true;
@@ -264,7 +233,7 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
     mlt_offer *writer = find(chan, true, self);
     if (!writer)
         return false;
-    copy(value, writer->value, chan->size);
+    mlt_value_copy(value, writer->value, chan->size);
     served(chan, writer);
     return true;
 }
@@ -391,7 +360,7 @@ EXPORT csp_status csp_write(csp_out *out, const void *value)
     if (&reader->link != &chan->reads) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
-        copy(reader->value, value, chan->size);
+        mlt_value_copy(reader->value, value, chan->size);
         serve(csp, reader);
         return CSP_OK;
     }
@@ -413,7 +382,7 @@ EXPORT csp_status csp_read(csp_in *in, void *value)
     if (&writer->link != &chan->writes) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
-        copy(value, writer->value, chan->size);
+        mlt_value_copy(value, writer->value, chan->size);
         serve(csp, writer);
         return CSP_OK;
     }

@@ -62,9 +62,4 @@ void mlt_groups_end(mlt_csp *csp);
 // All groups of the worker, by csp_group.link; for reports and tests.
 const mlt_link *mlt_groups_views(mlt_csp *csp);
 
-// For reports. The name: "pool" or "group 3". What call `number` of it (mlt_csp_wait.number) waits
-// for: "members 3 and 5", "a message from rank 2", "rank 1 to found it". Both return text.
-const char *mlt_group_name(const csp_group *group);
-const char *mlt_group_awaits(const csp_group *group, uint64_t number, char *text, size_t size);
-
 #endif

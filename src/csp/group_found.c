@@ -480,71 +480,9 @@ void mlt_groups_end(mlt_csp *csp)
     free(g);
 }
 
-// Groups speak by schedules alone.
-void mlt_group_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
-{
-    (void)data, (void)bytes;
-    mlt_fatal("%s sent a packet of kind %#x, but groups send none", route->who, packet->kind);
-}
-
 // ---- reports
 
 const mlt_link *mlt_groups_views(mlt_csp *csp)
 {
     return &groups_of(csp)->views;
-}
-
-const char *mlt_group_name(const csp_group *group)
-{
-    return group->name;
-}
-
-// "members 3, 5 and 7" of those of the worker that have not come to the call; "": none.
-static void tell_missing(const mlt_body *body, uint64_t number, char *text, size_t size)
-{
-    enum { TOLD = 8 };
-    uint32_t missing[TOLD], count = 0;
-    for (const mlt_link *l = body->views.next; l != &body->views; l = l->next) {
-        const csp_group *v = mlt_container_of(l, csp_group, of_body);
-        for (uint32_t m = 0; m < v->members; m++)
-            if (v->calls[m] <= number && count++ < TOLD)
-                missing[count - 1] = v->first + m;
-    }
-    size_t at = 0;
-    for (uint32_t i = 0; i < count && i < TOLD && at < size; i++) {
-        const char *before = i == 0           ? (count > 1 ? "members " : "member ")
-                             : i + 1 == count ? " and "
-                                              : ", ";
-        int n = snprintf(text + at, size - at, "%s%u", before, missing[i]);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    if (count > TOLD && at < size)
-        snprintf(text + at, size - at, " and %u more", count - TOLD);
-}
-
-const char *mlt_group_awaits(const csp_group *group, uint64_t number, char *text, size_t size)
-{
-    if (!size)
-        return text;
-    text[0] = '\0';
-    if (!group->body) {
-        const founding *f = group->founding;
-        for (uint32_t r = 0; f && f->came < group->csp->worker->count; r++)
-            if (!f->waiting[r]) {
-                snprintf(text, size, "rank %u to found it",
-                         (uint32_t)group->csp->worker->first_rank + r);
-                return text;
-            }
-        snprintf(text, size, "other nodes to found it");
-        return text;
-    }
-    tell_missing(group->body, number, text, size);
-    uint32_t missing;
-    int32_t awaits;
-    if (!text[0] && group->body->team &&
-        mlt_team_look(group->body->team, number, false, &missing, &awaits) && awaits >= 0)
-        snprintf(text, size, "members of rank %d's worker", awaits);
-    if (!text[0])
-        snprintf(text, size, "members of other nodes");
-    return text;
 }

@@ -14,63 +14,15 @@
 #include "boot/job.h"
 #include "coll/plan.h"
 #include "coll/settings.h"
+#include "p2p/job_test.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 // ---- jobs
-
-typedef struct job_run {
-    mlt_boot boot;
-    uint32_t worker, fibers;
-    void (*entry)(void *rank);
-} job_run;
-
-static void *worker_main(void *arg)
-{
-    job_run *run = arg;
-    mlt_worker *w;
-    char why[256];
-    CHECK(mlt_worker_new(&run->boot, run->worker, run->fibers, &w, why, sizeof why) == MLT_OK);
-    mlt_worker_run(w, run->entry);
-    mlt_csp_end(w);
-    mlt_worker_free(w);
-    return NULL;
-}
 
 static void run(uint32_t workers, uint32_t ranks, void (*entry)(void *rank))
 {
-    mlt_job_plan plan = {.procs = 1,
-                         .workers_of_proc = &workers,
-                         .ranks_a_worker = &ranks,
-                         .app_of_proc = &(uint32_t){0},
-                         .cores = 2,
-                         .launched = true};
-    mlt_job *job;
-    int fd = -1;
-    char why[256];
-    CHECK(mlt_job_new(&plan, &job, &fd, why, sizeof why) == MLT_OK);
-    mlt_conf.sched = "direct";
-    job_run *runs = calloc(workers, sizeof *runs);
-    pthread_t *threads = calloc(workers, sizeof *threads);
-    CHECK(runs && threads);
-    for (uint32_t i = 0; i < workers; i++) {
-        runs[i] = (job_run){{.job = job, .ctl = -1}, i, workers * ranks, entry};
-        CHECK(pthread_create(&threads[i], NULL, worker_main, &runs[i]) == 0);
-    }
-    for (uint32_t i = 0; i < workers; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
-    free(threads);
-    free(runs);
-    mlt_job_close(job);
-    close(fd);
+    test_job_run(workers, ranks, "direct", entry, mlt_csp_end);
 }
 
 typedef struct member {
@@ -82,14 +34,6 @@ static int barrier(void *arg)
 {
     const member *m = arg;
     return csp_group_barrier(m->group, m->me) != CSP_OK;
-}
-
-static int bcast(void *arg)
-{
-    const member *m = arg;
-    int data = m->me;
-    CHECK(csp_group_bcast(m->group, m->me, &data, sizeof data, m->root) == CSP_OK);
-    return data != m->root;
 }
 
 // ---- ready-made operators
@@ -124,109 +68,6 @@ static void operators(void)
                            &csp_sum_double, &csp_max_double, &csp_min_double};
     for (int o = 0; o < 9; o++)
         CHECK(ops[o]->commutes && ops[o]->size == (o < 3 ? sizeof(int) : 8));
-}
-
-// ---- what reports say
-
-static bool awaits(const csp_group *group, uint64_t number, const char *text)
-{
-    char said[200];
-    return strcmp(mlt_group_awaits(group, number, said, sizeof said), text) == 0;
-}
-
-static void reports_here(void *rank)
-{
-    (void)rank;
-    csp_group *named = csp_group_here("pool", 3), *large = csp_group_here(NULL, 12);
-    CHECK(strcmp(mlt_group_name(named), "pool") == 0);
-    CHECK(strncmp(mlt_group_name(large), "group ", 6) == 0);
-    member m[12];
-    csp_child *children[12];
-    for (int i = 0; i < 12; i++)
-        m[i] = (member){i < 3 ? named : large, i, 0};
-    CHECK(awaits(named, 0, "members 0, 1 and 2"));
-    children[1] = csp_fork(barrier, &m[1], NULL);
-    csp_yield();
-    CHECK(awaits(named, 0, "members 0 and 2"));
-    CHECK(awaits(named, 1, "members 0, 1 and 2"));
-    children[0] = csp_fork(barrier, &m[0], NULL);
-    csp_yield();
-    CHECK(awaits(named, 0, "member 2"));
-    children[2] = csp_fork(barrier, &m[2], NULL);
-    for (int i = 0; i < 3; i++)
-        CHECK(csp_join(children[i]) == 0);
-    csp_group_free(named);
-    CHECK(awaits(large, 0, "members 0, 1, 2, 3, 4, 5, 6, 7 and 4 more"));
-    char little[8];
-    CHECK(strlen(mlt_group_awaits(large, 0, little, sizeof little)) == 7);
-    for (int i = 0; i < 12; i++) {
-        m[i].group = large;
-        children[i] = csp_fork(barrier, &m[i], NULL);
-    }
-    for (int i = 0; i < 12; i++)
-        CHECK(csp_join(children[i]) == 0);
-    // `large` is left to mlt_csp_end
-}
-
-static int found_one(void *arg)
-{
-    csp_group_free(csp_group_of_nodes("one", *(int *)arg));
-    return 0;
-}
-
-// Two ranks of a worker, and one of another: the first waits for its neighbour, then for the other.
-static atomic_int stage;
-
-static void await_stage(int which)
-{
-    while (atomic_load(&stage) < which)
-        csp_yield();
-}
-
-static void reports_founding(void *rank)
-{
-    const mlt_rank *me = rank;
-    int members = me->world + 1;
-    (void)csp_node();
-    csp_child *child = NULL;
-    if (me->world == 0) {
-        child = csp_fork(found_one, &members, NULL);
-        csp_yield();
-        const mlt_link *views = mlt_groups_views(mlt_csp_self);
-        CHECK(awaits(mlt_container_of(views->next, csp_group, link), 0, "rank 1 to found it"));
-        atomic_store(&stage, 1);
-        await_stage(2);
-    } else if (me->world == 1) {
-        await_stage(1);
-        child = csp_fork(found_one, &members, NULL);
-        csp_yield();
-        const mlt_link *views = mlt_groups_views(mlt_csp_self);
-        CHECK(awaits(mlt_container_of(views->next, csp_group, link), 0, "other nodes to found it"));
-        atomic_store(&stage, 2);
-    } else {
-        await_stage(2);
-        found_one(&members);
-    }
-    if (child)
-        CHECK(csp_join(child) == 0);
-}
-
-static void reports_between(void *rank)
-{
-    const mlt_rank *me = rank;
-    csp_group *group = csp_group_of_nodes("both", 1);
-    member m = {group, me->world, 1};
-    if (me->world == 0) {
-        csp_child *child = csp_fork(bcast, &m, NULL);
-        csp_yield();
-        CHECK(awaits(group, 0, "members of rank 1's worker"));
-        atomic_store(&stage, 1);
-        CHECK(csp_join(child) == 0);
-    } else {
-        await_stage(1);
-        CHECK(bcast(&m) == 0);
-    }
-    csp_group_free(group);
 }
 
 // ---- which algorithms
@@ -337,18 +178,12 @@ static void left_inside(void *rank)
     m = (member){csp_group_here("left", 2), 0, 0};
     csp_fork(barrier, &m, NULL);
     csp_yield();
-    CHECK(awaits(m.group, 0, "member 1"));
 }
 
 int main(void)
 {
     _Static_assert(MLT_GROUP_CONTEXTS > UINT32_MAX / 2, "the lower ones are for communicators");
     operators();
-    run(1, 1, reports_here);
-    run(1, 2, reports_here);
-    run(2, 2, reports_founding);
-    atomic_store(&stage, 0);
-    run(2, 1, reports_between);
     run(3, 1, algorithms);
     mlt_coll_conf_now.force = "bcast=chain,reduce=linear:flat";
     run(2, 1, forced_by_job);

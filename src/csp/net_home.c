@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "csp/buffer.h"
 #include "csp/net_chan.h"
 
 // Whoever has a stand-in of the channel.
@@ -126,14 +127,6 @@ static void ask(csp_chan *chan, mlt_offer *offer, mlt_offer *partner)
 
 // ---- serving
 
-static void copy(void *to, const void *from, uint32_t size)
-{
-    if (size == 8)
-        memcpy(to, from, 8);
-    else if (size)
-        memcpy(to, from, size);
-}
-
 // The offer is served, or told why not. value: what it reads.
 static void finish(csp_chan *chan, mlt_offer *offer, csp_status status, const void *value)
 {
@@ -147,7 +140,7 @@ static void finish(csp_chan *chan, mlt_offer *offer, csp_status status, const vo
         return;
     }
     if (value)
-        copy(offer->value, value, chan->size);
+        mlt_value_copy(offer->value, value, chan->size);
     offer->alt->promised = false;
     mlt_alt_settle(chan->csp, offer->alt, offer->index, status);
 }
@@ -157,24 +150,6 @@ static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_
     mlt_offer *from = one_writes ? one : other, *to = one_writes ? other : one;
     finish(chan, to, CSP_OK, from->value);
     finish(chan, from, CSP_OK, NULL);
-}
-
-static unsigned char *slot(const csp_chan *chan, uint32_t i)
-{
-    uint64_t at = (uint64_t)chan->first + i;
-    return chan->buffer + (size_t)(at >= chan->capacity ? at - chan->capacity : at) * chan->size;
-}
-
-static void put_last(csp_chan *chan, const void *value)
-{
-    copy(slot(chan, chan->held), value, chan->size);
-    chan->held++;
-}
-
-static void drop_first(csp_chan *chan)
-{
-    chan->first = chan->first + 1 == chan->capacity ? 0 : chan->first + 1;
-    chan->held--;
 }
 
 // The first that can be served without asking.
@@ -197,7 +172,7 @@ static void served_from_buffer(csp_chan *chan)
 {
     mlt_offer *writer = find_ready(chan, true, NULL);
     if (writer) {
-        put_last(chan, writer->value);
+        mlt_buffer_put(chan, writer->value);
         finish(chan, writer, CSP_OK, NULL);
     } else if (chan->life != MLT_CHAN_LIVES && chan->held == 0) {
         life_ends(chan);
@@ -210,8 +185,8 @@ static void served_from_buffer(csp_chan *chan)
 static bool serve_now(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!writes && chan->held > 0) {
-        finish(chan, offer, CSP_OK, slot(chan, 0));
-        drop_first(chan);
+        finish(chan, offer, CSP_OK, mlt_buffer_at(chan, 0));
+        mlt_buffer_drop(chan);
         served_from_buffer(chan);
         return true;
     }
@@ -223,8 +198,8 @@ static bool serve_now(csp_chan *chan, mlt_offer *offer, bool writes)
     if (!writes || !chan->buffered || (chan->held == chan->capacity && !chan->overwrites))
         return false;
     if (chan->held == chan->capacity)
-        drop_first(chan);
-    put_last(chan, offer->value);
+        mlt_buffer_drop(chan);
+    mlt_buffer_put(chan, offer->value);
     finish(chan, offer, CSP_OK, NULL);
     seek_all(chan, false); // there is something to read
     return true;

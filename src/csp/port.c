@@ -79,11 +79,7 @@ static inline uint64_t charge_of(uint64_t bytes, uint64_t room)
 
 const char *mlt_port_name(const csp_port *port, char *text, size_t size)
 {
-    if (port->name[0])
-        snprintf(text, size, "%s", port->name);
-    else
-        snprintf(text, size, "port %llu", (unsigned long long)port->id);
-    return text;
+    return mlt_csp_name(port->name, "port", port->id, text, size);
 }
 
 void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call)

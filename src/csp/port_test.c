@@ -12,61 +12,14 @@
 
 #include "boot/job.h"
 #include "csp/net.h"
+#include "p2p/job_test.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 #include "wire/wire.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
-typedef struct job_run {
-    mlt_boot boot;
-    uint32_t worker;
-    void (*entry)(void *rank);
-} job_run;
-
-static void *worker_main(void *arg)
-{
-    job_run *run = arg;
-    mlt_worker *w;
-    char why[256];
-    CHECK(mlt_worker_new(&run->boot, run->worker, run->boot.job->ranks, &w, why, sizeof why) ==
-          MLT_OK);
-    mlt_worker_run(w, run->entry);
-    mlt_csp_end(w);
-    mlt_worker_free(w);
-    return NULL;
-}
-
 static void run(uint32_t workers, uint32_t ranks, void (*entry)(void *rank))
 {
-    enum { MOST = 8 };
-    mlt_job_plan plan = {.procs = 1,
-                         .workers_of_proc = &workers,
-                         .ranks_a_worker = &ranks,
-                         .app_of_proc = &(uint32_t){0},
-                         .cores = 2,
-                         .launched = true};
-    mlt_job *job;
-    int fd = -1;
-    char why[256];
-    CHECK(workers <= MOST && mlt_job_new(&plan, &job, &fd, why, sizeof why) == MLT_OK);
-    mlt_conf.sched = "direct";
-    job_run runs[MOST];
-    pthread_t threads[MOST];
-    for (uint32_t i = 0; i < workers; i++) {
-        runs[i] = (job_run){{.job = job, .ctl = -1}, i, entry};
-        CHECK(pthread_create(&threads[i], NULL, worker_main, &runs[i]) == 0);
-    }
-    for (uint32_t i = 0; i < workers; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
-    mlt_job_close(job);
-    close(fd);
+    test_job_run(workers, ranks, "direct", entry, mlt_csp_end);
 }
 
 enum { ROOM = 10000, COUNT = 2000, LONG = 100000 };

@@ -212,10 +212,8 @@ static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, co
 
 void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    static mlt_packet_handler *const handlers[] = {[1] = mlt_port_packet,
-                                                   [2] = mlt_chan_packet,
-                                                   [3] = mlt_names_packet,
-                                                   [4] = mlt_group_packet};
+    static mlt_packet_handler *const handlers[] = {
+        [1] = mlt_port_packet, [2] = mlt_chan_packet, [3] = mlt_names_packet};
     enum { HANDLERS = sizeof handlers / sizeof *handlers };
     uint32_t range = packet->kind / MLT_PACKET_RANGE;
     if (MLT_UNLIKELY(route->lost))

@@ -78,13 +78,12 @@ enum {
     MLT_PACKET_PORT = 0x100,  // port.c
     MLT_PACKET_CHAN = 0x200,  // net.c
     MLT_PACKET_NAMES = 0x300, // names_job.c
-    MLT_PACKET_GROUP = 0x400, // group.c
     MLT_PACKET_RANGE = 0x100,
 };
 
 typedef void mlt_packet_handler(mlt_route *route, const mlt_packet *packet, const void *data,
                                 uint64_t bytes);
-extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet, mlt_group_packet;
+extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
 
 // ---- the carrier within a job
 

@@ -34,6 +34,16 @@ static void end_alone(int32_t rank, const char *sentence)
 
 void (*mlt_csp_end_job)(int32_t rank, const char *sentence) = end_alone;
 
+const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, char *text,
+                         size_t size)
+{
+    if (name[0])
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "%s %llu", kind, (unsigned long long)number);
+    return text;
+}
+
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 {
     char text[SENTENCE], sentence[2 * SENTENCE], name[SENTENCE / 4];

@@ -72,6 +72,10 @@ static inline mlt_rank *mlt_csp_rank(void)
 // Ends the job: "rank 3: csp_read: ...". Set once by the layer that can tell the launcher.
 extern void (*mlt_csp_end_job)(int32_t rank, const char *sentence);
 
+// What a thing is called in sentences: its name, or "channel 7" if that is "". Returns text.
+const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, char *text,
+                         size_t size);
+
 // A fault of the program: "csp_read: the end is NULL". Names the process, ends the job.
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...) MLT_COLD MLT_PRINTF(2, 3);
 

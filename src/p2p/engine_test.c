@@ -9,18 +9,11 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "p2p/job_test.h"
 #include "p2p/p2p.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 #include "type/build.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
                                    .contiguous = true,
@@ -28,13 +21,6 @@ static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
                                    .size = 1,
                                    .extent = 1,
                                    .name = "byte"};
-
-typedef struct job_run {
-    mlt_boot boot;
-    uint32_t worker;
-    uint32_t fibers;
-    void (*entry)(void *rank);
-} job_run;
 
 static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag,
                        mlt_send_mode mode, const mlt_type *type)
@@ -377,51 +363,9 @@ static void packets_flow(void *rank)
     }
 }
 
-static void *worker_main(void *arg)
-{
-    job_run *run = arg;
-    mlt_worker *w;
-    char why[256];
-    if (mlt_worker_new(&run->boot, run->worker, run->fibers, &w, why, sizeof why)) {
-        fprintf(stderr, "%s\n", why);
-        exit(1);
-    }
-    mlt_worker_run(w, run->entry);
-    mlt_worker_free(w);
-    return NULL;
-}
-
 static void run(uint32_t workers, uint32_t ranks, const char *policy, void (*entry)(void *rank))
 {
-    mlt_job_plan plan = {.procs = 1,
-                         .workers_of_proc = &workers,
-                         .ranks_a_worker = &ranks,
-                         .app_of_proc = &(uint32_t){0},
-                         .cores = 2,
-                         .launched = true};
-    mlt_job *job;
-    int fd = -1;
-    char why[256];
-    if (mlt_job_new(&plan, &job, &fd, why, sizeof why)) {
-        fprintf(stderr, "%s\n", why);
-        exit(1);
-    }
-    mlt_conf.sched = policy;
-    job_run *runs = calloc(workers, sizeof *runs);
-    pthread_t *threads = calloc(workers, sizeof *threads);
-    for (uint32_t i = 0; i < workers; i++) {
-        runs[i] = (job_run){.boot = {.job = job, .ctl = -1},
-                            .worker = i,
-                            .fibers = workers * ranks,
-                            .entry = entry};
-        CHECK(pthread_create(&threads[i], NULL, worker_main, &runs[i]) == 0);
-    }
-    for (uint32_t i = 0; i < workers; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
-    free(threads);
-    free(runs);
-    mlt_job_close(job);
-    close(fd);
+    test_job_run(workers, ranks, policy, entry, NULL);
 }
 
 // With an argument: half round trip of ranks 0 and 1 and bytes.

@@ -16,17 +16,10 @@
 #include "fiber/io.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
+#include "p2p/job_test.h"
 #include "p2p/p2p.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
                                    .contiguous = true,
@@ -152,64 +145,6 @@ static void play(void *rank)
 
 // ---- jobs
 
-typedef struct job_run {
-    mlt_boot boot;
-    uint32_t worker, fibers;
-    void (*entry)(void *rank);
-} job_run;
-
-static void *worker_main(void *arg)
-{
-    job_run *r = arg;
-    mlt_worker *w;
-    char why[256];
-    if (mlt_worker_new(&r->boot, r->worker, r->fibers, &w, why, sizeof why)) {
-        fprintf(stderr, "%s\n", why);
-        exit(1);
-    }
-    mlt_worker_run(w, r->entry);
-    mlt_worker_free(w);
-    return NULL;
-}
-
-typedef struct game {
-    mlt_job *job;
-    int fd;
-    uint32_t workers;
-    job_run runs[4];
-    pthread_t threads[4];
-} game;
-
-static void begin(game *g, uint32_t workers, uint32_t ranks, uint32_t cores, bool launched,
-                  void (*entry)(void *rank))
-{
-    mlt_job_plan plan = {.procs = 1,
-                         .workers_of_proc = &workers,
-                         .ranks_a_worker = &ranks,
-                         .app_of_proc = &(uint32_t){0},
-                         .cores = cores,
-                         .launched = launched};
-    char why[256];
-    g->workers = workers;
-    CHECK(mlt_job_new(&plan, &g->job, &g->fd, why, sizeof why) == MLT_OK);
-    for (uint32_t i = 0; i < workers; i++) {
-        g->runs[i] = (job_run){.boot = {.job = g->job, .ctl = -1},
-                               .worker = i,
-                               .fibers = workers * ranks,
-                               .entry = entry};
-        CHECK(pthread_create(&g->threads[i], NULL, worker_main, &g->runs[i]) == 0);
-    }
-}
-
-static void end(game *g)
-{
-    for (uint32_t i = 0; i < g->workers; i++)
-        CHECK(pthread_join(g->threads[i], NULL) == 0);
-    mlt_job_close(g->job);
-    if (g->fd >= 0)
-        close(g->fd);
-}
-
 static void open_pipes(void)
 {
     for (int i = 0; i < 2; i++)
@@ -225,12 +160,12 @@ static void close_pipes(void)
 // cores: 2: workers spin before they sleep, and the job is lean; 1: they sleep at once.
 static void test_game(uint32_t cores, const char *policy, uint32_t count)
 {
-    game g;
+    test_job g;
     mlt_conf.sched = policy;
     turns = count;
     open_pipes();
-    begin(&g, 2, 2, cores, true, play);
-    end(&g);
+    test_job_begin(&g, 2, 2, cores, true, play, NULL);
+    test_job_end(&g);
     close_pipes();
 }
 
@@ -263,10 +198,10 @@ static bool is_asleep(mlt_job *job, uint32_t worker, uint32_t how)
 
 static void test_launcher(void)
 {
-    game g;
+    test_job g;
     mlt_conf.sched = "direct";
     open_pipes();
-    begin(&g, 2, 1, 2, true, watched);
+    test_job_begin(&g, 2, 1, 2, true, watched, NULL);
     // 0 listens, 1 sleeps: never quiet.
     while (!is_asleep(g.job, 0, MLT_WORKER_LISTENS) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP))
         mlt_os_yield();
@@ -285,7 +220,7 @@ static void test_launcher(void)
         mlt_os_yield();
     CHECK(!mlt_job_look_at(g.job).quiet);
     atomic_store(&seen, 1);
-    end(&g);
+    test_job_end(&g);
     close_pipes();
 }
 
@@ -314,13 +249,13 @@ static void alone(void *rank)
 
 static void test_alone(void)
 {
-    game g;
+    test_job g;
     void (*old)(mlt_worker *) = mlt_worker_deadlock_hook;
     mlt_worker_deadlock_hook = on_deadlock;
     atomic_store(&stage, 0);
     open_pipes();
-    begin(&g, 1, 1, 2, false, alone);
-    end(&g);
+    test_job_begin(&g, 1, 1, 2, false, alone, NULL);
+    test_job_end(&g);
     close_pipes();
     mlt_worker_deadlock_hook = old;
 }
@@ -351,10 +286,10 @@ static void deaf(void *rank)
 
 static void test_deaf(void)
 {
-    game g;
+    test_job g;
     open_pipes();
-    begin(&g, 2, 1, 2, true, deaf);
-    end(&g);
+    test_job_begin(&g, 2, 1, 2, true, deaf, NULL);
+    test_job_end(&g);
     close_pipes();
 }
 

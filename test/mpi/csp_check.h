@@ -22,7 +22,8 @@ check_fail(const char *file, int line, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     __builtin_va_end(args);
     fflush(NULL);
-    fprintf(stderr, "%s:%d: node %d, %s: %s\n", file, line, csp_node(), csp_self(), text);
+    fprintf(stderr, "%s:%d: node %d, %s: %s%s%s\n", file, line, csp_node(), csp_self(), text,
+            csp_why()[0] ? "; " : "", csp_why());
     _exit(1);
 }
 
@@ -38,6 +39,23 @@ __attribute__((unused)) static void settle(void)
 {
     for (int i = 0; i < 300; i++)
         csp_yield();
+}
+
+// All nodes meet: everybody has sent to everybody, and got all of it. *round: how often they have.
+__attribute__((unused)) static void meet(int *round)
+{
+    char name[32];
+    snprintf(name, sizeof name, "meet %d", (*round)++);
+    csp_port *port = csp_port_new(name, 0);
+    for (int i = 0; i < csp_nodes(); i++) {
+        csp_target *target;
+        CHECK(csp_target_at(i, name, &target, CSP_NEVER) == CSP_OK);
+        CHECK(csp_send(target, NULL, 0) == CSP_OK);
+        csp_target_free(target);
+    }
+    for (int i = 0; i < csp_nodes(); i++)
+        CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
+    csp_port_free(port);
 }
 
 #endif

@@ -1,41 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Channels between nodes: every kind and state, from either side.
-#include <millet/csp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "node %d: %s:%d: %s (%s)\n", csp_node(), __FILE__, __LINE__,           \
-                    #condition, csp_why());                                                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "csp_check.h"
 
 // Ranks may share a process, and with it globals: what each has is passed on.
 typedef struct node {
     int me, n;
     int round;
 } node;
-
-// All nodes meet.
-static void meet(node *my)
-{
-    char name[32];
-    snprintf(name, sizeof name, "meet %d", my->round++);
-    csp_port *port = csp_port_new(name, 0);
-    csp_target *target;
-    for (int i = 0; i < my->n; i++) {
-        CHECK(csp_target_at(i, name, &target, CSP_NEVER) == CSP_OK);
-        CHECK(csp_send(target, NULL, 0) == CSP_OK);
-        csp_target_free(target);
-    }
-    for (int i = 0; i < my->n; i++)
-        CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
-    csp_port_free(port);
-}
 
 // Node 0 has a channel of that name.
 static csp_chan *home_of(node *my, const char *name, size_t size, size_t capacity)
@@ -91,7 +62,7 @@ static void many_to_one(node *my, const char *name, size_t size, size_t capacity
             CHECK(!"more than was written");
         csp_retire(in);
     }
-    meet(my);
+    meet(&my->round);
     csp_chan_free(chan);
     free(next);
     free(value);
@@ -114,7 +85,7 @@ static void one_to_many(node *my, const char *name, size_t capacity)
             if (my->n > 1 || capacity)
                 CHECK(csp_write_by(out, &value, my->n > 1 ? CSP_NEVER : CSP_AT_ONCE) !=
                       CSP_RETIRED);
-        meet(my);
+        meet(&my->round);
         csp_retire(out);
         while (csp_read(in, &value) == CSP_OK)
             sum += value;
@@ -140,7 +111,7 @@ static void one_to_many(node *my, const char *name, size_t capacity)
 // one_to_many meets in the middle at node 0: the others do it while they read.
 static int meets(void *arg)
 {
-    meet(arg);
+    meet(&((node *)arg)->round);
     return 0;
 }
 
@@ -150,7 +121,7 @@ static void spread(node *my, const char *name, size_t capacity)
     one_to_many(my, name, capacity);
     if (child)
         CHECK(csp_join(child) == 0);
-    meet(my);
+    meet(&my->round);
 }
 
 // Deadlines: nothing happens when they pass.
@@ -170,12 +141,12 @@ static void deadlines(node *my)
         CHECK(csp_alt(guards, 3) == 2);
         guards[2] = csp_on_skip();
         CHECK(csp_alt(guards, 3) == 2);
-        meet(my);
+        meet(&my->round);
         CHECK(csp_read_by(in, &value, csp_after(100)) == CSP_OK && value == 4711);
         csp_retire(out);
         csp_retire(in);
     } else {
-        meet(my);
+        meet(&my->round);
     }
     if (chan) {
         csp_out *out = csp_chan_out(chan);
@@ -185,7 +156,7 @@ static void deadlines(node *my)
             CHECK(csp_write(out, &value) == CSP_OK);
         CHECK(csp_read_by(in, &value, CSP_AT_ONCE) == CSP_LATE);
     }
-    meet(my);
+    meet(&my->round);
     csp_chan_free(chan);
 }
 
@@ -209,7 +180,7 @@ static void ends(node *my, how how, bool far_writes, bool waits, bool by_alt)
         out = out_of(name, sizeof(int));
     else if (node == 1)
         in = in_of(name, sizeof(int));
-    meet(my);
+    meet(&my->round);
     bool home_acts = how == POISON_HOME || how == RETIRE_HOME || how == FREE_HOME;
     if (my->n > 1 && node < 2) {
         bool acts = (node == 0) == home_acts;
@@ -236,10 +207,10 @@ static void ends(node *my, how how, bool far_writes, bool waits, bool by_alt)
         if (!acts)
             CHECK((in ? csp_read(in, &value) : csp_write(out, &value)) == want);
     }
-    meet(my);
+    meet(&my->round);
     if (how != FREE_HOME)
         csp_chan_free(chan);
-    meet(my);
+    meet(&my->round);
 }
 
 // Alternations that meet alternations: each node has a channel, and all read from and write to all.
@@ -264,9 +235,9 @@ static void alternate(node *my, int count)
         else
             next = ++sent;
     }
-    meet(my);
+    meet(&my->round);
     csp_retire(out);
-    meet(my);
+    meet(&my->round);
     csp_chan_free(chan);
 }
 
@@ -290,7 +261,7 @@ static void parcels(node *my)
         CHECK(csp_receive(port, &parcel, sizeof parcel, NULL, NULL) == CSP_OK);
         CHECK(csp_unpack_in(&parcel, &in) == CSP_OK);
         if (i == my->n / 2) { // somebody else's: what its maker writes comes here
-            meet(my);
+            meet(&my->round);
             csp_child *child = NULL;
             (void)child;
         }
@@ -300,7 +271,7 @@ static void parcels(node *my)
     csp_retire(in);
     CHECK(csp_write(out, &value) == CSP_RETIRED);
     csp_target_free(next);
-    meet(my);
+    meet(&my->round);
     csp_port_free(port);
     csp_chan_free(chan);
 }
@@ -310,7 +281,7 @@ int main(int argc, char **argv)
 {
     node my = {csp_node(), csp_nodes(), 0};
     bool together = argc > 1 && argv[1];
-    meet(&my);
+    meet(&my.round);
     many_to_one(&my, "ints", sizeof(int) + 1, 0);
     many_to_one(&my, "buffered", sizeof(int) + 1, 7);
     many_to_one(&my, "wide", 50000, 0);

@@ -3,19 +3,7 @@
 // worker here. The first argument is the node that ends first; in the end it is the turn of the
 // next one, so that the names of the job move on. With a second argument a process that is not main
 // ends its program.
-#include <millet/csp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "node %d: %s:%d: %s (%s)\n", csp_node(), __FILE__, __LINE__,           \
-                    #condition, csp_why());                                                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "csp_check.h"
 
 typedef struct ends {
     csp_target *target;

@@ -3,20 +3,9 @@
 // and processes that read and write at channels of all nodes: in alternations of several guards,
 // some of both kinds, and plainly, with and without deadlines. Every value must arrive once. Each
 // channel has a process that does nothing but read it, so no program can block.
-#include <millet/csp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "node %d: %s:%d: %s (%s)\n", csp_node(), __FILE__, __LINE__,           \
-                    #condition, csp_why());                                                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "csp_check.h"
 
 enum { PER_NODE = 2, MOST = 32, MIXED = 3, ENDS = 3 };
 
@@ -59,22 +48,6 @@ static uint32_t any(process *p, uint32_t below)
 {
     p->random = p->random * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)((p->random >> 33) % below);
-}
-
-static void meet(node *my)
-{
-    char name[32];
-    snprintf(name, sizeof name, "meet %d", my->round++);
-    csp_port *port = csp_port_new(name, 0);
-    csp_target *target;
-    for (int i = 0; i < my->n; i++) {
-        CHECK(csp_target_at(i, name, &target, CSP_NEVER) == CSP_OK);
-        CHECK(csp_send(target, NULL, 0) == CSP_OK);
-        csp_target_free(target);
-    }
-    for (int i = 0; i < my->n; i++)
-        CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
-    csp_port_free(port);
 }
 
 static void name_of(int chan, char *name, size_t size)
@@ -247,7 +220,7 @@ static void collect(node *my)
         printf("%llu values arrived once\n", (unsigned long long)total);
     }
     csp_target_free(target);
-    meet(my);
+    meet(&my->round);
     csp_port_free(port);
 }
 
@@ -278,7 +251,7 @@ int main(int argc, char **argv)
         procs[i] = (csp_proc){.run = i < MIXED ? mixed : reader,
                               .arg = &processes[i],
                               .name = i < MIXED ? "mixed" : "reader"};
-    meet(&my);
+    meet(&my.round);
     for (int i = 0; i < PER_NODE; i++)
         csp_retire(holds[i]);
     CHECK(csp_par(procs, MIXED + PER_NODE) == 0);

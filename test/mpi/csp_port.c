@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports: order, lengths, floods, deadlines, ports that come late and go.
-#include <millet/csp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "node %d: %s:%d: %s (%s)\n", csp_node(), __FILE__, __LINE__,           \
-                    #condition, csp_why());                                                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "csp_check.h"
 
 // Ranks may share a process, and with it globals: what each has is passed on.
 typedef struct node {
@@ -24,26 +12,6 @@ static csp_target *target_of(int node, const char *name)
     csp_target *target;
     CHECK(csp_target_at(node, name, &target, CSP_NEVER) == CSP_OK && target);
     return target;
-}
-
-// Everybody has sent to everybody, and got all of it.
-static void meet(node *me)
-{
-    int n = csp_nodes();
-    char name[32];
-    snprintf(name, sizeof name, "meet %d", me->round++);
-    csp_port *port = csp_port_new(name, 0);
-    csp_target **all = calloc((size_t)n, sizeof *all);
-    for (int i = 0; i < n; i++) {
-        all[i] = target_of(i, name);
-        CHECK(csp_send(all[i], NULL, 0) == CSP_OK);
-    }
-    for (int i = 0; i < n; i++)
-        CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
-    for (int i = 0; i < n; i++)
-        csp_target_free(all[i]);
-    csp_port_free(port);
-    free(all);
 }
 
 static unsigned char pattern(int from, int to, int round, size_t i)
@@ -102,7 +70,7 @@ static void all_sizes(node *me)
     csp_proc both[] = {{.run = send_all, .name = "sender"},
                        {.run = receive_all, .arg = own, .name = "receiver"}};
     CHECK(csp_par(both, 2) == 0);
-    meet(me);
+    meet(&me->round);
     csp_port_free(own);
 }
 
@@ -149,7 +117,7 @@ static void flood(node *me, const char *name, size_t room)
     }
     for (int i = 0; i < FLOODERS; i++)
         CHECK(csp_join(children[i]) == 0);
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
 }
 
@@ -164,18 +132,18 @@ static void no_room(node *me)
     CHECK(csp_send_by(right, big, sizeof big, CSP_AT_ONCE) == CSP_OK);
     CHECK(csp_send_by(right, big, 1, CSP_AT_ONCE) == CSP_LATE);
     CHECK(csp_send_by(right, big, 1, csp_after(0.01)) == CSP_LATE);
-    meet(me);
+    meet(&me->round);
     CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == sizeof big);
     CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == sizeof big);
     CHECK(csp_receive_by(port, big, sizeof big, &bytes, NULL, CSP_AT_ONCE) == CSP_LATE);
     CHECK(csp_receive_by(port, big, sizeof big, &bytes, NULL, csp_after(0.01)) == CSP_LATE);
-    meet(me);
+    meet(&me->round);
     CHECK(csp_send(right, big, 1) == CSP_OK); // longer than what was given back without being asked
     CHECK(csp_send(right, big, sizeof big) == CSP_OK);
     CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == 1);
     CHECK(csp_receive(port, big, sizeof big, &bytes, NULL) == CSP_OK && bytes == sizeof big);
     csp_target_free(right);
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
 }
 
@@ -199,7 +167,7 @@ static void guards(node *me)
     CHECK(csp_alt(of, 3) == 2);
     of[2] = csp_on_skip();
     CHECK(csp_pri_alt(of, 3) == 2);
-    meet(me);
+    meet(&me->round);
     CHECK(csp_send(target, "a word", 7) == CSP_OK);
     csp_child *child = csp_fork(writes_once, csp_chan_out(chan), "writes");
     while (ports + chans < 2) {
@@ -210,7 +178,7 @@ static void guards(node *me)
     }
     CHECK(ports == 1 && chans == 1 && number == 5);
     CHECK(strcmp(text, "a word") == 0 && csp_join(child) == 0);
-    meet(me);
+    meet(&me->round);
     CHECK(csp_send(target, "a longer word", 14) == CSP_OK);
     of[0] = csp_on_port(port, text, sizeof text);
     CHECK(csp_alt(of, 2) == 0 && of[0].status == CSP_TOO_LONG && of[0].size == 14);
@@ -218,7 +186,7 @@ static void guards(node *me)
     of[0] = csp_on_port(port, more, sizeof more);
     CHECK(csp_pri_alt(of, 2) == 0 && of[0].status == CSP_OK && of[0].size == 14);
     csp_target_free(target);
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
     csp_chan_free(chan);
 }
@@ -264,19 +232,19 @@ static void long_messages(node *me, const char *name, size_t room)
     }
     for (int i = 0; i < 2; i++)
         CHECK(csp_join(children[i]) == 0);
-    meet(me);
+    meet(&me->round);
     while (csp_send_by(right, data, 100, CSP_AT_ONCE) == CSP_OK) {
     }
     csp_status status = csp_send_by(right, data, LONG, csp_after(0.005));
     CHECK(status == CSP_LATE);
-    meet(me);
+    meet(&me->round);
     while (csp_receive_by(port, data, LONG, &bytes, NULL, CSP_AT_ONCE) == CSP_OK)
         CHECK(bytes == 100);
-    meet(me);
+    meet(&me->round);
     CHECK(csp_send(right, "x", 1) == CSP_OK);
     CHECK(csp_receive(port, data, LONG, &bytes, NULL) == CSP_OK && bytes == 1);
     csp_target_free(right);
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
     free(data);
 }
@@ -308,14 +276,14 @@ static void small_and_large(node *me)
         children[i] = csp_fork(take_one, &takers[i], NULL);
     csp_yield(); // both wait, but for a policy that lets them come when it likes: hence two
                  // messages
-    meet(me);
+    meet(&me->round);
     for (int i = 0; i < 2; i++)
         CHECK(csp_send(target, data, sizeof data) == CSP_OK);
     for (int i = 0; i < 2; i++)
         CHECK(csp_join(children[i]) == 0);
     CHECK(csp_receive(port, data, sizeof data, NULL, NULL) == CSP_OK);
     csp_target_free(target);
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
 }
 
@@ -334,16 +302,16 @@ static void targets_again(node *me)
         csp_target_free(target);
     }
     CHECK(status == CSP_LATE && sent == 4);
-    meet(me);
+    meet(&me->round);
     while (csp_receive_by(port, data, sizeof data, NULL, NULL, CSP_AT_ONCE) == CSP_OK)
         got++;
     CHECK(got == 4);
-    meet(me);
+    meet(&me->round);
     csp_target *target = target_of((csp_node() + 1) % csp_nodes(), "again");
     CHECK(csp_send(target, data, sizeof data) == CSP_OK); // what was taken is room again
     CHECK(csp_receive(port, data, sizeof data, NULL, NULL) == CSP_OK);
     csp_target_free(target);
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
 }
 
@@ -368,7 +336,7 @@ static void come_and_go(node *me)
     CHECK(csp_send(target, &value, sizeof value) == CSP_OK);
     CHECK(csp_receive(port, &got, sizeof got, NULL, &from) == CSP_OK && got == 17);
     CHECK(from == (csp_node() + 1) % csp_nodes());
-    meet(me);
+    meet(&me->round);
     csp_port_free(port);
     csp_status status;
     while ((status = csp_send(target, &value, sizeof value)) == CSP_OK) {
@@ -376,7 +344,7 @@ static void come_and_go(node *me)
     CHECK(status == CSP_RETIRED);
     CHECK(csp_send(target, &value, sizeof value) == CSP_RETIRED);
     csp_target_free(target);
-    meet(me);
+    meet(&me->round);
 }
 
 static void registered(node *me)
@@ -398,23 +366,23 @@ static void registered(node *me)
     for (int i = 0; port && i < csp_nodes(); i++)
         CHECK(csp_receive(port, &value, sizeof value, NULL, &from) == CSP_OK && from == value);
     csp_target_free(target);
-    meet(me);
+    meet(&me->round);
     if (port) {
         CHECK(csp_unregister("the port") == CSP_OK);
         CHECK(csp_unregister("the port") == CSP_NO_NAME);
         CHECK(csp_register_port("again", port) == CSP_OK);
         csp_port_free(port);
     }
-    meet(me);
+    meet(&me->round);
     CHECK(csp_find_port("again", &target, CSP_AT_ONCE) == CSP_NO_NAME);
     CHECK(csp_find_port("the port", &target, CSP_AT_ONCE) == CSP_NO_NAME);
-    meet(me);
+    meet(&me->round);
 }
 
 int main(void)
 {
     node me = {0};
-    meet(&me);
+    meet(&me.round);
     all_sizes(&me);
     flood(&me, "flood", 0);
     flood(&me, "flood of single messages", 1);
