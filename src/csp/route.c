@@ -210,10 +210,21 @@ static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, co
     return true;
 }
 
+mlt_packet_handler *mlt_route_upper;
+
+static void upper_packet(mlt_route *route, const mlt_packet *packet, const void *data,
+                         uint64_t bytes)
+{
+    if (mlt_route_upper && route->worker != UINT32_MAX)
+        mlt_route_upper(route, packet, data, bytes);
+    else
+        mlt_route_lose(route, "it sent a packet of a kind that is not known");
+}
+
 void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     static mlt_packet_handler *const handlers[] = {
-        [1] = mlt_port_packet, [2] = mlt_chan_packet, [3] = mlt_names_packet};
+        [1] = mlt_port_packet, [2] = mlt_chan_packet, [3] = mlt_names_packet, [4] = upper_packet};
     enum { HANDLERS = sizeof handlers / sizeof *handlers };
     uint32_t range = packet->kind / MLT_PACKET_RANGE;
     if (MLT_UNLIKELY(route->lost))

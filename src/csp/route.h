@@ -78,12 +78,17 @@ enum {
     MLT_PACKET_PORT = 0x100,  // port.c
     MLT_PACKET_CHAN = 0x200,  // net.c
     MLT_PACKET_NAMES = 0x300, // names_job.c
+    MLT_PACKET_UPPER = 0x400, // mlt_route_upper
     MLT_PACKET_RANGE = 0x100,
 };
 
 typedef void mlt_packet_handler(mlt_route *route, const mlt_packet *packet, const void *data,
                                 uint64_t bytes);
 extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
+
+// Of the layer above, for packets within a job; set once by it, before any thread is there. NULL:
+// there is none.
+extern mlt_packet_handler *mlt_route_upper;
 
 // ---- the carrier within a job
 

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "boot/job.h"
-#include "csp/group.h"
+#include "flow/run.h"
 #include "mpi/comm.h"
 #include "mpi/self.h"
 
@@ -47,8 +47,8 @@ static struct mlt_contexts *contexts_of(const mlt_worker *worker)
 
 static uint32_t new_number(struct mlt_contexts *c, uint32_t workers)
 {
-    // Those above are for groups of processes.
-    if (c->count == (MLT_GROUP_CONTEXTS - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / workers)
+    // Those above are for flow and for groups of processes.
+    if (c->count == (MLT_FLOW_CONTEXTS - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / workers)
         return NONE;
     if (c->count == c->room) {
         c->room = c->room ? 2 * c->room : 16;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines between workers.
+//
+//     sender's worker                              receiver's worker
+//     ELEMENT(line, kind, value_bytes, data) ----> small: copied, pushed into the inlet
+//     POINTER(line, element) --------------------> same process: the element itself
+//     COMING(line, kind, value_bytes, bytes) ----> large, another process: memory is taken, a
+//     message of p2p with the data --------------> receive posted into it; pushed when it is there
+//                          <---------------------- CREDIT(line, n): n elements were taken
+//     END(line) ---------------------------------> no more will come
+//                          <---------------------- CLOSED(line): nobody takes them any more
+//
+// The sender has `cap` credits of the line at first, an element costs one, and whoever has none
+// waits; credits come back when a quarter of them was taken, or the sender would have none.
+// Elements of a line arrive in order, whichever way they went: a small one behind a large one waits
+// for it.
+//
+// Large data goes by mlt_p2p in a context of flow's own, tagged with the line, so that it is copied
+// once if the system allows it; the sender's element is freed when it has left.
+#ifndef MLT_FLOW_LINK_H
+#define MLT_FLOW_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/run.h"
+
+UINT32_C(0xeffffff0) // below groups' (csp/group.h); communicators never get it
+
+// Makes what this worker's lines to others need: outlets' links. All workers have met before the
+// first element is sent.
+void mlt_flow_links_begin(mlt_flow_program *program);
+// All tasks of this worker have ended; waits (as a process) until what was sent has left.
+void mlt_flow_links_end(mlt_flow_program *program);
+
+// Waits for credit. Consumes the element. False: closed.
+bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e);
+void mlt_flow_link_end(mlt_flow_link *link);
+
+// An element of that line was taken from its inlet. Does not wait.
+void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line);
+// The inlet where these lines end takes no more.
+void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A flow program that runs: what a worker has of it.
+//
+// Every worker computes the same graph, places and tasks (graph.h, place.h, lower.h) and runs its
+// own tasks, each as a process (csp/proc.h) that stems from the rank of its place.
+//
+//     task ── outlet ──> inlet ── task          same worker: the inlet's channel, a csp_chan of
+//                                               pointers to elements
+//     task ── outlet ── link ))  (( inlet ── task   another worker: link.h
+//
+// An inlet is a queue: what a module calls one, with all lines that lead to it; of other tasks, one
+// line each. An outlet is the beginning of one line. End of input is the channel's retirement: each
+// line is a writer of the inlet's channel until its outlet ends.
+//
+// Files: main.c (flow_main: arguments, start, end, failures), queue.c (this, and the queues of
+// modules), element.c, link.c (other workers), part.c and its kind (collective tasks), stats.c
+// (what `mpirun --report` prints).
+#ifndef MLT_FLOW_RUN_H
+#define MLT_FLOW_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "csp/chan.h"
+#include "csp/state.h"
+#include "flow/element.h"
+#include "flow/graph.h"
+#include "flow/lower.h"
+#include "flow/place.h"
+
+// Contexts of flow's own messages, which communicators never get (mpi/context.c): the first for
+// links, then one for each reduction. Groups' are above.
+#define MLT_FLOW_CONTEXTS UINT32_C(0xe0000000)
+
+typedef struct mlt_flow_program mlt_flow_program;
+typedef struct mlt_flow_link mlt_flow_link;
+
+typedef struct mlt_flow_stats { // of an inlet
+    uint64_t elements, bytes;   // that were put into it
+    uint64_t deepest;           // most elements in it at once
+    uint64_t starved_ns;        // readers waited
+    uint64_t blocked_ns;        // writers waited for room, on this worker
+    uint64_t dropped;           // of an outlet that is not wired: elements
+} mlt_flow_stats;
+
+typedef struct mlt_flow_inlet {
+    mlt_flow_program *program;
+    csp_chan *chan; // of mlt_flow_element *; NULL: not wired. Room for `cap` elements of local
+                    // lines and for as many of each line from elsewhere
+    csp_in *in;
+    uint32_t task;
+    uint16_t queue; // of a module
+    uint32_t line;  // the first one
+    mlt_flow_stats stats;
+} mlt_flow_inlet;
+
+typedef struct mlt_flow_outlet {
+    mlt_flow_program *program;
+    mlt_flow_inlet *to;  // on this worker; NULL: elsewhere, or nowhere
+    csp_out *out;        // of it
+    mlt_flow_link *link; // to another worker; NULL: none
+    uint32_t line;       // UINT32_MAX: not wired
+    bool ended;
+    mlt_flow_stats stats; // elements, bytes and blocked_ns, of all outlets; dropped
+} mlt_flow_outlet;
+
+// A task of this worker.
+typedef struct flow_instance {
+    mlt_flow_program *program;
+    uint32_t task;
+    bool started, ended;
+    char *name;           // "c[3]"
+    mlt_flow_inlet *in;   // modules: [queue_count], those that are inputs; others: [lines in]
+    mlt_flow_outlet *out; // modules: [queue_count], those that are outputs; others: [lines out]
+    uint32_t ins, outs;
+    void *my;           // a module's struct
+    flow_queue *queues; // [queue_count] of a module
+} flow_instance;
+
+struct mlt_flow_program {
+    mlt_csp *csp;
+    uint32_t worker; // the own one
+    mlt_flow_graph *graph;
+    mlt_flow_sites *sites;
+    mlt_flow_placing *placing;
+    mlt_flow_lowered *lowered;
+    flow_instance *instances; // of this worker
+    uint32_t instance_count;
+    uint32_t *instance_of;        // [task_count]; UINT32_MAX: elsewhere
+    mlt_flow_inlet **inlet_of;    // [line_count]: where lines end on this worker; NULL: elsewhere
+    mlt_pool elements;            // small ones
+    struct mlt_flow_links *links; // link.c
+    struct mlt_flow_parts *parts; // part.c
+    int argc;
+    char **argv;
+    bool measures; // somebody asks for stats: waiting is timed
+    uint32_t ranks_here, ranks_done;
+};
+
+// The calling worker's; NULL: none runs.
+extern _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("initial-exec")));
+
+// ---- queue.c: what tasks do
+
+// Puts an element into a line; waits while there is no room. The element is consumed in any case.
+// False: nobody takes it any more.
+bool mlt_flow_put(mlt_flow_outlet *outlet, mlt_flow_element *e);
+// The next element; waits. NULL: end of input. Gives its credit back (mlt_flow_link_taken).
+mlt_flow_element *mlt_flow_take(mlt_flow_inlet *inlet);
+// No more will be put, or taken. Once each; main.c calls them when a task's process ends.
+void mlt_flow_outlet_end(mlt_flow_outlet *outlet);
+void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
+
+// For link.c, which must not wait: an element that came from elsewhere, for which there is room by
+// its credit; and that line's end.
+void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);
+void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet);
+
+// ---- part.c: tasks that are no modules. The body of their processes; 0 or a failure.
+
+int mlt_flow_part_run(flow_instance *task);
+// Once on each worker before anything runs, and when all is over.
+void mlt_flow_parts_begin(mlt_flow_program *program);
+void mlt_flow_parts_end(mlt_flow_program *program);
+
+// ---- main.c
+
+// Ends the job: "module Chemical, instance c[3], on rank 1: sentence".
+_Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// ---- stats.c
+
+// Tells mpirun (or, alone, standard error if MILLET_FLOW_REPORT asks) what passed each queue.
+void mlt_flow_stats_tell(mlt_flow_program *program);
+
+#endif

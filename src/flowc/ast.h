@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A .flow file as it was read: declarations, roots, statements, with the line of each thing. Names
+// are not looked up here and numbers are not computed; check.h does. docs/flow-language.md has the
+// grammar.
+//
+// All of a file's memory is one arena: nothing is freed alone, texts and lists stay until
+// mlt_flow_file_free.
+#ifndef MLT_FLOWC_AST_H
+#define MLT_FLOWC_AST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mlt_flow_expr_kind {
+    MLT_FLOW_NUMBER,
+    MLT_FLOW_NAME,
+    MLT_FLOW_NEGATE,
+    MLT_FLOW_ADD,
+    MLT_FLOW_SUBTRACT,
+    MLT_FLOW_MULTIPLY,
+    MLT_FLOW_DIVIDE,
+    MLT_FLOW_REMAINDER,
+} mlt_flow_expr_kind;
+
+typedef struct mlt_flow_expr {
+    mlt_flow_expr_kind kind;
+    int line;
+    long number;
+    const char *name;
+    struct mlt_flow_expr *left, *right; // negate: left
+} mlt_flow_expr;
+
+typedef struct mlt_flow_const {
+    struct mlt_flow_const *next;
+    const char *name;
+    int line;
+    mlt_flow_expr *value;
+} mlt_flow_const;
+
+typedef struct mlt_flow_queue_item {
+    struct mlt_flow_queue_item *next;
+    const char *name; // "in" or "out": the default one
+    bool input, optional;
+    const char *type;   // words with one space between; NULL: untyped
+    mlt_flow_expr *cap; // NULL: none
+    int line;
+} mlt_flow_queue_item;
+
+typedef struct mlt_flow_declaration {
+    struct mlt_flow_declaration *next;
+    const char *name;
+    int line;
+    const char *data; // C text of the data section, as it stands; NULL: none
+    int data_line;    // of its first character
+    mlt_flow_queue_item *queues;
+    mlt_flow_expr *weight; // NULL: none
+} mlt_flow_declaration;
+
+typedef struct mlt_flow_operation {
+    struct mlt_flow_operation *next;
+    const char *name, *type;
+    bool ordered;
+    int line;
+} mlt_flow_operation;
+
+typedef struct mlt_flow_part {
+    struct mlt_flow_part *next;
+    const char *name;
+    int line;
+    mlt_flow_expr *first, *last, *step; // NULL: not written; first alone: one instance
+    const char *queue;                  // NULL: the default one
+    const char *op;                     // NULL: none
+} mlt_flow_part;
+
+typedef enum mlt_flow_joint { MLT_FLOW_BARS, MLT_FLOW_ARROW, MLT_FLOW_EACH } mlt_flow_joint;
+
+typedef struct mlt_flow_stage {
+    struct mlt_flow_stage *next;
+    mlt_flow_joint joint; // with the one before
+    int line;
+    mlt_flow_part *parts;
+} mlt_flow_stage;
+
+typedef enum mlt_flow_statement_kind {
+    MLT_FLOW_INSTANCE,
+    MLT_FLOW_WIRE,
+    MLT_FLOW_PLACE,
+    MLT_FLOW_CONST,
+} mlt_flow_statement_kind;
+
+typedef struct mlt_flow_statement {
+    struct mlt_flow_statement *next;
+    mlt_flow_statement_kind kind;
+    int line;
+    const char *module, *name; // instance
+    mlt_flow_expr *count;      // instance: of a vector; NULL: none
+    mlt_flow_stage *stages;    // wire; place: one stage
+    const char *host;          // place; NULL: by number
+    mlt_flow_expr *place;      // place: the n-th of the host, or of all; NULL: none
+    mlt_flow_const *constant;
+} mlt_flow_statement;
+
+typedef struct mlt_flow_root_item {
+    struct mlt_flow_root_item *next;
+    const char *name;
+    int line;
+    const char **required; // [required_count]
+    int *required_lines;
+    size_t required_count;
+    mlt_flow_queue_item *queues; // of a nested one
+    mlt_flow_statement *statements;
+} mlt_flow_root_item;
+
+typedef struct mlt_flow_file {
+    const char *path; // as it was given
+    mlt_flow_const *consts;
+    const char **includes; // as written, with quotes or brackets
+    size_t include_count;
+    mlt_flow_operation *operations;
+    mlt_flow_declaration *declarations;
+    mlt_flow_root_item *roots; // in order; the main one is check.h's to find
+    struct mlt_flow_arena *arena;
+} mlt_flow_file;
+
+// A sentence about a line of a file; they are collected in order, and errors end the work of that
+// stage only when it can no longer go on sensibly.
+typedef struct mlt_flow_message {
+    struct mlt_flow_message *next;
+    int line, column; // column 0: none
+    bool warning;
+    char text[400];
+} mlt_flow_message;
+
+typedef struct mlt_flow_messages {
+    mlt_flow_message *first, *last;
+    size_t errors, warnings;
+} mlt_flow_messages;
+
+void mlt_flow_say(mlt_flow_messages *to, int line, int column, bool warning, const char *format,
+                  ...) __attribute__((format(printf, 5, 6)));
+void mlt_flow_messages_free(mlt_flow_messages *messages);
+
+// Reads a text of `size` bytes (any bytes). Never NULL; what could be read is there even if there
+// were errors. Reading goes on after an error at the next `;` or `}`; at most 20 errors are told.
+mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
+                             mlt_flow_messages *messages);
+void mlt_flow_file_free(mlt_flow_file *file); // NULL is fine
+
+#endif

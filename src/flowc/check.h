@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a file to a graph: looks names up, computes constants, and says the same to flow/graph.h
+// that the generated program will say. What only names can tell (unknown, twice, not required,
+// wrong kind) is checked here; what numbers tell (slices, arity, types, unconnected queues) is
+// checked by the graph, so that a program whose constants are changed on the command line checks it
+// again.
+#ifndef MLT_FLOWC_CHECK_H
+#define MLT_FLOWC_CHECK_H
+
+#include "flow/graph.h"
+#include "flowc/ast.h"
+
+// -D NAME=value, of the command line.
+typedef struct mlt_flow_override {
+    const char *name;
+    long value;
+} mlt_flow_override;
+
+// The graph, or NULL if there were errors. It refers to the file, which stays. The main root is the
+// one called Main, or the only one that no other root instantiates.
+mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_override *overrides,
+                               size_t override_count, mlt_flow_messages *messages);
+
+// The main root; NULL if there is none or several (told).
+const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file,
+                                             mlt_flow_messages *messages);
+
+#endif
