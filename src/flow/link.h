@@ -25,8 +25,6 @@
 
 #include "flow/run.h"
 
-UINT32_C(0xeffffff0) // below groups' (csp/group.h); communicators never get it
-
 // Makes what this worker's lines to others need: outlets' links. All workers have met before the
 // first element is sent.
 void mlt_flow_links_begin(mlt_flow_program *program);

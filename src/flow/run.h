@@ -23,6 +23,7 @@
 
 #include "base/pool.h"
 #include "csp/chan.h"
+#include "csp/route.h"
 #include "csp/state.h"
 #include "flow/element.h"
 #include "flow/graph.h"
@@ -116,6 +117,14 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
 // its credit; and that line's end.
 void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet);
+
+// Packets (csp/route.h) from other workers: main.c hands them to whom their kind belongs, and keeps
+// those that come before the program is there.
+enum { MLT_FLOW_PACKET_LINK = 0x400, MLT_FLOW_PACKET_PART = 0x480 };
+void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
+                          const void *data, uint64_t bytes);
+void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
+                          const void *data, uint64_t bytes);
 
 // ---- part.c: tasks that are no modules. The body of their processes; 0 or a failure.
 
