@@ -236,6 +236,7 @@ static void add_receivers(mlt_flow_builder *b)
             if (seen[n] == c + 1)
                 continue;
             seen[n] = c + 1;
+            mlt_flow_mark_input(b, n, in);
             mlt_flow_room((void **)&g->edges, g->edge_count, &b->edge_room, sizeof *g->edges);
             g->edges[g->edge_count++] =
                 (mlt_flow_edge){.from = r->node, .to = n, .in = in, .line = r->in_line};
@@ -297,6 +298,7 @@ static void builder_free(mlt_flow_builder *b)
     free(b->from.at);
     free(b->to.at);
     free(b->first_at);
+    free(b->marks);
 }
 
 mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *given,

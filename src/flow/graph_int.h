@@ -30,6 +30,7 @@ typedef struct mlt_flow_vector_more {
     uint32_t module;     // in `modules`
     uint32_t collective; // number of its first node among collectives; MLT_FLOW_NONE: a module
     const char *file;    // of the root that has it
+    size_t mark;         // in `marks`: of queue 0 of its first node
 } mlt_flow_vector_more;
 
 typedef struct mlt_flow_module_row {
@@ -47,7 +48,7 @@ typedef struct mlt_flow_collective {
     int in_line, out_line;
     uint32_t same; // union of collectives that pass elements to each other, by type
     uint32_t edge; // of `same`: the first typed one; MLT_FLOW_NONE: none
-    bool out_end;  // of that edge: the type is that of its source
+    bool source;   // of that edge: the type is that of its source
     bool told;
 } mlt_flow_collective;
 
@@ -104,7 +105,9 @@ typedef struct mlt_flow_builder {
     MLT_FLOW_LIST(mlt_flow_root_instance) instances;
     MLT_FLOW_LIST(mlt_flow_port) ports;
     mlt_flow_ends from, to;
-    bool tangled; // ports lead to several things, or round: there are no edges in the end
+    bool tangled;    // ports lead to several things, or round: there are no edges in the end
+    bool mistyped;   // told of a port, and so not again of what leads through it
+    uint32_t *marks; // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
     size_t names_used, names_size;
     uint32_t *first_at; // [edge_count] of the end: where its source was wired; NULL: no ports
 } mlt_flow_builder;
@@ -156,6 +159,7 @@ void mlt_flow_hint(char *text, size_t size, const char *asked, const char *const
 // graph_port.c
 void mlt_flow_resolve_ports(mlt_flow_builder *b);
 // graph_check.c: with ports, then without.
+void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue);
 void mlt_flow_check_wires(mlt_flow_builder *b);
 void mlt_flow_check_whole(mlt_flow_builder *b);
 

@@ -148,6 +148,8 @@ static uint32_t row_of(mlt_flow_builder *b, const flow_module *module)
         .wired = mlt_take(module->queue_count, sizeof(uint32_t)),
         .bare = mlt_take(module->queue_count, sizeof(uint32_t)),
     };
+    for (size_t q = 0; q < module->queue_count; q++)
+        b->modules.at[b->modules.count].bare[q] = MLT_FLOW_NONE;
     return b->modules.count++;
 }
 
