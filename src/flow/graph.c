@@ -55,14 +55,18 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
                    const char *format, ...)
 {
     mlt_flow_graph *g = b->graph;
-    g->errors += !warning;
-    if (g->sentence_count >= MLT_FLOW_SENTENCES)
-        return;
     char text[600];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    // What is wrong in a nested root is so in each of its instances: once is enough.
+    for (uint32_t i = 0; i < g->sentence_count; i++)
+        if (g->sentences[i].line == line && strcmp(g->sentences[i].text, text) == 0)
+            return;
+    g->errors += !warning;
+    if (g->sentence_count >= MLT_FLOW_SENTENCES)
+        return;
     mlt_flow_room((void **)&g->sentences, g->sentence_count, &b->sentence_room,
                   sizeof *g->sentences);
     size_t bytes = strlen(text) + 1;
@@ -320,6 +324,9 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
                       root->name, root->queues[0].name);
     wire(arg, root, &w);
     mlt_flow_wiring_fini(&w);
+    if (!g->node_count && !g->errors)
+        mlt_flow_tell(&b, root->file, root->line, false,
+                      "%s has no instances: there is nothing to run", root->name);
     check_given(&b);
     mlt_flow_check_wires(&b);
     mlt_flow_resolve_ports(&b);

@@ -96,6 +96,18 @@ static void tell_unwired(mlt_flow_builder *b, const char *file, int line, const 
                       module, wired, all, example);
 }
 
+static bool typed(const flow_queue_decl *q)
+{
+    return q->kind != FLOW_ANY || q->type;
+}
+
+// Default queues that nobody declared are there too, without a type.
+static bool required(const flow_queue_decl *q)
+{
+    return !q->optional &&
+           (typed(q) || (strcmp(q->name, "in") != 0 && strcmp(q->name, "out") != 0));
+}
+
 static void check_queues(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
@@ -115,7 +127,7 @@ static void check_queues(mlt_flow_builder *b)
     for (uint32_t i = 0; i < b->modules.count; i++) {
         const mlt_flow_module_row *m = &b->modules.at[i];
         for (size_t q = 0; q < m->module->queue_count; q++) {
-            if (m->module->queues[q].optional || m->bare[q] == MLT_FLOW_NONE)
+            if (!required(&m->module->queues[q]) || m->bare[q] == MLT_FLOW_NONE)
                 continue;
             char example[TEXT];
             mlt_flow_node_name(g, m->bare[q], example, sizeof example);
@@ -187,11 +199,6 @@ static const flow_queue_decl *decl_of(const mlt_flow_builder *b, uint32_t id, ui
         return &mlt_flow_vector_of(b->graph, id)->module->queues[queue];
     const mlt_flow_port *port = &b->ports.at[id & ~MLT_FLOW_PORT];
     return &b->roots.at[b->instances.at[port->instance].roots].root->queues[port->queue];
-}
-
-static bool typed(const flow_queue_decl *q)
-{
-    return q->kind != FLOW_ANY || q->type;
 }
 
 static const char *type_text(flow_type kind, const char *type)

@@ -134,12 +134,28 @@ static uint16_t default_queue(const flow_queue_decl *queues, size_t count, bool 
     return q != UINT16_MAX && queues[q].input == input ? q : UINT16_MAX;
 }
 
+// Numbers that constants may have made senseless.
+static void check_numbers(mlt_flow_builder *b, const flow_module *module)
+{
+    if (module->weight < 0 || module->weight > INT32_MAX)
+        mlt_flow_tell(b, module->file, module->line, false, "%s has the weight %ld, which is %s",
+                      module->name, module->weight, module->weight < 0 ? "negative" : "too much");
+    for (size_t q = 0; q < module->queue_count; q++) {
+        long cap = module->queues[q].cap;
+        if (cap < 0 || cap > INT32_MAX)
+            mlt_flow_tell(b, module->file, module->line, false,
+                          "%s of %s has room for %ld elements, which is %s", module->queues[q].name,
+                          module->name, cap, cap < 0 ? "negative" : "too much");
+    }
+}
+
 static uint32_t row_of(mlt_flow_builder *b, const flow_module *module)
 {
     for (uint32_t m = b->modules.count; m-- > 0;)
         if (b->modules.at[m].module == module)
             return m;
     assert(module->queue_count < UINT16_MAX);
+    check_numbers(b, module);
     MLT_FLOW_ROOM(b->modules);
     b->modules.at[b->modules.count] = (mlt_flow_module_row){
         .module = module,
