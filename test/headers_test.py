@@ -3,7 +3,7 @@
 """Compiles every header alone, twice in a row: it must include what it needs and guard itself.
 
 Headers of src/ and generated ones are compiled as the library is (GNU C11, warnings are errors). Installed headers must also
-please a strict C99 (millet/csp.h: C11) and, where a C++ compiler is there, C++11."""
+please a strict C99 (millet/csp.h and flow.h: C11) and, where a C++ compiler is there, C++11."""
 
 import argparse
 import concurrent.futures
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OWN = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wundef",
        "-Wno-unused-parameter"]
 STRICT = ["-pedantic", "-Wall", "-Wextra"]
-NEWER = {"millet/csp.h": "11"}  # it has _Generic and an anonymous union
+NEWER = {"millet/csp.h": "11", "millet/flow.h": "11"}  # they have _Generic and an anonymous union
 PLUS = ["-std=c++11", "-pedantic", "-Wall", "-Wextra"]
 
 

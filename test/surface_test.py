@@ -30,6 +30,9 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
                             (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)}
 CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
 CSP_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
+FLOW = (ROOT / "include" / "millet" / "flow.h").read_text()
+FLOW_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(flow_\w+)\(", FLOW, re.MULTILINE))
+FLOW_FUNCTIONS |= set(re.findall(r"\bflow_(?:Reduce|Broadcast|Deal|Collect)\b", FLOW))
 CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 
 failures = []
@@ -92,7 +95,9 @@ def check_exported(library, functions):
         check(found.get(name) == "W", f"{name} is not exported as a weak function")
     for name in sorted((CSP_FUNCTIONS | CSP_OPS) - set(found)):
         check(False, f"{name} of millet/csp.h is not exported")
-    known = {p + f[0] for f in functions for p in ("", "P")} | FOREIGN | CSP_FUNCTIONS | CSP_OPS
+    for name in sorted(FLOW_FUNCTIONS - set(found)):
+        check(False, f"{name} of millet/flow.h is not exported")
+    known = {p + f[0] for f in functions for p in ("", "P")} | FOREIGN | CSP_FUNCTIONS | CSP_OPS | FLOW_FUNCTIONS
     foreign = sorted(set(found) - known)
     check(not foreign, f"foreign names are exported: {' '.join(foreign)}")
     abi = sum(f[1] for f in functions)

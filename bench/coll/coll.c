@@ -26,6 +26,7 @@
 enum {
     MAX_ROWS = 64,
     MAX_STAMPED = 4000, // calls in a repetition whose beginning and end are noted
+    FEW_CALLS = 16,     // fewer are too few to tell what a call takes
 };
 
 typedef struct setting {
@@ -266,14 +267,17 @@ static double loop(const collective *c, const setting *s, long calls)
     return c->root == NO_ROOT ? loop_together(c, s, calls) : loop_apart(c, s, calls);
 }
 
-// Warms up, longer each time, until rank 0 can tell how many calls fill a repetition.
+// Warms up, longer each time, until rank 0 can tell how many calls fill a repetition. What a few
+// calls took is believed only if it is far more than that: where ranks share cores the first ones
+// wait for whoever has not been scheduled yet.
 static long calls_planned(const collective *c, const setting *s, double rep_s)
 {
     for (long calls = 1;; calls *= 4) {
         double start = bench_now();
         loop(c, s, calls);
         double passed = bench_now() - start;
-        long planned = passed < rep_s / 4 ? 0 : bench_repeats(passed / (double)calls, rep_s);
+        bool enough = passed > (calls < FEW_CALLS ? 4 * rep_s : rep_s / 4);
+        long planned = enough ? bench_repeats(passed / (double)calls, rep_s) : 0;
         if (c->root != NO_ROOT && (planned > MAX_STAMPED || calls > MAX_STAMPED / 4))
             planned = MAX_STAMPED;
         planned = (long)tree_from_0(s->rank, s->ranks, (double)planned);

@@ -33,6 +33,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus // wiring only: the macros for modules are C
+extern "C" {
+#endif
+
 // ---- what a module uses
 
 // Who an instance is; the first member of its struct, `flow`. Read it, do not write it.
@@ -236,8 +240,8 @@ int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count, const
 void flow_free(const void *data);
 void flow_keep(const void *data);
 long flow_self_const(const flow_self *self, const char *name);
-_Noreturn void flow_self_fail(const flow_self *self, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void flow_self_fail(const flow_self *self, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
 
 // data, if it points to what the queue carries (const or not); else nothing that compiles. Untyped
 // queues carry anything. The condition has the type of both, or `void *` if they differ.
@@ -304,5 +308,9 @@ _Noreturn void flow_self_fail(const flow_self *self, const char *format, ...)
 
 #define flow_const(my, name) flow_self_const(&(my)->flow, name)
 #define flow_fail(my, ...)   flow_self_fail(&(my)->flow, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
