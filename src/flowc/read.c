@@ -109,6 +109,7 @@ static bool read_data(mlt_flow_reader *r, mlt_flow_declaration *module)
     const char *end = mlt_flow_lex_c(&r->lexer);
     if (!end) {
         mlt_flow_read_fail(r, &at, "this data section has no end: its '{' has no '}'");
+        r->over = true; // what is missing behind it follows from that
         mlt_flow_read_next(r);
         return false;
     }
