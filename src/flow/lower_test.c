@@ -467,7 +467,7 @@ static void test_ordered(void)
         uint32_t r = hand_add(g, "r", MLT_FLOW_REDUCE, 0, 0);
         g->vectors[g->vector_count - 1].op = &in_order;
         for (uint32_t i = 0; i < 6; i++)
-            hand_wire(g, a + (twisted ? i ^ 2 : i), 1, r, 0);
+            hand_wire(g, a + (twisted ? 5 - i : i), 1, r, 0);
         hand_wire(g, r, 0, a + 5, 0);
         hand_done(g);
         mlt_flow_placing *p;
