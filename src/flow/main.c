@@ -140,7 +140,7 @@ static void check_given(arguments *a, const mlt_flow_graph *g)
         uint32_t at = 0;
         while (at < g->constant_count && strcmp(g->constants[at].name, a->given[i].name) != 0)
             at++;
-        if (at < g->constant_count || g->errors)
+        if (at < g->constant_count)
             continue;
         int n = snprintf(a->wrong, sizeof a->wrong, "-D %s: the program has no such constant%s",
                          a->given[i].name, g->constant_count ? "; it has" : "");
