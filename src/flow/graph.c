@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/word.h"
 #include "flow/graph_int.h"
+#include "flow/hint.h"
 
 // ---- lists, texts, sentences
 
@@ -74,35 +74,6 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
     memcpy(copy, text, bytes);
     g->sentences[g->sentence_count++] =
         (mlt_flow_sentence){.file = file, .line = line, .warning = warning, .text = copy};
-}
-
-void mlt_flow_hint(char *text, size_t size, const char *asked, const char *const *names,
-                   size_t count)
-{
-    size_t length = strlen(asked), best = length / 2 < 2 ? length / 2 : 2;
-    const char *near = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = mlt_word_distance(asked, length, names[i], strlen(names[i]));
-        if (d < best || (d == best && !near)) {
-            best = d;
-            near = names[i];
-        }
-    }
-    *text = 0;
-    if (near) {
-        snprintf(text, size, ": did you mean %s?", near);
-        return;
-    }
-    enum { MOST = 8 };
-    size_t used = 0, shown = count < MOST ? count : MOST;
-    for (size_t i = 0; i < shown && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 i == 0                             ? ": there is "
-                                 : i + 1 == shown && shown == count ? " and "
-                                                                    : ", ",
-                                 names[i]);
-    if (shown < count && used < size)
-        snprintf(text + used, size - used, " and %zu more", count - shown);
 }
 
 // ---- names

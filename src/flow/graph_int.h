@@ -152,9 +152,6 @@ static inline mlt_flow_collective *mlt_flow_collective_of(const mlt_flow_builder
 
 // "p[1].out", "r1", "s[2].in". Returns text.
 const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char *text, size_t size);
-// ": did you mean x?", or ": there are a, b and c", or nothing.
-void mlt_flow_hint(char *text, size_t size, const char *asked, const char *const *names,
-                   size_t count);
 
 // graph_port.c
 void mlt_flow_resolve_ports(mlt_flow_builder *b);

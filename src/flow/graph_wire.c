@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "flow/graph_int.h"
+#include "flow/hint.h"
 #include "flow/ops.h"
 
 #define EXPORT __attribute__((visibility("default")))
