@@ -49,7 +49,9 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
              who->module ? who->module->name : mlt_flow_kind_name((mlt_flow_kind)task->kind));
     snprintf(sentence, sizeof sentence, "%s %s, on rank %u: %s", kind, who->name, task->place,
              text);
-    mlt_csp_end_job((int32_t)task->place, sentence);
+    // mpirun names rank and host again; alone that says nothing.
+    bool launched = p->csp->worker->boot->job->launched;
+    mlt_csp_end_job(launched ? (int32_t)task->place : -1, sentence);
     _Exit(EXIT_FAILURE);
 }
 
