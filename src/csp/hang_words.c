@@ -282,6 +282,9 @@ static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
             add_chan_name(w, wait->what);
         }
         break;
+    case MLT_CSP_UPPER:
+        mlt_words_add(w, " %.300s", (const char *)wait->what);
+        break;
     default:
         break;
     }
