@@ -96,9 +96,13 @@ static const char *quote_before(const mlt_flow_reader *r, char text[128])
         last = token.end;
     }
     size_t from = used > 60 ? used - 50 : 0;
+    // Whole words, and in any case whole characters.
+    const char *space = from ? memchr(all + from, ' ', 20) : NULL;
+    if (space)
+        from = (size_t)(space + 1 - all);
     while (from && from < used && ((unsigned char)all[from] & 0xc0) == 0x80)
         from++;
-    snprintf(text, 128, "%s%.*s", from ? "..." : "", (int)(used - from), all + from);
+    snprintf(text, 128, "%s%.*s", from ? "... " : "", (int)(used - from), all + from);
     return text;
 }
 

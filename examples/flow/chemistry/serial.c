@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fit on one processor: the reference.
+#include "chemistry.h"
+
+static fit f;
+
+int main(void)
+{
+    double errors[ERRORS];
+
+    fit_begin(&f);
+    do {
+        for (int i = 0; i < PARAMETERS + 1; i++) {
+            fit_errors(&f, i, 0, 1, errors);
+            fit_take(&f, i, errors);
+        }
+    } while (fit_step(&f));
+    fit_print(&f);
+    return 0;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdio.h>
+
+#include "Print.flow.h"
+
+int Print_run(Print *my)
+{
+    const long *v;
+    size_t n;
+
+    while (flow_dequeue(my, &v, &n))
+        printf("%ld\n", *v);
+    return 0;
+}
