@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/word.h"
 #include "flow/graph_int.h"
+#include "flow/hint.h"
 
 // ---- lists, texts, sentences
 
@@ -55,14 +55,18 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
                    const char *format, ...)
 {
     mlt_flow_graph *g = b->graph;
-    g->errors += !warning;
-    if (g->sentence_count >= MLT_FLOW_SENTENCES)
-        return;
     char text[600];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    // What is wrong in a nested root is so in each of its instances: once is enough.
+    for (uint32_t i = 0; i < g->sentence_count; i++)
+        if (g->sentences[i].line == line && strcmp(g->sentences[i].text, text) == 0)
+            return;
+    g->errors += !warning;
+    if (g->sentence_count >= MLT_FLOW_SENTENCES)
+        return;
     mlt_flow_room((void **)&g->sentences, g->sentence_count, &b->sentence_room,
                   sizeof *g->sentences);
     size_t bytes = strlen(text) + 1;
@@ -72,33 +76,16 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
         (mlt_flow_sentence){.file = file, .line = line, .warning = warning, .text = copy};
 }
 
-void mlt_flow_hint(char *text, size_t size, const char *asked, const char *const *names,
-                   size_t count)
+bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line)
 {
-    size_t length = strlen(asked), best = length / 2 < 2 ? length / 2 : 2;
-    const char *near = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = mlt_word_distance(asked, length, names[i], strlen(names[i]));
-        if (d < best || (d == best && !near)) {
-            best = d;
-            near = names[i];
-        }
+    for (uint32_t i = 0; i < b->told_count; i++)
+        if (b->told[i].what == what && b->told[i].line == line)
+            return false;
+    if (b->told_count < MLT_FLOW_SENTENCES) {
+        b->told[b->told_count].what = what;
+        b->told[b->told_count++].line = line;
     }
-    *text = 0;
-    if (near) {
-        snprintf(text, size, ": did you mean %s?", near);
-        return;
-    }
-    enum { MOST = 8 };
-    size_t used = 0, shown = count < MOST ? count : MOST;
-    for (size_t i = 0; i < shown && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 i == 0                             ? ": there is "
-                                 : i + 1 == shown && shown == count ? " and "
-                                                                    : ", ",
-                                 names[i]);
-    if (shown < count && used < size)
-        snprintf(text + used, size - used, " and %zu more", count - shown);
+    return true;
 }
 
 // ---- names
@@ -320,6 +307,9 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
                       root->name, root->queues[0].name);
     wire(arg, root, &w);
     mlt_flow_wiring_fini(&w);
+    if (!g->node_count && !g->errors)
+        mlt_flow_tell(&b, root->file, root->line, false,
+                      "%s has no instances: there is nothing to run", root->name);
     check_given(&b);
     mlt_flow_check_wires(&b);
     mlt_flow_resolve_ports(&b);
