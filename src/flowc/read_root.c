@@ -318,12 +318,12 @@ static bool read_statement(mlt_flow_reader *r, body *b)
         return mlt_flow_read_fail(r, &r->token,
                                   "a root does not run, so it has no '%.*s'; 'Declare Module' has",
                                   (int)(r->token.end - r->token.at), r->token.at);
-    if (next.kind == ':')
-        return read_label(r, b);
     if (mlt_flow_read_at_queue(r)) {
         mlt_flow_read_fail(r, &r->token, "the queues of a root stand before all else in it");
         return mlt_flow_read_queue(r, &b->root->queues);
     }
+    if (next.kind == ':')
+        return read_label(r, b);
     return next.kind == MLT_FLOW_TOKEN_NAME ? read_instances(r, b) : read_wire(r, b);
 }
 
