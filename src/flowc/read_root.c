@@ -320,7 +320,7 @@ static bool read_statement(mlt_flow_reader *r, body *b)
                                   (int)(r->token.end - r->token.at), r->token.at);
     if (mlt_flow_read_at_queue(r)) {
         mlt_flow_read_fail(r, &r->token, "the queues of a root stand before all else in it");
-        return mlt_flow_read_queue(r, &b->root->queues);
+        return r->token.kind && mlt_flow_read_queue(r, &b->root->queues);
     }
     if (next.kind == ':')
         return read_label(r, b);

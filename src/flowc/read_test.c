@@ -549,6 +549,20 @@ static void try_broken(const char *text)
     free(copy);
 }
 
+// The same as the last errors that are told: reading ends in the middle of anything.
+static void try_last(const char *text)
+{
+    for (size_t before = 17; before < 20; before++) {
+        mlt_flow_messages messages = {0};
+        char *all = repeated("", ";", before, text);
+        about = all;
+        mlt_flow_file_free(read_bytes(all, strlen(all), &messages));
+        CHECK(messages.errors > before && messages.errors <= 20);
+        mlt_flow_messages_free(&messages);
+        free(all);
+    }
+}
+
 // ---- the document
 
 static char *slurp(const char *name)
@@ -616,6 +630,8 @@ int main(void)
         try_right(&rights[i]);
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
         try_wrong(wrongs[i].text, strlen(wrongs[i].text), wrongs[i].said);
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
+        try_last(wrongs[i].text);
     static const char zero[] = "Declare Module A { data_section { \n\0 } in *; }\0";
     try_wrong(zero, sizeof zero - 1,
               "2:1: a data section is text; here is a byte 0\n"
