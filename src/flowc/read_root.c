@@ -107,8 +107,9 @@ static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
         mlt_flow_read_next(r);
         if (r->token.kind == '[' || r->token.kind == '.')
             return mlt_flow_read_fail(r, &r->token,
-                                      "'%s' is a queue of '%s' and has no parts; subscripts stand "
-                                      "behind instances, as in '%s[0:3].%s'",
+                                      "'%.50s' is a queue of '%.50s' and has no parts; "
+                                      "subscripts stand behind instances, as in "
+                                      "'%.50s[0:3].%.50s'",
                                       part->queue, part->name, part->name, part->queue);
     }
     if (mlt_flow_read_accept(r, '(')) {
@@ -120,7 +121,8 @@ static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
             return false;
         if (r->token.kind == '[' || r->token.kind == '.')
             return mlt_flow_read_fail(r, &r->token,
-                                      "the operation stands last: '%s[0](%s)', not '%s(%s)[0]'",
+                                      "the operation stands last: '%.50s[0](%.50s)', not "
+                                      "'%.50s(%.50s)[0]'",
                                       part->name, part->op, part->name, part->op);
     }
     return true;

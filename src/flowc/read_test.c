@@ -509,6 +509,43 @@ static void try_limits(void)
     mlt_flow_file_free(NULL);
 }
 
+// Sentences have room for the longest names: each '%' is one.
+static void try_long_names(void)
+{
+    static const char *const texts[] = {"Module M is Root { flow: %.%[1] -> b; }",
+                                        "Module M is Root { flow: %(%)[1] -> b; }",
+                                        "Module M is Root { flow: %[:2] -> b; }",
+                                        "Module M is Root { flow: %.% @ 3; }",
+                                        "Module M is Root { flow: % %; }",
+                                        "Module M is Root { % %[1][2]; }",
+                                        "Module % { }",
+                                        "Module % is Root { % %",
+                                        "Module % is Root { void initialize() { } %",
+                                        "Declare Module % { void run() { } }",
+                                        "Declare Module % { in % *%; }",
+                                        "Declare Module % {",
+                                        "Declare Module % { weight 1; weight 2; }",
+                                        "Declare Module % { data_section { } data_section { } }",
+                                        "Declare Operation %(void);",
+                                        "%: const % = % % %;",
+                                        "% %"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char all[1000] = "";
+        for (const char *c = texts[i]; *c; c++)
+            sprintf(all + strlen(all), "%.*s", *c == '%' ? 100 : 1,
+                    *c == '%' ? "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+                                "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+                              : c);
+        about = all;
+        mlt_flow_messages messages = {0};
+        mlt_flow_file_free(read_bytes(all, strlen(all), &messages));
+        CHECK(messages.errors);
+        for (const mlt_flow_message *m = messages.first; m; m = m->next)
+            CHECK(strlen(m->text) < sizeof m->text - 1);
+        mlt_flow_messages_free(&messages);
+    }
+}
+
 // ---- messages
 
 static void try_messages(void)
@@ -641,6 +678,7 @@ int main(void)
         try_broken(rights[i].text);
     try_lines();
     try_limits();
+    try_long_names();
     try_messages();
     try_document();
     printf("%zu right texts, %zu wrong ones\n", sizeof rights / sizeof *rights,
