@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "flow/place_int.h"
 
+enum { LITTLE = 20000 }; // edges: all ways are tried at no time
+
 typedef struct placer {
     const mlt_flow_graph *g;
     const mlt_flow_sites *s;
@@ -124,13 +126,6 @@ static void levels(const uint64_t *load, uint32_t bins, uint64_t total, uint64_t
         }
 }
 
-// a * b / c without overflow, for b <= c.
-static uint64_t part_of(uint64_t a, uint64_t b, uint64_t c)
-{
-    __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)a * b / c);
-}
-
 // Cuts `count` nodes into pieces for bins first, first + 1, ..., which have a load already: each
 // gets about as much as levels() says. into[node] = its bin.
 static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, uint32_t first,
@@ -146,7 +141,7 @@ static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, 
         if (!share[b])
             continue;
         // Nearest to what is its due of what is left; one at least.
-        uint64_t twice = part_of(2 * left, share[b], shares), have = 0;
+        uint64_t twice = mlt_flow_part_of(2 * left, share[b], shares), have = 0;
         while (i < count) {
             uint64_t weight = mlt_flow_weight(g, nodes[i]);
             if (have && 2 * have + weight > twice)
@@ -174,8 +169,22 @@ static uint32_t pick(const placer *p, const uint32_t *row, uint32_t count, uint3
     return found;
 }
 
-static void cut_row(const placer *p, const uint32_t *row, uint32_t count, uint32_t *worker,
-                    uint64_t *load)
+// Cuts those that may be anywhere into halves, and these again; row is a copy.
+static void cut_halves(const placer *p, uint32_t *row, uint32_t count, uint32_t *worker,
+                       uint64_t *load)
+{
+    uint64_t total = 0, *share = mlt_take(p->s->workers, sizeof *share);
+    for (uint32_t i = 0; i < count; i++)
+        total += mlt_flow_weight(p->g, row[i]);
+    levels(load, p->s->workers, total, share);
+    mlt_flow_halve(p->g, row, count, share, p->s->workers, worker);
+    for (uint32_t i = 0; i < count; i++)
+        load[worker[row[i]]] += mlt_flow_weight(p->g, row[i]);
+    free(share);
+}
+
+static void cut_row(const placer *p, const uint32_t *row, uint32_t count, bool halves,
+                    uint32_t *worker, uint64_t *load)
 {
     const mlt_flow_sites *s = p->s;
     uint32_t *some = mlt_take(count, sizeof *some);
@@ -196,36 +205,81 @@ static void cut_row(const placer *p, const uint32_t *row, uint32_t count, uint32
         cut(p->g, some, here, w, end - w, load, worker);
     }
     uint32_t rest = pick(p, row, count, MLT_FLOW_NOWHERE, some);
-    cut(p->g, some, rest, 0, s->workers, load, worker);
+    if (halves)
+        cut_halves(p, some, rest, worker, load);
+    else
+        cut(p->g, some, rest, 0, s->workers, load, worker);
     free(some);
 }
 
-// The best row, improved. The weights are in load.
+typedef struct trial {
+    uint32_t *row, *worker, count;
+    uint64_t *load, cost;
+} trial;
+
+static trial trial_new(const placer *p)
+{
+    uint32_t nodes = p->g->node_count;
+    trial t = {.row = mlt_take(nodes, sizeof *t.row),
+               .worker = mlt_take(nodes, sizeof *t.worker),
+               .load = mlt_take(p->s->workers, sizeof *t.load),
+               .cost = UINT64_MAX};
+    memset(t.worker, 0xff, nodes * sizeof *t.worker);
+    return t;
+}
+
+static void trial_free(trial *t)
+{
+    free(t->row);
+    free(t->worker);
+    free(t->load);
+}
+
+static uint64_t heaviest(const placer *p, const trial *t)
+{
+    uint64_t most = 0;
+    for (uint32_t w = 0; w < p->s->workers; w++)
+        most = t->load[w] > most ? t->load[w] : most;
+    return most;
+}
+
+// Halves take a walk for each doubling of workers. They are worth that if much is cut, but not
+// nearly all: then there is nothing to be found.
+static bool worth_halving(const placer *p, uint64_t cost)
+{
+    uint64_t all = (uint64_t)MLT_FLOW_WIRE * p->g->edge_count;
+    return p->s->workers > 2 && cost > all / 25 && (cost < all / 3 || p->g->edge_count < LITTLE);
+}
+
+// The best of all, improved. The weights are in load.
 static void find_workers(const placer *p, uint32_t *worker, uint64_t *load)
 {
     const mlt_flow_graph *g = p->g;
-    uint32_t *row = mlt_take(g->node_count, sizeof *row);
-    uint32_t *best_row = mlt_take(g->node_count, sizeof *row);
-    uint32_t *other = mlt_take(g->node_count, sizeof *other), count = 0;
-    uint64_t best = UINT64_MAX, *other_load = mlt_take(p->s->workers, sizeof *other_load);
-    memset(other, 0xff, g->node_count * sizeof *other);
-    for (int way = 0; way < MLT_FLOW_ROWS && best; way++) {
-        count = mlt_flow_row_of(g, (mlt_flow_row)way, row);
-        cut_row(p, row, count, other, other_load);
-        uint64_t cost = mlt_flow_cost(g, p->s->workers, other);
-        if (cost < best) {
-            best = cost;
-            memcpy(worker, other, g->node_count * sizeof *worker);
-            memcpy(best_row, row, count * sizeof *row);
-            memcpy(load, other_load, p->s->workers * sizeof *load);
+    trial best = trial_new(p), next = trial_new(p);
+    for (int way = 0; way <= MLT_FLOW_ROWS && best.cost; way++) {
+        bool halves = way == MLT_FLOW_ROWS;
+        if (halves) {
+            if (!worth_halving(p, best.cost))
+                break;
+            memcpy(next.row, best.row, best.count * sizeof *next.row);
+        } else {
+            next.count = mlt_flow_row_of(g, (mlt_flow_row)way, next.row);
+        }
+        cut_row(p, next.row, next.count, halves, next.worker, next.load);
+        next.cost = mlt_flow_cost(g, p->s->workers, next.worker);
+        if (next.cost < best.cost && (!halves || heaviest(p, &next) <= heaviest(p, &best))) {
+            trial t = best;
+            best = next;
+            next = t;
+            next.count = best.count;
         }
     }
-    if (best)
-        mlt_flow_moves(g, p->s, &p->wishes, best_row, count, worker, load);
-    free(other);
-    free(other_load);
-    free(row);
-    free(best_row);
+    if (best.cost)
+        mlt_flow_moves(g, p->s, &p->wishes, best.row, best.count, best.worker, best.load);
+    memcpy(worker, best.worker, g->node_count * sizeof *worker);
+    memcpy(load, best.load, p->s->workers * sizeof *load);
+    trial_free(&best);
+    trial_free(&next);
 }
 
 // ---- places
