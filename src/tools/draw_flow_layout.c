@@ -26,6 +26,7 @@ enum {
     HOST_HEAD = 18,
     LANE = 11, // of links that go around
     SWEEPS = 16,
+    MOST_HOPS = 6000,
 };
 
 // ---- the lists
@@ -235,6 +236,23 @@ static void size_box(mlt_scene_box *b)
         b->width = 56;
 }
 
+// Instances of a vector are equally wide.
+static void size_boxes(mlt_scene *s)
+{
+    double *widest = mlt_take(s->box_count + 1, sizeof *widest);
+    uint32_t groups = s->box_count;
+    for (uint32_t i = 0; i < s->box_count; i++) {
+        size_box(&s->boxes[i]);
+        uint32_t g = s->boxes[i].group;
+        if (g < groups && s->boxes[i].width > widest[g])
+            widest[g] = s->boxes[i].width;
+    }
+    for (uint32_t i = 0; i < s->box_count; i++)
+        if (s->boxes[i].group < groups)
+            s->boxes[i].width = widest[s->boxes[i].group];
+    free(widest);
+}
+
 static void split_long(mlt_scene *s)
 {
     s->real_count = s->box_count;
@@ -365,6 +383,56 @@ static void sort_column(layout *l, uint32_t column, uint32_t beside)
     rerank(l, column);
 }
 
+// How often links cross between columns. Too many links: 0, and the last order is taken.
+static uint64_t crossings(const layout *l)
+{
+    const mlt_scene *s = l->s;
+    uint64_t n = 0;
+    if (l->begin[s->box_count] > MOST_HOPS)
+        return 0;
+    for (uint32_t a = 0; a < s->box_count; a++)
+        for (uint32_t i = l->begin[a]; i < l->begin[a + 1]; i++) {
+            if (s->boxes[l->ends[i]].column != s->boxes[a].column + 1)
+                continue;
+            uint32_t column = s->boxes[a].column;
+            for (uint32_t k = l->first[column]; k < l->first[column + 1]; k++) {
+                uint32_t b = l->order[k];
+                for (uint32_t j = l->begin[b]; j < l->begin[b + 1] && b != a; j++)
+                    n += s->boxes[l->ends[j]].column == column + 1 && l->rank[a] < l->rank[b] &&
+                         l->rank[l->ends[i]] > l->rank[l->ends[j]];
+            }
+        }
+    return n;
+}
+
+// Sorts the columns in turns, and keeps the order that had the fewest crossings; the order of the
+// file if none is better.
+static void keep_best(layout *l)
+{
+    const mlt_scene *s = l->s;
+    size_t bytes = s->box_count * sizeof *l->order;
+    uint32_t *best = mlt_take(s->box_count + 1, sizeof *best);
+    memcpy(best, l->order, bytes);
+    uint64_t fewest = crossings(l);
+    for (int turn = 0; turn < SWEEPS && (fewest || l->begin[s->box_count] > MOST_HOPS); turn++) {
+        for (uint32_t c = 1; c < s->columns; c++) {
+            if (turn % 2 == 0)
+                sort_column(l, c, c - 1);
+            else
+                sort_column(l, s->columns - 1 - c, s->columns - c);
+        }
+        uint64_t now = crossings(l);
+        if (now < fewest || l->begin[s->box_count] > MOST_HOPS) {
+            fewest = now;
+            memcpy(best, l->order, bytes);
+        }
+    }
+    memcpy(l->order, best, bytes);
+    for (uint32_t c = 0; c < s->columns; c++)
+        rerank(l, c);
+    free(best);
+}
+
 static void find_order(layout *l)
 {
     mlt_scene *s = l->s;
@@ -380,15 +448,13 @@ static void find_order(layout *l)
     for (uint32_t b = 0; b < s->box_count; b++)
         l->order[l->first[s->boxes[b].column] + fill[s->boxes[b].column]++] = b;
     free(fill);
-    for (uint32_t c = 0; c < s->columns; c++)
+    for (uint32_t c = 0; c < s->columns; c++) {
         rerank(l, c);
-    for (int turn = 0; turn < SWEEPS; turn++)
-        for (uint32_t c = 1; c < s->columns; c++) {
-            if (turn % 2 == 0)
-                sort_column(l, c, c - 1);
-            else
-                sort_column(l, s->columns - 1 - c, s->columns - c);
-        }
+        qsort_r(l->order + l->first[c], l->first[c + 1] - l->first[c], sizeof *l->order, by_rank,
+                l); // by bands
+        rerank(l, c);
+    }
+    keep_best(l);
 }
 
 // ---- heights
@@ -529,7 +595,9 @@ static double link_space(const mlt_scene *s, uint32_t column)
         beside = beside || (a == b && a == column);
     }
     double space = 46 + 2.2 * links + (labels ? 30 : 0) + (beside ? 40 : 0);
-    return space > 150 ? 150 : space;
+    space = space > 150 ? 150 : space;
+    double steep = links ? 0.12 * (s->bottom - TOP) : 0; // curves need room
+    return space > steep || !links ? space : steep > 220 ? 220 : steep;
 }
 
 static void find_widths(layout *l)
@@ -580,8 +648,7 @@ void mlt_scene_lay_out(mlt_scene *s)
     layout l = {.s = s};
     find_columns(s);
     find_ports(s);
-    for (uint32_t i = 0; i < s->box_count; i++)
-        size_box(&s->boxes[i]);
+    size_boxes(s);
     split_long(s);
     find_neighbours(&l);
     find_order(&l);

@@ -92,10 +92,10 @@ static void paint_shape(FILE *to, const mlt_scene_box *b, const char *fill, cons
     double h = b->height;
     switch (b->kind) {
     case MLT_FLOW_BROADCAST:
-        slanted(to, b, h / 4, 0, fill, line);
+        slanted(to, b, h / 6, 0, fill, line);
         break;
     case MLT_FLOW_COLLECT:
-        slanted(to, b, 0, h / 4, fill, line);
+        slanted(to, b, 0, h / 6, fill, line);
         break;
     case MLT_FLOW_DEAL:
         fprintf(to,
