@@ -129,9 +129,41 @@ static void find_back(mlt_scene *s)
     free(back_to);
 }
 
+// The first box of the same instance: parts of a reduction have one. [box_count]
+static uint32_t *find_leaders(const mlt_scene *s)
+{
+    uint32_t *leader = mlt_take(s->box_count + 1, sizeof *leader);
+    for (uint32_t i = 0; i < s->box_count; i++) {
+        const mlt_scene_box *b = &s->boxes[i];
+        leader[i] = i;
+        for (uint32_t k = 0; k < i && b->kind == MLT_FLOW_REDUCE && leader[i] == i; k++)
+            if (s->boxes[k].group == b->group && s->boxes[k].number == b->number)
+                leader[i] = k;
+    }
+    return leader;
+}
+
+// Parts of a reduction stand below each other.
+static bool align(mlt_scene *s, const uint32_t *leader)
+{
+    bool moved = false;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < s->box_count; i++) {
+            uint32_t *own = &s->boxes[i].column, *first = &s->boxes[leader[i]].column;
+            if (turn == 0 && *own > *first)
+                *first = *own;
+            else if (turn == 1 && *own < *first) {
+                *own = *first;
+                moved = true;
+            }
+        }
+    return moved;
+}
+
 static void find_columns(mlt_scene *s)
 {
     find_back(s);
+    uint32_t *leader = find_leaders(s);
     // The longest path: as long as a link has too few columns, its end moves right. Without circles
     // that ends; the number of turns is bounded by that of boxes.
     bool moved = true;
@@ -144,6 +176,7 @@ static void find_columns(mlt_scene *s)
                 moved = true;
             }
         }
+        moved = align(s, leader) || moved;
     }
     // What nothing leads to stands beside what it leads to.
     uint32_t *nearest = mlt_take(s->box_count + 1, sizeof *nearest);
@@ -158,10 +191,11 @@ static void find_columns(mlt_scene *s)
             nearest[l->from] = s->boxes[l->to].column;
     }
     for (uint32_t i = 0; i < s->box_count; i++)
-        if (!fed[i] && nearest[i] != UINT32_MAX)
+        if (!fed[i] && nearest[i] != UINT32_MAX && s->boxes[i].kind != MLT_FLOW_REDUCE)
             s->boxes[i].column = nearest[i] - 1;
     free(nearest);
     free(fed);
+    free(leader);
     for (uint32_t i = 0; i < s->box_count; i++)
         if (s->boxes[i].column >= s->columns)
             s->columns = s->boxes[i].column + 1;
@@ -583,18 +617,27 @@ static void find_heights(layout *l)
 
 // ---- widths
 
+double mlt_scene_bow(const mlt_scene *s, const mlt_scene_link *l)
+{
+    double apart = s->boxes[l->from].y - s->boxes[l->to].y;
+    double bow = 14 + 0.08 * (apart < 0 ? -apart : apart);
+    return l->from == l->to ? 30 : bow > 130 ? 130 : bow;
+}
+
 static double link_space(const mlt_scene *s, uint32_t column)
 {
     uint32_t links = 0;
-    bool labels = false, beside = false;
+    bool labels = false;
+    double beside = 0;
     for (uint32_t i = 0; i < s->link_count; i++) {
         const mlt_scene_link *l = &s->links[i];
         uint32_t a = s->boxes[l->from].column, b = s->boxes[l->to].column;
         links += (a <= column && b > column) || (b == column && a == column + 1);
         labels = labels || (*l->text && a <= column && b > column);
-        beside = beside || (a == b && a == column);
+        if (a == b && a == column && mlt_scene_bow(s, l) > beside)
+            beside = mlt_scene_bow(s, l);
     }
-    double space = 46 + 2.2 * links + (labels ? 30 : 0) + (beside ? 40 : 0);
+    double space = 46 + 2.2 * links + (labels ? 30 : 0) + beside;
     space = space > 150 ? 150 : space;
     double steep = links ? 0.12 * (s->bottom - TOP) : 0; // curves need room
     return space > steep || !links ? space : steep > 220 ? 220 : steep;
