@@ -76,6 +76,18 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
         (mlt_flow_sentence){.file = file, .line = line, .warning = warning, .text = copy};
 }
 
+bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line)
+{
+    for (uint32_t i = 0; i < b->told_count; i++)
+        if (b->told[i].what == what && b->told[i].line == line)
+            return false;
+    if (b->told_count < MLT_FLOW_SENTENCES) {
+        b->told[b->told_count].what = what;
+        b->told[b->told_count++].line = line;
+    }
+    return true;
+}
+
 // ---- names
 
 const char *mlt_flow_kind_name(mlt_flow_kind kind)

@@ -53,27 +53,22 @@ static void tell_twice(mlt_flow_builder *b, const mlt_flow_edge *e, const mlt_fl
                   line);
 }
 
-// Marks queues that are wired; an output that is wired twice is told once for its vector and line.
+// Marks queues that are wired, and tells of outputs that are so twice.
 static void mark_wires(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
-    uint32_t told_vector = MLT_FLOW_NONE;
-    int told_line = -1;
     for (uint32_t i = 0; i < g->edge_count; i++) {
         const mlt_flow_edge *e = &g->edges[i];
         bool port = e->from & MLT_FLOW_PORT;
         uint32_t *mark =
             port ? &b->ports.at[e->from & ~MLT_FLOW_PORT].out : mark_of(b, e->from, e->out);
         uint32_t none = port ? MLT_FLOW_NONE : 0, at = port ? i : i + 1;
-        uint32_t vector = port ? e->from : g->vector_of[e->from];
-        if (mark && *mark == none)
+        if (mark && *mark == none) {
             *mark = at;
-        else if (mark) {
+        } else if (mark) {
             b->tangled |= port;
-            if (vector != told_vector || e->line != told_line)
+            if (mlt_flow_once(b, MLT_FLOW_TOLD_TWICE, e->line))
                 tell_twice(b, e, &g->edges[port ? *mark : *mark - 1]);
-            told_vector = vector;
-            told_line = e->line;
         }
         if (e->to & MLT_FLOW_PORT)
             b->ports.at[e->to & ~MLT_FLOW_PORT].ins++;
@@ -213,15 +208,17 @@ static bool same_type(flow_type a, const char *a_text, flow_type b, const char *
     return strcmp(type_text(a, a_text), type_text(b, b_text)) == 0;
 }
 
+// False: two types.
 static bool check_edge(mlt_flow_builder *b, const mlt_flow_edge *e)
 {
     const flow_queue_decl *from = decl_of(b, e->from, e->out), *to = decl_of(b, e->to, e->in);
     if (!typed(from) || !typed(to) || same_type(from->kind, from->type, to->kind, to->type))
         return true;
     char a[TEXT], c[TEXT];
-    mlt_flow_tell(b, b->root->file, e->line, false, "%s gives %s, but %s takes %s",
-                  end_name(b, e->from, e->out, a), type_text(from->kind, from->type),
-                  end_name(b, e->to, e->in, c), type_text(to->kind, to->type));
+    if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
+        mlt_flow_tell(b, b->root->file, e->line, false, "%s gives %s, but %s takes %s",
+                      end_name(b, e->from, e->out, a), type_text(from->kind, from->type),
+                      end_name(b, e->to, e->in, c), type_text(to->kind, to->type));
     return false;
 }
 
@@ -255,12 +252,14 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
     if (p == q || same_type(p->kind, p->type, q->kind, q->type))
         return;
     char one[TEXT], other[TEXT], name[TEXT];
-    mlt_flow_tell(b, b->root->file, e->line, false,
-                  "%s carries %s, but %s carries %s: %s joins queues of one type",
-                  c->source ? end_name(b, f->from, f->out, one) : end_name(b, f->to, f->in, one),
-                  type_text(p->kind, p->type),
-                  source ? end_name(b, e->from, e->out, other) : end_name(b, e->to, e->in, other),
-                  type_text(q->kind, q->type), mlt_flow_node_name(g, at, name, sizeof name));
+    if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
+        mlt_flow_tell(
+            b, b->root->file, e->line, false,
+            "%s carries %s, but %s carries %s: %s joins queues of one type",
+            c->source ? end_name(b, f->from, f->out, one) : end_name(b, f->to, f->in, one),
+            type_text(p->kind, p->type),
+            source ? end_name(b, e->from, e->out, other) : end_name(b, e->to, e->in, other),
+            type_text(q->kind, q->type), mlt_flow_node_name(g, at, name, sizeof name));
     c->told = true;
 }
 
@@ -291,18 +290,18 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
     }
     if (!*why)
         return;
-    mlt_flow_tell(b, file_of(b, r->node), r->in_line, false, "%s(%s): %s carries %s, and %s",
-                  mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
-                  c->source ? end_name(b, e->from, e->out, end) : end_name(b, e->to, e->in, end),
-                  type_text(q->kind, q->type), why);
+    if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, r->in_line))
+        mlt_flow_tell(b, file_of(b, r->node), r->in_line, false, "%s(%s): %s carries %s, and %s",
+                      mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
+                      c->source ? end_name(b, e->from, e->out, end)
+                                : end_name(b, e->to, e->in, end),
+                      type_text(q->kind, q->type), why);
     c->told = true;
 }
 
 static void check_types(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
-    uint32_t told_vector = MLT_FLOW_NONE;
-    int told_line = -1;
     for (uint32_t i = 0; i < g->edge_count && b->collectives.count; i++) {
         const mlt_flow_collective *from = mlt_flow_collective_of(b, g->edges[i].from);
         const mlt_flow_collective *to = mlt_flow_collective_of(b, g->edges[i].to);
@@ -315,11 +314,8 @@ static void check_types(mlt_flow_builder *b)
         bool to = mlt_flow_vector_of(g, e->to)->kind != MLT_FLOW_MODULE;
         if (from != to)
             check_joined(b, i, to);
-        else if (!from && (e->line != told_line || g->vector_of[e->from] != told_vector) &&
-                 !check_edge(b, e)) {
-            told_line = e->line;
-            told_vector = g->vector_of[e->from];
-        }
+        else if (!from)
+            check_edge(b, e);
     }
     for (uint32_t c = 0; c < b->collectives.count; c++)
         if (mlt_flow_vector_of(g, b->collectives.at[c].node)->kind == MLT_FLOW_REDUCE)
@@ -328,36 +324,35 @@ static void check_types(mlt_flow_builder *b)
 
 // ---- collectives, places
 
+// What is missing of a collective; NULL: nothing.
+static const char *missing(const mlt_flow_graph *g, const mlt_flow_collective *c)
+{
+    const mlt_flow_vector *v = mlt_flow_vector_of(g, c->node);
+    bool in = g->in_first[c->node + 1] > g->in_first[c->node];
+    bool out = g->out_first[c->node + 1] > g->out_first[c->node];
+    return !in && !out                            ? " is wired nowhere"
+           : !in && v->kind == MLT_FLOW_REDUCE    ? " has no contributors: nothing leads to it"
+           : !in                                  ? " comes from nowhere: nothing leads to it"
+           : !out                                 ? " leads nowhere: say who gets what comes to it"
+           : v->kind == MLT_FLOW_REDUCE && !v->op ? " is a Reduce and needs an operation, such as "
+                                                  : NULL;
+}
+
 static void check_collectives(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
-    uint32_t told = MLT_FLOW_NONE; // once a vector
     for (uint32_t i = 0; i < b->collectives.count; i++) {
         const mlt_flow_collective *c = &b->collectives.at[i];
         const mlt_flow_vector *v = mlt_flow_vector_of(g, c->node);
-        if (told == v->first)
+        const char *what = missing(g, c);
+        int line = c->in_line ? c->in_line : c->out_line ? c->out_line : v->line;
+        if (!what || !mlt_flow_once(b, MLT_FLOW_TOLD_COLLECTIVE, line))
             continue;
         char name[TEXT];
+        bool op = what[strlen(what) - 1] == ' ';
         mlt_flow_node_name(g, c->node, name, sizeof name);
-        bool in = g->in_first[c->node + 1] > g->in_first[c->node];
-        bool out = g->out_first[c->node + 1] > g->out_first[c->node];
-        int line = c->in_line ? c->in_line : c->out_line ? c->out_line : v->line;
-        told = v->first;
-        if (!in && !out)
-            mlt_flow_tell(b, file_of(b, c->node), line, false, "%s is wired nowhere", name);
-        else if (!in)
-            mlt_flow_tell(b, file_of(b, c->node), line, false,
-                          v->kind == MLT_FLOW_REDUCE ? "%s has no contributors: nothing leads to it"
-                                                     : "%s comes from nowhere: nothing leads to it",
-                          name);
-        else if (!out)
-            mlt_flow_tell(b, file_of(b, c->node), line, false,
-                          "%s leads nowhere: say who gets what comes to it", name);
-        else if (v->kind == MLT_FLOW_REDUCE && !v->op)
-            mlt_flow_tell(b, file_of(b, c->node), line, false,
-                          "%s is a Reduce and needs an operation, such as %s(sum)", name, name);
-        else
-            told = MLT_FLOW_NONE;
+        mlt_flow_tell(b, file_of(b, c->node), line, false, "%s%s%s%s", name, what, op ? name : "",
+                      op ? "(sum)" : "");
     }
 }
 
@@ -379,7 +374,6 @@ static void check_pins(mlt_flow_builder *b)
     if (!g->pin_count)
         return;
     uint32_t *pin_of = mlt_take(g->node_count, sizeof *pin_of), kept = 0;
-    int told = -1;
     for (uint32_t i = 0; i < g->pin_count; i++) {
         mlt_flow_pin pin = g->pins[i], *other;
         if (!pin_of[pin.node]) {
@@ -395,12 +389,11 @@ static void check_pins(mlt_flow_builder *b)
             continue;
         }
         char name[TEXT], one[TEXT], two[TEXT];
-        if (told != pin.line)
+        if (mlt_flow_once(b, MLT_FLOW_TOLD_PIN, pin.line))
             mlt_flow_tell(
                 b, file_of(b, pin.node), pin.line, false, "%s is placed at %s, but line %d says %s",
                 mlt_flow_node_name(g, pin.node, name, sizeof name),
                 place_text(&pin, one, sizeof one), other->line, place_text(other, two, sizeof two));
-        told = pin.line;
     }
     g->pin_count = kept;
     free(pin_of);
@@ -419,14 +412,9 @@ void mlt_flow_check_wires(mlt_flow_builder *b)
     }
     b->marks = mlt_take(marks, sizeof *b->marks);
     mark_wires(b);
-    int told = -1;
-    for (uint32_t i = 0; i < g->edge_count && b->ports.count; i++) {
-        const mlt_flow_edge *e = &g->edges[i];
-        if ((e->from | e->to) & MLT_FLOW_PORT && e->line != told && !check_edge(b, e)) {
-            told = e->line;
-            b->mistyped = true;
-        }
-    }
+    for (uint32_t i = 0; i < g->edge_count && b->ports.count; i++)
+        if ((g->edges[i].from | g->edges[i].to) & MLT_FLOW_PORT)
+            b->mistyped |= !check_edge(b, &g->edges[i]);
 }
 
 void mlt_flow_check_whole(mlt_flow_builder *b)

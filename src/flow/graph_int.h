@@ -25,6 +25,15 @@
 
 enum { MLT_FLOW_SENTENCES = 100 }; // that are kept; errors are counted on
 
+// What would be told of every instance of a nested root is told once for a line.
+typedef enum mlt_flow_told {
+    MLT_FLOW_TOLD_ENTER,
+    MLT_FLOW_TOLD_TWICE,
+    MLT_FLOW_TOLD_TYPE,
+    MLT_FLOW_TOLD_COLLECTIVE,
+    MLT_FLOW_TOLD_PIN,
+} mlt_flow_told;
+
 // What a vector has beside what the graph tells.
 typedef struct mlt_flow_vector_more {
     uint32_t module;     // in `modules`
@@ -105,6 +114,11 @@ typedef struct mlt_flow_builder {
     MLT_FLOW_LIST(mlt_flow_root_instance) instances;
     MLT_FLOW_LIST(mlt_flow_port) ports;
     mlt_flow_ends from, to;
+    struct {
+        mlt_flow_told what;
+        int line;
+    } told[MLT_FLOW_SENTENCES];
+    uint32_t told_count;
     bool tangled;    // ports lead to several things, or round: there are no edges in the end
     bool mistyped;   // told of a port, and so not again of what leads through it
     uint32_t *marks; // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
@@ -139,6 +153,8 @@ void mlt_flow_room(void **at, uint32_t count, uint32_t *room, size_t size);
 
 void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+// True: this was not told of that line yet.
+bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line);
 // Text that lives as long as the graph.
 char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

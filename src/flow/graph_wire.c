@@ -530,11 +530,12 @@ static bool enter(flow_wiring *w, int line, mlt_flow_end end, bool input)
     if (*statement && *statement != b->statement) {
         char name[TEXT];
         const char *kind = mlt_flow_kind_name(mlt_flow_vector_of(b->graph, end.id)->kind);
-        ERROR(w, line,
-              "%s is wired in line %d already: name all %s of it in one statement, or take another "
-              "%s",
-              mlt_flow_node_name(b->graph, end.id, name, sizeof name), *at,
-              input ? "that lead to it" : "receivers", kind);
+        if (mlt_flow_once(b, MLT_FLOW_TOLD_ENTER, line))
+            ERROR(w, line,
+                  "%s is wired in line %d already: name all %s in one statement, or take "
+                  "another %s",
+                  mlt_flow_node_name(b->graph, end.id, name, sizeof name), *at,
+                  input ? "that lead to it" : "that it leads to", kind);
         return false;
     }
     *statement = b->statement;
@@ -542,68 +543,95 @@ static bool enter(flow_wiring *w, int line, mlt_flow_end end, bool input)
     return true;
 }
 
-static void add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end to)
+static bool add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end to)
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
     if (g->edge_count == UINT32_MAX - 1) {
         ERROR(w, line, "there are more than %u wires", g->edge_count);
-        return;
+        return false;
     }
     if (!enter(w, line, from, false) || !enter(w, line, to, true))
-        return;
+        return false;
     mlt_flow_room((void **)&g->edges, g->edge_count, &b->edge_room, sizeof *g->edges);
     g->edges[g->edge_count++] = (mlt_flow_edge){
         .from = from.id, .to = to.id, .out = from.queue, .in = to.queue, .line = line};
+    return true;
 }
 
-static const char *plural(size_t n)
+// "p, q[0] give 5 outputs".
+static const char *gives(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
 {
-    return n == 1 ? "" : "s";
+    char stage[TEXT];
+    snprintf(text, 2 * TEXT, "%s %s %zu output%s", stage_text(w, s, stage, sizeof stage),
+             s->count > 1 ? "give" : "gives", n, n == 1 ? "" : "s");
+    return text;
+}
+
+static const char *has(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
+{
+    char stage[TEXT];
+    snprintf(text, 2 * TEXT, "%s %s %zu input%s", stage_text(w, s, stage, sizeof stage),
+             s->count > 1 ? "have" : "has", n, n == 1 ? "" : "s");
+    return text;
+}
+
+static void tell_arity(flow_wiring *w, int line, const flow_stage *stages, size_t at, bool each)
+{
+    size_t from = w->builder->from.count, to = w->builder->to.count;
+    char a[2 * TEXT], b[2 * TEXT];
+    gives(w, &stages[at], from, a);
+    has(w, &stages[at + 1], to, b);
+    if (each)
+        ERROR(w, line, "%s, but %s: => joins them one by one", a, b);
+    else if (from == to)
+        ERROR(w, line,
+              "%s and %s: join them one by one with =>, or put a Broadcast (each gets all), a Deal "
+              "(in turn), a Collect or a Reduce between",
+              a, b);
+    else
+        ERROR(
+            w, line,
+            "%s, but %s: put a Broadcast (each gets all), a Deal (in turn), a Collect or a Reduce "
+            "between; => would join them one by one, if there were equally many",
+            a, b);
 }
 
 // From stage `at` to the next: many to one, one collective to many, or (=>) one by one. `through`:
 // the stage that was joined by => to the collective that this one is; lengths agree across it.
-static void join(flow_wiring *w, int line, const flow_stage *stages, size_t at,
+// False: told.
+static bool join(flow_wiring *w, int line, const flow_stage *stages, size_t at,
                  const flow_stage *through, size_t through_count)
 {
     const mlt_flow_ends *from = &w->builder->from, *to = &w->builder->to;
     const mlt_flow_collective *source = only_collective(w, from);
     const mlt_flow_collective *sink = only_collective(w, to);
     bool each = stages[at + 1].join == FLOW_EACH;
-    char a[TEXT], c[TEXT], d[TEXT];
-    stage_text(w, &stages[at], a, sizeof a);
-    stage_text(w, &stages[at + 1], c, sizeof c);
+    char a[2 * TEXT], b[2 * TEXT], stage[TEXT];
     if (each && source && !sink && through && through_count != to->count) {
-        ERROR(w, line, "%s gives %zu output%s, %s takes any number, but %s has %zu input%s",
-              stage_text(w, through, d, sizeof d), through_count, plural(through_count), a, c,
-              to->count, plural(to->count));
-        return;
+        ERROR(w, line, "%s, %s takes any number, but %s", gives(w, through, through_count, a),
+              stage_text(w, &stages[at], stage, sizeof stage),
+              has(w, &stages[at + 1], to->count, b));
+        return false;
     }
     if (source && to->count > 1 &&
         mlt_flow_vector_of(w->builder->graph, source->node)->kind == MLT_FLOW_COLLECT) {
         ERROR(w, line,
-              "%s is a Collect, which has 1 output, but %s has %zu inputs: put a Broadcast (each "
-              "gets all) or a Deal (in turn) between",
-              a, c, to->count);
-        return;
+              "%s is a Collect, which has 1 output, but %s: put a Broadcast (each gets all) or a "
+              "Deal (in turn) between",
+              stage_text(w, &stages[at], stage, sizeof stage),
+              has(w, &stages[at + 1], to->count, b));
+        return false;
     }
-    if (source || sink || (each ? from->count == to->count : to->count == 1)) {
-        size_t count = from->count > to->count ? from->count : to->count;
-        for (size_t i = 0; i < count; i++)
-            add_edge(w, line, from->at[from->count == 1 ? 0 : i], to->at[to->count == 1 ? 0 : i]);
-        return;
+    if (!source && !sink && (each ? from->count != to->count : to->count != 1)) {
+        tell_arity(w, line, stages, at, each);
+        return false;
     }
-    if (each)
-        ERROR(w, line, "%s gives %zu output%s, but %s has %zu input%s: => joins them one by one", a,
-              from->count, plural(from->count), c, to->count, plural(to->count));
-    else
-        ERROR(
-            w, line,
-            "%s gives %zu output%s, but %s has %zu inputs: join them one by one with =>%s, or put "
-            "a Broadcast (each gets all), a Deal (in turn), a Collect or a Reduce between",
-            a, from->count, plural(from->count), c, to->count,
-            from->count == to->count ? "" : " (if the numbers agree)");
+    size_t count = from->count > to->count ? from->count : to->count;
+    for (size_t i = 0; i < count; i++)
+        if (!add_edge(w, line, from->at[from->count == 1 ? 0 : i], to->at[to->count == 1 ? 0 : i]))
+            return false;
+    return true;
 }
 
 EXPORT void flow_wire(flow_wiring *w, int line, const flow_stage *stages, size_t count)
@@ -626,7 +654,8 @@ EXPORT void flow_wire(flow_wiring *w, int line, const flow_stage *stages, size_t
         }
         if (stages[s + 1].join != FLOW_EACH)
             through = NULL;
-        join(w, line, stages, s, through, through_count);
+        if (!join(w, line, stages, s, through, through_count))
+            return;
     }
 }
 
@@ -641,6 +670,8 @@ static bool read_place(mlt_flow_builder *b, const char *where, mlt_flow_pin *pin
     bool numeric = *number >= '0' && *number <= '9' && !*end && n <= INT32_MAX;
     pin->place = -1;
     pin->host = NULL;
+    if (*where == '-')
+        return false; // a number that came out negative
     if (numeric)
         pin->place = n;
     else if (colon)

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "csp/hang.h"
 #include "csp/proc.h"
 #include "csp/route.h"
 #include "flow/link.h"
@@ -26,7 +27,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1 };
+enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1, SENDERS_NAMED = 3 };
 
 _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("initial-exec")));
 
@@ -48,7 +49,9 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
              who->module ? who->module->name : mlt_flow_kind_name((mlt_flow_kind)task->kind));
     snprintf(sentence, sizeof sentence, "%s %s, on rank %u: %s", kind, who->name, task->place,
              text);
-    mlt_csp_end_job((int32_t)task->place, sentence);
+    // mpirun names rank and host again; alone that says nothing.
+    bool launched = p->csp->worker->boot->job->launched;
+    mlt_csp_end_job(launched ? (int32_t)task->place : -1, sentence);
     _Exit(EXIT_FAILURE);
 }
 
@@ -140,7 +143,7 @@ static void check_given(arguments *a, const mlt_flow_graph *g)
         uint32_t at = 0;
         while (at < g->constant_count && strcmp(g->constants[at].name, a->given[i].name) != 0)
             at++;
-        if (at < g->constant_count || g->errors)
+        if (at < g->constant_count)
             continue;
         int n = snprintf(a->wrong, sizeof a->wrong, "-D %s: the program has no such constant%s",
                          a->given[i].name, g->constant_count ? "; it has" : "");
@@ -277,16 +280,15 @@ static void free_program(mlt_flow_program *p)
 
 // ---- running
 
-// Who reads and writes a queue, for hang reports of processes that never did.
-static void note_ends(flow_instance *me)
+// Who reads and writes a queue, for hang reports. The holds end with the queues' ends.
+static void hold_ends(flow_instance *me)
 {
-    const mlt_fiber *fiber = me->program->csp->sched->current;
     for (uint32_t i = 0; i < me->ins; i++)
         if (me->in[i].chan)
-            me->in[i].chan->last_reader = fiber;
+            csp_hold_in(me->in[i].in);
     for (uint32_t i = 0; i < me->outs; i++)
         if (me->out[i].to)
-            me->out[i].to->chan->last_writer = fiber;
+            csp_hold_out(me->out[i].out);
 }
 
 static void end_queues(flow_instance *me)
@@ -308,7 +310,7 @@ int mlt_flow_task_main(void *instance)
     const flow_module *m = me->module;
     int result;
     me->started = true;
-    note_ends(me);
+    hold_ends(me);
     if (m) {
         if (m->init)
             m->init(me->my);
@@ -335,7 +337,7 @@ static void run_place(mlt_flow_program *p)
         procs[i] = (csp_proc){.run = mlt_flow_task_main, .arg = instance, .name = instance->name};
     }
     if (count)
-        (void)csp_par(procs, count);
+        (void)mlt_proc_par(procs, count, "flow_main");
     free(procs);
 }
 
@@ -437,7 +439,37 @@ static void arrived(mlt_route *route, const mlt_packet *packet, const void *data
         mlt_flow_link_packet(p, route, packet, data, bytes);
 }
 
+// ---- hang reports
+
+// The tasks of other workers whose lines lead to the queue. (Nobody reads one from elsewhere.)
+static uint32_t elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
+{
+    char name[SENTENCE / 8];
+    const mlt_flow_inlet *inlet = chan->queue;
+    const mlt_flow_program *p = inlet->program;
+    const mlt_flow_lowered *l = p->lowered;
+    uint32_t count = 0, shown = 0;
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = l->in_first[inlet->task]; writers && i < l->in_first[inlet->task + 1]; i++) {
+        const mlt_flow_line *line = &l->lines[l->in_lines[i]];
+        const mlt_flow_task *from = &l->tasks[line->from];
+        if (p->inlet_of[l->in_lines[i]] != inlet || from->worker == p->worker)
+            continue;
+        count++;
+        if (shown == SENDERS_NAMED || length >= size)
+            continue;
+        mlt_flow_task_name(l, line->from, name, sizeof name);
+        length += (size_t)snprintf(text + length, size - length, "%s%s on rank %u",
+                                   shown++ ? ", " : "", name, from->place);
+    }
+    if (count > shown && length < size)
+        snprintf(text + length, size - length, " and %u others", count - shown);
+    return count;
+}
+
 __attribute__((constructor)) static void hook(void)
 {
+    mlt_hang_elsewhere = elsewhere;
     mlt_route_upper = arrived;
 }

@@ -128,7 +128,9 @@ typedef struct mover {
     uint64_t *load, low, high;
     int64_t *drawn; // [workers] by neighbours of the module that is looked at; 0 between
     uint32_t *touched;
+    bool *fresh;     // [node_count] a neighbour has moved since it was looked at
     uint32_t *waits; // [workers][workers] who would go from the one to the other
+    int64_t *gains;  // ... and what that gained when it was looked at
 } mover;
 
 static bool may_be(const mover *m, uint32_t node, uint32_t worker)
@@ -189,30 +191,40 @@ static void move(mover *m, uint32_t node, uint32_t to)
     m->load[m->worker[node]] -= weight;
     m->load[to] += weight;
     m->worker[node] = to;
+    m->fresh[node] = true;
+    for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++)
+        m->fresh[m->pulls.list[i].to] = true;
 }
 
-// Changes places with one that waits to come from there, if both together gain.
+// Changes places with one that waits to come from there, if both together gain; else it waits
+// itself, if nobody does who gains more.
 static bool swap(mover *m, uint32_t node, uint32_t to, int64_t gain)
 {
     if (!m->waits)
         return false;
     uint32_t own = m->worker[node];
-    uint32_t other = m->waits[(size_t)to * m->s->workers + own];
-    uint64_t mine = mlt_flow_weight(m->g, node);
-    if (other != MLT_FLOW_NOWHERE && m->worker[other] == to) {
-        uint64_t its = mlt_flow_weight(m->g, other);
-        uint64_t here = m->load[own] - mine + its, there = m->load[to] - its + mine;
-        if (gain + gain_of(m, other, own) - 2 * between(m, node, other) > 0 && here <= m->high &&
-            there <= m->high && here >= m->low && there >= m->low) {
-            move(m, node, to);
-            move(m, other, own);
-            m->waits[(size_t)to * m->s->workers + own] = MLT_FLOW_NOWHERE;
-            return true;
+    size_t there = (size_t)to * m->s->workers + own, here = (size_t)own * m->s->workers + to;
+    uint32_t other = m->waits[there];
+    if (other != MLT_FLOW_NOWHERE && m->worker[other] != to)
+        other = m->waits[there] = MLT_FLOW_NOWHERE;
+    if (other != MLT_FLOW_NOWHERE && gain + m->gains[there] > 0) {
+        uint64_t mine = mlt_flow_weight(m->g, node), its = mlt_flow_weight(m->g, other);
+        uint64_t left = m->load[own] - mine + its, gone = m->load[to] - its + mine;
+        if (left <= m->high && gone <= m->high && left >= m->low && gone >= m->low) {
+            m->waits[there] = MLT_FLOW_NOWHERE;
+            if (gain + gain_of(m, other, own) - 2 * between(m, node, other) > 0) {
+                move(m, node, to);
+                move(m, other, own);
+                return true;
+            }
         }
     }
-    uint32_t *slot = &m->waits[(size_t)own * m->s->workers + to];
-    if (*slot == MLT_FLOW_NOWHERE || m->worker[*slot] != own || gain_of(m, *slot, to) < gain)
-        *slot = node;
+    if (m->waits[here] == MLT_FLOW_NOWHERE || m->worker[m->waits[here]] != own ||
+        m->gains[here] < gain) {
+        m->waits[here] = node;
+        m->gains[here] = gain;
+    }
+    m->fresh[node] = gain > 0; // there may be room, or somebody, next time
     return false;
 }
 
@@ -254,21 +266,29 @@ void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_sites *sites,
                .low = least < low ? least : low,
                .high = most > high ? most : high,
                .drawn = mlt_take(sites->workers, sizeof *m.drawn),
-               .touched = mlt_take(sites->workers, sizeof *m.touched)};
+               .touched = mlt_take(sites->workers, sizeof *m.touched),
+               .fresh = mlt_take(g->node_count, sizeof *m.fresh)};
+    memset(m.fresh, true, g->node_count);
     size_t pairs = (size_t)sites->workers * sites->workers;
     if (sites->workers <= MOST_PAIRS) {
         m.waits = mlt_take(pairs, sizeof *m.waits);
         memset(m.waits, 0xff, pairs * sizeof *m.waits);
+        m.gains = mlt_take(pairs, sizeof *m.gains);
     }
     bool more = true;
     for (int pass = 0; pass < PASSES && more; pass++) {
         more = false;
         for (uint32_t i = 0; i < count; i++)
-            more |= look_at(&m, row[i]);
+            if (m.fresh[row[i]]) {
+                m.fresh[row[i]] = false;
+                more |= look_at(&m, row[i]);
+            }
     }
     free(m.pulls.first);
     free(m.pulls.list);
     free(m.drawn);
     free(m.touched);
     free(m.waits);
+    free(m.gains);
+    free(m.fresh);
 }

@@ -203,9 +203,11 @@ void mlt_flow_outlet_end(mlt_flow_outlet *outlet)
     if (outlet->ended)
         return;
     outlet->ended = true;
-    if (outlet->to)
+    if (outlet->to) {
+        mlt_proc_lets_go(outlet->program->csp, outlet->to->chan, true);
         mlt_chan_retire(outlet->to->chan, true);
-    else if (outlet->link)
+    }
+    if (outlet->link)
         mlt_flow_link_end(outlet->link);
 }
 
@@ -220,6 +222,7 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
     // Elements of writers that wait are these writers' until they hear of it.
     for (; chan->held > 0; mlt_buffer_drop(chan))
         mlt_flow_element_drop(*(mlt_flow_element **)(void *)mlt_buffer_at(chan, 0));
+    mlt_proc_lets_go(inlet->program->csp, chan, false);
     mlt_chan_retire(chan, false);
     mlt_flow_link_close(inlet->program, inlet);
 }
@@ -446,7 +449,7 @@ static mlt_flow_element *wait_for_any(flow_queue *const *queues, size_t queue_co
         return NULL;
     mlt_flow_program *program = queues[0]->in->program;
     uint64_t since = program->measures ? mlt_os_now_ns() : 0;
-    int n = csp_pri_alt(guards, live);
+    int n = mlt_alt_first(guards, live, "flow_dequeue_from");
     *chosen = which[n];
     mlt_flow_inlet *inlet = queues[which[n]]->in;
     if (program->measures)

@@ -173,6 +173,7 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
     inlet->mixed = lines->locals > 0 && lines->locals < lines->count;
     inlet->chan = mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *),
                                 (size_t)lines->room + lines->cap, false);
+    inlet->chan->queue = inlet;
     inlet->chan->read_wait.wait.call = "flow_dequeue";
     inlet->chan->write_wait.wait.call = "flow_send";
     inlet->in = csp_chan_in(inlet->chan);

@@ -19,7 +19,16 @@
 #ifndef MLT_FLOW_STATS_H
 #define MLT_FLOW_STATS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/lower.h"
+
 #define MLT_FLOW_STATS_HEAD                                                                        \
     "# queue\tfrom\telements\tbytes\tdeepest\tblocked_ns\tstarved_ns\tplace\n"
+
+// What both ends of a line are called in it. Returns `to`.
+const char *mlt_flow_line_names(const mlt_flow_lowered *lowered, uint32_t line, char *from,
+                                char *to, size_t size);
 
 #endif

@@ -21,6 +21,12 @@ static bool unknown(mlt_check *c, const mlt_check_value *inner, const mlt_check_
                     const mlt_flow_expr *e)
 {
     mlt_check_names names = {.count = 0};
+    for (const mlt_flow_const *k = c->file->consts; k; k = k->next)
+        if (strcmp(k->name, e->name) == 0) {
+            MLT_CHECK_ERROR(c, e->line, "constant %s comes to be only in line %d", e->name,
+                            k->line);
+            return false;
+        }
     for (const mlt_check_value *v = inner; v; v = v->next)
         mlt_check_names_add(&names, v->name);
     for (const mlt_check_value *v = outer; v; v = v->next)

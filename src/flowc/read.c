@@ -11,17 +11,18 @@
 
 bool mlt_flow_read_at_queue(const mlt_flow_reader *r)
 {
+    mlt_flow_token one = mlt_flow_read_peek(r, 1), two = mlt_flow_read_peek(r, 2);
     if (mlt_flow_read_is(r, "in") || mlt_flow_read_is(r, "out"))
-        return true;
+        return one.kind == MLT_FLOW_TOKEN_NAME;
     if (!mlt_flow_read_is(r, "Input") && !mlt_flow_read_is(r, "Output"))
         return false;
     // Modules may be called Input and Output too: `Input i[4];`
-    mlt_flow_token one = mlt_flow_read_peek(r, 1), two = mlt_flow_read_peek(r, 2);
     return one.kind == ':' || (mlt_flow_token_is(&one, "Queue") && mlt_flow_token_is(&two, "is"));
 }
 
 static bool read_queue_options(mlt_flow_reader *r, mlt_flow_queue_item *queue)
 {
+    static const char *const words[] = {"cap", "optional", NULL};
     for (;;) {
         mlt_flow_token at = r->token;
         if (mlt_flow_read_accept_word(r, "cap")) {
@@ -35,7 +36,9 @@ static bool read_queue_options(mlt_flow_reader *r, mlt_flow_queue_item *queue)
                 return mlt_flow_read_fail(r, &at, "'optional' stands twice");
             queue->optional = true;
         } else {
-            return mlt_flow_read_semicolon(r);
+            const char *meant = mlt_flow_read_meant(r, words);
+            return meant ? mlt_flow_read_misspelt(r, "'cap', 'optional' or ';'", meant)
+                         : mlt_flow_read_semicolon(r);
         }
     }
 }
@@ -106,6 +109,7 @@ static bool read_data(mlt_flow_reader *r, mlt_flow_declaration *module)
     const char *end = mlt_flow_lex_c(&r->lexer);
     if (!end) {
         mlt_flow_read_fail(r, &at, "this data section has no end: its '{' has no '}'");
+        r->over = true; // what is missing behind it follows from that
         mlt_flow_read_next(r);
         return false;
     }
@@ -116,12 +120,15 @@ static bool read_data(mlt_flow_reader *r, mlt_flow_declaration *module)
     if (zero) {
         for (const char *c = begin; c < zero; c++)
             line += *c == '\n';
-        return mlt_flow_read_fail(r, &(mlt_flow_token){.at = zero, .line = line},
-                                  "a data section is text; here is a byte 0");
+        mlt_flow_read_fail(r, &(mlt_flow_token){.at = zero, .line = line},
+                           "a data section is text; here is a byte 0");
+        return true;
     }
-    if (module->data)
-        return mlt_flow_read_fail(r, &at, "module %s has a data section already, in line %d",
-                                  module->name, module->data_line);
+    if (module->data) {
+        mlt_flow_read_fail(r, &at, "module %s has a data section already, in line %d", module->name,
+                           module->data_line);
+        return true;
+    }
     module->data = mlt_flow_read_text(r, &text);
     module->data_line = line;
     return true;
@@ -155,8 +162,8 @@ static bool read_item(mlt_flow_reader *r, mlt_flow_declaration *module)
     mlt_flow_read_next(r);
     mlt_flow_expr *weight = mlt_flow_read_expr(r);
     if (weight && module->weight)
-        return mlt_flow_read_fail(r, &at, "module %s has a weight already, in line %d",
-                                  module->name, module->weight->line);
+        mlt_flow_read_fail(r, &at, "module %s has a weight already, in line %d", module->name,
+                           module->weight->line);
     module->weight = weight;
     return weight && mlt_flow_read_semicolon(r);
 }
@@ -212,7 +219,9 @@ static bool read_operation(mlt_flow_reader *r)
     while (*last)
         last = &(*last)->next;
     *last = op;
-    return mlt_flow_read_semicolon(r);
+    const char *meant = mlt_flow_read_meant(r, (const char *const[]){"ordered", NULL});
+    return meant ? mlt_flow_read_misspelt(r, "'ordered' or ';'", meant)
+                 : mlt_flow_read_semicolon(r);
 }
 
 static bool read_declaration(mlt_flow_reader *r)

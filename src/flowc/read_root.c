@@ -30,12 +30,18 @@ static mlt_flow_statement *add_statement(mlt_flow_reader *r, body *b, mlt_flow_s
 static bool read_instances(mlt_flow_reader *r, body *b)
 {
     mlt_flow_read_begin(r);
-    if (b->flow_line)
-        mlt_flow_read_fail(r, &r->token, "instances stand before 'flow:', which is in line %d",
-                           b->flow_line);
+    mlt_flow_token begin = r->token;
     const char *module = mlt_flow_read_name(r, "the name of a module");
     if (!module)
         return false;
+    if (b->flow_line) {
+        char quote[64];
+        mlt_flow_read_fail(r, &begin,
+                           "'%s %.*s' declares an instance; instances stand before 'flow:', which "
+                           "is in line %d",
+                           module, r->token.kind ? 40 : 0, mlt_flow_read_quote(&r->token, quote),
+                           b->flow_line);
+    }
     do {
         int line = r->token.line;
         const char *name = mlt_flow_read_name(r, "the name of an instance");
@@ -151,6 +157,10 @@ static bool read_host(mlt_flow_reader *r, mlt_flow_statement *s)
     }
     s->host = mlt_flow_read_text(r, &name);
     mlt_flow_read_next(r);
+    if (r->token.kind == '.')
+        return mlt_flow_read_fail(r, &r->token,
+                                  "a host's name that has a '.' or '-' is quoted: "
+                                  "\"node-3.cluster\"");
     if (!mlt_flow_read_accept(r, ':'))
         return true;
     s->place = mlt_flow_read_expr(r);
@@ -233,7 +243,8 @@ static bool read_wire(mlt_flow_reader *r, body *b)
                                   "a place is a statement of its own, such as 'p[0:3] @ host1;', "
                                   "and no part of a wire");
     if (!place && !s->stages->next)
-        return mlt_flow_read_expected(r, "'|||', '->', '=>' or '@'");
+        return mlt_flow_read_expected(r, b->flow_line ? "'|||', '->', '=>' or '@'"
+                                                      : "the name of an instance");
     if (!b->flow_line && !b->told_too_early) {
         b->told_too_early = true;
         mlt_flow_read_fail(r, &begin,
@@ -254,8 +265,8 @@ static bool read_flow(mlt_flow_reader *r, body *b)
     mlt_flow_read_begin(r);
     mlt_flow_token at = r->token;
     mlt_flow_read_next(r);
-    if (!mlt_flow_read_kind(r, ':', "':'") && !r->token.kind)
-        return false;
+    if (!mlt_flow_read_kind(r, ':', "':'"))
+        (void)mlt_flow_read_accept(r, ';');
     if (b->flow_line)
         mlt_flow_read_fail(r, &at, "'flow:' stands in line %d already", b->flow_line);
     else
@@ -266,14 +277,12 @@ static bool read_flow(mlt_flow_reader *r, body *b)
 static bool read_label(mlt_flow_reader *r, body *b)
 {
     if (mlt_flow_read_meant(r, (const char *const[]){"flow", NULL})) {
-        mlt_flow_read_begin(r);
-        (void)mlt_flow_read_word(r, "flow");
-        b->flow_line = r->before_line;
-    } else {
-        mlt_flow_read_fail(r, &r->token, "'%.*s:' is no part of the language; only 'flow:' is",
-                           (int)(r->token.end - r->token.at), r->token.at);
-        mlt_flow_read_next(r);
+        mlt_flow_read_misspelt(r, "'flow:'", "flow:");
+        return r->token.kind && read_flow(r, b);
     }
+    mlt_flow_read_fail(r, &r->token, "'%.*s:' is no part of the language; only 'flow:' is",
+                       (int)(r->token.end - r->token.at), r->token.at);
+    mlt_flow_read_next(r);
     (void)mlt_flow_read_accept(r, ':');
     return true;
 }
@@ -297,15 +306,24 @@ static bool read_statement(mlt_flow_reader *r, body *b)
     }
     if (mlt_flow_read_is(r, "flow"))
         return read_flow(r, b);
+    if (mlt_flow_read_is(r, "void"))
+        return mlt_flow_read_fail(r, &r->token,
+                                  "'void initialize()' stands in a root before all but its queues, "
+                                  "and nothing stands beside it");
     if (r->token.kind != MLT_FLOW_TOKEN_NAME)
         return mlt_flow_read_expected(r, b->flow_line ? "an instance or '}'"
                                                       : "the name of a module, 'flow:' or '}'");
-    if (mlt_flow_read_is(r, "data_section") || mlt_flow_read_is(r, "weight"))
+    if ((mlt_flow_read_is(r, "data_section") && next.kind == '{') ||
+        (mlt_flow_read_is(r, "weight") && next.kind == MLT_FLOW_TOKEN_NUMBER))
         return mlt_flow_read_fail(r, &r->token,
                                   "a root does not run, so it has no '%.*s'; 'Declare Module' has",
                                   (int)(r->token.end - r->token.at), r->token.at);
     if (next.kind == ':')
         return read_label(r, b);
+    if (mlt_flow_read_at_queue(r)) {
+        mlt_flow_read_fail(r, &r->token, "the queues of a root stand before all else in it");
+        return mlt_flow_read_queue(r, &b->root->queues);
+    }
     return next.kind == MLT_FLOW_TOKEN_NAME ? read_instances(r, b) : read_wire(r, b);
 }
 
