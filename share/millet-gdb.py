@@ -53,6 +53,7 @@ CSP_KINDS = {
     "MLT_CSP_NAME": "for a name",
     "MLT_CSP_REMOTE": "for an answer about {chan}",
     "MLT_CSP_GROUP": "for the other members of its group",
+    "MLT_CSP_UPPER": "in a flow program",
 }
 ANYONE, ANY_TAG = -1, -2
 

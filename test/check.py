@@ -27,7 +27,7 @@ NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit
 # objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's.
 SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
           r"comm_(dup|split|inter|disconnect)|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|moves_blocks(?! \[thread x6)|"
-          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net\w*|port|io\w*|group_mpi|mpi)) ")
+          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net\w*|port|io\w*|group_mpi|mpi)|flow_(link|reduce)\w*) ")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
@@ -281,6 +281,11 @@ def stage_csp(stage, quick):
     script(stage, "test/names/run", "--build", BUILD)
 
 
+def stage_flow(stage, quick):
+    """wiring apart from computing: every example in every way to run it, every fragment of the documents, the command, wrong files"""
+    script(stage, "test/flow/run", "--build", BUILD)
+
+
 def stage_systems(stage, quick):
     """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)
@@ -288,7 +293,7 @@ def stage_systems(stage, quick):
 
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
-    layers = [*ENGINE, "goal", "coll", "csp", "lua", "tools"]
+    layers = [*ENGINE, "goal", "coll", "csp", "flow", "flowc", "lua", "tools"]
     targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in layers)]
     if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         # Without what goes over the same code once more, with other programs and mutants of them.
@@ -324,7 +329,7 @@ def stage_cross(stage, quick):
     for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
         if not shutil.which(tool):
             return stage.skip(f"there is no {tool}")
-    layers = ["arch", "fiber", "wire", "type", "goal", "csp", "mpi"]
+    layers = ["arch", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]
     if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
         # What only computes, and takes long at that, gives the same everywhere.
         stage.ctest("build-cross", layers, without="goal_(check_brute|pass_large|pass|sim_random|derive)$")
@@ -339,7 +344,7 @@ def stage_clang(stage, quick):
 
 
 # mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
-BESIDE_LAUNCH = ("goal", "csp", "systems")
+BESIDE_LAUNCH = ("goal", "csp", "flow", "systems")
 NOT_QUICK = ("asan", "tsan", "cross", "clang", "launch", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 
-enum { HEADER_BYTES = 16, MOST_BYTES_A_CHUNK = 1 << 20 };
+enum { LINE = 64, HEADER_BYTES = LINE, MOST_BYTES_A_CHUNK = 1 << 20 };
 
 void mlt_pool_init(mlt_pool *pool, size_t object_size, uint32_t first_count)
 {
@@ -26,7 +26,9 @@ void mlt_pool_fini(mlt_pool *pool)
 void *mlt_pool_grow(mlt_pool *pool)
 {
     uint32_t count = pool->next_count;
-    char *chunk = malloc(HEADER_BYTES + count * pool->object_size);
+    size_t bytes = HEADER_BYTES + count * pool->object_size;
+    // Objects of whole lines begin with one.
+    char *chunk = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (!chunk)
         mlt_fatal("out of memory: no %zu bytes for %u more objects", count * pool->object_size,
                   count);

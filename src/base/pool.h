@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects of one size, taken and given back in a few instructions. One thread uses a pool; memory
-// comes in growing chunks and returns to the system only with mlt_pool_fini.
+// comes in growing chunks and returns to the system only with mlt_pool_fini. Objects are aligned to
+// 16 bytes, those of a multiple of 64 bytes to 64.
 #ifndef MLT_BASE_POOL_H
 #define MLT_BASE_POOL_H
 

@@ -30,6 +30,8 @@ typedef enum mlt_ctl_type {
     MLT_CTL_PATHS,     // collectives along paths: value: number of mlt_ctl_path that follow
     MLT_CTL_PROCS,     // hang report: detail: worker; text: what its processes wait for, lines that
                        // begin with two spaces; MLT_CTL_PROCS_TEXT bytes at most
+    MLT_CTL_QUEUES, // --report of a flow program: value: number of mlt_ctl_queue that follow, the
+                    // busiest first; detail: how many more there are
 } mlt_ctl_type;
 
 typedef struct mlt_ctl {
@@ -132,6 +134,15 @@ typedef struct mlt_ctl_path {
     uint32_t ranks, workers;
     uint32_t level, unused; // mlt_ctl_level
 } mlt_ctl_path;
+
+// What passed the queues of a flow program between two vectors of instances.
+typedef struct mlt_ctl_queue {
+    char from[MLT_CTL_COMM], to[MLT_CTL_COMM]; // "p.out", "r1"; to "": it is not wired
+    uint64_t lines;                            // between instances; 0: it is not wired
+    uint64_t elements, bytes;
+    uint64_t deepest;                // most elements in one of the queues at once
+    uint64_t blocked_ns, starved_ns; // all senders waited for room; all readers for elements
+} mlt_ctl_queue;
 
 typedef struct mlt_boot {
     mlt_job *job;

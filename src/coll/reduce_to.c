@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "coll/emit.h"
 
 static void *room(size_t count, size_t size)
 {
@@ -48,9 +49,14 @@ void mlt_reduce_to_load_add(mlt_reduce_to_load *load, const mlt_coll_shape *shap
 {
     mlt_reduce_to_plan plan =
         mlt_reduce_to_plan_new(shape->ranks, shape->contributes, shape->receives, load);
-    for (uint32_t i = 0; i < plan.count; i++)
-        load_edge(load, plan.edges[i]);
+    mlt_reduce_to_plan_count(&plan, load);
     mlt_reduce_to_plan_free(&plan);
+}
+
+void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load)
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        load_edge(load, plan->edges[i]);
 }
 
 // ---- plan
@@ -214,4 +220,83 @@ const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape)
         if (!shape->contributes || shape->contributes[r])
             return NULL;
     return "there must be a rank that contributes";
+}
+
+// ---- as GOAL
+
+typedef struct state {
+    const mlt_emit *e;
+    mlt_goal_span in, acc, tmp; // acc: where the result or a part of it is built
+    bool empty;                 // acc
+    uint32_t last;
+    uint32_t gave; // what left acc for good; the result may come there afterwards
+} state;
+
+static uint32_t combined(const state *s, bool acc_first, mlt_goal_span with, uint32_t after)
+{
+    return acc_first ? mlt_emit_exec(s->e, s->acc, with, after)
+                     : mlt_emit_exec_reversed(s->e, s->acc, with, after);
+}
+
+static void combine(state *s, uint32_t from, uint32_t sent)
+{
+    const mlt_emit *e = s->e;
+    bool lower = from < e->rank;
+    if (s->empty) {
+        s->last = combined(s, lower, s->in, mlt_emit_recv(e, s->acc, from, NONE));
+        s->empty = false;
+        return;
+    }
+    mlt_goal_span at = mlt_emit_part(s->tmp, 0, e->n);
+    s->tmp.at += e->n;
+    uint32_t exec = combined(s, !lower, at, mlt_emit_recv(e, at, from, NONE));
+    mlt_emit_after(e, exec, sent != NONE ? sent : s->last);
+    s->last = exec;
+}
+
+static void follow(state *s, mlt_reduce_to_edge edge)
+{
+    const mlt_emit *e = s->e;
+    bool from = edge.from == e->rank;
+    uint32_t other = from ? edge.to : edge.from, sent = NONE;
+    if (edge.kind == MLT_REDUCE_TO_TELL && !from) {
+        s->last = mlt_emit_recv(e, s->acc, other, s->gave);
+        s->empty = false;
+        return;
+    }
+    if (from || edge.kind == MLT_REDUCE_TO_MEET)
+        sent = mlt_emit_send(e, s->empty ? s->in : s->acc, other, s->last);
+    if (edge.kind == MLT_REDUCE_TO_GIVE && from && !s->empty)
+        s->gave = sent;
+    if (!from || edge.kind == MLT_REDUCE_TO_MEET)
+        combine(s, other, sent);
+}
+
+void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
+                             mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    state s = {.e = &e, .empty = true, .last = NONE, .gave = NONE};
+    uint32_t combines = 0;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        mlt_reduce_to_edge at = plan->edges[i];
+        bool from = at.from == rank, to = at.to == rank;
+        combines +=
+            at.kind == MLT_REDUCE_TO_MEET ? from || to : to && at.kind != MLT_REDUCE_TO_TELL;
+    }
+    bool gives = !shape->contributes || shape->contributes[rank];
+    bool gets = !shape->receives || shape->receives[rank];
+    if (gives)
+        s.in = mlt_emit_buffer(&e, "in", e.n);
+    if (gets)
+        s.acc = mlt_emit_buffer(&e, "out", e.n);
+    else if (combines)
+        s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
+    if (combines > 1)
+        s.tmp = mlt_emit_buffer(&e, "tmp", (combines - 1) * e.n);
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->edges[i].from == rank || plan->edges[i].to == rank)
+            follow(&s, plan->edges[i]);
+    if (gives && gets && s.empty) // the result is its own
+        mlt_emit_copy(&e, s.acc, s.in, NONE);
 }

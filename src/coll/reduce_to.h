@@ -65,6 +65,16 @@ mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contrib
                                           const uint8_t *receives, const mlt_reduce_to_load *load);
 void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan);
 
+// Adds to `load` what the plan's edges are.
+void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load);
+
+// Adds to `program` what `rank` does of any plan, which need not be Aspen's: the shape's
+// contributors and receivers are whom the plan was made for. Whoever combines two values puts that
+// of the lower rank first; so a plan in which neighbours only are combined keeps the order of
+// ranks.
+void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
+                             mlt_goal_program *program, uint32_t rank);
+
 // mlt_coll_alg.refuses of what reduces so: somebody must contribute.
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape);
 

@@ -509,10 +509,15 @@ EXPORT int csp_alt(csp_guard *guards, size_t count)
     return chosen;
 }
 
+int mlt_alt_first(csp_guard *guards, size_t count, const char *call)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    check_count(count, call);
+    run r = {.csp = csp, .guards = guards, .count = (uint32_t)count, .call = call};
+    return alternate(&r);
+}
+
 EXPORT int csp_pri_alt(csp_guard *guards, size_t count)
 {
-    mlt_csp *csp = mlt_csp_enter("csp_pri_alt");
-    check_count(count, "csp_pri_alt");
-    run r = {.csp = csp, .guards = guards, .count = (uint32_t)count, .call = "csp_pri_alt"};
-    return alternate(&r);
+    return mlt_alt_first(guards, count, "csp_pri_alt");
 }

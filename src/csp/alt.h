@@ -71,6 +71,9 @@ void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status statu
 // A promise is void: the alternation is open again, and looks at all its guards anew.
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
 
+// As csp_pri_alt, called `call` in reports.
+int mlt_alt_first(csp_guard *guards, size_t count, const char *call);
+
 // What port guards do: set once by port.c. try: if a message is there, takes it into offer->value
 // (guards[index].size bytes of room), sets guards[index].size to its length and settles the
 // alternation, with CSP_TOO_LONG if it does not fit and CSP_RETIRED if nothing will come any more;

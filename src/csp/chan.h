@@ -49,7 +49,8 @@ struct csp_chan {
     uint32_t had_readers, had_writers; // ever
     bool registered;                   // other programs may have ends of it
     void *net;                         // stand-ins, and channels that others have ends of: net.c's
-    mlt_link all;                      // in csp->chans
+    void *queue;  // of a flow program: the layer above has it, reports call it so; else NULL
+    mlt_link all; // in csp->chans
     uint64_t number;
     char name[40];                      // "": by its number
     mlt_csp_wait read_wait, write_wait; // of all plain reads and writes that wait here

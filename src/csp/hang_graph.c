@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "csp/hang.h"
 #include "csp/hang_int.h"
 #include "csp/knot.h"
 #include "csp/proc.h"
@@ -17,6 +18,7 @@
 enum {
     BLOCK_WORDS = 64, // of an argument block
     BLOCKS_MOST = 1 << 20,
+    HANG_NAMES = 256,
     PAGE = 4096,
 };
 
@@ -109,7 +111,9 @@ static bool add_need(mlt_graph *g, uint32_t node, mlt_csp_wait_kind kind, const 
 
 static bool add_chan(mlt_graph *g, uint32_t node, mlt_csp_wait_kind kind, const csp_chan *chan)
 {
-    if (chan->remote || chan->registered) // others can serve it
+    char who[HANG_NAMES];
+    if (chan->remote || chan->registered || // others can serve it
+        (chan->queue && mlt_hang_elsewhere(chan, kind == MLT_CSP_READ, who, sizeof who)))
         g->state[node] = MLT_NODE_OUTSIDE;
     return add_need(g, node, kind, chan);
 }

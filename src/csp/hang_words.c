@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "csp/hang.h"
 #include "csp/hang_int.h"
 #include "csp/names.h"
 #include "csp/proc.h"
@@ -15,7 +16,10 @@ enum {
     GUARDS_SHOWN = 4,
     CLAIMS_SEEN = 64, // of a thing, for one line
     MOST_ADDED = 640, // at once
+    NAMES_BYTES = 256,
 };
+
+uint32_t (*mlt_hang_elsewhere)(const csp_chan *chan, bool writers, char *text, size_t size);
 
 static void add_text(mlt_words *w, const char *text)
 {
@@ -69,6 +73,8 @@ static void add_chan_name(mlt_words *w, const csp_chan *chan)
 {
     char name[NAME_BYTES];
     mlt_chan_name(chan, name, sizeof name);
+    if (chan->queue)
+        add_text(w, "queue ");
     if (chan->name[0])
         add_text(w, "'");
     add_name(w, name);
@@ -131,6 +137,19 @@ static void add_servers(mlt_words *w, const mlt_graph *g, const servers *s)
         mlt_words_add(w, " and %u others", s->count - shown);
 }
 
+// Those on other workers. After others: " and p[1] on rank 3".
+static bool add_elsewhere_users(mlt_words *w, const csp_chan *chan, bool writers, bool others)
+{
+    char names[NAMES_BYTES];
+    uint32_t count = chan->queue ? mlt_hang_elsewhere(chan, writers, names, sizeof names) : 0;
+    if (count == 0)
+        return false;
+    mlt_words_add(w, others ? " and " : ", which ");
+    add_name(w, names);
+    mlt_words_add(w, " %s%s", writers ? "write" : "read", count == 1 ? "s" : "");
+    return true;
+}
+
 // ", which fork[1] reads".
 static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *need)
 {
@@ -147,6 +166,9 @@ static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *n
         add_servers(w, g, &s);
         mlt_words_add(w, " %s%s%s", s.perhaps ? "may " : "", writes ? "read" : "write",
                       s.count == 1 && !s.perhaps && !s.more ? "s" : "");
+        (void)add_elsewhere_users(w, chan, !writes, true);
+    } else if (add_elsewhere_users(w, chan, !writes, false)) {
+        return;
     } else if (chan->registered) {
         mlt_words_add(w, ", which other workers may %s", writes ? "read" : "write");
     } else if (last) {
@@ -281,6 +303,9 @@ static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
             mlt_words_add(w, " of ");
             add_chan_name(w, wait->what);
         }
+        break;
+    case MLT_CSP_UPPER:
+        mlt_words_add(w, " %.300s", (const char *)wait->what);
         break;
     default:
         break;

@@ -186,20 +186,25 @@ static void check_count(size_t count, const char *call)
         mlt_csp_fault(call, "%zu processes are too many", count);
 }
 
-EXPORT int csp_par(csp_proc *procs, size_t count)
+int mlt_proc_par(csp_proc *procs, size_t count, const char *call)
 {
-    mlt_csp *csp = mlt_csp_enter("csp_par");
-    check_count(count, "csp_par");
+    mlt_csp *csp = mlt_csp_enter(call);
+    check_count(count, call);
     for (size_t i = 0; i < count; i++)
         if (MLT_UNLIKELY(!procs || !procs[i].run))
-            mlt_csp_fault("csp_par", "process %zu has no function", i);
+            mlt_csp_fault(call, "process %zu has no function", i);
     mlt_team_of team = {.results = (char *)procs + offsetof(csp_proc, result),
                         .stride = sizeof *procs};
     team_begins(&team, count);
     for (size_t i = 0; i < count; i++)
-        start(csp, procs[i].run, procs[i].arg, procs[i].name, &team, (uint32_t)i, "csp_par");
-    await(csp, &team, "csp_par", MLT_CSP_PAR, NULL);
+        start(csp, procs[i].run, procs[i].arg, procs[i].name, &team, (uint32_t)i, call);
+    await(csp, &team, call, MLT_CSP_PAR, NULL);
     return team.first;
+}
+
+EXPORT int csp_par(csp_proc *procs, size_t count)
+{
+    return mlt_proc_par(procs, count, "csp_par");
 }
 
 EXPORT int csp_par_each(csp_function *run, void *args, size_t count, size_t size, const char *name,

@@ -53,6 +53,9 @@ enum { MLT_CHILD_MAGIC = 0x6368696c };
 // Ends that the calling process holds: no more, as it retired or poisoned that one itself.
 void mlt_proc_lets_go(mlt_csp *csp, csp_chan *chan, bool writer);
 
+// As csp_par, called `call` in reports.
+int mlt_proc_par(csp_proc *procs, size_t count, const char *call);
+
 // Of the crew's fiber; NULL for a rank's own.
 static inline mlt_proc *mlt_proc_of(const mlt_csp *csp, const mlt_fiber *fiber)
 {

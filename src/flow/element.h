@@ -5,7 +5,7 @@
 //     | header (48 bytes) | data ...
 //     ^ element           ^ what flow_dequeue gave
 //
-// Small ones come from the worker's pool; from MLT_FLOW_SMALL bytes on they are malloc'ed, aligned
+// Up to MLT_FLOW_SMALL bytes they come from the worker's pool; larger ones are malloc'ed, aligned
 // to 64 bytes, and may be freed by another worker of the same process, so between these only the
 // pointer travels.
 //
@@ -13,6 +13,10 @@
 // it takes a copy unless it is the last one (mlt_flow_element_own). Only the worker that has it
 // counts, so nothing is atomic: an element with several refs does not leave its worker but by
 // copying.
+//
+// Who has it: the library (it is in a queue, on its way, or in a part), a module that made or kept
+// it, or a module that dequeued it and has it until the next dequeue from that queue. By that,
+// wrong use is found: what was given away is not given again.
 #ifndef MLT_FLOW_ELEMENT_H
 #define MLT_FLOW_ELEMENT_H
 
@@ -21,18 +25,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MLT_FLOW_SMALL = 208, MLT_FLOW_ELEMENT_MAGIC = 0x666c6f77 };
+#include "base/pool.h"
+
+enum {
+    MLT_FLOW_SMALL = 208,
+    MLT_FLOW_ELEMENT_MAGIC = 0x666c6f77, // odd, so no link of a pool's free objects is like it
+};
+
+#define MLT_FLOW_NO_LINE UINT32_MAX
+
+typedef enum mlt_flow_owner {
+    MLT_FLOW_LIBRARYS,
+    MLT_FLOW_MODULES, // flow_new, flow_keep
+    MLT_FLOW_LENT,    // dequeued
+} mlt_flow_owner;
 
 typedef struct mlt_flow_element {
-    _Alignas(16) uint32_t magic; // MLT_FLOW_ELEMENT_MAGIC, 0 once freed
+    _Alignas(16) uint32_t magic; // MLT_FLOW_ELEMENT_MAGIC, something else once freed
     uint32_t refs;
-    uint64_t bytes, room; // of the data; of the memory for it
+    uint64_t bytes, room; // of the data; of the memory for it, as it was asked for
     uint8_t kind;         // flow_type
-    bool small, kept;     // kept: flow_keep
-    uint16_t unused;
-    uint32_t line;        // link that it came by, for its credit; UINT32_MAX: none
+    bool small;
+    uint8_t owner;        // mlt_flow_owner
+    bool shared;          // lent to several receivers, so it has no `lent_by`
+    uint32_t line;        // that it came by from another worker, for its credit; or NO_LINE
     uint32_t value_bytes; // of a value; count is bytes / value_bytes
-    uint32_t unused2;
+    uint32_t keeps;       // of those that share it: how many keep it
+    flow_queue *lent_by;  // the queue that it was dequeued from
 } mlt_flow_element;
 _Static_assert(sizeof(mlt_flow_element) == 48, "data are aligned to 16 bytes");
 
@@ -44,10 +63,28 @@ static inline void *mlt_flow_data(mlt_flow_element *e)
 // Of data that a module has; ends the program with a sentence if it is none of the library's.
 mlt_flow_element *mlt_flow_element_of(const void *data, const char *call);
 
-// One ref, no line. Never NULL: the program ends if memory is exhausted.
+// One ref, no line, the library's; kind FLOW_ANY, values of one byte. Never NULL: the program ends
+// if memory is exhausted.
 mlt_flow_element *mlt_flow_element_new(uint64_t bytes);
 void mlt_flow_element_drop(mlt_flow_element *e); // one ref fewer
 // e itself if it has one ref, else a copy (and one ref of e fewer).
 mlt_flow_element *mlt_flow_element_own(mlt_flow_element *e);
+
+// The pool for small ones.
+void mlt_flow_elements_init(mlt_pool *pool);
+
+// The same as mlt_flow_element_new, for at most MLT_FLOW_SMALL bytes.
+static inline mlt_flow_element *mlt_flow_element_small(mlt_pool *pool, uint64_t bytes)
+{
+    mlt_flow_element *e = mlt_pool_take(pool);
+    *e = (mlt_flow_element){.magic = MLT_FLOW_ELEMENT_MAGIC,
+                            .refs = 1,
+                            .bytes = bytes,
+                            .room = bytes,
+                            .small = true,
+                            .line = MLT_FLOW_NO_LINE,
+                            .value_bytes = 1};
+    return e;
+}
 
 #endif

@@ -12,9 +12,10 @@
 // line each. An outlet is the beginning of one line. End of input is the channel's retirement: each
 // line is a writer of the inlet's channel until its outlet ends.
 //
-// Files: main.c (flow_main: arguments, start, end, failures), queue.c (this, and the queues of
-// modules), element.c, link.c (other workers), part.c and its kind (collective tasks), stats.c
-// (what `mpirun --report` prints).
+// Files: main.c (flow_main: arguments, meeting, running, end, failures), start.c (instances and
+// their inlets and outlets), queue.c (what goes through these, and the queues of modules),
+// element.c, link.c (other workers), part.c and its kind (collective tasks), stats.c (what
+// `mpirun --report` prints).
 #ifndef MLT_FLOW_RUN_H
 #define MLT_FLOW_RUN_H
 
@@ -37,12 +38,13 @@
 typedef struct mlt_flow_program mlt_flow_program;
 typedef struct mlt_flow_link mlt_flow_link;
 
-typedef struct mlt_flow_stats { // of an inlet
-    uint64_t elements, bytes;   // that were put into it
-    uint64_t deepest;           // most elements in it at once
-    uint64_t starved_ns;        // readers waited
-    uint64_t blocked_ns;        // writers waited for room, on this worker
-    uint64_t dropped;           // of an outlet that is not wired: elements
+// What passed a queue. Waiting is timed if somebody asks (mlt_flow_program.measures).
+typedef struct mlt_flow_stats {
+    uint64_t elements, bytes; // of an outlet: all; of an inlet: those from other workers
+    uint64_t deepest;         // of an inlet: most elements in it at once
+    uint64_t starved_ns;      // of an inlet: its reader waited
+    uint64_t blocked_ns;      // of an outlet: its writer waited for room
+    uint64_t dropped;         // of an outlet that is not wired: elements
 } mlt_flow_stats;
 
 typedef struct mlt_flow_inlet {
@@ -52,7 +54,10 @@ typedef struct mlt_flow_inlet {
     csp_in *in;
     uint32_t task;
     uint16_t queue; // of a module
-    uint32_t line;  // the first one
+    bool mixed;     // it has lines of both kinds: local ones must leave room for the others'
+    bool ended;
+    uint32_t line;        // the first one
+    uint32_t cap, locals; // mixed: elements of local lines that have room, and that are in it
     mlt_flow_stats stats;
 } mlt_flow_inlet;
 
@@ -60,23 +65,36 @@ typedef struct mlt_flow_outlet {
     mlt_flow_program *program;
     mlt_flow_inlet *to;  // on this worker; NULL: elsewhere, or nowhere
     csp_out *out;        // of it
-    mlt_flow_link *link; // to another worker; NULL: none
-    uint32_t line;       // UINT32_MAX: not wired
+    mlt_flow_link *link; // to another worker, made by mlt_flow_links_begin; NULL: none
+    uint32_t line;       // MLT_FLOW_NO_LINE: not wired
+    uint32_t task;
+    uint16_t queue; // of a module
     bool ended;
-    mlt_flow_stats stats; // elements, bytes and blocked_ns, of all outlets; dropped
+    mlt_flow_stats stats;
 } mlt_flow_outlet;
+
+// A queue of a module, as the module sees it.
+struct flow_queue {
+    struct flow_instance *instance;
+    const flow_queue_decl *decl;
+    mlt_flow_inlet *in;     // of an output: NULL
+    mlt_flow_outlet *out;   // of an input: NULL
+    mlt_flow_element *last; // what flow_dequeue gave and nobody kept or gave away
+};
 
 // A task of this worker.
 typedef struct flow_instance {
     mlt_flow_program *program;
     uint32_t task;
     bool started, ended;
-    char *name;           // "c[3]"
+    uint32_t turn;        // queue where flow_dequeue_from begins to look
+    const char *name;     // "c[3]"
     mlt_flow_inlet *in;   // modules: [queue_count], those that are inputs; others: [lines in]
     mlt_flow_outlet *out; // modules: [queue_count], those that are outputs; others: [lines out]
     uint32_t ins, outs;
-    void *my;           // a module's struct
-    flow_queue *queues; // [queue_count] of a module
+    const flow_module *module; // NULL: another task
+    void *my;                  // a module's struct
+    flow_queue *queues;        // [queue_count] of a module
 } flow_instance;
 
 struct mlt_flow_program {
@@ -86,17 +104,21 @@ struct mlt_flow_program {
     mlt_flow_sites *sites;
     mlt_flow_placing *placing;
     mlt_flow_lowered *lowered;
-    flow_instance *instances; // of this worker
+    flow_instance *instances; // of this worker, by place
     uint32_t instance_count;
+    uint32_t *place_first;        // [ranks_here + 1]: instances of the worker's n-th rank
     uint32_t *instance_of;        // [task_count]; UINT32_MAX: elsewhere
     mlt_flow_inlet **inlet_of;    // [line_count]: where lines end on this worker; NULL: elsewhere
     mlt_pool elements;            // small ones
     struct mlt_flow_links *links; // link.c
     struct mlt_flow_parts *parts; // part.c
+    void *memory;                 // of what start.c makes
     int argc;
     char **argv;
-    bool measures; // somebody asks for stats: waiting is timed
-    uint32_t ranks_here, ranks_done;
+    bool measures;                               // somebody asks for stats: waiting is timed
+    uint32_t ranks_here, ranks_done, ranks_left; // all; those whose tasks have ended; gone
+    char why[512];                               // it has no places
+    uint64_t hash; // of the graph and its places: the same on all workers
 };
 
 // The calling worker's; NULL: none runs.
@@ -118,8 +140,9 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
 void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet);
 
-// Packets (csp/route.h) from other workers: main.c hands them to whom their kind belongs, and keeps
-// those that come before the program is there.
+// Packets (csp/route.h) from other workers: main.c hands them to whom their kind belongs. All
+// workers have their program before the first one sends any; those that come when it is over are
+// dropped.
 enum { MLT_FLOW_PACKET_LINK = 0x400, MLT_FLOW_PACKET_PART = 0x480 };
 void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes);
@@ -133,7 +156,16 @@ int mlt_flow_part_run(flow_instance *task);
 void mlt_flow_parts_begin(mlt_flow_program *program);
 void mlt_flow_parts_end(mlt_flow_program *program);
 
+// ---- start.c
+
+// Makes the instances of this worker and all that they have, links and parts too: lowered is there.
+void mlt_flow_start(mlt_flow_program *program);
+void mlt_flow_start_free(mlt_flow_program *program);
+
 // ---- main.c
+
+// What the process of a task runs; its argument is the flow_instance.
+int mlt_flow_task_main(void *instance);
 
 // Ends the job: "module Chemical, instance c[3], on rank 1: sentence".
 _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
@@ -141,7 +173,7 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 
 // ---- stats.c
 
-// Tells mpirun (or, alone, standard error if MILLET_FLOW_REPORT asks) what passed each queue.
+// Tells mpirun (--report) and the file of setting flow_report what passed each queue.
 void mlt_flow_stats_tell(mlt_flow_program *program);
 
 #endif

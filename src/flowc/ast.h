@@ -42,7 +42,8 @@ typedef struct mlt_flow_queue_item {
     struct mlt_flow_queue_item *next;
     const char *name; // "in" or "out": the default one
     bool input, optional;
-    const char *type;   // words with one space between; NULL: untyped
+    const char *type;   // words with one space between; NULL: untyped. Arithmetic types have one
+                        // name each: unsigned, long, unsigned long long, _Bool, double _Complex
     mlt_flow_expr *cap; // NULL: none
     int line;
 } mlt_flow_queue_item;
@@ -51,7 +52,7 @@ typedef struct mlt_flow_declaration {
     struct mlt_flow_declaration *next;
     const char *name;
     int line;
-    const char *data; // C text of the data section, as it stands; NULL: none
+    const char *data; // C text of the data section, as it stands, no braces; NULL: none
     int data_line;    // of its first character
     mlt_flow_queue_item *queues;
     mlt_flow_expr *weight; // NULL: none

@@ -25,4 +25,8 @@ mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_overrid
 const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file,
                                              mlt_flow_messages *messages);
 
+// The number of a C type, "unsigned long int"; FLOW_ANY: none, or a name that only C's compiler
+// knows.
+flow_type mlt_flow_type_named(const char *text);
+
 #endif

@@ -9,7 +9,7 @@
 #include "launch/numbers.h"
 #include "launch/say.h"
 
-enum { MOST_CALLS_SHOWN = 10 };
+enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20 };
 
 struct mlt_report {
     const mlt_plan *plan;
@@ -20,6 +20,9 @@ struct mlt_report {
     uint32_t workers;  // that have told their numbers
     uint64_t peak;
     uint32_t ended;
+    mlt_ctl_queue queues[MOST_QUEUES_SHOWN]; // of a flow program
+    size_t queue_count;
+    uint64_t more_queues;
 };
 
 mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores)
@@ -92,6 +95,18 @@ void mlt_report_stats(mlt_report *report, const mlt_ctl_stats *stats)
         sum->unexpected_peak = stats->unexpected_peak;
 }
 
+void mlt_report_queues(mlt_report *report, const mlt_ctl_queue *queues, size_t count, uint32_t more)
+{
+    report->queue_count = count < MOST_QUEUES_SHOWN ? count : MOST_QUEUES_SHOWN;
+    report->more_queues = (uint64_t)more + (count - report->queue_count);
+    for (size_t i = 0; i < report->queue_count; i++) {
+        mlt_ctl_queue *q = &report->queues[i];
+        *q = queues[i];
+        close_text(q->from, sizeof q->from);
+        close_text(q->to, sizeof q->to);
+    }
+}
+
 void mlt_report_ended(mlt_report *report, uint64_t peak_bytes)
 {
     report->peak += peak_bytes;
@@ -132,6 +147,27 @@ static void print_calls(mlt_report *report, FILE *out)
     }
     if (report->call_count > MOST_CALLS_SHOWN)
         fprintf(out, "  %-11s and %zu more functions\n", "", report->call_count - MOST_CALLS_SHOWN);
+}
+
+static void print_queues(const mlt_report *report, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    for (size_t i = 0; i < report->queue_count; i++) {
+        const mlt_ctl_queue *q = &report->queues[i];
+        char wire[2 * MLT_CTL_COMM + 8];
+        snprintf(wire, sizeof wire, "%s -> %s", q->from, q->lines ? q->to : "nowhere");
+        fprintf(out, "  %-11s %-22s %15s elements", i == 0 ? "queues" : "", wire,
+                mlt_number(a, q->elements));
+        if (!q->lines) {
+            fputs(", dropped: it is not wired\n", out);
+            continue;
+        }
+        fprintf(out, "  %9s  deepest %s", mlt_bytes(a, q->bytes), mlt_number(b, q->deepest));
+        fprintf(out, "  blocked %s  starved %s\n", mlt_time(a, q->blocked_ns),
+                mlt_time(b, q->starved_ns));
+    }
+    if (report->more_queues)
+        fprintf(out, "  %-11s ... and %s more\n", "", mlt_number(a, report->more_queues));
 }
 
 static void print_messages(const mlt_report *report, FILE *out)
@@ -186,6 +222,7 @@ void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns,
     if (report->workers < plan->workers)
         fprintf(out, "  %-11s only %u of %u workers told theirs\n", "numbers", report->workers,
                 plan->workers);
+    print_queues(report, out);
     print_messages(report, out);
     print_calls(report, out);
     fprintf(out, "  %-11s %s, ", "stacks",

@@ -17,6 +17,9 @@ void mlt_report_free(mlt_report *report);
 
 void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t count);
 void mlt_report_stats(mlt_report *report, const mlt_ctl_stats *stats);
+// Of a flow program; once. more: queues that are not among them.
+void mlt_report_queues(mlt_report *report, const mlt_ctl_queue *queues, size_t count,
+                       uint32_t more);
 // A process has ended, whose memory was `peak_bytes` at most.
 void mlt_report_ended(mlt_report *report, uint64_t peak_bytes);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as the numbers of a job's workers (what MLT_CTL_CALLS and MLT_CTL_STATS carry): the
-// report is one screen of lines that a terminal can show.
+// Any bytes as the numbers of a job's workers (what MLT_CTL_CALLS, MLT_CTL_STATS and MLT_CTL_QUEUES
+// carry): the report is one screen of lines that a terminal can show.
 //
 // The input: shape of the job (4 bytes), then pieces that begin with a byte: even for a call, odd
-// for a worker's numbers, 255 for a process that has ended.
+// for a worker's numbers, 253 for queues, 255 for a process that has ended.
 #include "launch/report.h"
 
 #include <fuzz/fuzz.h>
 #include <stdlib.h>
 
-enum { ENDED = 255, LONGEST_LINE = 300, MOST_LINES = 32 };
+enum { ENDED = 255, QUEUES = 253, MOST_QUEUES = 32, LONGEST_LINE = 300, MOST_LINES = 56 };
 
 static void take_piece(mlt_report *report, const uint8_t **data, size_t *size)
 {
@@ -19,6 +19,14 @@ static void take_piece(mlt_report *report, const uint8_t **data, size_t *size)
         uint64_t peak;
         fuzz_take(data, size, &peak, sizeof peak);
         mlt_report_ended(report, peak);
+    } else if (kind == QUEUES) {
+        mlt_ctl_queue queues[MOST_QUEUES];
+        uint8_t count;
+        uint32_t more;
+        fuzz_take(data, size, &count, 1);
+        fuzz_take(data, size, &more, sizeof more);
+        fuzz_take(data, size, queues, sizeof queues);
+        mlt_report_queues(report, queues, count % (MOST_QUEUES + 1), more);
     } else if (kind % 2) {
         mlt_ctl_stats stats;
         fuzz_take(data, size, &stats, sizeof stats);

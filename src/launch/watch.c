@@ -466,6 +466,11 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
         if (report && head->length == sizeof(mlt_ctl_stats))
             mlt_report_stats(report, (const mlt_ctl_stats *)(void *)body);
         break;
+    case MLT_CTL_QUEUES:
+        if (report)
+            mlt_report_queues(report, (const mlt_ctl_queue *)(void *)body,
+                              head->length / sizeof(mlt_ctl_queue), head->detail);
+        break;
     case MLT_CTL_CHOICES:
         mlt_path_map_choices(w->conf.map, (const mlt_ctl_choice *)(void *)body,
                              head->length / sizeof(mlt_ctl_choice));

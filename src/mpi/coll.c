@@ -496,6 +496,20 @@ static inline void fill(mlt_rank *me, mlt_req *req)
     req->flags = 0;
 }
 
+// Apart: its request does not belong on the stacks of ranks that share a worker, which may be a
+// million.
+static __attribute__((noinline)) mlt_status join_alone(mlt_rank *me, mlt_comm *comm, mlt_team *team,
+                                                       uint32_t number, const mlt_coll_what *what,
+                                                       const void *in, void *out)
+{
+    mlt_req req;
+    fill(me, &req);
+    mlt_team_join(team, number, false, 0, what, in, out, &req);
+    if (!req.done)
+        await(me, comm, team, number, &req);
+    return req.status;
+}
+
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out)
 {
@@ -511,12 +525,7 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
             status = mlt_team_met(team, number);
         }
     } else {
-        mlt_req req;
-        fill(me, &req);
-        mlt_team_join(team, number, false, 0, what, in, out, &req);
-        if (!req.done)
-            await(me, comm, team, number, &req);
-        status = req.status;
+        status = join_alone(me, comm, team, number, what, in, out);
     }
     if (MLT_LIKELY(status == MLT_OK))
         return MPI_SUCCESS;

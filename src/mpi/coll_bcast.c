@@ -5,15 +5,24 @@
 #include "mpi/error.h"
 #include "mpi_bodies.h"
 
-static int barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
+// A rank that waits in a quick call should leave little on its stack: of a million ranks every line
+// of it is cold when it goes on. So what only the other calls need is in functions of their own.
+static const mlt_coll_what barrier_what = {.collective = MLT_COLL_BARRIER, .element = 1};
+
+static __attribute__((noinline)) int barrier_otherwise(mlt_rank *me, mlt_comm *comm,
+                                                       mlt_coll_how how)
 {
-    mlt_coll_what what = {.collective = MLT_COLL_BARRIER, .element = 1};
-    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)))
-        return mlt_coll_quick(me, comm, &what, NULL, NULL);
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_barrier(me, comm, how);
-    mlt_coll_job job = {.comm = comm, .what = what};
+    mlt_coll_job job = {.comm = comm, .what = barrier_what};
     return mlt_coll_go(me, &job, how);
+}
+
+static inline int barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
+{
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)))
+        return mlt_coll_quick(me, comm, &barrier_what, NULL, NULL);
+    return barrier_otherwise(me, comm, how);
 }
 
 int mlt_mpi_Barrier(mlt_rank *me, mlt_comm *comm)
@@ -29,6 +38,22 @@ int mlt_mpi_Ibarrier(mlt_rank *me, mlt_comm *comm, MPI_Request *request)
 int mlt_mpi_Barrier_init(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
     return barrier(me, comm, MLT_PERSISTENT(request, info));
+}
+
+static __attribute__((noinline)) int bcast_otherwise(mlt_rank *me, mlt_comm *comm,
+                                                     const mlt_coll_what *what, void *buffer,
+                                                     MPI_Count count, const mlt_type *type,
+                                                     mlt_coll_how how)
+{
+    bool is_root = (uint32_t)comm->rank == what->root;
+    mlt_coll_job job = {
+        .comm = comm,
+        .what = *what,
+        .out = {.buf = buffer, .type = type, .blocks = 1, .count = (uint64_t)count},
+        .reads_out = is_root,
+        .writes_out = !is_root,
+    };
+    return mlt_coll_go(me, &job, how);
 }
 
 static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
@@ -51,14 +76,7 @@ static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *ty
     };
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(type->contiguous))
         return mlt_coll_quick(me, comm, &what, NULL, buffer);
-    mlt_coll_job job = {
-        .comm = comm,
-        .what = what,
-        .out = {.buf = buffer, .type = type, .blocks = 1, .count = (uint64_t)count},
-        .reads_out = comm->rank == root,
-        .writes_out = comm->rank != root,
-    };
-    return mlt_coll_go(me, &job, how);
+    return bcast_otherwise(me, comm, &what, buffer, count, type, how);
 }
 
 int mlt_mpi_Bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *datatype, int root,

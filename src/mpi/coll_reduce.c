@@ -78,6 +78,16 @@ static inline mlt_coll_side side(const void *buf, uint64_t count)
 
 // ---- one block: reduce, allreduce, scan, exscan
 
+// Apart, for the stack of who waits in a quick call (coll_bcast.c).
+static __attribute__((noinline)) int
+one_block_otherwise(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
+                    const mlt_type *type, const void *in, bool gives, void *out, bool receives,
+                    mlt_coll_how how)
+{
+    return go(me, comm, what, op, type, gives ? side(in, what->count) : (mlt_coll_side){0},
+              receives ? side(out, what->count) : (mlt_coll_side){0}, NULL, how);
+}
+
 static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
                      MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
                      mlt_coll_how how)
@@ -116,8 +126,7 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
     void *out = receives ? recvbuf : NULL;
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!op.layout))
         return mlt_coll_quick(me, comm, &what, in, out);
-    return go(me, comm, &what, &op, type, in_place ? (mlt_coll_side){0} : side(in, what.count),
-              receives ? side(out, what.count) : (mlt_coll_side){0}, NULL, how);
+    return one_block_otherwise(me, comm, &what, &op, type, in, !in_place, out, receives, how);
 }
 
 int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,

@@ -22,6 +22,7 @@
 #include "csp/state.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
+#include "flow/settings.h"
 #include "mpi/coll.h"
 #include "mpi/comm.h"
 #include "mpi/context.h"
@@ -178,6 +179,7 @@ static void join(void)
     atomic_store_explicit(&program.joined, true, memory_order_release);
     mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
     atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
+    mlt_flow_conf_now.reproducible = mlt_mpi_settings.reproducible;
     mlt_worker_deadlock_hook = on_deadlock;
     mlt_worker_world_rank = mlt_comm_context_world_rank;
     mlt_worker_parts = mlt_goal_request_parts;

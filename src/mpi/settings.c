@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "coll/settings.h"
 #include "csp/settings.h"
+#include "flow/settings.h"
 #include "p2p/worker.h"
 
 mlt_mpi_conf mlt_mpi_settings;
@@ -53,10 +54,11 @@ mlt_status mlt_mpi_settings_check(char *why, size_t why_size)
 size_t mlt_mpi_all_settings(mlt_settings_table tables[MLT_SETTINGS_MOST])
 {
     size_t n = mlt_p2p_settings_count;
-    mlt_assert(n + 2 < MLT_SETTINGS_MOST);
+    mlt_assert(n + 3 < MLT_SETTINGS_MOST);
     memcpy(tables, mlt_p2p_settings, n * sizeof *tables);
     tables[n++] = mlt_coll_settings;
     tables[n++] = mlt_csp_settings;
+    tables[n++] = mlt_flow_settings;
     tables[n] = (mlt_settings_table){"mpi", settings, sizeof settings / sizeof *settings};
     return n + 1;
 }

@@ -221,6 +221,10 @@ void mlt_p2p_packet(mlt_worker *worker, uint32_t to, const mlt_packet *packet, c
                     uint64_t bytes);
 uint64_t mlt_p2p_packet_most(const mlt_worker *worker, uint32_t to); // bytes of data
 
+// Up to so many bytes it costs less to copy them through a packet than to send a message that the
+// receiver fetches. Another worker's.
+uint64_t mlt_p2p_eager_most(const mlt_worker *worker, uint32_t to);
+
 // All packets to that worker have left, now at least: it finds them when it looks.
 bool mlt_p2p_packets_left(mlt_worker *worker, uint32_t to);
 

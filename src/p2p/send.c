@@ -279,6 +279,11 @@ uint64_t mlt_p2p_packet_most(const mlt_worker *w, uint32_t to)
     return to == w->index ? UINT64_MAX : w->boot->job->ring_data / 4;
 }
 
+uint64_t mlt_p2p_eager_most(const mlt_worker *w, uint32_t to)
+{
+    return w->p2p->eager[w->wire->peers[to].distance]; // not above the most of a packet
+}
+
 static inline void fill_packet(mlt_slot *slot, const mlt_packet *packet, uint64_t bytes)
 {
     fill_envelope(slot, SLOT_PACKET, 0, packet->kind, packet->object, packet->word, packet->src,

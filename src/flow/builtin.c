@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collective modules. They have a default queue on each side, untyped, and no code: lower.h
+// makes parts of them.
+#include <millet/flow.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const flow_queue_decl both[] = {
+    {.name = "in", .input = true, .optional = true},
+    {.name = "out", .optional = true},
+};
+
+EXPORT const flow_module flow_Reduce = {.name = "Reduce", .queues = both, .queue_count = 2};
+EXPORT const flow_module flow_Broadcast = {.name = "Broadcast", .queues = both, .queue_count = 2};
+EXPORT const flow_module flow_Deal = {.name = "Deal", .queues = both, .queue_count = 2};
+EXPORT const flow_module flow_Collect = {.name = "Collect", .queues = both, .queue_count = 2};

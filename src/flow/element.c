@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flow/element.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "csp/state.h"
+#include "flow/element_large.h"
+#include "flow/run.h"
+
+enum { FIRST = 64, LINE = 64 };
+
+void mlt_flow_elements_init(mlt_pool *pool)
+{
+    mlt_pool_init(pool, sizeof(mlt_flow_element) + MLT_FLOW_SMALL, FIRST);
+}
+
+static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
+{
+    mlt_flow_element *e = NULL;
+    uint64_t all = sizeof *e + bytes;
+    if (bytes < SIZE_MAX / 2 && all < MLT_FLOW_LARGE)
+        e = aligned_alloc(LINE, (all + LINE - 1) / LINE * LINE);
+    else if (bytes < SIZE_MAX / 2)
+        e = mlt_flow_large_take(all);
+    if (!e)
+        mlt_fatal("memory is exhausted: no room for an element of %llu bytes",
+                  (unsigned long long)bytes);
+    *e = (mlt_flow_element){.magic = MLT_FLOW_ELEMENT_MAGIC,
+                            .refs = 1,
+                            .bytes = bytes,
+                            .room = bytes,
+                            .line = MLT_FLOW_NO_LINE,
+                            .value_bytes = 1};
+    return e;
+}
+
+mlt_flow_element *mlt_flow_element_new(uint64_t bytes)
+{
+    if (bytes > MLT_FLOW_SMALL)
+        return new_large(bytes);
+    return mlt_flow_element_small(&mlt_flow_self->elements, bytes);
+}
+
+void mlt_flow_element_drop(mlt_flow_element *e)
+{
+    mlt_assert(e->magic == MLT_FLOW_ELEMENT_MAGIC && e->refs > 0);
+    if (--e->refs > 0)
+        return;
+    e->magic = 0;
+    if (e->small)
+        mlt_pool_give(&mlt_flow_self->elements, e);
+    else if (sizeof *e + e->room < MLT_FLOW_LARGE)
+        free(e);
+    else
+        mlt_flow_large_give(e, sizeof *e + e->room);
+}
+
+mlt_flow_element *mlt_flow_element_own(mlt_flow_element *e)
+{
+    if (e->refs == 1)
+        return e;
+    mlt_flow_element *copy = mlt_flow_element_new(e->bytes);
+    copy->kind = e->kind;
+    copy->value_bytes = e->value_bytes;
+    memcpy(mlt_flow_data(copy), mlt_flow_data(e), e->bytes);
+    e->refs--;
+    return copy;
+}
+
+// Data may be anybody's: then it is a look at what lies before it.
+__attribute__((no_sanitize("address"))) static bool is_element(const void *data)
+{
+    return (uintptr_t)data % _Alignof(mlt_flow_element) == 0 &&
+           ((const mlt_flow_element *)data - 1)->magic == MLT_FLOW_ELEMENT_MAGIC;
+}
+
+mlt_flow_element *mlt_flow_element_of(const void *data, const char *call)
+{
+    if (!data)
+        mlt_csp_fault(call, "the data is NULL");
+    mlt_flow_element *e = (mlt_flow_element *)data - 1;
+    if (!is_element(data))
+        mlt_csp_fault(call, "this data is not from flow_new or flow_dequeue, or it was freed "
+                            "already");
+    if (e->owner == MLT_FLOW_LIBRARYS && !e->shared)
+        mlt_csp_fault(call, "this data was given away already");
+    return e;
+}

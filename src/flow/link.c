@@ -1,0 +1,686 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each line has one record at each of its two workers: an mlt_flow_link where it begins, an arrival
+// where it ends. A worker never has both of one line.
+//
+// The end. Both sides say that they are done, each exactly once: END by the sender (also if it was
+// told CLOSED before), CLOSED by the receiver (also if END came before). Neither says anything of
+// the line afterwards. mlt_flow_links_end waits for both of every line, so no packet finds a worker
+// that has left it; and as END has come, no data of p2p is under way to it.
+//
+// Completions of p2p (message_left, message_came) only free, push and wake, for they must not start
+// anything; credits that they make possible are told by work of the next progress step.
+#include "flow/link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/net.h"
+#include "csp/wait.h"
+#include "os/os.h"
+#include "wire/wire.h"
+
+// object is the line, always.
+enum {
+    ELEMENT = MLT_FLOW_PACKET_LINK, // src: kind, word: value_bytes, dst: 0
+    POINTER,                        // the element's address
+    COMING,                         // as ELEMENT, but the data is its length
+    CREDIT,                         // word: how many
+    END,
+    CLOSED,
+};
+
+enum { GIVE_BACK = 4, RECORDS = 16, NAME = 256 };
+
+static const mlt_type bytes_type = {
+    .magic = MLT_TYPE_MAGIC,
+    .contiguous = true,
+    .committed = true,
+    .size = 1,
+    .extent = 1,
+    .true_extent = 1,
+    .name = "byte",
+};
+
+// A task that waits for credit.
+typedef struct waiter {
+    mlt_link link;
+    mlt_fiber *fiber;
+    bool ready; // the credit is its own
+} waiter;
+
+// Where a line begins.
+struct mlt_flow_link {
+    mlt_flow_program *program;
+    mlt_route *route;
+    mlt_rank *rank; // of the sending task's place
+    int32_t to;     // place
+    uint32_t line, cap, credits;
+    bool near; // another worker of this process
+    bool ended, closed;
+    uint64_t small; // what is not longer goes in a packet
+    mlt_link waiting;
+    mlt_flow_outlet *outlet;
+    char *where; // for reports; NULL: nobody has waited yet
+};
+
+// Where a line ends.
+typedef struct arrival {
+    mlt_flow_program *program;
+    mlt_route *route;
+    mlt_rank *rank; // of the receiving task's place
+    int32_t from;   // place
+    uint32_t line, cap;
+    uint32_t out;    // credits that the sender does not have
+    uint32_t untold; // of them: elements that were taken
+    bool near;       // from another worker of this process
+    bool queued;     // work
+    bool ended, over, closed;
+    mlt_link moving; // in order: what is on its way, and what must not overtake it
+    mlt_work work;
+} arrival;
+
+// An element that p2p moves, or one that waits behind such; or one that leaves.
+typedef struct record {
+    mlt_link link; // in arrival.moving
+    mlt_req req;
+    mlt_flow_element *e;
+    void *of; // arrival or mlt_flow_link
+    bool here;
+} record;
+
+typedef struct peer { // a worker that lines lead to or come from
+    mlt_route_user user;
+    struct mlt_flow_links *links;
+    bool listed;
+} peer;
+
+struct mlt_flow_links {
+    mlt_flow_program *program;
+    uint32_t *number_of; // [line_count]: in begins or ends; UINT32_MAX: neither
+    mlt_flow_link *begins;
+    arrival *ends;
+    uint32_t begin_count, end_count;
+    peer *peers; // [workers]
+    mlt_pool records;
+    uint64_t open; // sides of lines that have not been told of, messages that leave
+    mlt_fiber *ender;
+};
+
+static void close_arrival(arrival *a);
+
+static inline const mlt_flow_line *line_at(const mlt_flow_program *program, uint32_t line)
+{
+    return &program->lowered->lines[line];
+}
+
+static inline uint32_t worker_at(const mlt_flow_program *program, uint32_t task)
+{
+    return program->lowered->tasks[task].worker;
+}
+
+static void one_less(struct mlt_flow_links *links)
+{
+    mlt_assert(links->open > 0);
+    if (--links->open == 0 && links->ender)
+        mlt_fiber_wake(links->program->csp->sched, links->ender);
+}
+
+// ---- names and faults
+
+// "'q[1].in' on worker 1"
+static const char *name_of(const mlt_flow_program *program, uint32_t line, char *text, size_t size)
+{
+    const mlt_flow_lowered *l = program->lowered;
+    const mlt_flow_line *at = &l->lines[line];
+    char name[NAME];
+    if (l->tasks[at->to].kind == MLT_FLOW_MODULE)
+        mlt_flow_in_name(l->graph, &l->graph->edges[at->edge], name, sizeof name);
+    else
+        mlt_flow_node_name(l->graph, l->tasks[at->to].node, name, sizeof name);
+    snprintf(text, size, "'%s' on worker %u", name, worker_at(program, at->to));
+    return text;
+}
+
+static _Noreturn MLT_COLD void bad_line(const mlt_route *route, uint32_t line, const char *what)
+{
+    mlt_csp_fault("flow", "%s sent a packet about line %u, %s", route->who, line, what);
+}
+
+static _Noreturn MLT_COLD void bad_packet(const mlt_flow_program *program, const mlt_route *route,
+                                          uint32_t line, const char *what)
+{
+    char name[NAME + 32];
+    mlt_csp_fault("flow", "%s sent a packet for queue %s %s", route->who,
+                  name_of(program, line, name, sizeof name), what);
+}
+
+static void peer_lost(mlt_route_user *user, mlt_route *route)
+{
+    struct mlt_flow_links *links = mlt_container_of(user, peer, user)->links;
+    mlt_csp_fault("flow", "%s, and lines of this worker lead there", links->program->csp->why);
+}
+
+// ---- sending
+
+static void message_left(mlt_req *req)
+{
+    record *r = mlt_container_of(req, record, req);
+    mlt_flow_link *link = r->of;
+    struct mlt_flow_links *links = link->program->links;
+    mlt_flow_element_drop(r->e);
+    mlt_pool_give(&links->records, r);
+    one_less(links);
+}
+
+static void fill_request(mlt_req *req, mlt_rank *rank, mlt_flow_element *e, uint64_t bytes,
+                         uint32_t line)
+{
+    memset(req, 0, sizeof *req);
+    req->magic = MLT_REQ_MAGIC;
+    req->rank = rank;
+    req->buf = mlt_flow_data(e);
+    req->count = bytes;
+    req->type = &bytes_type;
+    req->context = MLT_FLOW_CONTEXTS;
+    req->tag = (int32_t)line;
+}
+
+// The element stays until the other has its data, and with it its ref: nobody writes to it.
+static void send_message(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
+{
+    struct mlt_flow_links *links = link->program->links;
+    mlt_packet coming = *packet;
+    uint64_t bytes = e->bytes;
+    record *r = mlt_pool_take(&links->records);
+    coming.kind = COMING;
+    mlt_route_send(link->route, &coming, &bytes, sizeof bytes);
+    r->e = e;
+    r->of = link;
+    fill_request(&r->req, link->rank, e, bytes, link->line);
+    r->req.peer = link->to;
+    r->req.self = link->rank->world;
+    r->req.on_done = message_left;
+    links->open++;
+    mlt_p2p_send(&r->req);
+    // Its data may need this worker to move, and what has left makes room for the next one: a task
+    // that never waits must look from time to time.
+    mlt_p2p_poll(link->rank);
+}
+
+static void send_pointer(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
+{
+    mlt_packet pointer = *packet;
+    pointer.kind = POINTER;
+    e = mlt_flow_element_own(e);
+    e->line = link->line;
+    mlt_route_send(link->route, &pointer, &e, sizeof e);
+}
+
+static inline void send_element(mlt_flow_link *link, mlt_flow_element *e)
+{
+    mlt_packet packet = {
+        .kind = ELEMENT, .object = link->line, .word = (int32_t)e->value_bytes, .src = e->kind};
+    if (MLT_LIKELY(e->small || e->bytes <= link->small)) {
+        mlt_route_send(link->route, &packet, mlt_flow_data(e), e->bytes);
+        mlt_flow_element_drop(e);
+    } else if (link->near) {
+        send_pointer(link, &packet, e);
+    } else {
+        send_message(link, &packet, e);
+    }
+}
+
+static MLT_COLD void name_link(mlt_flow_link *link)
+{
+    static const char begin[] = "waits for room in queue ";
+    enum { SIZE = NAME + 64 };
+    link->where = mlt_take(SIZE, 1);
+    memcpy(link->where, begin, sizeof begin);
+    name_of(link->program, link->line, link->where + sizeof begin - 1, SIZE - sizeof begin);
+}
+
+// True: a credit is the caller's.
+static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link)
+{
+    mlt_sched *sched = link->program->csp->sched;
+    if (link->closed)
+        return false;
+    if (!link->where)
+        name_link(link);
+    uint64_t start = link->program->measures ? mlt_os_now_ns() : 0;
+    waiter me = {.fiber = sched->current};
+    mlt_csp_wait wait;
+    mlt_list_push_back(&link->waiting, &me.link);
+    while (!me.ready && !link->closed)
+        mlt_fiber_park(sched, mlt_csp_wait_for(&wait, "flow_send", MLT_CSP_UPPER, link->where, 0));
+    if (!me.ready)
+        mlt_list_remove(&me.link);
+    if (start)
+        link->outlet->stats.blocked_ns += mlt_os_now_ns() - start;
+    return !link->closed;
+}
+
+bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e)
+{
+    mlt_assert(!link->ended);
+    if (MLT_UNLIKELY(link->credits == 0 || link->closed || !mlt_list_empty(&link->waiting))) {
+        if (!wait_for_credit(link)) {
+            mlt_flow_element_drop(e);
+            return false;
+        }
+    } else {
+        link->credits--;
+    }
+    send_element(link, e);
+    return true;
+}
+
+void mlt_flow_link_end(mlt_flow_link *link)
+{
+    if (link->ended)
+        return;
+    link->ended = true;
+    mlt_route_send(link->route, &(mlt_packet){.kind = END, .object = link->line}, NULL, 0);
+}
+
+static void credit_came(mlt_flow_link *link, const mlt_packet *packet)
+{
+    uint32_t n = (uint32_t)packet->word;
+    if (n == 0 || n > link->cap - link->credits)
+        bad_packet(link->program, link->route, link->line, "that gives back more than there was");
+    link->credits += n;
+    while (link->credits > 0 && !mlt_list_empty(&link->waiting)) {
+        waiter *w = mlt_container_of(mlt_list_pop_front(&link->waiting), waiter, link);
+        link->credits--;
+        w->ready = true;
+        mlt_fiber_wake(link->program->csp->sched, w->fiber);
+    }
+}
+
+static void closed_came(mlt_flow_link *link)
+{
+    if (link->closed)
+        bad_packet(link->program, link->route, link->line, "that closes it again");
+    link->closed = true;
+    for (mlt_link *l = link->waiting.next; l != &link->waiting; l = l->next)
+        mlt_fiber_wake(link->program->csp->sched, mlt_container_of(l, waiter, link)->fiber);
+    one_less(link->program->links);
+}
+
+// ---- arriving
+
+static void tell_credit(arrival *a)
+{
+    mlt_packet packet = {.kind = CREDIT, .object = a->line, .word = (int32_t)a->untold};
+    a->out -= a->untold;
+    a->untold = 0;
+    mlt_route_send(a->route, &packet, NULL, 0);
+}
+
+static void tell_later(mlt_work *work)
+{
+    arrival *a = mlt_container_of(work, arrival, work);
+    a->queued = false;
+    if (a->untold && !a->ended && !a->closed)
+        tell_credit(a);
+}
+
+// The sender may have no credit left. Tell it what there is, but not one by one: whoever takes
+// these elements takes more before the worker looks at its transports.
+static inline void look_at_credit(arrival *a)
+{
+    if (MLT_UNLIKELY(a->out == a->cap && a->untold > 0 && !a->queued)) {
+        a->queued = true;
+        mlt_worker_later(a->program->csp->worker, &a->work);
+    }
+}
+
+static void line_over(arrival *a)
+{
+    a->over = true;
+    if (!a->closed)
+        mlt_flow_inlet_line_ended(a->program->inlet_of[a->line]);
+    one_less(a->program->links);
+}
+
+static inline void push(arrival *a, mlt_flow_element *e)
+{
+    if (MLT_UNLIKELY(a->closed))
+        mlt_flow_element_drop(e);
+    else
+        mlt_flow_inlet_push(a->program->inlet_of[a->line], e);
+}
+
+// What is here and behind nothing that is not goes on.
+static void advance(arrival *a)
+{
+    struct mlt_flow_links *links = a->program->links;
+    while (!mlt_list_empty(&a->moving)) {
+        record *r = mlt_container_of(a->moving.next, record, link);
+        if (!r->here)
+            return;
+        mlt_flow_element *e = r->e;
+        mlt_list_remove(&r->link);
+        mlt_pool_give(&links->records, r);
+        push(a, e);
+    }
+    if (a->ended && !a->over)
+        line_over(a);
+}
+
+static void message_came(mlt_req *req)
+{
+    record *r = mlt_container_of(req, record, req);
+    arrival *a = r->of;
+    if (req->status != MLT_OK || req->got != req->count || req->sent != req->count)
+        bad_packet(a->program, a->route, a->line, "whose length is not that of its data");
+    r->here = true;
+    advance(a);
+}
+
+static record *new_record(arrival *a, mlt_flow_element *e, bool here)
+{
+    record *r = mlt_pool_take(&a->program->links->records);
+    r->e = e;
+    r->of = a;
+    r->here = here;
+    mlt_list_push_back(&a->moving, &r->link);
+    return r;
+}
+
+static inline void arrived(arrival *a, mlt_flow_element *e)
+{
+    e->line = a->line;
+    if (MLT_LIKELY(mlt_list_empty(&a->moving)))
+        push(a, e);
+    else
+        (void)new_record(a, e, true);
+}
+
+static inline mlt_flow_element *new_element(const mlt_packet *packet, uint64_t bytes)
+{
+    mlt_flow_element *e = mlt_flow_element_new(bytes);
+    e->kind = (uint8_t)packet->src;
+    e->value_bytes = (uint32_t)packet->word;
+    return e;
+}
+
+static void pointer_came(arrival *a, const void *data, uint64_t bytes)
+{
+    mlt_flow_element *e;
+    if (bytes != sizeof e || !a->near)
+        bad_packet(a->program, a->route, a->line, "that is no pointer");
+    memcpy(&e, data, sizeof e);
+    mlt_assert(e->magic == MLT_FLOW_ELEMENT_MAGIC && e->refs == 1);
+    arrived(a, e);
+}
+
+static void coming(arrival *a, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    uint64_t length;
+    if (bytes != sizeof length)
+        bad_packet(a->program, a->route, a->line, "that does not say how much comes");
+    memcpy(&length, data, sizeof length);
+    mlt_flow_element *e = new_element(packet, length);
+    e->line = a->line;
+    record *r = new_record(a, e, false);
+    fill_request(&r->req, a->rank, e, length, a->line);
+    r->req.peer = a->from;
+    r->req.on_done = message_came;
+    mlt_p2p_recv(&r->req);
+}
+
+static void element_came(arrival *a, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    if (MLT_UNLIKELY((uint32_t)packet->src >= FLOW_TYPES))
+        bad_packet(a->program, a->route, a->line, "of a type that there is not");
+    if (MLT_UNLIKELY(a->ended || a->out == a->cap))
+        bad_packet(a->program, a->route, a->line,
+                   a->ended ? "after its end" : "for which it has no room");
+    a->out++;
+    if (MLT_LIKELY(packet->kind == ELEMENT)) {
+        mlt_flow_element *e = new_element(packet, bytes);
+        if (bytes == 8)
+            memcpy(mlt_flow_data(e), data, 8);
+        else if (bytes)
+            memcpy(mlt_flow_data(e), data, bytes);
+        arrived(a, e);
+    } else if (packet->kind == POINTER) {
+        pointer_came(a, data, bytes);
+    } else {
+        coming(a, packet, data, bytes);
+    }
+    look_at_credit(a);
+}
+
+static void end_came(arrival *a)
+{
+    if (a->ended)
+        bad_packet(a->program, a->route, a->line, "that ends it again");
+    a->ended = true;
+    advance(a);
+}
+
+void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line)
+{
+    struct mlt_flow_links *links = program->links;
+    arrival *a = &links->ends[links->number_of[line]];
+    if (MLT_UNLIKELY(a->ended || a->closed))
+        return;
+    a->untold++;
+    mlt_assert(a->untold <= a->out);
+    if (MLT_UNLIKELY(a->untold >= (a->cap + GIVE_BACK - 1) / GIVE_BACK))
+        tell_credit(a);
+    else
+        look_at_credit(a);
+}
+
+static void close_arrival(arrival *a)
+{
+    if (a->closed)
+        return;
+    a->closed = true;
+    mlt_route_send(a->route, &(mlt_packet){.kind = CLOSED, .object = a->line}, NULL, 0);
+}
+
+void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet)
+{
+    struct mlt_flow_links *links = program->links;
+    const mlt_flow_lowered *l = program->lowered;
+    for (uint32_t i = l->in_first[inlet->task]; i < l->in_first[inlet->task + 1]; i++) {
+        uint32_t line = l->in_lines[i];
+        if (program->inlet_of[line] == inlet && links->number_of[line] != UINT32_MAX)
+            close_arrival(&links->ends[links->number_of[line]]);
+    }
+}
+
+// ---- packets
+
+void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
+                          const void *data, uint64_t bytes)
+{
+    struct mlt_flow_links *links = program->links;
+    uint32_t line = packet->object;
+    if (MLT_UNLIKELY(!links))
+        bad_line(route, line, "but this worker has no lines to others now");
+    if (MLT_UNLIKELY(line >= program->lowered->line_count))
+        bad_line(route, line, "but there is no such line");
+    uint32_t number = links->number_of[line];
+    bool back = packet->kind == CREDIT || packet->kind == CLOSED;
+    const mlt_flow_line *at = line_at(program, line);
+    if (MLT_UNLIKELY(number == UINT32_MAX ||
+                     worker_at(program, back ? at->to : at->from) != route->worker))
+        bad_line(route, line, "which does not lead from there to here");
+    switch (packet->kind) {
+    case ELEMENT:
+    case POINTER:
+    case COMING:
+        element_came(&links->ends[number], packet, data, bytes);
+        break;
+    case CREDIT:
+        credit_came(&links->begins[number], packet);
+        break;
+    case END:
+        end_came(&links->ends[number]);
+        break;
+    case CLOSED:
+        closed_came(&links->begins[number]);
+        break;
+    default:
+        bad_line(route, line, "which nobody understands");
+    }
+}
+
+// ---- beginning and end
+
+static mlt_route *route_to(struct mlt_flow_links *links, uint32_t worker)
+{
+    mlt_route *route = mlt_route_to_worker(links->program->csp, worker);
+    peer *p = &links->peers[worker];
+    if (!p->listed) {
+        p->listed = true;
+        p->links = links;
+        p->user.lost = peer_lost;
+        mlt_list_push_back(&route->users, &p->user.link);
+    }
+    return route;
+}
+
+static mlt_rank *rank_at(const mlt_flow_program *program, uint32_t task)
+{
+    mlt_worker *w = program->csp->worker;
+    uint32_t i = program->lowered->tasks[task].place - (uint32_t)w->first_rank;
+    mlt_assert(i < w->count);
+    return &w->ranks[i];
+}
+
+static bool is_near(const mlt_flow_program *program, uint32_t worker)
+{
+    return program->csp->worker->wire->peers[worker].distance == MLT_SAME_PROCESS;
+}
+
+static uint32_t cap_of(const mlt_flow_line *line)
+{
+    return line->cap ? line->cap : MLT_FLOW_CAP;
+}
+
+static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_link *link)
+{
+    mlt_flow_program *program = links->program;
+    const mlt_flow_line *at = line_at(program, line);
+    uint32_t worker = worker_at(program, at->to);
+    mlt_worker *own = program->csp->worker;
+    *link = (mlt_flow_link){.program = program,
+                            .route = route_to(links, worker),
+                            .rank = rank_at(program, at->from),
+                            .to = (int32_t)program->lowered->tasks[at->to].place,
+                            .line = line,
+                            .cap = cap_of(at),
+                            .credits = cap_of(at),
+                            .near = is_near(program, worker)};
+    link->small = link->near ? MLT_FLOW_SMALL : mlt_p2p_eager_most(own, worker);
+    mlt_list_init(&link->waiting);
+}
+
+static void end_line(struct mlt_flow_links *links, uint32_t line, arrival *a)
+{
+    mlt_flow_program *program = links->program;
+    const mlt_flow_line *at = line_at(program, line);
+    *a = (arrival){.program = program,
+                   .route = route_to(links, worker_at(program, at->from)),
+                   .rank = rank_at(program, at->to),
+                   .from = (int32_t)program->lowered->tasks[at->from].place,
+                   .line = line,
+                   .cap = cap_of(at),
+                   .near = is_near(program, worker_at(program, at->from)),
+                   .work = {.run = tell_later}};
+    mlt_list_init(&a->moving);
+}
+
+static void find_lines(struct mlt_flow_links *links, bool count)
+{
+    const mlt_flow_program *program = links->program;
+    links->begin_count = links->end_count = 0;
+    for (uint32_t i = 0; i < program->lowered->line_count; i++) {
+        const mlt_flow_line *at = line_at(program, i);
+        bool from = worker_at(program, at->from) == program->worker;
+        bool to = worker_at(program, at->to) == program->worker;
+        uint32_t number = UINT32_MAX;
+        if (from != to)
+            number = from ? links->begin_count++ : links->end_count++;
+        if (count)
+            continue;
+        links->number_of[i] = number;
+        if (from != to && from)
+            begin_line(links, i, &links->begins[number]);
+        else if (from != to)
+            end_line(links, i, &links->ends[number]);
+    }
+}
+
+void mlt_flow_links_begin(mlt_flow_program *program)
+{
+    struct mlt_flow_links *links = mlt_take(1, sizeof *links);
+    mlt_assert(program->lowered->line_count <= INT32_MAX); // tags
+    links->program = program;
+    links->number_of = mlt_take(program->lowered->line_count, sizeof *links->number_of);
+    links->peers = mlt_take(program->sites->workers, sizeof *links->peers);
+    mlt_pool_init(&links->records, sizeof(record), RECORDS);
+    find_lines(links, true);
+    links->begins = mlt_take(links->begin_count, sizeof *links->begins);
+    links->ends = mlt_take(links->end_count, sizeof *links->ends);
+    find_lines(links, false);
+    links->open = (uint64_t)links->begin_count + links->end_count;
+    for (uint32_t i = 0; i < program->instance_count; i++)
+        for (uint32_t k = 0; k < program->instances[i].outs; k++) {
+            mlt_flow_outlet *outlet = &program->instances[i].out[k];
+            if (outlet->line == UINT32_MAX || links->number_of[outlet->line] == UINT32_MAX)
+                continue;
+            outlet->link = &links->begins[links->number_of[outlet->line]];
+            outlet->link->outlet = outlet;
+        }
+    program->links = links;
+}
+
+static void free_links(struct mlt_flow_links *links)
+{
+    const mlt_flow_program *program = links->program;
+    for (uint32_t i = 0; i < links->begin_count; i++) {
+        free(links->begins[i].where);
+        if (links->begins[i].outlet)
+            links->begins[i].outlet->link = NULL;
+    }
+    for (uint32_t i = 0; i < program->sites->workers; i++)
+        if (links->peers[i].listed)
+            mlt_list_remove(&links->peers[i].user.link);
+    for (uint32_t i = 0; i < links->end_count; i++)
+        if (links->ends[i].queued)
+            mlt_list_remove(&links->ends[i].work.link);
+    mlt_pool_fini(&links->records);
+    free(links->begins);
+    free(links->ends);
+    free(links->number_of);
+    free(links->peers);
+    free(links);
+}
+
+void mlt_flow_links_end(mlt_flow_program *program)
+{
+    struct mlt_flow_links *links = program->links;
+    mlt_sched *sched = program->csp->sched;
+    mlt_csp_wait wait;
+    for (uint32_t i = 0; i < links->begin_count; i++)
+        mlt_flow_link_end(&links->begins[i]);
+    for (uint32_t i = 0; i < links->end_count; i++)
+        close_arrival(&links->ends[i]);
+    links->ender = sched->current;
+    while (links->open > 0)
+        mlt_fiber_park(sched, mlt_csp_wait_for(&wait, "flow_main", MLT_CSP_UPPER,
+                                               "waits for instances on other workers", 0));
+    program->links = NULL;
+    free_links(links);
+}

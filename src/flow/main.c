@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// flow_main: every rank's.
+//
+//     arguments  ->  the first rank of a worker makes the program  ->  all ranks meet
+//     ->  each runs the tasks of its place  ->  the last of a worker ends the lines  ->  all meet
+//
+// Whatever makes ranks leave early (wrong arguments, errors of the graph) is found by all alike,
+// and told by rank 0, after the first meeting: so nobody waits for one that has left.
+#include <errno.h>
+#include <millet/csp.h>
+#include <millet/flow.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/chan.h"
+#include "csp/hang.h"
+#include "csp/proc.h"
+#include "csp/route.h"
+#include "flow/link.h"
+#include "flow/run.h"
+#include "flow/settings.h"
+#include "p2p/worker.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1, SENDERS_NAMED = 3 };
+
+_Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("initial-exec")));
+
+// A program has run in this worker, whose last packets may still come.
+static _Thread_local bool over;
+
+// ---- failures
+
+_Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
+{
+    char text[SENTENCE], sentence[2 * SENTENCE], kind[SENTENCE / 8];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const mlt_flow_program *p = who->program;
+    const mlt_flow_task *task = &p->lowered->tasks[who->task];
+    snprintf(kind, sizeof kind, who->module ? "module %s, instance" : "%s",
+             who->module ? who->module->name : mlt_flow_kind_name((mlt_flow_kind)task->kind));
+    snprintf(sentence, sizeof sentence, "%s %s, on rank %u: %s", kind, who->name, task->place,
+             text);
+    // mpirun names rank and host again; alone that says nothing.
+    bool launched = p->csp->worker->boot->job->launched;
+    mlt_csp_end_job(launched ? (int32_t)task->place : -1, sentence);
+    _Exit(EXIT_FAILURE);
+}
+
+EXPORT void flow_self_fail(const flow_self *self, const char *format, ...)
+{
+    char text[SENTENCE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    mlt_flow_fault(self->instance, "%s", text);
+}
+
+EXPORT long flow_self_const(const flow_self *self, const char *name)
+{
+    const mlt_flow_graph *g = self->instance->program->graph;
+    for (uint32_t i = 0; i < g->constant_count; i++)
+        if (strcmp(g->constants[i].name, name) == 0)
+            return g->constants[i].value;
+    mlt_flow_fault(self->instance, "flow_const: the root has no constant called %s", name);
+}
+
+// ---- arguments
+
+typedef struct arguments {
+    mlt_flow_given *given; // their names are copies
+    size_t given_count;
+    bool help;
+    char wrong[SENTENCE / 2]; // "": nothing
+    int argc;                 // what is left for modules
+    char **argv;
+} arguments;
+
+static void take_given(arguments *a, const char *text)
+{
+    char *end;
+    const char *value = strchr(text, '=');
+    if (!value || value == text) {
+        snprintf(a->wrong, sizeof a->wrong, "-D wants NAME=value, but has '%s'", text);
+        return;
+    }
+    errno = 0;
+    long number = strtol(value + 1, &end, 0);
+    if (end == value + 1 || *end || errno) {
+        snprintf(a->wrong, sizeof a->wrong, "-D %s: '%s' is no integer", text, value + 1);
+        return;
+    }
+    char *name = mlt_take((size_t)(value - text) + 1, 1);
+    memcpy(name, text, (size_t)(value - text));
+    a->given = mlt_take_more(a->given, a->given_count + 1, sizeof *a->given);
+    a->given[a->given_count++] = (mlt_flow_given){.name = name, .value = number};
+}
+
+static void read_arguments(arguments *a, int argc, char **argv)
+{
+    *a = (arguments){.argv = mlt_take((size_t)argc + 1, sizeof *a->argv)};
+    for (int i = 0; i < argc; i++) {
+        if (i == 0 || strncmp(argv[i], "-", 1) != 0) {
+            a->argv[a->argc++] = argv[i];
+        } else if (strcmp(argv[i], "--") == 0) {
+            while (++i < argc)
+                a->argv[a->argc++] = argv[i];
+        } else if (strcmp(argv[i], "--help") == 0) {
+            a->help = true;
+        } else if (strcmp(argv[i], "-D") == 0 && i + 1 == argc) {
+            snprintf(a->wrong, sizeof a->wrong, "-D wants NAME=value after it");
+        } else if (strcmp(argv[i], "-D") == 0) {
+            take_given(a, argv[++i]);
+        } else if (strncmp(argv[i], "-D", 2) == 0) {
+            take_given(a, argv[i] + 2);
+        } else {
+            a->argv[a->argc++] = argv[i];
+        }
+    }
+}
+
+static void free_arguments(arguments *a)
+{
+    for (size_t i = 0; i < a->given_count; i++)
+        free((char *)a->given[i].name);
+    free(a->given);
+    free(a->argv);
+}
+
+// A constant that the root does not have.
+static void check_given(arguments *a, const mlt_flow_graph *g)
+{
+    for (size_t i = 0; i < a->given_count && !a->wrong[0]; i++) {
+        uint32_t at = 0;
+        while (at < g->constant_count && strcmp(g->constants[at].name, a->given[i].name) != 0)
+            at++;
+        if (at < g->constant_count)
+            continue;
+        int n = snprintf(a->wrong, sizeof a->wrong, "-D %s: the program has no such constant%s",
+                         a->given[i].name, g->constant_count ? "; it has" : "");
+        for (uint32_t k = 0; k < g->constant_count && n < (int)sizeof a->wrong; k++)
+            n += snprintf(a->wrong + n, sizeof a->wrong - (size_t)n, "%s %s", k ? "," : "",
+                          g->constants[k].name);
+    }
+}
+
+static void print_help(const char *program, const mlt_flow_graph *g)
+{
+    printf("usage: %s [-D NAME=value ...] [arguments of the modules]\n", program);
+    if (g->constant_count)
+        printf("constants:\n");
+    for (uint32_t i = 0; i < g->constant_count; i++)
+        printf("  %s = %ld\n", g->constants[i].name, g->constants[i].value);
+    fflush(stdout);
+}
+
+static void print_sentences(const mlt_flow_graph *g)
+{
+    fflush(stdout);
+    for (uint32_t i = 0; i < g->sentence_count; i++) {
+        const mlt_flow_sentence *s = &g->sentences[i];
+        fprintf(stderr, "%s:%d: %s: %s\n", s->file, s->line, s->warning ? "warning" : "error",
+                s->text);
+    }
+}
+
+// ---- making the program
+
+// FNV-1a, 64 bits.
+static uint64_t hash(uint64_t h, const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    return hash(h, text, strlen(text) + 1);
+}
+
+static uint64_t hash_program(const mlt_flow_program *p)
+{
+    const mlt_flow_graph *g = p->graph;
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < g->vector_count; i++) {
+        h = hash_text(h, g->vectors[i].name);
+        h = hash(h, &g->vectors[i].count, sizeof g->vectors[i].count);
+    }
+    for (uint32_t i = 0; i < g->edge_count; i++) {
+        uint32_t edge[] = {g->edges[i].from, g->edges[i].to, g->edges[i].out, g->edges[i].in};
+        h = hash(h, edge, sizeof edge);
+    }
+    for (uint32_t i = 0; i < g->constant_count; i++) {
+        h = hash_text(h, g->constants[i].name);
+        h = hash(h, &g->constants[i].value, sizeof g->constants[i].value);
+    }
+    if (p->placing)
+        h = hash(h, p->placing->place_of, g->node_count * sizeof *p->placing->place_of);
+    if (p->lowered)
+        h = hash(h, &p->lowered->line_count, sizeof p->lowered->line_count);
+    return hash(h, &g->errors, sizeof g->errors);
+}
+
+// The places are the job's ranks, whatever numbers of them its workers have.
+static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts, char *why,
+                                size_t why_size)
+{
+    mlt_job *job = worker->boot->job;
+    uint32_t most = 1;
+    for (uint32_t w = 0; w < job->workers; w++) {
+        uint32_t ranks = mlt_job_worker_at(job, w)->ranks;
+        most = ranks > most ? ranks : most;
+    }
+    mlt_flow_sites *sites = mlt_flow_sites_new(job->workers, most, hosts, why, why_size);
+    if (!sites)
+        return NULL;
+    mlt_assert(sites->places >= worker->world_size);
+    sites->places = worker->world_size;
+    for (uint32_t r = 0; r < sites->places; r++)
+        sites->worker_of[r] = mlt_worker_of_rank(worker, (int32_t)r);
+    return sites;
+}
+
+static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const arguments *a,
+                                     const char *hosts)
+{
+    mlt_flow_program *p = mlt_take(1, sizeof *p);
+    p->csp = csp;
+    p->worker = csp->worker->index;
+    p->ranks_here = csp->worker->count;
+    p->argc = a->argc;
+    p->argv = mlt_take((size_t)a->argc + 1, sizeof *p->argv);
+    memcpy(p->argv, a->argv, (size_t)a->argc * sizeof *p->argv);
+    p->graph = mlt_flow_graph_new(root, a->given, a->given_count);
+    if (!p->graph->errors && !a->wrong[0] && !a->help) {
+        p->sites = sites_of(csp->worker, hosts, p->why, sizeof p->why);
+        if (p->sites)
+            p->placing = mlt_flow_place(p->graph, p->sites, p->why, sizeof p->why);
+        if (p->placing)
+            p->lowered = mlt_flow_lower(
+                p->graph, p->placing,
+                &(mlt_flow_lowering){.balance = mlt_flow_conf_now.balance,
+                                     .reproducible = mlt_flow_conf_now.reproducible});
+    }
+    p->measures = csp->worker->boot->job->profile || *mlt_flow_conf_now.report;
+    p->hash = hash_program(p);
+    mlt_flow_self = p;
+    if (p->lowered)
+        mlt_flow_start(p);
+    return p;
+}
+
+static void free_program(mlt_flow_program *p)
+{
+    if (p->lowered) {
+        mlt_flow_parts_end(p);
+        mlt_flow_start_free(p);
+    }
+    mlt_flow_lowered_free(p->lowered);
+    if (p->placing)
+        mlt_flow_placing_free(p->placing);
+    if (p->sites)
+        mlt_flow_sites_free(p->sites);
+    mlt_flow_graph_free(p->graph);
+    free(p->argv);
+    free(p);
+    mlt_flow_self = NULL;
+    over = true;
+}
+
+// ---- running
+
+// Who reads and writes a queue, for hang reports. The holds end with the queues' ends.
+static void hold_ends(flow_instance *me)
+{
+    for (uint32_t i = 0; i < me->ins; i++)
+        if (me->in[i].chan)
+            csp_hold_in(me->in[i].in);
+    for (uint32_t i = 0; i < me->outs; i++)
+        if (me->out[i].to)
+            csp_hold_out(me->out[i].out);
+}
+
+static void end_queues(flow_instance *me)
+{
+    for (size_t i = 0; me->module && i < me->module->queue_count; i++)
+        if (me->queues[i].last) {
+            mlt_flow_element_drop(me->queues[i].last);
+            me->queues[i].last = NULL;
+        }
+    for (uint32_t i = 0; i < me->outs; i++)
+        mlt_flow_outlet_end(&me->out[i]);
+    for (uint32_t i = 0; i < me->ins; i++)
+        mlt_flow_inlet_end(&me->in[i]);
+}
+
+int mlt_flow_task_main(void *instance)
+{
+    flow_instance *me = instance;
+    const flow_module *m = me->module;
+    int result;
+    me->started = true;
+    hold_ends(me);
+    if (m) {
+        if (m->init)
+            m->init(me->my);
+        result = m->run(me->my);
+        if (result != 0)
+            mlt_flow_fault(me, "it has failed: its run returned %d", result);
+        if (m->fini)
+            m->fini(me->my);
+    } else if ((result = mlt_flow_part_run(me)) != 0) {
+        mlt_flow_fault(me, "it has failed (%d)", result);
+    }
+    end_queues(me);
+    me->ended = true;
+    return 0;
+}
+
+static void run_place(mlt_flow_program *p)
+{
+    uint32_t place = (uint32_t)(mlt_csp_rank()->world - p->csp->worker->first_rank);
+    uint32_t first = p->place_first[place], count = p->place_first[place + 1] - first;
+    csp_proc *procs = mlt_take(count + 1, sizeof *procs);
+    for (uint32_t i = 0; i < count; i++) {
+        flow_instance *instance = &p->instances[first + i];
+        procs[i] = (csp_proc){.run = mlt_flow_task_main, .arg = instance, .name = instance->name};
+    }
+    if (count)
+        (void)mlt_proc_par(procs, count, "flow_main");
+    free(procs);
+}
+
+// ---- meetings of all ranks
+
+// Whether all ranks have the same program. If not, the first one that differs from rank 0 tells.
+static void meet(csp_group *all, uint64_t own)
+{
+    int me = csp_node(), nodes = csp_nodes();
+    uint64_t of_first = own;
+    (void)csp_group_bcast(all, me, &of_first, sizeof of_first, 0);
+    long differs = of_first == own ? nodes : me, first = nodes;
+    (void)csp_group_allreduce(all, me, &differs, &first, 1, &csp_min_long);
+    if (first == nodes)
+        return;
+    if (first == me)
+        mlt_csp_end_job(me, "flow_main: this rank has another root, other constants or other "
+                            "arguments than rank 0: all ranks run the same flow program");
+    (void)csp_group_barrier(all, me); // which the other one never comes to: the job is being ended
+}
+
+static int leave_early(const mlt_flow_program *p, const arguments *a, const flow_root *root)
+{
+    bool tells = csp_node() == 0;
+    if (tells && (p->graph->sentence_count > 0 && !a->wrong[0] && !a->help))
+        print_sentences(p->graph);
+    if (a->wrong[0]) {
+        if (tells)
+            mlt_log("%s", a->wrong);
+        return WRONG_ARGUMENTS;
+    }
+    if (a->help) {
+        if (tells)
+            print_help(p->argv[0] ? p->argv[0] : root->name, p->graph);
+        return 0;
+    }
+    if (p->graph->errors == 0 && tells) // places
+        fprintf(stderr, "%s\n", p->why);
+    return WRONG_PROGRAM;
+}
+
+// The last rank of a worker to come here ends what its tasks had in common.
+static void end_tasks(mlt_flow_program *p)
+{
+    if (++p->ranks_done == p->ranks_here)
+        mlt_flow_links_end(p);
+}
+
+EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *hosts)
+{
+    mlt_csp *csp = mlt_csp_enter("flow_main");
+    if (csp->sched->current->crew)
+        mlt_csp_fault("flow_main", "main calls it, not a process");
+    if (over && csp->worker->boot->job->workers > 1)
+        mlt_csp_fault("flow_main", "a flow program has run already, and there may be one in a job");
+    arguments a;
+    read_arguments(&a, argc, argv);
+    mlt_flow_program *p = mlt_flow_self;
+    if (!p)
+        p = new_program(csp, root, &a, hosts);
+    check_given(&a, p->graph);
+    uint64_t own = hash_text(p->hash, root->name);
+    for (int i = 0; i < argc; i++)
+        own = hash_text(own, argv[i]);
+    csp_group *all = csp_nodes() > 1 ? csp_group_of_nodes("flow", 1) : NULL;
+    if (all)
+        meet(all, own);
+    int status = 0;
+    if (!p->lowered || a.wrong[0]) {
+        status = leave_early(p, &a, root);
+    } else {
+        if (csp_node() == 0)
+            print_sentences(p->graph); // warnings
+        run_place(p);
+        end_tasks(p);
+    }
+    if (all)
+        (void)csp_group_barrier(all, csp_node());
+    if (p->lowered && status == 0)
+        mlt_flow_stats_tell(p);
+    csp_group_free(all);
+    free_arguments(&a);
+    if (++p->ranks_left == p->ranks_here)
+        free_program(p);
+    return status;
+}
+
+// ---- packets
+
+static void arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    mlt_flow_program *p = mlt_flow_self;
+    if (!p && over)
+        return; // a credit that nobody needs any more
+    mlt_assert(p && p->lowered);
+    if (packet->kind >= MLT_FLOW_PACKET_PART)
+        mlt_flow_part_packet(p, route, packet, data, bytes);
+    else
+        mlt_flow_link_packet(p, route, packet, data, bytes);
+}
+
+// ---- hang reports
+
+// The tasks of other workers whose lines lead to the queue. (Nobody reads one from elsewhere.)
+static uint32_t elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
+{
+    char name[SENTENCE / 8];
+    const mlt_flow_inlet *inlet = chan->queue;
+    const mlt_flow_program *p = inlet->program;
+    const mlt_flow_lowered *l = p->lowered;
+    uint32_t count = 0, shown = 0;
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = l->in_first[inlet->task]; writers && i < l->in_first[inlet->task + 1]; i++) {
+        const mlt_flow_line *line = &l->lines[l->in_lines[i]];
+        const mlt_flow_task *from = &l->tasks[line->from];
+        if (p->inlet_of[l->in_lines[i]] != inlet || from->worker == p->worker)
+            continue;
+        count++;
+        if (shown == SENDERS_NAMED || length >= size)
+            continue;
+        mlt_flow_task_name(l, line->from, name, sizeof name);
+        length += (size_t)snprintf(text + length, size - length, "%s%s on rank %u",
+                                   shown++ ? ", " : "", name, from->place);
+    }
+    if (count > shown && length < size)
+        snprintf(text + length, size - length, " and %u others", count - shown);
+    return count;
+}
+
+__attribute__((constructor)) static void hook(void)
+{
+    mlt_hang_elsewhere = elsewhere;
+    mlt_route_upper = arrived;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective tasks, for the files of part*.c:
+//
+//     part.c         which body a task has; Broadcast, Deal, Collect; handing out
+//     part_reduce.c  a Reduce's contributors of this worker: the n-th elements become one
+//     part_round.c   a Reduce with parts on several workers: the n-th run of its schedule
+//     part_news.c    what those parts tell each other by packets
+//
+// docs/flow-collectives.md has the picture.
+#ifndef MLT_FLOW_PART_INT_H
+#define MLT_FLOW_PART_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/ledger.h"
+#include "coll/op.h"
+#include "coll/plan.h"
+#include "coll/team.h"
+#include "flow/run.h"
+
+// ---- part.c
+
+// Hands an element to all receivers, and consumes it. Waits. False: none takes any more.
+bool mlt_flow_spread(flow_instance *task, mlt_flow_element *e);
+
+// ---- part_reduce.c
+
+// How values of one type are combined.
+typedef struct mlt_flow_how {
+    struct mlt_flow_how *next;
+    uint8_t kind; // flow_type
+    uint32_t value_bytes;
+    mlt_coll_op op; // of schedules
+} mlt_flow_how;
+
+// The contributors of one part. `next` says how the n-th elements become one: left to right, or in
+// canonical brackets (coll/tree.h).
+typedef struct mlt_flow_combiner {
+    flow_instance *task;
+    const flow_op *op;
+    char name[64];      // of the reduction
+    bool brackets;      // canonical ones
+    uint64_t taken;     // elements of each contributor, so far
+    mlt_flow_how *hows; // the one used last first
+} mlt_flow_combiner;
+
+void mlt_flow_combiner_init(mlt_flow_combiner *c, flow_instance *task);
+void mlt_flow_combiner_fini(mlt_flow_combiner *c);
+
+// The next elements of all contributors, combined; the caller's own. Waits. NULL: all have ended,
+// after c->taken elements each.
+mlt_flow_element *mlt_flow_combine_next(mlt_flow_combiner *c);
+
+// How elements like that are combined; for contributors elsewhere, too. Ends the program with a
+// sentence if they are none for the operation; `who` sent it.
+const mlt_flow_how *mlt_flow_how_of(mlt_flow_combiner *c, uint8_t kind, uint32_t value_bytes,
+                                    uint32_t line);
+
+// Who feeds a line, for sentences: "p[1]", "p[1].outQueue1". Returns text.
+const char *mlt_flow_feeder(const mlt_flow_program *program, uint32_t line, char *text,
+                            size_t size);
+
+// "4th". Returns text.
+const char *mlt_flow_ordinal(uint64_t n, char *text, size_t size);
+
+// Ends the program: one contributor has ended, another has not.
+_Noreturn void mlt_flow_unequal(const mlt_flow_combiner *c, uint32_t ended, uint64_t after,
+                                uint32_t sent);
+
+// ---- part_round.c
+
+enum {
+    MLT_FLOW_ROUNDS = 32, // of a reduction under way at once, on one worker
+    MLT_FLOW_AHEAD = 64,  // how far contributors may be ahead of the slowest worker that receives;
+                          // more than the above
+    MLT_FLOW_PASSED = 16, // rounds after which a worker that receives says so
+};
+
+// The n-th run of the schedule.
+typedef struct mlt_flow_round {
+    mlt_req done;
+    struct mlt_flow_part *part;
+    mlt_instance *instance;
+    mlt_flow_element *in, *out; // NULL: this worker does not contribute, or receive
+    uint64_t bytes;
+    bool over;
+} mlt_flow_round;
+
+// What the first contributing worker announces to those that only receive.
+typedef struct mlt_flow_coming {
+    uint64_t bytes;
+    uint32_t value_bytes;
+    uint8_t kind;
+} mlt_flow_coming;
+
+// From this element on, the values of a contributing worker have that type.
+typedef struct mlt_flow_change {
+    uint64_t from;
+    uint32_t value_bytes;
+    uint32_t member; // whose
+    uint8_t kind;
+} mlt_flow_change;
+
+// A Reduce as one worker has it, of those whose schedule runs between workers.
+typedef struct mlt_flow_part {
+    mlt_flow_program *program;
+    const mlt_flow_reduction *reduction;
+    uint32_t number;                  // of the reduction
+    uint32_t self;                    // member
+    uint32_t leader;                  // the first member that contributes
+    uint32_t contributors, receivers; // members
+    bool contributes, receives;       // this one
+    mlt_flow_combiner combiner;
+    mlt_team *team;
+    int32_t *speakers; // [members]: world ranks
+    char *results;     // name of the process that hands out
+
+    mlt_flow_round *rounds;         // [MLT_FLOW_ROUNDS], round n at n % MLT_FLOW_ROUNDS
+    uint64_t started, retired;      // rounds so far; those between are under way
+    uint64_t bytes;                 // of the elements of rounds under way
+    mlt_fiber *starter, *deliverer; // parked here; NULL: they are not
+    mlt_wait result_wait;           // of the deliverer
+
+    // Told by other parts.
+    mlt_flow_coming *coming; // [coming_room], round n at n % coming_room; receives only
+    uint64_t announced, coming_room;
+    uint64_t ends_at;  // the least number of elements after which a worker's contributors ended
+    uint32_t ends_who; // member
+    uint32_t ended;    // contributing members whose contributors have
+    uint64_t stops_at; // nobody receives any more: rounds from this one on do not take place
+    uint64_t go;       // so many rounds are over on all workers that receive, at least
+    mlt_flow_change *own, *theirs; // of types; theirs: not compared yet
+    uint32_t own_count, their_count;
+    // The leader's.
+    uint64_t *passed; // [members] that receive: rounds that are over there
+    uint64_t go_told;
+    uint32_t closed;      // receiving members all of whose receivers have ended
+    uint32_t deaf;        // contributing members that have not heard of the stop
+    uint64_t passed_told; // to the leader
+    bool is_closed;
+} mlt_flow_part;
+
+// What a worker keeps.
+struct mlt_flow_parts {
+    mlt_flow_part **of; // [reduction_count]; NULL: no schedule, or not here
+    uint32_t count;
+    mlt_ledger ledger;
+};
+
+mlt_flow_part *mlt_flow_part_new(mlt_flow_program *program, uint32_t reduction, uint32_t self);
+void mlt_flow_part_free(mlt_flow_part *part);
+
+// The first contributor of a member that has some, for sentences: its line.
+static inline uint32_t mlt_flow_part_line(const mlt_flow_part *part, uint32_t member)
+{
+    const mlt_flow_lowered *l = part->program->lowered;
+    return l->in_lines[l->in_first[part->reduction->task[member]]];
+}
+
+// The body of its process.
+int mlt_flow_part_reduce(mlt_flow_part *part);
+
+// Something has changed: they look again.
+void mlt_flow_part_wake(mlt_flow_part *part);
+
+// ---- part_news.c
+
+// Of the round that starts: what it is.
+void mlt_flow_tell_round(mlt_flow_part *part, const mlt_flow_element *e);
+// The own contributors have all ended, after part->started elements.
+void mlt_flow_tell_end(mlt_flow_part *part);
+// A round has retired.
+void mlt_flow_tell_retired(mlt_flow_part *part);
+// All receivers of this worker have ended.
+void mlt_flow_tell_closed(mlt_flow_part *part);
+// Round part->started - 1 has started: compares what others said of it.
+void mlt_flow_compare(mlt_flow_part *part);
+
+#endif

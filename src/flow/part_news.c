@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of a reduction tell each other beside its schedule. The leader is the first worker
+// that contributes; it knows what all have to agree about.
+//
+//     ROUND   leader -> who only receives       round n comes, so many bytes of that type
+//     TYPE    who contributes -> leader         from round n on, values have that type here; the
+//             leader -> who contributes         other side compares it with its own
+//     END     who contributes -> all            its contributors have ended after n elements
+//     PASSED  who receives -> leader            n rounds are over here; now and then
+//     GO      leader -> who only contributes    n rounds are over on all workers that receive
+//     CLOSED  who receives -> leader            all its receivers have ended
+//     STOP    leader -> all                     all receivers of all workers have: round n is the
+//                                               first that does not take place
+//     HEARD   who contributes -> leader         it will not start that round
+//
+// STOP. Others may have started rounds that the leader has not, and everybody must take part in
+// those. So the leader starts none until all have heard of it. Meanwhile no result comes of rounds
+// that it has not started: who waits for results is at most MLT_FLOW_ROUNDS before it, and who does
+// not at most MLT_FLOW_AHEAD, which is more; and there all stop.
+//
+// Packets are handled inside of a progress step and do not wait; what they change is looked at by
+// the part's processes, which are woken.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "flow/ops.h"
+#include "flow/part_int.h"
+
+typedef enum kind { ROUND, TYPE, END, PASSED, GO, CLOSED, STOP, HEARD } kind;
+
+typedef struct news {
+    uint64_t n, bytes;
+    uint32_t value_bytes, kind;
+} news;
+_Static_assert(sizeof(news) <= 32, "it lies in the slot of its packet");
+
+static void tell(const mlt_flow_part *part, kind what, uint32_t member, const news *data)
+{
+    mlt_packet packet = {.kind = (uint16_t)(MLT_FLOW_PACKET_PART + what),
+                         .object = part->number,
+                         .src = (int32_t)part->self,
+                         .dst = (int32_t)member};
+    mlt_route *route = mlt_route_to_worker(part->program->csp, part->reduction->worker[member]);
+    mlt_route_send(route, &packet, data, sizeof *data);
+}
+
+// ---- types
+
+static const mlt_flow_change *own_at(const mlt_flow_part *part, uint64_t n)
+{
+    const mlt_flow_change *found = part->own;
+    for (uint32_t i = 1; i < part->own_count && part->own[i].from <= n; i++)
+        found = &part->own[i];
+    return found;
+}
+
+static const char *type_words(const mlt_flow_change *c, char *text, size_t size)
+{
+    if (c->kind == FLOW_ANY)
+        snprintf(text, size, "%u bytes each", c->value_bytes);
+    else
+        snprintf(text, size, "type %s", mlt_flow_type_name((flow_type)c->kind));
+    return text;
+}
+
+// What another part said of a round that has started here.
+static void compare(const mlt_flow_part *part, const mlt_flow_change *theirs)
+{
+    const mlt_flow_change *own = own_at(part, theirs->from);
+    if (own->kind == theirs->kind && own->value_bytes == theirs->value_bytes)
+        return;
+    const mlt_flow_combiner *c = &part->combiner;
+    char one[96], other[96], nth[32], first[64], second[64];
+    mlt_flow_fault(
+        c->task, "reduction %s: the %s element of %s has values of %s, but that of %s of %s",
+        c->name, mlt_flow_ordinal(theirs->from + 1, nth, sizeof nth),
+        mlt_flow_feeder(part->program, mlt_flow_part_line(part, part->self), one, sizeof one),
+        type_words(own, first, sizeof first),
+        mlt_flow_feeder(part->program, mlt_flow_part_line(part, theirs->member), other,
+                        sizeof other),
+        type_words(theirs, second, sizeof second));
+}
+
+void mlt_flow_compare(mlt_flow_part *part)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < part->their_count; i++)
+        if (part->theirs[i].from < part->started)
+            compare(part, &part->theirs[i]);
+        else
+            part->theirs[left++] = part->theirs[i];
+    part->their_count = left;
+}
+
+static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_element *e)
+{
+    part->own = mlt_take_more(part->own, part->own_count + 1ull, sizeof *part->own);
+    part->own[part->own_count++] = (mlt_flow_change){.from = part->started,
+                                                     .value_bytes = e->value_bytes,
+                                                     .member = part->self,
+                                                     .kind = e->kind};
+    news data = {.n = part->started, .value_bytes = e->value_bytes, .kind = e->kind};
+    if (part->self != part->leader) {
+        tell(part, TYPE, part->leader, &data);
+        return;
+    }
+    for (uint32_t m = 0; m < part->reduction->members; m++)
+        if (m != part->self && part->reduction->contributes[m])
+            tell(part, TYPE, m, &data);
+}
+
+static void hear_type(mlt_flow_part *part, uint32_t member, const news *data)
+{
+    part->theirs = mlt_take_more(part->theirs, part->their_count + 1ull, sizeof *part->theirs);
+    part->theirs[part->their_count++] = (mlt_flow_change){.from = data->n,
+                                                          .value_bytes = data->value_bytes,
+                                                          .member = member,
+                                                          .kind = (uint8_t)data->kind};
+    mlt_flow_compare(part);
+}
+
+// ---- rounds
+
+void mlt_flow_tell_round(mlt_flow_part *part, const mlt_flow_element *e)
+{
+    const mlt_flow_change *last = part->own_count ? &part->own[part->own_count - 1] : NULL;
+    if (MLT_UNLIKELY(!last || last->kind != e->kind || last->value_bytes != e->value_bytes))
+        type_changes(part, e);
+    if (part->self != part->leader || part->contributors == part->reduction->members)
+        return;
+    news data = {
+        .n = part->started, .bytes = e->bytes, .value_bytes = e->value_bytes, .kind = e->kind};
+    for (uint32_t m = 0; m < part->reduction->members; m++)
+        if (!part->reduction->contributes[m])
+            tell(part, ROUND, m, &data);
+}
+
+static MLT_COLD void coming_grow(mlt_flow_part *part)
+{
+    uint64_t room = part->coming_room ? 2 * part->coming_room : MLT_FLOW_AHEAD;
+    mlt_flow_coming *coming = mlt_take(room, sizeof *coming);
+    for (uint64_t n = part->started; n < part->announced; n++)
+        coming[n % room] = part->coming[n % part->coming_room];
+    free(part->coming);
+    part->coming = coming;
+    part->coming_room = room;
+}
+
+static void hear_round(mlt_flow_part *part, const news *data)
+{
+    mlt_assert(data->n == part->announced && !part->contributes);
+    if (part->announced - part->started == part->coming_room)
+        coming_grow(part);
+    part->coming[part->announced++ % part->coming_room] = (mlt_flow_coming){
+        .bytes = data->bytes, .value_bytes = data->value_bytes, .kind = (uint8_t)data->kind};
+}
+
+// ---- the end of contributors
+
+static void hear_end(mlt_flow_part *part, uint32_t member, uint64_t n)
+{
+    part->ended++;
+    if (n < part->ends_at) {
+        part->ends_at = n;
+        part->ends_who = member;
+    }
+    if (part->contributes && part->started > part->ends_at)
+        mlt_flow_unequal(&part->combiner, mlt_flow_part_line(part, part->ends_who), part->ends_at,
+                         mlt_flow_part_line(part, part->self));
+}
+
+void mlt_flow_tell_end(mlt_flow_part *part)
+{
+    news data = {.n = part->started};
+    for (uint32_t m = 0; m < part->reduction->members; m++)
+        if (m != part->self)
+            tell(part, END, m, &data);
+    hear_end(part, part->self, part->started);
+    mlt_flow_part_wake(part);
+}
+
+// ---- how far everybody is
+
+static void hear_passed(mlt_flow_part *part, uint32_t member, uint64_t n)
+{
+    const mlt_flow_reduction *r = part->reduction;
+    uint64_t least = UINT64_MAX;
+    part->passed[member] = n;
+    for (uint32_t m = 0; m < r->members; m++)
+        if (r->receives[m] && part->passed[m] < least)
+            least = part->passed[m];
+    part->go = least;
+    if (least == part->go_told)
+        return;
+    part->go_told = least;
+    news data = {.n = least};
+    for (uint32_t m = 0; m < r->members; m++)
+        if (m != part->self && r->contributes[m] && !r->receives[m])
+            tell(part, GO, m, &data);
+}
+
+void mlt_flow_tell_retired(mlt_flow_part *part)
+{
+    if (part->retired - part->passed_told < MLT_FLOW_PASSED)
+        return;
+    part->passed_told = part->retired;
+    if (part->self == part->leader) {
+        hear_passed(part, part->self, part->retired);
+        mlt_flow_part_wake(part);
+    } else {
+        news data = {.n = part->retired};
+        tell(part, PASSED, part->leader, &data);
+    }
+}
+
+// ---- the end of receivers
+
+static void hear_closed(mlt_flow_part *part)
+{
+    if (++part->closed < part->receivers)
+        return;
+    part->stops_at = part->started + MLT_FLOW_AHEAD;
+    part->deaf = part->contributors - 1;
+    news data = {.n = part->stops_at};
+    for (uint32_t m = 0; m < part->reduction->members; m++)
+        if (m != part->self)
+            tell(part, STOP, m, &data);
+}
+
+void mlt_flow_tell_closed(mlt_flow_part *part)
+{
+    if (part->self == part->leader) {
+        hear_closed(part);
+        mlt_flow_part_wake(part);
+    } else {
+        news data = {0};
+        tell(part, CLOSED, part->leader, &data);
+    }
+}
+
+// ---- packets
+
+void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
+                          const void *data, uint64_t bytes)
+{
+    const struct mlt_flow_parts *parts = program->parts;
+    news said;
+    (void)route;
+    mlt_assert(bytes == sizeof said && packet->object < parts->count && parts->of[packet->object]);
+    memcpy(&said, data, sizeof said);
+    mlt_flow_part *part = parts->of[packet->object];
+    uint32_t member = (uint32_t)packet->src;
+    mlt_assert(member < part->reduction->members);
+    switch ((kind)(packet->kind - MLT_FLOW_PACKET_PART)) {
+    case ROUND:
+        hear_round(part, &said);
+        break;
+    case TYPE:
+        hear_type(part, member, &said);
+        break;
+    case END:
+        hear_end(part, member, said.n);
+        break;
+    case PASSED:
+        hear_passed(part, member, said.n);
+        break;
+    case GO:
+        part->go = said.n;
+        break;
+    case CLOSED:
+        hear_closed(part);
+        break;
+    case STOP:
+        mlt_assert(part->started <= said.n);
+        part->stops_at = said.n;
+        if (part->contributes)
+            tell(part, HEARD, member, &said);
+        break;
+    case HEARD:
+        part->deaf--;
+        break;
+    default:
+        mlt_fatal("a part of a reduction got a packet of kind %d", packet->kind);
+    }
+    mlt_flow_part_wake(part);
+}

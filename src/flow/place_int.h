@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the files that place: place.c (pins, cutting, places), place_row.c (rows),
+// place_move.c (cost and moves).
+#ifndef MLT_FLOW_PLACE_INT_H
+#define MLT_FLOW_PLACE_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/graph.h"
+#include "flow/place.h"
+
+enum { MLT_FLOW_NOWHERE = UINT32_MAX };
+
+// What nodes have to be where; of modules.
+typedef struct mlt_flow_wishes {
+    uint32_t *place; // [node_count] of all places, MLT_FLOW_NOWHERE: not said
+    uint32_t *host;  // [node_count] MLT_FLOW_NOWHERE: any
+} mlt_flow_wishes;
+
+static inline bool mlt_flow_is_module(const mlt_flow_graph *g, uint32_t node)
+{
+    return mlt_flow_vector_of(g, node)->kind == MLT_FLOW_MODULE;
+}
+
+static inline uint64_t mlt_flow_weight(const mlt_flow_graph *g, uint32_t node)
+{
+    uint32_t weight = mlt_flow_vector_of(g, node)->weight;
+    return weight ? weight : 1;
+}
+
+// Ways to lay the modules in a row.
+typedef enum mlt_flow_row {
+    MLT_FLOW_ROW_DECLARED, // vector by vector
+    MLT_FLOW_ROW_BREADTH,  // along wires from sources, neighbours of the first one first
+    MLT_FLOW_ROW_DEPTH,    // ... the neighbours of the last one first
+    MLT_FLOW_ROWS,
+} mlt_flow_row;
+
+// Writes all modules to row, which has room for node_count; returns how many there are.
+uint32_t mlt_flow_row_of(const mlt_flow_graph *g, mlt_flow_row way, uint32_t *row);
+
+// What it costs to have the modules on these workers: a wire between two of them
+// MLT_FLOW_WIRE, and a collective 1 for each worker but one that it has neighbours on.
+enum { MLT_FLOW_WIRE = 8 };
+uint64_t mlt_flow_cost(const mlt_flow_graph *g, uint32_t workers, const uint32_t *worker);
+
+// Moves and swaps modules as long as that lowers the cost. load: [workers], kept up to date.
+void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_sites *sites,
+                    const mlt_flow_wishes *wishes, const uint32_t *row, uint32_t count,
+                    uint32_t *worker, uint64_t *load);
+
+#endif

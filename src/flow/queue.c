@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queues. An inlet's channel is used from inside: its ring, its offers and its life are csp's, so
+// that hang reports and alternations know them, but an element that finds room, or is there, costs
+// no call of csp.
+//
+// A writer wakes the reader that waits and goes on, so that it fills the queue before the reader
+// has its turn; a reader that takes from a full queue lets the first writer that waits put its
+// element and goes on too. So there are about `cap` elements between two switches.
+//
+// Channels of inlets are never poisoned, nobody alternates for writing, and only dequeue_from
+// alternates for reading.
+#include <millet/csp.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "csp/alt.h"
+#include "csp/buffer.h"
+#include "csp/chan.h"
+#include "csp/proc.h"
+#include "fiber/policy.h"
+#include "flow/element.h"
+#include "flow/link.h"
+#include "flow/run.h"
+#include "os/os.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define RARELY __attribute__((noinline))
+
+enum { QUEUES_AT_ONCE = 8 };
+
+// ---- waiting at a channel, as csp does
+
+// The element goes from or to *value.
+static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, mlt_link *queue,
+                          const mlt_wait *wait, uint64_t *time_ns)
+{
+    mlt_csp *csp = program->csp;
+    uint64_t since = program->measures ? mlt_os_now_ns() : 0;
+    mlt_alt alt = {.fiber = csp->sched->current, .chosen = MLT_ALT_OPEN};
+    mlt_offer offer = {.alt = &alt, .value = value};
+    mlt_list_push_back(queue, &offer.link);
+    do
+        mlt_fiber_park(csp->sched, wait);
+    while (alt.chosen == MLT_ALT_OPEN);
+    if (program->measures)
+        *time_ns += mlt_os_now_ns() - since;
+    return (csp_status)alt.status;
+}
+
+// ---- putting
+
+// It was put where the channel keeps what nobody waits for.
+static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
+{
+    if (held > inlet->stats.deepest)
+        inlet->stats.deepest = held;
+}
+
+static inline void ring_put(csp_chan *chan, mlt_flow_element *e)
+{
+    uint32_t at = chan->first + chan->held;
+    ((mlt_flow_element **)(void *)chan->buffer)[at >= chan->capacity ? at - chan->capacity : at] =
+        e;
+    chan->held++;
+}
+
+// Somebody waits, or there is no room, or nobody takes it any more.
+static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
+{
+    mlt_flow_inlet *inlet = outlet->to;
+    csp_chan *chan = inlet->chan;
+    csp_status status;
+    uint32_t held = chan->held;
+    chan->last_writer = inlet->program->csp->sched->current;
+    if ((inlet->mixed && inlet->locals >= inlet->cap && chan->life == MLT_CHAN_LIVES) ||
+        !mlt_chan_try_write(chan, &e, NULL, &status)) {
+        status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
+                         &outlet->stats.blocked_ns);
+    } else if (chan->held > held) {
+        note_depth(inlet, chan->held);
+        inlet->locals += inlet->mixed;
+    }
+    if (status != CSP_OK)
+        mlt_flow_element_drop(e);
+    return status == CSP_OK;
+}
+
+static RARELY bool put_elsewhere(mlt_flow_outlet *outlet, mlt_flow_element *e)
+{
+    if (outlet->link && !outlet->ended)
+        return mlt_flow_link_put(outlet->link, e);
+    mlt_flow_element_drop(e);
+    if (outlet->ended)
+        return false;
+    outlet->stats.dropped++;
+    return true;
+}
+
+static inline bool put(mlt_flow_outlet *outlet, mlt_flow_element *e)
+{
+    mlt_flow_inlet *inlet = outlet->to;
+    outlet->stats.elements++;
+    outlet->stats.bytes += e->bytes;
+    if (MLT_UNLIKELY(!inlet))
+        return put_elsewhere(outlet, e);
+    csp_chan *chan = inlet->chan;
+    if (MLT_UNLIKELY(chan->rare || chan->held >= chan->capacity || inlet->mixed ||
+                     !mlt_list_empty(&chan->reads)))
+        return put_slowly(outlet, e);
+    ring_put(chan, e);
+    note_depth(inlet, chan->held);
+    return true;
+}
+
+bool mlt_flow_put(mlt_flow_outlet *outlet, mlt_flow_element *e)
+{
+    return put(outlet, e);
+}
+
+void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e)
+{
+    csp_chan *chan = inlet->chan;
+    csp_status status;
+    inlet->stats.elements++;
+    inlet->stats.bytes += e->bytes;
+    bool done = mlt_chan_try_write(chan, &e, NULL, &status);
+    mlt_assert(done); // its credit says that there is room
+    note_depth(inlet, chan->held);
+    if (status != CSP_OK)
+        mlt_flow_element_drop(e);
+}
+
+// ---- taking
+
+// A writer that waits puts its element, now that one of a local line was taken.
+static RARELY void let_one_write(mlt_flow_inlet *inlet)
+{
+    csp_chan *chan = inlet->chan;
+    mlt_offer *writer =
+        mlt_container_of(mlt_list_pop_front(&chan->writes), mlt_offer, link); // there is one
+    ring_put(chan, *(mlt_flow_element **)writer->value);
+    inlet->locals += inlet->mixed;
+    mlt_alt_settle(chan->csp, writer->alt, writer->index, CSP_OK);
+}
+
+// There is one.
+static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
+{
+    csp_chan *chan = inlet->chan;
+    mlt_flow_element *e = ((mlt_flow_element **)(void *)chan->buffer)[chan->first];
+    mlt_buffer_drop(chan);
+    if (MLT_UNLIKELY(inlet->mixed)) {
+        if (e->line != MLT_FLOW_NO_LINE)
+            return e;
+        inlet->locals--;
+    }
+    if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)))
+        let_one_write(inlet);
+    return e;
+}
+
+static inline mlt_flow_element *taken(mlt_flow_inlet *inlet, mlt_flow_element *e)
+{
+    if (MLT_UNLIKELY(e->line != MLT_FLOW_NO_LINE)) {
+        uint32_t line = e->line;
+        e->line = MLT_FLOW_NO_LINE;
+        mlt_flow_link_taken(inlet->program, line);
+    }
+    return e;
+}
+
+// Nothing is there.
+static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
+{
+    csp_chan *chan = inlet->chan;
+    mlt_flow_element *e = NULL;
+    if (!chan || inlet->ended || chan->rare)
+        return NULL;
+    chan->last_reader = inlet->program->csp->sched->current;
+    if (wait_at(inlet->program, &e, &chan->reads, &chan->read_wait.wait,
+                &inlet->stats.starved_ns) != CSP_OK)
+        return NULL;
+    return taken(inlet, e);
+}
+
+static inline mlt_flow_element *take(mlt_flow_inlet *inlet)
+{
+    if (MLT_LIKELY(inlet->chan && inlet->chan->held > 0))
+        return taken(inlet, ring_take(inlet));
+    return take_later(inlet);
+}
+
+mlt_flow_element *mlt_flow_take(mlt_flow_inlet *inlet)
+{
+    return take(inlet);
+}
+
+// ---- the end of lines
+
+void mlt_flow_outlet_end(mlt_flow_outlet *outlet)
+{
+    if (outlet->ended)
+        return;
+    outlet->ended = true;
+    if (outlet->to) {
+        mlt_proc_lets_go(outlet->program->csp, outlet->to->chan, true);
+        mlt_chan_retire(outlet->to->chan, true);
+    }
+    if (outlet->link)
+        mlt_flow_link_end(outlet->link);
+}
+
+void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
+{
+    if (inlet->ended)
+        return;
+    inlet->ended = true;
+    csp_chan *chan = inlet->chan;
+    if (!chan)
+        return;
+    // Elements of writers that wait are these writers' until they hear of it.
+    for (; chan->held > 0; mlt_buffer_drop(chan))
+        mlt_flow_element_drop(*(mlt_flow_element **)(void *)mlt_buffer_at(chan, 0));
+    mlt_proc_lets_go(inlet->program->csp, chan, false);
+    mlt_chan_retire(chan, false);
+    mlt_flow_link_close(inlet->program, inlet);
+}
+
+void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet)
+{
+    mlt_chan_retire(inlet->chan, true);
+}
+
+// ---- what modules call: payloads
+
+static MLT_COLD _Noreturn void no_such_queue(const flow_queue *queue, const char *call)
+{
+    if (!queue)
+        mlt_csp_fault(call, "the queue is NULL: only init, run and fini of a module have queues");
+    mlt_flow_fault(queue->instance, "%s on %s, which is an %s queue", call, queue->decl->name,
+                   queue->decl->input ? "input" : "output");
+}
+
+static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t count,
+                               const char *call)
+{
+    uint64_t all;
+    if (MLT_UNLIKELY(!queue || !queue->out))
+        no_such_queue(queue, call);
+    if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)bytes, count, &all)))
+        mlt_flow_fault(queue->instance, "%s on %s: %zu values of %zu bytes are too many", call,
+                       queue->decl->name, count, bytes);
+    return all;
+}
+
+static inline mlt_flow_element *new_element(mlt_flow_program *program, uint64_t bytes)
+{
+    return MLT_LIKELY(bytes <= MLT_FLOW_SMALL) ? mlt_flow_element_small(&program->elements, bytes)
+                                               : mlt_flow_element_new(bytes);
+}
+
+EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
+                            size_t count)
+{
+    uint64_t all = payload(queue, bytes, count, "flow_send");
+    mlt_flow_element *e = new_element(queue->out->program, all);
+    e->kind = (uint8_t)kind;
+    e->value_bytes = (uint32_t)bytes;
+    if (MLT_LIKELY(all == 8)) // most are a number
+        memcpy(mlt_flow_data(e), data, 8);
+    else if (all)
+        memcpy(mlt_flow_data(e), data, all);
+    return put(queue->out, e);
+}
+
+EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
+{
+    uint64_t all = payload(queue, bytes, count, "flow_new");
+    mlt_flow_element *e = new_element(queue->out->program, all);
+    e->owner = MLT_FLOW_MODULES;
+    return mlt_flow_data(e);
+}
+
+// ---- who has an element
+
+// The instance whose process calls; NULL: another process, which a module started.
+static flow_instance *calling(void)
+{
+    const mlt_csp *csp = mlt_csp_self;
+    const mlt_proc *proc = csp ? mlt_proc_of(csp, csp->sched->current) : NULL;
+    return proc && proc->run == mlt_flow_task_main ? proc->arg : NULL;
+}
+
+// An element that several have: the calling instance no longer has it by a queue, or by keeping it.
+static MLT_COLD void end_share(flow_instance *me, mlt_flow_element *e, const char *call)
+{
+    if (!me)
+        mlt_csp_fault(call, "other receivers share this data, so only the module's own process can "
+                            "do that, not one that it has started");
+    for (size_t i = 0; i < me->module->queue_count; i++)
+        if (me->queues[i].last == e) {
+            me->queues[i].last = NULL;
+            return;
+        }
+    if (e->keeps == 0)
+        mlt_flow_fault(me, "%s: this data was given away or freed already", call);
+    e->keeps--;
+}
+
+// It is no longer its queue's.
+static inline void take_back(flow_instance *me, mlt_flow_element *e, const char *call)
+{
+    if (MLT_UNLIKELY(e->shared)) {
+        end_share(me, e, call);
+    } else if (e->owner == MLT_FLOW_LENT) {
+        if (MLT_UNLIKELY(me && e->lent_by->instance != me))
+            mlt_flow_fault(me, "%s: this data was given away, and %s has it now", call,
+                           e->lent_by->instance->name);
+        e->lent_by->last = NULL;
+    }
+}
+
+static MLT_COLD _Noreturn void too_much(const flow_queue *queue, const mlt_flow_element *e,
+                                        size_t bytes, size_t count)
+{
+    mlt_flow_fault(queue->instance,
+                   "flow_give on %s: %zu values of %zu bytes, but the data has room for %llu bytes",
+                   queue->decl->name, count, bytes, (unsigned long long)e->room);
+}
+
+EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_t bytes,
+                            size_t count)
+{
+    uint64_t all = payload(queue, bytes, count, "flow_give");
+    mlt_flow_element *e = mlt_flow_element_of(data, "flow_give");
+    if (MLT_UNLIKELY(all > e->room))
+        too_much(queue, e, bytes, count);
+    take_back(queue->instance, e, "flow_give");
+    if (MLT_UNLIKELY(e->refs > 1) && (all != e->bytes || bytes != e->value_bytes))
+        e = mlt_flow_element_own(e); // the others still have all of it
+    if (MLT_LIKELY(!e->shared))
+        e->owner = MLT_FLOW_LIBRARYS;
+    e->bytes = all;
+    e->kind = (uint8_t)kind;
+    e->value_bytes = (uint32_t)bytes;
+    return put(queue->out, e);
+}
+
+EXPORT void flow_free(const void *data)
+{
+    mlt_flow_element *e = mlt_flow_element_of(data, "flow_free");
+    take_back(calling(), e, "flow_free");
+    mlt_flow_element_drop(e);
+}
+
+EXPORT void flow_keep(const void *data)
+{
+    mlt_flow_element *e = mlt_flow_element_of(data, "flow_keep");
+    if (e->shared) {
+        end_share(calling(), e, "flow_keep");
+        e->keeps++;
+        return;
+    }
+    take_back(calling(), e, "flow_keep");
+    e->owner = MLT_FLOW_MODULES;
+}
+
+// ---- what modules call: dequeueing
+
+static const char *type_name(const mlt_flow_element *e)
+{
+    static const char *const names[FLOW_TYPES] = {
+        "",      "char",     "signed char", "unsigned char", "short",         "unsigned short",
+        "int",   "unsigned", "long",        "unsigned long", "long long",     "unsigned long long",
+        "float", "double",   "long double", "bool",          "float complex", "double complex"};
+    return e->kind < FLOW_TYPES ? names[e->kind] : "";
+}
+
+// Values of another size than the sender's. Bytes (void *, char *) are anything's.
+static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_element *e, size_t bytes)
+{
+    if (bytes == 1 || (e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
+        return;
+    const char *type = type_name(e);
+    mlt_flow_fault(queue->instance,
+                   "flow_dequeue on %s: the module takes values of %zu bytes, but the element has "
+                   "values of %u bytes%s%s%s",
+                   queue->decl->name, bytes, e->value_bytes, *type ? " (" : "", type,
+                   *type ? ")" : "");
+}
+
+// The module has it until the next dequeue.
+static inline bool lend(flow_queue *queue, mlt_flow_element *e, const void **data, size_t bytes,
+                        size_t *count, bool shared)
+{
+    if (MLT_UNLIKELY(bytes != e->value_bytes))
+        check_values(queue, e, bytes);
+    if (MLT_UNLIKELY(e->refs > 1) && !shared)
+        e = mlt_flow_element_own(e);
+    e->shared = e->refs > 1;
+    e->owner = MLT_FLOW_LENT;
+    e->lent_by = queue;
+    queue->last = e;
+    *data = mlt_flow_data(e);
+    *count = e->bytes == bytes ? 1 : e->bytes / bytes;
+    return true;
+}
+
+static inline void end_loan(flow_queue *queue)
+{
+    mlt_flow_element *e = queue->last;
+    if (!e)
+        return;
+    queue->last = NULL;
+    mlt_flow_element_drop(e);
+}
+
+EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, size_t bytes, size_t *count,
+                               bool shared)
+{
+    if (MLT_UNLIKELY(!queue || !queue->in))
+        no_such_queue(queue, "flow_dequeue");
+    end_loan(queue);
+    mlt_flow_element *e = take(queue->in);
+    if (MLT_LIKELY(e != NULL))
+        return lend(queue, e, data, bytes, count, shared);
+    *data = NULL;
+    *count = 0;
+    return false;
+}
+
+// Waits until one of the queues, in all of which there is nothing, has an element or ends; NULL:
+// one ended. Which: *chosen. If all have ended: NULL, and *chosen is queue_count.
+static mlt_flow_element *wait_for_any(flow_queue *const *queues, size_t queue_count, size_t *chosen)
+{
+    csp_guard guards[QUEUES_AT_ONCE];
+    size_t live = 0, which[QUEUES_AT_ONCE];
+    mlt_flow_element *e = NULL;
+    for (size_t i = 0; i < queue_count; i++) {
+        const mlt_flow_inlet *inlet = queues[i]->in;
+        if (!inlet->chan || inlet->chan->rare)
+            continue;
+        which[live] = i;
+        guards[live++] = csp_on_read(inlet->in, &e);
+    }
+    *chosen = queue_count;
+    if (live == 0)
+        return NULL;
+    mlt_flow_program *program = queues[0]->in->program;
+    uint64_t since = program->measures ? mlt_os_now_ns() : 0;
+    int n = mlt_alt_first(guards, live, "flow_dequeue_from");
+    *chosen = which[n];
+    mlt_flow_inlet *inlet = queues[which[n]]->in;
+    if (program->measures)
+        inlet->stats.starved_ns += mlt_os_now_ns() - since;
+    return guards[n].status == CSP_OK ? taken(inlet, e) : NULL;
+}
+
+// The first queue that has something, from `turn` on; queue_count: none.
+static size_t find_any(flow_queue *const *queues, size_t queue_count, size_t turn)
+{
+    for (size_t n = 0; n < queue_count; n++) {
+        size_t i = turn + n < queue_count ? turn + n : turn + n - queue_count;
+        if (queues[i]->in->chan && queues[i]->in->chan->held > 0)
+            return i;
+    }
+    return queue_count;
+}
+
+EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count, const void **data,
+                                   size_t bytes, size_t *count, bool shared)
+{
+    if (queue_count == 0 || queue_count > QUEUES_AT_ONCE)
+        mlt_csp_fault("flow_dequeue_from", "there are %zu queues, but it takes 1 to %d",
+                      queue_count, QUEUES_AT_ONCE);
+    for (size_t i = 0; i < queue_count; i++) {
+        if (!queues[i] || !queues[i]->in)
+            no_such_queue(queues[i], "flow_dequeue_from");
+        end_loan(queues[i]);
+    }
+    flow_instance *me = queues[0]->instance;
+    mlt_sched *sched = me->program->csp->sched;
+    size_t turn = MLT_UNLIKELY(mlt_policy_is_random(sched))
+                      ? mlt_policy_pick(sched, (uint32_t)queue_count)
+                      : me->turn % queue_count;
+    mlt_flow_element *e = NULL;
+    size_t i;
+    while (!e) {
+        i = find_any(queues, queue_count, turn);
+        if (i < queue_count) {
+            e = take(queues[i]->in);
+        } else if (!(e = wait_for_any(queues, queue_count, &i)) && i == queue_count) {
+            *data = NULL;
+            *count = 0;
+            return -1;
+        }
+    }
+    me->turn = (uint32_t)i + 1;
+    lend(queues[i], e, data, bytes, count, shared);
+    return (int)i;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings of flow programs; read once before the first worker starts, constant afterwards.
+#ifndef MLT_FLOW_SETTINGS_H
+#define MLT_FLOW_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+
+typedef struct mlt_flow_conf {
+    int64_t balance;    // reductions are planned around each other's load
+    const char *report; // "", or a file for what passed each queue (stats.h)
+    bool reproducible;  // not of the table: the MPI layer's setting of that name, which it hands on
+} mlt_flow_conf;
+
+extern mlt_flow_conf mlt_flow_conf_now;
+extern const mlt_settings_table mlt_flow_settings;
+
+#endif

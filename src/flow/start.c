@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker has of a program before anything runs: its instances in the order of their places,
+// inlets, outlets and queues, in one piece of memory, for there may be a hundred thousand.
+#include <millet/csp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/chan.h"
+#include "flow/link.h"
+#include "flow/run.h"
+#include "p2p/worker.h"
+
+enum { NAME = 256, LINE = 64 };
+
+// ---- memory: counted first, then handed out
+
+typedef struct arena {
+    char *at, *end;
+} arena;
+
+static void *cut(arena *a, size_t bytes)
+{
+    void *at = a->at;
+    a->at += (bytes + LINE - 1) / LINE * LINE;
+    mlt_assert(a->at <= a->end);
+    return at;
+}
+
+static size_t whole(size_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static const flow_module *module_of(const mlt_flow_program *p, uint32_t task)
+{
+    const mlt_flow_task *t = &p->lowered->tasks[task];
+    return t->kind == MLT_FLOW_MODULE ? mlt_flow_vector_of(p->graph, t->node)->module : NULL;
+}
+
+static uint32_t lines_of(const uint32_t *first, uint32_t task)
+{
+    return first[task + 1] - first[task];
+}
+
+static size_t bytes_of(const mlt_flow_program *p, uint32_t task)
+{
+    char name[NAME];
+    const flow_module *m = module_of(p, task);
+    const mlt_flow_lowered *l = p->lowered;
+    size_t bytes = whole(strlen(mlt_flow_task_name(l, task, name, sizeof name)) + 1);
+    if (m)
+        return bytes + whole(m->bytes) + whole(m->queue_count * sizeof(mlt_flow_inlet)) +
+               whole(m->queue_count * sizeof(mlt_flow_outlet)) +
+               whole(m->queue_count * sizeof(flow_queue));
+    return bytes + whole(lines_of(l->in_first, task) * sizeof(mlt_flow_inlet)) +
+           whole(lines_of(l->out_first, task) * sizeof(mlt_flow_outlet));
+}
+
+// ---- instances
+
+static void make_queues(flow_instance *instance, arena *memory)
+{
+    const flow_module *m = instance->module;
+    instance->my = cut(memory, m->bytes);
+    instance->queues = cut(memory, m->queue_count * sizeof *instance->queues);
+    for (size_t i = 0; i < m->queue_count; i++) {
+        flow_queue *queue = &instance->queues[i];
+        const flow_queue_decl *decl = &m->queues[i];
+        mlt_assert(decl->offset + sizeof queue <= m->bytes);
+        *queue = (flow_queue){.instance = instance, .decl = decl};
+        if (decl->input)
+            queue->in = &instance->in[i];
+        else
+            queue->out = &instance->out[i];
+        memcpy((char *)instance->my + decl->offset, &queue, sizeof queue);
+    }
+}
+
+static void make_self(flow_instance *instance)
+{
+    const mlt_flow_program *p = instance->program;
+    const mlt_flow_task *task = &p->lowered->tasks[instance->task];
+    const mlt_flow_vector *vector = mlt_flow_vector_of(p->graph, task->node);
+    flow_self *self = instance->my;
+    *self = (flow_self){.name = instance->name,
+                        .module = instance->module->name,
+                        .index = task->node - vector->first,
+                        .count = vector->count,
+                        .argc = p->argc,
+                        .argv = p->argv,
+                        .instance = instance};
+}
+
+static void make_instance(mlt_flow_program *p, flow_instance *instance, uint32_t task,
+                          arena *memory)
+{
+    char name[NAME];
+    const mlt_flow_lowered *l = p->lowered;
+    const flow_module *m = module_of(p, task);
+    *instance = (flow_instance){.program = p, .task = task, .module = m};
+    mlt_flow_task_name(l, task, name, sizeof name);
+    size_t length = strlen(name) + 1;
+    instance->name = memcpy(cut(memory, length), name, length);
+    instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in_first, task);
+    instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out_first, task);
+    instance->in = cut(memory, instance->ins * sizeof *instance->in);
+    instance->out = cut(memory, instance->outs * sizeof *instance->out);
+    for (uint32_t i = 0; i < instance->ins; i++)
+        instance->in[i] = (mlt_flow_inlet){
+            .program = p, .task = task, .queue = (uint16_t)(m ? i : 0), .line = MLT_FLOW_NO_LINE};
+    for (uint32_t i = 0; i < instance->outs; i++)
+        instance->out[i] = (mlt_flow_outlet){
+            .program = p, .task = task, .queue = (uint16_t)(m ? i : 0), .line = MLT_FLOW_NO_LINE};
+    if (!m)
+        return;
+    make_queues(instance, memory);
+    make_self(instance);
+}
+
+// Instances by place, in the order of tasks.
+static void make_instances(mlt_flow_program *p)
+{
+    const mlt_flow_lowered *l = p->lowered;
+    uint32_t first_rank = (uint32_t)p->csp->worker->first_rank;
+    size_t bytes = 0;
+    p->place_first = mlt_take(p->ranks_here + 2, sizeof *p->place_first);
+    p->instance_of = mlt_take(l->task_count + 1, sizeof *p->instance_of);
+    for (uint32_t t = 0; t < l->task_count; t++) {
+        if (l->tasks[t].worker != p->worker)
+            continue;
+        mlt_assert(l->tasks[t].place - first_rank < p->ranks_here);
+        p->place_first[l->tasks[t].place - first_rank + 2]++;
+        bytes += bytes_of(p, t);
+        p->instance_count++;
+    }
+    for (uint32_t r = 0; r < p->ranks_here; r++)
+        p->place_first[r + 2] += p->place_first[r + 1];
+    bytes += whole(p->instance_count * sizeof *p->instances);
+    arena memory = {.at = aligned_alloc(LINE, bytes + LINE)};
+    if (!memory.at)
+        mlt_fatal("memory is exhausted: no %zu bytes for %u instances", bytes, p->instance_count);
+    memset(memory.at, 0, bytes);
+    memory.end = memory.at + bytes;
+    p->memory = memory.at;
+    p->instances = cut(&memory, p->instance_count * sizeof *p->instances);
+    for (uint32_t t = 0; t < l->task_count; t++) {
+        p->instance_of[t] = UINT32_MAX;
+        if (l->tasks[t].worker != p->worker)
+            continue;
+        // The beginning of the next place moves up to its own while the instances come.
+        p->instance_of[t] = p->place_first[l->tasks[t].place - first_rank + 1]++;
+        make_instance(p, &p->instances[p->instance_of[t]], t, &memory);
+    }
+}
+
+// ---- lines
+
+// What lines lead to an inlet: how much room it needs.
+typedef struct lines_in {
+    uint32_t count, locals, cap, room;
+} lines_in;
+
+static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
+{
+    const mlt_flow_program *p = inlet->program;
+    const mlt_flow_line *first = &p->lowered->lines[inlet->line];
+    char name[NAME];
+    mlt_flow_in_name(p->graph, &p->graph->edges[first->edge], name, sizeof name);
+    inlet->cap = lines->cap;
+    inlet->mixed = lines->locals > 0 && lines->locals < lines->count;
+    inlet->chan = mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *),
+                                (size_t)lines->room + lines->cap, false);
+    inlet->chan->queue = inlet;
+    inlet->chan->read_wait.wait.call = "flow_dequeue";
+    inlet->chan->write_wait.wait.call = "flow_send";
+    inlet->in = csp_chan_in(inlet->chan);
+}
+
+static void add_line(const mlt_flow_program *p, lines_in *to, const mlt_flow_line *line)
+{
+    uint32_t cap = line->cap ? line->cap : MLT_FLOW_CAP;
+    to->count++;
+    if (p->lowered->tasks[line->from].worker != p->worker) {
+        to->room += cap;
+        return;
+    }
+    to->locals++;
+    if (cap > to->cap)
+        to->cap = cap;
+}
+
+// The inlets of an instance. Lines of a module's queue go to the inlet of that queue.
+static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *lines)
+{
+    const mlt_flow_lowered *l = p->lowered;
+    uint32_t first = l->in_first[instance->task], count = lines_of(l->in_first, instance->task);
+    memset(lines, 0, instance->ins * sizeof *lines);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = l->in_lines[first + i];
+        uint32_t at = instance->module ? l->lines[number].in : i;
+        mlt_flow_inlet *inlet = &instance->in[at];
+        mlt_assert(at < instance->ins && (!instance->module || instance->queues[at].in));
+        if (inlet->line == MLT_FLOW_NO_LINE)
+            inlet->line = number;
+        p->inlet_of[number] = inlet;
+        add_line(p, &lines[at], &l->lines[number]);
+    }
+    for (uint32_t i = 0; i < instance->ins; i++) {
+        if (lines[i].count == 0)
+            continue;
+        make_chan(&instance->in[i], &lines[i]);
+        // Ends of lines from elsewhere are the links'.
+        for (uint32_t n = lines[i].locals; n < lines[i].count; n++)
+            (void)csp_chan_out(instance->in[i].chan);
+    }
+}
+
+static void make_outlets(mlt_flow_program *p, flow_instance *instance)
+{
+    const mlt_flow_lowered *l = p->lowered;
+    uint32_t first = l->out_first[instance->task], count = lines_of(l->out_first, instance->task);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = l->out_lines[first + i];
+        uint32_t at = instance->module ? l->lines[number].out : i;
+        mlt_flow_outlet *outlet = &instance->out[at];
+        mlt_assert(at < instance->outs && (!instance->module || instance->queues[at].out));
+        mlt_assert(outlet->line == MLT_FLOW_NO_LINE);
+        outlet->line = number;
+        outlet->to = p->inlet_of[number];
+        if (outlet->to)
+            outlet->out = csp_chan_out(outlet->to->chan);
+    }
+}
+
+void mlt_flow_start(mlt_flow_program *p)
+{
+    uint32_t most = 0;
+    mlt_flow_elements_init(&p->elements);
+    make_instances(p);
+    p->inlet_of = mlt_take(p->lowered->line_count + 1, sizeof(mlt_flow_inlet *));
+    for (uint32_t i = 0; i < p->instance_count; i++)
+        most = p->instances[i].ins > most ? p->instances[i].ins : most;
+    lines_in *lines = mlt_take(most + 1, sizeof *lines);
+    for (uint32_t i = 0; i < p->instance_count; i++)
+        make_inlets(p, &p->instances[i], lines);
+    for (uint32_t i = 0; i < p->instance_count; i++)
+        make_outlets(p, &p->instances[i]);
+    free(lines);
+    mlt_flow_links_begin(p);
+    mlt_flow_parts_begin(p);
+}
+
+void mlt_flow_start_free(mlt_flow_program *p)
+{
+    for (uint32_t i = 0; i < p->instance_count; i++)
+        for (uint32_t k = 0; k < p->instances[i].ins; k++)
+            csp_chan_free(p->instances[i].in[k].chan);
+    free(p->inlet_of);
+    free(p->instance_of);
+    free(p->place_first);
+    free(p->memory);
+    mlt_pool_fini(&p->elements);
+}

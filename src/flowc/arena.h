@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that is freed all at once: what a file's reading leaves. Never NULL: the process ends with
+// a sentence if memory is exhausted.
+#ifndef MLT_FLOWC_ARENA_H
+#define MLT_FLOWC_ARENA_H
+
+#include <stddef.h>
+
+typedef struct mlt_flow_arena mlt_flow_arena;
+
+mlt_flow_arena *mlt_flow_arena_new(void);
+void mlt_flow_arena_free(mlt_flow_arena *arena);                // NULL is fine
+void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes); // zeroed, aligned for anything
+char *mlt_flow_arena_text(mlt_flow_arena *arena, const char *at, size_t length); // with a NUL
+
+#endif

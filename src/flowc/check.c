@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors of modules, roots and operations as the generated program will have them, but without
+// functions; then the roots are interpreted: their statements call the wiring functions.
+#include "flowc/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "flow/ops.h"
+#include "flowc/arena.h"
+#include "flowc/check_int.h"
+
+void *mlt_check_take(const mlt_check *c, size_t bytes)
+{
+    return mlt_flow_arena_take(c->file->arena, bytes);
+}
+
+const mlt_flow_override *mlt_check_override_of(const mlt_check *c, const char *name)
+{
+    for (size_t i = c->override_count; i-- > 0;)
+        if (strcmp(c->overrides[i].name, name) == 0)
+            return &c->overrides[i];
+    return NULL;
+}
+
+// ---- descriptors
+
+// The value of a constant, which the command line may have given.
+static bool value_of(mlt_check *c, const mlt_check_value *inner, const mlt_flow_const *k,
+                     mlt_check_value *v)
+{
+    const mlt_flow_override *given = mlt_check_override_of(c, k->name);
+    v->name = k->name;
+    if (given)
+        v->value = given->value;
+    return given || mlt_check_eval(c, inner, c->values, k->value, &v->value);
+}
+
+static void make_values(mlt_check *c)
+{
+    mlt_check_value **end = &c->values;
+    for (const mlt_flow_const *k = c->file->consts; k; k = k->next) {
+        mlt_check_value *v = mlt_check_take(c, sizeof *v);
+        value_of(c, NULL, k, v); // what could not be computed is 0, and told
+        *end = v;
+        end = &v->next;
+    }
+}
+
+// A capacity or weight: 1 at least.
+static long at_least_1(mlt_check *c, const mlt_flow_expr *e, const char *what, const char *of)
+{
+    long value;
+    if (!e || !mlt_check_eval(c, NULL, c->values, e, &value))
+        return 0;
+    if (value >= 1 && value <= INT32_MAX)
+        return value;
+    MLT_CHECK_ERROR(c, e->line, "%s of %s is %ld: it is 1 at least, and below 2^31", what, of,
+                    value);
+    return 0;
+}
+
+static const mlt_flow_queue_item *item_of(const mlt_flow_queue_item *q, const char *name)
+{
+    while (q && strcmp(q->name, name) != 0)
+        q = q->next;
+    return q;
+}
+
+// Queues as declared, and for modules the default ones that are not.
+static flow_queue_decl *make_queues(mlt_check *c, const mlt_flow_queue_item *items, bool defaults,
+                                    size_t *count)
+{
+    size_t n = defaults ? 2 : 0;
+    for (const mlt_flow_queue_item *q = items; q; q = q->next)
+        n++;
+    flow_queue_decl *list = mlt_check_take(c, (n + 1) * sizeof *list);
+    n = 0;
+    for (const mlt_flow_queue_item *q = items; q; q = q->next) {
+        flow_type kind = mlt_flow_type_named(q->type);
+        list[n++] = (flow_queue_decl){
+            .name = q->name,
+            .input = q->input,
+            .optional = q->optional,
+            .kind = kind,
+            .type = q->type,
+            .bytes = mlt_flow_type_bytes(kind),
+            .cap = at_least_1(c, q->cap, "the capacity", q->name),
+        };
+    }
+    if (defaults && !item_of(items, "in"))
+        list[n++] = (flow_queue_decl){.name = "in", .input = true, .optional = true};
+    if (defaults && !item_of(items, "out"))
+        list[n++] = (flow_queue_decl){.name = "out", .optional = true};
+    *count = n;
+    return list;
+}
+
+static void make_module(mlt_check *c, const char *name, int line, const mlt_flow_declaration *d)
+{
+    mlt_check_module **end = &c->modules;
+    while (*end)
+        end = &(*end)->next;
+    mlt_check_module *m = *end = mlt_check_take(c, sizeof *m);
+    m->declaration = d;
+    m->module = (flow_module){.name = name, .file = c->file->path, .line = line};
+    m->module.weight = d ? at_least_1(c, d->weight, "the weight", name) : 0;
+    m->module.queues = make_queues(c, d ? d->queues : NULL, true, &m->module.queue_count);
+}
+
+static void make_roots(mlt_check *c)
+{
+    mlt_check_root **end = &c->roots;
+    for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next) {
+        mlt_check_root *root = *end = mlt_check_take(c, sizeof *root);
+        end = &root->next;
+        root->item = r;
+        root->root = (flow_root){.name = r->name, .file = c->file->path, .line = r->line};
+        root->root.queues = make_queues(c, r->queues, false, &root->root.queue_count);
+    }
+}
+
+// Stands for a function that only the program has: the graph asks whether there is one.
+static void no_function(void *into, const void *with, size_t count)
+{
+    (void)into;
+    (void)with;
+    (void)count;
+}
+
+static void make_ops(mlt_check *c)
+{
+    for (const mlt_flow_operation *o = c->file->operations; o; o = o->next) {
+        mlt_check_op *op = mlt_check_take(c, sizeof *op);
+        flow_type kind = mlt_flow_type_named(o->type);
+        op->op = (flow_op){
+            .name = o->name,
+            .combine = no_function,
+            .kind = kind,
+            .type = o->type,
+            .bytes = mlt_flow_type_bytes(kind),
+            .ordered = o->ordered,
+        };
+        op->item = o;
+        op->next = c->ops;
+        c->ops = op;
+    }
+}
+
+static void make_descriptors(mlt_check *c)
+{
+    make_values(c);
+    make_roots(c);
+    make_ops(c);
+    for (const mlt_flow_declaration *d = c->file->declarations; d; d = d->next)
+        if (!mlt_check_module_of(c, d->name))
+            make_module(c, d->name, d->line, d);
+    // Figure 3 of the paper has modules that are only required: they have the default queues.
+    for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next)
+        for (size_t i = 0; i < r->required_count; i++)
+            if (!mlt_check_built_in(r->required[i]) && !mlt_check_root_of(c, r->required[i]) &&
+                !mlt_check_module_of(c, r->required[i]))
+                make_module(c, r->required[i], r->required_lines[i], NULL);
+}
+
+// ---- wiring
+
+typedef struct thing {
+    struct thing *next;
+    const char *name;
+    int vector;
+} thing;
+
+typedef struct wirer { // of one root
+    mlt_check *c;
+    flow_wiring *w;
+    thing *things;
+    mlt_check_value *values; // of the root
+} wirer;
+
+static bool number(const wirer *w, const mlt_flow_expr *e, long *value)
+{
+    return mlt_check_eval(w->c, w->values, w->c->values, e, value);
+}
+
+static bool wire_instance(wirer *w, const mlt_flow_statement *s)
+{
+    long count = -1;
+    if (s->count && !number(w, s->count, &count))
+        return false;
+    if (s->count && count == -1)
+        count = 0; // -1 would say that it is no vector
+    thing *t = mlt_take(1, sizeof *t);
+    const flow_module *module = mlt_check_built_in(s->module);
+    mlt_check_root *root = mlt_check_root_of(w->c, s->module);
+    t->name = s->name;
+    t->vector =
+        root ? flow_add_root(w->w, s->line, s->name, &root->root, count)
+             : flow_add(w->w, s->line, s->name,
+                        module ? module : &mlt_check_module_of(w->c, s->module)->module, count);
+    t->next = w->things;
+    w->things = t;
+    return true;
+}
+
+static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
+{
+    const thing *t = w->things;
+    while (t && strcmp(t->name, p->name) != 0)
+        t = t->next;
+    *to = (flow_part){.vector = FLOW_OWN, .all = true, .queue = p->name};
+    if (!t)
+        return true;
+    *to = (flow_part){.vector = t->vector, .all = !p->first, .queue = p->queue};
+    if (p->op)
+        to->op = &mlt_check_op_of(w->c, p->op)->op;
+    if (p->first &&
+        (!number(w, p->first, &to->first) || !number(w, p->last ? p->last : p->first, &to->last)))
+        return false;
+    if (p->step && !number(w, p->step, &to->step))
+        return false;
+    if (p->step && to->step == 0) { // which would say that none was written
+        MLT_CHECK_ERROR(w->c, p->line, "%s[%ld:%ld:0] has the step 0: a step is 1 at least",
+                        p->name, to->first, to->last);
+        return false;
+    }
+    return true;
+}
+
+static bool make_parts(wirer *w, const mlt_flow_stage *s, flow_stage *to)
+{
+    size_t count = 0;
+    for (const mlt_flow_part *p = s->parts; p; p = p->next)
+        count++;
+    flow_part *parts = mlt_take(count, sizeof *parts);
+    to->join = s->joint == MLT_FLOW_EACH ? FLOW_EACH : FLOW_JOIN;
+    to->parts = parts;
+    to->count = count;
+    for (const mlt_flow_part *p = s->parts; p; p = p->next)
+        if (!make_part(w, p, parts++))
+            return false;
+    return true;
+}
+
+static bool wire_flow(wirer *w, const mlt_flow_statement *s)
+{
+    size_t count = 0, i = 0;
+    for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+        count++;
+    flow_stage *stages = mlt_take(count, sizeof *stages);
+    bool fine = true;
+    for (const mlt_flow_stage *t = s->stages; t && fine; t = t->next)
+        fine = make_parts(w, t, &stages[i++]);
+    if (fine)
+        flow_wire(w->w, s->line, stages, count);
+    for (i = 0; i < count; i++)
+        free((void *)stages[i].parts);
+    free(stages);
+    return fine;
+}
+
+static bool wire_place(wirer *w, const mlt_flow_statement *s)
+{
+    flow_stage stage = {.parts = NULL};
+    long place = 0;
+    bool fine = make_parts(w, s->stages, &stage) && (!s->place || number(w, s->place, &place));
+    if (fine) {
+        size_t size = (s->host ? strlen(s->host) : 0) + 32;
+        char *where = mlt_take(size, 1);
+        if (s->host && s->place)
+            snprintf(where, size, "%s:%ld", s->host, place);
+        else if (s->host)
+            snprintf(where, size, "%s", s->host);
+        else
+            snprintf(where, size, "%ld", place);
+        flow_place(w->w, s->line, stage.parts, stage.count, where);
+        free(where);
+    }
+    free((void *)stage.parts);
+    return fine;
+}
+
+static bool wire_const(wirer *w, const mlt_flow_statement *s)
+{
+    mlt_check_value *v = mlt_take(1, sizeof *v);
+    v->next = w->values;
+    bool fine = value_of(w->c, w->values, s->constant, v);
+    w->values = v;
+    if (fine)
+        flow_wiring_const(w->w, s->line, v->name, v->value);
+    return fine;
+}
+
+static void wire_root(void *arg, const flow_root *root, flow_wiring *w)
+{
+    mlt_check *c = arg;
+    wirer own = {.c = c, .w = w};
+    const mlt_check_root *r = c->roots;
+    while (&r->root != root)
+        r = r->next;
+    const mlt_check_value *v = c->values;
+    for (const mlt_flow_const *k = c->file->consts; k; k = k->next, v = v->next)
+        flow_wiring_const(w, k->line, k->name, v->value);
+    for (const mlt_flow_statement *s = r->item->statements; s && !c->failed; s = s->next) {
+        bool fine = s->kind == MLT_FLOW_INSTANCE ? wire_instance(&own, s)
+                    : s->kind == MLT_FLOW_WIRE   ? wire_flow(&own, s)
+                    : s->kind == MLT_FLOW_PLACE  ? wire_place(&own, s)
+                                                 : wire_const(&own, s);
+        c->failed |= !fine;
+    }
+    for (thing *next, *t = own.things; t; t = next) {
+        next = t->next;
+        free(t);
+    }
+    for (mlt_check_value *next, *k = own.values; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+}
+
+mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_override *overrides,
+                               size_t override_count, mlt_flow_messages *messages)
+{
+    mlt_check c = {.file = file,
+                   .messages = messages,
+                   .overrides = overrides,
+                   .override_count = override_count};
+    size_t errors = messages->errors;
+    make_descriptors(&c);
+    const mlt_flow_root_item *main_root = mlt_flow_main_root(file, messages);
+    mlt_check_all_names(&c, main_root);
+    if (messages->errors > errors)
+        return NULL;
+    mlt_flow_given *given = mlt_take(override_count, sizeof *given);
+    for (size_t i = 0; i < override_count; i++)
+        given[i] = (mlt_flow_given){.name = overrides[i].name, .value = overrides[i].value};
+    mlt_flow_graph *graph = mlt_flow_graph_by(&mlt_check_root_of(&c, main_root->name)->root, given,
+                                              override_count, wire_root, &c);
+    free(given);
+    for (uint32_t i = 0; i < graph->sentence_count && !c.failed; i++)
+        mlt_flow_say(messages, graph->sentences[i].line, 0, graph->sentences[i].warning, "%s",
+                     graph->sentences[i].text);
+    if (messages->errors == errors && !graph->errors)
+        return graph;
+    mlt_flow_graph_free(graph);
+    return NULL;
+}

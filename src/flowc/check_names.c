@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What names alone tell: unknown, twice, not required, of the wrong kind; roots that contain
+// themselves; what is never used.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "flow/hint.h"
+#include "flow/ops.h"
+#include "flowc/check_int.h"
+
+// ---- looking up
+
+void mlt_check_names_add(mlt_check_names *names, const char *name)
+{
+    if (names->count == names->room) {
+        names->room = names->room ? 2 * names->room : 16;
+        names->name = mlt_take_more(names->name, names->room, sizeof *names->name);
+    }
+    names->name[names->count++] = name;
+}
+
+mlt_check_hint mlt_check_hint_of(mlt_check_names *names, const char *asked)
+{
+    mlt_check_hint hint;
+    mlt_flow_hint(hint.text, sizeof hint.text, asked, names->name, names->count);
+    free(names->name);
+    *names = (mlt_check_names){0};
+    return hint;
+}
+
+static const flow_module *const built_in[] = {&flow_Reduce, &flow_Broadcast, &flow_Deal,
+                                              &flow_Collect};
+enum { BUILT_IN = sizeof built_in / sizeof *built_in };
+
+const flow_module *mlt_check_built_in(const char *name)
+{
+    for (size_t i = 0; i < BUILT_IN; i++)
+        if (strcmp(built_in[i]->name, name) == 0)
+            return built_in[i];
+    return NULL;
+}
+
+mlt_check_module *mlt_check_module_of(const mlt_check *c, const char *name)
+{
+    for (mlt_check_module *m = c->modules; m; m = m->next)
+        if (strcmp(m->module.name, name) == 0)
+            return m;
+    return NULL;
+}
+
+mlt_check_root *mlt_check_root_of(const mlt_check *c, const char *name)
+{
+    for (mlt_check_root *r = c->roots; r; r = r->next)
+        if (strcmp(r->item->name, name) == 0)
+            return r;
+    return NULL;
+}
+
+mlt_check_op *mlt_check_op_of(const mlt_check *c, const char *name)
+{
+    for (mlt_check_op *o = c->ops; o; o = o->next)
+        if (strcmp(o->op.name, name) == 0)
+            return o;
+    return NULL;
+}
+
+static const mlt_flow_const *file_const(const mlt_check *c, const char *name)
+{
+    for (const mlt_flow_const *k = c->file->consts; k; k = k->next)
+        if (strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
+}
+
+static bool requires_it(const mlt_flow_root_item *root, const char *name)
+{
+    for (size_t i = 0; i < root->required_count; i++)
+        if (strcmp(root->required[i], name) == 0)
+            return true;
+    return false;
+}
+
+// The line of the statement that gives a root this name, before `end`; 0: none.
+static int thing_line(const mlt_flow_root_item *root, const mlt_flow_statement *end,
+                      const char *name)
+{
+    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
+        if (strcmp(q->name, name) == 0)
+            return q->line;
+    for (const mlt_flow_statement *s = root->statements; s && s != end; s = s->next)
+        if ((s->kind == MLT_FLOW_INSTANCE && strcmp(s->name, name) == 0) ||
+            (s->kind == MLT_FLOW_CONST && strcmp(s->constant->name, name) == 0))
+            return s->line;
+    return 0;
+}
+
+static void twice(const mlt_check *c, int line, const char *name, int before)
+{
+    MLT_CHECK_ERROR(c, line, "%s is there already (line %d)", name, before);
+}
+
+// ---- declarations
+
+// A name of a module or root: free, or told of the later one.
+static void check_module_name(const mlt_check *c, const char *name, int line,
+                              const mlt_flow_declaration *module, const mlt_flow_root_item *root)
+{
+    if (mlt_check_built_in(name)) {
+        MLT_CHECK_ERROR(c, line, "%s is a built-in module: call yours differently", name);
+        return;
+    }
+    for (const mlt_flow_declaration *d = c->file->declarations; d && d != module; d = d->next)
+        if (strcmp(d->name, name) == 0 && d->line <= line) {
+            twice(c, line, name, d->line);
+            return;
+        }
+    for (const mlt_flow_root_item *r = c->file->roots; r && r != root; r = r->next)
+        if (strcmp(r->name, name) == 0 && (root || r->line < line)) {
+            twice(c, line, name, r->line);
+            return;
+        }
+}
+
+static void check_queue_items(const mlt_check *c, const char *owner,
+                              const mlt_flow_queue_item *queues)
+{
+    for (const mlt_flow_queue_item *q = queues; q; q = q->next) {
+        for (const mlt_flow_queue_item *p = queues; p != q; p = p->next)
+            if (strcmp(p->name, q->name) == 0) {
+                MLT_CHECK_ERROR(c, q->line, "%s has the queue %s already (line %d)", owner, q->name,
+                                p->line);
+                break;
+            }
+        if (strcmp(q->name, q->input ? "out" : "in") == 0)
+            MLT_CHECK_ERROR(c, q->line, "%s is the name of the default %s, so %s cannot be an %s",
+                            q->name, q->input ? "output" : "input", q->name,
+                            q->input ? "input" : "output");
+    }
+}
+
+static void check_declarations(mlt_check *c)
+{
+    const mlt_flow_file *f = c->file;
+    for (const mlt_flow_const *k = f->consts; k; k = k->next)
+        for (const mlt_flow_const *p = f->consts; p != k; p = p->next)
+            if (strcmp(p->name, k->name) == 0) {
+                twice(c, k->line, k->name, p->line);
+                break;
+            }
+    for (const mlt_flow_operation *o = f->operations; o; o = o->next) {
+        if (mlt_flow_op_known(o->name))
+            MLT_CHECK_ERROR(c, o->line, "%s is a predefined operation: call yours differently",
+                            o->name);
+        for (const mlt_flow_operation *p = f->operations; p != o; p = p->next)
+            if (strcmp(p->name, o->name) == 0) {
+                twice(c, o->line, o->name, p->line);
+                break;
+            }
+    }
+    for (const mlt_flow_declaration *d = f->declarations; d; d = d->next) {
+        check_module_name(c, d->name, d->line, d, NULL);
+        check_queue_items(c, d->name, d->queues);
+    }
+    for (const mlt_flow_root_item *r = f->roots; r; r = r->next) {
+        check_module_name(c, r->name, r->line, NULL, r);
+        check_queue_items(c, r->name, r->queues);
+    }
+}
+
+// ---- roots
+
+static void check_instance(mlt_check *c, const mlt_flow_root_item *root,
+                           const mlt_flow_statement *s)
+{
+    int before = thing_line(root, s, s->name);
+    const mlt_flow_const *k = file_const(c, s->name);
+    if (before || k)
+        twice(c, s->line, s->name, before ? before : k->line);
+    mlt_check_root *inner = mlt_check_root_of(c, s->module);
+    mlt_check_module *module = mlt_check_module_of(c, s->module);
+    if (mlt_check_built_in(s->module))
+        return;
+    if (!inner && !module) {
+        mlt_check_names names = {0};
+        for (size_t i = 0; i < BUILT_IN; i++)
+            mlt_check_names_add(&names, built_in[i]->name);
+        for (const mlt_check_module *m = c->modules; m; m = m->next)
+            mlt_check_names_add(&names, m->module.name);
+        for (const mlt_check_root *r = c->roots; r; r = r->next)
+            if (r->item != root)
+                mlt_check_names_add(&names, r->item->name);
+        MLT_CHECK_ERROR(c, s->line, "there is no module %s%s", s->module,
+                        mlt_check_hint_of(&names, s->module).text);
+    } else if (root->required_count && !requires_it(root, s->module)) {
+        MLT_CHECK_ERROR(c, s->line, "%s does not require Module %s, so it has no instances of it",
+                        root->name, s->module);
+    }
+    if (module)
+        module->used = true;
+}
+
+static void check_const(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_statement *s)
+{
+    int before = thing_line(root, s, s->constant->name);
+    const mlt_flow_const *k = file_const(c, s->constant->name);
+    if (before || k)
+        twice(c, s->line, s->constant->name, before ? before : k->line);
+}
+
+// A name in a flow statement that is no instance of the root.
+static void unknown_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_part *p)
+{
+    const mlt_flow_statement *later = NULL, *example = NULL;
+    mlt_check_names names = {0};
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next)
+        if (s->kind == MLT_FLOW_INSTANCE) {
+            later = strcmp(s->name, p->name) == 0 ? s : later;
+            example = strcmp(s->module, p->name) == 0 ? s : example;
+            mlt_check_names_add(&names, s->name);
+        }
+    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
+        mlt_check_names_add(&names, q->name);
+    mlt_check_hint hint = mlt_check_hint_of(&names, p->name);
+    const char *name = p->name;
+    if (later)
+        MLT_CHECK_ERROR(c, p->line, "%s comes to be only in line %d", name, later->line);
+    else if (example)
+        MLT_CHECK_ERROR(c, p->line,
+                        "%s is a module: flow statements are about instances, such as %s", name,
+                        example->name);
+    else if (mlt_check_built_in(name) || mlt_check_module_of(c, name) || mlt_check_root_of(c, name))
+        MLT_CHECK_ERROR(c, p->line, "%s is a module, and %s has no instance of it", name,
+                        root->name);
+    else if (file_const(c, name) || thing_line(root, NULL, name))
+        MLT_CHECK_ERROR(c, p->line, "%s is a constant, not an instance", name);
+    else
+        MLT_CHECK_ERROR(c, p->line, "there is no instance %s in %s%s", name, root->name, hint.text);
+}
+
+static void check_op_name(mlt_check *c, const mlt_flow_part *p)
+{
+    mlt_check_op *op = mlt_check_op_of(c, p->op);
+    if (op) {
+        op->used = true;
+        return;
+    }
+    if (mlt_flow_op_known(p->op)) {
+        op = mlt_check_take(c, sizeof *op);
+        op->op.name = p->op;
+        op->used = true;
+        op->next = c->ops;
+        c->ops = op;
+        return;
+    }
+    mlt_check_names names = {0};
+    for (const mlt_check_op *o = c->ops; o; o = o->next)
+        if (o->item)
+            mlt_check_names_add(&names, o->op.name);
+    const char *near = mlt_flow_op_near(p->op);
+    mlt_check_hint hint = mlt_check_hint_of(&names, p->op);
+    if (near || strncmp(hint.text, ": did", 5) == 0)
+        MLT_CHECK_ERROR(c, p->line, "there is no operation %s: did you mean %s%s", p->op,
+                        near ? near : hint.text + strlen(": did you mean "), near ? "?" : "");
+    else
+        MLT_CHECK_ERROR(c, p->line, "there is no operation %s: declare it, or take one of %s",
+                        p->op, mlt_flow_op_list());
+}
+
+static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_statement *s,
+                       const mlt_flow_part *p)
+{
+    const mlt_flow_queue_item *own = root->queues;
+    while (own && strcmp(own->name, p->name) != 0)
+        own = own->next;
+    const mlt_flow_statement *instance = root->statements;
+    while (instance && instance != s &&
+           (instance->kind != MLT_FLOW_INSTANCE || strcmp(instance->name, p->name) != 0))
+        instance = instance->next;
+    if (own && (p->first || p->queue || p->op))
+        MLT_CHECK_ERROR(c, p->line, "%s is a queue of %s, so nothing can stand behind its name",
+                        p->name, root->name);
+    else if (!own && (!instance || instance == s))
+        unknown_part(c, root, p);
+    if (p->op)
+        check_op_name(c, p);
+}
+
+static void check_root(mlt_check *c, const mlt_flow_root_item *root)
+{
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
+        if (s->kind == MLT_FLOW_INSTANCE)
+            check_instance(c, root, s);
+        else if (s->kind == MLT_FLOW_CONST)
+            check_const(c, root, s);
+        for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+                check_part(c, root, s, p);
+    }
+    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
+        if (file_const(c, q->name))
+            twice(c, q->line, q->name, file_const(c, q->name)->line);
+}
+
+static bool instantiates(const mlt_flow_root_item *root, const char *name)
+{
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next)
+        if (s->kind == MLT_FLOW_INSTANCE && strcmp(s->module, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_required(mlt_check *c, const mlt_flow_root_item *root)
+{
+    for (size_t i = 0; i < root->required_count; i++) {
+        const char *name = root->required[i];
+        int line = root->required_lines[i];
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |= strcmp(root->required[k], name) == 0;
+        if (again)
+            MLT_CHECK_WARNING(c, line, "%s requires Module %s twice", root->name, name);
+        else if (instantiates(root, name))
+            continue;
+        else if (!mlt_check_built_in(name) && !mlt_check_root_of(c, name) &&
+                 !mlt_check_module_of(c, name)->declaration)
+            MLT_CHECK_ERROR(c, line,
+                            "%s requires Module %s, which is declared nowhere and has no instance",
+                            root->name, name);
+        else
+            MLT_CHECK_WARNING(c, line, "%s requires Module %s, but has no instance of it",
+                              root->name, name);
+    }
+}
+
+// Marks what is reached; a root that is met again on the way to itself is told once.
+static void reach(mlt_check *c, mlt_check_root *root)
+{
+    root->on_path = root->used = true;
+    for (const mlt_flow_statement *s = root->item->statements; s; s = s->next) {
+        mlt_check_root *inner =
+            s->kind == MLT_FLOW_INSTANCE ? mlt_check_root_of(c, s->module) : NULL;
+        if (inner && inner->on_path)
+            MLT_CHECK_ERROR(c, s->line, "%s would contain itself: %s in %s is an instance of it",
+                            inner->item->name, s->name, root->item->name);
+        else if (inner && !inner->used)
+            reach(c, inner);
+    }
+    root->on_path = false;
+}
+
+static void check_unused(const mlt_check *c)
+{
+    for (const mlt_check_root *r = c->roots; r; r = r->next)
+        if (!r->used)
+            MLT_CHECK_WARNING(c, r->item->line, "root %s is used nowhere", r->item->name);
+    for (const mlt_check_module *m = c->modules; m; m = m->next)
+        if (!m->used && m->declaration)
+            MLT_CHECK_WARNING(c, m->declaration->line, "module %s is declared, but has no instance",
+                              m->module.name);
+    for (const mlt_check_op *o = c->ops; o; o = o->next)
+        if (!o->used && o->item)
+            MLT_CHECK_WARNING(c, o->item->line, "operation %s is declared, but no Reduce has it",
+                              o->op.name);
+}
+
+void mlt_check_all_names(mlt_check *c, const mlt_flow_root_item *main_root)
+{
+    size_t errors = c->messages->errors;
+    check_declarations(c);
+    for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next) {
+        check_root(c, r);
+        check_required(c, r);
+    }
+    if (main_root && c->messages->errors == errors)
+        reach(c, mlt_check_root_of(c, main_root->name));
+    if (main_root && c->messages->errors == errors)
+        check_unused(c);
+}
+
+const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file, mlt_flow_messages *messages)
+{
+    const mlt_flow_root_item *first = NULL, *second = NULL;
+    for (const mlt_flow_root_item *r = file->roots; r; r = r->next) {
+        if (strcmp(r->name, "Main") == 0)
+            return r;
+        bool inner = false;
+        for (const mlt_flow_root_item *o = file->roots; o && !inner; o = o->next)
+            inner = o != r && instantiates(o, r->name);
+        if (inner)
+            continue;
+        if (!first)
+            first = r;
+        else if (!second)
+            second = r;
+    }
+    if (!file->roots)
+        mlt_flow_say(messages, 1, 0, false,
+                     "there is no root: a program needs `Module Main is Root { ... }`");
+    else if (!first)
+        mlt_flow_say(messages, file->roots->line, 0, false,
+                     "no root is the main one: each is instantiated by another");
+    else if (second)
+        mlt_flow_say(messages, second->line, 0, false,
+                     "%s and %s could both be the main root: call one of them Main", first->name,
+                     second->name);
+    return second ? NULL : first;
+}

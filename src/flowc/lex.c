@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See lex.h.
+#include "flowc/lex.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int hex_digit(char c)
+{
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+mlt_flow_lexer mlt_flow_lexer_of(const char *text, size_t size)
+{
+    mlt_flow_lexer lexer = {text, text + size, 1};
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        lexer.at += 3; // the mark that some editors begin a file with
+    return lexer;
+}
+
+static bool two(const mlt_flow_lexer *lexer, char first, char second)
+{
+    return lexer->end - lexer->at >= 2 && lexer->at[0] == first && lexer->at[1] == second;
+}
+
+// Behind a comment of either kind; false: it has no end, and the lexer is there.
+static bool skip_comment(mlt_flow_lexer *lexer)
+{
+    bool block = lexer->at[1] == '*';
+    for (lexer->at += 2; lexer->at < lexer->end; lexer->at++) {
+        if (block && two(lexer, '*', '/')) {
+            lexer->at += 2;
+            return true;
+        }
+        if (*lexer->at == '\n') {
+            if (!block)
+                return true;
+            lexer->line++;
+        }
+    }
+    return !block;
+}
+
+size_t mlt_flow_character(const char *at, const char *end, bool *shown)
+{
+    unsigned char c = (unsigned char)*at;
+    size_t length = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+    *shown = length == 1 && c >= ' ' && c < 0x7f;
+    if (length < 2 || (size_t)(end - at) < length)
+        return 1;
+    uint32_t v = c & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)at[i] & 0xc0) != 0x80)
+            return 1;
+        v = v << 6 | ((unsigned char)at[i] & 0x3f);
+    }
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    if (v < least[length] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+        return 1;
+    // No control characters, and none that turn the direction or have no width.
+    *shown = v >= 0xa0 && v != 0xad && !(v >= 0x300 && v <= 0x36f) &&
+             !(v >= 0x200b && v <= 0x200f) && !(v >= 0x2028 && v <= 0x202e) &&
+             !(v >= 0x2060 && v <= 0x206f) && v != 0xfeff && !(v >= 0xfff0 && v <= 0xffff);
+    return length;
+}
+
+static void lex_name(mlt_flow_lexer *lexer, mlt_flow_token *token)
+{
+    while (lexer->at < lexer->end && (is_letter(*lexer->at) || is_digit(*lexer->at)))
+        lexer->at++;
+    bool longer = lexer->at - token->at > MLT_FLOW_NAME_LONGEST;
+    token->kind = longer ? MLT_FLOW_TOKEN_LONG : MLT_FLOW_TOKEN_NAME;
+}
+
+static void lex_number(mlt_flow_lexer *lexer, mlt_flow_token *token)
+{
+    const char *at = lexer->at, *end = lexer->end;
+    bool hex = end - at > 1 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
+    const long base = hex ? 16 : 10;
+    long value = 0;
+    bool huge = false, octal = !hex && at[0] == '0' && end - at > 1 && is_digit(at[1]);
+    if (hex)
+        at += 2;
+    const char *first = at;
+    for (; at < end && (hex ? hex_digit(*at) >= 0 : is_digit(*at)); at++) {
+        long digit = hex_digit(*at);
+        huge |= value > (LONG_MAX - digit) / base;
+        value = huge ? 0 : value * base + digit;
+    }
+    bool broken = at == first;
+    bool fraction = end - at > 1 && at[0] == '.' && is_digit(at[1]);
+    if (fraction)
+        at++;
+    for (; at < end && (is_letter(*at) || is_digit(*at)); at++)
+        broken = true;
+    lexer->at = at;
+    token->number = value;
+    token->kind = broken  ? MLT_FLOW_TOKEN_BROKEN
+                  : octal ? MLT_FLOW_TOKEN_OCTAL
+                  : huge  ? MLT_FLOW_TOKEN_HUGE
+                          : MLT_FLOW_TOKEN_NUMBER;
+}
+
+static void lex_string(mlt_flow_lexer *lexer, mlt_flow_token *token)
+{
+    for (lexer->at++; lexer->at < lexer->end && *lexer->at != '\n'; lexer->at++)
+        if (*lexer->at == '"') {
+            lexer->at++;
+            token->kind = MLT_FLOW_TOKEN_STRING;
+            return;
+        }
+    token->kind = MLT_FLOW_TOKEN_OPEN_STRING;
+    while (lexer->at[-1] == ' ' || lexer->at[-1] == '\r')
+        lexer->at--;
+    lexer->at -= lexer->at[-1] == ';'; // that was hardly meant to be in it
+}
+
+static void lex_mark(mlt_flow_lexer *lexer, mlt_flow_token *token)
+{
+    if (two(lexer, '-', '>') || two(lexer, '=', '>')) {
+        token->kind = *lexer->at == '-' ? MLT_FLOW_TOKEN_ARROW : MLT_FLOW_TOKEN_EACH;
+        lexer->at += 2;
+    } else if (*lexer->at == '|') {
+        while (lexer->at < lexer->end && *lexer->at == '|')
+            lexer->at++;
+        token->kind = lexer->at - token->at == 3 ? MLT_FLOW_TOKEN_BARS : MLT_FLOW_TOKEN_FEW;
+    } else if (*lexer->at && strchr(";:,.()[]{}@=+-*/%<>#", *lexer->at)) {
+        token->kind = *lexer->at++;
+    } else {
+        bool shown;
+        lexer->at += mlt_flow_character(lexer->at, lexer->end, &shown);
+        token->kind = MLT_FLOW_TOKEN_STRAY;
+    }
+}
+
+void mlt_flow_lex(mlt_flow_lexer *lexer, mlt_flow_token *token)
+{
+    *token = (mlt_flow_token){0};
+    while (lexer->at < lexer->end) {
+        token->at = lexer->at;
+        token->line = lexer->line;
+        if (is_space(*lexer->at)) {
+            lexer->line += *lexer->at++ == '\n';
+        } else if (two(lexer, '/', '/') || two(lexer, '/', '*')) {
+            if (!skip_comment(lexer)) {
+                token->kind = MLT_FLOW_TOKEN_OPEN_COMMENT;
+                token->end = token->at + 2;
+                return;
+            }
+        } else {
+            break;
+        }
+    }
+    token->at = lexer->at;
+    token->line = lexer->line;
+    if (lexer->at == lexer->end)
+        token->kind = MLT_FLOW_TOKEN_END;
+    else if (is_letter(*lexer->at))
+        lex_name(lexer, token);
+    else if (is_digit(*lexer->at))
+        lex_number(lexer, token);
+    else if (*lexer->at == '"')
+        lex_string(lexer, token);
+    else
+        lex_mark(lexer, token);
+    token->end = lexer->at;
+}
+
+bool mlt_flow_lex_brackets(mlt_flow_lexer *lexer, mlt_flow_token *token)
+{
+    for (const char *at = lexer->at; at < lexer->end && *at != '\n'; at++)
+        if (*at == '>') {
+            lexer->at = token->end = at + 1;
+            token->kind = MLT_FLOW_TOKEN_STRING;
+            return true;
+        }
+    return false;
+}
+
+// Behind what is quoted by `"` or `'`, or at the end of its line: an apostrophe in an #error is no
+// quote, and a string has no newline but behind a backslash.
+static void skip_quoted(mlt_flow_lexer *lexer)
+{
+    char quote = *lexer->at++;
+    for (; lexer->at < lexer->end && *lexer->at != '\n'; lexer->at++) {
+        if (*lexer->at == quote) {
+            lexer->at++;
+            return;
+        }
+        if (*lexer->at == '\\' && lexer->end - lexer->at > 1) {
+            lexer->at++;
+            lexer->line += *lexer->at == '\n';
+        }
+    }
+}
+
+const char *mlt_flow_lex_c(mlt_flow_lexer *lexer)
+{
+    for (size_t depth = 0; lexer->at < lexer->end;) {
+        char c = *lexer->at;
+        if (c == '"' || c == '\'') {
+            skip_quoted(lexer);
+            continue;
+        }
+        if (two(lexer, '/', '/') || two(lexer, '/', '*')) {
+            (void)skip_comment(lexer); // without an end: neither has the text
+            continue;
+        }
+        lexer->at++;
+        lexer->line += c == '\n';
+        if (c == '{')
+            depth++;
+        else if (c == '}' && depth-- == 0)
+            return lexer->at - 1;
+    }
+    return NULL;
+}
+
+bool mlt_flow_token_is(const mlt_flow_token *token, const char *word)
+{
+    size_t length = strlen(word);
+    return token->kind == MLT_FLOW_TOKEN_NAME && (size_t)(token->end - token->at) == length &&
+           memcmp(token->at, word, length) == 0;
+}

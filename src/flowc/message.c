@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sentences about a file, in the order in which they were said.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "flowc/ast.h"
+
+void mlt_flow_say(mlt_flow_messages *to, int line, int column, bool warning, const char *format,
+                  ...)
+{
+    mlt_flow_message *message = mlt_take(1, sizeof *message);
+    message->line = line;
+    message->column = column;
+    message->warning = warning;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message->text, sizeof message->text, format, args);
+    va_end(args);
+    if (to->last)
+        to->last->next = message;
+    else
+        to->first = message;
+    to->last = message;
+    if (warning)
+        to->warnings++;
+    else
+        to->errors++;
+}
+
+void mlt_flow_messages_free(mlt_flow_messages *messages)
+{
+    for (mlt_flow_message *next, *m = messages->first; m; m = next) {
+        next = m->next;
+        free(m);
+    }
+    *messages = (mlt_flow_messages){0};
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ends a program: each argument is a fault that is told with the module, the instance and the
+// rank, or the process, and exit status 1. list.tsv has the sentences.
+#include <stdint.h>
+
+#include "flow_check.h"
+
+typedef struct Good {
+    flow_self flow;
+    struct {
+        FLOW_QUEUE(void) in, out;
+        FLOW_QUEUE(long) other;
+    } q;
+} Good;
+
+typedef struct Bad {
+    flow_self flow;
+    struct {
+        FLOW_QUEUE(void) in, out;
+        FLOW_QUEUE(long) other;
+    } q;
+} Bad;
+
+static int Good_run(Good *my)
+{
+    long *v;
+    size_t count;
+    double d[2] = {1, 2};
+    for (int i = 0; i < 3; i++)
+        (void)flow_send(my, d, 2);
+    while (flow_dequeue(my, &v, &count))
+        (void)count;
+    return 0;
+}
+
+static bool is(const Bad *my, const char *what)
+{
+    return my->flow.argc > 1 && strcmp(my->flow.argv[1], what) == 0;
+}
+
+static void bad_data(Bad *my)
+{
+    static _Alignas(64) long own[32];
+    double *v, *w;
+    size_t count;
+    if (is(my, "own-data"))
+        (void)flow_give(my, own + 16, 1);
+    if (is(my, "no-data"))
+        (void)flow_give(my, (long *)NULL, 1);
+    if (is(my, "odd-data"))
+        (void)flow_give(my, (char *)own + 65, 1);
+    CHECK(flow_dequeue(my, &v, &count));
+    if (is(my, "given-twice")) {
+        (void)flow_give(my, v, 1);
+        (void)flow_give(my, v, 1);
+    }
+    if (is(my, "kept-when-given")) {
+        (void)flow_give(my, v, 1);
+        flow_keep(v);
+    }
+    if (is(my, "freed-twice")) {
+        v = flow_new(my, 8);
+        flow_free(v);
+        flow_free(v);
+    }
+    if (is(my, "given-when-freed")) {
+        flow_keep(v);
+        flow_free(v);
+        (void)flow_give(my, v, 1);
+    }
+    if (is(my, "used-when-gone")) {
+        CHECK(flow_dequeue(my, &w, &count));
+        CHECK(flow_dequeue(my, &w, &count));
+        flow_keep(v); // it may be another one's by now
+        flow_keep(v);
+        flow_free(v);
+        flow_free(v);
+    }
+    if (is(my, "too-many"))
+        (void)flow_give(my, v, 3);
+    if (is(my, "far-too-many"))
+        (void)flow_send(my, v, SIZE_MAX / 4);
+}
+
+static int Bad_run(Bad *my)
+{
+    long *v;
+    float *f;
+    size_t count;
+    if (my->flow.index != 2)
+        return 0;
+    if (is(my, "returns"))
+        return 7;
+    if (is(my, "fails"))
+        flow_fail(my, "the experiment has %d samples", -3);
+    if (is(my, "type"))
+        (void)flow_dequeue(my, &f, &count);
+    if (is(my, "wrong-way"))
+        (void)flow_queue_send((flow_queue *)(void *)my->q.in.queue, &count, FLOW_ANY, 1, 1);
+    if (is(my, "other-way"))
+        (void)flow_queue_dequeue(my->q.out.queue, (const void **)(void *)&v, 1, &count, false);
+    if (is(my, "no-queue"))
+        (void)flow_queue_send(NULL, &count, FLOW_ANY, 1, 1);
+    if (is(my, "no-queues"))
+        (void)flow_queue_dequeue_from(NULL, 0, (const void **)(void *)&v, 1, &count, false);
+    if (is(my, "constant"))
+        (void)flow_const(my, "nobody");
+    bad_data(my);
+    return 0;
+}
+
+MODULE(Good, IN_ANY(Good, in), OUT_ANY(Good, out), OUT_LONG(Good, other, 0));
+MODULE(Bad, IN_ANY(Bad, in), OUT_ANY(Bad, out), OUT_LONG(Bad, other, 0));
+
+static void wire(flow_wiring *w)
+{
+    int g = flow_add(w, __LINE__, "g", &Good_module, -1);
+    int b = flow_add(w, __LINE__, "b", &Bad_module, 3);
+    WIRE(w, ALL(g), AT(b, 2));
+    WIRE(w, AT(b, 2), ALL(g));
+}
+
+MAIN(wire)
