@@ -34,7 +34,8 @@ typedef struct mlt_flow_sites {
 
 // A job of `workers` workers with `a_worker` places each, on hosts as the hostfile says (lines
 // "name", "name slots=2", "name:2", # comments; NULL: one host called "localhost"), filled in their
-// order; more workers than slots: they go round. On failure a sentence, and NULL.
+// order; more workers than slots: they go round, but those of a host have numbers that follow each
+// other. On failure a sentence, and NULL.
 mlt_flow_sites *mlt_flow_sites_new(uint32_t workers, uint32_t a_worker, const char *hosts,
                                    char *why, size_t why_size);
 void mlt_flow_sites_free(mlt_flow_sites *sites);

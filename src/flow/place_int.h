@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between the files that place: place.c (pins, cutting, places), place_row.c (rows),
-// place_move.c (cost and moves).
+// place_halve.c (halves), place_move.c (cost and moves).
 #ifndef MLT_FLOW_PLACE_INT_H
 #define MLT_FLOW_PLACE_INT_H
 
@@ -39,6 +39,18 @@ typedef enum mlt_flow_row {
 
 // Writes all modules to row, which has room for node_count; returns how many there are.
 uint32_t mlt_flow_row_of(const mlt_flow_graph *g, mlt_flow_row way, uint32_t *row);
+
+// a * b / c without overflow, for b <= c.
+static inline uint64_t mlt_flow_part_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)a * b / c);
+}
+
+// Cuts modules into pieces for all workers by halving; share: [workers] how much each should get.
+// The row is in another order afterwards.
+void mlt_flow_halve(const mlt_flow_graph *g, uint32_t *row, uint32_t count, const uint64_t *share,
+                    uint32_t workers, uint32_t *into);
 
 // What it costs to have the modules on these workers: a wire between two of them
 // MLT_FLOW_WIRE, and a collective 1 for each worker but one that it has neighbours on.

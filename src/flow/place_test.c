@@ -302,6 +302,7 @@ static void test_refused(void)
     expect_refused("three", -1, NULL, "line 12: p[1] @ three: this job has no worker on that host");
     expect_refused("two", 2, NULL, "line 12: p[1] @ two:2: that host has the places 0 to 1");
     expect_refused(NULL, 4, NULL, "line 12: p[1] @ 4: this job has the places 0 to 3");
+    expect_refused(NULL, -3, NULL, "line 12: p[1] @ -3: this job has the places 0 to 3");
     expect_refused("one", -1, "two", "line 14: p[1] @ two: another line places it elsewhere");
 }
 
