@@ -322,7 +322,7 @@ static bool read_statement(mlt_flow_reader *r, body *b)
                                   (int)(r->token.end - r->token.at), r->token.at);
     if (mlt_flow_read_at_queue(r)) {
         mlt_flow_read_fail(r, &r->token, "the queues of a root stand before all else in it");
-        return r->token.kind && mlt_flow_read_queue(r, &b->root->queues);
+        return r->token.kind && mlt_flow_read_queue(r);
     }
     if (next.kind == ':')
         return read_label(r, b);
@@ -380,7 +380,7 @@ static void read_body(mlt_flow_reader *r, mlt_flow_root_item *root)
 {
     body b = {.root = root, .last = &root->statements};
     while (mlt_flow_read_at_queue(r))
-        if (!mlt_flow_read_queue(r, &root->queues))
+        if (!mlt_flow_read_queue(r))
             mlt_flow_read_recover(r);
     if (mlt_flow_read_is(r, "void")) {
         if (!read_initialize(r, &b)) {
@@ -470,10 +470,9 @@ void mlt_flow_read_root(mlt_flow_reader *r)
         read_code(r, &name);
         return;
     }
-    mlt_flow_root_item **last = &r->file->roots;
-    while (*last)
-        last = &(*last)->next;
-    *last = root;
+    *r->last_root = root;
+    r->last_root = &root->next;
+    r->last_queue = &root->queues;
     if (!read_head(r, root))
         while (r->token.kind && r->token.kind != '{' && r->token.kind != ';' &&
                r->token.kind != '}')

@@ -483,6 +483,7 @@ static void try_limits(void)
     try_repeated("define ", "{ ", 100000, "",
                  "1:1: expected 'Module', 'Declare', 'const' or 'include', found 'define'");
     try_repeated("Module M is Root { A a; flow: a", " -> a", 10000, "; }", NULL);
+    try_repeated("Declare Module A { data_section {", "int a; ", 10000, "} }", NULL);
     try_repeated("", "include <a>; ", 1000, "", NULL);
     try_repeated("Module M is Root requires Module A", ", Module A", 1000, " { }", NULL);
     // What is quoted is the end of what was read, in one line.
