@@ -189,7 +189,7 @@ static void test_pairs(void)
     }
 }
 
-// A vector that is a square with wires to the right and down: stripes, or better.
+// A vector that is a square with wires to the right and down: stripes, or blocks.
 static void test_square(void)
 {
     enum { SIDE = 24 };
@@ -210,6 +210,14 @@ static void test_square(void)
         mlt_flow_placing_free(p);
         mlt_flow_sites_free(s);
     }
+    // Stripes would cut 15 * 24 = 360 wires, blocks 2 * 3 * 24 = 144; this is nearer to blocks.
+    mlt_flow_sites *s = hand_sites(16, 1, 1);
+    mlt_flow_placing *p = place(g, s);
+    CHECK(p->cut <= 220);
+    for (uint32_t w = 0; w < 16; w++)
+        CHECK(p->weight[w] >= 32 && p->weight[w] <= 40);
+    mlt_flow_placing_free(p);
+    mlt_flow_sites_free(s);
     hand_free(g);
 }
 
@@ -388,9 +396,10 @@ static void test_moves(void)
         worker[i] = i / (N / 4);
         load[worker[i]]++;
     }
-    uint64_t before = mlt_flow_cost(g, 4, worker);
-    mlt_flow_moves(g, s, &wishes, row, N, worker, load);
-    uint64_t after = mlt_flow_cost(g, 4, worker), count[4] = {0};
+    mlt_flow_near near = mlt_flow_near_new(g);
+    uint64_t before = mlt_flow_cost(g, &near, 4, worker);
+    mlt_flow_moves(g, &near, s, &wishes, row, N, worker, load);
+    uint64_t after = mlt_flow_cost(g, &near, 4, worker), count[4] = {0};
     CHECK(before == N / 2 * MLT_FLOW_WIRE && after == 0);
     for (uint32_t i = 0; i < N; i++)
         count[worker[i]]++;
@@ -401,9 +410,10 @@ static void test_moves(void)
         wishes.place[i] = worker[i] = i / (N / 4);
         row[i] = i;
     }
-    mlt_flow_moves(g, s, &wishes, row, N, worker, load);
+    mlt_flow_moves(g, &near, s, &wishes, row, N, worker, load);
     for (uint32_t i = 0; i < N; i++)
         CHECK(worker[i] == i / (N / 4));
+    mlt_flow_near_free(&near);
     free(wishes.place);
     free(wishes.host);
     mlt_flow_sites_free(s);
