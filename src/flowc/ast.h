@@ -43,7 +43,7 @@ typedef struct mlt_flow_queue_item {
     const char *name; // "in" or "out": the default one
     bool input, optional;
     const char *type;   // words with one space between; NULL: untyped. Arithmetic types have one
-                        // name each: unsigned int, long, unsigned long long, bool, double _Complex
+                        // name each: unsigned, long, unsigned long long, _Bool, double _Complex
     mlt_flow_expr *cap; // NULL: none
     int line;
 } mlt_flow_queue_item;

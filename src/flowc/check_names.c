@@ -375,7 +375,7 @@ void mlt_check_all_names(mlt_check *c, const mlt_flow_root_item *main_root)
     }
     if (main_root && c->messages->errors == errors)
         reach(c, mlt_check_root_of(c, main_root->name));
-    if (c->messages->errors == errors)
+    if (main_root && c->messages->errors == errors)
         check_unused(c);
 }
 

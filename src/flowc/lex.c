@@ -129,6 +129,9 @@ static void lex_string(mlt_flow_lexer *lexer, mlt_flow_token *token)
             return;
         }
     token->kind = MLT_FLOW_TOKEN_OPEN_STRING;
+    while (lexer->at[-1] == ' ' || lexer->at[-1] == '\r')
+        lexer->at--;
+    lexer->at -= lexer->at[-1] == ';'; // that was hardly meant to be in it
 }
 
 static void lex_mark(mlt_flow_lexer *lexer, mlt_flow_token *token)

@@ -72,7 +72,7 @@ bool mlt_flow_read_queue(mlt_flow_reader *r, mlt_flow_queue_item **list)
     mlt_flow_queue_item *queue = mlt_flow_read_take(r, sizeof *queue);
     queue->line = r->token.line;
     queue->input = mlt_flow_read_is(r, "in") || mlt_flow_read_is(r, "Input");
-    bool papers = *r->token.at == 'I' || *r->token.at == 'O';
+    bool papers = mlt_flow_read_is(r, "Input") || mlt_flow_read_is(r, "Output");
     mlt_flow_read_next(r);
     if (papers && mlt_flow_read_accept(r, ':'))
         return true;
@@ -109,6 +109,7 @@ static bool read_data(mlt_flow_reader *r, mlt_flow_declaration *module)
     const char *end = mlt_flow_lex_c(&r->lexer);
     if (!end) {
         mlt_flow_read_fail(r, &at, "this data section has no end: its '{' has no '}'");
+        r->over = true; // what is missing behind it follows from that
         mlt_flow_read_next(r);
         return false;
     }

@@ -25,7 +25,7 @@ typedef struct mlt_flow_reader {
     const char *start; // of what is being read: sentences quote from here to `before`
     int start_line;
     size_t errors;
-    bool muted;
+    bool muted, over;     // nothing is told for now; nothing more is told
     int depth, operators; // of the expression
 } mlt_flow_reader;
 

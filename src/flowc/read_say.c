@@ -24,11 +24,11 @@ static int column_of(const mlt_flow_reader *r, const char *at)
 
 static void say(mlt_flow_reader *r, int line, const char *at, const char *text)
 {
-    if (r->muted)
+    if (r->muted || r->over)
         return;
     mlt_flow_say(r->messages, line, column_of(r, at), false, "%s", text);
     if (++r->errors == MLT_FLOW_MOST_ERRORS) {
-        r->muted = true;
+        r->over = true;
         r->lexer.at = r->lexer.end;
         r->token = (mlt_flow_token){.at = r->lexer.end, .end = r->lexer.end, .line = line};
     }
@@ -175,7 +175,9 @@ static bool wrong_token(mlt_flow_reader *r)
         mlt_flow_read_fail(r, token, "this string has no closing '\"' in its line");
         break;
     case MLT_FLOW_TOKEN_OPEN_COMMENT:
+        r->muted = false;
         mlt_flow_read_fail(r, token, "this comment has no end; close it with */");
+        r->over = true; // what is missing behind it follows from that
         break;
     case MLT_FLOW_TOKEN_STRAY:
         mlt_flow_read_fail(r, token, "'%s' is no character of the language", quote);

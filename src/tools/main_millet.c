@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/flow.h"
 #include "tools/goal.h"
 #include "tools/info.h"
 #include "tools/names.h"
@@ -15,6 +16,7 @@ static const struct {
 } commands[] = {
     {"info", mlt_info_main, "version, settings, what is chosen on this machine, coverage of MPI"},
     {"goal", mlt_goal_main, "group operations as programs: check, run, simulate, draw them"},
+    {"flow", mlt_flow_main, "modules and their wiring: check, build, run, draw .flow files"},
     {"names", mlt_names_main, "the name server, by which programs find each other"},
     {"tune", mlt_tune_main, "rules for collectives by what algorithms cost, here or simulated"},
 };

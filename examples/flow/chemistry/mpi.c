@@ -4,10 +4,9 @@
 
 #include "chemistry.h"
 
-static fit f;
-
 int main(int argc, char **argv)
 {
+    fit f;
     double errors[ERRORS], sum[ERRORS];
     int rank, size;
 

@@ -2,10 +2,9 @@
 // The fit on one processor: the reference.
 #include "chemistry.h"
 
-static fit f;
-
 int main(void)
 {
+    fit f;
     double errors[ERRORS];
 
     fit_begin(&f);

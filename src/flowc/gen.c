@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Headers of modules, and the program but for its roots (gen_wire.c).
+#include "flowc/gen.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "flowc/gen_int.h"
+
+void mlt_gen_put(mlt_gen *g, const char *format, ...)
+{
+    char small[512], *text = small;
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, format, args);
+    if (n >= (int)sizeof small) {
+        text = mlt_take(1, (size_t)n + 1);
+        vsnprintf(text, (size_t)n + 1, format, again);
+    }
+    va_end(again);
+    va_end(args);
+    for (const char *c = text; *c; c++)
+        g->line += *c == '\n';
+    fputs(text, g->to);
+    if (text != small)
+        free(text);
+}
+
+// A literal of C.
+static void put_string(mlt_gen *g, const char *text)
+{
+    fputc('"', g->to);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(g->to, "\\%c", c);
+        else if (c == '\n')
+            fputs("\\n", g->to);
+        else if (c < 0x20 || c == 0x7f || c == '?') // ?: no trigraphs
+            fprintf(g->to, "\\%03o", c);
+        else
+            fputc(c, g->to);
+    }
+    fputc('"', g->to);
+}
+
+const char *mlt_gen_built_in(const char *name)
+{
+    static const char *const names[] = {"flow_Reduce", "flow_Broadcast", "flow_Deal",
+                                        "flow_Collect"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i] + strlen("flow_"), name) == 0)
+            return names[i];
+    return NULL;
+}
+
+const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name)
+{
+    for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
+        if (strcmp(r->name, name) == 0)
+            return r;
+    return NULL;
+}
+
+// ---- modules of a file
+
+static bool listed(const mlt_flow_declaration *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+mlt_flow_declaration *mlt_flow_gen_modules(const mlt_flow_file *file, size_t *count)
+{
+    size_t room = 1, n = 0;
+    for (const mlt_flow_declaration *d = file->declarations; d; d = d->next)
+        room++;
+    for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
+        room += r->required_count;
+    mlt_flow_declaration *list = mlt_take(room, sizeof *list);
+    for (const mlt_flow_declaration *d = file->declarations; d; d = d->next)
+        list[n++] = *d;
+    for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
+        for (size_t i = 0; i < r->required_count; i++) {
+            const char *name = r->required[i];
+            if (!mlt_gen_built_in(name) && !mlt_gen_root(file, name) && !listed(list, n, name))
+                list[n++] = (mlt_flow_declaration){.name = name, .line = r->required_lines[i]};
+        }
+    *count = n;
+    return list;
+}
+
+static bool has_queue(const mlt_flow_queue_item *queues, const char *name)
+{
+    for (const mlt_flow_queue_item *q = queues; q; q = q->next)
+        if (strcmp(q->name, name) == 0)
+            return true;
+    return false;
+}
+
+// ---- headers
+
+static void put_includes(mlt_gen *g)
+{
+    for (size_t i = 0; i < g->file->include_count; i++) {
+        const char *name = g->file->includes[i];
+        bool bare = *name != '"' && *name != '<';
+        mlt_gen_put(g, "#include %s%s%s\n", bare ? "\"" : "", name, bare ? "\"" : "");
+    }
+}
+
+static void put_struct(mlt_gen *g, const mlt_flow_declaration *m, const char *path)
+{
+    mlt_gen_put(g, "typedef struct %s {\n    flow_self flow;\n    struct {\n", m->name);
+    for (const mlt_flow_queue_item *q = m->queues; q; q = q->next)
+        mlt_gen_put(g, "        FLOW_QUEUE(%s) %s; // %s\n", q->type ? q->type : "void", q->name,
+                    q->input ? "input" : "output");
+    if (!has_queue(m->queues, "in"))
+        mlt_gen_put(g, "        FLOW_QUEUE(void) in; // input, not declared\n");
+    if (!has_queue(m->queues, "out"))
+        mlt_gen_put(g, "        FLOW_QUEUE(void) out; // output, not declared\n");
+    mlt_gen_put(g, "    } q;\n");
+    if (m->data && m->data[strspn(m->data, " \t\r\n")]) {
+        mlt_gen_put(g, "#line %d ", m->data_line);
+        put_string(g, g->file->path);
+        mlt_gen_put(g, "\n%s", m->data);
+        if (m->data[strlen(m->data) - 1] != '\n')
+            mlt_gen_put(g, "\n");
+        mlt_gen_put(g, "#line %d ", g->line + 1);
+        put_string(g, path);
+        mlt_gen_put(g, "\n");
+    }
+    mlt_gen_put(g, "} %s;\n", m->name);
+}
+
+void mlt_flow_gen_header(const mlt_flow_file *file, const mlt_flow_declaration *module,
+                         const char *path, FILE *to)
+{
+    mlt_gen g = {.to = to, .line = 1, .file = file};
+    const char *name = module->name;
+    mlt_gen_put(&g,
+                "// What module %s has, written by `millet flow` from %s:%d: change it there.\n"
+                "#ifndef FLOW_MODULE_%s\n#define FLOW_MODULE_%s\n\n#include <millet/flow.h>\n",
+                name, file->path, module->line, name, name);
+    put_includes(&g);
+    mlt_gen_put(&g, "\n");
+    put_struct(&g, module, path);
+    mlt_gen_put(&g,
+                "\nvoid %s_init(%s *my); // need not be there\nint %s_run(%s *my);\n"
+                "void %s_fini(%s *my); // need not be there\n\n#endif\n",
+                name, name, name, name, name, name);
+}
+
+void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to)
+{
+    mlt_gen g = {.to = to, .line = 1, .file = file};
+    mlt_gen_put(
+        &g,
+        "// The reduction operations, written by `millet flow` from %s: change them there.\n"
+        "// Each does into[i] = into[i] op with[i] for count values.\n"
+        "#ifndef FLOW_OPERATIONS\n#define FLOW_OPERATIONS\n\n#include <millet/flow.h>\n",
+        file->path);
+    put_includes(&g);
+    mlt_gen_put(&g, "\n");
+    for (const mlt_flow_operation *o = file->operations; o; o = o->next)
+        mlt_gen_put(&g,
+                    "__attribute__((visibility(\"hidden\")))\n"
+                    "void %s(%s *into, const %s *with, size_t count);\n",
+                    o->name, o->type, o->type);
+    mlt_gen_put(&g, "\n#endif\n");
+}
+
+// ---- expressions
+
+// Priority: higher binds stronger.
+static int priority(mlt_flow_expr_kind kind)
+{
+    switch (kind) {
+    case MLT_FLOW_ADD:
+    case MLT_FLOW_SUBTRACT:
+        return 1;
+    case MLT_FLOW_MULTIPLY:
+    case MLT_FLOW_DIVIDE:
+    case MLT_FLOW_REMAINDER:
+        return 2;
+    case MLT_FLOW_NEGATE:
+        return 3;
+    default:
+        return 4;
+    }
+}
+
+static const char *sign(mlt_flow_expr_kind kind)
+{
+    static const char *const signs[] = {[MLT_FLOW_ADD] = "+",
+                                        [MLT_FLOW_SUBTRACT] = "-",
+                                        [MLT_FLOW_MULTIPLY] = "*",
+                                        [MLT_FLOW_DIVIDE] = "/",
+                                        [MLT_FLOW_REMAINDER] = "%"};
+    return signs[kind];
+}
+
+// May this quotient have a divisor of 0 when constants are other ones?
+static bool unsafe(const mlt_flow_expr *e)
+{
+    return (e->kind == MLT_FLOW_DIVIDE || e->kind == MLT_FLOW_REMAINDER) &&
+           (e->right->kind != MLT_FLOW_NUMBER || e->right->number == 0);
+}
+
+static void put_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c, int around)
+{
+    if (e->kind == MLT_FLOW_NUMBER) {
+        mlt_gen_put(g, "%ld", e->number);
+        return;
+    }
+    if (e->kind == MLT_FLOW_NAME) {
+        mlt_gen_put(g, "%s", as_c ? mlt_gen_name(e->name).text : e->name);
+        return;
+    }
+    int own = priority(e->kind);
+    mlt_gen_put(g, own < around ? "(" : "");
+    if (e->kind == MLT_FLOW_NEGATE) {
+        mlt_gen_put(g, "-");
+        put_expr(g, e->left, as_c, own + 1);
+    } else {
+        put_expr(g, e->left, as_c, own);
+        bool careful = as_c && unsafe(e);
+        mlt_gen_put(g, " %s %s", sign(e->kind), careful ? "nonzero(" : "");
+        put_expr(g, e->right, as_c, careful ? 0 : own + 1);
+        if (careful)
+            mlt_gen_put(g, ", %d)", e->line);
+    }
+    mlt_gen_put(g, own < around ? ")" : "");
+}
+
+void mlt_gen_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c)
+{
+    put_expr(g, e, as_c, 0);
+}
+
+bool mlt_gen_is_number(const mlt_flow_expr *e)
+{
+    return e && e->kind != MLT_FLOW_NAME && (!e->left || mlt_gen_is_number(e->left)) &&
+           (!e->right || mlt_gen_is_number(e->right));
+}
+
+bool mlt_gen_names(const mlt_flow_expr *e, const char *name)
+{
+    return e && ((e->kind == MLT_FLOW_NAME && strcmp(e->name, name) == 0) ||
+                 mlt_gen_names(e->left, name) || mlt_gen_names(e->right, name));
+}
+
+bool mlt_gen_divides(const mlt_flow_expr *e)
+{
+    return e && (unsafe(e) || mlt_gen_divides(e->left) || mlt_gen_divides(e->right));
+}
+
+mlt_gen_text mlt_gen_name(const char *name)
+{
+    // Words of C, and what else the program's functions see.
+    static const char *const taken[] = {
+        "asm",      "auto",     "bool",    "break",        "case",     "char",     "const",
+        "continue", "default",  "do",      "double",       "else",     "enum",     "extern",
+        "false",    "float",    "for",     "goto",         "if",       "inline",   "int",
+        "linux",    "long",     "main",    "nullptr",      "NULL",     "offsetof", "w",
+        "return",   "restrict", "nonzero", "register",     "short",    "signed",   "sizeof",
+        "static",   "struct",   "switch",  "snprintf",     "true",     "typeof",   "typedef",
+        "union",    "unix",     "void",    "unsigned",     "volatile", "where",    "while",
+        "CARRIES",  "CALLS",    "PARTS",   "STAGES",       "STAGE",    "alignof",  "I",
+        "EOF",      "errno",    "stdin",   "stdout",       "stderr",   "exit",     "fprintf",
+        "hosts",    "argc",     "argv",    "thread_local",
+    };
+    static const char *const beginnings[] = {"flow_", "FLOW_", "module_", "queues_",
+                                             "root_", "op_",   "wire_",   "_"};
+    bool change = false;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        change = change || strcmp(name, taken[i]) == 0;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        change = change || strncmp(name, beginnings[i], strlen(beginnings[i])) == 0;
+    // What ends in a line gets one more, so that two names stay two.
+    size_t n = strlen(name);
+    change = change || (n && name[n - 1] == '_');
+    mlt_gen_text t;
+    // A long name is cut by no compiler, but by this: such are told apart by where they stand.
+    snprintf(t.text, sizeof t.text, "%s%s", name, change ? "_" : "");
+    return t;
+}
+
+// ---- the program
+
+// Marks what the root instantiates, and lists it after its inner roots.
+static void reach(mlt_gen *g, const mlt_flow_root_item *root)
+{
+    for (size_t i = 0; i < g->root_count; i++)
+        if (g->roots[i] == root)
+            return;
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
+        if (s->kind != MLT_FLOW_INSTANCE)
+            continue;
+        const mlt_flow_root_item *inner = mlt_gen_root(g->file, s->module);
+        if (inner && inner != root)
+            reach(g, inner);
+        for (size_t i = 0; i < g->module_count && !inner; i++)
+            if (strcmp(g->modules[i].name, s->module) == 0)
+                g->used[i] = true;
+    }
+    g->roots[g->root_count++] = root;
+}
+
+static void put_queue(mlt_gen *g, const mlt_flow_queue_item *q, const char *module)
+{
+    mlt_gen_put(g, "    {.name = \"%s\"", q->name);
+    if (q->input)
+        mlt_gen_put(g, ", .input = true");
+    if (q->optional)
+        mlt_gen_put(g, ", .optional = true");
+    if (q->type)
+        mlt_gen_put(g, ", CARRIES(%s)", q->type);
+    if (mlt_gen_is_number(q->cap)) {
+        mlt_gen_put(g, ", .cap = ");
+        mlt_gen_expr(g, q->cap, true);
+    }
+    if (module)
+        mlt_gen_put(g, ", .offset = offsetof(%s, q.%s)", module, q->name);
+    mlt_gen_put(g, "},\n");
+}
+
+// Not const if a capacity depends on a constant: wire_ROOT then fills it in.
+static const char *constness(const mlt_flow_queue_item *queues)
+{
+    for (const mlt_flow_queue_item *q = queues; q; q = q->next)
+        if (q->cap && !mlt_gen_is_number(q->cap))
+            return "";
+    return "const ";
+}
+
+static void put_module(mlt_gen *g, const mlt_flow_declaration *m)
+{
+    static const mlt_flow_queue_item in = {.name = "in", .input = true}, out = {.name = "out"};
+    const char *n = m->name;
+    mlt_gen_put(g, "CALLS(%s)\n\n", n);
+    mlt_gen_put(g, "static %sflow_queue_decl queues_%s[] = {\n", constness(m->queues), n);
+    size_t count = 0;
+    for (const mlt_flow_queue_item *q = m->queues; q; q = q->next, count++)
+        put_queue(g, q, n);
+    if (!has_queue(m->queues, in.name))
+        put_queue(g, &in, n);
+    if (!has_queue(m->queues, out.name))
+        put_queue(g, &out, n);
+    bool fixed = !m->weight || mlt_gen_is_number(m->weight);
+    mlt_gen_put(g,
+                "};\n\nstatic %sflow_module module_%s = {\n    .name = \"%s\",\n"
+                "    .bytes = sizeof(%s),\n    .file = FILE_NAME,\n    .line = %d,\n"
+                "    .queues = queues_%s,\n"
+                "    .queue_count = sizeof queues_%s / sizeof *queues_%s,\n",
+                fixed ? "const " : "", n, n, n, m->line, n, n, n);
+    if (m->weight && fixed) {
+        mlt_gen_put(g, "    .weight = ");
+        mlt_gen_expr(g, m->weight, true);
+        mlt_gen_put(g, ",\n");
+    }
+    mlt_gen_put(g, "    .init = init_%s,\n    .run = run_%s,\n    .fini = fini_%s,\n};\n\n", n, n,
+                n);
+}
+
+// ---- operations
+
+static bool names_op(const mlt_gen *g, const char *name)
+{
+    for (size_t i = 0; i < g->root_count; i++)
+        for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
+            for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+                for (const mlt_flow_part *p = t->parts; p; p = p->next)
+                    if (p->op && strcmp(p->op, name) == 0)
+                        return true;
+    return false;
+}
+
+static const mlt_flow_operation *operation(const mlt_gen *g, const char *name)
+{
+    for (const mlt_flow_operation *o = g->file->operations; o; o = o->next)
+        if (strcmp(o->name, name) == 0)
+            return o;
+    return NULL;
+}
+
+static void put_operations(mlt_gen *g)
+{
+    bool any = false;
+    for (const mlt_flow_operation *o = g->file->operations; o; o = o->next) {
+        if (!names_op(g, o->name))
+            continue;
+        any = true;
+        mlt_gen_put(g,
+                    "static void combine_%s(void *into, const void *with, size_t count)\n{\n"
+                    "    %s(into, with, count);\n}\n\n"
+                    "static const flow_op op_%s = {\n    .name = \"%s\", .combine = combine_%s, "
+                    "CARRIES(%s)%s};\n\n",
+                    o->name, o->name, o->name, o->name, o->name, o->type,
+                    o->ordered ? ", .ordered = true" : "");
+    }
+    const char *told[64];
+    size_t count = 0;
+    for (size_t i = 0; i < g->root_count; i++)
+        for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
+            for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+                for (const mlt_flow_part *p = t->parts; p; p = p->next) {
+                    bool again = !p->op || operation(g, p->op);
+                    for (size_t k = 0; k < count && !again; k++)
+                        again = strcmp(told[k], p->op) == 0;
+                    if (again || count == sizeof told / sizeof *told)
+                        continue;
+                    told[count++] = p->op;
+                    mlt_gen_put(g, "static const flow_op op_%s = {.name = \"%s\"};\n", p->op,
+                                p->op);
+                    any = true;
+                }
+    mlt_gen_put(g, any ? "\n" : "");
+}
+
+// ---- all of it
+
+static bool root_divides(const mlt_flow_root_item *root)
+{
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
+        if (mlt_gen_divides(s->count) || mlt_gen_divides(s->place) ||
+            (s->constant && mlt_gen_divides(s->constant->value)))
+            return true;
+        for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+                if (mlt_gen_divides(p->first) || mlt_gen_divides(p->last) ||
+                    mlt_gen_divides(p->step))
+                    return true;
+    }
+    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
+        if (mlt_gen_divides(q->cap))
+            return true;
+    return false;
+}
+
+static bool divides(const mlt_gen *g)
+{
+    for (const mlt_flow_const *c = g->file->consts; c; c = c->next)
+        if (mlt_gen_divides(c->value))
+            return true;
+    for (size_t i = 0; i < g->root_count; i++)
+        if (root_divides(g->roots[i]))
+            return true;
+    for (size_t i = 0; i < g->module_count; i++) {
+        if (g->used[i] && mlt_gen_divides(g->modules[i].weight))
+            return true;
+        for (const mlt_flow_queue_item *q = g->modules[i].queues; q && g->used[i]; q = q->next)
+            if (mlt_gen_divides(q->cap))
+                return true;
+    }
+    return false;
+}
+
+// Do names of places have numbers that depend on constants?
+static bool prints(const mlt_gen *g)
+{
+    for (size_t i = 0; i < g->root_count; i++)
+        for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
+            if (s->kind == MLT_FLOW_PLACE && s->place && s->place->kind != MLT_FLOW_NUMBER)
+                return true;
+    return false;
+}
+
+static bool any_type(const mlt_gen *g)
+{
+    for (size_t i = 0; i < g->module_count; i++)
+        for (const mlt_flow_queue_item *q = g->modules[i].queues; q && g->used[i]; q = q->next)
+            if (q->type)
+                return true;
+    for (size_t i = 0; i < g->root_count; i++)
+        for (const mlt_flow_queue_item *q = g->roots[i]->queues; q; q = q->next)
+            if (q->type)
+                return true;
+    return g->file->operations;
+}
+
+// What stands at the top of every program.
+static const char macros[] =
+    "#define PARTS(...)                    \\\n"
+    "    (const flow_part[]){__VA_ARGS__}, \\\n"
+    "        sizeof((const flow_part[]){__VA_ARGS__}) / sizeof(flow_part)\n"
+    "#define STAGES(...)                    \\\n"
+    "    (const flow_stage[]){__VA_ARGS__}, \\\n"
+    "        sizeof((const flow_stage[]){__VA_ARGS__}) / sizeof(flow_stage)\n\n"
+    "// A module's functions as the library calls them; init and fini need not be there.\n"
+    "#define CALLS(M)                                \\\n"
+    "    void M##_init(M *my) __attribute__((weak)); \\\n"
+    "    void M##_fini(M *my) __attribute__((weak)); \\\n"
+    "    static void init_##M(void *my)              \\\n"
+    "    {                                           \\\n"
+    "        if (M##_init)                           \\\n"
+    "            M##_init(my);                       \\\n"
+    "    }                                           \\\n"
+    "    static int run_##M(void *my)                \\\n"
+    "    {                                           \\\n"
+    "        return M##_run(my);                     \\\n"
+    "    }                                           \\\n"
+    "    static void fini_##M(void *my)              \\\n"
+    "    {                                           \\\n"
+    "        if (M##_fini)                           \\\n"
+    "            M##_fini(my);                       \\\n"
+    "    }\n\n";
+
+static void put_top(mlt_gen *g)
+{
+    bool zero = divides(g);
+    mlt_gen_put(g, "// The program that %s describes, written by `millet flow`: change it there.\n",
+                g->file->path);
+    mlt_gen_put(g, "#include <millet/flow.h>\n#include <stddef.h>\n%s%s\n",
+                zero || prints(g) ? "#include <stdio.h>\n" : "",
+                zero ? "#include <stdlib.h>\n" : "");
+    for (size_t i = 0; i < g->module_count; i++)
+        if (g->used[i])
+            mlt_gen_put(g, "#include \"%s.flow.h\"\n", g->modules[i].name);
+    if (g->file->operations)
+        mlt_gen_put(g, "#include \"operations.flow.h\"\n");
+    mlt_gen_put(g, "\n#define FILE_NAME ");
+    put_string(g, g->file->path);
+    mlt_gen_put(g, "\n");
+    if (any_type(g))
+        mlt_gen_put(g, "#define CARRIES(T) .kind = FLOW_TYPE_OF_(*(T *)NULL), .type = #T, .bytes = "
+                       "sizeof(T)\n");
+    mlt_gen_put(g, "%s", macros);
+    if (zero)
+        mlt_gen_put(g,
+                    "__attribute__((unused)) static long nonzero(long value, int line)\n{\n    if "
+                    "(value == 0) {\n"
+                    "        fprintf(stderr, \"%%s:%%d: error: this divides by 0\\n\", FILE_NAME, "
+                    "line);\n        exit(1);\n    }\n    return value;\n}\n\n");
+}
+
+// What wire_ROOT of a nested root joins to inner queues, and the root itself.
+static void put_root(mlt_gen *g, const mlt_flow_root_item *root)
+{
+    if (root->queues) {
+        mlt_gen_put(g, "static %sflow_queue_decl queues_%s[] = {\n", constness(root->queues),
+                    root->name);
+        for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
+            put_queue(g, q, NULL);
+        mlt_gen_put(g, "};\n\n");
+    }
+    mlt_gen_wire(g, root);
+    mlt_gen_put(g,
+                "static const flow_root root_%s = {\n    .name = \"%s\",\n    .file = FILE_NAME,\n"
+                "    .line = %d,\n    .wire = wire_%s,\n",
+                root->name, root->name, root->line, root->name);
+    if (root->queues)
+        mlt_gen_put(g,
+                    "    .queues = queues_%s,\n"
+                    "    .queue_count = sizeof queues_%s / sizeof *queues_%s,\n",
+                    root->name, root->name, root->name);
+    mlt_gen_put(g, "};\n\n");
+}
+
+static void put_hosts(mlt_gen *g, const char *hosts)
+{
+    mlt_gen_put(g, "// The hostfile that it was built with.\nstatic const char hosts[] =\n    ");
+    if (!*hosts)
+        mlt_gen_put(g, "\"\"");
+    for (const char *line = hosts; *line;) {
+        size_t n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        char *text = mlt_take(1, n + 1);
+        memcpy(text, line, n);
+        text[n] = '\0';
+        mlt_gen_put(g, line == hosts ? "" : "\n    ");
+        put_string(g, text);
+        free(text);
+        line += n;
+    }
+    mlt_gen_put(g, ";\n\n");
+}
+
+void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *overrides,
+                          size_t override_count, const char *hosts, FILE *to)
+{
+    mlt_flow_messages none = {.first = NULL};
+    mlt_gen g = {.to = to,
+                 .line = 1,
+                 .file = file,
+                 .main = mlt_flow_main_root(file, &none),
+                 .overrides = overrides,
+                 .override_count = override_count};
+    mlt_flow_messages_free(&none);
+    size_t roots = 0;
+    for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
+        roots++;
+    g.roots = mlt_take(roots + 1, sizeof *g.roots);
+    g.modules = mlt_flow_gen_modules(file, &g.module_count);
+    g.used = mlt_take(g.module_count + 1, sizeof *g.used);
+    if (g.main)
+        reach(&g, g.main);
+    put_top(&g);
+    mlt_gen_put(&g, "// ---- modules\n\n");
+    for (size_t i = 0; i < g.module_count; i++)
+        if (g.used[i])
+            put_module(&g, &g.modules[i]);
+    put_operations(&g);
+    mlt_gen_put(&g, "// ---- wiring\n\n");
+    for (size_t i = 0; i < g.root_count; i++)
+        put_root(&g, g.roots[i]);
+    if (hosts)
+        put_hosts(&g, hosts);
+    if (g.main)
+        mlt_gen_put(&g,
+                    "int main(int argc, char **argv)\n{\n"
+                    "    return flow_main(argc, argv, &root_%s, %s);\n}\n",
+                    g.main->name, hosts ? "hosts" : "NULL");
+    free(g.roots);
+    free(g.modules);
+    free(g.used);
+}

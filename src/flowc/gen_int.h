@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the writers of C share: gen.c (headers, modules, operations, main) and gen_wire.c (roots).
+#ifndef MLT_FLOWC_GEN_INT_H
+#define MLT_FLOWC_GEN_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "flowc/ast.h"
+#include "flowc/check.h"
+
+typedef struct mlt_gen {
+    FILE *to;
+    int line; // that is being written, from 1
+    const mlt_flow_file *file;
+    const mlt_flow_root_item *main;
+    const mlt_flow_override *overrides;
+    size_t override_count;
+    mlt_flow_declaration *modules;
+    size_t module_count;
+    bool *used; // [module_count]: instantiated in a root that is reached
+    const mlt_flow_root_item **roots;
+    size_t root_count; // those reached from the main one, inner ones first
+} mlt_gen;
+
+// Writes text and counts its lines.
+void mlt_gen_put(mlt_gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// A name of the file as a variable of C: with a line below it if C or the program has it already.
+typedef struct mlt_gen_text {
+    char text[128];
+} mlt_gen_text;
+mlt_gen_text mlt_gen_name(const char *name);
+
+// An expression as it was written, or as C.
+void mlt_gen_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c);
+bool mlt_gen_is_number(const mlt_flow_expr *e); // no constant in it; NULL is none either
+bool mlt_gen_names(const mlt_flow_expr *e, const char *name); // that constant is in it
+bool mlt_gen_divides(const mlt_flow_expr *e);                 // by something that may be 0
+
+const char *mlt_gen_built_in(const char *name); // "flow_Reduce"; NULL: none
+const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name);
+
+// The function wire_ROOT.
+void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root);
+
+#endif
