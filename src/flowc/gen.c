@@ -168,8 +168,10 @@ void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to)
     put_includes(&g);
     mlt_gen_put(&g, "\n");
     for (const mlt_flow_operation *o = file->operations; o; o = o->next)
-        mlt_gen_put(&g, "void %s(%s *into, const %s *with, size_t count);\n", o->name, o->type,
-                    o->type);
+        mlt_gen_put(&g,
+                    "__attribute__((visibility(\"hidden\")))\n"
+                    "void %s(%s *into, const %s *with, size_t count);\n",
+                    o->name, o->type, o->type);
     mlt_gen_put(&g, "\n#endif\n");
 }
 
