@@ -50,11 +50,11 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
 
 // ---- putting
 
-// It was put where the channel keeps what nobody waits for.
+// `held` elements are in it, or one goes by to a reader that waits.
 static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
 {
-    if (held > inlet->stats.deepest)
-        inlet->stats.deepest = held;
+    if (MLT_UNLIKELY(held >= inlet->stats.deepest))
+        inlet->stats.deepest = held > 0 ? held : 1;
 }
 
 static inline void ring_put(csp_chan *chan, mlt_flow_element *e)
@@ -77,9 +77,9 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
         !mlt_chan_try_write(chan, &e, NULL, &status)) {
         status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
                          &outlet->stats.blocked_ns);
-    } else if (chan->held > held) {
+    } else {
         note_depth(inlet, chan->held);
-        inlet->locals += inlet->mixed;
+        inlet->locals += inlet->mixed && chan->held > held;
     }
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
