@@ -16,6 +16,7 @@ enum { LITTLE = 20000 }; // edges: all ways are tried at no time
 typedef struct placer {
     const mlt_flow_graph *g;
     const mlt_flow_sites *s;
+    mlt_flow_near near;
     mlt_flow_wishes wishes;
     uint32_t *host_first, *host_places; // [host_count] places of each, which follow each other
     bool *host_wanted;                  // somebody must be there, wherever on it
@@ -177,7 +178,7 @@ static void cut_halves(const placer *p, uint32_t *row, uint32_t count, uint32_t 
     for (uint32_t i = 0; i < count; i++)
         total += mlt_flow_weight(p->g, row[i]);
     levels(load, p->s->workers, total, share);
-    mlt_flow_halve(p->g, row, count, share, p->s->workers, worker);
+    mlt_flow_halve(p->g, &p->near, row, count, share, p->s->workers, worker);
     for (uint32_t i = 0; i < count; i++)
         load[worker[row[i]]] += mlt_flow_weight(p->g, row[i]);
     free(share);
@@ -248,7 +249,7 @@ static uint64_t heaviest(const placer *p, const trial *t)
 static bool worth_halving(const placer *p, uint64_t cost)
 {
     uint64_t all = (uint64_t)MLT_FLOW_WIRE * p->g->edge_count;
-    return p->s->workers > 2 && cost > all / 25 && (cost < all / 3 || p->g->edge_count < LITTLE);
+    return p->s->workers > 2 && cost > all / 200 && (cost < all / 3 || p->g->edge_count < LITTLE);
 }
 
 // The best of all, improved. The weights are in load.
@@ -263,10 +264,10 @@ static void find_workers(const placer *p, uint32_t *worker, uint64_t *load)
                 break;
             memcpy(next.row, best.row, best.count * sizeof *next.row);
         } else {
-            next.count = mlt_flow_row_of(g, (mlt_flow_row)way, next.row);
+            next.count = mlt_flow_row_of(g, &p->near, (mlt_flow_row)way, next.row);
         }
         cut_row(p, next.row, next.count, halves, next.worker, next.load);
-        next.cost = mlt_flow_cost(g, p->s->workers, next.worker);
+        next.cost = mlt_flow_cost(g, &p->near, p->s->workers, next.worker);
         if (next.cost < best.cost && (!halves || heaviest(p, &next) <= heaviest(p, &best))) {
             trial t = best;
             best = next;
@@ -275,7 +276,7 @@ static void find_workers(const placer *p, uint32_t *worker, uint64_t *load)
         }
     }
     if (best.cost)
-        mlt_flow_moves(g, p->s, &p->wishes, best.row, best.count, best.worker, best.load);
+        mlt_flow_moves(g, &p->near, p->s, &p->wishes, best.row, best.count, best.worker, best.load);
     memcpy(worker, best.worker, g->node_count * sizeof *worker);
     memcpy(load, best.load, p->s->workers * sizeof *load);
     trial_free(&best);
@@ -294,7 +295,7 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
     uint64_t *load = mlt_take(s->places, sizeof *load);
     for (uint32_t n = 0; n < g->node_count; n++) {
         place_of[n] = p->wishes.place[n];
-        if (!mlt_flow_is_module(g, n))
+        if (!p->near.module[n])
             continue;
         if (place_of[n] != MLT_FLOW_NOWHERE)
             load[place_of[n]] += mlt_flow_weight(g, n);
@@ -304,7 +305,7 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
     for (uint32_t w = 0; w < s->workers; w++)
         first[w + 2] += first[w + 1];
     for (uint32_t n = 0; n < g->node_count; n++)
-        if (mlt_flow_is_module(g, n) && place_of[n] == MLT_FLOW_NOWHERE)
+        if (p->near.module[n] && place_of[n] == MLT_FLOW_NOWHERE)
             nodes[first[worker[n] + 1]++] = n;
     for (uint32_t w = 0, at = 0, end; w < s->workers; w++, at = end) {
         for (end = at; end < s->places && s->worker_of[end] == w;)
@@ -316,30 +317,19 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
     free(load);
 }
 
-static uint32_t neighbours(const mlt_flow_graph *g, uint32_t node)
-{
-    return g->in_first[node + 1] - g->in_first[node] + g->out_first[node + 1] - g->out_first[node];
-}
-
-static uint32_t neighbour(const mlt_flow_graph *g, uint32_t node, uint32_t i)
-{
-    uint32_t ins = g->in_first[node + 1] - g->in_first[node];
-    return i < ins ? g->edges[g->in_edges[g->in_first[node] + i]].from
-                   : g->edges[g->out_edges[g->out_first[node] + i - ins]].to;
-}
-
 // Where most neighbours of a collective are that have a place already; of equal ones the first
 // worker. votes: [workers], 0 before and after.
 static uint32_t among(const placer *p, uint32_t node, const uint32_t *place_of, uint32_t *votes)
 {
-    uint32_t best = MLT_FLOW_NOWHERE, count = neighbours(p->g, node);
+    uint32_t best = MLT_FLOW_NOWHERE, count = mlt_flow_wires(&p->near, node);
+    const uint32_t *list = p->near.list + p->near.first[node];
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = place_of[neighbour(p->g, node, i)];
+        uint32_t at = place_of[list[i]];
         if (at != MLT_FLOW_NOWHERE)
             votes[p->s->worker_of[at]]++;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = place_of[neighbour(p->g, node, i)];
+        uint32_t at = place_of[list[i]];
         if (at == MLT_FLOW_NOWHERE)
             continue;
         uint32_t mine = votes[p->s->worker_of[at]];
@@ -348,7 +338,7 @@ static uint32_t among(const placer *p, uint32_t node, const uint32_t *place_of, 
             best = at;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = place_of[neighbour(p->g, node, i)];
+        uint32_t at = place_of[list[i]];
         if (at != MLT_FLOW_NOWHERE)
             votes[p->s->worker_of[at]] = 0;
     }
@@ -401,6 +391,7 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
     memset(p.wishes.place, 0xff, nodes * sizeof *p.wishes.place);
     memset(p.wishes.host, 0xff, nodes * sizeof *p.wishes.host);
     know_hosts(&p);
+    p.near = mlt_flow_near_new(graph);
     bool fine = true;
     for (uint32_t i = 0; i < graph->pin_count && fine; i++)
         fine = wish(&p, &graph->pins[i]);
@@ -416,6 +407,7 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
     free(worker);
     free(p.wishes.place);
     free(p.wishes.host);
+    mlt_flow_near_free(&p.near);
     free(p.host_first);
     free(p.host_places);
     free(p.host_wanted);

@@ -4,9 +4,10 @@
 // What `@` says is done. The rest is placed so that workers have about the same weight (an instance
 // has its module's; collectives have none) and as few edges as possible lead from one worker to
 // another: instances are laid in a row in which neighbours in the graph are neighbours, the row is
-// cut into pieces of equal weight, and then single instances move where they have more neighbours,
-// as long as the weights allow it. Edges through a Reduce or Broadcast count little, for these send
-// one element a worker whatever its number of instances. Everybody computes the same.
+// cut into pieces of equal weight (or, if that is better, into halves and these again), and then
+// single instances move where they have more neighbours, as long as the weights allow it. Edges
+// through a Reduce or Broadcast count little, for these send one element a worker whatever its
+// number of instances. Everybody computes the same.
 //
 // A vector alone, such as the paper's c[16] on 8 nodes, is cut into blocks in order.
 #ifndef MLT_FLOW_PLACE_H

@@ -9,6 +9,7 @@
 
 typedef struct halver {
     const mlt_flow_graph *g;
+    const mlt_flow_near *near;
     const uint64_t *share;  // of workers
     uint32_t *piece, *seen; // [node_count] the piece that it is in; walks that were there
     bool *right;            // [node_count] of the two halves
@@ -16,19 +17,6 @@ typedef struct halver {
     uint32_t pieces;
     uint32_t *into;
 } halver;
-
-static uint32_t wires(const mlt_flow_graph *g, uint32_t n)
-{
-    return g->out_first[n + 1] - g->out_first[n] + g->in_first[n + 1] - g->in_first[n];
-}
-
-static uint32_t neighbour(const mlt_flow_graph *g, uint32_t n, uint32_t i)
-{
-    uint32_t outs = g->out_first[n + 1] - g->out_first[n];
-    if (i < outs)
-        return g->edges[g->out_edges[g->out_first[n] + i]].to;
-    return g->edges[g->in_edges[g->in_first[n] + i - outs]].from;
-}
 
 // Puts the first ones of the row into the left half, `due` of weight; returns how many wires lead
 // from half to half. Collectives are in no piece.
@@ -45,8 +33,8 @@ static uint64_t divide(halver *h, const uint32_t *row, uint32_t count, uint64_t 
     for (uint32_t i = 0; i < count; i++)
         h->right[row[i]] = i >= left;
     for (uint32_t i = 0; i < left; i++)
-        for (uint32_t k = 0; k < wires(h->g, row[i]); k++) {
-            uint32_t other = neighbour(h->g, row[i], k);
+        for (uint32_t k = h->near->first[row[i]]; k < h->near->first[row[i] + 1]; k++) {
+            uint32_t other = h->near->list[k];
             crossing += h->piece[other] == h->pieces && h->right[other];
         }
     return crossing;
@@ -61,14 +49,16 @@ static void walk(halver *h, const uint32_t *row, uint32_t count)
             continue;
         h->seen[row[i]] = h->pieces;
         h->walk[found++] = row[i];
-        for (; at < found; at++)
-            for (uint32_t k = 0; k < wires(h->g, h->walk[at]); k++) {
-                uint32_t other = neighbour(h->g, h->walk[at], k);
+        for (; at < found; at++) {
+            uint32_t n = h->walk[at];
+            for (uint32_t k = h->near->first[n]; k < h->near->first[n + 1]; k++) {
+                uint32_t other = h->near->list[k];
                 if (h->piece[other] == h->pieces && h->seen[other] != h->pieces) {
                     h->seen[other] = h->pieces;
                     h->walk[found++] = other;
                 }
             }
+        }
     }
 }
 
@@ -117,10 +107,11 @@ static void halve(halver *h, uint32_t *row, uint32_t count, uint32_t first, uint
     halve(h, row + left, count - left, middle, end);
 }
 
-void mlt_flow_halve(const mlt_flow_graph *g, uint32_t *row, uint32_t count, const uint64_t *share,
-                    uint32_t workers, uint32_t *into)
+void mlt_flow_halve(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t *row,
+                    uint32_t count, const uint64_t *share, uint32_t workers, uint32_t *into)
 {
     halver h = {.g = g,
+                .near = near,
                 .share = share,
                 .piece = mlt_take(g->node_count, sizeof *h.piece),
                 .seen = mlt_take(g->node_count, sizeof *h.seen),
