@@ -27,7 +27,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define RARELY __attribute__((noinline))
 
-enum { QUEUES_AT_ONCE = 8 };
+enum { QUEUES_AT_ONCE = 8, AHEAD = 3 };
 
 // ---- waiting at a channel, as csp does
 
@@ -149,6 +149,8 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
     mlt_flow_element *e = ((mlt_flow_element **)(void *)chan->buffer)[chan->first];
+    if (chan->held > AHEAD) // elements of long pipelines have left the nearest cache meanwhile
+        __builtin_prefetch(*(void **)(void *)mlt_buffer_at(chan, AHEAD), 1);
     mlt_buffer_drop(chan);
     if (MLT_UNLIKELY(inlet->mixed)) {
         if (e->line != MLT_FLOW_NO_LINE)
