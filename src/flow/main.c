@@ -280,15 +280,16 @@ static void free_program(mlt_flow_program *p)
 
 // ---- running
 
-// Who reads and writes a queue, for hang reports. The holds end with the queues' ends.
-static void hold_ends(flow_instance *me)
+// Who reads and writes a queue, for hang reports.
+static void note_ends(flow_instance *me)
 {
+    const mlt_fiber *self = me->program->csp->sched->current;
     for (uint32_t i = 0; i < me->ins; i++)
         if (me->in[i].chan)
-            csp_hold_in(me->in[i].in);
+            me->in[i].chan->last_reader = self;
     for (uint32_t i = 0; i < me->outs; i++)
         if (me->out[i].to)
-            csp_hold_out(me->out[i].out);
+            me->out[i].to->chan->last_writer = self;
 }
 
 static void end_queues(flow_instance *me)
@@ -310,7 +311,7 @@ int mlt_flow_task_main(void *instance)
     const flow_module *m = me->module;
     int result;
     me->started = true;
-    hold_ends(me);
+    note_ends(me);
     if (m) {
         if (m->init)
             m->init(me->my);

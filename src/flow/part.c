@@ -15,8 +15,10 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "boot/job.h"
 #include "flow/link.h"
 #include "flow/part_int.h"
+#include "p2p/worker.h"
 
 // ---- handing out
 
@@ -203,6 +205,7 @@ void mlt_flow_parts_begin(mlt_flow_program *program)
     parts->count = l->reduction_count;
     parts->of = mlt_take(parts->count ? parts->count : 1, sizeof(mlt_flow_part *));
     mlt_ledger_init(&parts->ledger);
+    parts->ledger.choices = program->csp->worker->boot->job->profile;
     for (uint32_t r = 0; r < parts->count; r++)
         for (uint32_t m = 0; l->reductions[r].members > 1 && m < l->reductions[r].members; m++)
             if (l->reductions[r].worker[m] == program->worker)
@@ -216,7 +219,9 @@ void mlt_flow_parts_end(mlt_flow_program *program)
         return;
     for (uint32_t r = 0; r < parts->count; r++)
         if (parts->of[r])
-            mlt_flow_part_free(parts->of[r]);
+            mlt_flow_part_free(parts->of[r]); // and tells the ledger
+    const mlt_worker *worker = program->csp->worker;
+    mlt_ledger_send(&parts->ledger, worker->boot->ctl, worker->index);
     mlt_ledger_fini(&parts->ledger);
     free(parts->of);
     free(parts);

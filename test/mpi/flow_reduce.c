@@ -425,7 +425,7 @@ static void wire_line(flow_wiring *w, int line, const flow_part *from, size_t fr
 }
 
 // Every instance gets the sum.
-enum { LOOPS = 300 };
+enum { LOOPS = 120 };
 static int looper_run(void *arg)
 {
     Node *my = arg;
@@ -454,7 +454,7 @@ static void wire_loop(flow_wiring *w)
 }
 
 // Sends numbers; how many and what, the sink knows.
-enum { LENGTH = 500 };
+enum { LENGTH = 300 };
 static int source_run(void *arg)
 {
     Node *my = arg;

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deal and Collect of flow programs: in turn, out and in.
+//
+//     farm      dealt to some, collected from them: the order is as it was
+//     uneven    receivers of different speed; senders of different length, collected
+//     leave     one receiver ends: its turns are lost; when all have, the sender is told
+//     merge     several senders into one Deal
+//     nothing   senders that send nothing
+#include <millet/csp.h>
+#include <millet/flow.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Node {
+    flow_self flow;
+    struct {
+        FLOW_QUEUE(long) in;
+        FLOW_QUEUE(long) out;
+    } q;
+} Node;
+
+#define CHECK(my, condition)                                                                       \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
+    } while (0)
+
+static const flow_queue_decl queues[] = {
+    {.name = "in",
+     .input = true,
+     .optional = true,
+     .kind = FLOW_LONG,
+     .type = "long",
+     .bytes = sizeof(long),
+     .cap = 3,
+     .offset = offsetof(Node, q.in)},
+    {.name = "out",
+     .optional = true,
+     .kind = FLOW_LONG,
+     .type = "long",
+     .bytes = sizeof(long),
+     .offset = offsetof(Node, q.out)},
+};
+#define NODE(NAME, RUN)                                                                            \
+    static const flow_module NAME = {                                                              \
+        .name = #NAME, .bytes = sizeof(Node), .queues = queues, .queue_count = 2, .run = RUN}
+
+static flow_part all_of(int vector)
+{
+    return (flow_part){.vector = vector, .all = true};
+}
+
+static void wire_three(flow_wiring *w, int line, flow_part from, flow_part through, flow_part to)
+{
+    flow_stage stages[] = {{FLOW_JOIN, &from, 1}, {FLOW_JOIN, &through, 1}, {FLOW_JOIN, &to, 1}};
+    flow_wire(w, line, stages, 3);
+}
+
+// ---- farm
+
+enum { WORKERS = 5, ELEMENTS = 1003 };
+
+// The n-th element has n % 300 numbers, and now and then many.
+static size_t count_of(long n)
+{
+    return n % 100 == 77 ? 30000 : (size_t)(n % 300);
+}
+
+static int source_run(void *arg)
+{
+    Node *my = arg;
+    for (long n = 0; n < ELEMENTS; n++) {
+        long *v = flow_new(my, count_of(n) + 1);
+        v[0] = n;
+        for (size_t k = 1; k <= count_of(n); k++)
+            v[k] = n + (long)k;
+        CHECK(my, flow_give(my, v, count_of(n) + 1));
+    }
+    return 0;
+}
+NODE(Source, source_run);
+
+static int square_run(void *arg)
+{
+    Node *my = arg;
+    long *v, turn = my->flow.index;
+    size_t count;
+    for (; flow_dequeue(my, &v, &count); turn += my->flow.count) {
+        CHECK(my, v[0] == turn); // every fifth
+        for (size_t k = 1; k < count; k++)
+            v[k] *= v[k];
+        for (long i = 0; i < my->flow.index; i++)
+            csp_yield(); // some are slower
+        CHECK(my, flow_give(my, v, count));
+    }
+    return 0;
+}
+NODE(Square, square_run);
+
+static int sink_run(void *arg)
+{
+    Node *my = arg;
+    const long *v;
+    size_t count;
+    long n = 0;
+    for (; flow_dequeue(my, &v, &count); n++) {
+        CHECK(my, v[0] == n && count == count_of(n) + 1);
+        for (size_t k = 1; k < count; k++)
+            CHECK(my, v[k] == (n + (long)k) * (n + (long)k));
+    }
+    CHECK(my, n == ELEMENTS);
+    return 0;
+}
+NODE(Sink, sink_run);
+
+static void wire_farm(flow_wiring *w)
+{
+    flow_part s = all_of(flow_add(w, 1, "s", &Source, -1));
+    flow_part d = all_of(flow_add(w, 1, "d", &flow_Deal, -1));
+    flow_part q = all_of(flow_add(w, 1, "q", &Square, WORKERS));
+    flow_part c = all_of(flow_add(w, 1, "c", &flow_Collect, -1));
+    flow_part z = all_of(flow_add(w, 1, "z", &Sink, -1));
+    flow_stage stages[] = {{FLOW_JOIN, &s, 1},
+                           {FLOW_JOIN, &d, 1},
+                           {FLOW_JOIN, &q, 1},
+                           {FLOW_JOIN, &c, 1},
+                           {FLOW_JOIN, &z, 1}};
+    flow_wire(w, 2, stages, 5);
+}
+
+// ---- uneven
+
+// Sender i sends i * 10 elements.
+static int some_run(void *arg)
+{
+    Node *my = arg;
+    for (long n = 0; n < my->flow.index * 10; n++) {
+        long v = my->flow.index * 1000 + n;
+        CHECK(my, flow_send(my, &v, 1));
+    }
+    return 0;
+}
+NODE(Some, some_run);
+
+static int in_turn_run(void *arg)
+{
+    Node *my = arg;
+    const long *v;
+    size_t count;
+    for (long n = 0; n < 70; n++)
+        for (long i = 0; i < 8; i++)
+            if (n < i * 10) {
+                CHECK(my, flow_dequeue(my, &v, &count));
+                CHECK(my, count == 1 && *v == i * 1000 + n);
+            }
+    CHECK(my, !flow_dequeue(my, &v, &count));
+    return 0;
+}
+NODE(InTurn, in_turn_run);
+
+static void wire_uneven(flow_wiring *w)
+{
+    wire_three(w, 2, all_of(flow_add(w, 1, "s", &Some, 8)),
+               all_of(flow_add(w, 1, "c", &flow_Collect, -1)),
+               all_of(flow_add(w, 1, "z", &InTurn, -1)));
+}
+
+// ---- leave
+
+static int spring_run(void *arg)
+{
+    Node *my = arg;
+    long n = 0;
+    while (flow_send(my, &n, 1))
+        n++;
+    CHECK(my, n >= 4 * 90);
+    return 0;
+}
+NODE(Spring, spring_run);
+
+// Ends after so many; the others still get theirs, and not its.
+static int leave_run(void *arg)
+{
+    Node *my = arg;
+    const long *v;
+    size_t count;
+    for (long n = 0; n < 30 * my->flow.index; n++) {
+        CHECK(my, flow_dequeue(my, &v, &count));
+        CHECK(my, *v == n * my->flow.count + my->flow.index);
+    }
+    return 0;
+}
+NODE(Leave, leave_run);
+
+static void wire_leave(flow_wiring *w)
+{
+    wire_three(w, 2, all_of(flow_add(w, 1, "s", &Spring, -1)),
+               all_of(flow_add(w, 1, "d", &flow_Deal, -1)), all_of(flow_add(w, 1, "q", &Leave, 4)));
+}
+
+// ---- merge
+
+enum { SENDERS = 3, EACH = 200, TAKERS = 4 };
+
+static int count_run(void *arg)
+{
+    Node *my = arg;
+    for (long n = 0; n < EACH; n++) {
+        long v = my->flow.index * 1000 + n;
+        CHECK(my, flow_send(my, &v, 1));
+    }
+    return 0;
+}
+NODE(Count, count_run);
+
+// A fair part of all, those of a sender in order.
+static int taker_run(void *arg)
+{
+    Node *my = arg;
+    const long *v;
+    size_t count;
+    long last[SENDERS] = {-1, -1, -1}, got = 0;
+    for (; flow_dequeue(my, &v, &count); got++) {
+        CHECK(my, *v % 1000 > last[*v / 1000]);
+        last[*v / 1000] = *v % 1000;
+    }
+    CHECK(my, got == SENDERS * EACH / TAKERS);
+    return 0;
+}
+NODE(Taker, taker_run);
+
+static void wire_merge(flow_wiring *w)
+{
+    wire_three(w, 2, all_of(flow_add(w, 1, "s", &Count, SENDERS)),
+               all_of(flow_add(w, 1, "d", &flow_Deal, -1)),
+               all_of(flow_add(w, 1, "q", &Taker, TAKERS)));
+}
+
+// ---- nothing
+
+static int none_run(void *arg)
+{
+    Node *my = arg;
+    const long *v;
+    size_t count;
+    CHECK(my, !flow_dequeue(my, &v, &count));
+    return 0;
+}
+NODE(None, none_run);
+
+static void wire_nothing(flow_wiring *w)
+{
+    flow_part s = all_of(flow_add(w, 1, "s", &None, 2));
+    flow_part d = all_of(flow_add(w, 1, "d", &flow_Deal, -1));
+    flow_part q = all_of(flow_add(w, 1, "q", &None, 3));
+    flow_part c = all_of(flow_add(w, 1, "c", &flow_Collect, -1));
+    flow_part z = all_of(flow_add(w, 1, "z", &None, -1));
+    flow_stage stages[] = {{FLOW_JOIN, &s, 1},
+                           {FLOW_JOIN, &d, 1},
+                           {FLOW_JOIN, &q, 1},
+                           {FLOW_JOIN, &c, 1},
+                           {FLOW_JOIN, &z, 1}};
+    flow_wire(w, 2, stages, 5);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*wire)(flow_wiring *w);
+    } programs[] = {{"farm", wire_farm},
+                    {"uneven", wire_uneven},
+                    {"leave", wire_leave},
+                    {"merge", wire_merge},
+                    {"nothing", wire_nothing}};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (argc > 1 && strcmp(argv[1], programs[i].name) == 0) {
+            flow_root root = {.name = "Main", .file = "flow_deal.flow", .wire = programs[i].wire};
+            return flow_main(argc, argv, &root, NULL);
+        }
+    fprintf(stderr, "flow_deal: what?\n");
+    return 2;
+}
