@@ -771,6 +771,25 @@ def test_place():
     says(said, "millet flow place: .*pinned.flow.*gamma.*")
 
 
+# ---- the document
+
+
+def test_document():
+    """What docs/flow-tool.md shows after `$` is what comes out; standard error stands where it is told."""
+    folder = SCRATCH / "document"
+    shutil.copytree(ROOT / "examples/flow", folder)
+    path = f"{BUILD}/bin:{os.environ['PATH']}"
+    commands = 0
+    for block in re.findall(r"```\n(\$ .*?)```", (ROOT / "docs/flow-tool.md").read_text(), re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, wanted = part.partition("\n")
+            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], capture_output=True, text=True, timeout=LIMIT, cwd=folder,
+                                  env={**clean(), "PATH": path})
+            expect(done.stdout == wanted, f"$ {command}\nshould say\n{wanted}but says\n{done.stdout}")
+            commands += 1
+    expect(commands >= 10, "there are commands")
+
+
 # ---- an installed tree
 
 
