@@ -383,8 +383,8 @@ static int leave_early(const mlt_flow_program *p, const arguments *a, const flow
             print_help(p->argv[0] ? p->argv[0] : root->name, p->graph);
         return 0;
     }
-    if (p->graph->errors == 0 && tells) // places
-        fprintf(stderr, "%s\n", p->why);
+    if (p->graph->errors == 0 && tells)
+        fprintf(stderr, "%s%s%s\n", p->sites ? root->file : "", p->sites ? ":" : "", p->why);
     return WRONG_PROGRAM;
 }
 

@@ -116,10 +116,10 @@ mlt_flow_part *mlt_flow_part_new(mlt_flow_program *program, uint32_t reduction, 
         if (r->contributes[m] && part->leader == UINT32_MAX)
             part->leader = m;
     }
-    char name[64], *results;
+    char name[64];
     mlt_flow_node_name(program->graph, r->node, name, sizeof name);
-    part->results = results = mlt_take(sizeof name + 32, 1);
-    snprintf(results, sizeof name + 32, "results of %s on worker %u", name, program->worker);
+    part->results = mlt_take(sizeof name + 32, 1);
+    snprintf(part->results, sizeof name + 32, "results of %s on worker %u", name, program->worker);
     part->rounds = mlt_take(MLT_FLOW_ROUNDS, sizeof *part->rounds);
     if (self == part->leader)
         part->passed = mlt_take(r->members, sizeof *part->passed);
@@ -293,8 +293,12 @@ static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_ele
 
 static void start_round(mlt_flow_part *part, mlt_flow_element *e)
 {
-    while (!has_room(part, e->bytes))
+    while (part->started < part->stops_at && !has_room(part, e->bytes))
         park(part, &part->starter, &room_wait);
+    if (MLT_UNLIKELY(part->started >= part->stops_at)) { // it came to be known meanwhile
+        mlt_flow_element_drop(e);
+        return;
+    }
     if (MLT_UNLIKELY(part->started >= part->ends_at))
         mlt_flow_unequal(&part->combiner, mlt_flow_part_line(part, part->ends_who), part->ends_at,
                          mlt_flow_part_line(part, part->self));
@@ -344,16 +348,11 @@ static int hand_out(void *arg)
 
 static int contribute(mlt_flow_part *part)
 {
-    mlt_flow_element *e = NULL;
+    mlt_flow_element *e;
     csp_child *results = part->receives ? csp_fork(hand_out, part, part->results) : NULL;
-    while (part->started < part->stops_at && (e = mlt_flow_combine_next(&part->combiner))) {
-        if (part->started >= part->stops_at) { // it came to be known meanwhile
-            mlt_flow_element_drop(e);
-            break;
-        }
+    while (part->started < part->stops_at && (e = mlt_flow_combine_next(&part->combiner)))
         start_round(part, e);
-    }
-    if (!e && part->started < part->stops_at)
+    if (part->started < part->stops_at)
         mlt_flow_tell_end(part);
     if (results)
         return csp_join(results);

@@ -36,7 +36,7 @@ static bool refuse(const placer *p, const mlt_flow_pin *pin, const char *what)
         snprintf(at, sizeof at, "%s", pin->host);
     else
         snprintf(at, sizeof at, "%s:%ld", pin->host, pin->place);
-    snprintf(p->why, p->why_size, "line %d: %s @ %s: %s", pin->line, node, at, what);
+    snprintf(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
     return false;
 }
 
@@ -393,7 +393,7 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
     know_hosts(&p);
     p.near = mlt_flow_near_new(graph);
     bool fine = true;
-    for (uint32_t i = 0; i < graph->pin_count && fine; i++)
+    for (uint32_t i = 0; i < graph->pin_count && fine && sites->places > 1; i++)
         fine = wish(&p, &graph->pins[i]);
     if (fine) {
         find_workers(&p, worker, placing->weight);

@@ -303,15 +303,31 @@ static void expect_refused(const char *host, long at, const char *again, const c
     hand_free(g);
 }
 
+// A program that says where things run still runs alone.
+static void test_alone(void)
+{
+    mlt_flow_graph *g = hand_new();
+    hand_add(g, "p", MLT_FLOW_MODULE, 2, 1);
+    hand_pin(g, 1, "elsewhere", 3, 12);
+    hand_done(g);
+    char why[400] = "";
+    mlt_flow_sites *s = mlt_flow_sites_new(1, 1, NULL, why, sizeof why);
+    mlt_flow_placing *placing = mlt_flow_place(g, s, why, sizeof why);
+    CHECK(placing && placing->place_of[0] == 0 && placing->place_of[1] == 0);
+    mlt_flow_placing_free(placing);
+    mlt_flow_sites_free(s);
+    hand_free(g);
+}
+
 static void test_refused(void)
 {
-    expect_refused("four", -1, NULL,
-                   "line 12: p[1] @ four: there is no such host, but one, two, three");
-    expect_refused("three", -1, NULL, "line 12: p[1] @ three: this job has no worker on that host");
-    expect_refused("two", 2, NULL, "line 12: p[1] @ two:2: that host has the places 0 to 1");
-    expect_refused(NULL, 4, NULL, "line 12: p[1] @ 4: this job has the places 0 to 3");
-    expect_refused(NULL, -3, NULL, "line 12: p[1] @ -3: this job has the places 0 to 3");
-    expect_refused("one", -1, "two", "line 14: p[1] @ two: another line places it elsewhere");
+    test_alone();
+    expect_refused("four", -1, NULL, "12: p[1] @ four: there is no such host, but one, two, three");
+    expect_refused("three", -1, NULL, "12: p[1] @ three: this job has no worker on that host");
+    expect_refused("two", 2, NULL, "12: p[1] @ two:2: that host has the places 0 to 1");
+    expect_refused(NULL, 4, NULL, "12: p[1] @ 4: this job has the places 0 to 3");
+    expect_refused(NULL, -3, NULL, "12: p[1] @ -3: this job has the places 0 to 3");
+    expect_refused("one", -1, "two", "14: p[1] @ two: another line places it elsewhere");
 }
 
 // ---- random graphs

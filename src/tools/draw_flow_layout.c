@@ -395,6 +395,23 @@ static void find_neighbours(layout *l)
     each_hop(l, put_hop);
 }
 
+// Instances of a vector stay in their order, in which they were before: they exchange what they
+// want.
+static void keep_vectors(layout *l, uint32_t column)
+{
+    const mlt_scene *s = l->s;
+    for (uint32_t i = l->first[column]; i < l->first[column + 1]; i++)
+        for (uint32_t k = i + 1; k < l->first[column + 1]; k++) {
+            uint32_t a = l->order[i], b = l->order[k];
+            if (a < s->real_count && b < s->real_count && s->boxes[a].group == s->boxes[b].group &&
+                s->boxes[a].band == s->boxes[b].band && l->want[a] > l->want[b]) {
+                double want = l->want[a];
+                l->want[a] = l->want[b];
+                l->want[b] = want;
+            }
+        }
+}
+
 // Sorts a column by where its neighbours in the one beside stand.
 static void sort_column(layout *l, uint32_t column, uint32_t beside)
 {
@@ -412,6 +429,7 @@ static void sort_column(layout *l, uint32_t column, uint32_t beside)
             }
         l->want[b] = n ? sum / n : ((double)l->rank[b] + 0.5) / own;
     }
+    keep_vectors(l, column);
     qsort_r(l->order + l->first[column], l->first[column + 1] - l->first[column], sizeof *l->order,
             by_rank, l);
     rerank(l, column);

@@ -65,7 +65,7 @@ static void heat_heads(FILE *to)
     for (int i = 0; i < MLT_HEATS; i++)
         fprintf(to,
                 "<marker id=\"heat%d\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
-                "markerWidth=\"8\" markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" "
+                "markerWidth=\"12\" markerHeight=\"12\" markerUnits=\"userSpaceOnUse\" "
                 "orient=\"auto-start-reverse\"><path d=\"M0 0.8L10 5L0 9.2z\" "
                 "fill=\"%s\"/></marker>\n",
                 i, heats[i]);
@@ -341,14 +341,17 @@ static double paint_legend(const mlt_scene *s, FILE *to, double y)
         x = sample(to, x, y, MLT_SVG_MSG, 2.2, "", "to another worker");
     if (plan)
         x = sample(to, x, y, MLT_SVG_HOT, 2.2, "", "reduction, by round");
-    if (*s->legend) {
-        for (int i = 0; i < MLT_HEATS; i++, x += 16)
-            fprintf(to, "<path stroke=\"%s\" stroke-width=\"4\" d=\"M%.1f %.1fh16\"/>\n", heats[i],
+    double widest = x;
+    if (*s->legend) { // a line of its own
+        x = MARGIN;
+        y += 20;
+        for (int i = 0; i < MLT_HEATS; i++, x += 12)
+            fprintf(to, "<path stroke=\"%s\" stroke-width=\"4\" d=\"M%.1f %.1fh12\"/>\n", heats[i],
                     x, y - 4);
         mlt_svg_text(to, x + 6, y, "", s->legend);
         x += 26 + (double)mlt_svg_letters(s->legend) * MLT_SVG_CHAR;
     }
-    return x;
+    return x > widest ? x : widest;
 }
 
 void mlt_scene_paint(const mlt_scene *s, FILE *to)
@@ -365,7 +368,7 @@ void mlt_scene_paint(const mlt_scene *s, FILE *to)
     width = width < legend ? legend : width;
     width = width < title ? title : width;
     width = width < note ? note : width;
-    mlt_svg_begin(to, width, s->height, s->title);
+    mlt_svg_begin(to, width, s->height + (*s->legend ? 20 : 0), s->title);
     heat_heads(to);
     mlt_svg_text(to, MARGIN, 28, "class=\"title\"", s->title);
     mlt_svg_text(to, MARGIN, 46, "class=\"note\"", s->note);

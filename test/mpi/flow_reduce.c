@@ -7,6 +7,7 @@
 //     loop          every instance gets the sum of all, and goes on with it
 //     chain         a reduction of reductions, and of others
 //     early         contributors without end; receivers that leave
+//     ends SEED     contributors and receivers end at about the same time
 //     late          receivers that are slow, and last
 //     bits          sums of floating point; prints a hash of the bits
 //     unequal, counts, types, op, size, hang   what ends the program
@@ -355,12 +356,25 @@ static const flow_module peer = {.name = "Peer",
                                  .queue_count = 8,
                                  .run = peer_run};
 
+// With an odd seed instances are anywhere, with an even one where they are placed.
+static void scatter(flow_wiring *w, int vector, long count, uint64_t salt)
+{
+    for (long i = 0; seed % 2 && i < count; i++) {
+        char where[16];
+        flow_part one = {.vector = vector, .first = i, .last = i};
+        snprintf(where, sizeof where, "%d",
+                 (int)(hash(18, salt, (uint64_t)i) % (uint64_t)csp_nodes()));
+        flow_place(w, 4, &one, 1, where);
+    }
+}
+
 static void wire_random(flow_wiring *w)
 {
     static const char *const names[] = {"r0", "r1", "r2", "r3"};
     static const char *const outs[] = {"o0", "o1", "o2", "o3"};
     static const char *const ins[] = {"i0", "i1", "i2", "i3"};
     int p = flow_add(w, 1, "p", &peer, peers());
+    scatter(w, p, peers(), 0);
     for (long r = 0; r < reduces(); r++) {
         int v = flow_add(w, 2, names[r], &flow_Reduce, -1);
         flow_part from[PEERS], to[PEERS],
@@ -519,6 +533,40 @@ static void wire_early(flow_wiring *w)
     flow_part p = {.vector = flow_add(w, 1, "p", &Spring, 5), .all = true};
     flow_part q = {.vector = flow_add(w, 1, "q", &Taster, 3), .all = true};
     flow_part r = {.vector = flow_add(w, 2, "r", &flow_Reduce, -1), .all = true, .op = &ops[SUM]};
+    wire_line(w, 3, &p, 1, &r, &q, 1);
+}
+
+// Both may end first.
+static int finite_run(void *arg)
+{
+    Node *my = arg;
+    long length = (long)(hash(20, 0, 0) % 250);
+    for (long n = 0; n < length && send_long(my, n); n++) {
+    }
+    return 0;
+}
+NODE(Finite, finite_run);
+
+static int hasty_run(void *arg)
+{
+    Node *my = arg;
+    long v, n = 0, length = (long)(hash(20, 0, 0) % 250);
+    long most = (long)(hash(21, (uint64_t)my->flow.index, 0) % 250);
+    while (n < most && get_long(my, &v))
+        CHECK(my, v == 6 * n++);
+    CHECK(my, n == (most < length ? most : length));
+    return 0;
+}
+NODE(Hasty, hasty_run);
+
+static void wire_ends(flow_wiring *w)
+{
+    long receivers = 1 + (long)(hash(22, 0, 0) % 5);
+    flow_part p = {.vector = flow_add(w, 1, "p", &Finite, 6), .all = true};
+    flow_part q = {.vector = flow_add(w, 1, "q", &Hasty, receivers), .all = true};
+    flow_part r = {.vector = flow_add(w, 2, "r", &flow_Reduce, -1), .all = true, .op = &ops[SUM]};
+    scatter(w, p.vector, 6, 1);
+    scatter(w, q.vector, receivers, 2);
     wire_line(w, 3, &p, 1, &r, &q, 1);
 }
 
@@ -683,12 +731,13 @@ int main(int argc, char **argv)
         const flow_module *module;
         int op;
     } programs[] = {
-        {"random", wire_random, NULL, 0},       {"loop", wire_loop, NULL, 0},
-        {"chain", wire_chain, NULL, 0},         {"early", wire_early, NULL, 0},
-        {"late", wire_late, NULL, 0},           {"bits", wire_bits, NULL, 0},
-        {"unequal", wire_wrong, &Unequal, SUM}, {"counts", wire_wrong, &Counts, SUM},
-        {"types", wire_wrong, &Types, SUM},     {"op", wire_wrong, &Doubles, BAND},
-        {"size", wire_wrong, &Ints, MIX},       {"hang", wire_wrong, &Hang, SUM},
+        {"random", wire_random, NULL, 0},     {"loop", wire_loop, NULL, 0},
+        {"chain", wire_chain, NULL, 0},       {"early", wire_early, NULL, 0},
+        {"late", wire_late, NULL, 0},         {"ends", wire_ends, NULL, 0},
+        {"bits", wire_bits, NULL, 0},         {"unequal", wire_wrong, &Unequal, SUM},
+        {"counts", wire_wrong, &Counts, SUM}, {"types", wire_wrong, &Types, SUM},
+        {"op", wire_wrong, &Doubles, BAND},   {"size", wire_wrong, &Ints, MIX},
+        {"hang", wire_wrong, &Hang, SUM},
     };
     seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
