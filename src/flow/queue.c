@@ -269,6 +269,8 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
     mlt_flow_element *e = new_element(queue->out->program, all);
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
+    if (MLT_UNLIKELY(!data && all))
+        mlt_flow_fault(queue->instance, "flow_send on %s: the data is NULL", queue->decl->name);
     if (MLT_LIKELY(all == 8)) // most are a number
         memcpy(mlt_flow_data(e), data, 8);
     else if (all)
@@ -382,7 +384,8 @@ static const char *type_name(const mlt_flow_element *e)
 // Values of another size than the sender's. Bytes (void *, char *) are anything's.
 static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_element *e, size_t bytes)
 {
-    if (bytes == 1 || (e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
+    if (bytes == 1 ||
+        (bytes && e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
         return;
     const char *type = type_name(e);
     mlt_flow_fault(queue->instance,
