@@ -423,8 +423,9 @@ EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *h
         if (csp_node() == 0 && a.given_count > 0)
             print_sentences(p->graph); // warnings, which nobody has seen for these constants
         run_place(p);
-        end_tasks(p);
     }
+    if (p->lowered)
+        end_tasks(p);
     if (all)
         (void)csp_group_barrier(all, csp_node());
     if (p->lowered && status == 0)
