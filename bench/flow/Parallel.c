@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rounds of Figure 5, timed. Arguments are BYTES:ROUNDS, one after the other; each is repeated REPS
-// times after one to warm up, and p[0] prints `round_BYTES value us`, the median over the
-// repetitions of the time of a round. fig12_mpi.c is the same with MPI.
+// Rounds of Figure 5, timed. Arguments are BYTES:ROUNDS:AHEAD, one after the other; an instance
+// sends up to AHEAD rounds before it takes the result of the first of them. Each is repeated REPS
+// times after one to warm up, and p[0] prints `round_BYTES_AHEAD value us`, the median over the
+// repetitions of the time of a round. fig12_mpi.c is the same with MPI, where nobody can be ahead.
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,17 +48,20 @@ static void check(Parallel *my, const double *got, size_t count, size_t expected
 }
 
 // Nanoseconds from the first instance's start to the last one's end.
-static double repetition(Parallel *my, size_t count, long rounds)
+static double repetition(Parallel *my, size_t count, long rounds, long ahead)
 {
     double times[2] = {-(double)csp_now(), 0};
     const double *got, *all;
     size_t n;
     bool some = false; // p[1] of Figure 5 gets nothing
 
-    for (long round = 0; round < rounds; round++) {
-        flow_send(my, my->send_buffer1, count);
-        flow_send_on(my, outQueue1, my->send_buffer2, count);
-        some = flow_dequeue(my, &got, &n);
+    for (long round = 0; round < rounds + ahead; round++) {
+        if (round < rounds) {
+            flow_send(my, my->send_buffer1, count);
+            flow_send_on(my, outQueue1, my->send_buffer2, count);
+        }
+        if (round >= ahead)
+            some = flow_dequeue(my, &got, &n);
     }
     times[1] = (double)csp_now();
     if (some)
@@ -71,21 +75,22 @@ static double repetition(Parallel *my, size_t count, long rounds)
 int Parallel_run(Parallel *my)
 {
     for (int a = 1; a < my->flow.argc; a++) {
-        unsigned long bytes, rounds;
+        unsigned long bytes, rounds, ahead;
         double times[REPS];
-        if (sscanf(my->flow.argv[a], "%lu:%lu", &bytes, &rounds) != 2 || bytes % 8 || !rounds)
-            flow_fail(my, "arguments are BYTES:ROUNDS, not %s", my->flow.argv[a]);
+        if (sscanf(my->flow.argv[a], "%lu:%lu:%lu", &bytes, &rounds, &ahead) != 3 || bytes % 8 ||
+            !rounds)
+            flow_fail(my, "arguments are BYTES:ROUNDS:AHEAD, not %s", my->flow.argv[a]);
         my->send_buffer1 = malloc(bytes);
         my->send_buffer2 = malloc(bytes);
         if (!my->send_buffer1 || !my->send_buffer2)
             flow_fail(my, "no memory for %lu bytes", bytes);
         fill(my, bytes / 8);
-        repetition(my, bytes / 8, (long)(rounds + 9) / 10);
+        repetition(my, bytes / 8, (long)(rounds + 9) / 10, (long)ahead);
         for (int rep = 0; rep < REPS; rep++)
-            times[rep] = repetition(my, bytes / 8, (long)rounds);
+            times[rep] = repetition(my, bytes / 8, (long)rounds, (long)ahead);
         qsort(times, REPS, sizeof times[0], ascending);
         if (my->flow.index == 0)
-            printf("round_%lu %.3f us\n", bytes, times[REPS / 2] / (double)rounds / 1e3);
+            printf("round_%lu_%lu %.3f us\n", bytes, ahead, times[REPS / 2] / (double)rounds / 1e3);
         free(my->send_buffer1);
         free(my->send_buffer2);
     }

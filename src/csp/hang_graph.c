@@ -226,6 +226,8 @@ static bool add_perhaps(mlt_graph *g, uint32_t thing, uint32_t node)
     uint8_t serves = SERVES_READS | SERVES_WRITES;
     if (is_parent(g, node))
         return true; // it handed the end to those it waits for
+    if (g->things[thing].chan && ((const csp_chan *)g->things[thing].at)->queue)
+        return true; // all who use a queue hold it
     for (uint32_t i = g->first_need[node]; i < g->first_need[node + 1]; i++) {
         if (g->needs[i].thing == thing)
             serves &= (uint8_t) ~(1 << g->needs[i].side);

@@ -11,6 +11,10 @@
 //
 // A Reduce has its contributors as edges in and its receivers as edges out, in order; one that
 // leads nowhere has all its contributors' default inputs as receivers.
+//
+// If there were no errors: every collective has an edge in and one out, every Reduce an operation
+// (those of a vector have the same), an output queue of a module at most one edge, and a node at
+// most one pin.
 #ifndef MLT_FLOW_GRAPH_H
 #define MLT_FLOW_GRAPH_H
 
@@ -60,7 +64,7 @@ typedef struct mlt_flow_pin {
 typedef struct mlt_flow_constant {
     const char *name;
     long value;
-    bool overridden, used;
+    bool overridden;
 } mlt_flow_constant;
 
 typedef struct mlt_flow_sentence {
@@ -76,8 +80,10 @@ typedef struct mlt_flow_graph {
     uint32_t *vector_of; // [node_count]
     mlt_flow_edge *edges;
     uint32_t edge_count;
-    // Edges by node: those out of node n are out_edges[out_first[n]] to out_first[n + 1] - 1,
-    // in the order of edges; the same for in.
+    // Edges by node: those out of node n are out_edges[out_first[n]] to out_first[n + 1] - 1, in
+    // the order in which its statement names them; the same for in. Without nested roots that is
+    // the order of edges. What leads through a root's queue stands among the edges where its last
+    // piece was wired, and has that line.
     uint32_t *out_first, *out_edges, *in_first, *in_edges;
     mlt_flow_pin *pins;
     uint32_t pin_count;

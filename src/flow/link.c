@@ -491,11 +491,15 @@ void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet)
 {
     struct mlt_flow_links *links = program->links;
     const mlt_flow_lowered *l = program->lowered;
-    for (uint32_t i = l->in_first[inlet->task]; i < l->in_first[inlet->task + 1]; i++) {
-        uint32_t line = l->in_lines[i];
-        if (program->inlet_of[line] == inlet && links->number_of[line] != UINT32_MAX)
-            close_arrival(&links->ends[links->number_of[line]]);
+    uint32_t from = l->in_first[inlet->task], to = l->in_first[inlet->task + 1];
+    const uint32_t *lines = &l->in_lines[from];
+    if (l->tasks[inlet->task].kind != MLT_FLOW_MODULE) { // a line for each inlet, maybe many
+        lines = &inlet->line;
+        to = from + 1;
     }
+    for (uint32_t i = 0; i < to - from; i++)
+        if (program->inlet_of[lines[i]] == inlet && links->number_of[lines[i]] != UINT32_MAX)
+            close_arrival(&links->ends[links->number_of[lines[i]]]);
 }
 
 // ---- packets

@@ -28,7 +28,9 @@
 // Makes what this worker's lines to others need: outlets' links. All workers have met before the
 // first element is sent.
 void mlt_flow_links_begin(mlt_flow_program *program);
-// All tasks of this worker have ended; waits (as a process) until what was sent has left.
+// All tasks of this worker have ended, or none has begun on any worker. Ends what they left open,
+// and waits (as a process) until both sides of every line are done with it: then all that was sent
+// has arrived, and no packet will come any more. Frees the links.
 void mlt_flow_links_end(mlt_flow_program *program);
 
 // Waits for credit. Consumes the element. False: closed.

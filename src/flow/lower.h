@@ -15,7 +15,10 @@
 // joined by lines in a tree. Deal and Collect run at one place, that of their neighbours.
 //
 // What only hands an element on is left out: a Broadcast with one receiver, a Reduce of one
-// contributor (it is a Broadcast), a Deal or Collect of one, a relay with one line in and one out.
+// contributor (it is a Broadcast, and so is the task's kind), a Deal or Collect of one, a relay
+// with one line in and one out, a Broadcast behind a Reduce; and a part with one contributor or
+// receiver and one edge of the schedule: that contributor's line leads to the part on the other
+// worker. So a part may have lines from and to other workers.
 //
 // Everybody computes the same, so a line has one number everywhere.
 #ifndef MLT_FLOW_LOWER_H
@@ -43,7 +46,8 @@ typedef struct mlt_flow_line {
     uint32_t cap;      // elements
 } mlt_flow_line;
 
-// A reduction between workers. Its members are the workers that have a part, in order.
+// A reduction between workers. Its members are the workers that have a part, in order. A member
+// contributes if its part has lines in, and receives if it has lines out.
 typedef struct mlt_flow_reduction {
     uint32_t node;
     uint32_t members;
@@ -84,7 +88,8 @@ void mlt_flow_lowered_free(mlt_flow_lowered *lowered);
 const char *mlt_flow_task_name(const mlt_flow_lowered *l, uint32_t task, char *text, size_t size);
 
 // Adds to `program` what member `rank` does of a reduction: the plan's edges as GOAL, with buffers
-// as MLT_COLL_REDUCE_TO has them. It must commute.
+// as MLT_COLL_REDUCE_TO has them. If its operation is ordered, operands are in the order of
+// members.
 void mlt_flow_reduction_emit(const mlt_flow_reduction *reduction, const mlt_coll_shape *shape,
                              mlt_goal_program *program, uint32_t rank);
 

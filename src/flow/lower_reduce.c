@@ -204,7 +204,7 @@ void mlt_flow_reduce_make(mlt_flow_lowerer *w, uint32_t node)
     }
     uint32_t home = mlt_flow_home(w, node);
     mlt_flow_reduction *r = add_reduction(w, node, 1);
-    uint32_t task = add_member(w, r, home, node, true, true);
+    uint32_t task = add_member(w, r, home, node, true, mlt_flow_outs(w, node) > 0);
     mlt_flow_tree_make(w, node, task, home);
     for (uint32_t i = w->in_first[node]; i < w->in_first[node + 1]; i++)
         w->wires[w->in_wires[i]].to_task = task;

@@ -27,7 +27,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1, SENDERS_NAMED = 3 };
+enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1, SENDERS_NAMED = 3, MOST_HELD = 64 };
 
 _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("initial-exec")));
 
@@ -280,15 +280,24 @@ static void free_program(mlt_flow_program *p)
 
 // ---- running
 
-// Who reads and writes a queue, for hang reports. The holds end with the queues' ends.
+// Who reads and writes a queue, for hang reports. The holds end with the queues' ends. A part with
+// many lines is the only one at its ends of them, and need not hold them to be known.
 static void hold_ends(flow_instance *me)
 {
-    for (uint32_t i = 0; i < me->ins; i++)
-        if (me->in[i].chan)
+    const mlt_fiber *self = me->program->csp->sched->current;
+    bool few = me->ins + me->outs <= MOST_HELD;
+    for (uint32_t i = 0; i < me->ins; i++) {
+        if (me->in[i].chan && few)
             csp_hold_in(me->in[i].in);
-    for (uint32_t i = 0; i < me->outs; i++)
-        if (me->out[i].to)
+        else if (me->in[i].chan)
+            me->in[i].chan->last_reader = self;
+    }
+    for (uint32_t i = 0; i < me->outs; i++) {
+        if (me->out[i].to && few)
             csp_hold_out(me->out[i].out);
+        else if (me->out[i].to)
+            me->out[i].to->chan->last_writer = self;
+    }
 }
 
 static void end_queues(flow_instance *me)
@@ -374,8 +383,8 @@ static int leave_early(const mlt_flow_program *p, const arguments *a, const flow
             print_help(p->argv[0] ? p->argv[0] : root->name, p->graph);
         return 0;
     }
-    if (p->graph->errors == 0 && tells) // places
-        fprintf(stderr, "%s\n", p->why);
+    if (p->graph->errors == 0 && tells)
+        fprintf(stderr, "%s%s%s\n", p->sites ? root->file : "", p->sites ? ":" : "", p->why);
     return WRONG_PROGRAM;
 }
 
@@ -391,6 +400,8 @@ EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *h
     mlt_csp *csp = mlt_csp_enter("flow_main");
     if (csp->sched->current->crew)
         mlt_csp_fault("flow_main", "main calls it, not a process");
+    while (mlt_flow_self && mlt_flow_self->ranks_left > 0)
+        csp_yield(); // others of this worker are about to leave the one before
     if (over && csp->worker->boot->job->workers > 1)
         mlt_csp_fault("flow_main", "a flow program has run already, and there may be one in a job");
     arguments a;
@@ -400,7 +411,7 @@ EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *h
         p = new_program(csp, root, &a, hosts);
     check_given(&a, p->graph);
     uint64_t own = hash_text(p->hash, root->name);
-    for (int i = 0; i < argc; i++)
+    for (int i = 1; i < argc; i++)
         own = hash_text(own, argv[i]);
     csp_group *all = csp_nodes() > 1 ? csp_group_of_nodes("flow", 1) : NULL;
     if (all)
@@ -409,11 +420,12 @@ EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *h
     if (!p->lowered || a.wrong[0]) {
         status = leave_early(p, &a, root);
     } else {
-        if (csp_node() == 0)
-            print_sentences(p->graph); // warnings
+        if (csp_node() == 0 && a.given_count > 0)
+            print_sentences(p->graph); // warnings, which nobody has seen for these constants
         run_place(p);
-        end_tasks(p);
     }
+    if (p->lowered)
+        end_tasks(p);
     if (all)
         (void)csp_group_barrier(all, csp_node());
     if (p->lowered && status == 0)
@@ -460,8 +472,9 @@ static uint32_t elsewhere(const csp_chan *chan, bool writers, char *text, size_t
         if (shown == SENDERS_NAMED || length >= size)
             continue;
         mlt_flow_task_name(l, line->from, name, sizeof name);
-        length += (size_t)snprintf(text + length, size - length, "%s%s on rank %u",
-                                   shown++ ? ", " : "", name, from->place);
+        length += (size_t)snprintf(text + length, size - length, "%s%s", shown++ ? ", " : "", name);
+        if (from->kind == MLT_FLOW_MODULE && length < size) // others have their worker's name
+            length += (size_t)snprintf(text + length, size - length, " on rank %u", from->place);
     }
     if (count > shown && length < size)
         snprintf(text + length, size - length, " and %u others", count - shown);

@@ -11,10 +11,15 @@
 #include "base/memory.h"
 #include "flow/place_int.h"
 
+enum { LITTLE = 20000 }; // edges: all ways are tried at no time
+
 typedef struct placer {
     const mlt_flow_graph *g;
     const mlt_flow_sites *s;
+    mlt_flow_near near;
     mlt_flow_wishes wishes;
+    uint32_t *host_first, *host_places; // [host_count] places of each, which follow each other
+    bool *host_wanted;                  // somebody must be there, wherever on it
     char *why;
     size_t why_size;
 } placer;
@@ -31,7 +36,7 @@ static bool refuse(const placer *p, const mlt_flow_pin *pin, const char *what)
         snprintf(at, sizeof at, "%s", pin->host);
     else
         snprintf(at, sizeof at, "%s:%ld", pin->host, pin->place);
-    snprintf(p->why, p->why_size, "line %d: %s @ %s: %s", pin->line, node, at, what);
+    snprintf(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
     return false;
 }
 
@@ -45,14 +50,17 @@ static bool no_host(const placer *p, const mlt_flow_pin *pin)
     return refuse(p, pin, text);
 }
 
-// Places of that host: [*first, *first + returned).
-static uint32_t places_of_host(const mlt_flow_sites *s, uint32_t host, uint32_t *first)
+static void know_hosts(placer *p)
 {
-    uint32_t count = 0;
-    for (uint32_t at = 0; at < s->places; at++)
-        if (s->host_of[s->worker_of[at]] == host && !count++)
-            *first = at;
-    return count;
+    const mlt_flow_sites *s = p->s;
+    p->host_first = mlt_take(s->host_count, sizeof *p->host_first);
+    p->host_places = mlt_take(s->host_count, sizeof *p->host_places);
+    p->host_wanted = mlt_take(s->host_count, sizeof *p->host_wanted);
+    for (uint32_t at = 0; at < s->places; at++) {
+        uint32_t host = s->host_of[s->worker_of[at]];
+        if (!p->host_places[host]++)
+            p->host_first[host] = at;
+    }
 }
 
 static bool wish(placer *p, const mlt_flow_pin *pin)
@@ -65,11 +73,12 @@ static bool wish(placer *p, const mlt_flow_pin *pin)
                 break;
         if (host == p->s->host_count)
             return no_host(p, pin);
-        count = places_of_host(p->s, host, &first);
+        first = p->host_first[host];
+        count = p->host_places[host];
         if (!count)
             return refuse(p, pin, "this job has no worker on that host");
     }
-    if (pin->place >= (long)count) {
+    if (pin->place >= (long)count || (!pin->host && pin->place < 0)) {
         snprintf(text, sizeof text, "%s has the places 0 to %u",
                  pin->host ? "that host" : "this job", count - 1);
         return refuse(p, pin, text);
@@ -84,6 +93,7 @@ static bool wish(placer *p, const mlt_flow_pin *pin)
         return refuse(p, pin, "another line places it elsewhere");
     *had = place;
     *had_host = host;
+    p->host_wanted[host] |= place == MLT_FLOW_NOWHERE;
     return true;
 }
 
@@ -117,13 +127,6 @@ static void levels(const uint64_t *load, uint32_t bins, uint64_t total, uint64_t
         }
 }
 
-// a * b / c without overflow, for b <= c.
-static uint64_t part_of(uint64_t a, uint64_t b, uint64_t c)
-{
-    __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)a * b / c);
-}
-
 // Cuts `count` nodes into pieces for bins first, first + 1, ..., which have a load already: each
 // gets about as much as levels() says. into[node] = its bin.
 static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, uint32_t first,
@@ -139,7 +142,7 @@ static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, 
         if (!share[b])
             continue;
         // Nearest to what is its due of what is left; one at least.
-        uint64_t twice = part_of(2 * left, share[b], shares), have = 0;
+        uint64_t twice = mlt_flow_part_of(2 * left, share[b], shares), have = 0;
         while (i < count) {
             uint64_t weight = mlt_flow_weight(g, nodes[i]);
             if (have && 2 * have + weight > twice)
@@ -167,58 +170,117 @@ static uint32_t pick(const placer *p, const uint32_t *row, uint32_t count, uint3
     return found;
 }
 
-static void cut_row(const placer *p, const uint32_t *row, uint32_t count, uint32_t *worker,
-                    uint64_t *load)
+// Cuts those that may be anywhere into halves, and these again; row is a copy.
+static void cut_halves(const placer *p, uint32_t *row, uint32_t count, uint32_t *worker,
+                       uint64_t *load)
+{
+    uint64_t total = 0, *share = mlt_take(p->s->workers, sizeof *share);
+    for (uint32_t i = 0; i < count; i++)
+        total += mlt_flow_weight(p->g, row[i]);
+    levels(load, p->s->workers, total, share);
+    mlt_flow_halve(p->g, &p->near, row, count, share, p->s->workers, worker);
+    for (uint32_t i = 0; i < count; i++)
+        load[worker[row[i]]] += mlt_flow_weight(p->g, row[i]);
+    free(share);
+}
+
+static void cut_row(const placer *p, const uint32_t *row, uint32_t count, bool halves,
+                    uint32_t *worker, uint64_t *load)
 {
     const mlt_flow_sites *s = p->s;
     uint32_t *some = mlt_take(count, sizeof *some);
     memset(load, 0, s->workers * sizeof *load);
-    bool hosts = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = p->wishes.place[row[i]];
-        hosts |= p->wishes.host[row[i]] != MLT_FLOW_NOWHERE;
         if (place != MLT_FLOW_NOWHERE) {
             worker[row[i]] = s->worker_of[place];
             load[s->worker_of[place]] += mlt_flow_weight(p->g, row[i]);
         }
     }
-    for (uint32_t w = 0, end; w < s->workers && hosts; w = end) {
+    for (uint32_t w = 0, end; w < s->workers; w = end) {
         for (end = w; end < s->workers && s->host_of[end] == s->host_of[w];)
             end++;
+        if (!p->host_wanted[s->host_of[w]])
+            continue;
         uint32_t here = pick(p, row, count, s->host_of[w], some);
         cut(p->g, some, here, w, end - w, load, worker);
     }
     uint32_t rest = pick(p, row, count, MLT_FLOW_NOWHERE, some);
-    cut(p->g, some, rest, 0, s->workers, load, worker);
+    if (halves)
+        cut_halves(p, some, rest, worker, load);
+    else
+        cut(p->g, some, rest, 0, s->workers, load, worker);
     free(some);
 }
 
-// The best row, improved. The weights are in load.
+typedef struct trial {
+    uint32_t *row, *worker, count;
+    uint64_t *load, cost;
+} trial;
+
+static trial trial_new(const placer *p)
+{
+    uint32_t nodes = p->g->node_count;
+    trial t = {.row = mlt_take(nodes, sizeof *t.row),
+               .worker = mlt_take(nodes, sizeof *t.worker),
+               .load = mlt_take(p->s->workers, sizeof *t.load),
+               .cost = UINT64_MAX};
+    memset(t.worker, 0xff, nodes * sizeof *t.worker);
+    return t;
+}
+
+static void trial_free(trial *t)
+{
+    free(t->row);
+    free(t->worker);
+    free(t->load);
+}
+
+static uint64_t heaviest(const placer *p, const trial *t)
+{
+    uint64_t most = 0;
+    for (uint32_t w = 0; w < p->s->workers; w++)
+        most = t->load[w] > most ? t->load[w] : most;
+    return most;
+}
+
+// Halves take a walk for each doubling of workers. They are worth that if much is cut, but not
+// nearly all: then there is nothing to be found.
+static bool worth_halving(const placer *p, uint64_t cost)
+{
+    uint64_t all = (uint64_t)MLT_FLOW_WIRE * p->g->edge_count;
+    return p->s->workers > 2 && cost > all / 200 && (cost < all / 3 || p->g->edge_count < LITTLE);
+}
+
+// The best of all, improved. The weights are in load.
 static void find_workers(const placer *p, uint32_t *worker, uint64_t *load)
 {
     const mlt_flow_graph *g = p->g;
-    uint32_t *row = mlt_take(g->node_count, sizeof *row);
-    uint32_t *best_row = mlt_take(g->node_count, sizeof *row);
-    uint32_t *other = mlt_take(g->node_count, sizeof *other), count = 0;
-    uint64_t best = UINT64_MAX, *other_load = mlt_take(p->s->workers, sizeof *other_load);
-    memset(other, 0xff, g->node_count * sizeof *other);
-    for (int way = 0; way < MLT_FLOW_ROWS && best; way++) {
-        count = mlt_flow_row_of(g, (mlt_flow_row)way, row);
-        cut_row(p, row, count, other, other_load);
-        uint64_t cost = mlt_flow_cost(g, p->s->workers, other);
-        if (cost < best) {
-            best = cost;
-            memcpy(worker, other, g->node_count * sizeof *worker);
-            memcpy(best_row, row, count * sizeof *row);
-            memcpy(load, other_load, p->s->workers * sizeof *load);
+    trial best = trial_new(p), next = trial_new(p);
+    for (int way = 0; way <= MLT_FLOW_ROWS && best.cost; way++) {
+        bool halves = way == MLT_FLOW_ROWS;
+        if (halves) {
+            if (!worth_halving(p, best.cost))
+                break;
+            memcpy(next.row, best.row, best.count * sizeof *next.row);
+        } else {
+            next.count = mlt_flow_row_of(g, &p->near, (mlt_flow_row)way, next.row);
+        }
+        cut_row(p, next.row, next.count, halves, next.worker, next.load);
+        next.cost = mlt_flow_cost(g, &p->near, p->s->workers, next.worker);
+        if (next.cost < best.cost && (!halves || heaviest(p, &next) <= heaviest(p, &best))) {
+            trial t = best;
+            best = next;
+            next = t;
+            next.count = best.count;
         }
     }
-    if (best)
-        mlt_flow_moves(g, p->s, &p->wishes, best_row, count, worker, load);
-    free(other);
-    free(other_load);
-    free(row);
-    free(best_row);
+    if (best.cost)
+        mlt_flow_moves(g, &p->near, p->s, &p->wishes, best.row, best.count, best.worker, best.load);
+    memcpy(worker, best.worker, g->node_count * sizeof *worker);
+    memcpy(load, best.load, p->s->workers * sizeof *load);
+    trial_free(&best);
+    trial_free(&next);
 }
 
 // ---- places
@@ -233,7 +295,7 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
     uint64_t *load = mlt_take(s->places, sizeof *load);
     for (uint32_t n = 0; n < g->node_count; n++) {
         place_of[n] = p->wishes.place[n];
-        if (!mlt_flow_is_module(g, n))
+        if (!p->near.module[n])
             continue;
         if (place_of[n] != MLT_FLOW_NOWHERE)
             load[place_of[n]] += mlt_flow_weight(g, n);
@@ -243,7 +305,7 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
     for (uint32_t w = 0; w < s->workers; w++)
         first[w + 2] += first[w + 1];
     for (uint32_t n = 0; n < g->node_count; n++)
-        if (mlt_flow_is_module(g, n) && place_of[n] == MLT_FLOW_NOWHERE)
+        if (p->near.module[n] && place_of[n] == MLT_FLOW_NOWHERE)
             nodes[first[worker[n] + 1]++] = n;
     for (uint32_t w = 0, at = 0, end; w < s->workers; w++, at = end) {
         for (end = at; end < s->places && s->worker_of[end] == w;)
@@ -256,38 +318,29 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
 }
 
 // Where most neighbours of a collective are that have a place already; of equal ones the first
-// worker. Collectives among themselves: those that have been placed before.
+// worker. votes: [workers], 0 before and after.
 static uint32_t among(const placer *p, uint32_t node, const uint32_t *place_of, uint32_t *votes)
 {
-    const mlt_flow_graph *g = p->g;
-    uint32_t best = MLT_FLOW_NOWHERE, best_worker = MLT_FLOW_NOWHERE;
-    for (int pass = 0; pass < 3; pass++) { // count, choose, clear
-        for (uint32_t i = g->in_first[node]; i < g->in_first[node + 1]; i++) {
-            uint32_t at = place_of[g->edges[g->in_edges[i]].from];
-            if (at == MLT_FLOW_NOWHERE)
-                continue;
-            uint32_t w = p->s->worker_of[at];
-            if (pass == 0)
-                votes[w]++;
-            else if (pass == 2)
-                votes[w] = 0;
-            else if (best == MLT_FLOW_NOWHERE || votes[w] > votes[best_worker] ||
-                     (votes[w] == votes[best_worker] && w < best_worker))
-                best = at, best_worker = w;
-        }
-        for (uint32_t i = g->out_first[node]; i < g->out_first[node + 1]; i++) {
-            uint32_t at = place_of[g->edges[g->out_edges[i]].to];
-            if (at == MLT_FLOW_NOWHERE)
-                continue;
-            uint32_t w = p->s->worker_of[at];
-            if (pass == 0)
-                votes[w]++;
-            else if (pass == 2)
-                votes[w] = 0;
-            else if (best == MLT_FLOW_NOWHERE || votes[w] > votes[best_worker] ||
-                     (votes[w] == votes[best_worker] && w < best_worker))
-                best = at, best_worker = w;
-        }
+    uint32_t best = MLT_FLOW_NOWHERE, count = mlt_flow_wires(&p->near, node);
+    const uint32_t *list = p->near.list + p->near.first[node];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = place_of[list[i]];
+        if (at != MLT_FLOW_NOWHERE)
+            votes[p->s->worker_of[at]]++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = place_of[list[i]];
+        if (at == MLT_FLOW_NOWHERE)
+            continue;
+        uint32_t mine = votes[p->s->worker_of[at]];
+        uint32_t most = best == MLT_FLOW_NOWHERE ? 0 : votes[p->s->worker_of[best]];
+        if (mine > most || (mine == most && p->s->worker_of[at] < p->s->worker_of[best]))
+            best = at;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = place_of[list[i]];
+        if (at != MLT_FLOW_NOWHERE)
+            votes[p->s->worker_of[at]] = 0;
     }
     return best;
 }
@@ -300,13 +353,11 @@ static void place_collectives(const placer *p, uint32_t *place_of)
         for (uint32_t n = 0; n < p->g->node_count; n++) {
             if (place_of[n] != MLT_FLOW_NOWHERE)
                 continue;
-            uint32_t host = p->wishes.host[n], first = 0;
+            uint32_t host = p->wishes.host[n];
             uint32_t at = among(p, n, place_of, votes);
             if (host != MLT_FLOW_NOWHERE &&
-                (at == MLT_FLOW_NOWHERE || s->host_of[s->worker_of[at]] != host)) {
-                places_of_host(s, host, &first);
-                at = first;
-            }
+                (at == MLT_FLOW_NOWHERE || s->host_of[s->worker_of[at]] != host))
+                at = p->host_first[host];
             if (pass && at == MLT_FLOW_NOWHERE)
                 at = 0; // it has no neighbours
             place_of[n] = at;
@@ -339,8 +390,10 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
     p.wishes.host = mlt_take(nodes, sizeof *p.wishes.host);
     memset(p.wishes.place, 0xff, nodes * sizeof *p.wishes.place);
     memset(p.wishes.host, 0xff, nodes * sizeof *p.wishes.host);
+    know_hosts(&p);
+    p.near = mlt_flow_near_new(graph);
     bool fine = true;
-    for (uint32_t i = 0; i < graph->pin_count && fine; i++)
+    for (uint32_t i = 0; i < graph->pin_count && fine && sites->places > 1; i++)
         fine = wish(&p, &graph->pins[i]);
     if (fine) {
         find_workers(&p, worker, placing->weight);
@@ -354,6 +407,10 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
     free(worker);
     free(p.wishes.place);
     free(p.wishes.host);
+    mlt_flow_near_free(&p.near);
+    free(p.host_first);
+    free(p.host_places);
+    free(p.host_wanted);
     return placing;
 }
 

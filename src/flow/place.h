@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where nodes run. A place is a rank of the job; places belong to workers, workers to hosts.
 //
-// What `@` says is done. The rest is placed so that workers have about the same weight (an instance
-// has its module's; collectives have none) and as few edges as possible lead from one worker to
-// another: instances are laid in a row in which neighbours in the graph are neighbours, the row is
-// cut into pieces of equal weight, and then single instances move where they have more neighbours,
-// as long as the weights allow it. Edges through a Reduce or Broadcast count little, for these send
-// one element a worker whatever its number of instances. Everybody computes the same.
+// What `@` says is done; a job of one place has nothing to choose, so there it says nothing. The
+// rest is placed so that workers have about the same weight (an instance has its module's;
+// collectives have none) and as few edges as possible lead from one worker to another: instances
+// are laid in a row in which neighbours in the graph are neighbours, the row is cut into pieces of
+// equal weight (or, if that is better, into halves and these again), and then single instances move
+// where they have more neighbours, as long as the weights allow it. Edges through a Reduce or
+// Broadcast count little, for these send one element a worker whatever its number of instances.
+// Everybody computes the same.
 //
 // A vector alone, such as the paper's c[16] on 8 nodes, is cut into blocks in order.
 #ifndef MLT_FLOW_PLACE_H
@@ -34,7 +36,8 @@ typedef struct mlt_flow_sites {
 
 // A job of `workers` workers with `a_worker` places each, on hosts as the hostfile says (lines
 // "name", "name slots=2", "name:2", # comments; NULL: one host called "localhost"), filled in their
-// order; more workers than slots: they go round. On failure a sentence, and NULL.
+// order; more workers than slots: they go round, but those of a host have numbers that follow each
+// other. On failure a sentence, and NULL.
 mlt_flow_sites *mlt_flow_sites_new(uint32_t workers, uint32_t a_worker, const char *hosts,
                                    char *why, size_t why_size);
 void mlt_flow_sites_free(mlt_flow_sites *sites);
@@ -46,7 +49,7 @@ typedef struct mlt_flow_placing {
     uint64_t cut, edges;         // edges between modules that lead to another worker; of how many
 } mlt_flow_placing;
 
-// On failure (a pin to a host that is not there, ...) a sentence with its line, and NULL.
+// On failure (a pin to a host that is not there, ...) "LINE: a sentence", and NULL.
 mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sites *sites,
                                  char *why, size_t why_size);
 void mlt_flow_placing_free(mlt_flow_placing *placing);

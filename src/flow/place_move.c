@@ -25,60 +25,38 @@ static void mark(uint32_t *stamp, uint32_t worker, uint32_t node, uint64_t *work
     ++*workers;
 }
 
-uint64_t mlt_flow_cost(const mlt_flow_graph *g, uint32_t workers, const uint32_t *worker)
+uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t workers,
+                       const uint32_t *worker)
 {
     uint64_t cost = 0;
     uint32_t *stamp = mlt_take(workers, sizeof *stamp);
     memset(stamp, 0xff, workers * sizeof *stamp);
     for (uint32_t e = 0; e < g->edge_count; e++) {
         uint32_t from = g->edges[e].from, to = g->edges[e].to;
-        if (mlt_flow_is_module(g, from) && mlt_flow_is_module(g, to))
-            cost += worker[from] != worker[to] ? MLT_FLOW_WIRE : 0;
+        if (worker[from] != worker[to] && near->module[from] && near->module[to])
+            cost += MLT_FLOW_WIRE;
     }
     for (uint32_t n = 0; n < g->node_count; n++) {
-        if (mlt_flow_is_module(g, n))
+        if (near->module[n])
             continue;
         uint64_t on = 0;
-        for (uint32_t i = g->in_first[n]; i < g->in_first[n + 1]; i++)
-            mark(stamp, worker[g->edges[g->in_edges[i]].from], n, &on);
-        for (uint32_t i = g->out_first[n]; i < g->out_first[n + 1]; i++)
-            mark(stamp, worker[g->edges[g->out_edges[i]].to], n, &on);
+        for (uint32_t i = near->first[n]; i < near->first[n + 1]; i++)
+            mark(stamp, worker[near->list[i]], n, &on);
         cost += on ? on - 1 : 0;
     }
     free(stamp);
     return cost;
 }
 
-// ---- who draws whom
-
-typedef struct pull {
-    uint32_t to, weight;
-} pull;
+// ---- who draws whom: neighbours, by wires; and those at the same small collective
 
 typedef struct pulls {
     uint32_t *first; // [node_count + 1]
-    pull *list;
+    uint32_t *list;  // modules at the same collective, once for each
 } pulls;
 
-// Modules at a collective, if they are few; else 0. A module may be there twice.
-static uint32_t around(const mlt_flow_graph *g, uint32_t n, uint32_t modules[SMALL])
-{
-    uint32_t ins = g->in_first[n + 1] - g->in_first[n],
-             outs = g->out_first[n + 1] - g->out_first[n];
-    uint32_t count = 0;
-    if ((uint64_t)ins + outs > SMALL)
-        return 0;
-    for (uint32_t i = 0; i < ins + outs; i++) {
-        uint32_t other = i < ins ? g->edges[g->in_edges[g->in_first[n] + i]].from
-                                 : g->edges[g->out_edges[g->out_first[n] + i - ins]].to;
-        if (mlt_flow_is_module(g, other))
-            modules[count++] = other;
-    }
-    return count;
-}
-
 // Both ways; list NULL: only counted, into first[of + 2].
-static void draw(pulls *p, uint32_t a, uint32_t b, uint32_t weight)
+static void draw(pulls *p, uint32_t a, uint32_t b)
 {
     if (a == b)
         return;
@@ -87,33 +65,30 @@ static void draw(pulls *p, uint32_t a, uint32_t b, uint32_t weight)
         p->first[b + 2]++;
         return;
     }
-    p->list[p->first[a + 1]++] = (pull){b, weight};
-    p->list[p->first[b + 1]++] = (pull){a, weight};
+    p->list[p->first[a + 1]++] = b;
+    p->list[p->first[b + 1]++] = a;
 }
 
-static void draw_all(const mlt_flow_graph *g, pulls *p)
+static void draw_all(uint32_t nodes, const mlt_flow_near *near, pulls *p)
 {
-    for (uint32_t e = 0; e < g->edge_count; e++)
-        if (mlt_flow_is_module(g, g->edges[e].from) && mlt_flow_is_module(g, g->edges[e].to))
-            draw(p, g->edges[e].from, g->edges[e].to, MLT_FLOW_WIRE);
-    for (uint32_t n = 0; n < g->node_count; n++) {
-        if (mlt_flow_is_module(g, n))
+    for (uint32_t n = 0; n < nodes; n++) {
+        if (near->module[n] || mlt_flow_wires(near, n) > SMALL)
             continue;
-        uint32_t modules[SMALL], count = around(g, n, modules);
-        for (uint32_t i = 0; i < count; i++)
-            for (uint32_t j = i + 1; j < count; j++)
-                draw(p, modules[i], modules[j], 1);
+        for (uint32_t i = near->first[n]; i < near->first[n + 1]; i++)
+            for (uint32_t j = i + 1; j < near->first[n + 1]; j++)
+                if (near->module[near->list[i]] && near->module[near->list[j]])
+                    draw(p, near->list[i], near->list[j]);
     }
 }
 
-static pulls pulls_of(const mlt_flow_graph *g)
+static pulls pulls_of(uint32_t nodes, const mlt_flow_near *near)
 {
-    pulls p = {.first = mlt_take(g->node_count + 2ull, sizeof *p.first)};
-    draw_all(g, &p);
-    for (uint32_t n = 0; n < g->node_count; n++)
+    pulls p = {.first = mlt_take(nodes + 2ull, sizeof *p.first)};
+    draw_all(nodes, near, &p);
+    for (uint32_t n = 0; n < nodes; n++)
         p.first[n + 2] += p.first[n + 1];
-    p.list = mlt_take(p.first[g->node_count + 1], sizeof *p.list);
-    draw_all(g, &p);
+    p.list = mlt_take(p.first[nodes + 1], sizeof *p.list);
+    draw_all(nodes, near, &p);
     return p;
 }
 
@@ -123,6 +98,7 @@ typedef struct mover {
     const mlt_flow_graph *g;
     const mlt_flow_sites *s;
     const mlt_flow_wishes *wishes;
+    const mlt_flow_near *near;
     pulls pulls;
     uint32_t *worker;
     uint64_t *load, low, high;
@@ -144,10 +120,14 @@ static bool may_be(const mover *m, uint32_t node, uint32_t worker)
 static int64_t gain_of(const mover *m, uint32_t node, uint32_t to)
 {
     int64_t gain = 0;
+    uint32_t own = m->worker[node];
+    for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++) {
+        uint32_t other = m->near->list[i], at = m->worker[other];
+        gain += other == node ? 0 : at == to ? MLT_FLOW_WIRE : at == own ? -MLT_FLOW_WIRE : 0;
+    }
     for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++) {
-        uint32_t at = m->worker[m->pulls.list[i].to];
-        gain += at == to ? m->pulls.list[i].weight : 0;
-        gain -= at == m->worker[node] ? m->pulls.list[i].weight : 0;
+        uint32_t at = m->worker[m->pulls.list[i]];
+        gain += at == to ? 1 : at == own ? -1 : 0;
     }
     return gain;
 }
@@ -155,21 +135,31 @@ static int64_t gain_of(const mover *m, uint32_t node, uint32_t to)
 static int64_t between(const mover *m, uint32_t a, uint32_t b)
 {
     int64_t weight = 0;
+    for (uint32_t i = m->near->first[a]; i < m->near->first[a + 1]; i++)
+        weight += m->near->list[i] == b ? MLT_FLOW_WIRE : 0;
     for (uint32_t i = m->pulls.first[a]; i < m->pulls.first[a + 1]; i++)
-        weight += m->pulls.list[i].to == b ? m->pulls.list[i].weight : 0;
+        weight += m->pulls.list[i] == b;
     return weight;
+}
+
+static void drawn_to(const mover *m, uint32_t at, int64_t weight, uint32_t *touched)
+{
+    if (!m->drawn[at])
+        m->touched[(*touched)++] = at;
+    m->drawn[at] += weight;
 }
 
 // The worker other than its own where most draws it; MLT_FLOW_NOWHERE: none does.
 static uint32_t best_for(const mover *m, uint32_t node, int64_t *gain)
 {
     uint32_t touched = 0, own = m->worker[node], best = MLT_FLOW_NOWHERE;
-    for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++) {
-        uint32_t at = m->worker[m->pulls.list[i].to];
-        if (!m->drawn[at])
-            m->touched[touched++] = at;
-        m->drawn[at] += m->pulls.list[i].weight;
+    for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++) {
+        uint32_t other = m->near->list[i];
+        if (other != node && m->near->module[other])
+            drawn_to(m, m->worker[other], MLT_FLOW_WIRE, &touched);
     }
+    for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++)
+        drawn_to(m, m->worker[m->pulls.list[i]], 1, &touched);
     int64_t stays = m->drawn[own];
     for (uint32_t i = 0; i < touched; i++) {
         uint32_t at = m->touched[i];
@@ -192,8 +182,10 @@ static void move(mover *m, uint32_t node, uint32_t to)
     m->load[to] += weight;
     m->worker[node] = to;
     m->fresh[node] = true;
+    for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++)
+        m->fresh[m->near->list[i]] = true;
     for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++)
-        m->fresh[m->pulls.list[i].to] = true;
+        m->fresh[m->pulls.list[i]] = true;
 }
 
 // Changes places with one that waits to come from there, if both together gain; else it waits
@@ -245,7 +237,7 @@ static bool look_at(mover *m, uint32_t node)
     return swap(m, node, to, gain);
 }
 
-void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_sites *sites,
+void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const mlt_flow_sites *sites,
                     const mlt_flow_wishes *wishes, const uint32_t *row, uint32_t count,
                     uint32_t *worker, uint64_t *load)
 {
@@ -260,7 +252,8 @@ void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_sites *sites,
     mover m = {.g = g,
                .s = sites,
                .wishes = wishes,
-               .pulls = pulls_of(g),
+               .near = near,
+               .pulls = pulls_of(g->node_count, near),
                .worker = worker,
                .load = load,
                .low = least < low ? least : low,

@@ -189,7 +189,7 @@ static void test_pairs(void)
     }
 }
 
-// A vector that is a square with wires to the right and down: stripes, or better.
+// A vector that is a square with wires to the right and down: stripes, or blocks.
 static void test_square(void)
 {
     enum { SIDE = 24 };
@@ -210,6 +210,14 @@ static void test_square(void)
         mlt_flow_placing_free(p);
         mlt_flow_sites_free(s);
     }
+    // Stripes would cut 15 * 24 = 360 wires, blocks 2 * 3 * 24 = 144; this is nearer to blocks.
+    mlt_flow_sites *s = hand_sites(16, 1, 1);
+    mlt_flow_placing *p = place(g, s);
+    CHECK(p->cut <= 220);
+    for (uint32_t w = 0; w < 16; w++)
+        CHECK(p->weight[w] >= 32 && p->weight[w] <= 40);
+    mlt_flow_placing_free(p);
+    mlt_flow_sites_free(s);
     hand_free(g);
 }
 
@@ -295,14 +303,31 @@ static void expect_refused(const char *host, long at, const char *again, const c
     hand_free(g);
 }
 
+// A program that says where things run still runs alone.
+static void test_alone(void)
+{
+    mlt_flow_graph *g = hand_new();
+    hand_add(g, "p", MLT_FLOW_MODULE, 2, 1);
+    hand_pin(g, 1, "elsewhere", 3, 12);
+    hand_done(g);
+    char why[400] = "";
+    mlt_flow_sites *s = mlt_flow_sites_new(1, 1, NULL, why, sizeof why);
+    mlt_flow_placing *placing = mlt_flow_place(g, s, why, sizeof why);
+    CHECK(placing && placing->place_of[0] == 0 && placing->place_of[1] == 0);
+    mlt_flow_placing_free(placing);
+    mlt_flow_sites_free(s);
+    hand_free(g);
+}
+
 static void test_refused(void)
 {
-    expect_refused("four", -1, NULL,
-                   "line 12: p[1] @ four: there is no such host, but one, two, three");
-    expect_refused("three", -1, NULL, "line 12: p[1] @ three: this job has no worker on that host");
-    expect_refused("two", 2, NULL, "line 12: p[1] @ two:2: that host has the places 0 to 1");
-    expect_refused(NULL, 4, NULL, "line 12: p[1] @ 4: this job has the places 0 to 3");
-    expect_refused("one", -1, "two", "line 14: p[1] @ two: another line places it elsewhere");
+    test_alone();
+    expect_refused("four", -1, NULL, "12: p[1] @ four: there is no such host, but one, two, three");
+    expect_refused("three", -1, NULL, "12: p[1] @ three: this job has no worker on that host");
+    expect_refused("two", 2, NULL, "12: p[1] @ two:2: that host has the places 0 to 1");
+    expect_refused(NULL, 4, NULL, "12: p[1] @ 4: this job has the places 0 to 3");
+    expect_refused(NULL, -3, NULL, "12: p[1] @ -3: this job has the places 0 to 3");
+    expect_refused("one", -1, "two", "14: p[1] @ two: another line places it elsewhere");
 }
 
 // ---- random graphs
@@ -328,14 +353,45 @@ static mlt_flow_graph *random_graph(uint32_t *most_weight)
     return hand_done(g);
 }
 
+// Some nodes have to be on a place, some on a host that has a worker.
+static void pin_some(mlt_flow_graph *g, const mlt_flow_sites *s)
+{
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        const mlt_flow_host *host = &s->hosts[s->host_of[below(s->workers)]];
+        if (!below(4))
+            hand_pin(g, n, below(2) ? NULL : host->name, below(2) ? 0 : -1, 1);
+    }
+    for (uint32_t i = 0; i < g->pin_count; i++)
+        if (!g->pins[i].host)
+            g->pins[i].place = below(s->places);
+}
+
+static void check_pins(const mlt_flow_graph *g, const mlt_flow_placing *p)
+{
+    const mlt_flow_sites *s = p->sites;
+    for (uint32_t i = 0; i < g->pin_count; i++) {
+        const mlt_flow_pin *pin = &g->pins[i];
+        uint32_t at = p->place_of[pin->node], host = s->host_of[s->worker_of[at]];
+        if (!pin->host)
+            CHECK(at == pin->place);
+        else
+            CHECK(!strcmp(s->hosts[host].name, pin->host));
+        if (pin->host && !pin->place)
+            CHECK(at == 0 || s->host_of[s->worker_of[at - 1]] != host);
+    }
+}
+
 static void test_random(void)
 {
-    for (seed = 1; seed <= 400; seed++) {
+    for (seed = 1; seed <= 1000; seed++) {
         state = seed;
         uint32_t most, workers = 1 + below(17), hosts = 1 + below(4), a_worker = 1 + below(3);
         mlt_flow_graph *g = random_graph(&most);
         mlt_flow_sites *s = hand_sites(workers, a_worker, hosts < workers ? hosts : workers);
+        if (seed % 3 == 0)
+            pin_some(g, s);
         mlt_flow_placing *p = place(g, s), *q = place(g, s);
+        check_pins(g, p);
         uint64_t total = 0, edges = 0, cut = 0, *weight = mlt_take(workers, sizeof *weight);
         uint32_t *worker = mlt_take(g->node_count, sizeof *worker);
         for (uint32_t n = 0; n < g->node_count; n++) {
@@ -354,7 +410,7 @@ static void test_random(void)
             CHECK(p->weight[w] == weight[w]);
             total += weight[w];
         }
-        for (uint32_t w = 0; w < workers; w++)
+        for (uint32_t w = 0; w < workers && !g->pin_count; w++)
             CHECK(weight[w] <= total / workers + total / workers / 10 + 1 ||
                   weight[w] <= total / workers + most);
         free(weight);
@@ -387,9 +443,10 @@ static void test_moves(void)
         worker[i] = i / (N / 4);
         load[worker[i]]++;
     }
-    uint64_t before = mlt_flow_cost(g, 4, worker);
-    mlt_flow_moves(g, s, &wishes, row, N, worker, load);
-    uint64_t after = mlt_flow_cost(g, 4, worker), count[4] = {0};
+    mlt_flow_near near = mlt_flow_near_new(g);
+    uint64_t before = mlt_flow_cost(g, &near, 4, worker);
+    mlt_flow_moves(g, &near, s, &wishes, row, N, worker, load);
+    uint64_t after = mlt_flow_cost(g, &near, 4, worker), count[4] = {0};
     CHECK(before == N / 2 * MLT_FLOW_WIRE && after == 0);
     for (uint32_t i = 0; i < N; i++)
         count[worker[i]]++;
@@ -400,9 +457,10 @@ static void test_moves(void)
         wishes.place[i] = worker[i] = i / (N / 4);
         row[i] = i;
     }
-    mlt_flow_moves(g, s, &wishes, row, N, worker, load);
+    mlt_flow_moves(g, &near, s, &wishes, row, N, worker, load);
     for (uint32_t i = 0; i < N; i++)
         CHECK(worker[i] == i / (N / 4));
+    mlt_flow_near_free(&near);
     free(wishes.place);
     free(wishes.host);
     mlt_flow_sites_free(s);

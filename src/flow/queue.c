@@ -27,7 +27,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define RARELY __attribute__((noinline))
 
-enum { QUEUES_AT_ONCE = 8 };
+enum { QUEUES_AT_ONCE = 8, AHEAD = 3 };
 
 // ---- waiting at a channel, as csp does
 
@@ -50,11 +50,11 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
 
 // ---- putting
 
-// It was put where the channel keeps what nobody waits for.
+// `held` elements are in it, or one goes by to a reader that waits.
 static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
 {
-    if (held > inlet->stats.deepest)
-        inlet->stats.deepest = held;
+    if (MLT_UNLIKELY(held >= inlet->stats.deepest))
+        inlet->stats.deepest = held > 0 ? held : 1;
 }
 
 static inline void ring_put(csp_chan *chan, mlt_flow_element *e)
@@ -77,9 +77,9 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
         !mlt_chan_try_write(chan, &e, NULL, &status)) {
         status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
                          &outlet->stats.blocked_ns);
-    } else if (chan->held > held) {
+    } else {
         note_depth(inlet, chan->held);
-        inlet->locals += inlet->mixed;
+        inlet->locals += inlet->mixed && chan->held > held;
     }
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
@@ -149,6 +149,8 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
     mlt_flow_element *e = ((mlt_flow_element **)(void *)chan->buffer)[chan->first];
+    if (chan->held > AHEAD) // elements of long pipelines have left the nearest cache meanwhile
+        __builtin_prefetch(*(void **)(void *)mlt_buffer_at(chan, AHEAD), 1);
     mlt_buffer_drop(chan);
     if (MLT_UNLIKELY(inlet->mixed)) {
         if (e->line != MLT_FLOW_NO_LINE)
@@ -267,6 +269,8 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
     mlt_flow_element *e = new_element(queue->out->program, all);
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
+    if (MLT_UNLIKELY(!data && all))
+        mlt_flow_fault(queue->instance, "flow_send on %s: the data is NULL", queue->decl->name);
     if (MLT_LIKELY(all == 8)) // most are a number
         memcpy(mlt_flow_data(e), data, 8);
     else if (all)
@@ -380,7 +384,8 @@ static const char *type_name(const mlt_flow_element *e)
 // Values of another size than the sender's. Bytes (void *, char *) are anything's.
 static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_element *e, size_t bytes)
 {
-    if (bytes == 1 || (e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
+    if (bytes == 1 ||
+        (bytes && e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
         return;
     const char *type = type_name(e);
     mlt_flow_fault(queue->instance,

@@ -11,6 +11,7 @@
 #include "csp/chan.h"
 #include "flow/link.h"
 #include "flow/run.h"
+#include "flow/stats.h"
 #include "p2p/worker.h"
 
 enum { NAME = 256, LINE = 64 };
@@ -166,9 +167,8 @@ typedef struct lines_in {
 static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
 {
     const mlt_flow_program *p = inlet->program;
-    const mlt_flow_line *first = &p->lowered->lines[inlet->line];
-    char name[NAME];
-    mlt_flow_in_name(p->graph, &p->graph->edges[first->edge], name, sizeof name);
+    char from[NAME], name[NAME];
+    mlt_flow_line_names(p->lowered, inlet->line, from, name, NAME);
     inlet->cap = lines->cap;
     inlet->mixed = lines->locals > 0 && lines->locals < lines->count;
     inlet->chan = mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *),

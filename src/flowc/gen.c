@@ -2,6 +2,7 @@
 // Headers of modules, and the program but for its roots (gen_wire.c).
 #include "flowc/gen.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,13 +106,24 @@ static bool has_queue(const mlt_flow_queue_item *queues, const char *name)
 
 // ---- headers
 
+// All headers of a file have the same ones; they are taken once, so that they need no guards.
 static void put_includes(mlt_gen *g)
 {
+    if (!g->file->include_count)
+        return;
+    const char *slash = strrchr(g->file->path, '/');
+    char name[64];
+    snprintf(name, sizeof name, "FLOW_INCLUDES_%.40s", slash ? slash + 1 : g->file->path);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '_';
+    mlt_gen_put(g, "#ifndef %s\n#define %s\n", name, name);
     for (size_t i = 0; i < g->file->include_count; i++) {
-        const char *name = g->file->includes[i];
-        bool bare = *name != '"' && *name != '<';
-        mlt_gen_put(g, "#include %s%s%s\n", bare ? "\"" : "", name, bare ? "\"" : "");
+        const char *file = g->file->includes[i];
+        bool bare = *file != '"' && *file != '<';
+        mlt_gen_put(g, "#include %s%s%s\n", bare ? "\"" : "", file, bare ? "\"" : "");
     }
+    mlt_gen_put(g, "#endif\n");
 }
 
 static void put_struct(mlt_gen *g, const mlt_flow_declaration *m, const char *path)
@@ -168,8 +180,10 @@ void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to)
     put_includes(&g);
     mlt_gen_put(&g, "\n");
     for (const mlt_flow_operation *o = file->operations; o; o = o->next)
-        mlt_gen_put(&g, "void %s(%s *into, const %s *with, size_t count);\n", o->name, o->type,
-                    o->type);
+        mlt_gen_put(&g,
+                    "__attribute__((visibility(\"hidden\")))\n"
+                    "void %s(%s *into, const %s *with, size_t count);\n",
+                    o->name, o->type, o->type);
     mlt_gen_put(&g, "\n#endif\n");
 }
 

@@ -66,13 +66,13 @@ static bool read_queue_name(mlt_flow_reader *r, mlt_flow_queue_item *queue)
     return mlt_flow_read_kind(r, ']', "']'");
 }
 
-bool mlt_flow_read_queue(mlt_flow_reader *r, mlt_flow_queue_item **list)
+bool mlt_flow_read_queue(mlt_flow_reader *r)
 {
     mlt_flow_read_begin(r);
     mlt_flow_queue_item *queue = mlt_flow_read_take(r, sizeof *queue);
     queue->line = r->token.line;
     queue->input = mlt_flow_read_is(r, "in") || mlt_flow_read_is(r, "Input");
-    bool papers = *r->token.at == 'I' || *r->token.at == 'O';
+    bool papers = mlt_flow_read_is(r, "Input") || mlt_flow_read_is(r, "Output");
     mlt_flow_read_next(r);
     if (papers && mlt_flow_read_accept(r, ':'))
         return true;
@@ -89,9 +89,8 @@ bool mlt_flow_read_queue(mlt_flow_reader *r, mlt_flow_queue_item **list)
         return false;
     }
     bool good = read_queue_options(r, queue);
-    while (*list)
-        list = &(*list)->next;
-    *list = queue;
+    *r->last_queue = queue;
+    r->last_queue = &queue->next;
     return good;
 }
 
@@ -151,7 +150,7 @@ static bool read_item(mlt_flow_reader *r, mlt_flow_declaration *module)
         return read_data(r, module);
     if (mlt_flow_read_is(r, "in") || mlt_flow_read_is(r, "out") || mlt_flow_read_is(r, "Input") ||
         mlt_flow_read_is(r, "Output"))
-        return mlt_flow_read_queue(r, &module->queues);
+        return mlt_flow_read_queue(r);
     mlt_flow_read_begin(r);
     if (!mlt_flow_read_is(r, "weight")) {
         (void)mlt_flow_read_word_of(
@@ -175,10 +174,9 @@ static bool read_module(mlt_flow_reader *r)
     module->name = mlt_flow_read_name(r, "the name of a module");
     if (!module->name)
         return false;
-    mlt_flow_declaration **last = &r->file->declarations;
-    while (*last)
-        last = &(*last)->next;
-    *last = module;
+    *r->last_declaration = module;
+    r->last_declaration = &module->next;
+    r->last_queue = &module->queues;
     if (!mlt_flow_read_kind(r, '{', "'{'"))
         return false;
     while (r->token.kind != '}') {
@@ -215,10 +213,8 @@ static bool read_operation(mlt_flow_reader *r)
     if (!mlt_flow_read_kind(r, ')', "')'"))
         return false;
     op->ordered = mlt_flow_read_accept_word(r, "ordered");
-    mlt_flow_operation **last = &r->file->operations;
-    while (*last)
-        last = &(*last)->next;
-    *last = op;
+    *r->last_operation = op;
+    r->last_operation = &op->next;
     const char *meant = mlt_flow_read_meant(r, (const char *const[]){"ordered", NULL});
     return meant ? mlt_flow_read_misspelt(r, "'ordered' or ';'", meant)
                  : mlt_flow_read_semicolon(r);
@@ -263,12 +259,11 @@ static bool read_include(mlt_flow_reader *r)
 
 static bool read_file_const(mlt_flow_reader *r)
 {
-    mlt_flow_const *c = mlt_flow_read_const(r), **last = &r->file->consts;
+    mlt_flow_const *c = mlt_flow_read_const(r);
     if (!c)
         return false;
-    while (*last)
-        last = &(*last)->next;
-    *last = c;
+    *r->last_const = c;
+    r->last_const = &c->next;
     return true;
 }
 
@@ -347,8 +342,14 @@ mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
     file->path = mlt_flow_arena_text(file->arena, path, strlen(path));
     if (!size)
         text = "";
-    mlt_flow_reader r = {
-        .file = file, .messages = messages, .text = text, .lexer = mlt_flow_lexer_of(text, size)};
+    mlt_flow_reader r = {.file = file,
+                         .messages = messages,
+                         .text = text,
+                         .lexer = mlt_flow_lexer_of(text, size),
+                         .last_const = &file->consts,
+                         .last_operation = &file->operations,
+                         .last_declaration = &file->declarations,
+                         .last_root = &file->roots};
     r.token = (mlt_flow_token){.at = r.lexer.at, .end = r.lexer.at, .line = 1};
     mlt_flow_read_next(&r);
     read_file(&r);

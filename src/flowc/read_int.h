@@ -24,6 +24,12 @@ typedef struct mlt_flow_reader {
     int before_line;
     const char *start; // of what is being read: sentences quote from here to `before`
     int start_line;
+    // Where the next one of a list goes.
+    mlt_flow_const **last_const;
+    mlt_flow_operation **last_operation;
+    mlt_flow_declaration **last_declaration;
+    mlt_flow_root_item **last_root;
+    mlt_flow_queue_item **last_queue; // of the module or root that is being read
     size_t errors;
     bool muted, over;     // nothing is told for now; nothing more is told
     int depth, operators; // of the expression
@@ -76,8 +82,8 @@ mlt_flow_const *mlt_flow_read_const(mlt_flow_reader *r); // at 'const'; NULL: to
 // ---- read.c
 
 bool mlt_flow_read_at_queue(const mlt_flow_reader *r); // a heading or a queue begins here
-// A heading, or one queue, which is added.
-bool mlt_flow_read_queue(mlt_flow_reader *r, mlt_flow_queue_item **list);
+// A heading, or one queue, which is added at r->last_queue.
+bool mlt_flow_read_queue(mlt_flow_reader *r);
 
 // ---- read_root.c
 

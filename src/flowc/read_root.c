@@ -107,8 +107,9 @@ static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
         mlt_flow_read_next(r);
         if (r->token.kind == '[' || r->token.kind == '.')
             return mlt_flow_read_fail(r, &r->token,
-                                      "'%s' is a queue of '%s' and has no parts; subscripts stand "
-                                      "behind instances, as in '%s[0:3].%s'",
+                                      "'%.50s' is a queue of '%.50s' and has no parts; "
+                                      "subscripts stand behind instances, as in "
+                                      "'%.50s[0:3].%.50s'",
                                       part->queue, part->name, part->name, part->queue);
     }
     if (mlt_flow_read_accept(r, '(')) {
@@ -120,7 +121,8 @@ static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
             return false;
         if (r->token.kind == '[' || r->token.kind == '.')
             return mlt_flow_read_fail(r, &r->token,
-                                      "the operation stands last: '%s[0](%s)', not '%s(%s)[0]'",
+                                      "the operation stands last: '%.50s[0](%.50s)', not "
+                                      "'%.50s(%.50s)[0]'",
                                       part->name, part->op, part->name, part->op);
     }
     return true;
@@ -318,12 +320,12 @@ static bool read_statement(mlt_flow_reader *r, body *b)
         return mlt_flow_read_fail(r, &r->token,
                                   "a root does not run, so it has no '%.*s'; 'Declare Module' has",
                                   (int)(r->token.end - r->token.at), r->token.at);
-    if (next.kind == ':')
-        return read_label(r, b);
     if (mlt_flow_read_at_queue(r)) {
         mlt_flow_read_fail(r, &r->token, "the queues of a root stand before all else in it");
-        return mlt_flow_read_queue(r, &b->root->queues);
+        return r->token.kind && mlt_flow_read_queue(r);
     }
+    if (next.kind == ':')
+        return read_label(r, b);
     return next.kind == MLT_FLOW_TOKEN_NAME ? read_instances(r, b) : read_wire(r, b);
 }
 
@@ -378,7 +380,7 @@ static void read_body(mlt_flow_reader *r, mlt_flow_root_item *root)
 {
     body b = {.root = root, .last = &root->statements};
     while (mlt_flow_read_at_queue(r))
-        if (!mlt_flow_read_queue(r, &root->queues))
+        if (!mlt_flow_read_queue(r))
             mlt_flow_read_recover(r);
     if (mlt_flow_read_is(r, "void")) {
         if (!read_initialize(r, &b)) {
@@ -468,10 +470,9 @@ void mlt_flow_read_root(mlt_flow_reader *r)
         read_code(r, &name);
         return;
     }
-    mlt_flow_root_item **last = &r->file->roots;
-    while (*last)
-        last = &(*last)->next;
-    *last = root;
+    *r->last_root = root;
+    r->last_root = &root->next;
+    r->last_queue = &root->queues;
     if (!read_head(r, root))
         while (r->token.kind && r->token.kind != '{' && r->token.kind != ';' &&
                r->token.kind != '}')

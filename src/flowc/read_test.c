@@ -483,6 +483,7 @@ static void try_limits(void)
     try_repeated("define ", "{ ", 100000, "",
                  "1:1: expected 'Module', 'Declare', 'const' or 'include', found 'define'");
     try_repeated("Module M is Root { A a; flow: a", " -> a", 10000, "; }", NULL);
+    try_repeated("Declare Module A { data_section {", "int a; ", 10000, "} }", NULL);
     try_repeated("", "include <a>; ", 1000, "", NULL);
     try_repeated("Module M is Root requires Module A", ", Module A", 1000, " { }", NULL);
     // What is quoted is the end of what was read, in one line.
@@ -507,6 +508,43 @@ static void try_limits(void)
     }
     mlt_flow_messages_free(&messages);
     mlt_flow_file_free(NULL);
+}
+
+// Sentences have room for the longest names: each '%' is one.
+static void try_long_names(void)
+{
+    static const char *const texts[] = {"Module M is Root { flow: %.%[1] -> b; }",
+                                        "Module M is Root { flow: %(%)[1] -> b; }",
+                                        "Module M is Root { flow: %[:2] -> b; }",
+                                        "Module M is Root { flow: %.% @ 3; }",
+                                        "Module M is Root { flow: % %; }",
+                                        "Module M is Root { % %[1][2]; }",
+                                        "Module % { }",
+                                        "Module % is Root { % %",
+                                        "Module % is Root { void initialize() { } %",
+                                        "Declare Module % { void run() { } }",
+                                        "Declare Module % { in % *%; }",
+                                        "Declare Module % {",
+                                        "Declare Module % { weight 1; weight 2; }",
+                                        "Declare Module % { data_section { } data_section { } }",
+                                        "Declare Operation %(void);",
+                                        "%: const % = % % %;",
+                                        "% %"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char all[1000] = "";
+        for (const char *c = texts[i]; *c; c++)
+            sprintf(all + strlen(all), "%.*s", *c == '%' ? 100 : 1,
+                    *c == '%' ? "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+                                "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+                              : c);
+        about = all;
+        mlt_flow_messages messages = {0};
+        mlt_flow_file_free(read_bytes(all, strlen(all), &messages));
+        CHECK(messages.errors);
+        for (const mlt_flow_message *m = messages.first; m; m = m->next)
+            CHECK(strlen(m->text) < sizeof m->text - 1);
+        mlt_flow_messages_free(&messages);
+    }
 }
 
 // ---- messages
@@ -547,6 +585,20 @@ static void try_broken(const char *text)
         mlt_flow_messages_free(&messages);
     }
     free(copy);
+}
+
+// The same as the last errors that are told: reading ends in the middle of anything.
+static void try_last(const char *text)
+{
+    for (size_t before = 17; before < 20; before++) {
+        mlt_flow_messages messages = {0};
+        char *all = repeated("", ";", before, text);
+        about = all;
+        mlt_flow_file_free(read_bytes(all, strlen(all), &messages));
+        CHECK(messages.errors > before && messages.errors <= 20);
+        mlt_flow_messages_free(&messages);
+        free(all);
+    }
 }
 
 // ---- the document
@@ -616,6 +668,8 @@ int main(void)
         try_right(&rights[i]);
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
         try_wrong(wrongs[i].text, strlen(wrongs[i].text), wrongs[i].said);
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
+        try_last(wrongs[i].text);
     static const char zero[] = "Declare Module A { data_section { \n\0 } in *; }\0";
     try_wrong(zero, sizeof zero - 1,
               "2:1: a data section is text; here is a byte 0\n"
@@ -625,6 +679,7 @@ int main(void)
         try_broken(rights[i].text);
     try_lines();
     try_limits();
+    try_long_names();
     try_messages();
     try_document();
     printf("%zu right texts, %zu wrong ones\n", sizeof rights / sizeof *rights,

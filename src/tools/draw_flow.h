@@ -56,6 +56,7 @@ typedef struct mlt_scene_link {
     mlt_scene_class class_;
     bool both;  // arrows at both ends
     bool loose; // says nothing about columns
+    bool ahead; // within one box that stands for several: to higher numbers only
     int heat;   // 0.. by time blocked; -1: not coloured
     double thickness;
 
@@ -93,6 +94,9 @@ void mlt_scene_free(mlt_scene *scene); // not the scene itself
 
 void mlt_scene_lay_out(mlt_scene *scene);
 void mlt_scene_paint(const mlt_scene *scene, FILE *to);
+
+// How far a link between boxes of one column bows out beside it.
+double mlt_scene_bow(const mlt_scene *scene, const mlt_scene_link *link);
 
 // The square root of a number that is not negative (the command has no libm).
 static inline double mlt_scene_root(double x)

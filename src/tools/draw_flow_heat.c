@@ -139,7 +139,6 @@ void mlt_flow_heat_apply(mlt_scene *s, const mlt_flow_warmth *warmth, const bool
                  mlt_number(a, warmth[i].elements), mlt_bytes(b, warmth[i].bytes),
                  mlt_time(c, warmth[i].blocked_ns));
     }
-    snprintf(s->legend, sizeof s->legend,
-             "colour: time that senders were blocked, up to %s; width: bytes, up to %s",
+    snprintf(s->legend, sizeof s->legend, "senders blocked up to %s; width: up to %s",
              mlt_time(a, longest), mlt_bytes(b, most));
 }

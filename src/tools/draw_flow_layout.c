@@ -26,6 +26,7 @@ enum {
     HOST_HEAD = 18,
     LANE = 11, // of links that go around
     SWEEPS = 16,
+    MOST_HOPS = 6000,
 };
 
 // ---- the lists
@@ -128,9 +129,41 @@ static void find_back(mlt_scene *s)
     free(back_to);
 }
 
+// The first box of the same instance: parts of a reduction have one. [box_count]
+static uint32_t *find_leaders(const mlt_scene *s)
+{
+    uint32_t *leader = mlt_take(s->box_count + 1, sizeof *leader);
+    for (uint32_t i = 0; i < s->box_count; i++) {
+        const mlt_scene_box *b = &s->boxes[i];
+        leader[i] = i;
+        for (uint32_t k = 0; k < i && b->kind == MLT_FLOW_REDUCE && leader[i] == i; k++)
+            if (s->boxes[k].group == b->group && s->boxes[k].number == b->number)
+                leader[i] = k;
+    }
+    return leader;
+}
+
+// Parts of a reduction stand below each other.
+static bool align(mlt_scene *s, const uint32_t *leader)
+{
+    bool moved = false;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < s->box_count; i++) {
+            uint32_t *own = &s->boxes[i].column, *first = &s->boxes[leader[i]].column;
+            if (turn == 0 && *own > *first)
+                *first = *own;
+            else if (turn == 1 && *own < *first) {
+                *own = *first;
+                moved = true;
+            }
+        }
+    return moved;
+}
+
 static void find_columns(mlt_scene *s)
 {
     find_back(s);
+    uint32_t *leader = find_leaders(s);
     // The longest path: as long as a link has too few columns, its end moves right. Without circles
     // that ends; the number of turns is bounded by that of boxes.
     bool moved = true;
@@ -143,6 +176,7 @@ static void find_columns(mlt_scene *s)
                 moved = true;
             }
         }
+        moved = align(s, leader) || moved;
     }
     // What nothing leads to stands beside what it leads to.
     uint32_t *nearest = mlt_take(s->box_count + 1, sizeof *nearest);
@@ -157,10 +191,11 @@ static void find_columns(mlt_scene *s)
             nearest[l->from] = s->boxes[l->to].column;
     }
     for (uint32_t i = 0; i < s->box_count; i++)
-        if (!fed[i] && nearest[i] != UINT32_MAX)
+        if (!fed[i] && nearest[i] != UINT32_MAX && s->boxes[i].kind != MLT_FLOW_REDUCE)
             s->boxes[i].column = nearest[i] - 1;
     free(nearest);
     free(fed);
+    free(leader);
     for (uint32_t i = 0; i < s->box_count; i++)
         if (s->boxes[i].column >= s->columns)
             s->columns = s->boxes[i].column + 1;
@@ -233,6 +268,23 @@ static void size_box(mlt_scene_box *b)
         b->width += 12; // slanted sides
     if (b->width < 56)
         b->width = 56;
+}
+
+// Instances of a vector are equally wide.
+static void size_boxes(mlt_scene *s)
+{
+    double *widest = mlt_take(s->box_count + 1, sizeof *widest);
+    uint32_t groups = s->box_count;
+    for (uint32_t i = 0; i < s->box_count; i++) {
+        size_box(&s->boxes[i]);
+        uint32_t g = s->boxes[i].group;
+        if (g < groups && s->boxes[i].width > widest[g])
+            widest[g] = s->boxes[i].width;
+    }
+    for (uint32_t i = 0; i < s->box_count; i++)
+        if (s->boxes[i].group < groups)
+            s->boxes[i].width = widest[s->boxes[i].group];
+    free(widest);
 }
 
 static void split_long(mlt_scene *s)
@@ -343,6 +395,23 @@ static void find_neighbours(layout *l)
     each_hop(l, put_hop);
 }
 
+// Instances of a vector stay in their order, in which they were before: they exchange what they
+// want.
+static void keep_vectors(layout *l, uint32_t column)
+{
+    const mlt_scene *s = l->s;
+    for (uint32_t i = l->first[column]; i < l->first[column + 1]; i++)
+        for (uint32_t k = i + 1; k < l->first[column + 1]; k++) {
+            uint32_t a = l->order[i], b = l->order[k];
+            if (a < s->real_count && b < s->real_count && s->boxes[a].group == s->boxes[b].group &&
+                s->boxes[a].band == s->boxes[b].band && l->want[a] > l->want[b]) {
+                double want = l->want[a];
+                l->want[a] = l->want[b];
+                l->want[b] = want;
+            }
+        }
+}
+
 // Sorts a column by where its neighbours in the one beside stand.
 static void sort_column(layout *l, uint32_t column, uint32_t beside)
 {
@@ -360,9 +429,60 @@ static void sort_column(layout *l, uint32_t column, uint32_t beside)
             }
         l->want[b] = n ? sum / n : ((double)l->rank[b] + 0.5) / own;
     }
+    keep_vectors(l, column);
     qsort_r(l->order + l->first[column], l->first[column + 1] - l->first[column], sizeof *l->order,
             by_rank, l);
     rerank(l, column);
+}
+
+// How often links cross between columns. Too many links: 0, and the last order is taken.
+static uint64_t crossings(const layout *l)
+{
+    const mlt_scene *s = l->s;
+    uint64_t n = 0;
+    if (l->begin[s->box_count] > MOST_HOPS)
+        return 0;
+    for (uint32_t a = 0; a < s->box_count; a++)
+        for (uint32_t i = l->begin[a]; i < l->begin[a + 1]; i++) {
+            if (s->boxes[l->ends[i]].column != s->boxes[a].column + 1)
+                continue;
+            uint32_t column = s->boxes[a].column;
+            for (uint32_t k = l->first[column]; k < l->first[column + 1]; k++) {
+                uint32_t b = l->order[k];
+                for (uint32_t j = l->begin[b]; j < l->begin[b + 1] && b != a; j++)
+                    n += s->boxes[l->ends[j]].column == column + 1 && l->rank[a] < l->rank[b] &&
+                         l->rank[l->ends[i]] > l->rank[l->ends[j]];
+            }
+        }
+    return n;
+}
+
+// Sorts the columns in turns, and keeps the order that had the fewest crossings; the order of the
+// file if none is better.
+static void keep_best(layout *l)
+{
+    const mlt_scene *s = l->s;
+    size_t bytes = s->box_count * sizeof *l->order;
+    uint32_t *best = mlt_take(s->box_count + 1, sizeof *best);
+    memcpy(best, l->order, bytes);
+    uint64_t fewest = crossings(l);
+    for (int turn = 0; turn < SWEEPS && (fewest || l->begin[s->box_count] > MOST_HOPS); turn++) {
+        for (uint32_t c = 1; c < s->columns; c++) {
+            if (turn % 2 == 0)
+                sort_column(l, c, c - 1);
+            else
+                sort_column(l, s->columns - 1 - c, s->columns - c);
+        }
+        uint64_t now = crossings(l);
+        if (now < fewest || l->begin[s->box_count] > MOST_HOPS) {
+            fewest = now;
+            memcpy(best, l->order, bytes);
+        }
+    }
+    memcpy(l->order, best, bytes);
+    for (uint32_t c = 0; c < s->columns; c++)
+        rerank(l, c);
+    free(best);
 }
 
 static void find_order(layout *l)
@@ -380,15 +500,13 @@ static void find_order(layout *l)
     for (uint32_t b = 0; b < s->box_count; b++)
         l->order[l->first[s->boxes[b].column] + fill[s->boxes[b].column]++] = b;
     free(fill);
-    for (uint32_t c = 0; c < s->columns; c++)
+    for (uint32_t c = 0; c < s->columns; c++) {
         rerank(l, c);
-    for (int turn = 0; turn < SWEEPS; turn++)
-        for (uint32_t c = 1; c < s->columns; c++) {
-            if (turn % 2 == 0)
-                sort_column(l, c, c - 1);
-            else
-                sort_column(l, s->columns - 1 - c, s->columns - c);
-        }
+        qsort_r(l->order + l->first[c], l->first[c + 1] - l->first[c], sizeof *l->order, by_rank,
+                l); // by bands
+        rerank(l, c);
+    }
+    keep_best(l);
 }
 
 // ---- heights
@@ -517,19 +635,30 @@ static void find_heights(layout *l)
 
 // ---- widths
 
+double mlt_scene_bow(const mlt_scene *s, const mlt_scene_link *l)
+{
+    double apart = s->boxes[l->from].y - s->boxes[l->to].y;
+    double bow = 14 + 0.08 * (apart < 0 ? -apart : apart);
+    return l->from == l->to ? 30 : bow > 130 ? 130 : bow;
+}
+
 static double link_space(const mlt_scene *s, uint32_t column)
 {
     uint32_t links = 0;
-    bool labels = false, beside = false;
+    bool labels = false;
+    double beside = 0;
     for (uint32_t i = 0; i < s->link_count; i++) {
         const mlt_scene_link *l = &s->links[i];
         uint32_t a = s->boxes[l->from].column, b = s->boxes[l->to].column;
         links += (a <= column && b > column) || (b == column && a == column + 1);
         labels = labels || (*l->text && a <= column && b > column);
-        beside = beside || (a == b && a == column);
+        if (a == b && a == column && mlt_scene_bow(s, l) > beside)
+            beside = mlt_scene_bow(s, l);
     }
-    double space = 46 + 2.2 * links + (labels ? 30 : 0) + (beside ? 40 : 0);
-    return space > 150 ? 150 : space;
+    double space = 46 + 2.2 * links + (labels ? 30 : 0) + beside;
+    space = space > 150 ? 150 : space;
+    double steep = links ? 0.12 * (s->bottom - TOP) : 0; // curves need room
+    return space > steep || !links ? space : steep > 220 ? 220 : steep;
 }
 
 static void find_widths(layout *l)
@@ -580,8 +709,7 @@ void mlt_scene_lay_out(mlt_scene *s)
     layout l = {.s = s};
     find_columns(s);
     find_ports(s);
-    for (uint32_t i = 0; i < s->box_count; i++)
-        size_box(&s->boxes[i]);
+    size_boxes(s);
     split_long(s);
     find_neighbours(&l);
     find_order(&l);

@@ -7,6 +7,7 @@
 #include "tools/svg.h"
 
 enum { BAND_PAD = 16, BAND_HEAD = 20, HOST_PAD = 12, HOST_HEAD = 18, MARGIN = 24, OUT = 26 };
+#define STACK 3.5 // between boxes that stand for several
 
 static const struct {
     const char *fill, *line;
@@ -42,6 +43,11 @@ static const char *link_colour(const mlt_scene_link *l)
     }
 }
 
+static bool is_back(const mlt_scene_link *l)
+{
+    return l->back && !l->ahead && l->class_ != MLT_SCENE_SCHEDULE;
+}
+
 static void head_name(const mlt_scene_link *l, char text[16])
 {
     if (l->heat >= 0)
@@ -59,7 +65,7 @@ static void heat_heads(FILE *to)
     for (int i = 0; i < MLT_HEATS; i++)
         fprintf(to,
                 "<marker id=\"heat%d\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
-                "markerWidth=\"8\" markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" "
+                "markerWidth=\"12\" markerHeight=\"12\" markerUnits=\"userSpaceOnUse\" "
                 "orient=\"auto-start-reverse\"><path d=\"M0 0.8L10 5L0 9.2z\" "
                 "fill=\"%s\"/></marker>\n",
                 i, heats[i]);
@@ -92,10 +98,10 @@ static void paint_shape(FILE *to, const mlt_scene_box *b, const char *fill, cons
     double h = b->height;
     switch (b->kind) {
     case MLT_FLOW_BROADCAST:
-        slanted(to, b, h / 4, 0, fill, line);
+        slanted(to, b, h / 6, 0, fill, line);
         break;
     case MLT_FLOW_COLLECT:
-        slanted(to, b, 0, h / 4, fill, line);
+        slanted(to, b, 0, h / 6, fill, line);
         break;
     case MLT_FLOW_DEAL:
         fprintf(to,
@@ -127,8 +133,8 @@ static void paint_box(FILE *to, const mlt_scene_box *b)
         mlt_svg_tooltip(to, b->tip);
     for (int i = b->many ? 2 : 0; i > 0; i--) {
         mlt_scene_box behind = *b;
-        behind.x += 3.5 * i;
-        behind.y -= 3.5 * i;
+        behind.x += STACK * i;
+        behind.y -= STACK * i;
         paint_shape(to, &behind, fill, line);
     }
     paint_shape(to, b, fill, line);
@@ -173,7 +179,8 @@ static point port_at(const mlt_scene *s, uint32_t box, uint32_t port)
             d = p->y - (b->height - r);
         cut = r - mlt_scene_root(r * r - d * d);
     }
-    return (point){p->left ? b->x + cut : b->x + b->width - cut, b->y + p->y};
+    double right = b->x + b->width - cut + (b->many ? 2 * STACK : 0);
+    return (point){p->left ? b->x + cut : right, b->y + p->y};
 }
 
 // An S that is level at both ends.
@@ -216,12 +223,11 @@ static point paint_path(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
         return (point){(a.x + b.x) / 2, (a.y + b.y) / 2};
     }
     if (at == from) { // a bow beside the column
-        double right = a.x > b.x ? a.x : b.x, bow = 16 + 0.22 * distance(a.y, b.y);
-        bow = bow > 46 ? 46 : bow;
+        double right = a.x > b.x ? a.x : b.x, bow = mlt_scene_bow(s, l);
         if (l->from == l->to) {
             fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", right + 30, a.y - 26, right + 30,
                     b.y + 26, b.x, b.y);
-            return (point){right + 26, (a.y + b.y) / 2};
+            return (point){right + 36, (a.y + b.y) / 2 + 8};
         }
         fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", right + bow, a.y, right + bow, b.y, b.x, b.y);
         return (point){(a.x + b.x) / 8 + (right + bow) * 0.75, (a.y + b.y) / 2};
@@ -247,7 +253,7 @@ static void paint_link(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
         mlt_svg_tooltip(to, l->tip);
     fprintf(to, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%.1f\"%s marker-end=\"url(#%s)\"",
             link_colour(l), l->class_ == MLT_SCENE_WIRE || l->heat >= 0 ? l->thickness : 2.2,
-            l->back && l->class_ != MLT_SCENE_SCHEDULE ? " stroke-dasharray=\"6 3\"" : "", head);
+            is_back(l) ? " stroke-dasharray=\"6 3\"" : "", head);
     if (l->both)
         fprintf(to, " marker-start=\"url(#hotback)\"");
     fprintf(to, " d=\"");
@@ -314,7 +320,7 @@ static double paint_legend(const mlt_scene *s, FILE *to, double y)
         kinds[s->boxes[i].kind] = true;
     for (uint32_t i = 0; i < s->link_count; i++) {
         const mlt_scene_link *l = &s->links[i];
-        back = back || (l->back && l->class_ != MLT_SCENE_SCHEDULE);
+        back = back || is_back(l);
         far = far || l->class_ == MLT_SCENE_FAR;
         plan = plan || l->class_ == MLT_SCENE_SCHEDULE;
     }
@@ -335,14 +341,17 @@ static double paint_legend(const mlt_scene *s, FILE *to, double y)
         x = sample(to, x, y, MLT_SVG_MSG, 2.2, "", "to another worker");
     if (plan)
         x = sample(to, x, y, MLT_SVG_HOT, 2.2, "", "reduction, by round");
-    if (*s->legend) {
-        for (int i = 0; i < MLT_HEATS; i++, x += 16)
-            fprintf(to, "<path stroke=\"%s\" stroke-width=\"4\" d=\"M%.1f %.1fh16\"/>\n", heats[i],
+    double widest = x;
+    if (*s->legend) { // a line of its own
+        x = MARGIN;
+        y += 20;
+        for (int i = 0; i < MLT_HEATS; i++, x += 12)
+            fprintf(to, "<path stroke=\"%s\" stroke-width=\"4\" d=\"M%.1f %.1fh12\"/>\n", heats[i],
                     x, y - 4);
         mlt_svg_text(to, x + 6, y, "", s->legend);
         x += 26 + (double)mlt_svg_letters(s->legend) * MLT_SVG_CHAR;
     }
-    return x;
+    return x > widest ? x : widest;
 }
 
 void mlt_scene_paint(const mlt_scene *s, FILE *to)
@@ -359,7 +368,7 @@ void mlt_scene_paint(const mlt_scene *s, FILE *to)
     width = width < legend ? legend : width;
     width = width < title ? title : width;
     width = width < note ? note : width;
-    mlt_svg_begin(to, width, s->height, s->title);
+    mlt_svg_begin(to, width, s->height + (*s->legend ? 20 : 0), s->title);
     heat_heads(to);
     mlt_svg_text(to, MARGIN, 28, "class=\"title\"", s->title);
     mlt_svg_text(to, MARGIN, 46, "class=\"note\"", s->note);

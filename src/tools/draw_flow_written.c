@@ -170,6 +170,9 @@ static void fill_link(making *m, mlt_scene_link *l, const bundle *some, size_t c
     qsort(index, count, sizeof *index, ascending);
     end_label(m, to, e->in, true, index, distinct(index, count), l->in_label, sizeof l->in_label);
     free(index);
+    l->ahead = l->from == l->to;
+    for (size_t i = 0; i < count && l->ahead; i++)
+        l->ahead = g->edges[some[i].edge].from < g->edges[some[i].edge].to;
     // A port is a queue, and of a folded box a queue of certain instances.
     l->out = from->kind == MLT_FLOW_MODULE ? e->out : 0;
     l->in = to->kind == MLT_FLOW_MODULE ? e->in : 0;

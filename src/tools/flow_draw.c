@@ -95,8 +95,7 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_flow_i
         else
             snprintf(title, sizeof title, "%.200s.flow", stem);
         scene.title = title;
-        scene.note = a->placed ? "A frame is a worker. A Reduce has a part on each worker that has "
-                                 "contributors or receivers."
+        scene.note = a->placed ? "A frame is a worker."
                                : "As written: instances and wires, from left to right.";
         mlt_scene_lay_out(&scene);
         mlt_scene_paint(&scene, to);

@@ -114,7 +114,7 @@ static int make_program_text(const mlt_arg_command *command, const mlt_flow_inpu
 static size_t undefined(const char *line, size_t length, const char **name)
 {
     static const char *const words[] = {"undefined reference to `", "undefined reference to '",
-                                        "undefined symbol: "};
+                                        "undefined symbol: ", "hidden symbol `"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *at = memmem(line, length, words[i], strlen(words[i]));
         if (at) {
@@ -153,7 +153,8 @@ static bool is_missing(missing *m, const char *name, size_t length)
 static bool says_nothing(const char *line, size_t length)
 {
     static const char *const words[] = {": in function `", "ld returned 1 exit status",
-                                        "linker command failed with exit code", ">>> "};
+                                        "final link failed", "linker command failed with exit code",
+                                        ">>> "};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (memmem(line, length, words[i], strlen(words[i])))
             return true;

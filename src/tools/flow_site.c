@@ -47,7 +47,7 @@ int mlt_flow_site_make(const mlt_arg_command *command, const mlt_flow_site_optio
                                o->hostfile ? ": " : "", why);
     out->placing = mlt_flow_place(graph, out->sites, why, sizeof why);
     if (!out->placing)
-        return mlt_args_failed(command, "%s: %s", path, why);
+        return mlt_args_failed(command, "%s:%s", path, why);
     const mlt_flow_lowering how = {
         .balance = !o->unbalanced, .reproducible = o->reproducible, .keep = keep};
     out->lowered = mlt_flow_lower(graph, out->placing, &how);

@@ -7,7 +7,7 @@
 //     exit N | _exit N     end; `exit` tells mpirun first, as the library does
 //     abort N TEXT | crash SIGNAL TEXT | kill SIGNAL
 //     fatal SIGNAL         crash with a message, then die of it
-//     sleep SECONDS | say TEXT | child COMMAND | stats | tell
+//     sleep SECONDS | say TEXT | child COMMAND | stats | queues | tell
 //     wait right|right:N|left|any|barrier|csp|RANK    all ranks are blocked like that for ever;
 //                          answers reports; csp: with words about processes
 //     busy                 never answers
@@ -148,6 +148,16 @@ static void stats(void)
     }
 }
 
+// Of a flow program.
+static void queues(void)
+{
+    mlt_ctl_queue all[] = {{"s.out", "q.in", 4, 1200000, 9600000, 64, 1500000, 0},
+                           {"q.out", "", 0, 7, 0, 0, 0, 0}};
+    mlt_ctl head = {
+        .type = MLT_CTL_QUEUES, .rank = -1, .value = 2, .detail = 12, .length = sizeof all};
+    mlt_ctl_send(boot.ctl, &head, all);
+}
+
 static void end(int status)
 {
     if (status || initialised != finalised) {
@@ -181,6 +191,10 @@ static int act(const char *verb, const char *a, const char *b)
     if (strcmp(verb, "init") == 0 || strcmp(verb, "final") == 0) {
         *(*verb == 'i' ? &initialised : &finalised) = true;
         send_text(*verb == 'i' ? MLT_CTL_INIT : MLT_CTL_FINAL, -1, 0, "");
+        return 0;
+    }
+    if (strcmp(verb, "queues") == 0) {
+        queues();
         return 0;
     }
     if (strcmp(verb, "stats") == 0 || strcmp(verb, "tell") == 0) {
@@ -225,7 +239,7 @@ static int act(const char *verb, const char *a, const char *b)
 
 static int arguments_of(const char *verb)
 {
-    static const char *const none[] = {"join", "init", "final", "stats", "tell", "busy"};
+    static const char *const none[] = {"join", "init", "final", "stats", "queues", "tell", "busy"};
     static const char *const two[] = {"abort", "crash", "fatal"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (strcmp(verb, none[i]) == 0)

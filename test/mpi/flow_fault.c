@@ -45,6 +45,8 @@ static void bad_data(Bad *my)
     size_t count;
     if (is(my, "own-data"))
         (void)flow_give(my, own + 16, 1);
+    if (is(my, "nothing-to-send"))
+        (void)flow_send(my, (long *)NULL, 1);
     if (is(my, "no-data"))
         (void)flow_give(my, (long *)NULL, 1);
     if (is(my, "odd-data"))

@@ -1,0 +1,842 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests `millet flow`: every command, its options, what it says when something is wrong; what it generates is compiled with
+all warnings by gcc and clang, drawings are read as XML, and an installed tree does the same as the build tree.
+
+`tool.py [--build DIR] [-k WORD]`. The last line is the sum: N passed, N failed. No test looks at a time."""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import traceback
+import xml.etree.ElementTree as ET
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LIMIT = 120  # seconds for one command
+BUILD = SCRATCH = MILLET = None
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Skip(Exception):
+    pass
+
+
+class Result:
+    def __init__(self, command, code, out, err):
+        self.command, self.code, self.out, self.err = command, code, out, err
+
+    def __repr__(self):
+        return f"$ {self.command}\nexit code {self.code}\n--- output\n{self.out}--- errors\n{self.err}---"
+
+
+def expect(condition, what, *about):
+    if not condition:
+        raise AssertionError("\n".join([what, *map(str, about)]))
+
+
+def clean():
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MILLET_")}
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    env["MILLET_NAMES"] = "job"  # no server of the user's
+    env["LC_ALL"] = "C"
+    env["TMPDIR"] = str(SCRATCH / "tmp")
+    return env
+
+
+def run(*words, code=0, env=(), stdin="", cwd=None):
+    words = [str(word) for word in words]
+    done = subprocess.run(words, input=stdin, capture_output=True, text=True, timeout=LIMIT, env={**clean(), **dict(env)},
+                          cwd=cwd or SCRATCH)
+    result = Result(" ".join(words), done.returncode, done.stdout, done.stderr)
+    if code is not None:
+        expect(result.code == code, f"exit code {code} wanted", result)
+    left = [p.name for p in (SCRATCH / "tmp").iterdir()]
+    expect(not left, f"nothing should be left in the temporary folder, but {left} is", result)
+    return result
+
+
+def flow(*words, **options):
+    return run(MILLET, "flow", *words, **options)
+
+
+def says(result, *lines):
+    """These lines and nothing else on standard error; regular expressions."""
+    found = result.err.splitlines()
+    expect(len(found) == len(lines) and all(re.fullmatch(line, said) for line, said in zip(lines, found)),
+           f"it should say {len(lines)} lines: {lines}", result)
+    return result
+
+
+def write(name, text):
+    path = SCRATCH / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+# ---- a program
+
+PIPE = """\
+    // Numbers, squared by several, summed.
+    const N = 4;
+    const COUNT = 10;
+    include "pipe.h";
+    Declare Module Source {
+      data_section {
+        long sent;
+      }
+      out number;
+    }
+    Declare Module Square { in number; out number; weight 3; }
+    Declare Module Print { in number; }
+    Module Main is Root requires Module Source, Module Square, Module Print, Module Deal, Module Collect {
+      void initialize() {
+        Source s;
+        Square q[N];
+        Print p;
+        Deal d;
+        Collect c;
+        flow:
+          s -> d -> q;
+          q -> c -> p;
+      }
+    }
+    """
+SOURCE = """\
+    #include "Source.flow.h"
+    int Source_run(Source *my)
+    {
+        for (number i = 1; i <= flow_const(my, "COUNT"); i++, my->sent++)
+            flow_send(my, &i, 1);
+        return my->flow.argc > 1 ? 3 : 0;
+    }
+    """
+SQUARE = """\
+    #include "Square.flow.h"
+    int Square_run(Square *my)
+    {
+        number *v;
+        size_t n;
+        while (flow_dequeue(my, &v, &n)) {
+            *v *= *v;
+            flow_give(my, v, n);
+        }
+        return 0;
+    }
+    """
+PRINT = """\
+    #include <stdio.h>
+    #include "Print.flow.h"
+    int Print_run(Print *my)
+    {
+        const number *v;
+        number sum = 0;
+        size_t n;
+        while (flow_dequeue(my, &v, &n))
+            sum += *v;
+        printf("%ld\\n", sum);
+        return 0;
+    }
+    """
+
+
+def pipe():
+    """The files: pipe.flow and its modules in a folder of their own."""
+    path = write("pipe/pipe.flow", PIPE)
+    if not (SCRATCH / "pipe/Source.c").exists():
+        write("pipe/pipe.h", "typedef long number;\n")
+        write("pipe/Source.c", SOURCE)
+        write("pipe/Square.c", SQUARE)
+        write("pipe/Print.c", PRINT)
+    return path, [SCRATCH / f"pipe/{name}.c" for name in ("Source", "Square", "Print")]
+
+
+def built(*words):
+    file, modules = pipe()
+    name = SCRATCH / "bin" / re.sub(r"\W", "_", "pipe " + " ".join(map(str, words)))
+    name.parent.mkdir(exist_ok=True)
+    if not name.exists():
+        flow("build", file, *modules, "-o", name, *words)
+    return name
+
+
+# ---- the command line
+
+
+def test_help():
+    said = flow("--help").out
+    for command in ("check", "build", "run", "draw", "place", "headers"):
+        expect(f"  {command} " in said, f"{command} is listed", said)
+        own = flow(command, "--help").out
+        expect(own.startswith(f"usage: millet flow {command} [options] FILE.flow"), "its usage", own)
+        expect(flow(command, "-h").out == own, "-h is --help", own)
+    expect("  flow " in run(MILLET, "--help").out, "millet lists it")
+    expect("usage: millet flow" in flow(code=2).err, "no command: usage")
+
+
+def test_wrong_usage():
+    file, modules = pipe()
+    says(flow("chek", code=2), "millet flow: there is no command 'chek'; did you mean check\\?")
+    says(flow("frobnicate", code=2), "millet flow: there is no command 'frobnicate'; millet flow --help lists them")
+    for command in ("check", "build", "run", "draw", "place", "headers"):
+        says(flow(command, code=2), f"millet flow {command}: it needs FILE.flow.*; millet flow {command} --help shows how")
+        says(flow(command, "none.flow", code=1), f"millet flow {command}: 'none.flow' cannot be read: No such file.*")
+        says(flow(command, SCRATCH, code=1), f"millet flow {command}: '.*' is a directory, but should be a file")
+        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=99999999999999999999"):
+            says(flow(command, file, "-D", bad, code=2),
+                 f"millet flow {command}: option -D is '{re.escape(bad)}', but should be NAME=NUMBER")
+        says(flow(command, file, "-DM=3", code=2),
+             f"millet flow {command}: option -D is for M, but .*pipe.flow has no such constant")
+        says(flow(command, file, "-D", code=2), f"millet flow {command}: option -D wants a value after it: NAME=N")
+    for command in ("check", "draw", "place", "headers", "build"):
+        says(flow(command, file, "--frobnicate", code=2),
+             f"millet flow {command}: there is no option --frobnicate; --help lists them all")
+    for command in ("check", "draw", "place", "headers"):
+        expect("is one word too many" in flow(command, file, "more", code=2).err, "one file only")
+    says(flow("build", file, "--kep", "x", code=2), "millet flow build: there is no option --kep; did you mean --keep\\?")
+    says(flow("run", file, "-o", "x", code=2), "millet flow run: the program goes away after the run; millet flow build has -o")
+
+
+# ---- check
+
+
+def test_check():
+    file, _ = pipe()
+    expect(flow("check", file).out == f"{file}: 6 instances of modules, 2 collectives, 10 wires\n", "one line")
+    expect(flow("check", file, "-D", "N=1000").out.endswith("1,002 instances of modules, 2 collectives, 2,002 wires\n"), "-D")
+    expect(flow("check", file, "-DN=2").out.endswith("4 instances of modules, 2 collectives, 6 wires\n"), "-DN")
+    quiet = flow("check", "-q", file)
+    expect(quiet.out == quiet.err == "", "nothing", quiet)
+    expect(flow("check", "-", stdin=file.read_text()).out.startswith("standard input: 6 instances"), "standard input")
+
+
+def test_check_verbose():
+    file, _ = pipe()
+    said = flow("check", "-v", file, "-D", "COUNT=7").out
+    expect(said == textwrap.dedent("""\
+        constants
+          N = 4
+          COUNT = 7 (from the command line)
+        instances
+          s     Source
+          q[4]  Square, weight 3
+          p     Print
+          d     Deal
+          c     Collect
+        wires
+          s -> d    (line 21)
+          d -> q[0..3]    (line 21, 4 wires)
+          q[0..3] -> c    (line 22, 4 wires)
+          c -> p    (line 22)
+        """), "the graph", said)
+    expect(flow("draw", "--text", file, "-D", "COUNT=7").out == said, "draw --text is the same")
+
+
+def test_check_errors():
+    file = write("wrong.flow", """\
+        Declare Module A { in int; out double; }
+        Module Main is Root requires Module A {
+          A a[3], b[2];
+         flow:
+          a => b;
+          a -> nobody;
+        }
+        """)
+    said = flow("check", file, code=1)
+    expect(said.out == "", "nothing on standard output", said)
+    for line in said.err.splitlines():
+        expect(re.match(rf"{re.escape(str(file))}:\d+(:\d+)?: (error|warning): \S", line), "each with its line", said)
+    expect(":6" in said.err and "nobody" in said.err, "the unknown name", said)
+    for command in ("build", "run", "draw", "place", "headers"):
+        again = flow(command, file, code=1)
+        expect(again.err == said.err, f"{command} says the same", again, said)
+    text = write("text.flow", "Module Main is Root { ] }\n")
+    expect(re.match(r"\S*text.flow:1(:\d+)?: error: ", flow("check", text, code=1).err), "not of the language")
+    expect("error" in flow("check", "/dev/null", code=1).err, "an empty file")
+
+
+def test_warnings():
+    file = write("some.flow", """\
+        Declare Module A { out int more; }
+        Declare Module B { in int; }
+        Module Main is Root requires Module A, Module B {
+          A a[3]; B b;
+         flow:
+          a[0].more -> b;
+        }
+        """)
+    said = flow("check", file)
+    expect(re.match(r"\S*some.flow:\d+: warning: ", said.err), "a warning", said)
+    expect("3" in said.out or "4 instances" in said.out, "and it goes on", said)
+
+
+# ---- build
+
+
+def test_build():
+    file, modules = pipe()
+    program = built()
+    expect(run(program).out == "385\n", "its result")
+    expect(run(program, "-D", "COUNT=3").out == "14\n", "constants at run time")
+    expect(run(BUILD / "bin/mpirun", "-n", 2, program).out == "385\n", "two processes")
+    expect(run(BUILD / "bin/mpirun", "-nfg", 3, program).out == "385\n", "three ranks of one process")
+    expect(run(built("-D", "COUNT=4", "-DN=2", "-O0")).out == "30\n", "constants at build time")
+    expect(run(built("-D", "COUNT=4", "-DN=2", "-O0"), "-DCOUNT=2").out == "5\n", "and then at run time")
+
+
+def test_build_default_name():
+    file, modules = pipe()
+    folder = SCRATCH / "default"
+    folder.mkdir()
+    flow("build", file, *modules, cwd=folder)
+    expect([p.name for p in folder.iterdir()] == ["pipe"], "the program, called as the file, and nothing else")
+    said = flow("build", "-", *modules, stdin=file.read_text(), code=2)
+    says(said, "millet flow build: a file of standard input has no name: say -o PROGRAM")
+
+
+def test_build_keep():
+    file, modules = pipe()
+    keep = SCRATCH / "keep"
+    said = flow("build", file, *modules, "-o", SCRATCH / "kept", "--keep", keep, "-v")
+    expect(sorted(p.name for p in keep.iterdir()) == ["Print.flow.h", "Source.flow.h", "Square.flow.h", "pipe.flow.c"],
+           "headers and program")
+    expect(re.match(rf"\S*/mpicc -O2 -g -I {re.escape(str(keep))} ", said.err), "-v shows the command", said)
+    text = (keep / "pipe.flow.c").read_text()
+    for line in ("    // s -> d -> q;\n", "    // Square q[N];\n    int q = flow_add(w, 16, \"q\", &module_Square, N);\n",
+                 "    long N = flow_wiring_const(w, 2, \"N\", 4);\n", "    flow_wiring_const(w, 3, \"COUNT\", 10);\n"):
+        expect(line in text, f"it has {line}", text)
+    header = (keep / "Source.flow.h").read_text()
+    expect('#include "pipe.h"\n' in header and "FLOW_QUEUE(number) out;" in header and "long sent;" in header, "header", header)
+    # The same by hand, with what is kept.
+    run(BUILD / "bin/mpicc", "-I", keep, "-I", file.parent, keep / "pipe.flow.c", *modules, "-o", SCRATCH / "by_hand")
+    expect(run(SCRATCH / "by_hand").out == "385\n", "by hand")
+
+
+def test_build_hostfile():
+    hosts = write("hosts", "alpha slots=2\nbeta slots=2 # \"two\"\n")
+    program = built("--hostfile", hosts, "--keep", SCRATCH / "hosted")
+    expect(run(program).out == "385\n", "it runs")
+    text = (SCRATCH / "hosted/pipe.flow.c").read_text()
+    expect('    "alpha slots=2\\n"\n    "beta slots=2 # \\"two\\"\\n";' in text, "the hosts are in it", text)
+    file, modules = pipe()
+    says(flow("build", file, *modules, "--hostfile", "nohosts", code=1), "millet flow build: 'nohosts' cannot be read: .*")
+
+
+def test_build_objects_and_archives():
+    file, modules = pipe()
+    flow("headers", file, "-o", SCRATCH / "objects")
+    objects = []
+    for module in modules:
+        objects.append(SCRATCH / "objects" / (module.stem + ".o"))
+        run(BUILD / "bin/mpicc", "-c", "-I", SCRATCH / "objects", "-I", file.parent, module, "-o", objects[-1])
+    flow("build", file, *objects, "-o", SCRATCH / "by_objects")
+    expect(run(SCRATCH / "by_objects").out == "385\n", "objects")
+    run("ar", "rcs", SCRATCH / "objects/libpipe.a", *objects)
+    flow("build", file, "-L", SCRATCH / "objects", "-lpipe", "-o", SCRATCH / "by_archive")
+    expect(run(SCRATCH / "by_archive").out == "385\n", "an archive")
+    flow("build", file, "-o", SCRATCH / "behind", "--", *objects, "-lm", "-DFOO=1")
+    expect(run(SCRATCH / "behind").out == "385\n", "behind --")
+
+
+def test_missing_module():
+    file, modules = pipe()
+    says(flow("build", file, modules[0], "-o", "x", code=1),
+         rf"{re.escape(str(file))}:11: error: module Square has no Square_run in the files given",
+         rf"{re.escape(str(file))}:12: error: module Print has no Print_run in the files given")
+    other = write("calls.c", "void undefined_thing(void); void more(void); void more(void) { undefined_thing(); }\n")
+    said = flow("build", file, *modules[:2], other, "-o", "x", code=1).err
+    expect("undefined_thing" in said and "has no Print_run" in said and "`Print_run'" not in said, "others pass", said)
+    expect(not (SCRATCH / "x").exists(), "no program")
+
+
+def operations():
+    file = write("ops/ops.flow", """\
+        include "ops.h";
+        Declare Operation times(struct pair) ordered;
+        Declare Module P { out struct pair; }
+        Declare Module Q { in struct pair; }
+        Module Main is Root requires Module P, Module Q, Module Reduce {
+          P p[4]; Q q; Reduce r;
+         flow:
+          p -> r(times) -> q;
+        }
+        """)
+    write("ops/ops.h", "struct pair { long a, b; };\n")
+    write("ops/P.c", """\
+        #include "P.flow.h"
+        int P_run(P *my)
+        {
+            struct pair v = {my->flow.index + 1, 10}; // a digit and its power
+            flow_send(my, &v, 1);
+            return 0;
+        }
+        """)
+    write("ops/Q.c", """\
+        #include <stdio.h>
+        #include "Q.flow.h"
+        int Q_run(Q *my)
+        {
+            const struct pair *v;
+            size_t n;
+            while (flow_dequeue(my, &v, &n))
+                printf("%ld %ld\\n", v->a, v->b);
+            return 0;
+        }
+        """)
+    write("ops/times.c", """\
+        #include "operations.flow.h"
+        void times(struct pair *into, const struct pair *with, size_t count)
+        {
+            for (size_t i = 0; i < count; i++)
+                into[i] = (struct pair){into[i].a * with[i].b + with[i].a, into[i].b * with[i].b};
+        }
+        """)
+    return file
+
+
+def test_operations():
+    file = operations()
+    expect(flow("run", file, file.parent / "P.c", file.parent / "Q.c", file.parent / "times.c").out == "1234 10000\n", "in order")
+    # The C library has a `times`, too, which is not meant.
+    says(flow("build", file, file.parent / "P.c", file.parent / "Q.c", "-o", "x", code=1),
+         r".*ops.flow:2: error: operation times has no function in the files given: void times\(struct pair \*into, const "
+         r"struct pair \*with, size_t count\)")
+
+
+def test_compile_errors():
+    file, modules = pipe()
+    wrong = write("pipe/Wrong.c", SQUARE.replace("number *v;", "double *v;"))
+    said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
+    expect("Wrong.c:6" in said.err and "error" in said.err, "a type that does not match is an error, with its line", said)
+    wrong = write("pipe/Wrong.c", SQUARE.replace("flow_give(my, v, n);", "flow_give(my, w, n);"))
+    said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
+    expect("Wrong.c:8" in said.err and "'w' undeclared" in said.err, "others too", said)
+    wrong = write("pipe/Wrong.c", SQUARE.replace("int Square_run", "double Square_run"))
+    said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
+    expect("conflicting types for 'Square_run'" in said.err, "a function of another type", said)
+    data = write("pipe/data.flow", PIPE.replace("long sent;", "long sent; frob x;"))
+    said = flow("build", data, *modules, "-o", "x", code=1)
+    expect(re.search(r"data.flow:7:\d+: error: unknown type name 'frob'", said.err), "the data section has its lines", said)
+    says(flow("build", file, *modules, "nofile.c", "-o", "x", code=1), r".*nofile.c: No such file or directory", r".*")
+    said = flow("build", file, *modules, "-o", SCRATCH / "nowhere/x", code=1)
+    expect("nowhere/x" in said.err, "where the program cannot be", said)
+    says(flow("build", file, *modules, "-o", "x", "--keep", "/proc/keep", code=1),
+         "millet flow build: the folder '/proc/keep' cannot be made: .*")
+    write("a_file", "")
+    says(flow("build", file, *modules, "-o", "x", "--keep", SCRATCH / "a_file", code=1),
+         "millet flow build: the folder '.*a_file' cannot be made: .*")
+    says(flow("build", file, *modules, "-o", "x", code=1, env={"TMPDIR": "/proc"}),
+         "millet flow build: there is no temporary folder in '/proc': .*")
+
+
+def test_warnings_of_compilers():
+    """All of it with all warnings, by both compilers: what is generated, and the examples' modules."""
+    many = write("many/many.flow", """\
+        const N = 6;
+        const M = N / 2;
+        const Z = 2;
+        const TOLD = 1;
+        include "stdint.h";
+        Declare Module A {
+          data_section { int x; }
+          in int32_t cap N / M optional;
+          out double big[] cap 2 * 4 optional;
+          out unsigned long optional;
+          weight M;
+        }
+        Declare Module Unused { in int; }
+        Module Main is Root requires Module A, Module Team, Module B {
+          const K = M % Z;
+          A w[N + 1];
+          B unwired;
+          B flow_b, NULL_, B, main_;
+          Team t;
+         flow:
+          w[0:N-1:M] -> flow_b;
+          w[1] => t;
+          w[1:3] @ K + 0;
+          w[4] @ localhost;
+          w[5] @ 0;
+          w[6] @ M * (2 - 2);
+        }
+        Module Team is Root requires Module B {
+          in unsigned long cap M;
+          B w[M];
+         flow:
+          in -> w[0];
+        }
+        """)
+    write("many/A.c", '#include "A.flow.h"\nint A_run(A *my) { return my->x; }\n')
+    write("many/B.c", '#include "B.flow.h"\nint B_run(B *my) { return my->flow.index < 0; }\n')
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            raise Skip(f"there is no {compiler}")
+        strict = [f"-cc={compiler}", "-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-O2"]
+        said = flow("build", many, SCRATCH / "many/A.c", SCRATCH / "many/B.c", "-o", SCRATCH / f"many_{compiler}", *strict)
+        expect("error" not in said.err, "no word", said)
+        # Values that are given leave constants unused that others were computed from.
+        for words in (["-D", "M=3"], ["-D", "N=6", "-D", "K=0", "-D", "M=3", "-D", "Z=1"]):
+            flow("build", many, SCRATCH / "many/A.c", SCRATCH / "many/B.c", "-o", SCRATCH / "y", *strict, *words)
+        file, modules = pipe()
+        said = flow("build", file, *modules, "-o", SCRATCH / f"pipe_{compiler}", *strict)
+        expect(said.err == "", "no word", said)
+        expect(run(SCRATCH / f"pipe_{compiler}").out == "385\n", "it runs")
+        file = operations()
+        flow("build", file, *file.parent.glob("*.c"), "-o", SCRATCH / f"ops_{compiler}", *strict)
+    # A divisor that becomes 0 at run time is told.
+    said = run(SCRATCH / "many_gcc", "-D", "M=0", code=None)
+    expect(said.code not in (0, 136, -8) and "many.flow:8" in said.err, "a division by 0", said)
+
+
+def test_examples():
+    for file in sorted((ROOT / "examples/flow").glob("*/*.flow")):
+        flow("check", file)
+        flow("headers", file, "-o", SCRATCH / ("headers_" + file.stem))
+
+
+# ---- run
+
+
+def test_run():
+    file, modules = pipe()
+    expect(flow("run", file, *modules).out == "385\n", "alone")
+    expect(flow("run", file, *modules, "-n", 2).out == "385\n", "two processes")
+    expect(flow("run", file, "-n", 2, "-nfg", 2, *modules, "-O1", "-D", "COUNT=2").out == "5\n", "options anywhere")
+    expect(flow("run", file, "-nfg", 3, *modules, "-g", "-DCOUNT=2", "--", "-D", "COUNT=3").out == "14\n", "of the program")
+    said = flow("run", file, *modules, "--", "fail", code=None)
+    expect(said.code not in (0, 2) and "module Source, instance s" in said.err, "a module that fails", said)
+    said = flow("run", file, *modules, "-n", 2, "--report")
+    expect(said.out.startswith("385\n") or "385" in said.out, "a report", said)
+    said = flow("run", file, *modules, "-n", "many", code=None)
+    expect(said.code != 0 and "option -n is 'many'" in said.err, "mpirun's own words", said)
+
+
+def test_run_ends():
+    """Whoever ends it leaves nothing behind."""
+    file = write("forever/forever.flow", """\
+        Module Main is Root requires Module F { F f; flow: }
+        """)
+    module = write("forever/F.c", """\
+        #include <stdio.h>
+        #include <unistd.h>
+        #include "F.flow.h"
+        int F_run(F *my)
+        {
+            (void)my;
+            printf("here\\n");
+            fflush(stdout);
+            for (;;)
+                pause();
+        }
+        """)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen([MILLET, "flow", "run", file, module], stdout=subprocess.PIPE, env=clean(), cwd=SCRATCH) as running:
+            expect(running.stdout.readline() == b"here\n", "it runs")
+            running.send_signal(number)
+            expect(running.wait(LIMIT) == 128 + number, f"it ends by {number}", running.returncode)
+        expect(not list((SCRATCH / "tmp").iterdir()), "nothing is left")
+
+
+# ---- headers
+
+
+def test_headers():
+    file, _ = pipe()
+    folder = SCRATCH / "new"
+    flow("headers", file, "-o", folder)
+    found = sorted(folder.iterdir())
+    expect([p.name for p in found] == ["Print.flow.h", "Source.flow.h", "Square.flow.h"], "the headers", found)
+    os.utime(found[0], (1, 1))
+    os.utime(found[1], (1, 1))
+    found[1].write_text("other")
+    os.utime(found[1], (1, 1))
+    flow("headers", file, "-o", folder)
+    expect(found[0].stat().st_mtime == 1, "what does not change stays")
+    expect(found[1].stat().st_mtime > 1 and "Source_run" in found[1].read_text(), "what changes is written")
+    flow("headers", operations(), "-o", SCRATCH / "ops_headers")
+    expect((SCRATCH / "ops_headers/operations.flow.h").exists(), "operations have one, too")
+    says(flow("headers", file, "-o", "/proc/x", code=1), "millet flow headers: the folder '/proc/x' cannot be made: .*")
+    here = SCRATCH / "here"
+    here.mkdir()
+    flow("headers", file, cwd=here)
+    expect(len(list(here.iterdir())) == 3, "the current folder")
+    said = flow("headers", file, "-o", "/proc/self/fd", code=1)
+    expect("cannot be written" in said.err, "a folder that takes no files", said)
+
+
+# ---- drawings
+
+
+def drawing(*words, **options):
+    out = SCRATCH / "drawing.svg"
+    out.unlink(missing_ok=True)
+    flow("draw", *words, "-o", out, **options)
+    tree = ET.parse(out).getroot()
+    expect(tree.tag == SVG + "svg", "SVG")
+    return tree
+
+
+def of_class(tree, name):
+    return [g for g in tree.iter(SVG + "g") if g.get("class") == name]
+
+
+def names(tree):
+    return [g.find(SVG + "text").text for g in of_class(tree, "box")]
+
+
+def boxes_apart(tree):
+    """No two boxes that are rectangles overlap, and all are on the paper."""
+    width, height = float(tree.get("width")), float(tree.get("height"))
+    at = []
+    for g in of_class(tree, "box"):
+        rects = g.findall(SVG + "rect")
+        if rects:
+            at.append([float(rects[-1].get(k)) for k in ("x", "y", "width", "height")])
+    for i, (x, y, w, h) in enumerate(at):
+        expect(0 <= x and x + w <= width and 0 <= y and y + h <= height, "within the paper", at[i])
+        for other in at[:i]:
+            a, b, c, d = other
+            expect(x + w <= a or a + c <= x or y + h <= b or b + d <= y, "two boxes overlap", at[i], other)
+
+
+def test_draw():
+    file, _ = pipe()
+    tree = drawing(file)
+    expect(sorted(names(tree)) == sorted(["s", "q[0]", "q[1]", "q[2]", "q[3]", "p", "d", "c"]), "a box each", names(tree))
+    expect(len(of_class(tree, "link")) == 10, "a line each")
+    boxes_apart(tree)
+    expect(ET.fromstring(flow("draw", file).out).tag == SVG + "svg", "standard output")
+    tree = drawing(file, "-D", "N=100")
+    expect(sorted(names(tree)) == sorted(["s", "q[0..99]", "p", "d", "c"]), "a large vector is one", names(tree))
+    expect(len(of_class(tree, "link")) == 4, "and so are its lines")
+    expect(len(names(drawing(file, "--expand", 3))) == 5 and len(names(drawing(file, "-DN=20", "--expand", 20))) == 24, "--expand")
+    boxes_apart(drawing(file, "-DN=300", "--expand", 300))
+
+
+FIGURE5 = """\
+    Module Main is Root requires Module Parallel, Module Reduce {
+      void initialize() {
+        Parallel p[4];
+        Reduce r1, r2;
+        flow :
+          p ||| r1(sum) ||| p[0], p[2];
+          p[1:2].outQueue1 ||| r2(multiply) ||| p[3];
+      }
+    }
+    Declare Module Parallel {
+      data_section {
+        double *send_buffer1, *send_buffer2;
+      }
+      Output:
+      Output Queue is outQueue1;
+    }
+    """
+
+
+def test_draw_figures():
+    figure5 = write("figure5.flow", FIGURE5)
+    tree = drawing(figure5)
+    expect(sorted(names(tree)) == ["p[0]", "p[1]", "p[2]", "p[3]", "r1", "r2"], "Figure 5", names(tree))
+    links = of_class(tree, "link")
+    dashed = [g for g in links if g.find(SVG + "path").get("stroke-dasharray")]
+    expect(len(links) == 9 and len(dashed) == 3, "three lines lead back")
+    words = [t.text for t in tree.iter(SVG + "text")]
+    expect(words.count("outQueue1") == 2, "queues have their names")
+    figure3 = write("figure3.flow", """\
+        Module Main is Root requires Module Chemical, Module Reduce {
+          void initialize() {
+            Chemical c[16];
+            Reduce r;
+            flow:
+              c ||| r(sum);
+          }
+        }
+        """)
+    tree = drawing(figure3)
+    expect(len(names(tree)) == 17 and len(of_class(tree, "link")) == 32, "Figure 3")
+    boxes_apart(tree)
+    tree = drawing(figure3, "--expand", 8)
+    expect(names(tree) == ["c[0..15]", "r"] and len(of_class(tree, "link")) == 2, "folded", names(tree))
+    for figure in (figure3, figure5):
+        for words in ([], ["--keep-all"]):
+            for workers in (1, 2, 3, 4, 8):
+                tree = drawing(figure, "--placed", "-n", workers, *words)
+                boxes_apart(tree)
+                said = [t.text for t in tree.iter(SVG + "text")]
+                expect(all(f"worker {i}" in said for i in range(workers)), "a frame for each worker", said)
+    whole = len(names(drawing(figure5, "--placed", "-n", 4, "--keep-all")))
+    less = len(names(drawing(figure5, "--placed", "-n", 4)))
+    expect(less < whole, "Figure 7: what only hands on is left out")
+
+
+def test_draw_others():
+    chain = write("chain.flow", """\
+        const N = 10;
+        Declare Module Stage { in double; out double; in double again; out double back; }
+        Module Main is Root requires Module Stage, Module Broadcast, Module Inner {
+          Stage s[N]; Broadcast b; Inner i[2];
+         flow:
+          s[0:N-2] => s[1:N-1];
+          s[N-1].back -> s[0].again;
+          s[5].back -> b -> s[1].again, s[2].again, i;
+        }
+        Module Inner is Root requires Module Stage {
+          in double; Stage q;
+         flow:
+          in -> q;
+        }
+        """)
+    tree = drawing(chain)
+    boxes_apart(tree)
+    expect({"i[0].q", "i[1].q", "b", "s[9]"} <= set(names(tree)), "nested ones have long names", names(tree))
+    hosts = write("two_hosts", "alpha slots=2\nbeta slots=2\n")
+    tree = drawing(chain, "--placed", "-n", 4, "--hostfile", hosts)
+    boxes_apart(tree)
+    said = [t.text for t in tree.iter(SVG + "text")]
+    expect("host alpha" in said and "host beta" in said, "frames for hosts", said)
+    for n in (2, 30, 200):
+        boxes_apart(drawing(chain, "-D", f"N={max(n, 10)}", "--expand", 250))
+    expect("s[0..199]" in names(drawing(chain, "-D", "N=200")), "folded, with lines to itself")
+
+
+def test_draw_errors():
+    file, _ = pipe()
+    says(flow("draw", file, "-n", 2, code=2), "millet flow draw: -n, -nfg, --hostfile and --keep-all are for --placed")
+    says(flow("draw", file, "--keep-all", code=2), "millet flow draw: -n, -nfg, --hostfile and --keep-all are for --placed")
+    says(flow("draw", file, "--text", "--placed", code=2), "millet flow draw: --text is the graph as written; .*")
+    says(flow("draw", file, "-o", SCRATCH / "nowhere/x.svg", code=1), "millet flow draw: '.*nowhere/x.svg' cannot be written: .*")
+    says(flow("draw", file, "--expand", 0, code=2), "millet flow draw: option --expand is '0', but should be a whole number .*")
+    says(flow("draw", file, "-DN=2000", "--expand", 2000, "-o", "big.svg", code=1),
+         "millet flow draw: 2,004 boxes and .* cannot be drawn, .*")
+    says(flow("draw", file, "-DN=2000", "--placed", "-o", "big.svg", code=1), "millet flow draw: 2,.* cannot be drawn, .*")
+    says(flow("draw", file, "--placed", "-n", 65, code=1), "millet flow draw: 65 workers cannot be drawn, up to 64 can")
+    expect(not (SCRATCH / "big.svg").exists(), "no drawing")
+    says(flow("draw", file, "--placed", "--hostfile", "none", code=1), "millet flow draw: 'none' cannot be read: .*")
+    bad = write("bad_hosts", "alpha slots=x\n")
+    says(flow("draw", file, "--placed", "--hostfile", bad, code=1), "millet flow draw: .*bad_hosts: .*")
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([MILLET, "flow", "draw", file], stdout=full, stderr=subprocess.PIPE, text=True, env=clean())
+        expect(done.returncode == 1 and "cannot be written" in done.stderr, "a full disk", done.stderr)
+
+
+def test_colour():
+    file, _ = pipe()
+    report = SCRATCH / "report.tsv"
+    run(BUILD / "bin/mpirun", "-n", 2, "--set", f"flow_report={report}", built())
+    head, *lines = report.read_text().splitlines()
+    expect(head.startswith("# queue\tfrom\telements") and len(lines) == 10, "the report", report.read_text())
+    for words in ([], ["--placed", "-n", 2]):
+        tree = drawing(file, "--colour", report, *words)
+        tips = [g.find(SVG + "title").text for g in of_class(tree, "link")]
+        expect(sum("blocked" in tip for tip in tips) >= 8, "lines tell what passed them", tips)
+        expect(any("senders blocked" in (t.text or "") for t in tree.iter(SVG + "text")), "a legend")
+    expect(len(of_class(drawing(file, "--color", report), "link")) == 10, "the other spelling")
+    says(flow("draw", file, "--colour", "none.tsv", code=1), "millet flow draw: 'none.tsv' cannot be read: .*")
+    for line in ("q", "q\tf\t1\t2\t3\t4\t5", "q\tf\t1\tx\t3\t4\t5\t0", "\tf\t1\t1\t3\t4\t5\t0"):
+        bad = write("bad.tsv", f"# head\n{line}\n")
+        says(flow("draw", file, "--colour", bad, code=1), "millet flow draw: '.*bad.tsv': line 2 is none of a report of .*")
+    drawing(file, "--colour", write("empty.tsv", ""))
+
+
+# ---- place
+
+
+def test_place():
+    file = write("figure5.flow", FIGURE5)
+    said = flow("place", file, "-n", 4).out
+    for i in range(4):
+        expect(f"worker {i}, weight 1\n  rank {i}: p[{i}]\n" in said, "an instance each", said)
+    expect(re.search(r"reduction r1 \(sum\): \d workers, \d+ messages? in \d rounds?\n  round 1: ", said), "rounds", said)
+    said = flow("place", file).out
+    expect("worker 0, weight 4\n  rank 0: p[0..3]\n" in said and "reduction r1 (sum): on worker 0 alone" in said, "one", said)
+    hosts = write("two_hosts", "alpha slots=2\nbeta slots=2\n")
+    said = flow("place", file, "-n", 4, "-nfg", 2, "--hostfile", hosts).out
+    expect("worker 0 on alpha" in said and "worker 3 on beta" in said and "4 ranks have no instance" in said, "hosts", said)
+    said = flow("place", file, "-n", 4, "--reproducible").out
+    expect(said.count("alone") == 2, "one part each", said)
+    flow("place", file, "-n", 4, "--unbalanced")
+    says(flow("place", file, "-n", 0, code=2), "millet flow place: option -n is '0', but should be a whole number from 1 to .*")
+    pinned = write("pinned.flow", """\
+        Module Main is Root requires Module A { A a[2]; flow: a[0] -> a[1]; a[0] @ 1; a[1] @ gamma; }
+        """)
+    said = flow("place", pinned, "-n", 2, "--hostfile", hosts, code=1)
+    says(said, "millet flow place: .*pinned.flow.*gamma.*")
+
+
+# ---- the document
+
+
+def test_document():
+    """What docs/flow-tool.md shows after `$` is what comes out; standard error stands where it is told."""
+    folder = SCRATCH / "document"
+    shutil.copytree(ROOT / "examples/flow", folder)
+    path = f"{BUILD}/bin:{os.environ['PATH']}"
+    commands = 0
+    for block in re.findall(r"```\n(\$ .*?)```", (ROOT / "docs/flow-tool.md").read_text(), re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, wanted = part.partition("\n")
+            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], capture_output=True, text=True, timeout=LIMIT, cwd=folder,
+                                  env={**clean(), "PATH": path})
+            expect(done.stdout == wanted, f"$ {command}\nshould say\n{wanted}but says\n{done.stdout}")
+            commands += 1
+    expect(commands >= 10, "there are commands")
+
+
+# ---- an installed tree
+
+
+def test_install():
+    prefix = SCRATCH / "prefix"
+    run("cmake", "--install", BUILD, "--prefix", prefix)
+    file, modules = pipe()
+    millet = prefix / "bin/millet"
+    expect(run(millet, "flow", "run", file, *modules).out == "385\n", "alone")
+    expect(run(millet, "flow", "run", file, *modules, "-n", 2).out == "385\n", "two processes")
+    run(millet, "flow", "build", file, *modules, "-o", SCRATCH / "installed", "-v")
+    expect(run(SCRATCH / "installed").out == "385\n", "built")
+    moved = SCRATCH / "moved"
+    prefix.rename(moved)
+    expect(run(moved / "bin/millet", "flow", "run", file, *modules).out == "385\n", "moved")
+    (moved / "bin/mpicc").unlink()
+    says(run(moved / "bin/millet", "flow", "build", file, *modules, "-o", "x", code=1),
+         "millet flow build: '.*/mpicc' is missing, which belongs to Millet")
+
+
+def main():
+    global BUILD, SCRATCH, MILLET
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("-k", default="", help="only tests whose names have this word")
+    options = parser.parse_args()
+    BUILD = options.build.resolve()
+    MILLET = BUILD / "bin/millet"
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="millet-flow-test-") as folder:
+        SCRATCH = pathlib.Path(folder)
+        (SCRATCH / "tmp").mkdir()
+        for name, test in list(globals().items()):
+            if not name.startswith("test_") or options.k not in name:
+                continue
+            try:
+                test()
+                passed += 1
+                print(f"ok      {name[5:]}", flush=True)
+            except Skip as why:
+                print(f"skipped {name[5:]}: {why}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAILED  {name[5:]}\n{traceback.format_exc()}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
