@@ -401,6 +401,16 @@ static const mlt_flow_operation *operation(const mlt_gen *g, const char *name)
     return NULL;
 }
 
+static size_t op_count(const mlt_flow_root_item *root)
+{
+    size_t n = 0;
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next)
+        for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+                n += p->op != NULL;
+    return n;
+}
+
 static void put_operations(mlt_gen *g)
 {
     bool any = false;
@@ -416,8 +426,10 @@ static void put_operations(mlt_gen *g)
                     o->name, o->name, o->name, o->name, o->name, o->type,
                     o->ordered ? ", .ordered = true" : "");
     }
-    const char *told[64];
-    size_t count = 0;
+    size_t room = 1, count = 0;
+    for (size_t i = 0; i < g->root_count; i++)
+        room += op_count(g->roots[i]);
+    const char **told = mlt_take(room, sizeof *told);
     for (size_t i = 0; i < g->root_count; i++)
         for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
             for (const mlt_flow_stage *t = s->stages; t; t = t->next)
@@ -425,13 +437,14 @@ static void put_operations(mlt_gen *g)
                     bool again = !p->op || operation(g, p->op);
                     for (size_t k = 0; k < count && !again; k++)
                         again = strcmp(told[k], p->op) == 0;
-                    if (again || count == sizeof told / sizeof *told)
+                    if (again)
                         continue;
                     told[count++] = p->op;
                     mlt_gen_put(g, "static const flow_op op_%s = {.name = \"%s\"};\n", p->op,
                                 p->op);
                     any = true;
                 }
+    free(told);
     mlt_gen_put(g, any ? "\n" : "");
 }
 

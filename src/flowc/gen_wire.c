@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A root as a function of C: a line for each statement, with what was written above it.
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "flowc/gen_int.h"
 
 // A number of the program's. What constants decide may turn out to be what means "none written", so
@@ -79,17 +81,26 @@ static bool declares(const mlt_flow_root_item *root, const char *name)
     return false;
 }
 
-// Is a constant of the file a variable of this root? Directly, or by one further down that is.
-static bool needs(const mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_const *c)
+// Which constants of the file are variables of this root: those that it names, and those that one
+// further down is computed from. [number of constants]; freed with free().
+static bool *needed(const mlt_gen *g, const mlt_flow_root_item *root)
 {
-    if (declares(root, c->name))
-        return false;
-    if (root_names(g, root, c->name) || (root == g->main && modules_name(g, c->name)))
-        return true;
-    for (const mlt_flow_const *later = c->next; later; later = later->next)
-        if (value_names(g, later, c->name) && (root == g->main || needs(g, root, later)))
-            return true;
-    return false;
+    size_t count = 0, n = 0;
+    for (const mlt_flow_const *c = g->file->consts; c; c = c->next)
+        count++;
+    bool *needs = mlt_take(count + 1, sizeof *needs);
+    const mlt_flow_const **all = mlt_take(count + 1, sizeof *all);
+    for (const mlt_flow_const *c = g->file->consts; c; c = c->next)
+        all[n++] = c;
+    for (size_t i = count; i-- > 0;) {
+        const char *name = all[i]->name;
+        needs[i] = root_names(g, root, name) || (root == g->main && modules_name(g, name));
+        for (size_t k = i + 1; k < count && !needs[i]; k++)
+            needs[i] = value_names(g, all[k], name) && (root == g->main || needs[k]);
+        needs[i] = needs[i] && !declares(root, name);
+    }
+    free(all);
+    return needs;
 }
 
 // ---- statements
@@ -301,9 +312,14 @@ static void put_by_constants(mlt_gen *g, const mlt_flow_root_item *root)
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
 {
     mlt_gen_put(g, "static void wire_%s(flow_wiring *w)\n{\n", root->name);
-    for (const mlt_flow_const *c = g->file->consts; c; c = c->next)
-        if (root == g->main || needs(g, root, c))
-            put_const(g, c, needs(g, root, c));
+    bool *needs = needed(g, root), any = false;
+    size_t number = 0;
+    for (const mlt_flow_const *c = g->file->consts; c; c = c->next, number++)
+        if (root == g->main || needs[number]) {
+            put_const(g, c, needs[number]);
+            any = true;
+        }
+    free(needs);
     put_by_constants(g, root);
     for (const mlt_flow_statement *s = root->statements; s; s = s->next)
         switch (s->kind) {
@@ -320,7 +336,7 @@ void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
             put_place(g, root, s);
             break;
         }
-    if (!root->statements && (root != g->main || !g->file->consts))
+    if (!root->statements && !any)
         mlt_gen_put(g, "    (void)w;\n");
     mlt_gen_put(g, "}\n\n");
 }
