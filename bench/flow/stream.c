@@ -29,7 +29,7 @@ static long argument(const Pour *my, int at, long otherwise)
 }
 
 typedef struct windows {
-    int bytes, count, room;
+    int bytes, count;
     char *of[CAP];
     MPI_Request requests[CAP];
 } windows;
@@ -39,44 +39,38 @@ static windows *windows_new(size_t bytes, int count)
     windows *w = calloc(1, sizeof *w);
     w->bytes = (int)bytes;
     w->count = count;
-    w->room = CAP;
-    for (int i = 0; i < w->room; i++) {
+    for (int i = 0; i < CAP; i++) {
         w->of[i] = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
         memset(w->of[i], 1, bytes);
     }
     return w;
 }
 
-// A sender has as many open as there are buffers, always.
 static void isend_all(windows *w)
 {
-    for (int i = 0; i < w->count; i++) {
-        int at = i % w->room;
-        if (i >= w->room)
-            MPI_Wait(&w->requests[at], MPI_STATUS_IGNORE);
-        w->of[at][0] = (char)i;
-        MPI_Isend(w->of[at], w->bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &w->requests[at]);
+    for (int left = w->count; left > 0; left -= CAP) {
+        int n = left < CAP ? left : CAP;
+        for (int i = 0; i < n; i++)
+            MPI_Isend(w->of[i], w->bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &w->requests[i]);
+        MPI_Waitall(n, w->requests, MPI_STATUSES_IGNORE);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    MPI_Waitall(w->room < w->count ? w->room : w->count, w->requests, MPI_STATUSES_IGNORE);
-    MPI_Recv(NULL, 0, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void irecv_all(windows *w)
 {
-    for (int i = 0; i < w->room && i < w->count; i++)
-        MPI_Irecv(w->of[i], w->bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &w->requests[i]);
-    for (int i = 0; i < w->count; i++) {
-        int at = i % w->room;
-        MPI_Wait(&w->requests[at], MPI_STATUS_IGNORE);
-        if (i + w->room < w->count)
-            MPI_Irecv(w->of[at], w->bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &w->requests[at]);
+    for (int left = w->count; left > 0; left -= CAP) {
+        int n = left < CAP ? left : CAP;
+        for (int i = 0; i < n; i++)
+            MPI_Irecv(w->of[i], w->bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &w->requests[i]);
+        MPI_Waitall(n, w->requests, MPI_STATUSES_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
     }
-    MPI_Send(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
 }
 
 static void windows_free(windows *w)
 {
-    for (int i = 0; i < w->room; i++)
+    for (int i = 0; i < CAP; i++)
         free(w->of[i]);
     free(w);
 }

@@ -383,5 +383,9 @@ static int receive(mlt_flow_part *part)
 
 int mlt_flow_part_reduce(mlt_flow_part *part)
 {
-    return part->contributes ? contribute(part) : receive(part);
+    mlt_worker *w = part->program->csp->worker;
+    w->together++; // an operation of several workers is under way, even between its rounds
+    int result = part->contributes ? contribute(part) : receive(part);
+    w->together--;
+    return result;
 }

@@ -5,6 +5,7 @@
 #define MLT_FLOW_PLACE_HAND_TEST_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

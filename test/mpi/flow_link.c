@@ -6,6 +6,7 @@
 //   flow_link merge     many lines into one queue, from here and elsewhere
 //   flow_link closing   receivers end while senders wait, or not, or have begun something long
 //   flow_link many      a thousand lines with little room
+//   flow_link exits     a receiver's program ends in the middle: the sender's says so
 //   flow_link hang      a queue that nobody empties: the report names it
 #include <millet/csp.h>
 #include <millet/flow.h>
@@ -38,7 +39,7 @@ static uint64_t next_random(uint64_t *state)
 
 // ---- what is sent: by the number of the line and of the element
 
-enum { KIB = 1024, MIB = 1024 * KIB, HEADER = 48, SYSTEMATIC = 60, ELEMENTS = 300 };
+enum { KIB = 1024, MIB = 1024 * KIB, HEADER = 48, ELEMENTS = 300 };
 
 static size_t length_of(long line, long i)
 {
@@ -251,6 +252,15 @@ static int ignore(void *arg)
     return 0;
 }
 
+static int exits(void *arg)
+{
+    Module *my = arg;
+    const void *data;
+    size_t length;
+    CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, 1, &length, false));
+    exit(0);
+}
+
 // ---- wiring
 
 #define QUEUES(room)                                                                               \
@@ -282,6 +292,7 @@ MODULE(few, 1);
 MODULE(count, 0);
 MODULE(flood, 7);
 MODULE(ignore, 0);
+MODULE(exits, 0);
 
 static flow_part whole(int vector)
 {
@@ -367,6 +378,16 @@ static void wire_hang(flow_wiring *w)
     flow_place(w, __LINE__, &b, 1, "0");
 }
 
+static void wire_exits(flow_wiring *w)
+{
+    int from = flow_add(w, __LINE__, "f", &flood_module, -1);
+    int to = flow_add(w, __LINE__, "k", &exits_module, -1);
+    flow_part a = whole(from), b = whole(to);
+    join(w, from, FLOW_JOIN, to);
+    flow_place(w, __LINE__, &a, 1, "0");
+    flow_place(w, __LINE__, &b, 1, "1");
+}
+
 int main(int argc, char **argv)
 {
     static const flow_root roots[] = {
@@ -374,6 +395,7 @@ int main(int argc, char **argv)
         {.name = "merge", .file = __FILE__, .wire = wire_merge},
         {.name = "closing", .file = __FILE__, .wire = wire_closing},
         {.name = "many", .file = __FILE__, .wire = wire_many},
+        {.name = "exits", .file = __FILE__, .wire = wire_exits},
         {.name = "hang", .file = __FILE__, .wire = wire_hang},
     };
     for (size_t i = 0; argc > 1 && i < sizeof roots / sizeof *roots; i++)
@@ -383,6 +405,6 @@ int main(int argc, char **argv)
                 printf("%s: all arrived\n", argv[1]);
             return status;
         }
-    fprintf(stderr, "usage: flow_link sizes|merge|closing|many|hang\n");
+    fprintf(stderr, "usage: flow_link sizes|merge|closing|many|exits|hang\n");
     return 2;
 }
