@@ -63,18 +63,23 @@ static bool compiler_with_value(const char *word)
     return false;
 }
 
-// Where mpirun has options too, these are the compiler's.
+// Of options of one dash that a run has: those of the compiler, but for what mpirun calls alike.
 static bool is_compilers(const char *word)
 {
-    static const char *const beginnings[] = {"-O",       "-I",        "-L",  "-W",       "-U",
-                                             "-std=",    "-f",        "-m",  "-include", "-isystem",
-                                             "-pthread", "-pedantic", "-cc="};
-    if (strcmp(word, "-f") == 0) // mpirun's hostfile
-        return false;
-    if (begins(word, "-l") && word[2]) // -l alone is mpirun's: lines with ranks
-        return true;
-    if (strcmp(word, "-g") == 0 || (begins(word, "-g") && !begins(word, "-ge")))
-        return !begins(word, "-gwdir");
+    static const char *const beginnings[] = {
+        "-O", "-g", "-I",       "-L",       "-l",       "-W",        "-U",  "-std=",
+        "-f", "-m", "-include", "-isystem", "-pthread", "-pedantic", "-cc="};
+    static const char *const others[] = {"-f",         "-l",
+                                         "-genv",      "-genvall",
+                                         "-genvnone",  "-genvlist",
+                                         "-gwdir",     "-machinefile",
+                                         "-launcher",  "-launcher-exec",
+                                         "-localonly", "-memory-alloc-kinds",
+                                         "-file",      "-membind",
+                                         "-localhost"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(word, others[i]) == 0)
+            return false;
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (begins(word, beginnings[i]))
             return true;

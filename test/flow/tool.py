@@ -551,6 +551,9 @@ def test_run():
     expect(said.code not in (0, 2) and "module Source, instance s" in said.err, "a module that fails", said)
     said = flow("run", file, *modules, "-n", 2, "--report")
     expect(said.out.startswith("385\n") or "385" in said.out, "a report", said)
+    said = flow("run", file, "-genv", "A", "B", "-l", *modules, "-localonly", "-lm", "-fno-common", "-v")
+    expect(said.out == "[0] 385\n" and "-fno-common" in said.err and "-genv" not in said.err and " -lm" in said.err,
+           "whose word is whose", said)
     said = flow("run", file, *modules, "-n", "many", code=None)
     expect(said.code != 0 and "option -n is 'many'" in said.err, "mpirun's own words", said)
 

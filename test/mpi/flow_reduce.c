@@ -745,7 +745,9 @@ int main(int argc, char **argv)
             flow_root root = {.name = "Main", .file = "flow_reduce.flow", .wire = programs[i].wire};
             wrong = programs[i].module;
             wrong_op = &ops[programs[i].op];
-            return flow_main(argc, argv, &root, NULL);
+            // As if on several hosts: first within each, then between them.
+            const char *hosts = seed % 3 == 2 ? "a slots=2\nb slots=2\nc slots=1\n" : NULL;
+            return flow_main(argc, argv, &root, hosts);
         }
     fprintf(stderr, "flow_reduce: what?\n");
     return 2;
