@@ -103,6 +103,46 @@ static void check_module_name(const mlt_check *c, const char *name, int line,
         }
 }
 
+// The generated program has functions and variables by the side of what is declared: `A_run`,
+// `root_Main`. A module and an operation are types and functions themselves, so they cannot be
+// called as one of those.
+static void check_c_name(mlt_check *c, const char *name, int line)
+{
+    static const char *const before[] = {"module_", "queues_", "init_", "run_",    "fini_",
+                                         "root_",   "wire_",   "op_",   "combine_"};
+    static const char *const behind[] = {"_init", "_run", "_fini"};
+    static const char *const taken[] = {"main",   "hosts",   "nonzero",   "CALLS",
+                                        "STAGES", "CARRIES", "FILE_NAME", "PARTS"};
+    bool own = strncmp(name, "flow_", 5) == 0 || strncmp(name, "FLOW_", 5) == 0;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken && !own; i++)
+        own = strcmp(name, taken[i]) == 0;
+    if (own) {
+        MLT_CHECK_ERROR(c, line, "%s is a name that the program has itself: call yours differently",
+                        name);
+        return;
+    }
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        size_t n = strlen(before[i]);
+        const char *of = name + n;
+        if (length > n && memcmp(name, before[i], n) == 0 &&
+            (mlt_check_module_of(c, of) || mlt_check_root_of(c, of) || mlt_check_op_of(c, of) ||
+             (strcmp(before[i], "op_") == 0 && mlt_flow_op_known(of))))
+            MLT_CHECK_ERROR(
+                c, line, "%s is a name that the program has itself, for %s: call yours differently",
+                name, of);
+    }
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        size_t n = strlen(behind[i]);
+        char of[128] = "";
+        if (length > n && length - n < sizeof of && strcmp(name + length - n, behind[i]) == 0)
+            memcpy(of, name, length - n);
+        if (mlt_check_module_of(c, of))
+            MLT_CHECK_ERROR(c, line, "%s is a function of module %s: call yours differently", name,
+                            of);
+    }
+}
+
 static void check_queue_items(const mlt_check *c, const char *owner,
                               const mlt_flow_queue_item *queues)
 {
@@ -138,7 +178,13 @@ static void check_declarations(mlt_check *c)
                 twice(c, o->line, o->name, p->line);
                 break;
             }
+        const mlt_check_module *m = mlt_check_module_of(c, o->name);
+        if (m)
+            twice(c, o->line, o->name, m->module.line);
+        check_c_name(c, o->name, o->line);
     }
+    for (const mlt_check_module *m = c->modules; m; m = m->next)
+        check_c_name(c, m->module.name, m->module.line);
     for (const mlt_flow_declaration *d = f->declarations; d; d = d->next) {
         check_module_name(c, d->name, d->line, d, NULL);
         check_queue_items(c, d->name, d->queues);

@@ -276,16 +276,16 @@ mlt_gen_text mlt_gen_name(const char *name)
 {
     // Words of C, and what else the program's functions see.
     static const char *const taken[] = {
-        "asm",      "auto",     "bool",    "break",        "case",     "char",     "const",
-        "continue", "default",  "do",      "double",       "else",     "enum",     "extern",
-        "false",    "float",    "for",     "goto",         "if",       "inline",   "int",
-        "linux",    "long",     "main",    "nullptr",      "NULL",     "offsetof", "w",
-        "return",   "restrict", "nonzero", "register",     "short",    "signed",   "sizeof",
-        "static",   "struct",   "switch",  "snprintf",     "true",     "typeof",   "typedef",
-        "union",    "unix",     "void",    "unsigned",     "volatile", "where",    "while",
-        "CARRIES",  "CALLS",    "PARTS",   "STAGES",       "STAGE",    "alignof",  "I",
-        "EOF",      "errno",    "stdin",   "stdout",       "stderr",   "exit",     "fprintf",
-        "hosts",    "argc",     "argv",    "thread_local",
+        "asm",      "auto",     "bool",    "break",        "case",      "char",     "const",
+        "continue", "default",  "do",      "double",       "else",      "enum",     "extern",
+        "false",    "float",    "for",     "goto",         "if",        "inline",   "int",
+        "linux",    "long",     "main",    "nullptr",      "NULL",      "offsetof", "w",
+        "return",   "restrict", "nonzero", "register",     "short",     "signed",   "sizeof",
+        "static",   "struct",   "switch",  "snprintf",     "true",      "typeof",   "typedef",
+        "union",    "unix",     "void",    "unsigned",     "volatile",  "where",    "while",
+        "CARRIES",  "CALLS",    "PARTS",   "STAGES",       "STAGE",     "alignof",  "I",
+        "EOF",      "errno",    "stdin",   "stdout",       "stderr",    "exit",     "fprintf",
+        "hosts",    "argc",     "argv",    "thread_local", "FILE_NAME",
     };
     static const char *const beginnings[] = {"flow_", "FLOW_", "module_", "queues_",
                                              "root_", "op_",   "wire_",   "_"};
@@ -632,6 +632,7 @@ void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *ov
             put_module(&g, &g.modules[i]);
     put_operations(&g);
     mlt_gen_put(&g, "// ---- wiring\n\n");
+    mlt_gen_undefine(&g);
     for (size_t i = 0; i < g.root_count; i++)
         put_root(&g, g.roots[i]);
     if (hosts)

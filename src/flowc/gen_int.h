@@ -45,6 +45,9 @@ bool mlt_gen_divides(const mlt_flow_expr *e);                 // by something th
 const char *mlt_gen_built_in(const char *name); // "flow_Reduce"; NULL: none
 const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name);
 
+// Takes macros away that headers may have by the names of variables, if there are such headers.
+void mlt_gen_undefine(mlt_gen *g);
+
 // The function wire_ROOT.
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root);
 

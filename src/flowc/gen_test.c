@@ -37,6 +37,8 @@ static const char text[] =
     "      w[2:3] @ host1:K - N;\n"
     "      w[4] @ host1;\n"
     "      w[5] @ 3;\n"
+    "      w[6] @ "
+    "\"a-name-of-a-host-that-is-so-long-that-a-line-of-text-is-hardly-enough.org\":N;\n"
     "  }\n"
     "}\n"
     "Module Team is Root requires Module Bare {\n"
@@ -148,8 +150,12 @@ static void test_program(void)
     HAS(p, "        snprintf(where, sizeof where, \"host1:%ld\", (long)(K - N));\n");
     HAS(p, ", \"host1\");\n");
     HAS(p, ", \"3\");\n");
+    HAS(p, "char where[105];\n"); // of 73 letters, and a number
     HAS(p, "PARTS({.vector = FLOW_OWN, .all = true, .queue = \"in\"})");
     HAS(p, "    return flow_main(argc, argv, &root_Main, NULL);\n");
+    // There is a header, which may have macros by these names.
+    HAS(p, "#undef N\n#undef HALF\n#undef Z\n#undef TOLD\n");
+    HAS(p, "#undef w_\n#undef t\n");
     // The inner root stands before the one that has it, and sees the constants that it needs.
     const char *inner = strstr(p, "static void wire_Team"), *outer = strstr(p, "wire_Main(flow");
     CHECK(inner && outer && inner < outer);

@@ -257,9 +257,9 @@ static void put_place(mlt_gen *g, const mlt_flow_statement *s)
     mlt_gen_put(g, ";\n");
     if (computed) {
         mlt_gen_put(g,
-                    "    {\n        char where[128];\n"
+                    "    {\n        char where[%zu];\n"
                     "        snprintf(where, sizeof where, \"%s%s%%ld\", (long)(",
-                    host, colon);
+                    strlen(host) + 32, host, colon);
         mlt_gen_expr(g, s->place, true);
         mlt_gen_put(g, "));\n");
     }
@@ -301,6 +301,39 @@ static void put_by_constants(mlt_gen *g, const mlt_flow_root_item *root)
             mlt_gen_put(g, ";\n");
         }
     }
+}
+
+// ---- all of it
+
+static bool may_define(const mlt_gen *g)
+{
+    bool may = g->file->include_count > 0;
+    for (size_t i = 0; i < g->module_count && !may; i++)
+        may = g->used[i] && g->modules[i].data && strchr(g->modules[i].data, '#');
+    return may;
+}
+
+static void undefine(mlt_gen *g, mlt_flow_table *told, const char *name)
+{
+    if (!mlt_flow_table_add(told, name, g))
+        mlt_gen_put(g, "#undef %s\n", mlt_gen_name(name).text);
+}
+
+void mlt_gen_undefine(mlt_gen *g)
+{
+    mlt_flow_table told = {0};
+    if (!may_define(g))
+        return;
+    mlt_gen_put(g,
+                "// In what follows these are names of the file, also if a header has macros.\n");
+    for (const mlt_flow_const *c = g->file->consts; c; c = c->next)
+        undefine(g, &told, c->name);
+    for (size_t i = 0; i < g->root_count; i++)
+        for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
+            if (s->kind == MLT_FLOW_INSTANCE || s->kind == MLT_FLOW_CONST)
+                undefine(g, &told, s->name ? s->name : s->constant->name);
+    mlt_gen_put(g, "\n");
+    mlt_flow_table_free(&told);
 }
 
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
