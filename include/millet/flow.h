@@ -29,6 +29,7 @@
 #ifndef MILLET_FLOW_H
 #define MILLET_FLOW_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -179,6 +180,16 @@ typedef struct flow_op {
 
 // ---- wiring: what generated programs say, and whoever would rather wire in C
 
+// A computed number, where one value means that none was written: FLOW_COUNT for counts (-1),
+// FLOW_NOT_0 for steps, capacities and weights (0). What was computed so is refused, not
+// overlooked.
+#define FLOW_COUNT(n) flow_written(n, -1)
+#define FLOW_NOT_0(n) flow_written(n, 0)
+static inline long flow_written(long n, long none)
+{
+    return n == none ? LONG_MIN : n;
+}
+
 typedef struct flow_wiring flow_wiring; // of one root while it is being wired
 
 // Instances that stand in a flow statement: `p[1:7:2].outQueue1`, or a collective with its
@@ -186,7 +197,7 @@ typedef struct flow_wiring flow_wiring; // of one root while it is being wired
 typedef struct flow_part {
     int vector;             // what flow_add returned
     bool all;               // no subscript: all of it
-    long first, last, step; // inclusive; step 0: 1
+    long first, last, step; // inclusive; step 0: 1, so a computed one is FLOW_NOT_0(n)
     const char *queue;      // NULL: the default one
     const flow_op *op;      // of a Reduce; NULL: none
 } flow_part;
@@ -212,7 +223,8 @@ typedef struct flow_root {
 
 // `const N = 16;`: its value, which the command line may have changed.
 long flow_wiring_const(flow_wiring *w, int line, const char *name, long value);
-// `Chemical c[16];` count -1: no vector. Returns its number, for flow_part.
+// `Chemical c[16];` count -1: no vector, so a computed one is FLOW_COUNT(n). Returns its number,
+// for flow_part.
 int flow_add(flow_wiring *w, int line, const char *name, const flow_module *module, long count);
 int flow_add_root(flow_wiring *w, int line, const char *name, const flow_root *root, long count);
 // A queue of the nested root that is being wired, as a part of a statement.

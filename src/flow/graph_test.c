@@ -422,10 +422,10 @@ static void test_wrong(void)
              ways, ways, ways);
     expect("wrong names", wire_wrong_names, "", text);
     expect("wrong numbers", wire_wrong_numbers, NULL,
-           "3: Heavy has the weight 1099511627776, which is too much|"
-           "3: in of Heavy has room for -1 elements, which is negative|"
-           "3: out of Heavy has room for 1099511627776 elements, which is too much|"
-           "4: Light has the weight -1, which is negative|"
+           "3: the weight of Heavy is 1099511627776: it is 1 at least, and below 2^31|"
+           "3: the capacity of in of Heavy is -1: it is 1 at least, and below 2^31|"
+           "3: the capacity of out of Heavy is 1099511627776: it is 1 at least, and below 2^31|"
+           "4: the weight of Light is -1: it is 1 at least, and below 2^31|"
            "7: p[0] has no instances: a vector has 1 at least|"
            "8: q[-2] has no instances: a vector has 1 at least|"
            "9: s[2147483648] is too much: a program has 2147483647 instances at most|"

@@ -91,12 +91,19 @@ void mlt_flow_wiring_fini(flow_wiring *w)
     free(w->slot);
 }
 
+// What the program computed (FLOW_COUNT, FLOW_NOT_0).
+static long computed(long n, long none)
+{
+    return n == LONG_MIN ? none : n;
+}
+
 // False: there cannot be so many, which is told.
 static bool may_have(flow_wiring *w, int line, const char *name, long count)
 {
     enum { MOST = INT32_MAX };
     if (count < 1 && count != -1)
-        ERROR(w, line, "%s[%ld] has no instances: a vector has 1 at least", name, count);
+        ERROR(w, line, "%s[%ld] has no instances: a vector has 1 at least", name,
+              computed(count, -1));
     else if (count > MOST || w->builder->graph->node_count > (uint32_t)(MOST - labs(count)))
         ERROR(w, line, "%s[%ld] is too much: a program has %d instances at most", name, count,
               MOST);
@@ -139,14 +146,15 @@ static uint16_t default_queue(const flow_queue_decl *queues, size_t count, bool 
 static void check_numbers(mlt_flow_builder *b, const flow_module *module)
 {
     if (module->weight < 0 || module->weight > INT32_MAX)
-        mlt_flow_tell(b, module->file, module->line, false, "%s has the weight %ld, which is %s",
-                      module->name, module->weight, module->weight < 0 ? "negative" : "too much");
+        mlt_flow_tell(b, module->file, module->line, false,
+                      "the weight of %s is %ld: it is 1 at least, and below 2^31", module->name,
+                      computed(module->weight, 0));
     for (size_t q = 0; q < module->queue_count; q++) {
         long cap = module->queues[q].cap;
         if (cap < 0 || cap > INT32_MAX)
             mlt_flow_tell(b, module->file, module->line, false,
-                          "%s of %s has room for %ld elements, which is %s", module->queues[q].name,
-                          module->name, cap, cap < 0 ? "negative" : "too much");
+                          "the capacity of %s of %s is %ld: it is 1 at least, and below 2^31",
+                          module->queues[q].name, module->name, computed(cap, 0));
     }
 }
 
@@ -305,12 +313,12 @@ static const char *part_text(const flow_wiring *w, const flow_part *p, char *tex
         return text;
     }
     size_t used = (size_t)snprintf(text, size, "%s", w->things.at[p->vector].name);
-    long step = p->step ? p->step : 1;
+    long step = p->step ? computed(p->step, 0) : 1;
     if (!p->all && used < size)
         used += (size_t)snprintf(text + used, size - used,
-                                 p->first == p->last ? "[%ld]"
-                                 : step == 1         ? "[%ld:%ld]"
-                                                     : "[%ld:%ld:%ld]",
+                                 step != 1             ? "[%ld:%ld:%ld]"
+                                 : p->first == p->last ? "[%ld]"
+                                                       : "[%ld:%ld]",
                                  p->first, p->last, step);
     if (p->queue && used < size)
         snprintf(text + used, size - used, ".%s", p->queue);
@@ -354,7 +362,7 @@ static bool slice_of(flow_wiring *w, int line, const flow_part *p, uint32_t *fir
     if (scalar(w, t))
         ERROR(w, line, "%s: %s is no vector, so it has no subscripts", text, t->name);
     else if (by < 0)
-        ERROR(w, line, "%s has the step %ld: a step is 1 at least", text, by);
+        ERROR(w, line, "%s has the step %ld: a step is 1 at least", text, computed(by, 0));
     else if (p->first > p->last)
         ERROR(w, line,
               "%s is empty: a slice goes from the lower to the higher number, both "

@@ -190,8 +190,8 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
     long count = -1;
     if (s->count && !number(w, s->count, &count))
         return false;
-    if (s->count && count == -1)
-        count = 0; // -1 would say that it is no vector
+    if (s->count)
+        count = FLOW_COUNT(count);
     thing *t = mlt_take(1, sizeof *t);
     const flow_module *module = mlt_check_built_in(s->module);
     mlt_check_root *root = mlt_check_root_of(w->c, s->module);
@@ -221,11 +221,8 @@ static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
         return false;
     if (p->step && !number(w, p->step, &to->step))
         return false;
-    if (p->step && to->step == 0) { // which would say that none was written
-        MLT_CHECK_ERROR(w->c, p->line, "%s[%ld:%ld:0] has the step 0: a step is 1 at least",
-                        p->name, to->first, to->last);
-        return false;
-    }
+    if (p->step)
+        to->step = FLOW_NOT_0(to->step);
     return true;
 }
 

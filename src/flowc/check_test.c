@@ -139,12 +139,13 @@ static void test_numbers(void)
     expect("by -1", text, &minus, 1, "3: -9223372036854775808 / -1 is too large a number", NULL);
     expect("by 2", text, &two, 1, "", "p[0].out>p[0].in p[1].out>p[1].in");
     static const char vector[] = "const N = 1;\n"
-                                 "Module Main is Root requires Module P { P p[N]; flow:\n"
-                                 "p[0:0:N] => p; }\n";
-    const mlt_flow_override no[] = {{"N", 0}}, below[] = {{"N", -1}};
+                                 "Module Main is Root requires Module P { P p[N];\n"
+                                 "const S = 1; flow: p[0:0:S] => p; }\n";
+    const mlt_flow_override no[] = {{"N", 0}}, below[] = {{"N", -1}}, step[] = {{"S", 0}};
     expect("N=1", vector, NULL, 0, "", "p[0].out>p[0].in");
-    expect("N=0", vector, no, 1, "3: p[0:0:0] has the step 0: a step is 1 at least", NULL);
-    expect("N=-1", vector, below, 1, "2: p[0] has no instances: a vector has 1 at least", NULL);
+    expect("S=0", vector, step, 1, "3: p[0:0:0] has the step 0: a step is 1 at least", NULL);
+    expect("N=0", vector, no, 1, "2: p[0] has no instances: a vector has 1 at least", NULL);
+    expect("N=-1", vector, below, 1, "2: p[-1] has no instances: a vector has 1 at least", NULL);
 }
 
 static void test_nested(void)

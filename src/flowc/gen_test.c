@@ -129,17 +129,19 @@ static void test_program(void)
     HAS(p, "#include \"A.flow.h\"\n#include \"Bare.flow.h\"\n#include \"operations.flow.h\"\n");
     HAS_NOT(p, "Unused");
     HAS(p, ".cap = 8 * 2");
-    HAS(p, "    queues_A[0].cap = N % nonzero(Z, 10);\n    module_A.weight = HALF;\n");
+    HAS(p, "    queues_A[0].cap = FLOW_NOT_0(N % nonzero(Z, 10));\n"
+           "    module_A.weight = FLOW_NOT_0(HALF);\n");
     HAS(p, ".name = \"pool\", .combine = combine_pool, CARRIES(struct moments), .ordered = true");
     HAS(p,
         "    // const HALF = N / 2;\n    long HALF = flow_wiring_const(w, 2, \"HALF\", N / 2);\n");
     HAS(p, "    flow_wiring_const(w, 4, \"TOLD\", 7);\n"); // for modules only
     HAS(p, "\"K\", (N - 1) * 2);\n");
-    HAS(p, "    // A w[N];\n    int w_ = flow_add(w, 18, \"w\", &module_A, N);\n");
+    HAS(p, "    // A w[N];\n    int w_ = flow_add(w, 18, \"w\", &module_A, FLOW_COUNT(N));\n");
     HAS(p, "    int t = flow_add_root(w, 19, \"t\", &root_Team, -1);\n");
     HAS(p, "    flow_add(w, 20, \"idle\", &module_Bare, -1);\n");
     HAS(p, "    // w[0:N - 1:HALF].big, w[1].big ||| r(pool);\n    flow_wire(w, 23, STAGES(\n"
-           "        {FLOW_JOIN, PARTS({.vector = w_, .first = 0, .last = N - 1, .step = HALF, "
+           "        {FLOW_JOIN, PARTS({.vector = w_, .first = 0, .last = N - 1, .step = "
+           "FLOW_NOT_0(HALF), "
            ".queue = \"big\"}, {.vector = w_, .first = 1, .last = 1, .queue = \"big\"})},\n"
            "        {FLOW_JOIN, PARTS({.vector = r, .all = true, .op = &op_pool})}));\n");
     HAS(p, "        {FLOW_EACH, PARTS({.vector = t, .all = true})}));\n");

@@ -6,6 +6,18 @@
 #include "base/memory.h"
 #include "flowc/gen_int.h"
 
+// A number of the program's. What constants decide may turn out to be what means "none written", so
+// it is said in `guard` (flow.h).
+static void put_number(mlt_gen *g, const char *guard, const mlt_flow_expr *e)
+{
+    bool fixed = mlt_gen_is_number(e);
+    if (!fixed)
+        mlt_gen_put(g, "%s(", guard);
+    mlt_gen_expr(g, e, true);
+    if (!fixed)
+        mlt_gen_put(g, ")");
+}
+
 // ---- which names a root needs as variables
 
 static const mlt_flow_override *override_of(const mlt_gen *g, const char *name)
@@ -150,7 +162,7 @@ static void put_instance(mlt_gen *g, const mlt_flow_root_item *root, const mlt_f
                            : "module_",
                 !nested && built_in ? built_in : s->module);
     if (s->count)
-        mlt_gen_expr(g, s->count, true);
+        put_number(g, "FLOW_COUNT", s->count);
     else
         mlt_gen_put(g, "-1");
     mlt_gen_put(g, ");\n");
@@ -206,7 +218,7 @@ static void put_part(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_
         mlt_gen_expr(g, p->last ? p->last : p->first, true);
         if (p->step) {
             mlt_gen_put(g, ", .step = ");
-            mlt_gen_expr(g, p->step, true);
+            put_number(g, "FLOW_NOT_0", p->step);
         }
     } else {
         mlt_gen_put(g, ", .all = true");
@@ -276,7 +288,7 @@ static void put_caps(mlt_gen *g, const char *owner, const mlt_flow_queue_item *q
     for (const mlt_flow_queue_item *q = queues; q; q = q->next, i++)
         if (q->cap && !mlt_gen_is_number(q->cap)) {
             mlt_gen_put(g, "    queues_%s[%d].cap = ", owner, i);
-            mlt_gen_expr(g, q->cap, true);
+            put_number(g, "FLOW_NOT_0", q->cap);
             mlt_gen_put(g, ";\n");
         }
 }
@@ -291,7 +303,7 @@ static void put_by_constants(mlt_gen *g, const mlt_flow_root_item *root)
         put_caps(g, m->name, m->queues);
         if (m->weight && !mlt_gen_is_number(m->weight)) {
             mlt_gen_put(g, "    module_%s.weight = ", m->name);
-            mlt_gen_expr(g, m->weight, true);
+            put_number(g, "FLOW_NOT_0", m->weight);
             mlt_gen_put(g, ";\n");
         }
     }

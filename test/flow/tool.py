@@ -275,6 +275,9 @@ def test_warnings():
     said = flow("check", file)
     expect(re.match(r"\S*some.flow:\d+: warning: ", said.err), "a warning", said)
     expect("3" in said.out or "4 instances" in said.out, "and it goes on", said)
+    modules = [write(f"some_{name}.c", f'#include "{name}.flow.h"\nint {name}_run({name} *my) {{ return 0 * my->flow.argc; }}\n')
+               for name in "AB"]
+    expect(flow("run", file, *modules).err == said.err, "run says it once")
 
 
 # ---- build
@@ -343,6 +346,40 @@ def test_build_objects_and_archives():
     expect(run(SCRATCH / "by_archive").out == "385\n", "an archive")
     flow("build", file, "-o", SCRATCH / "behind", "--", *objects, "-lm", "-DFOO=1")
     expect(run(SCRATCH / "behind").out == "385\n", "behind --")
+
+
+def test_numbers_at_run_time():
+    """What -D makes of counts, steps, capacities and weights: as `check` says it, also for values that mean "none"."""
+    file = write("numbers.flow", """\
+        const C = 4; const S = 2; const Q = 3; const W = 1; const T = 1;
+        Module Team is Root requires Module A { out long; A one; flow: one -> out; }
+        Module Main is Root requires Module A, Module B, Module Team {
+          A a[C]; B b; Team t[T];
+         flow:
+          a[0:3:S] -> b;
+          t -> b;
+        }
+        Declare Module A { out long; }
+        Declare Module B { in long cap Q; weight W; }
+        """)
+    modules = [write("numbers_A.c", '#include "A.flow.h"\nint A_run(A *my) { flow_send(my, &(long){1}, 1); return 0; }\n'),
+               write("numbers_B.c", '#include "B.flow.h"\n#include <stdio.h>\nint B_run(B *my) { long *v; size_t n; int sum = 0;'
+                                    ' while (flow_dequeue(my, &v, &n)) sum++; printf("%d\\n", sum); return 0; }\n')]
+    program = SCRATCH / "numbers"
+    flow("build", file, *modules, "-o", program)
+    expect(run(program).out == "3\n" and run(program, "-D", "S=1").out == "5\n", "right numbers")
+    for given, line, said in (("C=0", 4, r"a\[0\] has no instances: a vector has 1 at least"),
+                              ("C=-1", 4, r"a\[-1\] has no instances: a vector has 1 at least"),
+                              ("T=-1", 4, r"t\[-1\] has no instances: a vector has 1 at least"),
+                              ("S=0", 6, r"a\[0:3:0\] has the step 0: a step is 1 at least"),
+                              ("S=-1", 6, r"a\[0:3:-1\] has the step -1: a step is 1 at least"),
+                              ("Q=0", 10, r"the capacity of in( of B)? is 0: it is 1 at least, and below 2\^31"),
+                              ("Q=-2", 10, r"the capacity of in( of B)? is -2: it is 1 at least, and below 2\^31"),
+                              ("W=0", 10, r"the weight of B is 0: it is 1 at least, and below 2\^31")):
+        for words in ([program], [BUILD / "bin/mpirun", "-n", 2, program]):
+            told = run(*words, "-D", given, code=1)
+            expect(re.search(rf"numbers.flow:{line}: error: {said}$", told.err, re.M), f"-D {given}: {said}", told)
+        says(flow("check", file, "-D", given, code=1), rf".*numbers.flow:{line}(:\d+)?: error: {said}")
 
 
 def test_missing_module():
