@@ -111,6 +111,7 @@ typedef struct mlt_flow_part {
     uint32_t leader;                  // the first member that contributes
     uint32_t contributors, receivers; // members
     bool contributes, receives;       // this one
+    bool lingers;                     // counted in worker->together
     mlt_flow_combiner combiner;
     mlt_team *team;
     int32_t *speakers; // [members]: world ranks
