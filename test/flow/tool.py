@@ -617,6 +617,34 @@ def test_crash():
             expect(said.code != 0 and all(word in said.err for word in words), f"it says {words}", said)
 
 
+def test_threads():
+    """Only the thread that runs an instance has its queues."""
+    file, modules = pipe()
+    first = SQUARE.replace("int Square_run", """\
+    #include <pthread.h>
+    static void *thread(void *arg)
+    {
+        Square *my = arg;
+        number *v;
+        size_t n;
+        number one = 1;
+        %s;
+        (void)v, (void)n, (void)one;
+        return NULL;
+    }
+    int Square_run""").replace("size_t n;\n        while", """size_t n;
+        pthread_t other;
+        pthread_create(&other, NULL, thread, my);
+        pthread_join(other, NULL);
+        while""")
+    for call in ("flow_send(my, &one, 1)", "flow_new(my, 1)", "flow_dequeue(my, &v, &n)", "flow_dequeue_from(my, &v, &n, in)"):
+        wrong = write("pipe/Thread.c", first % call)
+        said = flow("run", file, modules[0], wrong, modules[2], "-pthread", code=1)
+        queue = "in" if "dequeue" in call else "out"
+        says(said, rf"millet: module Square, instance q\[\d\], on rank 0: {call.split('(')[0]} on {queue} by a thread that the "
+                   "module made: only the thread that runs the instance has its queues")
+
+
 def test_run_ends():
     """Whoever ends it leaves nothing behind."""
     file = write("forever/forever.flow", """\
