@@ -195,6 +195,12 @@ def test_wrong_usage():
         says(flow(command, file, "-DM=3", code=2),
              f"millet flow {command}: option -D is for M, but .*pipe.flow has no such constant")
         says(flow(command, file, "-D", code=2), f"millet flow {command}: option -D wants a value after it: NAME=N")
+    for command in ("build", "run"):
+        says(flow(command, modules[0], modules[1], code=2),
+             f"millet flow {command}: '.*Source.c' is a module, but FILE.flow is missing.*")
+        for words in ([file, "other.flow", *modules], [modules[0], file, "other.flow", modules[1]]):
+            says(flow(command, *words, code=2),
+                 f"millet flow {command}: a program is one FILE.flow, but there are '.*pipe.flow' and 'other.flow'.*")
     for command in ("check", "draw", "place", "headers", "build"):
         says(flow(command, file, "--frobnicate", code=2),
              f"millet flow {command}: there is no option --frobnicate; --help lists them all")
@@ -553,6 +559,7 @@ def test_examples():
 def test_run():
     file, modules = pipe()
     expect(flow("run", file, *modules).out == "385\n", "alone")
+    expect(flow("run", *modules, file).out == "385\n", "the file may stand last")
     expect(flow("run", file, *modules, "-n", 2).out == "385\n", "two processes")
     expect(flow("run", file, "-n", 2, "-nfg", 2, *modules, "-O1", "-D", "COUNT=2").out == "5\n", "options anywhere")
     expect(flow("run", file, "-nfg", 3, *modules, "-g", "-DCOUNT=2", "--", "-D", "COUNT=3").out == "14\n", "of the program")
