@@ -253,6 +253,11 @@ static MLT_COLD _Noreturn void no_such_queue(const flow_queue *queue, const char
 {
     if (!queue)
         mlt_csp_fault(call, "the queue is NULL: only init, run and fini of a module have queues");
+    if (!mlt_flow_self)
+        mlt_flow_fault(queue->instance,
+                       "%s on %s by a thread that the module made: only the thread that runs the "
+                       "instance has its queues",
+                       call, queue->decl->name);
     mlt_flow_fault(queue->instance, "%s on %s, which is an %s queue", call, queue->decl->name,
                    queue->decl->input ? "input" : "output");
 }
@@ -261,7 +266,7 @@ static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t cou
                                const char *call)
 {
     uint64_t all;
-    if (MLT_UNLIKELY(!queue || !queue->out))
+    if (MLT_UNLIKELY(!queue || !queue->out || !mlt_flow_self))
         no_such_queue(queue, call);
     if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)bytes, count, &all)))
         mlt_flow_fault(queue->instance, "%s on %s: %zu values of %zu bytes are too many", call,
@@ -443,7 +448,7 @@ static inline void end_loan(flow_queue *queue)
 EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, size_t bytes, size_t *count,
                                bool shared)
 {
-    if (MLT_UNLIKELY(!queue || !queue->in))
+    if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
         no_such_queue(queue, "flow_dequeue");
     end_loan(queue);
     mlt_flow_element *e = take(queue->in);
@@ -499,7 +504,7 @@ EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count
         mlt_csp_fault("flow_dequeue_from", "there are %zu queues, but it takes 1 to %d",
                       queue_count, QUEUES_AT_ONCE);
     for (size_t i = 0; i < queue_count; i++) {
-        if (!queues[i] || !queues[i]->in)
+        if (!queues[i] || !queues[i]->in || !mlt_flow_self)
             no_such_queue(queues[i], "flow_dequeue_from");
         end_loan(queues[i]);
     }
