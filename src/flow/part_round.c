@@ -26,7 +26,7 @@
 
 // Of elements under way on this worker, unless they are two only.
 static const uint64_t most_bytes = 8u << 20;
-static const uint64_t short_bytes = 16u << 10;
+static const uint64_t short_bytes = 128u << 10;
 
 static const mlt_type bytes_type = {
     .magic = MLT_TYPE_MAGIC,
