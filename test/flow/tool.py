@@ -189,7 +189,7 @@ def test_wrong_usage():
         says(flow(command, code=2), f"millet flow {command}: it needs FILE.flow.*; millet flow {command} --help shows how")
         says(flow(command, "none.flow", code=1), f"millet flow {command}: 'none.flow' cannot be read: No such file.*")
         says(flow(command, SCRATCH, code=1), f"millet flow {command}: '.*' is a directory, but should be a file")
-        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=99999999999999999999"):
+        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=010", "N=99999999999999999999"):
             says(flow(command, file, "-D", bad, code=2),
                  f"millet flow {command}: option -D is '{re.escape(bad)}', but should be NAME=NUMBER")
         says(flow(command, file, "-DM=3", code=2),
