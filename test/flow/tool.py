@@ -189,7 +189,7 @@ def test_wrong_usage():
         says(flow(command, code=2), f"millet flow {command}: it needs FILE.flow.*; millet flow {command} --help shows how")
         says(flow(command, "none.flow", code=1), f"millet flow {command}: 'none.flow' cannot be read: No such file.*")
         says(flow(command, SCRATCH, code=1), f"millet flow {command}: '.*' is a directory, but should be a file")
-        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=99999999999999999999"):
+        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=010", "N=99999999999999999999"):
             says(flow(command, file, "-D", bad, code=2),
                  f"millet flow {command}: option -D is '{re.escape(bad)}', but should be NAME=NUMBER")
         says(flow(command, file, "-DM=3", code=2),
@@ -570,6 +570,10 @@ def test_run():
     said = flow("run", file, "-genv", "A", "B", "-l", *modules, "-localonly", "-lm", "-fno-common", "-v")
     expect(said.out == "[0] 385\n" and "-fno-common" in said.err and "-genv" not in said.err and " -lm" in said.err,
            "whose word is whose", said)
+    long = write("pipe/long.flow", PIPE.replace("Square q", "Square squares_of_a_long_name").replace("q;", "squares_of_a_long_name;")
+                 .replace("q ->", "squares_of_a_long_name ->"))
+    lines = [line for line in flow("run", long, *modules, "-n", 2, "--report").err.splitlines() if " elements " in line]
+    expect(len(lines) == 4 and len({line.index(" elements ") for line in lines}) == 1, "columns of long names", *lines)
     said = flow("run", file, *modules, "-n", "many", code=None)
     expect(said.code != 0 and "option -n is 'many'" in said.err, "mpirun's own words", said)
 
