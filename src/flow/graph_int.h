@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "flow/graph.h"
+#include "flow/table.h"
 
 #define MLT_FLOW_PORT UINT32_C(0x80000000)
 #define MLT_FLOW_NONE UINT32_MAX
@@ -141,7 +142,7 @@ struct flow_wiring {
     const char *prefix;              // "stage[2]."
     uint32_t port;                   // the first of its own
     MLT_FLOW_LIST(mlt_flow_thing) things;
-    uint32_t *slot, slots; // by name: number of the thing, and 1
+    mlt_flow_table names; // of things
 };
 
 void mlt_flow_wiring_fini(flow_wiring *w);

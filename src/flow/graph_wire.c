@@ -47,38 +47,12 @@ EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, long v
 
 // ---- instances
 
-static uint32_t hash_of(const char *text)
-{
-    uint32_t hash = 2166136261u; // FNV-1a
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
-// Where a name is in the table of names, or would be: an empty place.
-static uint32_t *slot_of(const flow_wiring *w, const char *name)
-{
-    uint32_t at = hash_of(name) & (w->slots - 1);
-    while (w->slot[at] && strcmp(w->things.at[w->slot[at] - 1].name, name) != 0)
-        at = (at + 1) & (w->slots - 1);
-    return &w->slot[at];
-}
-
 static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 {
-    if (2 * w->things.count >= w->slots) {
-        w->slots = w->slots ? 4 * w->slots : 16;
-        free(w->slot);
-        w->slot = mlt_take(w->slots, sizeof *w->slot);
-        for (uint32_t i = 0; i < w->things.count; i++)
-            *slot_of(w, w->things.at[i].name) = i + 1;
-    }
-    uint32_t *slot = slot_of(w, thing.name);
-    if (*slot) {
+    // Any owner will do: it is asked only whether there is one.
+    if (mlt_flow_table_add(&w->names, thing.name, w)) {
         ERROR(w, line, "%s is there already: a name is that of one thing", thing.name);
         thing.bad = true;
-    } else {
-        *slot = w->things.count + 1;
     }
     MLT_FLOW_ROOM(w->things);
     w->things.at[w->things.count] = thing;
@@ -88,7 +62,7 @@ static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 void mlt_flow_wiring_fini(flow_wiring *w)
 {
     free(w->things.at);
-    free(w->slot);
+    mlt_flow_table_free(&w->names);
 }
 
 // What the program computed (FLOW_COUNT, FLOW_NOT_0).

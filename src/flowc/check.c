@@ -100,10 +100,10 @@ static flow_queue_decl *make_queues(mlt_check *c, const mlt_flow_queue_item *ite
 
 static void make_module(mlt_check *c, const char *name, int line, const mlt_flow_declaration *d)
 {
-    mlt_check_module **end = &c->modules;
-    while (*end)
-        end = &(*end)->next;
-    mlt_check_module *m = *end = mlt_check_take(c, sizeof *m);
+    mlt_check_module *m = mlt_check_take(c, sizeof *m);
+    *c->last_module = m;
+    c->last_module = &m->next;
+    mlt_flow_table_add(&c->module_names, name, m);
     m->declaration = d;
     m->module = (flow_module){.name = name, .file = c->file->path, .line = line};
     m->module.weight = d ? at_least_1(c, d->weight, "the weight", name) : 0;
@@ -117,6 +117,7 @@ static void make_roots(mlt_check *c)
         mlt_check_root *root = *end = mlt_check_take(c, sizeof *root);
         end = &root->next;
         root->item = r;
+        mlt_flow_table_add(&c->root_names, r->name, root);
         root->root = (flow_root){.name = r->name, .file = c->file->path, .line = r->line};
         root->root.queues = make_queues(c, r->queues, false, &root->root.queue_count);
     }
@@ -151,6 +152,7 @@ static void make_ops(mlt_check *c)
 
 static void make_descriptors(mlt_check *c)
 {
+    c->last_module = &c->modules;
     make_values(c);
     make_roots(c);
     make_ops(c);
@@ -167,16 +169,10 @@ static void make_descriptors(mlt_check *c)
 
 // ---- wiring
 
-typedef struct thing {
-    struct thing *next;
-    const char *name;
-    int vector;
-} thing;
-
 typedef struct wirer { // of one root
     mlt_check *c;
     flow_wiring *w;
-    thing *things;
+    mlt_flow_table vectors;  // by name: its number in an int
     mlt_check_value *values; // of the root
 } wirer;
 
@@ -192,28 +188,24 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
         return false;
     if (s->count)
         count = FLOW_COUNT(count);
-    thing *t = mlt_take(1, sizeof *t);
+    int *vector = mlt_take(1, sizeof *vector);
     const flow_module *module = mlt_check_built_in(s->module);
     mlt_check_root *root = mlt_check_root_of(w->c, s->module);
-    t->name = s->name;
-    t->vector =
+    *vector =
         root ? flow_add_root(w->w, s->line, s->name, &root->root, count)
              : flow_add(w->w, s->line, s->name,
                         module ? module : &mlt_check_module_of(w->c, s->module)->module, count);
-    t->next = w->things;
-    w->things = t;
+    mlt_flow_table_add(&w->vectors, s->name, vector);
     return true;
 }
 
 static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
 {
-    const thing *t = w->things;
-    while (t && strcmp(t->name, p->name) != 0)
-        t = t->next;
+    const int *vector = mlt_flow_table_find(&w->vectors, p->name);
     *to = (flow_part){.vector = FLOW_OWN, .all = true, .queue = p->name};
-    if (!t)
+    if (!vector)
         return true;
-    *to = (flow_part){.vector = t->vector, .all = !p->first, .queue = p->queue};
+    *to = (flow_part){.vector = *vector, .all = !p->first, .queue = p->queue};
     if (p->op)
         to->op = &mlt_check_op_of(w->c, p->op)->op;
     if (p->first &&
@@ -307,14 +299,32 @@ static void wire_root(void *arg, const flow_root *root, flow_wiring *w)
                                                  : wire_const(&own, s);
         c->failed |= !fine;
     }
-    for (thing *next, *t = own.things; t; t = next) {
-        next = t->next;
-        free(t);
-    }
+    for (size_t i = 0; i < own.vectors.size; i++)
+        free(own.vectors.rows[i].owner);
+    mlt_flow_table_free(&own.vectors);
     for (mlt_check_value *next, *k = own.values; k; k = next) {
         next = k->next;
         free(k);
     }
+}
+
+// The graph of a file whose names are fine; NULL: something else is wrong.
+static mlt_flow_graph *make_graph(mlt_check *c, const flow_root *main_root)
+{
+    mlt_flow_messages *messages = c->messages;
+    size_t errors = messages->errors;
+    mlt_flow_given *given = mlt_take(c->override_count, sizeof *given);
+    for (size_t i = 0; i < c->override_count; i++)
+        given[i] = (mlt_flow_given){c->overrides[i].name, c->overrides[i].value};
+    mlt_flow_graph *graph = mlt_flow_graph_by(main_root, given, c->override_count, wire_root, c);
+    free(given);
+    for (uint32_t i = 0; i < graph->sentence_count && !c->failed; i++)
+        mlt_flow_say(messages, graph->sentences[i].line, 0, graph->sentences[i].warning, "%s",
+                     graph->sentences[i].text);
+    if (messages->errors == errors && !graph->errors)
+        return graph;
+    mlt_flow_graph_free(graph);
+    return NULL;
 }
 
 mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_override *overrides,
@@ -328,19 +338,10 @@ mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_overrid
     make_descriptors(&c);
     const mlt_flow_root_item *main_root = mlt_flow_main_root(file, messages);
     mlt_check_all_names(&c, main_root);
-    if (messages->errors > errors)
-        return NULL;
-    mlt_flow_given *given = mlt_take(override_count, sizeof *given);
-    for (size_t i = 0; i < override_count; i++)
-        given[i] = (mlt_flow_given){.name = overrides[i].name, .value = overrides[i].value};
-    mlt_flow_graph *graph = mlt_flow_graph_by(&mlt_check_root_of(&c, main_root->name)->root, given,
-                                              override_count, wire_root, &c);
-    free(given);
-    for (uint32_t i = 0; i < graph->sentence_count && !c.failed; i++)
-        mlt_flow_say(messages, graph->sentences[i].line, 0, graph->sentences[i].warning, "%s",
-                     graph->sentences[i].text);
-    if (messages->errors == errors && !graph->errors)
-        return graph;
-    mlt_flow_graph_free(graph);
-    return NULL;
+    mlt_flow_graph *graph = NULL;
+    if (messages->errors == errors)
+        graph = make_graph(&c, &mlt_check_root_of(&c, main_root->name)->root);
+    mlt_flow_table_free(&c.module_names);
+    mlt_flow_table_free(&c.root_names);
+    return graph;
 }

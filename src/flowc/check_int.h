@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "flow/table.h"
 #include "flowc/ast.h"
 #include "flowc/check.h"
 
@@ -46,8 +47,9 @@ typedef struct mlt_check {
     const mlt_flow_override *overrides;
     size_t override_count;
     mlt_check_value *values; // of the file
-    mlt_check_module *modules;
+    mlt_check_module *modules, **last_module;
     mlt_check_root *roots;
+    mlt_flow_table module_names, root_names;
     mlt_check_op *ops;
     bool failed; // a number could not be computed: the graph says nothing
 } mlt_check;

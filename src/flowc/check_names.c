@@ -44,18 +44,12 @@ const flow_module *mlt_check_built_in(const char *name)
 
 mlt_check_module *mlt_check_module_of(const mlt_check *c, const char *name)
 {
-    for (mlt_check_module *m = c->modules; m; m = m->next)
-        if (strcmp(m->module.name, name) == 0)
-            return m;
-    return NULL;
+    return mlt_flow_table_find(&c->module_names, name);
 }
 
 mlt_check_root *mlt_check_root_of(const mlt_check *c, const char *name)
 {
-    for (mlt_check_root *r = c->roots; r; r = r->next)
-        if (strcmp(r->item->name, name) == 0)
-            return r;
-    return NULL;
+    return mlt_flow_table_find(&c->root_names, name);
 }
 
 mlt_check_op *mlt_check_op_of(const mlt_check *c, const char *name)
@@ -80,20 +74,6 @@ static bool requires_it(const mlt_flow_root_item *root, const char *name)
         if (strcmp(root->required[i], name) == 0)
             return true;
     return false;
-}
-
-// The line of the statement that gives a root this name, before `end`; 0: none.
-static int thing_line(const mlt_flow_root_item *root, const mlt_flow_statement *end,
-                      const char *name)
-{
-    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
-        if (strcmp(q->name, name) == 0)
-            return q->line;
-    for (const mlt_flow_statement *s = root->statements; s && s != end; s = s->next)
-        if ((s->kind == MLT_FLOW_INSTANCE && strcmp(s->name, name) == 0) ||
-            (s->kind == MLT_FLOW_CONST && strcmp(s->constant->name, name) == 0))
-            return s->line;
-    return 0;
 }
 
 static void twice(const mlt_check *c, int line, const char *name, int before)
@@ -171,13 +151,27 @@ static void check_declarations(mlt_check *c)
 
 // ---- roots
 
+// What a root has a name for, up to the statement that is being checked.
+typedef struct named {
+    enum { QUEUE, INSTANCE, CONSTANT } kind;
+    int line;
+} named;
+
+static void give_name(mlt_check *c, mlt_flow_table *names, const char *name, named what)
+{
+    named *own = mlt_check_take(c, sizeof *own);
+    *own = what;
+    const named *before = mlt_flow_table_add(names, name, own);
+    const mlt_flow_const *k = file_const(c, name);
+    if (before && what.kind != QUEUE)
+        twice(c, what.line, name, before->line);
+    else if (k)
+        twice(c, what.line, name, k->line);
+}
+
 static void check_instance(mlt_check *c, const mlt_flow_root_item *root,
                            const mlt_flow_statement *s)
 {
-    int before = thing_line(root, s, s->name);
-    const mlt_flow_const *k = file_const(c, s->name);
-    if (before || k)
-        twice(c, s->line, s->name, before ? before : k->line);
     mlt_check_root *inner = mlt_check_root_of(c, s->module);
     mlt_check_module *module = mlt_check_module_of(c, s->module);
     if (mlt_check_built_in(s->module))
@@ -201,16 +195,9 @@ static void check_instance(mlt_check *c, const mlt_flow_root_item *root,
         module->used = true;
 }
 
-static void check_const(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_statement *s)
-{
-    int before = thing_line(root, s, s->constant->name);
-    const mlt_flow_const *k = file_const(c, s->constant->name);
-    if (before || k)
-        twice(c, s->line, s->constant->name, before ? before : k->line);
-}
-
-// A name in a flow statement that is no instance of the root.
-static void unknown_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_part *p)
+// A name in a flow statement that is no instance of the root, but perhaps a constant.
+static void unknown_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_part *p,
+                         bool constant)
 {
     const mlt_flow_statement *later = NULL, *example = NULL;
     mlt_check_names names = {0};
@@ -233,7 +220,7 @@ static void unknown_part(mlt_check *c, const mlt_flow_root_item *root, const mlt
     else if (mlt_check_built_in(name) || mlt_check_module_of(c, name) || mlt_check_root_of(c, name))
         MLT_CHECK_ERROR(c, p->line, "%s is a module, and %s has no instance of it", name,
                         root->name);
-    else if (file_const(c, name) || thing_line(root, NULL, name))
+    else if (file_const(c, name) || constant)
         MLT_CHECK_ERROR(c, p->line, "%s is a constant, not an instance", name);
     else
         MLT_CHECK_ERROR(c, p->line, "there is no instance %s in %s%s", name, root->name, hint.text);
@@ -268,39 +255,36 @@ static void check_op_name(mlt_check *c, const mlt_flow_part *p)
                         p->op, mlt_flow_op_list());
 }
 
-static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_statement *s,
+static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_table *names,
                        const mlt_flow_part *p)
 {
-    const mlt_flow_queue_item *own = root->queues;
-    while (own && strcmp(own->name, p->name) != 0)
-        own = own->next;
-    const mlt_flow_statement *instance = root->statements;
-    while (instance && instance != s &&
-           (instance->kind != MLT_FLOW_INSTANCE || strcmp(instance->name, p->name) != 0))
-        instance = instance->next;
-    if (own && (p->first || p->queue || p->op))
+    const named *n = mlt_flow_table_find(names, p->name);
+    if (!n || n->kind == CONSTANT)
+        unknown_part(c, root, p, n != NULL);
+    else if (n->kind == QUEUE && (p->first || p->queue || p->op))
         MLT_CHECK_ERROR(c, p->line, "%s is a queue of %s, so nothing can stand behind its name",
                         p->name, root->name);
-    else if (!own && (!instance || instance == s))
-        unknown_part(c, root, p);
     if (p->op)
         check_op_name(c, p);
 }
 
 static void check_root(mlt_check *c, const mlt_flow_root_item *root)
 {
+    mlt_flow_table names = {0};
+    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
+        give_name(c, &names, q->name, (named){QUEUE, q->line}); // those twice are told already
     for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
-        if (s->kind == MLT_FLOW_INSTANCE)
+        if (s->kind == MLT_FLOW_INSTANCE) {
+            give_name(c, &names, s->name, (named){INSTANCE, s->line});
             check_instance(c, root, s);
-        else if (s->kind == MLT_FLOW_CONST)
-            check_const(c, root, s);
+        } else if (s->kind == MLT_FLOW_CONST) {
+            give_name(c, &names, s->constant->name, (named){CONSTANT, s->line});
+        }
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
             for (const mlt_flow_part *p = t->parts; p; p = p->next)
-                check_part(c, root, s, p);
+                check_part(c, root, &names, p);
     }
-    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
-        if (file_const(c, q->name))
-            twice(c, q->line, q->name, file_const(c, q->name)->line);
+    mlt_flow_table_free(&names);
 }
 
 static bool instantiates(const mlt_flow_root_item *root, const char *name)

@@ -124,25 +124,19 @@ static void put_const(mlt_gen *g, const mlt_flow_const *c, bool variable)
     mlt_gen_put(g, ");\n");
 }
 
-static bool is_wired(const mlt_flow_root_item *root, const char *name)
+// Fills g->said and g->instances.
+static void know_names(mlt_gen *g, const mlt_flow_root_item *root)
 {
-    for (const mlt_flow_statement *s = root->statements; s; s = s->next)
+    for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
+        if (s->kind == MLT_FLOW_INSTANCE)
+            mlt_flow_table_add(&g->instances, s->name, g);
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
             for (const mlt_flow_part *p = t->parts; p; p = p->next)
-                if (strcmp(p->name, name) == 0)
-                    return true;
-    return false;
+                mlt_flow_table_add(&g->said, p->name, g);
+    }
 }
 
-static bool is_vector(const mlt_flow_root_item *root, const char *name)
-{
-    for (const mlt_flow_statement *s = root->statements; s; s = s->next)
-        if (s->kind == MLT_FLOW_INSTANCE && strcmp(s->name, name) == 0)
-            return true;
-    return false;
-}
-
-static void put_instance(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_statement *s)
+static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
 {
     mlt_gen_put(g, "    // %s %s", s->module, s->name);
     if (s->count) {
@@ -151,7 +145,7 @@ static void put_instance(mlt_gen *g, const mlt_flow_root_item *root, const mlt_f
         mlt_gen_put(g, "]");
     }
     mlt_gen_put(g, ";\n    ");
-    if (is_wired(root, s->name))
+    if (mlt_flow_table_find(&g->said, s->name))
         mlt_gen_put(g, "int %s = ", mlt_gen_name(s->name).text);
     const char *built_in = mlt_gen_built_in(s->module);
     bool nested = mlt_gen_root(g->file, s->module);
@@ -204,9 +198,9 @@ static void put_stages_as_written(mlt_gen *g, const mlt_flow_stage *stages)
     }
 }
 
-static void put_part(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_part *p)
+static void put_part(mlt_gen *g, const mlt_flow_part *p)
 {
-    if (!is_vector(root, p->name)) { // a queue of the root itself
+    if (!mlt_flow_table_find(&g->instances, p->name)) { // a queue of the root itself
         mlt_gen_put(g, "{.vector = FLOW_OWN, .all = true, .queue = \"%s\"}", p->name);
         return;
     }
@@ -230,28 +224,28 @@ static void put_part(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_
     mlt_gen_put(g, "}");
 }
 
-static void put_parts(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_stage *stage)
+static void put_parts(mlt_gen *g, const mlt_flow_stage *stage)
 {
     mlt_gen_put(g, "PARTS(");
     for (const mlt_flow_part *p = stage->parts; p; p = p->next) {
-        put_part(g, root, p);
+        put_part(g, p);
         mlt_gen_put(g, p->next ? ", " : ")");
     }
 }
 
-static void put_flow(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_statement *s)
+static void put_flow(mlt_gen *g, const mlt_flow_statement *s)
 {
     mlt_gen_put(g, "    // ");
     put_stages_as_written(g, s->stages);
     mlt_gen_put(g, ";\n    flow_wire(w, %d, STAGES(", s->line);
     for (const mlt_flow_stage *t = s->stages; t; t = t->next) {
         mlt_gen_put(g, "\n        {%s, ", t->joint == MLT_FLOW_EACH ? "FLOW_EACH" : "FLOW_JOIN");
-        put_parts(g, root, t);
+        put_parts(g, t);
         mlt_gen_put(g, t->next ? "}," : "}));\n");
     }
 }
 
-static void put_place(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow_statement *s)
+static void put_place(mlt_gen *g, const mlt_flow_statement *s)
 {
     bool computed = s->place && s->place->kind != MLT_FLOW_NUMBER;
     const char *host = s->host ? s->host : "", *colon = s->host && s->place ? ":" : "";
@@ -270,7 +264,7 @@ static void put_place(mlt_gen *g, const mlt_flow_root_item *root, const mlt_flow
         mlt_gen_put(g, "));\n");
     }
     mlt_gen_put(g, "    %sflow_place(w, %d, ", computed ? "    " : "", s->line);
-    put_parts(g, root, s->stages);
+    put_parts(g, s->stages);
     if (computed) {
         mlt_gen_put(g, ", where);\n    }\n");
         return;
@@ -312,6 +306,7 @@ static void put_by_constants(mlt_gen *g, const mlt_flow_root_item *root)
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
 {
     mlt_gen_put(g, "static void wire_%s(flow_wiring *w)\n{\n", root->name);
+    know_names(g, root);
     bool *needs = needed(g, root), any = false;
     size_t number = 0;
     for (const mlt_flow_const *c = g->file->consts; c; c = c->next, number++)
@@ -324,19 +319,21 @@ void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
     for (const mlt_flow_statement *s = root->statements; s; s = s->next)
         switch (s->kind) {
         case MLT_FLOW_INSTANCE:
-            put_instance(g, root, s);
+            put_instance(g, s);
             break;
         case MLT_FLOW_CONST:
             put_const(g, s->constant, root_names(g, root, s->constant->name));
             break;
         case MLT_FLOW_WIRE:
-            put_flow(g, root, s);
+            put_flow(g, s);
             break;
         case MLT_FLOW_PLACE:
-            put_place(g, root, s);
+            put_place(g, s);
             break;
         }
     if (!root->statements && !any)
         mlt_gen_put(g, "    (void)w;\n");
     mlt_gen_put(g, "}\n\n");
+    mlt_flow_table_free(&g->said);
+    mlt_flow_table_free(&g->instances);
 }
