@@ -31,7 +31,7 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
 CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
 CSP_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
 FLOW = (ROOT / "include" / "millet" / "flow.h").read_text()
-FLOW_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(flow_\w+)\(", FLOW, re.MULTILINE))
+FLOW_FUNCTIONS = set(re.findall(r"^(?!typedef|static|inline)\w[^(/#\n]*\b(flow_\w+)\(", FLOW, re.MULTILINE))
 FLOW_FUNCTIONS |= set(re.findall(r"\bflow_(?:Reduce|Broadcast|Deal|Collect)\b", FLOW))
 CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 

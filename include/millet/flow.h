@@ -24,8 +24,9 @@
 // need not be there), and compiles all of it. `./squares`, `mpirun -n 4 ./squares` and
 // `mpirun -n 2 -nfg 50 ./squares` run it.
 //
-// An instance is a process of millet/csp.h: it may use everything there, and MPI on behalf of its
-// rank. Nothing in a module says with whom it talks, or that a queue is collective.
+// An instance is a process of millet/csp.h: it may use everything there, and, if the .flow file
+// includes <mpi.h>, MPI on behalf of its rank. Nothing in a module says with whom it talks, or that
+// a queue is collective.
 #ifndef MILLET_FLOW_H
 #define MILLET_FLOW_H
 
@@ -84,10 +85,11 @@ typedef enum flow_type {
 // All that wait say so. A sender waits only while the queue that its element goes to is full
 // (back-pressure), never for the result of a collective.
 //
-// bool flow_send(my, data, count)               copies the payload and sends it on the default
-// output bool flow_send_on(my, queue, data, count)     ... on that output queue bool flow_give(my,
-// data, count)               sends without copying: data comes from flow_new or bool
-// flow_give_on(my, queue, data, count)     flow_dequeue, and is the receiver's from then on;
+// clang-format off
+// bool flow_send(my, data, count)               copies the payload and sends it on the default output
+// bool flow_send_on(my, queue, data, count)     ... on that output queue
+// bool flow_give(my, data, count)               sends without copying: data comes from flow_new or
+// bool flow_give_on(my, queue, data, count)     flow_dequeue, and is the receiver's from then on;
 //                                               count is not greater than it had there
 //     Wait. False: nobody takes elements of this queue any more (all receivers have ended); an
 //     element for a queue that is not wired is dropped, and that is true. Given data is gone in any
@@ -111,9 +113,9 @@ typedef enum flow_type {
 // void flow_keep(data)                          it stays until flow_free, or is given
 //
 // long flow_const(my, "N")                      the value of `const N` in the root
-// void flow_fail(my, "format", ...)             ends the program: module, instance, place,
-// sentence.
+// void flow_fail(my, "format", ...)             ends the program: module, instance, place, sentence.
 //                                               Does not return.
+// clang-format on
 
 #define flow_send(my, data, count)    flow_send_on(my, out, data, count)
 #define flow_give(my, data, count)    flow_give_on(my, out, data, count)
@@ -131,7 +133,7 @@ typedef enum flow_type {
                                                  (count)))
 #define flow_dequeue_on(my, name, data, count)                                                     \
     flow_queue_dequeue((my)->q.name.queue, (const void **)FLOW_CHECK_AT_((my)->q.name, data),      \
-                       sizeof **(data), (count), FLOW_IS_CONST_(data))
+                       sizeof **(data), FLOW_SIZE_AT_(count), FLOW_IS_CONST_(data))
 
 // ---- what the generated header says of a module
 
@@ -255,16 +257,23 @@ long flow_self_const(const flow_self *self, const char *name);
 void flow_self_fail(const flow_self *self, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
-// data, if it points to what the queue carries (const or not); else nothing that compiles. Untyped
-// queues carry anything. The condition has the type of both, or `void *` if they differ.
-#define FLOW_CHECK_(member, data)                                                                  \
-    _Generic((1 ? (data) : (member).of), __typeof__((member).of)                                   \
-             : (data), __typeof__((member).const_of)                                               \
-             : (data))
-#define FLOW_CHECK_AT_(member, at)                                                                 \
-    _Generic((1 ? *(at) : (member).of), __typeof__((member).of)                                    \
-             : (at), __typeof__((member).const_of)                                                 \
-             : (at))
+// An expression of no value, which compiles if the condition holds.
+#define FLOW_CLAIM_(condition, sentence)                                                           \
+    ((void)sizeof(struct {                                                                         \
+        _Static_assert(condition, sentence);                                                       \
+        char flow_;                                                                                \
+    }))
+// data, if it points to what the queue carries (const or not). Untyped queues carry anything.
+#define FLOW_CHECK_(member, data)  (FLOW_SAME_(member, data), (data))
+#define FLOW_CHECK_AT_(member, at) (FLOW_SAME_(member, *(at)), (at))
+#define FLOW_SAME_(member, data)                                                                   \
+    FLOW_CLAIM_(_Generic((member).of, void * : 1, default                                          \
+                         : _Generic((data), __typeof__((member).of) : 1,                           \
+                                    __typeof__((member).const_of) : 1, default : 0)),              \
+                "the queue carries values of another type")
+#define FLOW_SIZE_AT_(count)                                                                       \
+    (FLOW_CLAIM_(_Generic((count), size_t * : 1, default : 0), "the count should be a size_t"),    \
+     (count))
 #define FLOW_IS_CONST_(at) _Generic((1 ? *(at) : (void *)(at)), const void * : true, void * : false)
 
 #define FLOW_TYPE_OF_(value)                                                                       \
@@ -291,7 +300,7 @@ void flow_self_fail(const flow_self *self, const char *format, ...)
 #define flow_dequeue_from(my, data, count, ...)                                                    \
     flow_queue_dequeue_from((flow_queue *const[]){FLOW_EACH_(my, data, __VA_ARGS__)},              \
                             sizeof((char[]){FLOW_ONES_(__VA_ARGS__)}), (const void **)(data),      \
-                            sizeof **(data), (count), FLOW_IS_CONST_(data))
+                            sizeof **(data), FLOW_SIZE_AT_(count), FLOW_IS_CONST_(data))
 #define FLOW_ONE_(my, at, name) ((void)FLOW_CHECK_AT_((my)->q.name, at), (my)->q.name.queue)
 #define FLOW_EACH_(my, at, ...)                                                                    \
     FLOW_NTH_(__VA_ARGS__, FLOW_E8_, FLOW_E7_, FLOW_E6_, FLOW_E5_, FLOW_E4_, FLOW_E3_, FLOW_E2_,   \

@@ -14,7 +14,7 @@
 #include "base/status.h"
 
 enum {
-    MLT_FLOW_LARGE = 64 << 10,      // from here on it pays; smaller memory is malloc's
+    MLT_FLOW_LARGE = 1 << 10,       // from here on it pays; smaller memory is malloc's
     MLT_FLOW_LARGE_KEPT = 64 << 20, // bytes that the store keeps at most
 };
 

@@ -34,7 +34,8 @@ typedef enum mlt_flow_kind {
 
 const char *mlt_flow_kind_name(mlt_flow_kind kind); // "Reduce"
 
-enum { MLT_FLOW_CAP = 64 }; // elements of a queue, if nothing is declared
+// Elements of a queue, if nothing is declared; and bytes, unless these are two elements only.
+enum { MLT_FLOW_CAP = 64, MLT_FLOW_BYTES = 4 << 20 };
 
 typedef struct mlt_flow_vector {
     const char *name;          // in full: "stage[2].p"

@@ -49,7 +49,8 @@ static const mlt_type bytes_type = {
 typedef struct waiter {
     mlt_link link;
     mlt_fiber *fiber;
-    bool ready; // the credit is its own
+    uint32_t cost;
+    bool ready; // the credits are its own
 } waiter;
 
 // Where a line begins.
@@ -59,6 +60,7 @@ struct mlt_flow_link {
     mlt_rank *rank; // of the sending task's place
     int32_t to;     // place
     uint32_t line, cap, credits;
+    bool by_bytes;
     bool near; // another worker of this process
     bool ended, closed;
     uint64_t small; // what is not longer goes in a packet
@@ -75,9 +77,11 @@ typedef struct arrival {
     int32_t from;   // place
     uint32_t line, cap;
     uint32_t out;    // credits that the sender does not have
-    uint32_t untold; // of them: elements that were taken
-    bool near;       // from another worker of this process
-    bool queued;     // work
+    uint32_t untold; // of them: for elements that were taken
+    uint32_t last;   // credits that the element cost that came last
+    bool by_bytes;
+    bool near;   // from another worker of this process
+    bool queued; // work
     bool ended, over, closed;
     mlt_link moving; // in order: what is on its way, and what must not overtake it
     mlt_work work;
@@ -243,8 +247,18 @@ static MLT_COLD void name_link(mlt_flow_link *link)
     name_of(link->program, link->line, link->where + sizeof begin - 1, SIZE - sizeof begin);
 }
 
-// True: a credit is the caller's.
-static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link)
+// Credits for an element; half of them at most, so that two are always under way.
+static inline uint32_t cost_of(bool by_bytes, uint32_t cap, uint64_t bytes)
+{
+    const uint64_t each = MLT_FLOW_BYTES / MLT_FLOW_CAP;
+    if (MLT_LIKELY(!by_bytes || bytes <= each))
+        return 1;
+    uint64_t cost = (bytes + each - 1) / each;
+    return cost < cap / 2 ? (uint32_t)cost : cap / 2;
+}
+
+// True: the credits are the caller's.
+static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link, uint32_t cost)
 {
     mlt_sched *sched = link->program->csp->sched;
     if (link->closed)
@@ -252,7 +266,7 @@ static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link)
     if (!link->where)
         name_link(link);
     uint64_t start = link->program->measures ? mlt_os_now_ns() : 0;
-    waiter me = {.fiber = sched->current};
+    waiter me = {.fiber = sched->current, .cost = cost};
     mlt_csp_wait wait;
     mlt_list_push_back(&link->waiting, &me.link);
     while (!me.ready && !link->closed)
@@ -267,13 +281,14 @@ static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link)
 bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e)
 {
     mlt_assert(!link->ended);
-    if (MLT_UNLIKELY(link->credits == 0 || link->closed || !mlt_list_empty(&link->waiting))) {
-        if (!wait_for_credit(link)) {
+    uint32_t cost = cost_of(link->by_bytes, link->cap, e->bytes);
+    if (MLT_UNLIKELY(link->credits < cost || link->closed || !mlt_list_empty(&link->waiting))) {
+        if (!wait_for_credit(link, cost)) {
             mlt_flow_element_drop(e);
             return false;
         }
     } else {
-        link->credits--;
+        link->credits -= cost;
     }
     send_element(link, e);
     return true;
@@ -293,9 +308,12 @@ static void credit_came(mlt_flow_link *link, const mlt_packet *packet)
     if (n == 0 || n > link->cap - link->credits)
         bad_packet(link->program, link->route, link->line, "that gives back more than there was");
     link->credits += n;
-    while (link->credits > 0 && !mlt_list_empty(&link->waiting)) {
-        waiter *w = mlt_container_of(mlt_list_pop_front(&link->waiting), waiter, link);
-        link->credits--;
+    while (!mlt_list_empty(&link->waiting)) {
+        waiter *w = mlt_container_of(link->waiting.next, waiter, link);
+        if (w->cost > link->credits)
+            break;
+        mlt_list_remove(&w->link);
+        link->credits -= w->cost;
         w->ready = true;
         mlt_fiber_wake(link->program->csp->sched, w->fiber);
     }
@@ -329,11 +347,11 @@ static void tell_later(mlt_work *work)
         tell_credit(a);
 }
 
-// The sender may have no credit left. Tell it what there is, but not one by one: whoever takes
-// these elements takes more before the worker looks at its transports.
+// The sender may have too little credit left. Tell it what there is, but not one by one: whoever
+// takes these elements takes more before the worker looks at its transports.
 static inline void look_at_credit(arrival *a)
 {
-    if (MLT_UNLIKELY(a->out == a->cap && a->untold > 0 && !a->queued)) {
+    if (MLT_UNLIKELY(a->out + a->last > a->cap && a->untold > 0 && !a->queued)) {
         a->queued = true;
         mlt_worker_later(a->program->csp->worker, &a->work);
     }
@@ -409,6 +427,15 @@ static inline mlt_flow_element *new_element(const mlt_packet *packet, uint64_t b
     return e;
 }
 
+// An element of so many bytes has come, or will.
+static inline void charge(arrival *a, uint64_t bytes)
+{
+    a->last = cost_of(a->by_bytes, a->cap, bytes);
+    if (MLT_UNLIKELY(a->last > a->cap - a->out))
+        bad_packet(a->program, a->route, a->line, "for which it has no room");
+    a->out += a->last;
+}
+
 static void pointer_came(arrival *a, const void *data, uint64_t bytes)
 {
     mlt_flow_element *e;
@@ -416,6 +443,7 @@ static void pointer_came(arrival *a, const void *data, uint64_t bytes)
         bad_packet(a->program, a->route, a->line, "that is no pointer");
     memcpy(&e, data, sizeof e);
     mlt_assert(e->magic == MLT_FLOW_ELEMENT_MAGIC && e->refs == 1);
+    charge(a, e->bytes);
     arrived(a, e);
 }
 
@@ -425,6 +453,7 @@ static void coming(arrival *a, const mlt_packet *packet, const void *data, uint6
     if (bytes != sizeof length)
         bad_packet(a->program, a->route, a->line, "that does not say how much comes");
     memcpy(&length, data, sizeof length);
+    charge(a, length);
     mlt_flow_element *e = new_element(packet, length);
     e->line = a->line;
     record *r = new_record(a, e, false);
@@ -438,11 +467,10 @@ static void element_came(arrival *a, const mlt_packet *packet, const void *data,
 {
     if (MLT_UNLIKELY((uint32_t)packet->src >= FLOW_TYPES))
         bad_packet(a->program, a->route, a->line, "of a type that there is not");
-    if (MLT_UNLIKELY(a->ended || a->out == a->cap))
-        bad_packet(a->program, a->route, a->line,
-                   a->ended ? "after its end" : "for which it has no room");
-    a->out++;
+    if (MLT_UNLIKELY(a->ended))
+        bad_packet(a->program, a->route, a->line, "after its end");
     if (MLT_LIKELY(packet->kind == ELEMENT)) {
+        charge(a, bytes);
         mlt_flow_element *e = new_element(packet, bytes);
         if (bytes == 8)
             memcpy(mlt_flow_data(e), data, 8);
@@ -465,13 +493,13 @@ static void end_came(arrival *a)
     advance(a);
 }
 
-void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line)
+void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes)
 {
     struct mlt_flow_links *links = program->links;
     arrival *a = &links->ends[links->number_of[line]];
     if (MLT_UNLIKELY(a->ended || a->closed))
         return;
-    a->untold++;
+    a->untold += cost_of(a->by_bytes, a->cap, bytes);
     mlt_assert(a->untold <= a->out);
     if (MLT_UNLIKELY(a->untold >= (a->cap + GIVE_BACK - 1) / GIVE_BACK))
         tell_credit(a);
@@ -585,6 +613,7 @@ static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_lin
                             .line = line,
                             .cap = cap_of(at),
                             .credits = cap_of(at),
+                            .by_bytes = at->by_bytes,
                             .near = is_near(program, worker)};
     link->small = link->near ? MLT_FLOW_SMALL : mlt_p2p_eager_most(own, worker);
     mlt_list_init(&link->waiting);
@@ -600,6 +629,8 @@ static void end_line(struct mlt_flow_links *links, uint32_t line, arrival *a)
                    .from = (int32_t)program->lowered->tasks[at->from].place,
                    .line = line,
                    .cap = cap_of(at),
+                   .last = 1,
+                   .by_bytes = at->by_bytes,
                    .near = is_near(program, worker_at(program, at->from)),
                    .work = {.run = tell_later}};
     mlt_list_init(&a->moving);

@@ -10,10 +10,10 @@
 //     END(line) ---------------------------------> no more will come
 //                          <---------------------- CLOSED(line): nobody takes them any more
 //
-// The sender has `cap` credits of the line at first, an element costs one, and whoever has none
-// waits; credits come back when a quarter of them was taken, or the sender would have none.
-// Elements of a line arrive in order, whichever way they went: a small one behind a large one waits
-// for it.
+// The sender has `cap` credits of the line at first, an element costs one (where nobody declared a
+// cap, a long one costs more, so that MLT_FLOW_BYTES are under way), and whoever has too few waits;
+// credits come back when a quarter of them was taken, or the sender would have none. Elements of a
+// line arrive in order, whichever way they went: a small one behind a large one waits for it.
 //
 // Large data goes by mlt_p2p in a context of flow's own, tagged with the line, so that it is copied
 // once if the system allows it; the sender's element is freed when it has left.
@@ -38,7 +38,7 @@ bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e);
 void mlt_flow_link_end(mlt_flow_link *link);
 
 // An element of that line was taken from its inlet. Does not wait.
-void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line);
+void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes);
 // The inlet where these lines end takes no more.
 void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet);
 

@@ -92,7 +92,8 @@ static void make_lines(mlt_flow_lowerer *w)
                                                       .out = wire->out,
                                                       .in = wire->in,
                                                       .edge = wire->edge,
-                                                      .cap = wire->cap};
+                                                      .cap = wire->cap,
+                                                      .by_bytes = wire->by_bytes};
     }
 }
 

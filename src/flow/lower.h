@@ -44,6 +44,7 @@ typedef struct mlt_flow_line {
                        // lines: of a part the contributors', in the order of the graph's edges
     uint32_t edge;     // of the graph that it stems from (one of them): for names
     uint32_t cap;      // elements
+    bool by_bytes;     // nobody declared it: it is bounded by MLT_FLOW_BYTES, too
 } mlt_flow_line;
 
 // A reduction between workers. Its members are the workers that have a part, in order. A member

@@ -19,6 +19,7 @@ typedef struct mlt_flow_wire {
     uint32_t edge; // the last of them
     uint32_t key;  // wires are in the order of this
     uint32_t cap;
+    bool by_bytes;
     uint32_t from_task, to_task;
 } mlt_flow_wire;
 

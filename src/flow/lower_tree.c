@@ -112,8 +112,11 @@ static void join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
         w->tree_room = w->tree_room ? 2 * w->tree_room : 64;
         w->tree = mlt_take_more(w->tree, w->tree_room, sizeof *w->tree);
     }
-    w->tree[w->tree_count++] = (mlt_flow_line){
-        .from = from, .to = to, .edge = w->wires[wire].edge, .cap = w->wires[wire].cap};
+    w->tree[w->tree_count++] = (mlt_flow_line){.from = from,
+                                               .to = to,
+                                               .edge = w->wires[wire].edge,
+                                               .cap = w->wires[wire].cap,
+                                               .by_bytes = w->wires[wire].by_bytes};
 }
 
 // Tasks where they are needed, and lines between them. Returns where the tree begins.

@@ -113,6 +113,7 @@ static void find_taken(const mlt_flow_lowerer *w, const uint32_t *passes, uint32
 
 // ---- wires
 
+// Elements of its queue; 0: nobody says.
 static uint32_t cap_of(const mlt_flow_graph *g, const mlt_flow_wire *wire)
 {
     const mlt_flow_vector *to = mlt_flow_vector_of(g, wire->to);
@@ -122,7 +123,7 @@ static uint32_t cap_of(const mlt_flow_graph *g, const mlt_flow_wire *wire)
         cap = to->module->queues[wire->in].cap;
     if (cap <= 0 && from->kind == MLT_FLOW_MODULE && wire->out < from->module->queue_count)
         cap = from->module->queues[wire->out].cap;
-    return cap <= 0 ? MLT_FLOW_CAP : cap < 1 << 24 ? (uint32_t)cap : 1u << 24;
+    return cap <= 0 ? 0 : cap < 1 << 24 ? (uint32_t)cap : 1u << 24;
 }
 
 // Follows edge e to where it ends. False: it is part of another wire, or inside of what was taken
@@ -147,6 +148,9 @@ static bool wire_of(const mlt_flow_lowerer *w, const uint32_t *passes, const uin
     wire->in = last->in;
     wire->key = w->kind[wire->from] == MLT_FLOW_DEAL ? e : wire->edge;
     wire->cap = cap_of(g, wire);
+    wire->by_bytes = wire->cap == 0;
+    if (wire->by_bytes)
+        wire->cap = MLT_FLOW_CAP;
     return into[last->to] == MLT_FLOW_NONE;
 }
 

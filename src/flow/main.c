@@ -6,7 +6,6 @@
 //
 // Whatever makes ranks leave early (wrong arguments, errors of the graph) is found by all alike,
 // and told by rank 0, after the first meeting: so nobody waits for one that has left.
-#include <errno.h>
 #include <millet/csp.h>
 #include <millet/flow.h>
 #include <stdarg.h>
@@ -21,6 +20,7 @@
 #include "csp/proc.h"
 #include "csp/route.h"
 #include "flow/link.h"
+#include "flow/number.h"
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "p2p/worker.h"
@@ -87,16 +87,15 @@ typedef struct arguments {
 
 static void take_given(arguments *a, const char *text)
 {
-    char *end;
     const char *value = strchr(text, '=');
     if (!value || value == text) {
         snprintf(a->wrong, sizeof a->wrong, "-D wants NAME=value, but has '%s'", text);
         return;
     }
-    errno = 0;
-    long number = strtol(value + 1, &end, 0);
-    if (end == value + 1 || *end || errno) {
-        snprintf(a->wrong, sizeof a->wrong, "-D %s: '%s' is no integer", text, value + 1);
+    long number;
+    if (!mlt_flow_number(value + 1, &number)) {
+        snprintf(a->wrong, sizeof a->wrong, "-D %s: '%s' is no integer such as 16 or 0x10", text,
+                 value + 1);
         return;
     }
     char *name = mlt_take((size_t)(value - text) + 1, 1);

@@ -73,7 +73,7 @@ static mlt_flow_element *credited(const mlt_flow_inlet *inlet, mlt_flow_element 
     uint32_t line = e->line;
     e->line = MLT_FLOW_NO_LINE;
     if (line != MLT_FLOW_NO_LINE)
-        mlt_flow_link_taken(inlet->program, line);
+        mlt_flow_link_taken(inlet->program, line, e->bytes);
     return e;
 }
 

@@ -94,12 +94,15 @@ typedef struct mlt_flow_coming {
     uint8_t kind;
 } mlt_flow_coming;
 
-// From this element on, the values of a contributing worker have that type.
+// From this element on, the values of a contributing worker have that type, or there are none:
+// nothing is sent of an element without values, so a schedule cannot find out that others have
+// some.
 typedef struct mlt_flow_change {
     uint64_t from;
     uint32_t value_bytes;
     uint32_t member; // whose
     uint8_t kind;
+    bool empty;
 } mlt_flow_change;
 
 // A Reduce as one worker has it, of those whose schedule runs between workers.
@@ -111,6 +114,7 @@ typedef struct mlt_flow_part {
     uint32_t leader;                  // the first member that contributes
     uint32_t contributors, receivers; // members
     bool contributes, receives;       // this one
+    bool lingers;                     // counted in worker->together
     mlt_flow_combiner combiner;
     mlt_team *team;
     int32_t *speakers; // [members]: world ranks

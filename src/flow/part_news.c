@@ -3,8 +3,9 @@
 // that contributes; it knows what all have to agree about.
 //
 //     ROUND   leader -> who only receives       round n comes, so many bytes of that type
-//     TYPE    who contributes -> leader         from round n on, values have that type here; the
-//             leader -> who contributes         other side compares it with its own
+//     TYPE    who contributes -> leader         from round n on, values have that type here, or
+//             leader -> who contributes         there are none; the other side compares it with its
+//                                               own
 //     END     who contributes -> all            its contributors have ended after n elements
 //     PASSED  who receives -> leader            n rounds are over here; now and then
 //     GO      leader -> who only contributes    n rounds are over on all workers that receive
@@ -29,6 +30,8 @@
 #include "flow/ops.h"
 #include "flow/part_int.h"
 
+enum { CHANGES = 1024 }; // of types: those that are remembered
+
 typedef enum kind { ROUND, TYPE, END, PASSED, GO, CLOSED, STOP, HEARD } kind;
 
 typedef struct news {
@@ -51,32 +54,40 @@ static void tell(const mlt_flow_part *part, kind what, uint32_t member, const ne
 
 static const mlt_flow_change *own_at(const mlt_flow_part *part, uint64_t n)
 {
-    const mlt_flow_change *found = part->own;
-    for (uint32_t i = 1; i < part->own_count && part->own[i].from <= n; i++)
-        found = &part->own[i];
-    return found;
+    uint32_t i = part->own_count - 1;
+    while (i > 0 && part->own[i].from > n)
+        i--;
+    mlt_assert(part->own[i].from <= n); // nobody is so late
+    return &part->own[i];
 }
 
 static const char *type_words(const mlt_flow_change *c, char *text, size_t size)
 {
-    if (c->kind == FLOW_ANY)
-        snprintf(text, size, "%u bytes each", c->value_bytes);
+    if (c->empty)
+        snprintf(text, size, "no values");
+    else if (c->kind == FLOW_ANY)
+        snprintf(text, size, "values of %u bytes each", c->value_bytes);
     else
-        snprintf(text, size, "type %s", mlt_flow_type_name((flow_type)c->kind));
+        snprintf(text, size, "values of type %s", mlt_flow_type_name((flow_type)c->kind));
     return text;
+}
+
+static bool is_alike(const mlt_flow_change *a, const mlt_flow_change *b)
+{
+    return a->kind == b->kind && a->value_bytes == b->value_bytes && a->empty == b->empty;
 }
 
 // What another part said of a round that has started here.
 static void compare(const mlt_flow_part *part, const mlt_flow_change *theirs)
 {
     const mlt_flow_change *own = own_at(part, theirs->from);
-    if (own->kind == theirs->kind && own->value_bytes == theirs->value_bytes)
+    if (is_alike(own, theirs))
         return;
     const mlt_flow_combiner *c = &part->combiner;
     char one[96], other[96], nth[32], first[64], second[64];
     mlt_flow_fault(
-        c->task, "reduction %s: the %s element of %s has values of %s, but that of %s of %s",
-        c->name, mlt_flow_ordinal(theirs->from + 1, nth, sizeof nth),
+        c->task, "reduction %s: the %s element of %s has %s, but that of %s has %s", c->name,
+        mlt_flow_ordinal(theirs->from + 1, nth, sizeof nth),
         mlt_flow_feeder(part->program, mlt_flow_part_line(part, part->self), one, sizeof one),
         type_words(own, first, sizeof first),
         mlt_flow_feeder(part->program, mlt_flow_part_line(part, theirs->member), other,
@@ -95,14 +106,23 @@ void mlt_flow_compare(mlt_flow_part *part)
     part->their_count = left;
 }
 
-static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_element *e)
+// Values may change with every element. Others are at most MLT_FLOW_AHEAD rounds away, and what
+// they said before that has come long ago.
+static void forget_old(mlt_flow_part *part)
 {
+    if (part->own_count < CHANGES)
+        return;
+    part->own_count = CHANGES / 2;
+    memmove(part->own, part->own + CHANGES / 2, part->own_count * sizeof *part->own);
+}
+
+static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_change *to)
+{
+    forget_old(part);
     part->own = mlt_take_more(part->own, part->own_count + 1ull, sizeof *part->own);
-    part->own[part->own_count++] = (mlt_flow_change){.from = part->started,
-                                                     .value_bytes = e->value_bytes,
-                                                     .member = part->self,
-                                                     .kind = e->kind};
-    news data = {.n = part->started, .value_bytes = e->value_bytes, .kind = e->kind};
+    part->own[part->own_count++] = *to;
+    news data = {
+        .n = to->from, .bytes = !to->empty, .value_bytes = to->value_bytes, .kind = to->kind};
     if (part->self != part->leader) {
         tell(part, TYPE, part->leader, &data);
         return;
@@ -118,7 +138,8 @@ static void hear_type(mlt_flow_part *part, uint32_t member, const news *data)
     part->theirs[part->their_count++] = (mlt_flow_change){.from = data->n,
                                                           .value_bytes = data->value_bytes,
                                                           .member = member,
-                                                          .kind = (uint8_t)data->kind};
+                                                          .kind = (uint8_t)data->kind,
+                                                          .empty = data->bytes == 0};
     mlt_flow_compare(part);
 }
 
@@ -126,9 +147,13 @@ static void hear_type(mlt_flow_part *part, uint32_t member, const news *data)
 
 void mlt_flow_tell_round(mlt_flow_part *part, const mlt_flow_element *e)
 {
-    const mlt_flow_change *last = part->own_count ? &part->own[part->own_count - 1] : NULL;
-    if (MLT_UNLIKELY(!last || last->kind != e->kind || last->value_bytes != e->value_bytes))
-        type_changes(part, e);
+    mlt_flow_change now = {.from = part->started,
+                           .value_bytes = e->value_bytes,
+                           .member = part->self,
+                           .kind = e->kind,
+                           .empty = e->bytes == 0};
+    if (MLT_UNLIKELY(!part->own_count || !is_alike(&part->own[part->own_count - 1], &now)))
+        type_changes(part, &now);
     if (part->self != part->leader || part->contributors == part->reduction->members)
         return;
     news data = {

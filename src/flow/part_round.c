@@ -26,6 +26,7 @@
 
 // Of elements under way on this worker, unless they are two only.
 static const uint64_t most_bytes = 8u << 20;
+static const uint64_t short_bytes = 128u << 10;
 
 static const mlt_type bytes_type = {
     .magic = MLT_TYPE_MAGIC,
@@ -248,6 +249,16 @@ static bool has_room(const mlt_flow_part *part, uint64_t bytes)
            (waits || part->started < part->go + MLT_FLOW_AHEAD);
 }
 
+// Where workers share cores, those of a reduction of short elements let each other run before they
+// sleep (worker.h), between its rounds too: the two of Figure 5 on two cores take half the
+// processor's time. With long ones others have more to do than to be let run.
+static inline void linger(mlt_flow_part *part, bool lingers)
+{
+    mlt_worker *w = part->program->csp->worker;
+    w->together += (uint32_t)lingers - (uint32_t)part->lingers;
+    part->lingers = lingers;
+}
+
 static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_element *in,
                       uint64_t bytes)
 {
@@ -281,6 +292,7 @@ static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_ele
     r->done.waiter = NULL;
     r->done.on_done = round_over;
     part->bytes += bytes;
+    linger(part, bytes <= short_bytes);
     mlt_plan *plan = mlt_plan_of(part->team, &what, why, sizeof why);
     if (MLT_UNLIKELY(!plan))
         mlt_flow_fault(part->combiner.task, "reduction %s: %s", part->combiner.name, why);
@@ -383,9 +395,7 @@ static int receive(mlt_flow_part *part)
 
 int mlt_flow_part_reduce(mlt_flow_part *part)
 {
-    mlt_worker *w = part->program->csp->worker;
-    w->together++; // an operation of several workers is under way, even between its rounds
     int result = part->contributes ? contribute(part) : receive(part);
-    w->together--;
+    linger(part, false);
     return result;
 }

@@ -57,8 +57,16 @@ static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
         inlet->stats.deepest = held > 0 ? held : 1;
 }
 
-static inline void ring_put(csp_chan *chan, mlt_flow_element *e)
+// The queue is long enough in bytes, though not in elements.
+static inline bool is_heavy(const mlt_flow_inlet *inlet)
 {
+    return inlet->bytes >= inlet->bytes_most && inlet->chan->held >= 2;
+}
+
+static inline void ring_put(mlt_flow_inlet *inlet, mlt_flow_element *e)
+{
+    csp_chan *chan = inlet->chan;
+    inlet->bytes += e->bytes;
     uint32_t at = chan->first + chan->held;
     ((mlt_flow_element **)(void *)chan->buffer)[at >= chan->capacity ? at - chan->capacity : at] =
         e;
@@ -73,13 +81,16 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     csp_status status;
     uint32_t held = chan->held;
     chan->last_writer = inlet->program->csp->sched->current;
-    if ((inlet->mixed && inlet->locals >= inlet->cap && chan->life == MLT_CHAN_LIVES) ||
-        !mlt_chan_try_write(chan, &e, NULL, &status)) {
+    bool full = (inlet->mixed && inlet->locals >= inlet->cap) || is_heavy(inlet);
+    if ((full && chan->life == MLT_CHAN_LIVES) || !mlt_chan_try_write(chan, &e, NULL, &status)) {
         status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
                          &outlet->stats.blocked_ns);
     } else {
         note_depth(inlet, chan->held);
-        inlet->locals += inlet->mixed && chan->held > held;
+        if (chan->held > held) {
+            inlet->locals += inlet->mixed;
+            inlet->bytes += e->bytes;
+        }
     }
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
@@ -106,9 +117,9 @@ static inline bool put(mlt_flow_outlet *outlet, mlt_flow_element *e)
         return put_elsewhere(outlet, e);
     csp_chan *chan = inlet->chan;
     if (MLT_UNLIKELY(chan->rare || chan->held >= chan->capacity || inlet->mixed ||
-                     !mlt_list_empty(&chan->reads)))
+                     inlet->bytes >= inlet->bytes_most || !mlt_list_empty(&chan->reads)))
         return put_slowly(outlet, e);
-    ring_put(chan, e);
+    ring_put(inlet, e);
     note_depth(inlet, chan->held);
     return true;
 }
@@ -124,9 +135,12 @@ void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e)
     csp_status status;
     inlet->stats.elements++;
     inlet->stats.bytes += e->bytes;
+    uint32_t held = chan->held;
     bool done = mlt_chan_try_write(chan, &e, NULL, &status);
     mlt_assert(done); // its credit says that there is room
     note_depth(inlet, chan->held);
+    if (chan->held > held)
+        inlet->bytes += e->bytes;
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
 }
@@ -139,7 +153,7 @@ static RARELY void let_one_write(mlt_flow_inlet *inlet)
     csp_chan *chan = inlet->chan;
     mlt_offer *writer =
         mlt_container_of(mlt_list_pop_front(&chan->writes), mlt_offer, link); // there is one
-    ring_put(chan, *(mlt_flow_element **)writer->value);
+    ring_put(inlet, *(mlt_flow_element **)writer->value);
     inlet->locals += inlet->mixed;
     mlt_alt_settle(chan->csp, writer->alt, writer->index, CSP_OK);
 }
@@ -152,12 +166,10 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     if (chan->held > AHEAD) // elements of long pipelines have left the nearest cache meanwhile
         __builtin_prefetch(*(void **)(void *)mlt_buffer_at(chan, AHEAD), 1);
     mlt_buffer_drop(chan);
-    if (MLT_UNLIKELY(inlet->mixed)) {
-        if (e->line != MLT_FLOW_NO_LINE)
-            return e;
-        inlet->locals--;
-    }
-    if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)))
+    inlet->bytes -= e->bytes;
+    inlet->locals -= inlet->mixed && e->line == MLT_FLOW_NO_LINE;
+    if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)) && !is_heavy(inlet) &&
+        (!inlet->mixed || inlet->locals < inlet->cap))
         let_one_write(inlet);
     return e;
 }
@@ -167,7 +179,7 @@ static inline mlt_flow_element *taken(mlt_flow_inlet *inlet, mlt_flow_element *e
     if (MLT_UNLIKELY(e->line != MLT_FLOW_NO_LINE)) {
         uint32_t line = e->line;
         e->line = MLT_FLOW_NO_LINE;
-        mlt_flow_link_taken(inlet->program, line);
+        mlt_flow_link_taken(inlet->program, line, e->bytes);
     }
     return e;
 }
@@ -224,6 +236,7 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
     // Elements of writers that wait are these writers' until they hear of it.
     for (; chan->held > 0; mlt_buffer_drop(chan))
         mlt_flow_element_drop(*(mlt_flow_element **)(void *)mlt_buffer_at(chan, 0));
+    inlet->bytes = 0;
     mlt_proc_lets_go(inlet->program->csp, chan, false);
     mlt_chan_retire(chan, false);
     mlt_flow_link_close(inlet->program, inlet);
@@ -240,6 +253,11 @@ static MLT_COLD _Noreturn void no_such_queue(const flow_queue *queue, const char
 {
     if (!queue)
         mlt_csp_fault(call, "the queue is NULL: only init, run and fini of a module have queues");
+    if (!mlt_flow_self)
+        mlt_flow_fault(queue->instance,
+                       "%s on %s by a thread that the module made: only the thread that runs the "
+                       "instance has its queues",
+                       call, queue->decl->name);
     mlt_flow_fault(queue->instance, "%s on %s, which is an %s queue", call, queue->decl->name,
                    queue->decl->input ? "input" : "output");
 }
@@ -248,7 +266,7 @@ static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t cou
                                const char *call)
 {
     uint64_t all;
-    if (MLT_UNLIKELY(!queue || !queue->out))
+    if (MLT_UNLIKELY(!queue || !queue->out || !mlt_flow_self))
         no_such_queue(queue, call);
     if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)bytes, count, &all)))
         mlt_flow_fault(queue->instance, "%s on %s: %zu values of %zu bytes are too many", call,
@@ -266,6 +284,12 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
                             size_t count)
 {
     uint64_t all = payload(queue, bytes, count, "flow_send");
+    if (MLT_UNLIKELY(queue->out->line == MLT_FLOW_NO_LINE)) {
+        queue->out->stats.elements++;
+        queue->out->stats.bytes += all;
+        queue->out->stats.dropped++;
+        return !queue->out->ended;
+    }
     mlt_flow_element *e = new_element(queue->out->program, all);
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
@@ -424,7 +448,7 @@ static inline void end_loan(flow_queue *queue)
 EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, size_t bytes, size_t *count,
                                bool shared)
 {
-    if (MLT_UNLIKELY(!queue || !queue->in))
+    if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
         no_such_queue(queue, "flow_dequeue");
     end_loan(queue);
     mlt_flow_element *e = take(queue->in);
@@ -480,7 +504,7 @@ EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count
         mlt_csp_fault("flow_dequeue_from", "there are %zu queues, but it takes 1 to %d",
                       queue_count, QUEUES_AT_ONCE);
     for (size_t i = 0; i < queue_count; i++) {
-        if (!queues[i] || !queues[i]->in)
+        if (!queues[i] || !queues[i]->in || !mlt_flow_self)
             no_such_queue(queues[i], "flow_dequeue_from");
         end_loan(queues[i]);
     }

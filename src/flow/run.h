@@ -56,8 +56,10 @@ typedef struct mlt_flow_inlet {
     uint16_t queue; // of a module
     bool mixed;     // it has lines of both kinds: local ones must leave room for the others'
     bool ended;
-    uint32_t line;        // the first one
-    uint32_t cap, locals; // mixed: elements of local lines that have room, and that are in it
+    uint32_t line;              // the first one
+    uint32_t cap, locals;       // mixed: elements of local lines that have room, and that are in it
+    uint64_t bytes, bytes_most; // of the elements in it; more of local lines wait, unless there are
+                                // fewer than two
     mlt_flow_stats stats;
 } mlt_flow_inlet;
 

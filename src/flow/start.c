@@ -162,6 +162,7 @@ static void make_instances(mlt_flow_program *p)
 // What lines lead to an inlet: how much room it needs.
 typedef struct lines_in {
     uint32_t count, locals, cap, room;
+    bool declared; // a cap was
 } lines_in;
 
 static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
@@ -170,6 +171,7 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
     char from[NAME], name[NAME];
     mlt_flow_line_names(p->lowered, inlet->line, from, name, NAME);
     inlet->cap = lines->cap;
+    inlet->bytes_most = lines->declared ? UINT64_MAX : MLT_FLOW_BYTES;
     inlet->mixed = lines->locals > 0 && lines->locals < lines->count;
     inlet->chan = mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *),
                                 (size_t)lines->room + lines->cap, false);
@@ -183,6 +185,7 @@ static void add_line(const mlt_flow_program *p, lines_in *to, const mlt_flow_lin
 {
     uint32_t cap = line->cap ? line->cap : MLT_FLOW_CAP;
     to->count++;
+    to->declared |= !line->by_bytes;
     if (p->lowered->tasks[line->from].worker != p->worker) {
         to->room += cap;
         return;

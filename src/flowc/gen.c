@@ -606,6 +606,25 @@ static void put_hosts(mlt_gen *g, const char *hosts)
     mlt_gen_put(g, ";\n\n");
 }
 
+// A file that includes mpi.h has modules that call MPI.
+static void put_main(mlt_gen *g, const char *hosts)
+{
+    bool mpi = false;
+    for (size_t i = 0; i < g->file->include_count; i++)
+        mpi = mpi || strcmp(g->file->includes[i], "<mpi.h>") == 0 ||
+              strcmp(g->file->includes[i], "\"mpi.h\"") == 0;
+    mlt_gen_put(g, "int main(int argc, char **argv)\n{\n");
+    if (mpi)
+        mlt_gen_put(g,
+                    "    MPI_Init(&argc, &argv);\n"
+                    "    int status = flow_main(argc, argv, &root_%s, %s);\n"
+                    "    MPI_Finalize();\n    return status;\n}\n",
+                    g->main->name, hosts);
+    else
+        mlt_gen_put(g, "    return flow_main(argc, argv, &root_%s, %s);\n}\n", g->main->name,
+                    hosts);
+}
+
 void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *overrides,
                           size_t override_count, const char *hosts, FILE *to)
 {
@@ -638,10 +657,7 @@ void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *ov
     if (hosts)
         put_hosts(&g, hosts);
     if (g.main)
-        mlt_gen_put(&g,
-                    "int main(int argc, char **argv)\n{\n"
-                    "    return flow_main(argc, argv, &root_%s, %s);\n}\n",
-                    g.main->name, hosts ? "hosts" : "NULL");
+        put_main(&g, hosts ? "hosts" : "NULL");
     free(g.roots);
     free(g.modules);
     free(g.used);

@@ -175,6 +175,26 @@ static void test_overrides(void)
     free(p);
 }
 
+// A file that includes mpi.h.
+static void test_mpi(void)
+{
+    static const char uses[] = "include <mpi.h>;\nModule Main is Root requires Module A { A a; }\n";
+    mlt_flow_messages messages = {.first = NULL};
+    mlt_flow_file *before = file;
+    file = mlt_flow_read("mpi.flow", uses, strlen(uses), &messages);
+    char *p = program(NULL, 0, NULL);
+    HAS(p,
+        "    MPI_Init(&argc, &argv);\n    int status = flow_main(argc, argv, &root_Main, NULL);\n"
+        "    MPI_Finalize();\n    return status;\n");
+    free(p);
+    mlt_flow_messages_free(&messages);
+    mlt_flow_file_free(file);
+    file = before;
+    p = program(NULL, 0, NULL);
+    HAS_NOT(p, "MPI_");
+    free(p);
+}
+
 int main(void)
 {
     mlt_flow_messages messages = {.first = NULL};
@@ -185,6 +205,7 @@ int main(void)
     test_headers();
     test_program();
     test_overrides();
+    test_mpi();
     mlt_flow_messages_free(&messages);
     mlt_flow_file_free(file);
     printf("fine\n");

@@ -24,10 +24,10 @@ static const char *value_of(const mlt_env *env, const char *name)
 static bool is_set(const char *text)
 {
     char why[256];
-    bool value = false;
+    int64_t value = 0; // as settings have it
     const mlt_setting setting = {.name = "reproducible", .kind = MLT_SETTING_BOOL, .value = &value};
     // What is neither yes nor no is told by the ranks, as that of every other setting.
-    return *text && mlt_setting_parse(&setting, text, why, sizeof why) == MLT_OK && value;
+    return *text && mlt_setting_parse(&setting, text, why, sizeof why) == MLT_OK && value != 0;
 }
 
 static void check(const char *file, const char *force, bool reproducible)

@@ -149,14 +149,28 @@ static void print_calls(mlt_report *report, FILE *out)
         fprintf(out, "  %-11s and %zu more functions\n", "", report->call_count - MOST_CALLS_SHOWN);
 }
 
+typedef struct wire_name {
+    char text[2 * MLT_CTL_COMM + 8];
+} wire_name;
+
+static wire_name name_of(const mlt_ctl_queue *q)
+{
+    wire_name name;
+    snprintf(name.text, sizeof name.text, "%s -> %s", q->from, q->lines ? q->to : "nowhere");
+    return name;
+}
+
 static void print_queues(const mlt_report *report, FILE *out)
 {
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    int width = 22; // of the longest name
+    for (size_t i = 0; i < report->queue_count; i++) {
+        int length = (int)strlen(name_of(&report->queues[i]).text);
+        width = length > width ? length : width;
+    }
     for (size_t i = 0; i < report->queue_count; i++) {
         const mlt_ctl_queue *q = &report->queues[i];
-        char wire[2 * MLT_CTL_COMM + 8];
-        snprintf(wire, sizeof wire, "%s -> %s", q->from, q->lines ? q->to : "nowhere");
-        fprintf(out, "  %-11s %-22s %15s elements", i == 0 ? "queues" : "", wire,
+        fprintf(out, "  %-11s %-*s %15s elements", i == 0 ? "queues" : "", width, name_of(q).text,
                 mlt_number(a, q->elements));
         if (!q->lines) {
             fputs(", dropped: it is not wired\n", out);

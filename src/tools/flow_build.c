@@ -86,15 +86,18 @@ static bool is_compilers(const char *word)
     return false;
 }
 
+static bool ends(const char *word, const char *with)
+{
+    size_t n = strlen(word), e = strlen(with);
+    return n > e && strcmp(word + n - e, with) == 0;
+}
+
 static bool is_file(const char *word)
 {
-    static const char *const ends[] = {".c", ".o", ".a", ".s", ".S", ".so", ".flow"};
-    size_t n = strlen(word);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t e = strlen(ends[i]);
-        if (n > e && strcmp(word + n - e, ends[i]) == 0)
+    static const char *const names[] = {".c", ".o", ".a", ".s", ".S", ".so", ".flow"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (ends(word, names[i]))
             return true;
-    }
     return false;
 }
 
@@ -129,6 +132,25 @@ static void split_words(int argc, char **argv, bool runs, split *s)
                 mlt_arg_texts_add(&s->mpirun, argv[++i]);
         }
     }
+}
+
+// The .flow file may stand behind the modules (*.c app.flow), but there is one. MLT_ARGS_GO, or a
+// sentence and the exit code.
+static int find_file(const mlt_arg_command *command, split *s, const char **file)
+{
+    for (size_t i = 0; i < s->compiler.count; i++) {
+        const char *word = s->compiler.items[i];
+        if (*word == '-' || !ends(word, ".flow"))
+            continue;
+        if (!ends(*file, ".c") && !ends(*file, ".o") && !ends(*file, ".a"))
+            return mlt_args_wrong(
+                command, "a program is one FILE.flow, but there are '%s' and '%s'", *file, word);
+        s->compiler.items[i] = *file;
+        *file = word;
+    }
+    if (ends(*file, ".c") || ends(*file, ".o") || ends(*file, ".a"))
+        return mlt_args_wrong(command, "'%s' is a module, but FILE.flow is missing", *file);
+    return MLT_ARGS_GO;
 }
 
 static void split_free(split *s)
@@ -187,12 +209,13 @@ int mlt_flow_build_main(int argc, char **argv)
     char **own = mlt_flow_argv(&count, s.own);
     int code = mlt_args_read(&command, count, own, &words, NULL);
     if (code == MLT_ARGS_GO) {
+        code = find_file(&command, &s, &words.items[0]);
         char *stem = mlt_flow_stem(words.items[0]);
         for (char **word = s.behind; *word; word++)
             mlt_arg_texts_add(&s.compiler, *word);
         make.path = words.items[0];
         make.words = s.compiler;
-        if (!make.out && strcmp(make.path, "-") == 0)
+        if (code == MLT_ARGS_GO && !make.out && strcmp(make.path, "-") == 0)
             code = mlt_args_wrong(&command, "a file of standard input has no name: say -o PROGRAM");
         else if (!make.out)
             make.out = stem;
@@ -264,7 +287,7 @@ int mlt_flow_run_main(int argc, char **argv)
             code =
                 mlt_args_wrong(&command, "the program goes away after the run; millet flow build "
                                          "has -o");
-        else
+        else if ((code = find_file(&command, &s, &words.items[0])) == MLT_ARGS_GO)
             code = mlt_flow_temporary(&command, folder);
         if (code == MLT_ARGS_GO) {
             char *stem = mlt_flow_stem(words.items[0]);

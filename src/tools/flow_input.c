@@ -2,12 +2,12 @@
 #include "tools/flow_input.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "flow/number.h"
 #include "tools/source.h"
 
 // "N=32" -> its name and value. False: it is not of that form.
@@ -16,13 +16,8 @@ static bool read_define(const char *text, char **name, long *value)
     size_t n = 0;
     while (isalnum((unsigned char)text[n]) || text[n] == '_')
         n++;
-    if (n == 0 || isdigit((unsigned char)text[0]) || text[n] != '=' || !text[n + 1] ||
-        isspace((unsigned char)text[n + 1]))
-        return false;
-    char *end;
-    errno = 0;
-    *value = strtol(text + n + 1, &end, 0);
-    if (*end || errno)
+    if (n == 0 || isdigit((unsigned char)text[0]) || text[n] != '=' ||
+        !mlt_flow_number(text + n + 1, value))
         return false;
     *name = mlt_take(1, n + 1);
     memcpy(*name, text, n);

@@ -189,12 +189,18 @@ def test_wrong_usage():
         says(flow(command, code=2), f"millet flow {command}: it needs FILE.flow.*; millet flow {command} --help shows how")
         says(flow(command, "none.flow", code=1), f"millet flow {command}: 'none.flow' cannot be read: No such file.*")
         says(flow(command, SCRATCH, code=1), f"millet flow {command}: '.*' is a directory, but should be a file")
-        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=99999999999999999999"):
+        for bad in ("N", "N=", "N=x", "N=1x", "3=4", "=4", "N= 4", "N=010", "N=99999999999999999999"):
             says(flow(command, file, "-D", bad, code=2),
                  f"millet flow {command}: option -D is '{re.escape(bad)}', but should be NAME=NUMBER")
         says(flow(command, file, "-DM=3", code=2),
              f"millet flow {command}: option -D is for M, but .*pipe.flow has no such constant")
         says(flow(command, file, "-D", code=2), f"millet flow {command}: option -D wants a value after it: NAME=N")
+    for command in ("build", "run"):
+        says(flow(command, modules[0], modules[1], code=2),
+             f"millet flow {command}: '.*Source.c' is a module, but FILE.flow is missing.*")
+        for words in ([file, "other.flow", *modules], [modules[0], file, "other.flow", modules[1]]):
+            says(flow(command, *words, code=2),
+                 f"millet flow {command}: a program is one FILE.flow, but there are '.*pipe.flow' and 'other.flow'.*")
     for command in ("check", "draw", "place", "headers", "build"):
         says(flow(command, file, "--frobnicate", code=2),
              f"millet flow {command}: there is no option --frobnicate; --help lists them all")
@@ -451,7 +457,16 @@ def test_compile_errors():
     file, modules = pipe()
     wrong = write("pipe/Wrong.c", SQUARE.replace("number *v;", "double *v;"))
     said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
-    expect("Wrong.c:6" in said.err and "error" in said.err, "a type that does not match is an error, with its line", said)
+    expect("Wrong.c:6" in said.err and "the queue carries values of another type" in said.err,
+           "a type that does not match is an error, with its line", said)
+    for was, wrong, sentence in (("size_t n;", "int n;", "the count should be a size_t"),
+                                 ("flow_give(my, v, n);", "flow_send(my, *v, n);", "the queue carries values of another type"),
+                                 ("flow_give(my, v, n);", "flow_send(my, &n, n);", "the queue carries values of another type")):
+        for compiler in ("gcc", "clang"):
+            if shutil.which(compiler):
+                file_of = write("pipe/Wrong.c", SQUARE.replace(was, wrong))
+                said = flow("build", file, modules[0], file_of, modules[2], "-o", "x", f"-cc={compiler}", code=1)
+                expect("Wrong.c:" in said.err and sentence in said.err, f"{compiler}: {wrong}", said)
     wrong = write("pipe/Wrong.c", SQUARE.replace("flow_give(my, v, n);", "flow_give(my, w, n);"))
     said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
     expect("Wrong.c:8" in said.err and "'w' undeclared" in said.err, "others too", said)
@@ -544,6 +559,7 @@ def test_examples():
 def test_run():
     file, modules = pipe()
     expect(flow("run", file, *modules).out == "385\n", "alone")
+    expect(flow("run", *modules, file).out == "385\n", "the file may stand last")
     expect(flow("run", file, *modules, "-n", 2).out == "385\n", "two processes")
     expect(flow("run", file, "-n", 2, "-nfg", 2, *modules, "-O1", "-D", "COUNT=2").out == "5\n", "options anywhere")
     expect(flow("run", file, "-nfg", 3, *modules, "-g", "-DCOUNT=2", "--", "-D", "COUNT=3").out == "14\n", "of the program")
@@ -554,8 +570,90 @@ def test_run():
     said = flow("run", file, "-genv", "A", "B", "-l", *modules, "-localonly", "-lm", "-fno-common", "-v")
     expect(said.out == "[0] 385\n" and "-fno-common" in said.err and "-genv" not in said.err and " -lm" in said.err,
            "whose word is whose", said)
+    long = write("pipe/long.flow", PIPE.replace("Square q", "Square squares_of_a_long_name").replace("q;", "squares_of_a_long_name;")
+                 .replace("q ->", "squares_of_a_long_name ->"))
+    lines = [line for line in flow("run", long, *modules, "-n", 2, "--report").err.splitlines() if " elements " in line]
+    expect(len(lines) == 4 and len({line.index(" elements ") for line in lines}) == 1, "columns of long names", *lines)
     said = flow("run", file, *modules, "-n", "many", code=None)
     expect(said.code != 0 and "option -n is 'many'" in said.err, "mpirun's own words", said)
+
+
+def test_mpi():
+    """Modules call MPI if the file includes mpi.h."""
+    file = write("mpi.flow", """\
+        include <mpi.h>;
+        Declare Module A { data_section { MPI_Comm own; } out double; }
+        Declare Module B { in double; }
+        Module Main is Root requires Module A, Module B { A a[4]; B b; Reduce r; flow: a -> r(sum) -> b; a @ 0; b @ 0; }
+        """)
+    modules = [write("mpi_A.c", """\
+                   #include "A.flow.h"
+                   int A_run(A *my)
+                   {
+                       int rank, from = my->flow.index, got = -1;
+                       my->own = MPI_COMM_WORLD;
+                       MPI_Comm_rank(my->own, &rank);
+                       MPI_Sendrecv(&from, 1, MPI_INT, rank, from, &got, 1, MPI_INT, rank, from, my->own, MPI_STATUS_IGNORE);
+                       double value = got;
+                       flow_send(my, &value, 1);
+                       return 0;
+                   }
+                   """),
+               write("mpi_B.c", """\
+                   #include "B.flow.h"
+                   #include <stdio.h>
+                   int B_run(B *my)
+                   {
+                       const double *v;
+                       size_t n;
+                       while (flow_dequeue(my, &v, &n))
+                           printf("%g\\n", *v);
+                       return 0;
+                   }
+                   """)]
+    for words in ([], ["-n", 2], ["-n", 2, "-nfg", 3]):
+        expect(flow("run", file, *modules, *words).out == "6\n", "MPI in modules", words)
+
+
+def test_crash():
+    """A crash report names the instance and the function; an array larger than the stack is told as that."""
+    file, modules = pipe()
+    for code, words in ((SQUARE.replace("*v *= *v;", "*(volatile int *)0 = 1;"), ("q[", "Square_run")),
+                        (SQUARE.replace("*v *= *v;", "volatile char a[4000000]; for (int i = 0; i < 4000000; i += 9) a[i] = 1;"),
+                         ("q[", "stack overflow"))):
+        wrong = write("pipe/Crash.c", code)
+        flow("build", file, modules[0], wrong, modules[2], "-o", "crash")
+        for start in ([], [BUILD / "bin/mpirun", "-n", 2, "-nfg", 2]):
+            said = run(*start, SCRATCH / "crash", code=None)
+            expect(said.code != 0 and all(word in said.err for word in words), f"it says {words}", said)
+
+
+def test_threads():
+    """Only the thread that runs an instance has its queues."""
+    file, modules = pipe()
+    first = SQUARE.replace("int Square_run", """\
+    #include <pthread.h>
+    static void *thread(void *arg)
+    {
+        Square *my = arg;
+        number *v;
+        size_t n;
+        number one = 1;
+        %s;
+        (void)v, (void)n, (void)one;
+        return NULL;
+    }
+    int Square_run""").replace("size_t n;\n        while", """size_t n;
+        pthread_t other;
+        pthread_create(&other, NULL, thread, my);
+        pthread_join(other, NULL);
+        while""")
+    for call in ("flow_send(my, &one, 1)", "flow_new(my, 1)", "flow_dequeue(my, &v, &n)", "flow_dequeue_from(my, &v, &n, in)"):
+        wrong = write("pipe/Thread.c", first % call)
+        said = flow("run", file, modules[0], wrong, modules[2], "-pthread", code=1)
+        queue = "in" if "dequeue" in call else "out"
+        says(said, rf"millet: module Square, instance q\[\d\], on rank 0: {call.split('(')[0]} on {queue} by a thread that the "
+                   "module made: only the thread that runs the instance has its queues")
 
 
 def test_run_ends():

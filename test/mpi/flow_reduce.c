@@ -10,7 +10,7 @@
 //     ends SEED     contributors and receivers end at about the same time
 //     late          receivers that are slow, and last
 //     bits          sums of floating point; prints a hash of the bits
-//     unequal, counts, types, op, size, hang   what ends the program
+//     unequal, counts, nothing, types, op, size, hang   what ends the program
 #include <complex.h>
 #include <millet/csp.h>
 #include <millet/flow.h>
@@ -664,6 +664,17 @@ static int counts_run(void *arg)
 }
 NODE(Counts, counts_run);
 
+// One sends an element without values.
+static int nothing_run(void *arg)
+{
+    Node *my = arg;
+    long v[4] = {0};
+    for (long n = 0; n < 6; n++)
+        (void)flow_send(my, v, my->flow.index == 2 && n == 3 ? 0 : 4);
+    return drain_run(arg);
+}
+NODE(Nothing, nothing_run);
+
 static int types_run(void *arg)
 {
     Node *my = arg;
@@ -715,7 +726,7 @@ static void wire_wrong(flow_wiring *w)
 {
     flow_part p = {.vector = flow_add(w, 1, "p", wrong, 4), .all = true};
     flow_part r = {.vector = flow_add(w, 2, "r1", &flow_Reduce, -1), .all = true, .op = wrong_op};
-    if (wrong == &Hang) {
+    if (wrong == &Hang || wrong == &Nothing) { // everybody gets the results
         wire_line(w, 3, &p, 1, &r, NULL, 0);
         return;
     }
@@ -737,7 +748,7 @@ int main(int argc, char **argv)
         {"bits", wire_bits, NULL, 0},         {"unequal", wire_wrong, &Unequal, SUM},
         {"counts", wire_wrong, &Counts, SUM}, {"types", wire_wrong, &Types, SUM},
         {"op", wire_wrong, &Doubles, BAND},   {"size", wire_wrong, &Ints, MIX},
-        {"hang", wire_wrong, &Hang, SUM},
+        {"hang", wire_wrong, &Hang, SUM},     {"nothing", wire_wrong, &Nothing, SUM},
     };
     seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
