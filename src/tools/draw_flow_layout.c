@@ -639,7 +639,10 @@ double mlt_scene_bow(const mlt_scene *s, const mlt_scene_link *l)
 {
     double apart = s->boxes[l->from].y - s->boxes[l->to].y;
     double bow = 14 + 0.08 * (apart < 0 ? -apart : apart);
-    return l->from == l->to ? 30 : bow > 130 ? 130 : bow;
+    uint32_t before = 0; // between the same two, as rounds of a reduction: their numbers lie apart
+    for (const mlt_scene_link *k = s->links; k < l && *l->text; k++)
+        before += (k->from == l->from && k->to == l->to) || (k->from == l->to && k->to == l->from);
+    return l->from == l->to ? 30 : (bow > 130 ? 130 : bow) + 22 * before;
 }
 
 static double link_space(const mlt_scene *s, uint32_t column)

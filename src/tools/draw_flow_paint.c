@@ -273,17 +273,21 @@ static void paint_link(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
 
 // ---- frames
 
+// A frame, or (fill NULL) its name, which stands above the lines that cross it.
 static void frame(FILE *to, double x, double y, double width, double height, const char *fill,
                   const char *line, const char *name)
 {
+    if (!fill) {
+        mlt_svg_text(to, x + 10, y + 15, "class=\"b halo\"", name);
+        return;
+    }
     fprintf(to,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"7\" fill=\"%s\" "
             "stroke=\"%s\"/>\n",
             x, y, width, height, fill, line);
-    mlt_svg_text(to, x + 10, y + 15, "class=\"b\"", name);
 }
 
-static void paint_frames(const mlt_scene *s, FILE *to)
+static void paint_frames(const mlt_scene *s, FILE *to, bool names)
 {
     double inset = s->host_count > 1 ? HOST_PAD : 0;
     for (uint32_t k = 0, next; k < s->band_count && s->host_count > 1; k = next) {
@@ -292,13 +296,13 @@ static void paint_frames(const mlt_scene *s, FILE *to)
             next++;
         double top = s->band_y[k] - BAND_HEAD - BAND_PAD / 2.0 - HOST_HEAD - 4;
         double bottom = s->band_y[next - 1] + s->band_height[next - 1] + BAND_PAD / 2.0 + HOST_PAD;
-        frame(to, MARGIN - 6, top, s->width - 2 * MARGIN + 12, bottom - top, "#ffffff", "#9ca3af",
-              s->host_name[s->host_of_band[k]]);
+        frame(to, MARGIN - 6, top, s->width - 2 * MARGIN + 12, bottom - top,
+              names ? NULL : "#ffffff", "#9ca3af", s->host_name[s->host_of_band[k]]);
     }
     for (uint32_t k = 0; k < s->band_count; k++)
         frame(to, MARGIN + inset, s->band_y[k] - BAND_HEAD - BAND_PAD / 2.0 + 2,
               s->width - 2 * (MARGIN + inset), s->band_height[k] + BAND_HEAD + BAND_PAD,
-              MLT_SVG_LANE, "#d1d5db", s->band_name[k]);
+              names ? NULL : MLT_SVG_LANE, "#d1d5db", s->band_name[k]);
 }
 
 // ---- legend
@@ -372,13 +376,14 @@ void mlt_scene_paint(const mlt_scene *s, FILE *to)
     heat_heads(to);
     mlt_svg_text(to, MARGIN, 28, "class=\"title\"", s->title);
     mlt_svg_text(to, MARGIN, 46, "class=\"note\"", s->note);
-    paint_frames(s, to);
+    paint_frames(s, to, false);
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].class_ != MLT_SCENE_SCHEDULE)
             paint_link(s, to, &s->links[i]);
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].class_ == MLT_SCENE_SCHEDULE)
             paint_link(s, to, &s->links[i]);
+    paint_frames(s, to, true);
     for (uint32_t i = 0; i < s->real_count; i++)
         paint_box(to, &s->boxes[i]);
     fwrite(memory, 1, bytes, to);

@@ -839,6 +839,10 @@ def test_draw_others():
     boxes_apart(tree)
     said = [t.text for t in tree.iter(SVG + "text")]
     expect("host alpha" in said and "host beta" in said, "frames for hosts", said)
+    tree = drawing(ROOT / "examples/flow/chemistry/chemistry.flow", "--placed", "-n", 4, "--hostfile", hosts)
+    rounds = [(float(c.get("cx")), float(c.get("cy"))) for c in tree.iter(SVG + "circle")]
+    expect(len(rounds) == 5 and all(abs(x - a) + abs(y - b) >= 15 for x, y in rounds for a, b in rounds if (x, y) != (a, b)) and
+           len(set(rounds)) == 5, "numbers of rounds lie apart", rounds)
     for n in (2, 30, 200):
         boxes_apart(drawing(chain, "-D", f"N={max(n, 10)}", "--expand", 250))
     expect("s[0..199]" in names(drawing(chain, "-D", "N=200")), "folded, with lines to itself")
