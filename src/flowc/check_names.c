@@ -111,8 +111,8 @@ static void check_c_name(mlt_check *c, const char *name, int line)
     static const char *const before[] = {"module_", "queues_", "init_", "run_",    "fini_",
                                          "root_",   "wire_",   "op_",   "combine_"};
     static const char *const behind[] = {"_init", "_run", "_fini"};
-    static const char *const taken[] = {"main",   "hosts",   "nonzero",   "CALLS",
-                                        "STAGES", "CARRIES", "FILE_NAME", "PARTS"};
+    static const char *const taken[] = {"main",    "hosts",     "nonzero", "CALLS", "STAGES",
+                                        "CARRIES", "FILE_NAME", "PARTS",   "ONCE"};
     bool own = strncmp(name, "flow_", 5) == 0 || strncmp(name, "FLOW_", 5) == 0;
     for (size_t i = 0; i < sizeof taken / sizeof *taken && !own; i++)
         own = strcmp(name, taken[i]) == 0;

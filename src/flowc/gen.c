@@ -285,7 +285,7 @@ mlt_gen_text mlt_gen_name(const char *name)
         "union",    "unix",     "void",    "unsigned",     "volatile",  "where",    "while",
         "CARRIES",  "CALLS",    "PARTS",   "STAGES",       "STAGE",     "alignof",  "I",
         "EOF",      "errno",    "stdin",   "stdout",       "stderr",    "exit",     "fprintf",
-        "hosts",    "argc",     "argv",    "thread_local", "FILE_NAME",
+        "hosts",    "argc",     "argv",    "thread_local", "FILE_NAME", "ONCE",
     };
     static const char *const beginnings[] = {"flow_", "FLOW_", "module_", "queues_",
                                              "root_", "op_",   "wire_",   "_"};
@@ -556,6 +556,14 @@ static void put_top(mlt_gen *g)
         mlt_gen_put(g, "#define CARRIES(T) .kind = FLOW_TYPE_OF_(*(T *)NULL), .type = #T, .bytes = "
                        "sizeof(T)\n");
     mlt_gen_put(g, "%s", macros);
+    bool large = false;
+    for (size_t i = 0; i < g->root_count && !large; i++)
+        large = mlt_gen_is_large(g->roots[i]);
+    if (large)
+        mlt_gen_put(g,
+                    "// Long functions that run once: compilers would optimize them for minutes.\n"
+                    "#ifdef __clang__\n#define ONCE __attribute__((optnone))\n"
+                    "#else\n#define ONCE __attribute__((optimize(\"O0\")))\n#endif\n\n");
     if (zero)
         mlt_gen_put(g,
                     "__attribute__((unused)) static long nonzero(long value, int line)\n{\n    if "

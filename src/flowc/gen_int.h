@@ -48,6 +48,10 @@ const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *na
 // Takes macros away that headers may have by the names of variables, if there are such headers.
 void mlt_gen_undefine(mlt_gen *g);
 
+// Has this root so many statements that a compiler would optimize them for minutes? Its function
+// is told to be left as it is, for it runs once.
+bool mlt_gen_is_large(const mlt_flow_root_item *root);
+
 // The function wire_ROOT.
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root);
 

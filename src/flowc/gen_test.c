@@ -195,6 +195,34 @@ static void test_mpi(void)
     free(p);
 }
 
+// A root of many statements is not optimized.
+static void test_large(void)
+{
+    char *p = program(NULL, 0, NULL);
+    HAS_NOT(p, "ONCE");
+    free(p);
+    char *large = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&large, &size);
+    fputs("Module Main is Root requires Module P { P ONCE", to);
+    for (int i = 0; i < 600; i++)
+        fprintf(to, ", p%d", i);
+    fputs("; flow: ONCE -> p0; }\n", to);
+    fclose(to);
+    mlt_flow_file *small = file;
+    mlt_flow_messages messages = {.first = NULL};
+    file = mlt_flow_read("large.flow", large, size, &messages);
+    p = program(NULL, 0, NULL);
+    HAS(p, "#define ONCE __attribute__((optnone))\n");
+    HAS(p, "static ONCE void wire_Main(flow_wiring *w)\n");
+    HAS(p, "    int ONCE_ = flow_add(");
+    free(p);
+    mlt_flow_messages_free(&messages);
+    mlt_flow_file_free(file);
+    file = small;
+    free(large);
+}
+
 int main(void)
 {
     mlt_flow_messages messages = {.first = NULL};
@@ -206,6 +234,7 @@ int main(void)
     test_program();
     test_overrides();
     test_mpi();
+    test_large();
     mlt_flow_messages_free(&messages);
     mlt_flow_file_free(file);
     printf("fine\n");

@@ -336,9 +336,21 @@ void mlt_gen_undefine(mlt_gen *g)
     mlt_flow_table_free(&told);
 }
 
+bool mlt_gen_is_large(const mlt_flow_root_item *root)
+{
+    enum { MANY = 500 };
+    size_t said = 0;
+    for (const mlt_flow_statement *s = root->statements; s && said <= MANY; s = s->next, said++)
+        for (const mlt_flow_stage *t = s->stages; t; t = t->next)
+            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+                said++;
+    return said > MANY;
+}
+
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
 {
-    mlt_gen_put(g, "static void wire_%s(flow_wiring *w)\n{\n", root->name);
+    mlt_gen_put(g, "static %svoid wire_%s(flow_wiring *w)\n{\n",
+                mlt_gen_is_large(root) ? "ONCE " : "", root->name);
     know_names(g, root);
     bool *needs = needed(g, root), any = false;
     size_t number = 0;
