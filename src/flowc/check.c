@@ -17,11 +17,12 @@ void *mlt_check_take(const mlt_check *c, size_t bytes)
     return mlt_flow_arena_take(c->file->arena, bytes);
 }
 
-const mlt_flow_override *mlt_check_override_of(const mlt_check *c, const char *name)
+const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, size_t count,
+                                              const char *name)
 {
-    for (size_t i = c->override_count; i-- > 0;)
-        if (strcmp(c->overrides[i].name, name) == 0)
-            return &c->overrides[i];
+    while (count-- > 0)
+        if (strcmp(list[count].name, name) == 0)
+            return &list[count];
     return NULL;
 }
 
@@ -31,7 +32,7 @@ const mlt_flow_override *mlt_check_override_of(const mlt_check *c, const char *n
 static bool value_of(mlt_check *c, const mlt_check_value *inner, const mlt_flow_const *k,
                      mlt_check_value *v)
 {
-    const mlt_flow_override *given = mlt_check_override_of(c, k->name);
+    const mlt_flow_override *given = mlt_flow_override_of(c->overrides, c->override_count, k->name);
     v->name = k->name;
     if (given)
         v->value = given->value;

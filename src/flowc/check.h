@@ -16,6 +16,10 @@ typedef struct mlt_flow_override {
     long value;
 } mlt_flow_override;
 
+// The one that decides, which is the last of this name; NULL: none.
+const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, size_t count,
+                                              const char *name);
+
 // The graph, or NULL if there were errors. It refers to the file, which stays. The main root is the
 // one called Main, or the only one that no other root instantiates.
 mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_override *overrides,

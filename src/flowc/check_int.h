@@ -76,7 +76,6 @@ const flow_module *mlt_check_built_in(const char *name); // NULL: none
 mlt_check_module *mlt_check_module_of(const mlt_check *c, const char *name);
 mlt_check_root *mlt_check_root_of(const mlt_check *c, const char *name);
 mlt_check_op *mlt_check_op_of(const mlt_check *c, const char *name);
-const mlt_flow_override *mlt_check_override_of(const mlt_check *c, const char *name);
 
 // check_expr.c. False: told. The first list is looked through before the second.
 bool mlt_check_eval(mlt_check *c, const mlt_check_value *inner, const mlt_check_value *outer,

@@ -22,10 +22,7 @@ static void put_number(mlt_gen *g, const char *guard, const mlt_flow_expr *e)
 
 static const mlt_flow_override *override_of(const mlt_gen *g, const char *name)
 {
-    for (size_t i = g->override_count; i-- > 0;)
-        if (strcmp(g->overrides[i].name, name) == 0)
-            return &g->overrides[i];
-    return NULL;
+    return mlt_flow_override_of(g->overrides, g->override_count, name);
 }
 
 // Does what the program says of this constant name another one? Not if its value was given.

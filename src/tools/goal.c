@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "tools/commands.h"
 
-#include "base/word.h"
-#include "tools/args.h"
-
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help;
-} commands[] = {
+static const mlt_command commands[] = {
     {"check", mlt_goal_check_main, "prove a program: messages, deadlocks, races, its result"},
     {"fmt", mlt_goal_fmt_main, "print a program as text, in either dialect"},
     {"asm", mlt_goal_asm_main, "assemble a program into a binary file"},
@@ -25,62 +16,19 @@ static const struct {
     {"gen", mlt_goal_gen_main, "write a program: from an algorithm or a Lua script"},
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static void help(FILE *to)
-{
-    fprintf(to, "usage: millet goal COMMAND [options]\n\n"
-                "Group operations as programs of send, receive and local work with dependencies.\n"
-                "A program is a file, text or binary, or an algorithm: --alg bcast.binomial "
-                "--ranks 8.\n\n");
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fprintf(to, "\n  millet goal COMMAND --help says more\n"
-                "  exit code: 0 fine; 1 something was found, or the input is at fault; 2 wrong "
-                "usage;\n  70 no memory\n");
-}
-
-static int unknown(const char *name)
-{
-    int nearest = -1;
-    size_t best = 3;
-    for (int i = 0; i < COMMANDS; i++) {
-        size_t d =
-            mlt_word_distance(name, strlen(name), commands[i].name, strlen(commands[i].name));
-        if (d < best) {
-            best = d;
-            nearest = i;
-        }
-    }
-    if (nearest >= 0)
-        fprintf(stderr, "millet goal: there is no command '%s'; did you mean %s?\n", name,
-                commands[nearest].name);
-    else
-        fprintf(stderr, "millet goal: there is no command '%s'; millet goal --help lists them\n",
-                name);
-    return MLT_EXIT_WRONG;
-}
-
 int mlt_goal_main(int argc, char **argv)
 {
-    if (argc < 2) {
-        help(stderr);
-        return MLT_EXIT_WRONG;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        help(stdout);
-        return MLT_EXIT_FINE;
-    }
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            int code = commands[i].run(argc - 1, argv + 1);
-            if (fflush(stdout) != 0 || ferror(stdout)) {
-                fprintf(stderr, "millet goal %s: standard output cannot be written: %s\n", argv[1],
-                        strerror(errno));
-                return MLT_EXIT_FOUND;
-            }
-            return code;
-        }
-    return unknown(argv[1]);
+    static const mlt_commands family = {
+        .name = "millet goal",
+        .usage = "[options]",
+        .purpose =
+            "Group operations as programs of send, receive and local work with dependencies.\n"
+            "A program is a file, text or binary, or an algorithm: --alg bcast.binomial --ranks "
+            "8.\n",
+        .codes = "0 fine; 1 something was found, or the input is at fault; 2 wrong usage;\n  70 no "
+                 "memory",
+        .all = commands,
+        .count = sizeof commands / sizeof *commands,
+    };
+    return mlt_commands_run(&family, argc, argv);
 }
