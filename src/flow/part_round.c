@@ -21,6 +21,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
+#include "csp/chan.h"
+#include "csp/proc.h"
 #include "flow/part_int.h"
 #include "p2p/worker.h"
 
@@ -358,10 +360,30 @@ static int hand_out(void *arg)
     return 0;
 }
 
+// Who writes to the receivers is the process of the results, not the task's own: for hang reports.
+static int results_main(void *arg)
+{
+    const mlt_flow_part *part = arg;
+    const flow_instance *task = part->combiner.task;
+    for (uint32_t i = 0; i < task->outs; i++)
+        if (task->out[i].to)
+            task->out[i].to->chan->last_writer = part->program->csp->sched->current;
+    return hand_out(arg);
+}
+
+static csp_child *fork_results(mlt_flow_part *part)
+{
+    const flow_instance *task = part->combiner.task;
+    for (uint32_t i = 0; i < task->outs; i++)
+        if (task->out[i].to)
+            mlt_proc_lets_go(part->program->csp, task->out[i].to->chan, true);
+    return csp_fork(results_main, part, part->results);
+}
+
 static int contribute(mlt_flow_part *part)
 {
     mlt_flow_element *e;
-    csp_child *results = part->receives ? csp_fork(hand_out, part, part->results) : NULL;
+    csp_child *results = part->receives ? fork_results(part) : NULL;
     while (part->started < part->stops_at && (e = mlt_flow_combine_next(&part->combiner)))
         start_round(part, e);
     if (part->started < part->stops_at)

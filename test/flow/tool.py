@@ -656,6 +656,34 @@ def test_threads():
                    "module made: only the thread that runs the instance has its queues")
 
 
+def test_hang_of_reduction():
+    """Who writes results to receivers is known, so that no cycle is told that is none."""
+    file = write("sums.flow", """\
+        Declare Module W { in double; out double; }
+        Module Main is Root requires Module W { W w[4]; Reduce r; flow: w -> r(sum); }
+        """)
+    module = write("sums_W.c", """\
+        #include "W.flow.h"
+        int W_run(W *my)
+        {
+            double *v, x = 1;
+            size_t n;
+            if (my->flow.index == 2) // before it has sent
+                flow_dequeue(my, &v, &n);
+            flow_send(my, &x, 1);
+            flow_dequeue(my, &v, &n);
+            return 0;
+        }
+        """)
+    said = flow("run", file, module, "-n", 2, code=125)
+    for line in ("  w[0]: flow_dequeue from queue 'w[0].in', which results of r on worker 0 writes",
+                 "  results of r on worker 0: waits for what other workers contribute",
+                 "  r on worker 1: flow_dequeue from queue 'w[2].out', which w[2] writes",
+                 "  results of r on worker 1: waits for the next elements of this worker"):
+        expect(line in said.err.splitlines(), line, said)
+    expect("cycle" not in said.err, "no cycle of processes of one worker", said)
+
+
 def test_run_ends():
     """Whoever ends it leaves nothing behind."""
     file = write("forever/forever.flow", """\
