@@ -842,6 +842,20 @@ def test_draw_figures():
     expect(less < whole, "Figure 7: what only hands on is left out")
 
 
+def test_draw_rounds():
+    """The numbers of rounds do not hide each other, also where messages go back."""
+    file = write("rounds.flow", """\
+        Declare Operation add(long) ordered;
+        Module Main is Root requires Module A, Module B { A a[6]; B b; Reduce r; flow: a -> r(add) -> b; }
+        """)
+    tree = drawing(file, "--placed", "-n", 3)
+    marks = [(float(c.get("cx")), float(c.get("cy"))) for c in tree.iter(SVG + "circle")]
+    expect(len(marks) >= 3, "rounds", marks)
+    for i, (x, y) in enumerate(marks):
+        for other_x, other_y in marks[:i]:
+            expect((x - other_x) ** 2 + (y - other_y) ** 2 > 15 ** 2, "apart", marks)
+
+
 def test_draw_others():
     chain = write("chain.flow", """\
         const N = 10;
