@@ -30,16 +30,6 @@
 static const uint64_t most_bytes = 8u << 20;
 static const uint64_t short_bytes = 128u << 10;
 
-static const mlt_type bytes_type = {
-    .magic = MLT_TYPE_MAGIC,
-    .contiguous = true,
-    .committed = true,
-    .size = 1,
-    .extent = 1,
-    .true_extent = 1,
-    .name = "byte",
-};
-
 // What processes wait for, in reports.
 static const mlt_wait room_wait = {.call = "waits until others have taken results",
                                    .kind = MLT_WAIT_OTHER};
@@ -85,7 +75,7 @@ static void make_team(mlt_flow_part *part)
     };
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[(uint32_t)part->speakers[part->self] - w->first_rank],
-        .byte = &bytes_type,
+        .byte = &mlt_type_bytes,
         .context = MLT_FLOW_CONTEXTS + 2 + 2 * part->number,
         .self = (int32_t)part->self,
         .world = speaker,
