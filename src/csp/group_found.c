@@ -18,17 +18,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-// What messages of schedules are made of.
-static const mlt_type bytes_type = {
-    .magic = MLT_TYPE_MAGIC,
-    .contiguous = true,
-    .committed = true,
-    .size = 1,
-    .extent = 1,
-    .true_extent = 1,
-    .name = "byte",
-};
-
 // A worker's.
 struct mlt_groups {
     uint64_t *founded;     // [ranks of the worker]: groups of all nodes that it has begun to found
@@ -137,7 +126,7 @@ static mlt_team *make_team(mlt_csp *csp, const mlt_team_worker *at, uint32_t wor
     };
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[at[place].speaker - w->first_rank],
-        .byte = &bytes_type,
+        .byte = &mlt_type_bytes,
         .context = context,
         .self = (int32_t)place,
     };

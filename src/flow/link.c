@@ -35,16 +35,6 @@ enum {
 
 enum { GIVE_BACK = 4, RECORDS = 16, NAME = 256 };
 
-static const mlt_type bytes_type = {
-    .magic = MLT_TYPE_MAGIC,
-    .contiguous = true,
-    .committed = true,
-    .size = 1,
-    .extent = 1,
-    .true_extent = 1,
-    .name = "byte",
-};
-
 // A task that waits for credit.
 typedef struct waiter {
     mlt_link link;
@@ -188,7 +178,7 @@ static void fill_request(mlt_req *req, mlt_rank *rank, mlt_flow_element *e, uint
     req->rank = rank;
     req->buf = mlt_flow_data(e);
     req->count = bytes;
-    req->type = &bytes_type;
+    req->type = &mlt_type_bytes;
     req->context = MLT_FLOW_CONTEXTS;
     req->tag = (int32_t)line;
 }
@@ -507,6 +497,12 @@ void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t byte
         look_at_credit(a);
 }
 
+bool mlt_flow_link_over(const mlt_flow_program *program, uint32_t line)
+{
+    const struct mlt_flow_links *links = program->links;
+    return !links || links->ends[links->number_of[line]].over;
+}
+
 static void close_arrival(arrival *a)
 {
     if (a->closed)
@@ -595,11 +591,6 @@ static bool is_near(const mlt_flow_program *program, uint32_t worker)
     return program->csp->worker->wire->peers[worker].distance == MLT_SAME_PROCESS;
 }
 
-static uint32_t cap_of(const mlt_flow_line *line)
-{
-    return line->cap ? line->cap : MLT_FLOW_CAP;
-}
-
 static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_link *link)
 {
     mlt_flow_program *program = links->program;
@@ -611,8 +602,8 @@ static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_lin
                             .rank = rank_at(program, at->from),
                             .to = (int32_t)program->lowered->tasks[at->to].place,
                             .line = line,
-                            .cap = cap_of(at),
-                            .credits = cap_of(at),
+                            .cap = at->cap,
+                            .credits = at->cap,
                             .by_bytes = at->by_bytes,
                             .near = is_near(program, worker)};
     link->small = link->near ? MLT_FLOW_SMALL : mlt_p2p_eager_most(own, worker);
@@ -628,7 +619,7 @@ static void end_line(struct mlt_flow_links *links, uint32_t line, arrival *a)
                    .rank = rank_at(program, at->to),
                    .from = (int32_t)program->lowered->tasks[at->from].place,
                    .line = line,
-                   .cap = cap_of(at),
+                   .cap = at->cap,
                    .last = 1,
                    .by_bytes = at->by_bytes,
                    .near = is_near(program, worker_at(program, at->from)),

@@ -39,6 +39,18 @@ void mlt_flow_link_end(mlt_flow_link *link);
 
 // An element of that line was taken from its inlet. Does not wait.
 void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes);
+// The same of whatever element a reader has got, be it of a local line. Returns it.
+static inline mlt_flow_element *mlt_flow_taken(mlt_flow_program *program, mlt_flow_element *e)
+{
+    if (MLT_UNLIKELY(e->line != MLT_FLOW_NO_LINE)) {
+        uint32_t line = e->line;
+        e->line = MLT_FLOW_NO_LINE;
+        mlt_flow_link_taken(program, line, e->bytes);
+    }
+    return e;
+}
+// Nothing will come by that line, which ends here, any more. For reports.
+bool mlt_flow_link_over(const mlt_flow_program *program, uint32_t line);
 // The inlet where these lines end takes no more.
 void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet);
 

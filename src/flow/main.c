@@ -452,20 +452,28 @@ static void arrived(mlt_route *route, const mlt_packet *packet, const void *data
 
 // ---- hang reports
 
-// The tasks of other workers whose lines lead to the queue. (Nobody reads one from elsewhere.)
+// The tasks of other workers whose lines lead to the queue and have not ended. (Nobody reads one
+// from elsewhere.)
 static uint32_t elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
 {
     char name[SENTENCE / 8];
     const mlt_flow_inlet *inlet = chan->queue;
     const mlt_flow_program *p = inlet->program;
     const mlt_flow_lowered *l = p->lowered;
+    uint32_t first = l->in_first[inlet->task], lines_in = l->in_first[inlet->task + 1] - first;
+    const uint32_t *lines = &l->in_lines[first];
+    if (l->tasks[inlet->task].kind != MLT_FLOW_MODULE) { // a line for each inlet, maybe many
+        lines = &inlet->line;
+        lines_in = 1;
+    }
     uint32_t count = 0, shown = 0;
     size_t length = 0;
     text[0] = '\0';
-    for (uint32_t i = l->in_first[inlet->task]; writers && i < l->in_first[inlet->task + 1]; i++) {
-        const mlt_flow_line *line = &l->lines[l->in_lines[i]];
+    for (uint32_t i = 0; writers && i < lines_in; i++) {
+        const mlt_flow_line *line = &l->lines[lines[i]];
         const mlt_flow_task *from = &l->tasks[line->from];
-        if (p->inlet_of[l->in_lines[i]] != inlet || from->worker == p->worker)
+        if (p->inlet_of[lines[i]] != inlet || from->worker == p->worker ||
+            mlt_flow_link_over(p, lines[i]))
             continue;
         count++;
         if (shown == SENDERS_NAMED || length >= size)

@@ -67,16 +67,6 @@ static void leave_out(merged *m, uint32_t i)
     memmove(m->guards + i, m->guards + i + 1, (m->live - i) * sizeof *m->guards);
 }
 
-// What a guard has read goes past mlt_flow_take, which gives credits back.
-static mlt_flow_element *credited(const mlt_flow_inlet *inlet, mlt_flow_element *e)
-{
-    uint32_t line = e->line;
-    e->line = MLT_FLOW_NO_LINE;
-    if (line != MLT_FLOW_NO_LINE)
-        mlt_flow_link_taken(inlet->program, line, e->bytes);
-    return e;
-}
-
 // Waits. NULL: all lines have ended.
 static mlt_flow_element *merged_next(merged *m)
 {
@@ -92,7 +82,7 @@ static mlt_flow_element *merged_next(merged *m)
         }
         int i = csp_alt(m->guards, m->live);
         if (m->guards[i].status == CSP_OK)
-            return credited(m->in[i], m->e);
+            return mlt_flow_taken(m->task->program, m->e);
         leave_out(m, (uint32_t)i);
     }
     return NULL;

@@ -21,22 +21,14 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
+#include "csp/chan.h"
+#include "csp/proc.h"
 #include "flow/part_int.h"
 #include "p2p/worker.h"
 
 // Of elements under way on this worker, unless they are two only.
 static const uint64_t most_bytes = 8u << 20;
 static const uint64_t short_bytes = 128u << 10;
-
-static const mlt_type bytes_type = {
-    .magic = MLT_TYPE_MAGIC,
-    .contiguous = true,
-    .committed = true,
-    .size = 1,
-    .extent = 1,
-    .true_extent = 1,
-    .name = "byte",
-};
 
 // What processes wait for, in reports.
 static const mlt_wait room_wait = {.call = "waits until others have taken results",
@@ -83,7 +75,7 @@ static void make_team(mlt_flow_part *part)
     };
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[(uint32_t)part->speakers[part->self] - w->first_rank],
-        .byte = &bytes_type,
+        .byte = &mlt_type_bytes,
         .context = MLT_FLOW_CONTEXTS + 2 + 2 * part->number,
         .self = (int32_t)part->self,
         .world = speaker,
@@ -358,10 +350,30 @@ static int hand_out(void *arg)
     return 0;
 }
 
+// Who writes to the receivers is the process of the results, not the task's own: for hang reports.
+static int results_main(void *arg)
+{
+    const mlt_flow_part *part = arg;
+    const flow_instance *task = part->combiner.task;
+    for (uint32_t i = 0; i < task->outs; i++)
+        if (task->out[i].to)
+            task->out[i].to->chan->last_writer = part->program->csp->sched->current;
+    return hand_out(arg);
+}
+
+static csp_child *fork_results(mlt_flow_part *part)
+{
+    const flow_instance *task = part->combiner.task;
+    for (uint32_t i = 0; i < task->outs; i++)
+        if (task->out[i].to)
+            mlt_proc_lets_go(part->program->csp, task->out[i].to->chan, true);
+    return csp_fork(results_main, part, part->results);
+}
+
 static int contribute(mlt_flow_part *part)
 {
     mlt_flow_element *e;
-    csp_child *results = part->receives ? csp_fork(hand_out, part, part->results) : NULL;
+    csp_child *results = part->receives ? fork_results(part) : NULL;
     while (part->started < part->stops_at && (e = mlt_flow_combine_next(&part->combiner)))
         start_round(part, e);
     if (part->started < part->stops_at)

@@ -21,6 +21,7 @@
 #include "fiber/policy.h"
 #include "flow/element.h"
 #include "flow/link.h"
+#include "flow/ops.h"
 #include "flow/run.h"
 #include "os/os.h"
 
@@ -174,16 +175,6 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     return e;
 }
 
-static inline mlt_flow_element *taken(mlt_flow_inlet *inlet, mlt_flow_element *e)
-{
-    if (MLT_UNLIKELY(e->line != MLT_FLOW_NO_LINE)) {
-        uint32_t line = e->line;
-        e->line = MLT_FLOW_NO_LINE;
-        mlt_flow_link_taken(inlet->program, line, e->bytes);
-    }
-    return e;
-}
-
 // Nothing is there.
 static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
 {
@@ -195,13 +186,13 @@ static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
     if (wait_at(inlet->program, &e, &chan->reads, &chan->read_wait.wait,
                 &inlet->stats.starved_ns) != CSP_OK)
         return NULL;
-    return taken(inlet, e);
+    return mlt_flow_taken(inlet->program, e);
 }
 
 static inline mlt_flow_element *take(mlt_flow_inlet *inlet)
 {
     if (MLT_LIKELY(inlet->chan && inlet->chan->held > 0))
-        return taken(inlet, ring_take(inlet));
+        return mlt_flow_taken(inlet->program, ring_take(inlet));
     return take_later(inlet);
 }
 
@@ -365,7 +356,8 @@ EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_
     if (MLT_UNLIKELY(all > e->room))
         too_much(queue, e, bytes, count);
     take_back(queue->instance, e, "flow_give");
-    if (MLT_UNLIKELY(e->refs > 1) && (all != e->bytes || bytes != e->value_bytes))
+    if (MLT_UNLIKELY(e->refs > 1) &&
+        (all != e->bytes || bytes != e->value_bytes || (uint8_t)kind != e->kind))
         e = mlt_flow_element_own(e); // the others still have all of it
     if (MLT_LIKELY(!e->shared))
         e->owner = MLT_FLOW_LIBRARYS;
@@ -396,22 +388,13 @@ EXPORT void flow_keep(const void *data)
 
 // ---- what modules call: dequeueing
 
-static const char *type_name(const mlt_flow_element *e)
-{
-    static const char *const names[FLOW_TYPES] = {
-        "",      "char",     "signed char", "unsigned char", "short",         "unsigned short",
-        "int",   "unsigned", "long",        "unsigned long", "long long",     "unsigned long long",
-        "float", "double",   "long double", "bool",          "float complex", "double complex"};
-    return e->kind < FLOW_TYPES ? names[e->kind] : "";
-}
-
 // Values of another size than the sender's. Bytes (void *, char *) are anything's.
 static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_element *e, size_t bytes)
 {
     if (bytes == 1 ||
         (bytes && e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
         return;
-    const char *type = type_name(e);
+    const char *type = e->kind == FLOW_ANY ? "" : mlt_flow_type_name((flow_type)e->kind);
     mlt_flow_fault(queue->instance,
                    "flow_dequeue on %s: the module takes values of %zu bytes, but the element has "
                    "values of %u bytes%s%s%s",
@@ -483,7 +466,7 @@ static mlt_flow_element *wait_for_any(flow_queue *const *queues, size_t queue_co
     mlt_flow_inlet *inlet = queues[which[n]]->in;
     if (program->measures)
         inlet->stats.starved_ns += mlt_os_now_ns() - since;
-    return guards[n].status == CSP_OK ? taken(inlet, e) : NULL;
+    return guards[n].status == CSP_OK ? mlt_flow_taken(program, e) : NULL;
 }
 
 // The first queue that has something, from `turn` on; queue_count: none.

@@ -22,17 +22,17 @@ typedef struct arena {
     char *at, *end;
 } arena;
 
-static void *cut(arena *a, size_t bytes)
-{
-    void *at = a->at;
-    a->at += (bytes + LINE - 1) / LINE * LINE;
-    mlt_assert(a->at <= a->end);
-    return at;
-}
-
 static size_t whole(size_t bytes)
 {
     return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static void *cut(arena *a, size_t bytes)
+{
+    void *at = a->at;
+    a->at += whole(bytes);
+    mlt_assert(a->at <= a->end);
+    return at;
 }
 
 static const flow_module *module_of(const mlt_flow_program *p, uint32_t task)
@@ -161,7 +161,8 @@ static void make_instances(mlt_flow_program *p)
 
 // What lines lead to an inlet: how much room it needs.
 typedef struct lines_in {
-    uint32_t count, locals, cap, room;
+    uint32_t count, locals, cap;
+    uint64_t room;
     bool declared; // a cap was
 } lines_in;
 
@@ -173,8 +174,8 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
     inlet->cap = lines->cap;
     inlet->bytes_most = lines->declared ? UINT64_MAX : MLT_FLOW_BYTES;
     inlet->mixed = lines->locals > 0 && lines->locals < lines->count;
-    inlet->chan = mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *),
-                                (size_t)lines->room + lines->cap, false);
+    inlet->chan =
+        mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *), lines->room + lines->cap, false);
     inlet->chan->queue = inlet;
     inlet->chan->read_wait.wait.call = "flow_dequeue";
     inlet->chan->write_wait.wait.call = "flow_send";
@@ -183,16 +184,15 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
 
 static void add_line(const mlt_flow_program *p, lines_in *to, const mlt_flow_line *line)
 {
-    uint32_t cap = line->cap ? line->cap : MLT_FLOW_CAP;
     to->count++;
     to->declared |= !line->by_bytes;
     if (p->lowered->tasks[line->from].worker != p->worker) {
-        to->room += cap;
+        to->room += line->cap;
         return;
     }
     to->locals++;
-    if (cap > to->cap)
-        to->cap = cap;
+    if (line->cap > to->cap)
+        to->cap = line->cap;
 }
 
 // The inlets of an instance. Lines of a module's queue go to the inlet of that queue.

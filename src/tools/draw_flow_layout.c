@@ -639,10 +639,7 @@ double mlt_scene_bow(const mlt_scene *s, const mlt_scene_link *l)
 {
     double apart = s->boxes[l->from].y - s->boxes[l->to].y;
     double bow = 14 + 0.08 * (apart < 0 ? -apart : apart);
-    uint32_t before = 0; // between the same two, as rounds of a reduction: their numbers lie apart
-    for (const mlt_scene_link *k = s->links; k < l && *l->text; k++)
-        before += (k->from == l->from && k->to == l->to) || (k->from == l->to && k->to == l->from);
-    return l->from == l->to ? 30 : (bow > 130 ? 130 : bow) + 22 * before;
+    return l->from == l->to ? 30 : bow > 130 ? 130 : bow;
 }
 
 static double link_space(const mlt_scene *s, uint32_t column)

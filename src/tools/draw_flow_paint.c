@@ -7,7 +7,8 @@
 #include "tools/svg.h"
 
 enum { BAND_PAD = 16, BAND_HEAD = 20, HOST_PAD = 12, HOST_HEAD = 18, MARGIN = 24, OUT = 26 };
-#define STACK 3.5 // between boxes that stand for several
+#define STACK  3.5 // between boxes that stand for several
+#define RADIUS 7.5 // of a round's number
 
 static const struct {
     const char *fill, *line;
@@ -211,7 +212,38 @@ static point paint_forward(const mlt_scene *s, FILE *to, const mlt_scene_link *l
     return middle;
 }
 
-static point paint_path(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
+// Numbers of rounds that were painted: they should not hide each other.
+typedef struct marks {
+    point at[512]; // more of them are not looked at
+    size_t count;
+} marks;
+
+static bool is_free(const marks *m, point p)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        double x = p.x - m->at[i].x, y = p.y - m->at[i].y;
+        if (x * x + y * y < 4.2 * RADIUS * RADIUS)
+            return false;
+    }
+    return true;
+}
+
+// On the bow from a to b, whose control points are at x: in the middle, or as near to it as is
+// free.
+static point mark_on_bow(const marks *m, point a, double x, point b)
+{
+    point middle = {(a.x + b.x) / 8 + x * 0.75, (a.y + b.y) / 2};
+    for (int i = 0; i < 14; i++) {
+        double t = 0.5 + (i % 2 ? -0.05 : 0.05) * ((i + 1) / 2), u = 1 - t;
+        point p = {u * u * u * a.x + 3 * t * u * x + t * t * t * b.x,
+                   (u * u * u + 3 * u * u * t) * a.y + (3 * u * t * t + t * t * t) * b.y};
+        if (is_free(m, p))
+            return p;
+    }
+    return middle;
+}
+
+static point paint_path(const mlt_scene *s, FILE *to, const mlt_scene_link *l, const marks *m)
 {
     point a = port_at(s, l->from, l->from_port), b = port_at(s, l->to, l->to_port);
     uint32_t from = s->boxes[l->from].column, at = s->boxes[l->to].column;
@@ -230,7 +262,7 @@ static point paint_path(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
             return (point){right + 36, (a.y + b.y) / 2 + 8};
         }
         fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", right + bow, a.y, right + bow, b.y, b.x, b.y);
-        return (point){(a.x + b.x) / 8 + (right + bow) * 0.75, (a.y + b.y) / 2};
+        return mark_on_bow(m, a, right + bow, b);
     }
     double down = l->lane;
     fprintf(to, "C%.1f %.1f %.1f %.1f %.1f %.1f", a.x + OUT, a.y, a.x + OUT, a.y, a.x + OUT,
@@ -244,7 +276,7 @@ static point paint_path(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
     return (point){(a.x + b.x) / 2, down};
 }
 
-static void paint_link(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
+static void paint_link(const mlt_scene *s, FILE *to, const mlt_scene_link *l, marks *m)
 {
     char head[16];
     head_name(l, head);
@@ -257,11 +289,13 @@ static void paint_link(const mlt_scene *s, FILE *to, const mlt_scene_link *l)
     if (l->both)
         fprintf(to, " marker-start=\"url(#hotback)\"");
     fprintf(to, " d=\"");
-    point middle = paint_path(s, to, l);
+    point middle = paint_path(s, to, l, m);
     fprintf(to, "\"/>\n");
     if (*l->text && l->class_ == MLT_SCENE_SCHEDULE) {
-        fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"7.5\" fill=\"#ffffff\" stroke=\"%s\"/>\n",
-                middle.x, middle.y, MLT_SVG_HOT);
+        fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#ffffff\" stroke=\"%s\"/>\n",
+                middle.x, middle.y, RADIUS, MLT_SVG_HOT);
+        if (m->count < sizeof m->at / sizeof *m->at)
+            m->at[m->count++] = middle;
         mlt_svg_text(to, middle.x, middle.y + 3.5, "class=\"small\" text-anchor=\"middle\"",
                      l->text);
     } else if (*l->text) {
@@ -376,13 +410,14 @@ void mlt_scene_paint(const mlt_scene *s, FILE *to)
     heat_heads(to);
     mlt_svg_text(to, MARGIN, 28, "class=\"title\"", s->title);
     mlt_svg_text(to, MARGIN, 46, "class=\"note\"", s->note);
+    marks m = {.count = 0};
     paint_frames(s, to, false);
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].class_ != MLT_SCENE_SCHEDULE)
-            paint_link(s, to, &s->links[i]);
+            paint_link(s, to, &s->links[i], &m);
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].class_ == MLT_SCENE_SCHEDULE)
-            paint_link(s, to, &s->links[i]);
+            paint_link(s, to, &s->links[i], &m);
     paint_frames(s, to, true);
     for (uint32_t i = 0; i < s->real_count; i++)
         paint_box(to, &s->boxes[i]);

@@ -32,6 +32,9 @@ _Static_assert(sizeof(mlt_type) == 64, "a handle is looked up in the table below
 // spec/datatypes.tsv.
 extern const mlt_type mlt_type_predefined[1024] __attribute__((visibility("hidden")));
 
+// Bytes of the library's own messages; no MPI type.
+extern const mlt_type mlt_type_bytes;
+
 // Copies `bytes` bytes of the packed form, from byte `from` of it, out of (pack) or into (unpack)
 // the elements at buf. Any cut is allowed, inside an element and inside a basic type too. The
 // packed form is the data in the order of the type map. Memory of the packed side and of the

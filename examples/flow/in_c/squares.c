@@ -93,7 +93,7 @@ static void wire(flow_wiring *w)
     long n = flow_wiring_const(w, __LINE__, "N", 4);
     int s = flow_add(w, __LINE__, "s", &source_module, -1);
     int d = flow_add(w, __LINE__, "d", &flow_Deal, -1);
-    int q = flow_add(w, __LINE__, "q", &square_module, n);
+    int q = flow_add(w, __LINE__, "q", &square_module, FLOW_COUNT(n));
     int r = flow_add(w, __LINE__, "r", &flow_Reduce, -1);
     int p = flow_add(w, __LINE__, "p", &print_module, -1);
 
