@@ -130,6 +130,17 @@ const char *mlt_flow_in_name(const mlt_flow_graph *g, const mlt_flow_edge *e, ch
     return queue_name(g, e->to, e->in, text, size);
 }
 
+const char *mlt_flow_pin_text(const mlt_flow_pin *pin, char *text, size_t size)
+{
+    if (!pin->host)
+        snprintf(text, size, "%ld", pin->place);
+    else if (pin->place < 0)
+        snprintf(text, size, "%s", pin->host);
+    else
+        snprintf(text, size, "%s:%ld", pin->host, pin->place);
+    return text;
+}
+
 const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char *text, size_t size)
 {
     if (!(end.id & MLT_FLOW_PORT))

@@ -126,4 +126,7 @@ const char *mlt_flow_out_name(const mlt_flow_graph *g, const mlt_flow_edge *e, c
 const char *mlt_flow_in_name(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
                              size_t size);
 
+// What stands behind `@`: "host1", "host1:0", "3".
+const char *mlt_flow_pin_text(const mlt_flow_pin *pin, char *text, size_t size);
+
 #endif

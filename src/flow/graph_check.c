@@ -356,17 +356,6 @@ static void check_collectives(mlt_flow_builder *b)
     }
 }
 
-static const char *place_text(const mlt_flow_pin *p, char *text, size_t size)
-{
-    if (p->place < 0)
-        snprintf(text, size, "%s", p->host);
-    else if (p->host)
-        snprintf(text, size, "%s:%ld", p->host, p->place);
-    else
-        snprintf(text, size, "%ld", p->place);
-    return text;
-}
-
 // One pin a node: `p @ host1; p[0] @ host1:0;` is the second, others contradict.
 static void check_pins(mlt_flow_builder *b)
 {
@@ -390,10 +379,11 @@ static void check_pins(mlt_flow_builder *b)
         }
         char name[TEXT], one[TEXT], two[TEXT];
         if (mlt_flow_once(b, MLT_FLOW_TOLD_PIN, pin.line))
-            mlt_flow_tell(
-                b, file_of(b, pin.node), pin.line, false, "%s is placed at %s, but line %d says %s",
-                mlt_flow_node_name(g, pin.node, name, sizeof name),
-                place_text(&pin, one, sizeof one), other->line, place_text(other, two, sizeof two));
+            mlt_flow_tell(b, file_of(b, pin.node), pin.line, false,
+                          "%s is placed at %s, but line %d says %s",
+                          mlt_flow_node_name(g, pin.node, name, sizeof name),
+                          mlt_flow_pin_text(&pin, one, sizeof one), other->line,
+                          mlt_flow_pin_text(other, two, sizeof two));
     }
     g->pin_count = kept;
     free(pin_of);

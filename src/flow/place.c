@@ -30,12 +30,7 @@ static bool refuse(const placer *p, const mlt_flow_pin *pin, const char *what)
 {
     char node[128], at[96];
     mlt_flow_node_name(p->g, pin->node, node, sizeof node);
-    if (!pin->host)
-        snprintf(at, sizeof at, "%ld", pin->place);
-    else if (pin->place < 0)
-        snprintf(at, sizeof at, "%s", pin->host);
-    else
-        snprintf(at, sizeof at, "%s:%ld", pin->host, pin->place);
+    mlt_flow_pin_text(pin, at, sizeof at);
     snprintf(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
     return false;
 }
