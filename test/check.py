@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "check-logs"
 ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
-SEEDS = 120
+SEEDS = 100
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
 NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert)|coll_.* x(7|17|18|64)\])"
@@ -27,7 +27,7 @@ NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit
 # objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's.
 SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
           r"comm_(dup|split|inter|disconnect)|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|moves_blocks(?! \[thread x6)|"
-          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net\w*|port|io\w*|group_mpi|mpi)|flow_(link|reduce)\w*) ")
+          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)) ")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
@@ -245,7 +245,7 @@ def stage_surface(stage, quick):
 
 def stage_mpi(stage, quick):
     """the multi-rank tests in all five modes"""
-    run = ["test/run_mpi", "--build", BUILD]
+    run = ["test/run_mpi", "--build", BUILD, "-j", "3"]  # some only wait
     if quick:
         script(stage, *run, "--mode", "fiber")
         return
@@ -307,7 +307,7 @@ def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
     targets = ["mpi_abi", "mpirun", "millet_lua", "tests_wire", "tests_p2p", "fiber_gate"]
     if preset(stage, "tsan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation())
+        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without="p2p_match$")  # one thread
         status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test/fiber_gate"], 240)
         if status == 0:
             stage.passed += 1
@@ -332,7 +332,7 @@ def stage_cross(stage, quick):
     layers = ["arch", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]
     if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
         # What only computes, and takes long at that, gives the same everywhere.
-        stage.ctest("build-cross", layers, without="goal_(check_brute|pass_large|pass|sim_random|derive)$")
+        stage.ctest("build-cross", layers, without="goal_(check_brute|pass_large|pass|sim_random|derive)|flow_(lower_tokens|lower|graph|place)$")
 
 
 def stage_clang(stage, quick):
