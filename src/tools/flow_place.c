@@ -110,6 +110,40 @@ static void print_reductions(const mlt_flow_lowered *l)
     }
 }
 
+// Elements that a worker sends and receives when every queue has had one: what its link to the
+// others carries, in both directions at once.
+static void print_busiest(const mlt_flow_lowered *l, uint32_t workers)
+{
+    uint32_t *in = mlt_take(workers, sizeof *in), *out = mlt_take(workers, sizeof *out);
+    for (uint32_t i = 0; i < l->line_count; i++) {
+        uint32_t from = l->tasks[l->lines[i].from].worker, to = l->tasks[l->lines[i].to].worker;
+        out[from] += from != to;
+        in[to] += from != to;
+    }
+    for (uint32_t i = 0; i < l->reduction_count; i++)
+        for (uint32_t e = 0; e < l->reductions[i].plan.count; e++) {
+            mlt_reduce_to_edge edge = l->reductions[i].plan.edges[e];
+            uint32_t from = l->reductions[i].worker[edge.from];
+            uint32_t to = l->reductions[i].worker[edge.to];
+            bool both = edge.kind == MLT_REDUCE_TO_MEET;
+            out[from]++, in[to]++;
+            out[to] += both, in[from] += both;
+        }
+    uint32_t busiest = 0, most = 0;
+    for (uint32_t w = 0; w < workers; w++) {
+        uint32_t load = in[w] > out[w] ? in[w] : out[w];
+        if (load > most) {
+            most = load;
+            busiest = w;
+        }
+    }
+    if (most)
+        printf("busiest worker: %" PRIu32 ", %" PRIu32 " in and %" PRIu32 " out\n", busiest,
+               in[busiest], out[busiest]);
+    free(in);
+    free(out);
+}
+
 static void print_all(const mlt_flow_graph *g, const mlt_flow_site *site)
 {
     const mlt_flow_placing *placing = site->placing;
@@ -124,6 +158,7 @@ static void print_all(const mlt_flow_graph *g, const mlt_flow_site *site)
            "; left out: %" PRIu32 "\n",
            l->task_count, l->line_count, far, l->removed);
     print_reductions(l);
+    print_busiest(l, site->sites->workers);
 }
 
 int mlt_flow_place_main(int argc, char **argv)

@@ -942,7 +942,9 @@ def test_place():
     expect("worker 0 on alpha" in said and "worker 3 on beta" in said and "4 ranks have no instance" in said, "hosts", said)
     said = flow("place", file, "-n", 4, "--reproducible").out
     expect(said.count("alone") == 2, "one part each", said)
-    flow("place", file, "-n", 4, "--unbalanced")
+    loads = [int(re.search(r"busiest worker: \d+, (\d+) in", flow("place", ROOT / "bench/flow/balance.flow", "-n", 8, *more).out)[1])
+             for more in ([], ["--unbalanced"])]
+    expect(0 < loads[0] < loads[1], "the busiest worker has less to do if reductions are balanced", loads)
     says(flow("place", file, "-n", 0, code=2), "millet flow place: option -n is '0', but should be a whole number from 1 to .*")
     pinned = write("pinned.flow", """\
         Module Main is Root requires Module A { A a[2]; flow: a[0] -> a[1]; a[0] @ 1; a[1] @ gamma; }
