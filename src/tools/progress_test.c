@@ -3,6 +3,7 @@
 #include "tools/progress.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,23 @@ static void show(int fd, double seconds)
     close(kept);
 }
 
-static size_t shown(int fd, char *text, size_t size)
+// What the terminal shows. The system hands it over in its own time, and maybe in pieces: if `end`
+// is given, it is waited for.
+static size_t shown(int fd, const char *end, char *text, size_t size)
 {
-    ssize_t n = read(fd, text, size - 1);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
+    size_t length = 0;
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    text[0] = '\0';
+    while (length < size - 1 && poll(&wait, 1, end ? 5000 : 100) > 0) {
+        ssize_t n = read(fd, text + length, size - 1 - length);
+        if (n <= 0)
+            break;
+        length += (size_t)n;
+        text[length] = '\0';
+        if (end && length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0)
+            break;
+    }
+    return length;
 }
 
 int main(void)
@@ -44,9 +57,9 @@ int main(void)
     int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
     CHECK(terminal >= 0);
     show(terminal, 0.5);
-    CHECK(shown(master, text, sizeof text) == 0);
+    CHECK(shown(master, NULL, text, sizeof text) == 0);
     show(terminal, 3);
-    CHECK(shown(master, text, sizeof text) > 0);
+    CHECK(shown(master, "\r\033[K", text, sizeof text) > 0);
     // Nine seconds, or more if the machine was busy between the steps.
     const char *bar = "working [##########..............................]  25 %, ";
     const char *left = strstr(text, bar);
