@@ -8,56 +8,14 @@
 //     chain     a Broadcast of a Broadcast, and of a Reduce
 //     leave     receivers that end early, some, then all: then the sender is told
 //     nothing   senders that send nothing
-#include <millet/flow.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Node {
-    flow_self flow;
-    struct {
-        FLOW_QUEUE(int) in;
-        FLOW_QUEUE(int) out;
-    } q;
-} Node;
-
-#define CHECK(my, condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
-    } while (0)
-
-static const flow_queue_decl queues[] = {
-    {.name = "in",
-     .input = true,
-     .optional = true,
-     .kind = FLOW_INT,
-     .type = "int",
-     .bytes = sizeof(int),
-     .cap = 5,
-     .offset = offsetof(Node, q.in)},
-    {.name = "out",
-     .optional = true,
-     .kind = FLOW_INT,
-     .type = "int",
-     .bytes = sizeof(int),
-     .offset = offsetof(Node, q.out)},
-};
-#define NODE(NAME, RUN)                                                                            \
-    static const flow_module NAME = {                                                              \
-        .name = #NAME, .bytes = sizeof(Node), .queues = queues, .queue_count = 2, .run = RUN}
-
-static void wire_two(flow_wiring *w, int line, flow_part from, flow_part through, flow_part to)
-{
-    flow_stage stages[] = {{FLOW_JOIN, &from, 1}, {FLOW_JOIN, &through, 1}, {FLOW_JOIN, &to, 1}};
-    flow_wire(w, line, stages, 3);
-}
-
-static flow_part all_of(int vector)
-{
-    return (flow_part){.vector = vector, .all = true};
-}
+#define NODE_VALUE int
+#define NODE_KIND  FLOW_INT
+#define NODE_CAP   5
+#include "flow_node.h"
 
 // ---- share
 
@@ -195,7 +153,7 @@ static void wire_merge(flow_wiring *w)
     flow_part s = all_of(flow_add(w, 1, "s", &Count, SENDERS));
     flow_part b = all_of(flow_add(w, 1, "b", &flow_Broadcast, -1));
     flow_part q = all_of(flow_add(w, 1, "q", &Merged, 5));
-    wire_two(w, 2, s, b, q);
+    wire_three(w, 2, s, b, q);
 }
 
 // ---- chain
@@ -268,9 +226,9 @@ NODE(Leave, leave_run);
 
 static void wire_leave(flow_wiring *w)
 {
-    wire_two(w, 2, all_of(flow_add(w, 1, "s", &Spring, -1)),
-             all_of(flow_add(w, 1, "b", &flow_Broadcast, -1)),
-             all_of(flow_add(w, 1, "q", &Leave, 5)));
+    wire_three(w, 2, all_of(flow_add(w, 1, "s", &Spring, -1)),
+               all_of(flow_add(w, 1, "b", &flow_Broadcast, -1)),
+               all_of(flow_add(w, 1, "q", &Leave, 5)));
 }
 
 // ---- nothing
@@ -294,9 +252,9 @@ NODE(None, none_run);
 
 static void wire_nothing(flow_wiring *w)
 {
-    wire_two(w, 2, all_of(flow_add(w, 1, "s", &Quiet, 3)),
-             all_of(flow_add(w, 1, "b", &flow_Broadcast, -1)),
-             all_of(flow_add(w, 1, "q", &None, 4)));
+    wire_three(w, 2, all_of(flow_add(w, 1, "s", &Quiet, 3)),
+               all_of(flow_add(w, 1, "b", &flow_Broadcast, -1)),
+               all_of(flow_add(w, 1, "q", &None, 4)));
 }
 
 int main(int argc, char **argv)

@@ -7,56 +7,14 @@
 //     merge     several senders into one Deal
 //     nothing   senders that send nothing
 #include <millet/csp.h>
-#include <millet/flow.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Node {
-    flow_self flow;
-    struct {
-        FLOW_QUEUE(long) in;
-        FLOW_QUEUE(long) out;
-    } q;
-} Node;
-
-#define CHECK(my, condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
-    } while (0)
-
-static const flow_queue_decl queues[] = {
-    {.name = "in",
-     .input = true,
-     .optional = true,
-     .kind = FLOW_LONG,
-     .type = "long",
-     .bytes = sizeof(long),
-     .cap = 3,
-     .offset = offsetof(Node, q.in)},
-    {.name = "out",
-     .optional = true,
-     .kind = FLOW_LONG,
-     .type = "long",
-     .bytes = sizeof(long),
-     .offset = offsetof(Node, q.out)},
-};
-#define NODE(NAME, RUN)                                                                            \
-    static const flow_module NAME = {                                                              \
-        .name = #NAME, .bytes = sizeof(Node), .queues = queues, .queue_count = 2, .run = RUN}
-
-static flow_part all_of(int vector)
-{
-    return (flow_part){.vector = vector, .all = true};
-}
-
-static void wire_three(flow_wiring *w, int line, flow_part from, flow_part through, flow_part to)
-{
-    flow_stage stages[] = {{FLOW_JOIN, &from, 1}, {FLOW_JOIN, &through, 1}, {FLOW_JOIN, &to, 1}};
-    flow_wire(w, line, stages, 3);
-}
+#define NODE_VALUE long
+#define NODE_KIND  FLOW_LONG
+#define NODE_CAP   3
+#include "flow_node.h"
 
 // ---- farm
 
