@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/op.h"
 
+#include <string.h>
+
+#include "base/log.h"
+
 // All predefined operations of reductions commute.
 static void run_kernel(void *arg, const mlt_run_operands *o)
 {
@@ -68,6 +72,39 @@ bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *u
 static void move(const mlt_coll_op *op, void *to, const void *from, uint64_t count)
 {
     mlt_type_move(op->datatype, to, op->datatype, from, 0, count * op->datatype->size);
+}
+
+// result = result op second, or second op result, which needs a copy unless it commutes.
+static void call_combine(void *arg, const mlt_run_operands *o)
+{
+    const mlt_coll_op *op = arg;
+    size_t count = o->bytes / op->element;
+    if (!o->reversed || op->commutes) {
+        op->combine(o->result, o->second, count);
+        return;
+    }
+    mlt_assert(o->scratch);
+    memcpy(o->scratch, o->second, o->bytes);
+    op->combine(o->scratch, o->result, count);
+    memcpy(o->result, o->scratch, o->bytes);
+}
+
+void mlt_coll_op_plain(mlt_coll_op *op, mlt_coll_combine *combine, const void *user,
+                       uint32_t element, bool commutes)
+{
+    *op = (mlt_coll_op){
+        .op = MLT_OPS,
+        .type = MLT_OP_TYPES,
+        .function = call_combine,
+        .arg = op,
+        .element = element,
+        .commutes = commutes,
+        .scratched = !commutes,
+        .direct = true,
+        .combine = combine,
+        .user = user,
+        .same = (uintptr_t)combine,
+    };
 }
 
 void mlt_coll_load(const mlt_coll_op *op, void *to, const void *from, uint64_t count)

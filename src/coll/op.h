@@ -10,6 +10,7 @@
 #define MLT_COLL_OP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "goal/exec.h"
@@ -33,8 +34,9 @@ typedef struct mlt_coll_op {
     const mlt_type *datatype; // of the elements
     int64_t origin;           // where an element begins: this much above its address in MPI's sense
     bool apart;               // elements lie further apart here than the datatype says
-    const void *user;         // the upper layer's operation; NULL: predefined
-    uintptr_t same;           // what is reduced, for comparison: equal for equal functions
+    void (*combine)(void *into, const void *with, size_t count); // mlt_coll_op_plain's
+    const void *user; // the upper layer's operation; NULL: predefined
+    uintptr_t same;   // what is reduced, for comparison: equal for equal functions
 } mlt_coll_op;
 
 static inline void mlt_coll_op_copy(mlt_coll_op *to, const mlt_coll_op *from)
@@ -57,6 +59,12 @@ void mlt_coll_op_predefined(mlt_coll_op *op, const mlt_reduction *reduction,
 // A function of the user's for elements of a type. False: an element has 4 GiB or more.
 bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *user, uintptr_t same,
                       bool commutes, const mlt_type *datatype);
+
+// A function into = into op with for `count` elements that lie together; `with` has the higher
+// ranks. user: the upper layer's operation.
+typedef void mlt_coll_combine(void *into, const void *with, size_t count);
+void mlt_coll_op_plain(mlt_coll_op *op, mlt_coll_combine *combine, const void *user,
+                       uint32_t element, bool commutes);
 
 // The address of an element in MPI's sense, for functions that know the datatype.
 static inline void *mlt_coll_op_address(const mlt_coll_op *op, const void *element)

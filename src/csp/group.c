@@ -51,22 +51,6 @@ static const ready_made table[] = {
 #undef ROW
 };
 
-// result = result op second, or second op result, which needs a copy unless it commutes.
-static void call_combine(void *arg, const mlt_run_operands *o)
-{
-    const mlt_coll_op *op = arg;
-    const csp_op *user = op->user;
-    size_t count = o->bytes / op->element;
-    if (!o->reversed || op->commutes) {
-        user->combine(o->result, o->second, count);
-        return;
-    }
-    mlt_assert(o->scratch);
-    memcpy(o->scratch, o->second, o->bytes);
-    user->combine(o->scratch, o->result, count);
-    memcpy(o->result, o->scratch, o->bytes);
-}
-
 static void op_of(const csp_op *op, mlt_coll_op *out)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -86,18 +70,7 @@ static void op_of(const csp_op *op, mlt_coll_op *out)
         };
         return;
     }
-    *out = (mlt_coll_op){
-        .op = MLT_OPS,
-        .type = MLT_OP_TYPES,
-        .function = call_combine,
-        .arg = out,
-        .element = (uint32_t)op->size,
-        .commutes = op->commutes,
-        .scratched = true,
-        .direct = true,
-        .user = op,
-        .same = (uintptr_t)op->combine,
-    };
+    mlt_coll_op_plain(out, op->combine, op, (uint32_t)op->size, op->commutes);
 }
 
 // ---- checks

@@ -78,22 +78,6 @@ static _Noreturn MLT_COLD void differ(const mlt_flow_combiner *c, const mlt_flow
 
 // ---- operations
 
-// result = result op second, or second op result, which needs a copy unless it commutes.
-static void call_combine(void *arg, const mlt_run_operands *o)
-{
-    const mlt_coll_op *op = arg;
-    const flow_op *user = op->user;
-    size_t count = o->bytes / op->element;
-    if (!o->reversed || op->commutes) {
-        user->combine(o->result, o->second, count);
-        return;
-    }
-    mlt_assert(o->scratch);
-    memcpy(o->scratch, o->second, o->bytes);
-    user->combine(o->scratch, o->result, count);
-    memcpy(o->result, o->scratch, o->bytes);
-}
-
 static _Noreturn MLT_COLD void unfit(const mlt_flow_combiner *c, uint32_t line, const char *why)
 {
     char who[96];
@@ -116,18 +100,8 @@ static void users_own(const mlt_flow_combiner *c, mlt_flow_how *how, uint32_t li
         why[0] = '\0';
     if (why[0])
         unfit(c, line, why);
-    how->op = (mlt_coll_op){
-        .op = MLT_OPS,
-        .type = MLT_OP_TYPES,
-        .function = call_combine,
-        .arg = &how->op,
-        .element = how->value_bytes ? how->value_bytes : 1,
-        .commutes = !op->ordered,
-        .scratched = op->ordered,
-        .direct = true,
-        .user = op,
-        .same = (uintptr_t)op->combine,
-    };
+    mlt_coll_op_plain(&how->op, op->combine, op, how->value_bytes ? how->value_bytes : 1,
+                      !op->ordered);
 }
 
 static MLT_COLD mlt_flow_how *make_how(mlt_flow_combiner *c, uint8_t kind, uint32_t value_bytes,
