@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "os/fd.h"
+#include "os/jitter.h"
+#include "os/os.h"
 
 enum { NAME_SIZE = 32, TRIES = 4 };
 
@@ -35,19 +37,62 @@ mlt_status mlt_bell_new(mlt_job_worker *worker, int *fd, char *why, size_t why_s
     return MLT_ERR_SYSTEM;
 }
 
-// The socket that this process rings from, made by the first ring; -1: none yet. Never closed: any
-// thread may be about to use it.
-static _Atomic int ringer = -1;
+// The socket that this process rings from, made by the first ring: the number of its file, and
+// below it the descriptor; 0: none yet. Never closed: any thread may be about to use it.
+static _Atomic uint64_t ringer;
 
-static int new_ringer(int old)
+enum { FD_BITS = 24 };
+
+// A program that closes descriptors that are not its own may have closed it, and another file may
+// have its number. (A connected socket would swallow the ring without an error.)
+static bool is_ours(uint64_t known)
+{
+    uint64_t number = mlt_os_file_number((int)(known & ((1 << FD_BITS) - 1)));
+    return known && number << FD_BITS >> FD_BITS == known >> FD_BITS;
+}
+
+// -1: the system has no descriptor left.
+static int ringer_fd(void)
+{
+    // acq_rel would be more than needed: a descriptor is the kernel's, and is there for everybody.
+    uint64_t known = atomic_load_explicit(&ringer, memory_order_relaxed);
+    while (!is_ours(known)) {
+        int fd = mlt_os_bell_new("", 0);
+        if (fd < 0 || fd >> FD_BITS)
+            return fd;
+        uint64_t mine = mlt_os_file_number(fd) << FD_BITS | (uint64_t)fd;
+        if (atomic_compare_exchange_strong_explicit(&ringer, &known, mine, memory_order_relaxed,
+                                                    memory_order_relaxed))
+            return fd;
+        mlt_os_close(fd); // another thread was faster
+    }
+    return (int)(known & ((1 << FD_BITS) - 1));
+}
+
+// EAGAIN has two meanings: the bell's own queue is full, so it rings already; or too many of our
+// earlier rings still wait to be heard by others (some 270 fill a send buffer). A new socket has an
+// empty buffer, so that from there it can only mean the first. A datagram outlives its sender.
+static bool ring_afresh(const char *name, size_t size)
 {
     int fd = mlt_os_bell_new("", 0);
-    // acq_rel is more than needed: a descriptor is the kernel's, and is there for everybody.
-    if (fd < 0 || atomic_compare_exchange_strong_explicit(&ringer, &old, fd, memory_order_acq_rel,
-                                                          memory_order_acquire))
-        return fd;
-    mlt_os_close(fd); // another thread was faster
-    return old;
+    if (fd < 0)
+        return false;
+    (void)mlt_os_bell_ring(fd, name, size);
+    mlt_os_close(fd);
+    return true;
+}
+
+// With no descriptor left: until others have heard, or the program has closed some. A sleeper looks
+// by itself once a second, so there is no use in trying for longer.
+static MLT_COLD void ring_slowly(const char *name, size_t size)
+{
+    enum { MOST = 1000, NAP_NS = 1000000 };
+    for (int i = 0; i < MOST && !ring_afresh(name, size); i++) {
+        mlt_os_sleep(NAP_NS);
+        int fd = ringer_fd();
+        if (fd >= 0 && mlt_os_bell_ring(fd, name, size) >= 0)
+            return;
+    }
 }
 
 void mlt_bell_ring(const mlt_job_worker *worker)
@@ -59,13 +104,10 @@ void mlt_bell_ring(const mlt_job_worker *worker)
     char name[NAME_SIZE];
     size_t size = spell(name, bell);
     int saved = errno;
-    int fd = atomic_load_explicit(&ringer, memory_order_acquire);
-    if (fd < 0)
-        fd = new_ringer(-1);
-    // A full queue (EAGAIN) rings already. A program that closes descriptors that are not its own
-    // may have closed ours, and another thing may have its number.
-    if (fd >= 0 && mlt_os_bell_ring(fd, name, size) < 0 && errno != EAGAIN &&
-        errno != ECONNREFUSED && (fd = new_ringer(fd)) >= 0)
-        (void)mlt_os_bell_ring(fd, name, size);
+    int fd = ringer_fd();
+    mlt_jitter();
+    // Refused: its worker has ended.
+    if (fd < 0 || (mlt_os_bell_ring(fd, name, size) < 0 && errno != ECONNREFUSED))
+        ring_slowly(name, size);
     errno = saved;
 }

@@ -4,12 +4,14 @@
 #include "boot/bell.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +46,24 @@ static bool rings(int fd, int timeout_ms)
     return poll(&look, 1, timeout_ms) == 1;
 }
 
+// What a program may do that thinks that all descriptors are its own: afterwards connected sockets,
+// which take any datagram for their own peer's, have the old numbers.
+static void replace_descriptors(void)
+{
+    for (int fd = 3; fd < 64; fd++)
+        close(fd);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 8) == 0 &&
+          getsockname(listener, (struct sockaddr *)&address, &size) == 0);
+    for (int i = 0; i < 8; i++) {
+        int one = socket(AF_INET, SOCK_STREAM, 0);
+        CHECK(connect(one, (struct sockaddr *)&address, size) == 0);
+        CHECK(accept(listener, NULL, NULL) >= 0);
+    }
+}
+
 static void test_ring(void)
 {
     int memory, a, b;
@@ -65,8 +85,8 @@ static void test_ring(void)
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
-            for (int fd = 3; closes && fd < 64; fd++)
-                close(fd);
+            if (closes)
+                replace_descriptors();
             mlt_bell_ring(w);
             _exit(0);
         }
@@ -93,6 +113,11 @@ static void test_ring(void)
     w->asleep = MLT_WORKER_LISTENS;
     mlt_job_ask(job);
     CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
+    mlt_os_bell_drain(a);
+    // One that was to ring is held up: the next one rings.
+    w->asleep = MLT_NAP | MLT_WORKER_RUNG;
+    mlt_job_wake(w);
+    CHECK(rings(a, 0) && w->asleep == MLT_WORKER_AWAKE);
     close(a);
     mlt_bell_ring(w); // gone: nothing happens
     close(b);
@@ -118,6 +143,50 @@ static void test_refusal(void)
     close(memory);
 }
 
+// More bells at once than rings fit into a send buffer: all ring. Without a descriptor to spare, as
+// soon as others were heard.
+enum { MANY = 600 };
+
+static int many[MANY];
+
+static void *hear_late(void *unused)
+{
+    mlt_os_sleep(20000000);
+    for (int i = 0; i < MANY; i++)
+        mlt_os_bell_drain(many[i]);
+    return NULL;
+}
+
+static void test_many(void)
+{
+    mlt_job_worker *workers = aligned_alloc(MLT_LINE, (MANY + 1) * sizeof *workers);
+    char why[256];
+    struct rlimit old, now;
+    int last;
+    CHECK(workers && getrlimit(RLIMIT_NOFILE, &old) == 0);
+    memset(workers, 0, (MANY + 1) * sizeof *workers);
+    now = (struct rlimit){.rlim_cur = MANY + 64, .rlim_max = old.rlim_max};
+    CHECK(old.rlim_max >= now.rlim_cur && setrlimit(RLIMIT_NOFILE, &now) == 0);
+    for (int i = 0; i < MANY; i++)
+        CHECK(mlt_bell_new(&workers[i], &many[i], why, sizeof why) == MLT_OK);
+    CHECK(mlt_bell_new(&workers[MANY], &last, why, sizeof why) == MLT_OK);
+    for (int i = 0; i < MANY; i++)
+        mlt_bell_ring(&workers[i]);
+    for (int i = 0; i < MANY; i++)
+        CHECK(rings(many[i], 0));
+    now.rlim_cur = 0;
+    CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, hear_late, NULL) == 0);
+    mlt_bell_ring(&workers[MANY]);
+    CHECK(pthread_join(thread, NULL) == 0 && setrlimit(RLIMIT_NOFILE, &old) == 0);
+    CHECK(rings(last, 0));
+    for (int i = 0; i < MANY; i++)
+        close(many[i]);
+    close(last);
+    free(workers);
+}
+
 enum { TURNS = 20000 };
 
 typedef struct player {
@@ -125,6 +194,7 @@ typedef struct player {
     _Atomic uint32_t *inbox, *outbox;
     int bell;
     uint64_t random;
+    uint32_t naps;
 } player;
 
 // Passes a token to and fro. Each sleeps in either way, at random, and sometimes is awake before it
@@ -139,7 +209,8 @@ static void *play(void *arg)
             p->random = p->random * 6364136223846793005u + 1442695040888963407u;
             uint32_t dice = (uint32_t)(p->random >> 33) % 8;
             bool listens = dice != 0;
-            uint32_t how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
+            p->naps += MLT_NAP;
+            uint32_t how = p->naps | (listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP);
             atomic_store_explicit(&p->own->asleep, how, memory_order_seq_cst);
             atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_job_wake
             if (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
@@ -162,7 +233,8 @@ static void test_no_ring_is_lost(void)
     mlt_job *job = make(&memory);
     static _Atomic uint32_t boxes[2];
     mlt_job_worker *a = mlt_job_worker_at(job, 0), *b = mlt_job_worker_at(job, 1);
-    player sides[2] = {{a, b, &boxes[0], &boxes[1], -1, 1}, {b, a, &boxes[1], &boxes[0], -1, 2}};
+    player sides[2] = {{a, b, &boxes[0], &boxes[1], -1, 1, 0},
+                       {b, a, &boxes[1], &boxes[0], -1, 2, 0}};
     pthread_t threads[2];
     char why[256];
     for (int i = 0; i < 2; i++)
@@ -181,6 +253,7 @@ int main(void)
 {
     test_ring();
     test_refusal();
+    test_many();
     test_no_ring_is_lost();
     puts("all right");
     return 0;

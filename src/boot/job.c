@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "boot/bell.h"
+#include "os/jitter.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(mlt_job) % MLT_LINE == 0, "what follows starts on a line of its own");
@@ -201,27 +202,48 @@ void mlt_job_close(mlt_job *job)
         mlt_os_unmap(job, job->bytes);
 }
 
+// Says that somebody wakes it. False: it needs no waking.
+static bool claim(mlt_job_worker *worker, uint32_t *word)
+{
+    uint32_t state = *word & MLT_NAP_STATE;
+    if (state == MLT_WORKER_ROUSED || state == MLT_WORKER_RUNG)
+        return true; // who claimed it may be held up for long: helping costs one call
+    if (state != MLT_WORKER_ASLEEP && state != MLT_WORKER_LISTENS)
+        return false;
+    uint32_t nap = *word & ~(uint32_t)MLT_NAP_STATE;
+    uint32_t claimed = nap | (state == MLT_WORKER_ASLEEP ? MLT_WORKER_ROUSED : MLT_WORKER_RUNG);
+    // acq_rel: what was written before is seen by the worker that finds itself claimed. If it
+    // fails, another waker was faster (the word tells), or the sleeper has been awake since the
+    // fence, and has seen or will see the news before it sleeps again.
+    if (atomic_compare_exchange_strong_explicit(&worker->asleep, word, claimed,
+                                                memory_order_acq_rel, memory_order_relaxed)) {
+        *word = claimed;
+        return true;
+    }
+    return *word == claimed;
+}
+
 void mlt_job_wake(mlt_job_worker *worker)
 {
     // Pairs with the sleeper's seq_cst store of ASLEEP or LISTENS before its seq_cst looks at the
     // news: one of the two sees the other.
     atomic_thread_fence(memory_order_seq_cst);
-    uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
-    if (asleep != MLT_WORKER_ASLEEP && asleep != MLT_WORKER_LISTENS)
+    uint32_t word = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+    mlt_jitter();
+    if (!claim(worker, &word))
         return;
-    // acq_rel: what was written before is seen by the worker that finds itself AWAKE. Whoever
-    // changes the word wakes, and nobody else. If it fails, the sleeper has been awake since the
-    // fence, and has seen or will see the news before it sleeps again.
-    uint32_t how = asleep;
-    if (!atomic_compare_exchange_strong_explicit(&worker->asleep, &asleep, MLT_WORKER_AWAKE,
-                                                 memory_order_acq_rel, memory_order_relaxed))
-        return;
+    mlt_jitter();
     // A bell rings until it is heard, so it may be rung before the sleeper has begun to listen, or
     // long after it was awake for another reason.
-    if (how == MLT_WORKER_ASLEEP)
+    if ((word & MLT_NAP_STATE) == MLT_WORKER_ROUSED)
         mlt_os_futex_wake(&worker->asleep, 1);
     else
         mlt_bell_ring(worker);
+    mlt_jitter();
+    // From here on nobody need help. Of this nap only: the sleeper may be in its next one, which
+    // another has claimed and not ended yet. Relaxed: it tells nothing but that.
+    (void)atomic_compare_exchange_strong_explicit(&worker->asleep, &word, MLT_WORKER_AWAKE,
+                                                  memory_order_relaxed, memory_order_relaxed);
 }
 
 void mlt_job_ask(mlt_job *job)
@@ -242,7 +264,8 @@ mlt_job_look mlt_job_look_at(mlt_job *job)
         // between them. acquire pairs with the owner's release when it goes to sleep, whose counts
         // are then current.
         uint32_t before = atomic_load_explicit(&worker->epoch, memory_order_acquire);
-        uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_acquire);
+        uint32_t asleep =
+            atomic_load_explicit(&worker->asleep, memory_order_acquire) & MLT_NAP_STATE;
         uint32_t open = atomic_load_explicit(&worker->open, memory_order_acquire);
         uint64_t sent = atomic_load_explicit(&worker->sent, memory_order_relaxed);
         uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);

@@ -67,7 +67,13 @@ typedef enum mlt_worker_sleep {
     MLT_WORKER_ENDED,      // every rank of it has ended
     MLT_WORKER_UNBORN = 3, // not attached yet (the initial value that mpirun writes)
     MLT_WORKER_LISTENS,    // as ASLEEP, but it waits for descriptors: its bell wakes it (bell.h)
+    MLT_WORKER_ROUSED,     // was ASLEEP; somebody is about to wake its futex
+    MLT_WORKER_RUNG,       // was LISTENS; somebody is about to ring its bell
 } mlt_worker_sleep;
+
+// The word `asleep` of a worker is its state, and above it the number of the nap, one more at each:
+// a waker that comes late cannot take a later nap for its own.
+enum { MLT_NAP_STATE = 0xff, MLT_NAP = MLT_NAP_STATE + 1 };
 
 typedef struct mlt_job_worker {
     // Written by mpirun before the start.
@@ -80,7 +86,7 @@ typedef struct mlt_job_worker {
     // asleep. If in two looks all workers are asleep or ended with the same epochs, and the sums of
     // sent and received agree, then nothing is in flight and no rank can ever go on: a proven
     // deadlock (if any worker is asleep, and none of them open).
-    _Alignas(MLT_LINE) _Atomic uint32_t asleep; // mlt_worker_sleep; the futex
+    _Alignas(MLT_LINE) _Atomic uint32_t asleep; // the futex; see MLT_NAP
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
     _Atomic uint32_t blocked;  // ranks parked in MPI
@@ -129,7 +135,15 @@ static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t worker)
     return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)worker * job->news_words;
 }
 
-// Wakes a sleeping worker; cheap if it is awake. May be called by anyone in the job.
+// What the worker does. A load that is stronger than relaxed is the caller's fence.
+static inline mlt_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
+{
+    uint32_t word = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+    return (mlt_worker_sleep)(word & MLT_NAP_STATE);
+}
+
+// Wakes a sleeping worker; cheap if it is awake. May be called by anyone in the job. If another
+// waker has claimed the sleeper but was held up before it woke it, this one wakes it as well.
 void mlt_job_wake(mlt_job_worker *worker);
 
 // mpirun: asks every worker for its wait records (they come as MLT_CTL_WAITS).

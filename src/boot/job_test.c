@@ -173,14 +173,16 @@ typedef struct pair {
 static void *play(void *arg)
 {
     pair *p = arg;
+    uint32_t nap = MLT_WORKER_ASLEEP;
     for (uint32_t turn = 1; turn <= TURNS; turn++) {
         atomic_store_explicit(p->outbox, turn, memory_order_release);
         mlt_job_wake(p->other);
         while (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
-            atomic_store_explicit(&p->own->asleep, MLT_WORKER_ASLEEP, memory_order_relaxed);
+            nap += MLT_NAP;
+            atomic_store_explicit(&p->own->asleep, nap, memory_order_relaxed);
             atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_job_wake
             if (atomic_load_explicit(p->inbox, memory_order_acquire) < turn)
-                mlt_os_futex_wait(&p->own->asleep, MLT_WORKER_ASLEEP, -1);
+                mlt_os_futex_wait(&p->own->asleep, nap, -1);
             atomic_store_explicit(&p->own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
         }
     }
@@ -205,6 +207,36 @@ static void test_wake(void)
     close(fd);
 }
 
+static void *sleep_once(void *worker)
+{
+    mlt_job_worker *own = worker;
+    atomic_store(&own->asleep, MLT_NAP | MLT_WORKER_ASLEEP);
+    while (atomic_load(&own->asleep) != MLT_WORKER_AWAKE)
+        mlt_os_futex_wait(&own->asleep, MLT_NAP | MLT_WORKER_ASLEEP, -1);
+    return NULL;
+}
+
+// A waker that has claimed the sleeper is held up before it wakes it: the next one does.
+static void test_waker_held_up(void)
+{
+    int fd;
+    mlt_job *job = make(2, 1, 1, true, &fd);
+    if (!job)
+        return;
+    mlt_job_worker *w = mlt_job_worker_at(job, 0);
+    pthread_t sleeper;
+    CHECK(pthread_create(&sleeper, NULL, sleep_once, w) == 0);
+    while (mlt_job_sleep_of(w) != MLT_WORKER_ASLEEP)
+        mlt_os_yield();
+    mlt_os_sleep(5000000); // most likely it is in the futex by now, which does not see the claim
+    atomic_store(&w->asleep, MLT_NAP | MLT_WORKER_ROUSED);
+    CHECK(!mlt_job_look_at(job).quiet);
+    mlt_job_wake(w);
+    CHECK(pthread_join(sleeper, NULL) == 0);
+    mlt_job_close(job);
+    close(fd);
+}
+
 int main(void)
 {
     static const uint32_t shapes[][3] = {{1, 1, 1},  {2, 1, 1},  {1, 2, 500000},
@@ -215,6 +247,7 @@ int main(void)
     test_refusals();
     test_look();
     test_wake();
+    test_waker_held_up();
     if (!failures)
         puts("all right");
     return failures != 0;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "os/fd.h"
+#include "os/jitter.h"
 #include "os/os.h"
 
 enum {
@@ -37,8 +38,9 @@ typedef struct mlt_io {
     due *heap; // from 1
     uint32_t timers, heap_room;
     uint32_t watches;
-    int epoll, bell; // -1: none
-    file *files;     // [files_room], by descriptor
+    int epoll, bell;      // -1: none
+    uint64_t bell_number; // of its file
+    file *files;          // [files_room], by descriptor
     uint32_t files_room;
     uint32_t patrolled; // descriptors below were looked at in this round
     uint64_t patrol_ns; // when to look for closed ones next
@@ -238,6 +240,23 @@ static mlt_status open_epoll(mlt_io *io)
     return io->epoll < 0 ? MLT_ERR_SYSTEM : MLT_OK;
 }
 
+// A program may close descriptors that are not its own (all above 2, say), and other files may have
+// their numbers now. So the old one is left alone, and a new one is told of everything. Where that
+// fails, the patrol will see it.
+static MLT_COLD mlt_status renew_epoll(mlt_io *io)
+{
+    int fd = mlt_os_epoll_new();
+    if (fd < 0)
+        return MLT_ERR_SYSTEM;
+    io->epoll = fd;
+    for (uint32_t i = 0; i < io->files_room; i++)
+        if (io->files[i].first)
+            (void)arm(io, (int)i);
+    if (io->bell >= 0 && mlt_os_file_number(io->bell) == io->bell_number)
+        (void)mlt_os_epoll_add(fd, io->bell, EPOLLIN, BELL);
+    return MLT_OK;
+}
+
 mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
 {
     mlt_io *io = io_of(sched);
@@ -330,7 +349,12 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
 {
     struct epoll_event events[EVENTS];
     bool any = false;
+    mlt_jitter();
     int n = mlt_os_epoll_wait(io->epoll, events, EVENTS, timeout_ns);
+    if (MLT_UNLIKELY(n < 0) && renew_epoll(io) != MLT_OK)
+        mlt_fatal("the program has closed descriptor %d, by which Millet waits for others, and the "
+                  "system has no new one",
+                  io->epoll);
     for (int i = 0; i < n; i++) {
         uint32_t what = events[i].events;
         uint64_t data = events[i].data.u64;
@@ -353,10 +377,25 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
 mlt_status mlt_io_set_bell(mlt_sched *sched, int fd)
 {
     mlt_io *io = io_of(sched);
-    if (open_epoll(io) != MLT_OK || mlt_os_epoll_add(io->epoll, fd, EPOLLIN, BELL) != 0)
+    bool again = io->bell >= 0; // the last one was lost, and epoll may be another's, too
+    io->bell = -1;
+    if ((again ? renew_epoll(io) : open_epoll(io)) != MLT_OK ||
+        mlt_os_epoll_add(io->epoll, fd, EPOLLIN, BELL) != 0)
         return MLT_ERR_SYSTEM;
     io->bell = fd;
+    io->bell_number = mlt_os_file_number(fd);
     return MLT_OK;
+}
+
+bool mlt_io_has_bell(const mlt_sched *sched)
+{
+    const mlt_io *io = sched->io;
+    int saved = errno;
+    // epoll knows the bell's file by its number only if both are what they were.
+    bool has = io && io->bell >= 0 && mlt_os_file_number(io->bell) == io->bell_number &&
+               mlt_os_epoll_change(io->epoll, io->bell, EPOLLIN, BELL) == 0;
+    errno = saved;
+    return has;
 }
 
 // ---- Looking and blocking

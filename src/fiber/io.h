@@ -72,6 +72,10 @@ void mlt_io_block(mlt_sched *sched, int64_t timeout_ns);
 // the owner's (see boot/bell.h: another process rings it).
 mlt_status mlt_io_set_bell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
 
+// False: none was set, or the program has closed it or epoll's descriptor: set another one. Worth
+// two system calls before each sleep: nobody else would tell.
+bool mlt_io_has_bell(const mlt_sched *sched);
+
 // Between patrols: a second. Sleep lasts no longer than that at a time. Tests have their own.
 extern int64_t mlt_io_patrol_ns;
 

@@ -65,8 +65,18 @@ int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t t
     } else {
         n = epoll_wait(epoll, events, most, in_ms(timeout_ns));
     }
+    bool broken = n < 0 && errno != EINTR;
     errno = saved;
-    return n < 0 ? 0 : n;
+    return broken ? -1 : n < 0 ? 0 : n;
+}
+
+uint64_t mlt_os_file_number(int fd)
+{
+    struct stat about;
+    int saved = errno;
+    bool known = fstat(fd, &about) == 0;
+    errno = saved;
+    return known ? about.st_ino : 0;
 }
 
 void mlt_os_close(int fd)

@@ -21,8 +21,14 @@ int mlt_os_epoll_new(void);
 int mlt_os_epoll_add(int epoll, int fd, uint32_t events, uint64_t data);
 int mlt_os_epoll_change(int epoll, int fd, uint32_t events, uint64_t data);
 
-// Blocks for timeout_ns (-1: for ever); how many are ready: 0 after a signal, too. errno stays.
+// Blocks for timeout_ns (-1: for ever); how many are ready: 0 after a signal, too; -1: `epoll` is
+// none. errno stays.
 int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t timeout_ns);
+
+// The number of the file behind a descriptor, which no other socket has; 0: there is none. Tells
+// whether the program has closed one of ours, and perhaps has another file at its number. errno
+// stays.
+uint64_t mlt_os_file_number(int fd);
 
 // A descriptor that is in order. errno stays.
 void mlt_os_close(int fd);

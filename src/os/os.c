@@ -202,9 +202,13 @@ mlt_status mlt_os_barrier_join(void)
     return MLT_OK;
 }
 
-void mlt_os_barrier(void)
+mlt_status mlt_os_barrier(void)
 {
-    (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    int saved = errno;
+    bool done = syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0 ||
+                syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+    errno = saved;
+    return done ? MLT_OK : MLT_ERR_SYSTEM;
 }
 
 uint64_t mlt_os_now_ns(void)

@@ -57,9 +57,10 @@ void mlt_os_sleep(int64_t ns);
 
 // A full memory barrier on every thread of every process that has joined, by one system call of a
 // few microseconds: lets the other side of a store-then-look handshake do without a fence. join
-// says whether this kernel can.
+// says whether this kernel can. If the kernel refuses the quick way for once (it is out of memory),
+// the slow one takes milliseconds; only when it refuses both is there none.
 mlt_status mlt_os_barrier_join(void) MLT_MUST_CHECK;
-void mlt_os_barrier(void);
+mlt_status mlt_os_barrier(void) MLT_MUST_CHECK;
 
 uint64_t mlt_os_now_ns(void); // monotonic
 int mlt_os_cores(void);       // cores that this process may run on, at least 1

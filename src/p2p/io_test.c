@@ -193,7 +193,7 @@ static void watched(void *rank)
 
 static bool is_asleep(mlt_job *job, uint32_t worker, uint32_t how)
 {
-    return atomic_load(&mlt_job_worker_at(job, worker)->asleep) == how;
+    return mlt_job_sleep_of(mlt_job_worker_at(job, worker)) == how;
 }
 
 static void test_launcher(void)
@@ -277,7 +277,7 @@ static void deaf(void *rank)
         CHECK(receive_value(me, 1) == 5);
     } else {
         mlt_job_worker *other = mlt_job_worker_at(me->worker->boot->job, 0);
-        while (atomic_load(&other->asleep) != MLT_WORKER_ASLEEP || !atomic_load(&other->open))
+        while (mlt_job_sleep_of(other) != MLT_WORKER_ASLEEP || !atomic_load(&other->open))
             nap(me, 1000000);
         CHECK(write(pipes[0][1], "x", 1) == 1);
         send_value(me, 5, 0);
@@ -289,6 +289,48 @@ static void test_deaf(void)
     test_job g;
     open_pipes();
     test_job_begin(&g, 2, 1, 2, true, deaf, NULL);
+    test_job_end(&g);
+    close_pipes();
+}
+
+// A program closes all descriptors that it does not know: its worker hears of messages and pipes
+// nevertheless.
+static void close_others(void)
+{
+    for (int fd = 3; fd < 64; fd++)
+        if (fd != pipes[0][0] && fd != pipes[0][1])
+            close(fd);
+}
+
+static void closes(void *rank)
+{
+    mlt_rank *me = rank;
+    unsigned char byte;
+    if (me->world == 0) {
+        read_byte(me, pipes[0][0], &byte); // all the time, so that the worker listens
+        return;
+    }
+    if (me->world == 1) {
+        CHECK(receive_value(me, 2) == 1);
+        close_others();
+        CHECK(receive_value(me, 2) == 2);
+        close_others();
+        CHECK(receive_value(me, 2) == 3 && write(pipes[0][1], "x", 1) == 1);
+        return;
+    }
+    mlt_job_worker *other = mlt_job_worker_at(me->worker->boot->job, 0);
+    for (int i = 1; me->world == 2 && i <= 3; i++) {
+        while (mlt_job_sleep_of(other) != MLT_WORKER_LISTENS)
+            nap(me, 1000000);
+        send_value(me, i, 1);
+    }
+}
+
+static void test_closes(void)
+{
+    test_job g;
+    open_pipes();
+    test_job_begin(&g, 2, 2, 2, true, closes, NULL);
     test_job_end(&g);
     close_pipes();
 }
@@ -305,6 +347,7 @@ int main(void)
     test_launcher();
     test_alone();
     test_deaf();
+    test_closes();
     test_game(2, "direct", much);
     test_game(1, "direct", much);
     test_game(2, "random:11", much / 4);

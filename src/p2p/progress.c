@@ -6,6 +6,7 @@
 #include "fiber/gate.h"
 #include "fiber/io.h"
 #include "os/fd.h"
+#include "os/jitter.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 
@@ -145,12 +146,15 @@ static bool spin(mlt_worker *w)
     }
 }
 
-// The bell of a worker that waits for descriptors; made when it first does. False: it has none.
+// The bell of a worker that waits for descriptors; made when it first does, and again if the
+// program has closed it. False: it has none.
 static MLT_COLD bool has_bell(mlt_worker *w)
 {
     mlt_p2p_state *p2p = w->p2p;
-    if (MLT_LIKELY(p2p->bell != NO_BELL))
-        return p2p->bell >= 0;
+    if (MLT_LIKELY(mlt_io_has_bell(w->sched)))
+        return true;
+    if (p2p->bell == NO_BELL_EVER)
+        return false;
     char why[128] = "the system refuses another descriptor";
     if (mlt_bell_new(w->wire->own, &p2p->bell, why, sizeof why) == MLT_OK &&
         mlt_io_set_bell(w->sched, p2p->bell) == MLT_OK)
@@ -167,16 +171,17 @@ static MLT_COLD bool has_bell(mlt_worker *w)
 static void block(mlt_worker *w, mlt_worker_sleep how, bool waits)
 {
     mlt_job_worker *own = w->wire->own;
+    mlt_jitter();
     if (how == MLT_WORKER_LISTENS) {
         mlt_io_block(w->sched, -1);
     } else if (waits) { // for time; or for descriptors, without a bell
         int64_t patience = mlt_io_patience(w->sched);
         if (mlt_io_watches(w->sched) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
-        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, patience);
+        mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
     } else {
         mlt_threads_count_parked(true);
-        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, -1);
+        mlt_os_futex_wait(&own->asleep, w->wire->nap, -1);
         mlt_threads_count_parked(false);
     }
 }
@@ -190,8 +195,9 @@ static void block_with_gate(mlt_worker *w)
     mlt_job_worker *own = w->wire->own;
     int64_t timeout_ns = LOOK_NS;
     mlt_gate_block(gate);
-    mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
-    while (atomic_load_explicit(&own->asleep, memory_order_relaxed) == MLT_WORKER_ASLEEP) {
+    mlt_jitter();
+    mlt_os_futex_wait(&own->asleep, w->wire->nap, timeout_ns);
+    while (atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap) {
         if (mlt_threads_all_parked()) {
             // What threads sent and took while this one slept is not counted there yet. They have
             // counted themselves as parked since, so it can be seen here.
@@ -199,7 +205,7 @@ static void block_with_gate(mlt_worker *w)
             atomic_store_explicit(&own->open, 0, memory_order_release); // pairs with the look
             timeout_ns = -1;
         }
-        mlt_os_futex_wait(&own->asleep, MLT_WORKER_ASLEEP, timeout_ns);
+        mlt_os_futex_wait(&own->asleep, w->wire->nap, timeout_ns);
     }
     mlt_gate_unblock(gate);
     atomic_store_explicit(&own->open, 1, memory_order_relaxed);

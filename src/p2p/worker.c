@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "fiber/gate.h"
+#include "fiber/io.h"
 #include "os/fd.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
@@ -240,12 +241,12 @@ void mlt_worker_free(mlt_worker *w)
         mlt_match_fini(&w->ranks[i].posted);
         mlt_match_fini(&w->ranks[i].unexpected);
     }
+    if (w->sched && mlt_io_has_bell(w->sched)) // otherwise its number may be the program's
+        mlt_os_close(w->p2p->bell);
     if (w->sched)
         mlt_sched_free(w->sched);
     mlt_wire_free(w->wire);
     if (w->p2p) {
-        if (w->p2p->bell >= 0)
-            mlt_os_close(w->p2p->bell);
         mlt_pool_fini(&w->p2p->outs);
         mlt_pool_fini(&w->p2p->messages);
         free(w->p2p);

@@ -23,6 +23,7 @@
 
 #include "base/status.h"
 #include "boot/job.h"
+#include "os/jitter.h"
 
 enum { MLT_SLOT_PAYLOAD = 32, MLT_DATA_UNIT = 64 };
 
@@ -127,6 +128,7 @@ static inline void mlt_ring_publish(mlt_ring_tx *tx, mlt_slot *slot)
 // arrive: it halves the message rate.)
 static inline bool mlt_ring_is_cold(mlt_ring_tx *tx, bool lean)
 {
+    mlt_jitter();
     if (lean)
         atomic_signal_fence(memory_order_seq_cst);
     else

@@ -93,7 +93,7 @@ static void consume(job *j)
             atomic_store(&j->consumer_asleep, 1);
             mlt_ring_attend(&rx, false);
             if (lean)
-                mlt_os_barrier();
+                CHECK(mlt_os_barrier() == MLT_OK);
             else
                 atomic_thread_fence(memory_order_seq_cst);
             if (!mlt_ring_peek(&rx)) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "os/jitter.h"
 #include "os/os.h"
 
 enum { HOT_BYTES = 384 << 10, LOOKS = 16 };
@@ -24,13 +25,16 @@ static chunk_head *chunk_heads(mlt_job *job, uint32_t worker)
 }
 
 // After some rings were left: everybody's earlier stamps can be seen, and later senders see that
-// they were left.
+// they were left. A job whose senders count on a barrier that nobody makes would lose messages.
 static void barrier(mlt_wire *wire)
 {
-    if (wire->lean)
-        mlt_os_barrier();
-    else
+    mlt_jitter();
+    if (!wire->lean)
         atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
+    else if (mlt_os_barrier() != MLT_OK)
+        mlt_fatal("the system refuses membarrier, which it allowed at the start: this worker would "
+                  "miss messages; let the program restrict its system calls less");
+    mlt_jitter();
 }
 
 static void attend(mlt_wire *wire, mlt_peer *peer)
@@ -49,7 +53,9 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
             // Not forgotten: it comes back with the next look at the news.
             atomic_fetch_or_explicit(mlt_job_news_at(wire->job, wire->self) + old->worker / 64,
                                      UINT64_C(1) << old->worker % 64, memory_order_relaxed);
-            atomic_store_explicit(&wire->own->news, 1, memory_order_relaxed);
+            // An exchange as the senders' (mlt_wire_notify): a store between two of them would hide
+            // the earlier one's bit from who reads the later 1.
+            (void)atomic_exchange_explicit(&wire->own->news, 1, memory_order_acq_rel);
         }
         wire->hot[wire->hot_next] = peer;
         wire->hot_next = (wire->hot_next + 1) % wire->hot_most;
@@ -129,9 +135,11 @@ void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
     mlt_job_worker *to = mlt_job_worker_at(wire->job, peer->worker);
     atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->worker) + wire->self / 64,
                              UINT64_C(1) << wire->self % 64, memory_order_release);
+    mlt_jitter();
     // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_doze. An
     // exchange, so that who reads a later sender's 1 has seen our bit too.
     (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
+    mlt_jitter();
     mlt_job_wake(to);
 }
 
@@ -140,6 +148,7 @@ void mlt_wire_gather(mlt_wire *wire)
     // An exchange, not a store: who reads a sender's 1 (acquire) sees the bit that it set before. A
     // store may become visible after the looks below, and then wipe out news that they did not see.
     (void)atomic_exchange_explicit(&wire->own->news, 0, memory_order_acquire);
+    mlt_jitter();
     _Atomic uint64_t *words = mlt_job_news_at(wire->job, wire->self);
     for (uint32_t i = 0; i < wire->job->news_words; i++) {
         if (atomic_load_explicit(&words[i], memory_order_relaxed) == 0)
@@ -188,7 +197,9 @@ bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool 
     atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
     // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify,
     // mlt_job_ask and the fence in mlt_wire_chunk_release.
-    atomic_store_explicit(&own->asleep, how, memory_order_seq_cst);
+    wire->nap = ((wire->nap & ~(uint32_t)MLT_NAP_STATE) + MLT_NAP) | how;
+    atomic_store_explicit(&own->asleep, wire->nap, memory_order_seq_cst);
+    mlt_jitter();
     bool asked = atomic_load(&wire->job->report_wanted) != atomic_load(&own->reported);
     return atomic_load(&own->news) == 0 && !asked && !ready(arg);
 }
@@ -196,6 +207,7 @@ bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool 
 void mlt_wire_rise(mlt_wire *wire)
 {
     mlt_job_worker *own = wire->own;
+    mlt_jitter();
     atomic_store_explicit(&own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->epoch, 1, memory_order_relaxed);
 }
@@ -241,6 +253,7 @@ void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk)
 void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk)
 {
     atomic_store_explicit(&chunk_heads(wire->job, worker)[chunk].busy, 0, memory_order_release);
+    mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `asleep` in mlt_wire_doze
     mlt_job_wake(mlt_job_worker_at(wire->job, worker));
 }

@@ -54,6 +54,7 @@ typedef struct mlt_wire {
     mlt_peer *peers; // [workers]; the own entry is unused
     mlt_peer *hot[MLT_WIRE_HOT];
     uint32_t hot_most, hot_count, hot_next;
+    uint32_t nap;            // own->asleep as the last doze left it
     uint64_t sent, received; // messages
     uint32_t chunk_next;     // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
@@ -93,9 +94,10 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
 }
 
 // Before and after the thread blocks until there may be something to do: on own->asleep while that
-// is `how`, MLT_WORKER_ASLEEP; or for its bell, MLT_WORKER_LISTENS. doze: everybody can see that
-// this worker sleeps; then `ready` is asked once. False: there is something, and blocking would
-// miss it. `blocked`: ranks parked, for the launcher. rise: after a doze, whatever it said.
+// is wire->nap (`how` is MLT_WORKER_ASLEEP); or for its bell (MLT_WORKER_LISTENS). doze: everybody
+// can see that this worker sleeps; then `ready` is asked once. False: there is something, and
+// blocking would miss it. `blocked`: ranks parked, for the launcher. rise: after a doze, whatever
+// it said.
 bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool (*ready)(void *arg),
                    void *arg) MLT_MUST_CHECK;
 void mlt_wire_rise(mlt_wire *wire);
