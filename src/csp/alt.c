@@ -317,6 +317,18 @@ static void watch_fires(mlt_watch *w)
         mlt_alt_settle(at->of->csp, at->of->alt, at->index, CSP_OK);
 }
 
+// False: the descriptor is always ready.
+static bool start_watch(run *r, watch *w)
+{
+    mlt_status status = mlt_watch_start(r->csp->sched, &w->watch);
+    if (status != MLT_PENDING && status != MLT_OK)
+        mlt_csp_fault(r->call, "descriptor %d cannot be waited for: %s", w->watch.fd,
+                      strerror(errno));
+    if (status == MLT_OK && mlt_alt_is_open(r->alt))
+        mlt_alt_settle(r->csp, r->alt, w->index, CSP_OK);
+    return status == MLT_PENDING;
+}
+
 static void watch_fd(run *r, uint32_t i)
 {
     const csp_guard *g = &r->guards[i];
@@ -327,13 +339,7 @@ static void watch_fd(run *r, uint32_t i)
         .watch = {.fd = g->fd, .writes = g->kind == CSP_GUARD_WRITABLE, .fire = watch_fires},
         .of = r,
         .index = i};
-    mlt_status status = mlt_watch_start(r->csp->sched, &w->watch);
-    if (status == MLT_PENDING)
-        r->watching++;
-    else if (status == MLT_OK)
-        mlt_alt_settle(r->csp, r->alt, i, CSP_OK);
-    else
-        mlt_csp_fault(r->call, "descriptor %d cannot be waited for: %s", g->fd, strerror(errno));
+    r->watching += start_watch(r, w);
 }
 
 static void offer_chan(run *r, uint32_t i)
@@ -380,6 +386,34 @@ static void offer(run *r, uint32_t i)
     }
 }
 
+// What came to the guard while the alternation was promised has found it closed, and waits: a
+// channel that is shared is told of the offer again, a descriptor that has fired is watched again.
+static void offer_again(run *r, uint32_t i)
+{
+    csp_guard *g = &r->guards[i];
+    if (g->off)
+        return;
+    if (is_far(g))
+        (void)mlt_chan_far_ops->offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
+    for (uint32_t k = 0; k < r->watching; k++)
+        if (r->watches[k].index == i && !r->watches[k].watch.link.next)
+            start_watch(r, &r->watches[k]);
+}
+
+// A promise was void.
+static void look_again(run *r)
+{
+    r->now = 0;
+    r->asked = true;
+    int32_t ready = look(r);
+    if (ready != NONE) {
+        mlt_alt_settle(r->csp, r->alt, (uint32_t)ready, r->status);
+        return;
+    }
+    for (uint32_t n = 0; n < r->count && mlt_alt_is_open(r->alt); n++)
+        offer_again(r, nth(r, n));
+}
+
 static void withdraw(run *r, uint32_t i)
 {
     const csp_guard *g = &r->guards[i];
@@ -414,13 +448,8 @@ static void wait_for_one(run *r, mlt_offer *offers)
         mlt_timer_set(csp->sched, &alt.timer, alt.timer.at_ns);
     while (alt.chosen == MLT_ALT_OPEN) {
         mlt_fiber_park(csp->sched, wait);
-        if (alt.chosen != MLT_ALT_OPEN || alt.promised)
-            continue;
-        r->now = 0; // a promise was void, and something may have come meanwhile
-        r->asked = true;
-        int32_t ready = look(r);
-        if (ready != NONE)
-            mlt_alt_settle(csp, &alt, (uint32_t)ready, r->status);
+        if (mlt_alt_is_open(&alt))
+            look_again(r);
     }
     for (uint32_t i = 0; i < r->count; i++)
         withdraw(r, i);

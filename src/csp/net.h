@@ -36,8 +36,19 @@
 // while it asks the higher one, never the other way round: a local one is promised, a remote one
 // has said YES. So whoever is held waits for a higher one, which answers at once, or has itself
 // promised, as the higher one (then that pair is served) or as the lower one (then it waits for a
-// still higher one). The highest waits for nobody: some pair is always served, and every void
-// promise is renewed. A plain offer is never held: if it is served meanwhile, that was progress.
+// still higher one). The highest waits for nobody: some pair is always served, or every promise
+// that stands in its way turns out void. A plain offer is never held: if it is served meanwhile,
+// that was progress.
+//
+// An alternation that is promised takes nothing else. Whoever comes to another of its guards
+// meanwhile, at a channel of its own worker too, finds it closed and stands there: nobody will look
+// at that pair again but the alternation itself. So when a promise is void it does what it did when
+// it began: it tells its own homes of its offers again (mlt_home_offer serves, or asks), renews at
+// all homes that were told LATER, looks at its other guards, and watches descriptors anew that have
+// fired (alt.c, look_again). It does so when its process runs; until then it is open, and whoever
+// comes serves it. If looking promises it anew, what is left is told when that promise is void.
+// Therefore: a pair that could be served, with neither side promised, has been looked at by the
+// side that came last or was freed last.
 //
 //     offer of an alternation elsewhere, at home
 //     STANDS --ASK--> ASKED --YES--> HELD --its counterpart is served--> out, DONE
