@@ -104,7 +104,9 @@ typedef enum flow_type {
 //     Waits. False: end of input (all senders have ended, or the queue is not wired). data is the
 //     instance's own and may be written to, until the next dequeue from the same queue; then it is
 //     freed, unless it was given away or kept (flow_keep). With a `const T *` as data it may be
-//     shared with other receivers, and so costs no copy where others get the same element.
+//     shared with other receivers, and so costs no copy where others get the same element. It points
+//     to values of the type that was sent, or of char: the sign of a whole number is the program's
+//     business, but a double is no long.
 //
 // int flow_dequeue_from(my, &data, &count, queue, queue, ...)
 //     The same from any of several input queues, fairly: which of them, 0 for the first; -1: all
@@ -133,7 +135,8 @@ typedef enum flow_type {
                                                  (count)))
 #define flow_dequeue_on(my, name, data, count)                                                     \
     flow_queue_dequeue((my)->q.name.queue, (const void **)FLOW_CHECK_AT_((my)->q.name, data),      \
-                       sizeof **(data), FLOW_SIZE_AT_(count), FLOW_IS_CONST_(data))
+                       FLOW_TYPE_OF_(**(data)), sizeof **(data), FLOW_SIZE_AT_(count),             \
+                       FLOW_IS_CONST_(data))
 
 // ---- what the generated header says of a module
 
@@ -247,10 +250,10 @@ bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t
                      size_t count);
 bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_t bytes, size_t count);
 void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count);
-bool flow_queue_dequeue(flow_queue *queue, const void **data, size_t bytes, size_t *count,
-                        bool shared);
+bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_type kind, size_t bytes,
+                        size_t *count, bool shared);
 int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count, const void **data,
-                            size_t bytes, size_t *count, bool shared);
+                            flow_type kind, size_t bytes, size_t *count, bool shared);
 void flow_free(const void *data);
 void flow_keep(const void *data);
 long flow_self_const(const flow_self *self, const char *name);
@@ -300,7 +303,8 @@ void flow_self_fail(const flow_self *self, const char *format, ...)
 #define flow_dequeue_from(my, data, count, ...)                                                    \
     flow_queue_dequeue_from((flow_queue *const[]){FLOW_EACH_(my, data, __VA_ARGS__)},              \
                             sizeof((char[]){FLOW_ONES_(__VA_ARGS__)}), (const void **)(data),      \
-                            sizeof **(data), FLOW_SIZE_AT_(count), FLOW_IS_CONST_(data))
+                            FLOW_TYPE_OF_(**(data)), sizeof **(data), FLOW_SIZE_AT_(count),        \
+                            FLOW_IS_CONST_(data))
 #define FLOW_ONE_(my, at, name) ((void)FLOW_CHECK_AT_((my)->q.name, at), (my)->q.name.queue)
 #define FLOW_EACH_(my, at, ...)                                                                    \
     FLOW_NTH_(__VA_ARGS__, FLOW_E8_, FLOW_E7_, FLOW_E6_, FLOW_E5_, FLOW_E4_, FLOW_E3_, FLOW_E2_,   \

@@ -388,13 +388,35 @@ EXPORT void flow_keep(const void *data)
 
 // ---- what modules call: dequeueing
 
-// Values of another size than the sender's. Bytes (void *, char *) are anything's.
-static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_element *e, size_t bytes)
+static bool is_whole(flow_type kind)
 {
-    if (bytes == 1 ||
-        (bytes && e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0))
+    return kind >= FLOW_SHORT && kind <= FLOW_ULLONG;
+}
+
+// Whether values of the element may be looked at as the module does. Bytes (void *, char *) are
+// anything's; of what has no type here only the size is known; and whole numbers of one size are
+// alike: int64_t is long on one machine and long long on another.
+static bool fits(const mlt_flow_element *e, flow_type kind, size_t bytes)
+{
+    if (bytes == 1)
+        return true;
+    if (bytes != e->value_bytes)
+        return bytes && e->kind == FLOW_ANY && e->value_bytes == 1 && e->bytes % bytes == 0;
+    return kind == FLOW_ANY || e->kind == FLOW_ANY ||
+           (is_whole(kind) && is_whole((flow_type)e->kind));
+}
+
+static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_element *e,
+                                  flow_type kind, size_t bytes)
+{
+    if (fits(e, kind, bytes))
         return;
     const char *type = e->kind == FLOW_ANY ? "" : mlt_flow_type_name((flow_type)e->kind);
+    if (bytes == e->value_bytes)
+        mlt_flow_fault(queue->instance,
+                       "flow_dequeue on %s: the module takes values of type %s, but the element "
+                       "has values of type %s",
+                       queue->decl->name, mlt_flow_type_name(kind), type);
     mlt_flow_fault(queue->instance,
                    "flow_dequeue on %s: the module takes values of %zu bytes, but the element has "
                    "values of %u bytes%s%s%s",
@@ -403,11 +425,11 @@ static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_elemen
 }
 
 // The module has it until the next dequeue.
-static inline bool lend(flow_queue *queue, mlt_flow_element *e, const void **data, size_t bytes,
-                        size_t *count, bool shared)
+static inline bool lend(flow_queue *queue, mlt_flow_element *e, const void **data, flow_type kind,
+                        size_t bytes, size_t *count, bool shared)
 {
-    if (MLT_UNLIKELY(bytes != e->value_bytes))
-        check_values(queue, e, bytes);
+    if (MLT_UNLIKELY(bytes != e->value_bytes || (uint8_t)kind != e->kind))
+        check_values(queue, e, kind, bytes);
     if (MLT_UNLIKELY(e->refs > 1) && !shared)
         e = mlt_flow_element_own(e);
     e->shared = e->refs > 1;
@@ -428,15 +450,15 @@ static inline void end_loan(flow_queue *queue)
     mlt_flow_element_drop(e);
 }
 
-EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, size_t bytes, size_t *count,
-                               bool shared)
+EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_type kind, size_t bytes,
+                               size_t *count, bool shared)
 {
     if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
         no_such_queue(queue, "flow_dequeue");
     end_loan(queue);
     mlt_flow_element *e = take(queue->in);
     if (MLT_LIKELY(e != NULL))
-        return lend(queue, e, data, bytes, count, shared);
+        return lend(queue, e, data, kind, bytes, count, shared);
     *data = NULL;
     *count = 0;
     return false;
@@ -481,7 +503,7 @@ static size_t find_any(flow_queue *const *queues, size_t queue_count, size_t tur
 }
 
 EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count, const void **data,
-                                   size_t bytes, size_t *count, bool shared)
+                                   flow_type kind, size_t bytes, size_t *count, bool shared)
 {
     if (queue_count == 0 || queue_count > QUEUES_AT_ONCE)
         mlt_csp_fault("flow_dequeue_from", "there are %zu queues, but it takes 1 to %d",
@@ -509,6 +531,6 @@ EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count
         }
     }
     me->turn = (uint32_t)i + 1;
-    lend(queues[i], e, data, bytes, count, shared);
+    lend(queues[i], e, data, kind, bytes, count, shared);
     return (int)i;
 }

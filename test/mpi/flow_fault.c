@@ -26,6 +26,9 @@ static int Good_run(Good *my)
     long *v;
     size_t count;
     double d[2] = {1, 2};
+    long long whole = -1;
+    if (my->flow.argc > 1 && strcmp(my->flow.argv[1], "whole") == 0)
+        return !flow_send(my, &whole, 1);
     for (int i = 0; i < 3; i++)
         (void)flow_send(my, d, 2);
     while (flow_dequeue(my, &v, &count))
@@ -87,6 +90,7 @@ static void bad_data(Bad *my)
 static int Bad_run(Bad *my)
 {
     long *v;
+    unsigned long *u;
     float *f;
     size_t count;
     if (my->flow.index != 2)
@@ -97,14 +101,22 @@ static int Bad_run(Bad *my)
         flow_fail(my, "the experiment has %d samples", -3);
     if (is(my, "type"))
         (void)flow_dequeue(my, &f, &count);
+    if (is(my, "kind"))
+        (void)flow_dequeue(my, &v, &count);
+    if (is(my, "kind-from"))
+        (void)flow_dequeue_from(my, &v, &count, in);
+    if (is(my, "whole")) // numbers of one size: no fault
+        return !flow_dequeue(my, &u, &count) || *u != ULONG_MAX;
     if (is(my, "wrong-way"))
         (void)flow_queue_send((flow_queue *)(void *)my->q.in.queue, &count, FLOW_ANY, 1, 1);
     if (is(my, "other-way"))
-        (void)flow_queue_dequeue(my->q.out.queue, (const void **)(void *)&v, 1, &count, false);
+        (void)flow_queue_dequeue(my->q.out.queue, (const void **)(void *)&v, FLOW_ANY, 1, &count,
+                                 false);
     if (is(my, "no-queue"))
         (void)flow_queue_send(NULL, &count, FLOW_ANY, 1, 1);
     if (is(my, "no-queues"))
-        (void)flow_queue_dequeue_from(NULL, 0, (const void **)(void *)&v, 1, &count, false);
+        (void)flow_queue_dequeue_from(NULL, 0, (const void **)(void *)&v, FLOW_ANY, 1, &count,
+                                      false);
     if (is(my, "constant"))
         (void)flow_const(my, "nobody");
     bad_data(my);

@@ -53,12 +53,12 @@ static void drain(const flow_self *self, flow_queue *queue)
     csp_sleep(0.2);
     CHECK_INT(atomic_load(&sent), flow_self_const(self, "fit"));
     for (long i = 0; i < ELEMENTS; i++) {
-        CHECK(flow_queue_dequeue(queue, &data, sizeof(long), &count, true));
+        CHECK(flow_queue_dequeue(queue, &data, FLOW_ANY, sizeof(long), &count, true));
         CHECK_INT(count, want);
         CHECK_INT(((const long *)data)[0], i);
         CHECK_INT(((const long *)data)[count - 1], i);
     }
-    CHECK(!flow_queue_dequeue(queue, &data, sizeof(long), &count, true));
+    CHECK(!flow_queue_dequeue(queue, &data, FLOW_ANY, sizeof(long), &count, true));
 }
 
 static int Sink_run(Sink *my)

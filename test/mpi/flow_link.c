@@ -128,7 +128,7 @@ static int pass(void *arg)
     Module *my = arg;
     const void *data;
     size_t length;
-    while (flow_queue_dequeue(my->q.in.queue, &data, 1, &length, false))
+    while (flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false))
         CHECK(my, flow_queue_give(my->q.out.queue, (void *)data, FLOW_UCHAR, 1, length));
     return 0;
 }
@@ -139,7 +139,7 @@ static int sink(void *arg)
     long line = my->flow.index, i = 0;
     const void *data;
     size_t length;
-    for (; flow_queue_dequeue(my->q.in.queue, &data, 1, &length, line % 2); i++) {
+    for (; flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, line % 2); i++) {
         CHECK(my, i < ELEMENTS && length == length_of(line, i));
         CHECK(my, holds(data, length, mark_of(line, i)));
         if (mark_of(line, i) % 128 == 0)
@@ -170,7 +170,7 @@ static int gather(void *arg)
     long next[64] = {0}, all = 0;
     const void *data;
     size_t length;
-    while (flow_queue_dequeue(my->q.in.queue, &data, 1, &length, false)) {
+    while (flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false)) {
         const long *of = data;
         CHECK(my, length >= 2 * sizeof(long) && of[0] >= 0 && of[0] < 64);
         CHECK(my, of[1] == next[of[0]]++);
@@ -206,7 +206,7 @@ static int leave(void *arg)
     const void *data;
     size_t length;
     for (long i = 0; i < my->flow.index / 3; i++)
-        CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, 1, &length, false) &&
+        CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false) &&
                       holds(data, length, (uint64_t)i));
     return 0;
 }
@@ -227,7 +227,7 @@ static int count(void *arg)
     const void *data;
     size_t length;
     long i = 0;
-    for (; flow_queue_dequeue(my->q.in.queue, &data, sizeof(long), &length, false); i++)
+    for (; flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, sizeof(long), &length, false); i++)
         CHECK(my, length == 1 && *(const long *)data == my->flow.index + i);
     CHECK(my, i == 20);
     return 0;
@@ -248,7 +248,7 @@ static int ignore(void *arg)
     Module *my = arg;
     const void *data;
     size_t length;
-    (void)flow_queue_dequeue(my->q.other.queue, &data, 1, &length, false);
+    (void)flow_queue_dequeue(my->q.other.queue, &data, FLOW_ANY, 1, &length, false);
     return 0;
 }
 
@@ -257,7 +257,7 @@ static int exits(void *arg)
     Module *my = arg;
     const void *data;
     size_t length;
-    CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, 1, &length, false));
+    CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false));
     exit(0);
 }
 

@@ -309,7 +309,7 @@ static void receive(Peer *my, long r, long n)
     const void *data;
     size_t count, bytes = bytes_of[kind_of(r)];
     bool writes = hash(17, (uint64_t)r, (uint64_t)(n + my->flow.index)) % 2;
-    if (!flow_queue_dequeue(my->q.i[r].queue, &data, bytes, &count, !writes))
+    if (!flow_queue_dequeue(my->q.i[r].queue, &data, kind_of(r), bytes, &count, !writes))
         flow_fail(my, "reduction %ld ended after %ld elements", r, n);
     if (count != count_of(r, n))
         flow_fail(my, "reduction %ld, element %ld: %zu values", r, n, count);
@@ -424,7 +424,8 @@ static bool get_long(Node *my, long *v)
 {
     const long *at;
     size_t count;
-    if (!flow_queue_dequeue(my->q.in.queue, (const void **)&at, sizeof *at, &count, true))
+    if (!flow_queue_dequeue(my->q.in.queue, (const void **)&at, FLOW_LONG, sizeof *at, &count,
+                            true))
         return false;
     CHECK(my, count == 1);
     *v = *at;
@@ -615,7 +616,7 @@ static int digest_run(void *arg)
     const void *data;
     size_t count;
     uint64_t all = 14695981039346656037u;
-    while (flow_queue_dequeue(my->q.in.queue, &data, sizeof(double), &count, true))
+    while (flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, sizeof(double), &count, true))
         for (size_t i = 0; i < count * sizeof(double); i++)
             all = (all ^ ((const unsigned char *)data)[i]) * 1099511628211u;
     printf("bits %016llx\n", (unsigned long long)all);
@@ -638,7 +639,7 @@ static int drain_run(void *arg)
     Node *my = arg;
     const void *data;
     size_t count;
-    while (flow_queue_dequeue(my->q.in.queue, &data, 1, &count, true)) {
+    while (flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &count, true)) {
     }
     return 0;
 }
