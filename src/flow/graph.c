@@ -311,7 +311,7 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
         .given = given,
         .given_count = given_count,
     };
-    flow_wiring w = {.builder = &b, .root = root, .prefix = ""};
+    flow_wiring w = {.builder = &b, .root = root, .prefix = "", .copies = 1};
     if (root->queue_count)
         mlt_flow_tell(&b, root->file, root->line, false,
                       "%s is the main root, so nothing is outside of it, but it has the queue %s",

@@ -122,6 +122,7 @@ typedef struct mlt_flow_builder {
     uint32_t told_count;
     bool tangled;    // ports lead to several things, or round: there are no edges in the end
     bool mistyped;   // told of a port, and so not again of what leads through it
+    bool too_many;   // roots in roots: no more of them are wired
     uint32_t *marks; // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
     size_t names_used, names_size;
     uint32_t *first_at; // [edge_count] of the end: where its source was wired; NULL: no ports
@@ -141,6 +142,7 @@ struct flow_wiring {
     const struct flow_wiring *outer; // NULL: the main root
     const char *prefix;              // "stage[2]."
     uint32_t port;                   // the first of its own
+    uint64_t copies;                 // of this root, with all roots around it
     MLT_FLOW_LIST(mlt_flow_thing) things;
     mlt_flow_table names; // of things
 };

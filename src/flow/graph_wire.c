@@ -86,6 +86,25 @@ static bool may_have(flow_wiring *w, int line, const char *name, long count)
     return false;
 }
 
+// Roots in roots multiply: twelve of eight each are 8^12. The outermost ones alone show how many
+// there will be, so it is told before anybody makes them. False: too many.
+static bool may_nest(flow_wiring *w, int line, const char *name, const flow_root *root, long count)
+{
+    enum { MOST = 1 << 22 };
+    uint64_t all = w->copies * (uint64_t)labs(count); // each at most MOST, and an int
+    if (w->builder->too_many)
+        return false;
+    if (all <= MOST)
+        return true;
+    w->builder->too_many = true;
+    ERROR(
+        w, line,
+        "%s[%ld] is too much: with the roots around it there would be %llu instances of %s, and a "
+        "program has %d of roots at most",
+        name, count, (unsigned long long)all, root->name, MOST);
+    return false;
+}
+
 static mlt_flow_kind kind_of(const flow_module *module)
 {
     // By name, for a program may have a copy of the library's descriptor. Modules of programs have
@@ -226,7 +245,8 @@ static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
                          .outer = w,
                          .prefix = r->scalar ? mlt_flow_text(b, "%s.", r->name)
                                              : mlt_flow_text(b, "%s[%u].", r->name, i),
-                         .port = b->instances.at[r->first + i].port};
+                         .port = b->instances.at[r->first + i].port,
+                         .copies = w->copies * r->count};
     b->instances.at[r->first + i].first_node = b->graph->node_count;
     b->wire(b->arg, r->root, &inner);
     b->instances.at[r->first + i].node = b->graph->node_count;
@@ -239,7 +259,7 @@ EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const flow_
     mlt_flow_builder *b = w->builder;
     const char *full = mlt_flow_text(b, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .nested = true};
-    thing.bad = !may_have(w, line, name, count);
+    thing.bad = !may_have(w, line, name, count) || !may_nest(w, line, name, root, count);
     for (const flow_wiring *o = w; o && !thing.bad; o = o->outer)
         if (o->root == root) {
             ERROR(w, line, "%s would contain itself: %s is an instance of it", root->name, name);
@@ -261,7 +281,7 @@ EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const flow_
     // All of them first, for their numbers follow each other, and roots inside have their own.
     for (uint32_t i = 0; i < r.count; i++)
         add_instance(b, thing.at, root);
-    for (uint32_t i = 0; i < r.count; i++)
+    for (uint32_t i = 0; i < r.count && !b->too_many; i++)
         wire_instance(w, &r, i);
     return add_thing(w, line, thing);
 }
