@@ -8,10 +8,13 @@
 // and told by rank 0, after the first meeting: so nobody waits for one that has left.
 #include <millet/csp.h>
 #include <millet/flow.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -349,6 +352,40 @@ static void run_place(mlt_flow_program *p)
     free(procs);
 }
 
+// ---- exit
+
+// Ranks of this process that run their tasks, and which process that is: a child that a module
+// forked may call exit.
+static _Atomic uint32_t running;
+static pid_t runner;
+static pthread_once_t exit_watched = PTHREAD_ONCE_INIT;
+
+// A module that calls exit(0) throws away what all others still have to do, and the program would
+// say that all is well.
+static void exit_called(int status, void *unused)
+{
+    static const char sentence[] =
+        "exit(0) was called while the program runs, and other instances have not ended: a module "
+        "returns from its run, and flow_fail ends the program";
+    (void)unused;
+    // Relaxed: who calls exit has seen its own flow_main begin.
+    if ((status & 0xff) != 0 || getpid() != runner ||
+        atomic_load_explicit(&running, memory_order_relaxed) == 0)
+        return;
+    const flow_instance *who = mlt_flow_calling();
+    if (who)
+        mlt_flow_fault(who, "%s", sentence);
+    const mlt_rank *rank = mlt_csp_self ? mlt_csp_rank() : NULL;
+    mlt_csp_end_job(rank ? rank->world : -1, sentence);
+    _Exit(EXIT_FAILURE);
+}
+
+static void watch_exit(void)
+{
+    runner = getpid();
+    on_exit(exit_called, NULL);
+}
+
 // ---- meetings of all ranks
 
 // Whether all ranks have the same program. If not, the first one that differs from rank 0 tells.
@@ -421,12 +458,16 @@ EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *h
     } else {
         if (csp_node() == 0 && a.given_count > 0)
             print_sentences(p->graph); // warnings, which nobody has seen for these constants
+        pthread_once(&exit_watched, watch_exit);
+        atomic_fetch_add_explicit(&running, 1, memory_order_relaxed);
         run_place(p);
     }
     if (p->lowered)
         end_tasks(p);
     if (all)
         (void)csp_group_barrier(all, csp_node());
+    if (p->lowered && status == 0)
+        atomic_fetch_sub_explicit(&running, 1, memory_order_relaxed);
     if (p->lowered && status == 0)
         mlt_flow_stats_tell(p);
     csp_group_free(all);

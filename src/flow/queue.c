@@ -303,8 +303,7 @@ EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
 
 // ---- who has an element
 
-// The instance whose process calls; NULL: another process, which a module started.
-static flow_instance *calling(void)
+flow_instance *mlt_flow_calling(void)
 {
     const mlt_csp *csp = mlt_csp_self;
     const mlt_proc *proc = csp ? mlt_proc_of(csp, csp->sched->current) : NULL;
@@ -370,7 +369,7 @@ EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_
 EXPORT void flow_free(const void *data)
 {
     mlt_flow_element *e = mlt_flow_element_of(data, "flow_free");
-    take_back(calling(), e, "flow_free");
+    take_back(mlt_flow_calling(), e, "flow_free");
     mlt_flow_element_drop(e);
 }
 
@@ -378,11 +377,11 @@ EXPORT void flow_keep(const void *data)
 {
     mlt_flow_element *e = mlt_flow_element_of(data, "flow_keep");
     if (e->shared) {
-        end_share(calling(), e, "flow_keep");
+        end_share(mlt_flow_calling(), e, "flow_keep");
         e->keeps++;
         return;
     }
-    take_back(calling(), e, "flow_keep");
+    take_back(mlt_flow_calling(), e, "flow_keep");
     e->owner = MLT_FLOW_MODULES;
 }
 

@@ -137,6 +137,9 @@ mlt_flow_element *mlt_flow_take(mlt_flow_inlet *inlet);
 void mlt_flow_outlet_end(mlt_flow_outlet *outlet);
 void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
 
+// The instance whose process calls; NULL: another process, or a thread.
+flow_instance *mlt_flow_calling(void);
+
 // For link.c, which must not wait: an element that came from elsewhere, for which there is room by
 // its credit; and that line's end.
 void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ends a program: each argument is a fault that is told with the module, the instance and the
 // rank, or the process, and exit status 1. list.tsv has the sentences.
+#include <pthread.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "flow_check.h"
 
@@ -87,6 +90,28 @@ static void bad_data(Bad *my)
         (void)flow_send(my, v, SIZE_MAX / 4);
 }
 
+static void *exits(void *unused)
+{
+    (void)unused;
+    exit(0);
+}
+
+static void exit_in_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, exits, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
+static int child_exits(void)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    return child < 0 || waitpid(child, &status, 0) != child || status != 0;
+}
+
 static int Bad_run(Bad *my)
 {
     long *v;
@@ -107,6 +132,14 @@ static int Bad_run(Bad *my)
         (void)flow_dequeue_from(my, &v, &count, in);
     if (is(my, "whole")) // numbers of one size: no fault
         return !flow_dequeue(my, &u, &count) || *u != ULONG_MAX;
+    if (is(my, "exits"))
+        exit(0);
+    if (is(my, "exits-7"))
+        exit(7);
+    if (is(my, "exits-thread"))
+        exit_in_thread();
+    if (is(my, "child-exits")) // a child is no module
+        return child_exits();
     if (is(my, "wrong-way"))
         (void)flow_queue_send((flow_queue *)(void *)my->q.in.queue, &count, FLOW_ANY, 1, 1);
     if (is(my, "other-way"))
