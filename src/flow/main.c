@@ -6,6 +6,7 @@
 //
 // Whatever makes ranks leave early (wrong arguments, errors of the graph) is found by all alike,
 // and told by rank 0, after the first meeting: so nobody waits for one that has left.
+#include <errno.h>
 #include <millet/csp.h>
 #include <millet/flow.h>
 #include <pthread.h>
@@ -26,6 +27,7 @@
 #include "flow/number.h"
 #include "flow/run.h"
 #include "flow/settings.h"
+#include "os/fd.h"
 #include "p2p/worker.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -388,20 +390,51 @@ static void watch_exit(void)
 
 // ---- meetings of all ranks
 
+// Standard input is the program's, wherever the module runs that reads it; but mpirun gives it to
+// one process, and /dev/null to the others. These take it from there. `has`: a rank whose process
+// was given it.
+static void take_input(int32_t has)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the ranks of this process
+    const mlt_worker *w = mlt_csp_self->worker;
+    mlt_job *job = w->boot->job;
+    uint32_t proc = mlt_job_worker_at(job, mlt_worker_of_rank(w, has))->proc;
+    if (proc == w->boot->proc)
+        return;
+    pthread_mutex_lock(&lock);
+    int fd = -1;
+    if (mlt_os_is_null(STDIN_FILENO)) {
+        pid_t from = (pid_t)atomic_load_explicit(&mlt_job_proc_at(job, proc)->pid,
+                                                 memory_order_relaxed); // they have met
+        fd = mlt_os_fd_of(from, STDIN_FILENO);
+        if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+            mlt_log(
+                "rank %d cannot have the standard input of rank %d (%s): a module that reads it "
+                "belongs there: NAME @ %d;",
+                csp_node(), (int)has, strerror(errno), (int)has);
+    }
+    if (fd >= 0)
+        mlt_os_close(fd);
+    pthread_mutex_unlock(&lock);
+}
+
 // Whether all ranks have the same program. If not, the first one that differs from rank 0 tells.
 static void meet(csp_group *all, uint64_t own)
 {
     int me = csp_node(), nodes = csp_nodes();
     uint64_t of_first = own;
     (void)csp_group_bcast(all, me, &of_first, sizeof of_first, 0);
-    long differs = of_first == own ? nodes : me, first = nodes;
-    (void)csp_group_allreduce(all, me, &differs, &first, 1, &csp_min_long);
-    if (first == nodes)
-        return;
-    if (first == me)
+    // The first rank that differs, and the first one that has input.
+    long mine[] = {of_first == own ? nodes : me, mlt_os_is_null(STDIN_FILENO) ? nodes : me};
+    long first[] = {nodes, nodes};
+    (void)csp_group_allreduce(all, me, mine, first, 2, &csp_min_long);
+    if (first[0] == me)
         mlt_csp_end_job(me, "flow_main: this rank has another root, other constants or other "
                             "arguments than rank 0: all ranks run the same flow program");
-    (void)csp_group_barrier(all, me); // which the other one never comes to: the job is being ended
+    if (first[0] < nodes)
+        (void)csp_group_barrier(all, me); // which the other one never comes to: the job is ended
+    if (mine[1] == nodes && first[1] < nodes)
+        take_input((int32_t)first[1]);
 }
 
 static int leave_early(const mlt_flow_program *p, const arguments *a, const flow_root *root)

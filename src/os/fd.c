@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -123,6 +124,58 @@ void mlt_os_bell_drain(int fd)
     while (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0)
         ;
     errno = saved;
+}
+
+// ---- Descriptors of other processes
+
+bool mlt_os_is_null(int fd)
+{
+    struct stat about, null;
+    return fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && stat("/dev/null", &null) == 0 &&
+           about.st_rdev == null.st_rdev;
+}
+
+static int share(pid_t process, int fd)
+{
+    int of = (int)syscall(SYS_pidfd_open, process, 0);
+    if (of < 0)
+        return -1;
+    int copy = (int)syscall(SYS_pidfd_getfd, of, fd, 0);
+    mlt_os_close(of);
+    return copy;
+}
+
+// Where the other one is in its file; 0: not known.
+static off_t place_in(pid_t process, int fd)
+{
+    char name[64], text[64] = "";
+    long long place = 0;
+    snprintf(name, sizeof name, "/proc/%d/fdinfo/%d", (int)process, fd);
+    int info = open(name, O_RDONLY | O_CLOEXEC);
+    if (info < 0)
+        return 0;
+    if (read(info, text, sizeof text - 1) <= 0 || sscanf(text, "pos: %lld", &place) != 1)
+        place = 0;
+    mlt_os_close(info);
+    return (off_t)place;
+}
+
+int mlt_os_fd_of(pid_t process, int fd)
+{
+    char name[64];
+    struct stat about;
+    int copy = share(process, fd);
+    if (copy >= 0)
+        return copy;
+    snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)process, fd);
+    // A pipe without a writer would block; it has had one.
+    copy = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (copy < 0)
+        return -1;
+    (void)fcntl(copy, F_SETFL, O_RDONLY);
+    if (fstat(copy, &about) == 0 && S_ISREG(about.st_mode))
+        (void)lseek(copy, place_in(process, fd), SEEK_SET);
+    return copy;
 }
 
 // ---- Trying

@@ -55,6 +55,14 @@ int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length)
 // How it went: 0; or -1 and why, EINPROGRESS if that is not known yet.
 int mlt_os_connected(int fd);
 
+// Whether that descriptor is open on /dev/null.
+bool mlt_os_is_null(int fd);
+
+// A copy of a descriptor that another process has, for reading; close-on-exec. Both share what it
+// reads. (Where the system does not let processes share descriptors, a file is opened once more,
+// and begins where the other one is now.)
+int mlt_os_fd_of(pid_t process, int fd);
+
 // Random bytes from the system; MLT_ERR_SYSTEM: it has none (yet).
 mlt_status mlt_os_random(void *to, size_t bytes) MLT_MUST_CHECK;
 

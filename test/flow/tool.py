@@ -615,6 +615,59 @@ def test_mpi():
         expect(flow("run", file, *modules, *words).out == "6\n", "MPI in modules", words)
 
 
+def test_input():
+    """A module reads standard input wherever it is placed, as much of it as is left."""
+    file = write("input.flow", """\
+        const WHERE = 0;
+        Declare Module In { out long; }
+        Declare Module Sum { in long; }
+        Module Main is Root requires Module In, Module Sum { In i; Sum s; flow: i -> s; i @ (WHERE); }
+        """)
+    modules = [write("input_In.c", """\
+                   #include "In.flow.h"
+                   #include <stdio.h>
+                   int In_run(In *my)
+                   {
+                       long v;
+                       while (scanf("%ld", &v) == 1)
+                           flow_send(my, &v, 1);
+                       return 0;
+                   }
+                   """),
+               write("input_Sum.c", """\
+                   #include "Sum.flow.h"
+                   #include <stdio.h>
+                   int Sum_run(Sum *my)
+                   {
+                       const long *v;
+                       size_t n;
+                       long sum = 0;
+                       while (flow_dequeue(my, &v, &n))
+                           sum += *v;
+                       printf("%ld\\n", sum);
+                       return 0;
+                   }
+                   """)]
+    program = SCRATCH / "input"
+    flow("build", file, *modules, "-o", program)
+    numbers = "".join(f"{i}\n" for i in range(1, 20001))  # more than a buffer's
+    for where, words in ((0, []), (0, ["-n", 3]), (2, ["-n", 3]), (2, ["-n", 3, "--workers", "thread"]), (3, ["-n", 2, "-nfg", 2]),
+                         (2, ["-n", 2, "-nfg", 2, "--workers", "process"]), (1, ["-n", 3, "--stdin", 2])):
+        start = [BUILD / "bin/mpirun", *words] if words else []
+        said = run(*start, program, "-D", f"WHERE={where}", stdin=numbers)
+        expect(said.out == "200010000\n", "all numbers came", said)
+    expect(run(BUILD / "bin/mpirun", "-n", 3, "--stdin", "none", program, "-D", "WHERE=1", stdin=numbers).out == "0\n",
+           "nobody has input")
+    expect(run(BUILD / "bin/mpirun", "-n", 3, "--stdin", "all", program, "-D", "WHERE=1", stdin="1 2 3").out == "6\n",
+           "everybody has all of it")
+    path = write("input.txt", numbers)
+    with open(path, "rb") as source:
+        os.lseek(source.fileno(), len("1\n2\n3\n"), os.SEEK_SET)
+        done = subprocess.run([str(BUILD / "bin/mpirun"), "-n", "3", str(program), "-D", "WHERE=2"], stdin=source, capture_output=True,
+                              text=True, timeout=LIMIT, env=clean())
+        expect(done.stdout == f"{200010000 - 6}\n", "a file is read from where it stands", done)
+
+
 def test_crash():
     """A crash report names the instance and the function; an array larger than the stack is told as that."""
     file, modules = pipe()
