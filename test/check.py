@@ -30,6 +30,7 @@ SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|p
           r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)) ")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
+MODEL = "wire_sleep_model"  # one thread that computes, for some seconds: the same in every build
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
 
@@ -297,7 +298,7 @@ def stage_asan(stage, quick):
     targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in layers)]
     if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
         # Without what goes over the same code once more, with other programs and mutants of them.
-        stage.ctest("build-asan", layers, prefix=no_address_randomisation(), without="goal_check_brute|coll_(mutate|pass)$")
+        stage.ctest("build-asan", layers, prefix=no_address_randomisation(), without=f"goal_check_brute|coll_(mutate|pass)$|{MODEL}")
         # Programs may end without freeing; the engine's own tests above may not.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--patience", "3", "--mode", "splitproc",
                "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
@@ -307,7 +308,7 @@ def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
     targets = ["mpi_abi", "mpirun", "millet_lua", "tests_wire", "tests_p2p", "fiber_gate"]
     if preset(stage, "tsan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
-        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without="p2p_match$")  # one thread
+        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"p2p_match$|{MODEL}")  # one thread
         status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test/fiber_gate"], 240)
         if status == 0:
             stage.passed += 1
@@ -323,6 +324,16 @@ def stage_tsan(stage, quick):
                       "alone"], 600)
 
 
+def stage_jitter(stage, quick):
+    """sleeping and waking: the tests of workers that share something, in a build that delays threads at random where interleavings matter"""
+    targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in ("boot", "wire", "p2p")), "fiber_gate", "csp_net"]
+    if preset(stage, "jitter", targets):
+        stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
+        run = ["test/run_mpi", "--build", ROOT / "build-jitter", "--patience", "3", "--cflags=-O0", "-j", "3"]
+        script(stage, *run, "--only", SHARED, "--mode", "proc", "--mode", "thread", "--mode", "splitproc")
+        script(stage, *run, "--only", "^(coll_threads|threads_|csp_|goal_offload)", "--mode", "proc")
+
+
 def stage_cross(stage, quick):
     """fibers, rings, datatypes, GOAL and the MPI layer's unit tests for the other processor, under qemu-user"""
     other = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
@@ -332,7 +343,7 @@ def stage_cross(stage, quick):
     layers = ["arch", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]
     if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
         # What only computes, and takes long at that, gives the same everywhere.
-        stage.ctest("build-cross", layers, without="goal_(check_brute|pass_large|pass|sim_random|derive)|flow_(lower_tokens|lower|graph|place)$")
+        stage.ctest("build-cross", layers, without=f"goal_(check_brute|pass_large|pass|sim_random|derive)|flow_(lower_tokens|lower|graph|place)$|{MODEL}")
 
 
 def stage_clang(stage, quick):
@@ -345,7 +356,7 @@ def stage_clang(stage, quick):
 
 # mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
 BESIDE_LAUNCH = ("goal", "csp", "flow", "systems")
-NOT_QUICK = ("asan", "tsan", "cross", "clang", "launch", "systems")
+NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
 

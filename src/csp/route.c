@@ -13,6 +13,7 @@
 #include "csp/net.h"
 #include "csp/reach.h"
 #include "csp/wire_socket.h"
+#include "os/jitter.h"
 
 enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, TELL_ALL = 64 };
 
@@ -143,6 +144,7 @@ void mlt_route_check(mlt_route *route)
     if (route->heard || route->worker == UINT32_MAX || route->worker == route->csp->worker->index)
         return;
     mlt_job_worker *other = mlt_job_worker_at(route->csp->worker->boot->job, route->worker);
+    mlt_jitter();
     // Pairs with the fence of mlt_route_end: it has seen the packet, or this sees that it is gone.
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&other->gone, memory_order_relaxed) ||
@@ -337,6 +339,7 @@ void mlt_route_end(mlt_worker *worker)
     if (job->workers == 1)
         return;
     atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->gone, 1, memory_order_relaxed);
+    mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_check
     mlt_p2p_last_look(worker);
     end_reach(worker); // for those whose first packet came only now

@@ -15,6 +15,7 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
+#include "os/jitter.h"
 #include "os/os.h"
 
 enum { FREE, HELD, WANTED, HANDED };
@@ -72,6 +73,7 @@ static void unlock(mlt_gate *gate)
         return;
     bool hand = ++gate->passed % PATIENCE == 0 && is_wanted(gate);
     atomic_store_explicit(&gate->word, hand ? HANDED : FREE, memory_order_release);
+    mlt_jitter();
     mlt_os_futex_wake(&gate->word, 1);
 }
 
@@ -88,8 +90,10 @@ static MLT_COLD void lock_slowly(mlt_gate *gate)
         if (n < SPINS)
             mlt_arch_pause();
         else if (word == WANTED ||
-                 (word == HELD && change(gate, HELD, WANTED, memory_order_relaxed)))
+                 (word == HELD && change(gate, HELD, WANTED, memory_order_relaxed))) {
+            mlt_jitter();
             mlt_os_futex_wait(&gate->word, WANTED, -1);
+        }
     }
     atomic_fetch_sub_explicit(&gate->want, 1, memory_order_relaxed);
 }
@@ -115,6 +119,7 @@ static void rouse(mlt_thread *thread)
     thread->sleeps = MLT_THREAD_AWAKE;
     mlt_threads_count_parked(false);
     atomic_store_explicit(&thread->turn, 1, memory_order_relaxed); // the gate orders the rest
+    mlt_jitter();
     mlt_os_futex_wake(&thread->turn, 1);
 }
 
@@ -139,6 +144,7 @@ bool mlt_gate_let_in(mlt_gate *gate)
 {
     if (MLT_LIKELY(!is_wanted(gate)))
         return true;
+    mlt_jitter();
     if (atomic_exchange_explicit(&gate->word, HANDED, memory_order_release) == WANTED)
         mlt_os_futex_wake(&gate->word, 1);
     for (uint32_t n = 0; is_handed(gate) && is_wanted(gate); n++) {
@@ -295,6 +301,7 @@ void mlt_gate_nap(mlt_gate *gate, int64_t timeout_ns)
     mlt_list_push_back(&gate->sleepers, &self->sleeping);
     mlt_threads_count_parked(true);
     go_out(gate);
+    mlt_jitter();
     do
         mlt_os_futex_wait(&self->turn, 0, timeout_ns);
     while (timeout_ns < 0 && atomic_load_explicit(&self->turn, memory_order_relaxed) == 0);

@@ -16,6 +16,7 @@
 // and the receiver asks for all of it in chunks. The system may refuse at any time and to either
 // side.
 #include "base/log.h"
+#include "os/jitter.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 
@@ -83,6 +84,7 @@ static bool copy_pieces(const share *s, mlt_status *status)
             if (claim(s, s->total, &at, &rest))
                 n += rest;
         }
+        mlt_jitter();
         // acq_rel: whoever reaches the total has seen all copies.
         uint64_t before = atomic_fetch_add_explicit(&s->ring->copied, n, memory_order_acq_rel);
         if ((before & ~SHARE_BROKEN) + n == s->total)

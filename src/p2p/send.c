@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
+#include "os/jitter.h"
 #include "p2p/p2p_int.h"
 
 enum { STREAM_LEAST = 512 << 10 }; // from here on a message is read past the caches
@@ -480,7 +481,9 @@ void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
         atomic_store_explicit(&w->wire->peers[req->remote_worker].tx.ring->starved, starved,
                               memory_order_relaxed);
     }
+    mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_give_back
+    mlt_jitter();
 }
 
 // ---- answers

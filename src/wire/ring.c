@@ -2,6 +2,7 @@
 #include "wire/ring.h"
 
 #include "base/log.h"
+#include "os/jitter.h"
 
 static uint32_t log2_of(uint32_t n)
 {
@@ -51,6 +52,7 @@ bool mlt_ring_give_back(mlt_ring_rx *rx)
     rx->units_published = rx->unit_head;
     atomic_store_explicit(&rx->ring->units_freed, rx->unit_head, memory_order_release);
     atomic_store_explicit(&rx->ring->slots_freed, rx->head, memory_order_release);
+    mlt_jitter();
     // Pairs with the fence of a producer that raises `starved` and then looks for room once more.
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load_explicit(&rx->ring->starved, memory_order_relaxed) != 0;
