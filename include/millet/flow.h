@@ -35,7 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus // wiring only: the macros for modules are C
+#ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -123,20 +124,6 @@ typedef enum flow_type {
 #define flow_give(my, data, count)    flow_give_on(my, out, data, count)
 #define flow_new(my, count)           flow_new_on(my, out, count)
 #define flow_dequeue(my, data, count) flow_dequeue_on(my, in, data, count)
-
-#define flow_send_on(my, name, data, count)                                                        \
-    flow_queue_send((my)->q.name.queue, FLOW_CHECK_((my)->q.name, data), FLOW_TYPE_OF_(*(data)),   \
-                    sizeof *(data), (count))
-#define flow_give_on(my, name, data, count)                                                        \
-    flow_queue_give((my)->q.name.queue, (void *)FLOW_CHECK_((my)->q.name, data),                   \
-                    FLOW_TYPE_OF_(*(data)), sizeof *(data), (count))
-#define flow_new_on(my, name, count)                                                               \
-    ((__typeof__((my)->q.name.of))flow_queue_new((my)->q.name.queue, sizeof *(my)->q.name.of,      \
-                                                 (count)))
-#define flow_dequeue_on(my, name, data, count)                                                     \
-    flow_queue_dequeue((my)->q.name.queue, (const void **)FLOW_CHECK_AT_((my)->q.name, data),      \
-                       FLOW_TYPE_OF_(**(data)), sizeof **(data), FLOW_SIZE_AT_(count),             \
-                       FLOW_IS_CONST_(data))
 
 // ---- what the generated header says of a module
 
@@ -260,6 +247,151 @@ long flow_self_const(const flow_self *self, const char *name);
 void flow_self_fail(const flow_self *self, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
+// ---- the macros: which queue, and whether its type is that of data
+
+#ifdef __cplusplus
+} // of extern "C"
+
+// What _Generic does in C. flow_of_ is the type of a queue's values, void if it is untyped.
+template <typename T> struct flow_type_of_ {
+    static const flow_type value = FLOW_ANY;
+};
+#define FLOW_TYPE_IS_(type, kind)                                                                  \
+    template <> struct flow_type_of_<type> {                                                       \
+        static const flow_type value = kind;                                                       \
+    };
+FLOW_TYPE_IS_(char, FLOW_CHAR)
+FLOW_TYPE_IS_(signed char, FLOW_SCHAR)
+FLOW_TYPE_IS_(unsigned char, FLOW_UCHAR)
+FLOW_TYPE_IS_(short, FLOW_SHORT)
+FLOW_TYPE_IS_(unsigned short, FLOW_USHORT)
+FLOW_TYPE_IS_(int, FLOW_INT)
+FLOW_TYPE_IS_(unsigned, FLOW_UINT)
+FLOW_TYPE_IS_(long, FLOW_LONG)
+FLOW_TYPE_IS_(unsigned long, FLOW_ULONG)
+FLOW_TYPE_IS_(long long, FLOW_LLONG)
+FLOW_TYPE_IS_(unsigned long long, FLOW_ULLONG)
+FLOW_TYPE_IS_(float, FLOW_FLOAT)
+FLOW_TYPE_IS_(double, FLOW_DOUBLE)
+FLOW_TYPE_IS_(long double, FLOW_LDOUBLE)
+FLOW_TYPE_IS_(bool, FLOW_BOOL)
+__extension__ FLOW_TYPE_IS_(float _Complex,
+                            FLOW_FLOAT_COMPLEX) __extension__ FLOW_TYPE_IS_(double _Complex,
+                                                                            FLOW_DOUBLE_COMPLEX)
+#undef FLOW_TYPE_IS_
+
+    template <typename T>
+    struct flow_bytes_of_ {
+    static const size_t value = sizeof(T);
+};
+template <> struct flow_bytes_of_<void> {
+    static const size_t value = 1;
+};
+template <typename Q, typename T> struct flow_same_ {
+    static const bool value = false;
+};
+template <typename T> struct flow_same_<T, T> {
+    static const bool value = true;
+};
+template <typename T> struct flow_same_<void, T> { // untyped queues carry anything
+    static const bool value = true;
+};
+template <> struct flow_same_<void, void> {
+    static const bool value = true;
+};
+
+// Memory for an untyped queue, which becomes what it is assigned to, as in C.
+struct flow_memory_ {
+    void *data;
+    template <typename T> operator T *() const
+    {
+        return static_cast<T *>(data);
+    }
+};
+template <typename Q> inline Q *flow_new_(flow_queue *queue, Q *, size_t count)
+{
+    return static_cast<Q *>(flow_queue_new(queue, sizeof(Q), count));
+}
+inline flow_memory_ flow_new_(flow_queue *queue, void *, size_t count)
+{
+    return flow_memory_{flow_queue_new(queue, 1, count)};
+}
+
+template <typename Q, typename T>
+inline bool flow_send_(flow_queue *queue, Q *, const T *data, size_t count)
+{
+    static_assert(flow_same_<Q, T>::value, "the queue carries values of another type");
+    return flow_queue_send(queue, data, flow_type_of_<T>::value, flow_bytes_of_<T>::value, count);
+}
+template <typename Q, typename T>
+inline bool flow_give_(flow_queue *queue, Q *, const T *data, size_t count)
+{
+    static_assert(flow_same_<Q, T>::value, "the queue carries values of another type");
+    return flow_queue_give(queue, const_cast<T *>(data), flow_type_of_<T>::value,
+                           flow_bytes_of_<T>::value, count);
+}
+
+template <typename T> struct flow_pointed_ {
+    typedef T type;
+    static const bool is_const = false;
+};
+template <typename T> struct flow_pointed_<const T> {
+    typedef T type;
+    static const bool is_const = true;
+};
+template <typename Q, typename T> inline flow_queue *flow_one_(flow_queue *queue, Q *, T **)
+{
+    static_assert(flow_same_<Q, typename flow_pointed_<T>::type>::value,
+                  "the queue carries values of another type");
+    return queue;
+}
+template <typename T> inline bool flow_dequeue_(flow_queue *queue, T **data, size_t *count)
+{
+    typedef flow_pointed_<T> of;
+    const void *at;
+    bool some = flow_queue_dequeue(queue, &at, flow_type_of_<typename of::type>::value,
+                                   flow_bytes_of_<typename of::type>::value, count, of::is_const);
+    *data = static_cast<T *>(const_cast<void *>(at));
+    return some;
+}
+template <typename T>
+inline int flow_dequeue_from_(std::initializer_list<flow_queue *> queues, T **data, size_t *count)
+{
+    typedef flow_pointed_<T> of;
+    const void *at;
+    int which = flow_queue_dequeue_from(
+        queues.begin(), queues.size(), &at, flow_type_of_<typename of::type>::value,
+        flow_bytes_of_<typename of::type>::value, count, of::is_const);
+    *data = static_cast<T *>(const_cast<void *>(at));
+    return which;
+}
+
+#define flow_send_on(my, name, data, count)                                                        \
+    flow_send_((my)->q.name.queue, (my)->q.name.of, data, count)
+#define flow_give_on(my, name, data, count)                                                        \
+    flow_give_((my)->q.name.queue, (my)->q.name.of, data, count)
+#define flow_new_on(my, name, count)           flow_new_((my)->q.name.queue, (my)->q.name.of, count)
+#define flow_dequeue_on(my, name, data, count) flow_dequeue_(FLOW_ONE_(my, data, name), data, count)
+#define flow_dequeue_from(my, data, count, ...)                                                    \
+    flow_dequeue_from_({FLOW_EACH_(my, data, __VA_ARGS__)}, data, count)
+#define FLOW_ONE_(my, at, name) flow_one_((my)->q.name.queue, (my)->q.name.of, at)
+
+#else // C
+
+#define flow_send_on(my, name, data, count)                                                        \
+    flow_queue_send((my)->q.name.queue, FLOW_CHECK_((my)->q.name, data), FLOW_TYPE_OF_(*(data)),   \
+                    sizeof *(data), (count))
+#define flow_give_on(my, name, data, count)                                                        \
+    flow_queue_give((my)->q.name.queue, (void *)FLOW_CHECK_((my)->q.name, data),                   \
+                    FLOW_TYPE_OF_(*(data)), sizeof *(data), (count))
+#define flow_new_on(my, name, count)                                                               \
+    ((__typeof__((my)->q.name.of))flow_queue_new((my)->q.name.queue, sizeof *(my)->q.name.of,      \
+                                                 (count)))
+#define flow_dequeue_on(my, name, data, count)                                                     \
+    flow_queue_dequeue((my)->q.name.queue, (const void **)FLOW_CHECK_AT_((my)->q.name, data),      \
+                       FLOW_TYPE_OF_(**(data)), sizeof **(data), FLOW_SIZE_AT_(count),             \
+                       FLOW_IS_CONST_(data))
+
 // An expression of no value, which compiles if the condition holds.
 #define FLOW_CLAIM_(condition, sentence)                                                           \
     ((void)sizeof(struct {                                                                         \
@@ -306,22 +438,24 @@ void flow_self_fail(const flow_self *self, const char *format, ...)
                             FLOW_TYPE_OF_(**(data)), sizeof **(data), FLOW_SIZE_AT_(count),        \
                             FLOW_IS_CONST_(data))
 #define FLOW_ONE_(my, at, name) ((void)FLOW_CHECK_AT_((my)->q.name, at), (my)->q.name.queue)
+#define FLOW_ONES_(...)                                                                            \
+    FLOW_NTH_(__VA_ARGS__, FLOW_8_, FLOW_7_, FLOW_6_, FLOW_5_, FLOW_4_, FLOW_3_, FLOW_2_, FLOW_1_, \
+              0)
+#define FLOW_1_ 0
+#define FLOW_2_ 0, 0
+#define FLOW_3_ 0, 0, 0
+#define FLOW_4_ 0, 0, 0, 0
+#define FLOW_5_ 0, 0, 0, 0, 0
+#define FLOW_6_ 0, 0, 0, 0, 0, 0
+#define FLOW_7_ 0, 0, 0, 0, 0, 0, 0
+#define FLOW_8_ 0, 0, 0, 0, 0, 0, 0, 0
+#endif
+
 #define FLOW_EACH_(my, at, ...)                                                                    \
     FLOW_NTH_(__VA_ARGS__, FLOW_E8_, FLOW_E7_, FLOW_E6_, FLOW_E5_, FLOW_E4_, FLOW_E3_, FLOW_E2_,   \
               FLOW_E1_, 0)                                                                         \
     (my, at, __VA_ARGS__)
-#define FLOW_ONES_(...)                                                                            \
-    FLOW_NTH_(__VA_ARGS__, FLOW_8_, FLOW_7_, FLOW_6_, FLOW_5_, FLOW_4_, FLOW_3_, FLOW_2_, FLOW_1_, \
-              0)
 #define FLOW_NTH_(a, b, c, d, e, f, g, h, nth, ...) nth
-#define FLOW_1_                                     0
-#define FLOW_2_                                     0, 0
-#define FLOW_3_                                     0, 0, 0
-#define FLOW_4_                                     0, 0, 0, 0
-#define FLOW_5_                                     0, 0, 0, 0, 0
-#define FLOW_6_                                     0, 0, 0, 0, 0, 0
-#define FLOW_7_                                     0, 0, 0, 0, 0, 0, 0
-#define FLOW_8_                                     0, 0, 0, 0, 0, 0, 0, 0
 #define FLOW_E1_(my, at, a)                         FLOW_ONE_(my, at, a)
 #define FLOW_E2_(my, at, a, ...)                    FLOW_ONE_(my, at, a), FLOW_E1_(my, at, __VA_ARGS__)
 #define FLOW_E3_(my, at, a, ...)                    FLOW_ONE_(my, at, a), FLOW_E2_(my, at, __VA_ARGS__)
@@ -333,9 +467,5 @@ void flow_self_fail(const flow_self *self, const char *format, ...)
 
 #define flow_const(my, name) flow_self_const(&(my)->flow, name)
 #define flow_fail(my, ...)   flow_self_fail(&(my)->flow, __VA_ARGS__)
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -163,8 +163,10 @@ void mlt_flow_gen_header(const mlt_flow_file *file, const mlt_flow_declaration *
     mlt_gen_put(&g, "\n");
     put_struct(&g, module, path);
     mlt_gen_put(&g,
-                "\nvoid %s_init(%s *my); // need not be there\nint %s_run(%s *my);\n"
-                "void %s_fini(%s *my); // need not be there\n\n#endif\n",
+                "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+                "void %s_init(%s *my); // need not be there\nint %s_run(%s *my);\n"
+                "void %s_fini(%s *my); // need not be there\n"
+                "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
                 name, name, name, name, name, name);
 }
 
@@ -179,12 +181,13 @@ void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to)
         file->path);
     put_includes(&g);
     mlt_gen_put(&g, "\n");
+    mlt_gen_put(&g, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (const mlt_flow_operation *o = file->operations; o; o = o->next)
         mlt_gen_put(&g,
                     "__attribute__((visibility(\"hidden\")))\n"
                     "void %s(%s *into, const %s *with, size_t count);\n",
                     o->name, o->type, o->type);
-    mlt_gen_put(&g, "\n#endif\n");
+    mlt_gen_put(&g, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 // ---- expressions

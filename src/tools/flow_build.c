@@ -86,19 +86,10 @@ static bool is_compilers(const char *word)
     return false;
 }
 
-static bool ends(const char *word, const char *with)
-{
-    size_t n = strlen(word), e = strlen(with);
-    return n > e && strcmp(word + n - e, with) == 0;
-}
-
 static bool is_file(const char *word)
 {
-    static const char *const names[] = {".c", ".o", ".a", ".s", ".S", ".so", ".flow"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (ends(word, names[i]))
-            return true;
-    return false;
+    return mlt_flow_is_module(word) || mlt_flow_ends(word, ".s") || mlt_flow_ends(word, ".S") ||
+           mlt_flow_ends(word, ".so") || mlt_flow_ends(word, ".flow");
 }
 
 // The first word is the .flow file, others are the compiler's. With `runs`, options that are
@@ -140,15 +131,15 @@ static int find_file(const mlt_arg_command *command, split *s, const char **file
 {
     for (size_t i = 0; i < s->compiler.count; i++) {
         const char *word = s->compiler.items[i];
-        if (*word == '-' || !ends(word, ".flow"))
+        if (*word == '-' || !mlt_flow_ends(word, ".flow"))
             continue;
-        if (!ends(*file, ".c") && !ends(*file, ".o") && !ends(*file, ".a"))
+        if (!mlt_flow_is_module(*file))
             return mlt_args_wrong(
                 command, "a program is one FILE.flow, but there are '%s' and '%s'", *file, word);
         s->compiler.items[i] = *file;
         *file = word;
     }
-    if (ends(*file, ".c") || ends(*file, ".o") || ends(*file, ".a"))
+    if (mlt_flow_is_module(*file))
         return mlt_args_wrong(command, "'%s' is a module, but FILE.flow is missing", *file);
     return MLT_ARGS_GO;
 }

@@ -17,6 +17,25 @@
 
 // ---- files
 
+bool mlt_flow_ends(const char *word, const char *with)
+{
+    size_t n = strlen(word), e = strlen(with);
+    return n > e && strcmp(word + n - e, with) == 0;
+}
+
+// C++, as gcc and clang know it by its name.
+static bool is_cxx(const char *word)
+{
+    return mlt_flow_ends(word, ".cc") || mlt_flow_ends(word, ".cpp") ||
+           mlt_flow_ends(word, ".cxx") || mlt_flow_ends(word, ".c++") || mlt_flow_ends(word, ".C");
+}
+
+bool mlt_flow_is_module(const char *word)
+{
+    return mlt_flow_ends(word, ".c") || mlt_flow_ends(word, ".o") || mlt_flow_ends(word, ".a") ||
+           is_cxx(word);
+}
+
 // The same bytes already? Then its date stays, and whoever depends on it has nothing to do.
 static bool is_there(const char *path, const char *text, size_t size)
 {
@@ -270,8 +289,13 @@ static int build_in(const mlt_arg_command *command, const mlt_flow_make *make,
             mlt_arg_texts_add(&argv, words[i]);
         if (isatty(STDERR_FILENO))
             mlt_arg_texts_add(&argv, "-fdiagnostics-color=always");
-        for (size_t i = 0; i < make->words.count; i++)
+        bool cxx = false;
+        for (size_t i = 0; i < make->words.count; i++) {
             mlt_arg_texts_add(&argv, make->words.items[i]);
+            cxx |= is_cxx(make->words.items[i]);
+        }
+        if (cxx) // C's compiler knows C++ by its name, but does not link its library
+            mlt_arg_texts_add(&argv, "-lstdc++");
         if (make->verbose)
             show(&argv);
         code = compile(command, input, &argv);

@@ -27,6 +27,11 @@ int mlt_flow_make_program(const mlt_arg_command *command, const mlt_flow_make *m
 int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *file,
                           const char *folder) MLT_MUST_CHECK;
 
+// Whether a word ends so, and has more before it; whether it is a file with modules: C, C++,
+// objects, archives.
+bool mlt_flow_ends(const char *word, const char *with);
+bool mlt_flow_is_module(const char *word);
+
 // A new folder for what goes away again, and its removal with all in it.
 int mlt_flow_temporary(const mlt_arg_command *command, char path[PATH_MAX]) MLT_MUST_CHECK;
 void mlt_flow_remove(const char *path);

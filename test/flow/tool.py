@@ -547,6 +547,107 @@ def test_warnings_of_compilers():
     expect(said.code not in (0, 136, -8) and "many.flow:8" in said.err, "a division by 0", said)
 
 
+CXX = """\
+    #include "Cxx.flow.h"
+    #include <memory>
+    #include <vector>
+    struct state { std::vector<long> seen; };
+    extern "C" void Cxx_init(Cxx *my) { my->own = new state; }
+    extern "C" void Cxx_fini(Cxx *my) { delete static_cast<state *>(my->own); }
+    int Cxx_run(Cxx *my)
+    {
+        state *own = static_cast<state *>(my->own);
+        const long *v;
+        long *w;
+        double *any;
+        size_t n;
+        int which;
+        flow_dequeue(my, &w, &n);
+        own->seen.push_back(*w);
+        flow_keep(w);
+        while ((which = flow_dequeue_from(my, &v, &n, in, more)) >= 0)
+            own->seen.push_back(which == 0 ? *v : -*v);
+        while (flow_dequeue_on(my, any, &any, &n))
+            own->seen.push_back(static_cast<long>(any[n - 1]));
+        flow_give(my, w, 1);
+        for (size_t i = 1; i < own->seen.size(); i++)
+            flow_send(my, &own->seen[i], 1);
+        long *last = flow_new(my, 1);
+        *last = flow_const(my, "LAST");
+        flow_give(my, last, 1);
+        double *untyped = flow_new_on(my, rest, sizeof(double));
+        *untyped = 0.5;
+        flow_give_on(my, rest, untyped, 1);
+        return 0;
+    }
+    """
+
+
+def test_cxx():
+    """Modules and operations in C++, beside others in C."""
+    file = write("cxx/cxx.flow", """\
+        const LAST = 9;
+        Declare Operation join(long);
+        Declare Module Give { out long; out long more; out any; }
+        Declare Module Cxx { data_section { void *own; } in long; in long more; in any; out long; out rest; }
+        Declare Module Show { in long; in rest; }
+        Module Main is Root requires Module Give, Module Cxx, Module Show {
+          Give g[2]; Cxx c; Show s; Reduce r, r2, r3;
+          flow: g -> r(join) -> c; g.more -> r2(join) -> c.more; g.any -> r3(sum) -> c.any; c -> s; c.rest -> s.rest;
+        }
+        """.replace("out any;", "out void any;").replace("in any;", "in void any;").replace("out rest;", "out void rest;")
+                 .replace("in rest;", "in void rest;"))
+    modules = [write("cxx/Give.c", """\
+                   #include "Give.flow.h"
+                   int Give_run(Give *my)
+                   {
+                       long v[] = {1, 2, 3};
+                       double d[] = {1, 20};
+                       for (int i = 0; i < 2; i++)
+                           flow_send(my, &v[i], 1);
+                       flow_send_on(my, more, &v[2], 1);
+                       flow_send_on(my, any, d, 2);
+                       return 0;
+                   }
+                   """),
+               write("cxx/Show.c", """\
+                   #include "Show.flow.h"
+                   #include <stdio.h>
+                   int Show_run(Show *my)
+                   {
+                       const long *v;
+                       double *d;
+                       size_t n;
+                       while (flow_dequeue(my, &v, &n))
+                           printf("%ld ", *v);
+                       flow_dequeue_on(my, rest, &d, &n);
+                       printf("%g %zu\\n", *d, n);
+                       return 0;
+                   }
+                   """),
+               write("cxx/Cxx.cc", CXX),
+               write("cxx/join.cpp", """\
+                   #include "operations.flow.h"
+                   void join(long *into, const long *with, size_t count)
+                   {
+                       for (size_t i = 0; i < count; i++)
+                           into[i] += with[i];
+                   }
+                   """)]
+    for cc, cxx in (("gcc", "g++"), ("clang", "clang++")):
+        if not shutil.which(cxx):
+            continue
+        flow("build", file, *modules, f"-cc={cc}", "-Wall", "-Wextra", "-Werror", "-o", "cxx.app")
+        for start in ([], [BUILD / "bin/mpirun", "-n", 2]):
+            said = run(*start, SCRATCH / "cxx.app")
+            expect(sorted(said.out.split()) == sorted("2 4 -6 40 9 0.5 1".split()), "C++ does what C does", said)
+    for wrong in ("double x = 1; flow_send(my, &x, 1);", "double *x; flow_dequeue(my, &x, &n);",
+                  "double *x; flow_dequeue_from(my, &x, &n, in, more);"):
+        write("cxx/Wrong.cc", CXX.replace("int which;", f"int which; {wrong}"))
+        said = flow("build", file, *modules[:2], SCRATCH / "cxx/Wrong.cc", modules[3], "-o", "cxx.app", code=1)
+        expect("the queue carries values of another type" in said.err, "types are checked", said)
+
+
 def test_examples():
     for file in sorted((ROOT / "examples/flow").glob("*/*.flow")):
         flow("check", file)
