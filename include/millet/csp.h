@@ -325,7 +325,8 @@ int csp_group_first(const csp_group *group); // the number of the first member o
 bool csp_group_force(csp_group *group, const char *what);
 
 // into[i] = into[i] op with[i] in effect: combines `count` elements; `with` has those of the higher
-// members. Operands keep the order of members, unless it commutes. It must not call the library.
+// members. Operands keep the order of members, unless it commutes. A function that waits, or lets
+// others run (csp_yield), ends the program with a sentence.
 typedef struct csp_op {
     void (*combine)(void *into, const void *with, size_t count);
     size_t size; // of an element

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fiber/fiber.h"
+#include "p2p/worker.h"
 
 // All predefined operations of reductions commute.
 static void run_kernel(void *arg, const mlt_run_operands *o)
@@ -75,9 +77,8 @@ static void move(const mlt_coll_op *op, void *to, const void *from, uint64_t cou
 }
 
 // result = result op second, or second op result, which needs a copy unless it commutes.
-static void call_combine(void *arg, const mlt_run_operands *o)
+static void combine_all(const mlt_coll_op *op, const mlt_run_operands *o)
 {
-    const mlt_coll_op *op = arg;
     size_t count = o->bytes / op->element;
     if (!o->reversed || op->commutes) {
         op->combine(o->result, o->second, count);
@@ -87,6 +88,19 @@ static void call_combine(void *arg, const mlt_run_operands *o)
     memcpy(o->scratch, o->second, o->bytes);
     op->combine(o->scratch, o->result, count);
     memcpy(o->result, o->scratch, o->bytes);
+}
+
+static void call_combine(void *arg, const mlt_run_operands *o)
+{
+    const mlt_rank *me = mlt_rank_self();
+    mlt_sched *sched = me ? me->worker->sched : NULL;
+    if (!sched) { // in a test
+        combine_all(arg, o);
+        return;
+    }
+    const char *before = mlt_sched_pin(sched, "the function of an operation");
+    combine_all(arg, o);
+    mlt_sched_unpin(sched, before);
 }
 
 void mlt_coll_op_plain(mlt_coll_op *op, mlt_coll_combine *combine, const void *user,

@@ -307,6 +307,8 @@ EXPORT int csp_join(csp_child *child)
 EXPORT void csp_yield(void)
 {
     mlt_csp *csp = mlt_csp_enter("csp_yield");
+    if (MLT_UNLIKELY(csp->sched->pinned))
+        mlt_sched_refuse(csp->sched, "csp_yield");
     if (csp->sched->runnable > 0)
         mlt_fiber_yield(csp->sched);
     else

@@ -102,6 +102,8 @@ struct mlt_sched {
     uint32_t alive;             // spawned and not ended
     uint32_t count;             // spawned
     uint32_t limit;             // how many may be spawned
+    bool list;                  // plain, if it were not for `pinned`
+    const char *pinned;         // what runs now and must not suspend (mlt_sched_pin); NULL: nothing
     mlt_fiber *fibers;          // all spawned ones, dense by id
     void (*idle)(void *arg);    // called when nothing is runnable; must make progress or sleep
     void (*breathe)(void *arg); // called now and then though fibers are runnable; may be NULL
@@ -188,6 +190,30 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber);
 // Lets every other runnable fiber run before this one goes on (rr, direct), or whom the policy
 // picks. Returns at once if there is none.
 void mlt_fiber_yield(mlt_sched *sched);
+
+// A function of the user's is called in the middle of a step of the worker, on whatever stack that
+// takes place: until mlt_sched_unpin with what this returns, whoever suspends or makes progress
+// ends the program with a sentence. `what` is the sentence's: "a function of MPI_Op_create".
+static inline const char *mlt_sched_pin(mlt_sched *sched, const char *what)
+{
+    const char *before = sched->pinned;
+    sched->pinned = what;
+    sched->plain = false; // so that nobody else has to look
+    return before;
+}
+
+static inline void mlt_sched_unpin(mlt_sched *sched, const char *before)
+{
+    sched->pinned = before;
+    sched->plain = sched->list && !before;
+}
+
+// Ends the program if something is pinned. call: what would suspend; NULL: the caller does not
+// know.
+void mlt_sched_refuse(const mlt_sched *sched, const char *call) MLT_COLD;
+
+// Says the sentence of it and ends the job. Set once by the layer that can; NULL: mlt_fatal.
+extern void (*mlt_sched_refused)(const char *call, const char *what);
 
 // Ends the running fiber; never for home.
 _Noreturn void mlt_fiber_exit(mlt_sched *sched);

@@ -98,7 +98,8 @@ static void note_guard(mlt_sched *sched)
 {
     sched->canary =
         has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
-    sched->plain = !sched->policy->take && !sched->canary && !MLT_SANITIZED;
+    sched->list = !sched->policy->take && !sched->canary && !MLT_SANITIZED;
+    sched->plain = sched->list && !sched->pinned;
 }
 
 static inline mlt_stacks *stacks_of(const mlt_sched *sched, const mlt_fiber *fiber)
@@ -573,9 +574,22 @@ static MLT_COLD void park_solo(mlt_sched *sched, mlt_fiber *me)
     errno = saved;
 }
 
+void (*mlt_sched_refused)(const char *call, const char *what);
+
+void mlt_sched_refuse(const mlt_sched *sched, const char *call)
+{
+    if (!sched->pinned)
+        return;
+    if (mlt_sched_refused)
+        mlt_sched_refused(call, sched->pinned);
+    mlt_fatal("%s must not wait, nor let others run", sched->pinned);
+}
+
 void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
 {
     mlt_fiber *me = sched->current;
+    if (MLT_UNLIKELY(!sched->plain && sched->pinned))
+        mlt_sched_refuse(sched, wait->call);
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
     if (MLT_LIKELY(sched->plain))
@@ -599,6 +613,7 @@ void mlt_fiber_yield(mlt_sched *sched)
     mlt_fiber *me = sched->current;
     me->state = MLT_FIBER_RUNNABLE;
     if (MLT_UNLIKELY(!sched->plain)) {
+        mlt_sched_refuse(sched, NULL);
         yield_slowly(sched, me);
         return;
     }

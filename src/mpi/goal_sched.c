@@ -176,8 +176,12 @@ static void call_func(void *func, const mlt_run_operands *o)
         memmove(o->result, o->second, o->bytes);
         second = o->scratch;
     }
+    mlt_sched *sched = mlt_sched_self; // NULL on a thread that drives it instead of the worker
+    const char *before = sched ? mlt_sched_pin(sched, "a function of a GOAL schedule") : NULL;
     // mlt_goal_sched_make lets no larger sizes through.
     ((GOAL_Func *)(uintptr_t)func)(o->result, (int)o->bytes, second, (int)o->second_bytes);
+    if (sched)
+        mlt_sched_unpin(sched, before);
 }
 
 static void bind_func(mlt_run *run, uint32_t number, GOAL_Func *func)

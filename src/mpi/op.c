@@ -204,6 +204,7 @@ static void run_user(void *arg, const mlt_run_operands *o)
     mlt_rank *me = mlt_rank_self();
     uint64_t count = o->bytes / op->element;
     mlt_outside outside = stay_in(me);
+    const char *before = mlt_sched_pin(me->worker->sched, "the function of an operation");
     if (o->reversed || op->commutes) {
         call_elements(op, o->second, o->result, count);
     } else {
@@ -211,6 +212,7 @@ static void run_user(void *arg, const mlt_run_operands *o)
         memcpy(o->result, o->second, o->bytes);
         call_elements(op, o->scratch, o->result, count);
     }
+    mlt_sched_unpin(me->worker->sched, before);
     mlt_thread_step_in(me, outside);
 }
 

@@ -314,6 +314,8 @@ void mlt_p2p_last_look(mlt_worker *w)
 void mlt_p2p_poll(mlt_rank *rank)
 {
     mlt_worker *w = rank->worker;
+    if (MLT_UNLIKELY(w->sched->pinned))
+        mlt_sched_refuse(w->sched, NULL);
     bool any = make_progress(w);
     if (any) {
         w->p2p->barren = 0;
