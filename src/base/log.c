@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void (*mlt_fatal_hook)(const char *sentence);
@@ -65,7 +66,13 @@ _Noreturn void mlt_fatal(const char *format, ...)
         line[n - 1] = '\0';
         mlt_fatal_hook(line);
     }
-    _exit(EXIT_SOFTWARE);
+    mlt_leave(EXIT_SOFTWARE);
+}
+
+_Noreturn void mlt_leave(int status)
+{
+    for (;;)
+        (void)syscall(SYS_exit_group, status);
 }
 
 _Noreturn void mlt_assert_failed(const char *file, int line, const char *condition)

@@ -20,6 +20,9 @@ _Noreturn void mlt_fatal(const char *format, ...) MLT_PRINTF(1, 2) MLT_COLD;
 // Set once at start-up.
 extern void (*mlt_fatal_hook)(const char *sentence);
 
+// Ends the process at once. Not by _exit, which the MPI layer has a version of that ends one rank.
+_Noreturn void mlt_leave(int status);
+
 _Noreturn void mlt_assert_failed(const char *file, int line, const char *condition) MLT_COLD;
 
 // Stays on in release builds: keep the condition cheap.

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(mlt_ctl) == 24, "mpirun and the library agree on it");
@@ -73,8 +74,8 @@ static mlt_status join_alone(mlt_boot *boot, char *why, size_t why_size)
     return status;
 }
 
-// The state letter of a process, 0 if there is none.
-static char state_of(long pid)
+// The state letter of a process, 0 if there is none; its parent.
+static char state_of(long pid, long *parent)
 {
     char path[48], text[256];
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
@@ -84,7 +85,10 @@ static char state_of(long pid)
         close(fd);
     text[n > 0 ? n : 0] = '\0';
     const char *after_name = strrchr(text, ')');
-    return after_name && after_name[1] ? after_name[2] : '\0';
+    if (!after_name || !after_name[1] || !after_name[2])
+        return '\0';
+    *parent = strtol(after_name + 3, NULL, 10);
+    return after_name[2];
 }
 
 // True if mpirun is still there: its end of the control channel is open. For a moment after its
@@ -98,7 +102,8 @@ static bool launcher_lives(int ctl)
         if (poll(&about, 1, look ? PAUSE_MS : 0) > 0 &&
             about.revents & (POLLHUP | POLLERR | POLLNVAL))
             return false;
-        char state = state_of(number_of("MILLET_LAUNCHER"));
+        long parent;
+        char state = state_of(number_of("MILLET_LAUNCHER"), &parent);
         if (state == 'Z' || state == 'X')
             return false;
         if (state)
@@ -114,6 +119,14 @@ static bool is_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
+static bool is_descendant(long pid, long of)
+{
+    while (pid > 1 && pid != of)
+        if (!state_of(pid, &pid))
+            return false;
+    return pid == of;
+}
+
 // Takes the place of process `proc` in the job. MLT_ERR_NOT_FOUND: it is taken by a living process.
 static mlt_status take_place(mlt_job *job, long proc, char *why, size_t why_size)
 {
@@ -127,6 +140,13 @@ static mlt_status take_place(mlt_job *job, long proc, char *why, size_t why_size
                                                 (uint32_t)getpid(), memory_order_relaxed,
                                                 memory_order_relaxed))
         return MLT_OK;
+    if (holder != (uint32_t)getpid() && is_descendant(holder, getpid())) {
+        snprintf(why, why_size,
+                 "process %u, which this one started before it called MPI_Init, is an MPI program "
+                 "too and has taken its place in the job; call MPI_Init first",
+                 holder);
+        return MLT_ERR_INVALID;
+    }
     if (holder == (uint32_t)getpid() || kill((pid_t)holder, 0) == 0 || errno == EPERM)
         return MLT_ERR_NOT_FOUND;
     snprintf(why, why_size,
@@ -201,7 +221,7 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
     mlt_os_die_with_parent();
     mlt_os_let_peers_in((pid_t)boot->job->launcher);
     if (!launcher_lives(boot->ctl))
-        _exit(128 + SIGKILL);
+        mlt_leave(128 + SIGKILL);
     mlt_ctl hello = {.type = MLT_CTL_HELLO, .rank = -1, .value = getpid()};
     return mlt_ctl_send(boot->ctl, &hello, NULL);
 }

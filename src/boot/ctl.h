@@ -13,7 +13,7 @@
 
 typedef enum mlt_ctl_type {
     MLT_CTL_HELLO = 1, // the process attached; value: its pid
-    MLT_CTL_INIT,      // every rank of the process has called MPI_Init; sent once
+    MLT_CTL_INIT,      // the first rank of the process has called MPI_Init; sent once
     MLT_CTL_FINAL,     // every rank of the process has called MPI_Finalize; sent once
     MLT_CTL_EXIT, // rank ended with status `value` (sent when it is not 0, or when it ended between
                   // MPI_Init and MPI_Finalize: then detail is 1; 2: it ended before MPI_Init)
@@ -32,6 +32,8 @@ typedef enum mlt_ctl_type {
                        // begin with two spaces; MLT_CTL_PROCS_TEXT bytes at most
     MLT_CTL_QUEUES, // --report of a flow program: value: number of mlt_ctl_queue that follow, the
                     // busiest first; detail: how many more there are
+    MLT_CTL_DONE,   // every rank of a process of several has ended; an end of the process before is
+                    // the loss of some
 } mlt_ctl_type;
 
 typedef struct mlt_ctl {

@@ -29,7 +29,7 @@ static void end_alone(int32_t rank, const char *sentence)
 {
     fflush(NULL);
     mlt_log("%s", sentence);
-    _exit(EXIT_FAILURE);
+    mlt_leave(EXIT_FAILURE);
 }
 
 void (*mlt_csp_end_job)(int32_t rank, const char *sentence) = end_alone;
@@ -60,7 +60,7 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
         snprintf(sentence, sizeof sentence, "%s: %s", call, text);
     const mlt_rank *rank = mlt_rank_self();
     mlt_csp_end_job(rank ? rank->world : -1, sentence);
-    _exit(EXIT_FAILURE);
+    mlt_leave(EXIT_FAILURE);
 }
 
 mlt_csp *mlt_csp_begin(const char *call)
@@ -69,7 +69,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     if (!rank || mlt_sched_self != rank->worker->sched)
         mlt_csp_fault(
             call, "this thread is no rank's own: only the thread that main or a rank runs on has "
-                  "processes and channels");
+                  "processes and channels, and no child that it forked");
     char why[SENTENCE];
     mlt_sched *sched = rank->worker->sched;
     if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)

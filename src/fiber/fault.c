@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/log.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
 #include "os/os.h"
@@ -173,5 +174,5 @@ _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber)
     sigaddset(&just, SIGSEGV);
     (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
     (void)raise(SIGSEGV);
-    _exit(128 + SIGSEGV);
+    mlt_leave(128 + SIGSEGV);
 }

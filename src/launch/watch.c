@@ -61,6 +61,7 @@ typedef struct proc {
     int mpi_fd; // pidfd of the process that attached, if it is not `pid` but one behind a script;
                 // -1
     bool attached, initialised, finalised;
+    bool done;    // all its ranks have ended, if it has several
     bool told;    // how it ended (or ends) has been said by itself
     bool crashed; // by a signal, said by itself
 } proc;
@@ -431,8 +432,8 @@ static void take_hello(mlt_watch *w, proc *p, pid_t sender)
 static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, pid_t sender)
 {
     mlt_report *report = w->conf.report;
-    if (p->mpi_pid && sender != p->mpi_pid)
-        return; // a fork of the rank; it speaks for nobody
+    if (p->mpi_pid && sender != p->mpi_pid && head->type != MLT_CTL_ABORT)
+        return; // a fork of the rank; it speaks for nobody, but may not use MPI either
     switch (head->type) {
     case MLT_CTL_HELLO:
         take_hello(w, p, sender);
@@ -442,6 +443,9 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
         break;
     case MLT_CTL_FINAL:
         p->finalised = true;
+        break;
+    case MLT_CTL_DONE:
+        p->done = true;
         break;
     case MLT_CTL_EXIT:
         take_exit(w, p, head);
@@ -571,6 +575,12 @@ static void judge_end(mlt_watch *w, proc *p, int status)
         end_by(w);
     } else if (code) {
         fail_alone(w, who, code, !p->finalised);
+    } else if (p->attached && !p->done && w->conf.plan->procs[p - w->procs].ranks > 1) {
+        verdict(w, MLT_EXIT_FAILED,
+                "%s on host %s ended with exit status 0 before all its ranks had ended; where "
+                "ranks share a process, none may end or replace it",
+                who, mlt_hosts_own());
+        end_by(w);
     }
 }
 

@@ -27,6 +27,7 @@
 #include "mpi/comm.h"
 #include "mpi/context.h"
 #include "mpi/crash.h"
+#include "mpi/fork.h"
 #include "mpi/goal.h"
 #include "mpi/output.h"
 #include "mpi/own.h"
@@ -61,6 +62,7 @@ static struct {
     // and a first value that nothing else depends on: relaxed.
     _Atomic uint32_t inited, finalized;
     _Atomic int status; // the first that was not 0
+    _Atomic bool quick; // some rank called quick_exit; relaxed
 } program;
 
 // Where exit goes on in a worker whose rank runs on the thread's own stack.
@@ -98,27 +100,28 @@ bool mlt_entry_all_finalized(void)
            atomic_load_explicit(&program.finalized, memory_order_relaxed) == own_ranks();
 }
 
-static void count(_Atomic uint32_t *counter, mlt_ctl_type type)
+static void tell(mlt_ctl_type type)
 {
-    if (atomic_fetch_add_explicit(counter, 1, memory_order_acq_rel) + 1 != own_ranks())
-        return;
     mlt_ctl head = {.type = type, .rank = -1};
     (void)mlt_ctl_send(program.boot.ctl, &head, NULL); // without a launcher nobody wants to know
 }
 
 void mlt_entry_count_init(void)
 {
-    count(&program.inited, MLT_CTL_INIT);
+    if (atomic_fetch_add_explicit(&program.inited, 1, memory_order_acq_rel) == 0)
+        tell(MLT_CTL_INIT);
 }
 
 void mlt_entry_count_final(void)
 {
-    count(&program.finalized, MLT_CTL_FINAL);
+    if (atomic_fetch_add_explicit(&program.finalized, 1, memory_order_acq_rel) + 1 == own_ranks())
+        tell(MLT_CTL_FINAL);
 }
 
 _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
 {
-    fflush(NULL); // what the ranks wrote comes before what we say about them
+    if (!mlt_fork_is_child()) // which has the same in its buffers as its rank
+        fflush(NULL);         // what the ranks wrote comes before what we say about them
     mlt_ctl head = {
         .type = MLT_CTL_ABORT, .rank = rank, .value = status, .length = (uint32_t)strlen(sentence)};
     if (!mlt_entry_joined() || mlt_ctl_send(program.boot.ctl, &head, sentence) != MLT_OK) {
@@ -128,12 +131,21 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
         else
             mlt_log("%s", sentence);
     }
-    _exit(status);
+    mlt_leave(status);
 }
 
 static _Noreturn void cannot_start(const char *why)
 {
     mlt_entry_end_job(-1, EXIT_CANNOT_START, why);
+}
+
+// The launcher hears of it: the parent may not wait for the child.
+static _Noreturn void cannot_start_twice(void)
+{
+    program.boot.ctl = atoi(getenv("MILLET_CTL_FD"));
+    atomic_store_explicit(&program.joined, true, memory_order_relaxed);
+    cannot_start("the program forked before MPI_Init, and now both processes call it; only one of "
+                 "them can be the rank");
 }
 
 // ---- joining
@@ -163,7 +175,7 @@ static void on_deadlock(mlt_worker *worker)
                 ? "deadlock: no process can ever go on"
                 : "no rank can ever go on: each waits for a message that nobody will send");
     mlt_worker_report(worker);
-    _exit(EXIT_FAILURE);
+    mlt_leave(EXIT_FAILURE);
 }
 
 static void join(void)
@@ -175,6 +187,8 @@ static void join(void)
         mlt_mpi_settings_check(why, sizeof why) != MLT_OK ||
         mlt_boot_join(&program.boot, why, sizeof why) != MLT_OK)
         cannot_start(why);
+    if (mlt_fork_was_early() && program.boot.ctl < 0 && getenv("MILLET_CTL_FD"))
+        cannot_start_twice();
     program.pid = getpid();
     atomic_store_explicit(&program.joined, true, memory_order_release);
     mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
@@ -448,6 +462,11 @@ static int run_program(int argc, char **argv, char **envp)
     mlt_output_init();
     run_workers();
     program.many = false; // from here on exit is exit
+    tell(MLT_CTL_DONE);
+    if (atomic_load_explicit(&program.quick, memory_order_relaxed)) {
+        fflush(NULL); // of ranks that returned
+        quick_exit(atomic_load_explicit(&program.status, memory_order_relaxed));
+    }
     return atomic_load_explicit(&program.status, memory_order_relaxed);
 }
 
@@ -469,24 +488,47 @@ EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*
 
 typedef void exit_function(int status);
 
-EXPORT _Noreturn void exit(int status)
+void mlt_entry_leave(int status, const char *call, bool quick)
 {
     // A child that a rank forked is no rank.
     mlt_rank *me = program.many && getpid() == program.pid ? mlt_rank_self() : NULL;
-    if (me && !mlt_thread_is_main(me))
-        me = NULL; // a thread that a rank started: as anywhere, it ends the process
-    if (me && mlt_sched_self->current->crew)
-        mlt_entry_end_job(me->world, status & 0xff ? status & 0xff : EXIT_FAILURE,
-                          "called exit in a process that is not its main: where several ranks "
-                          "share a program, a rank ends when its main does");
-    if (me && !me->ended) {
-        rank_ends(me, status);
-        if (!home)
-            mlt_fiber_exit(me->worker->sched);
-        _longjmp(*home, 1);
+    // A thread that a rank started: as anywhere, it ends the process.
+    if (!me || me->ended || !mlt_thread_is_main(me))
+        return;
+    if (mlt_sched_self->current->crew) {
+        char text[WHY_BYTES];
+        snprintf(text, sizeof text,
+                 "called %s in a process that is not its main: where several ranks share a "
+                 "program, a rank ends when its main does",
+                 call);
+        mlt_entry_end_job(me->world, status & 0xff ? status & 0xff : EXIT_FAILURE, text);
     }
+    if (quick)
+        atomic_store_explicit(&program.quick, true, memory_order_relaxed);
+    rank_ends(me, status);
+    if (!home)
+        mlt_fiber_exit(me->worker->sched);
+    _longjmp(*home, 1);
+}
+
+void mlt_entry_refuse_exec(const char *call)
+{
+    if (!program.many || getpid() != program.pid)
+        return;
+    char text[WHY_BYTES];
+    const mlt_rank *me = mlt_thread_rank();
+    snprintf(text, sizeof text,
+             "called %s, which would replace the %u ranks that share its process; let it fork "
+             "first, or start each rank as a process (without -nfg and --workers thread)",
+             call, own_ranks());
+    mlt_entry_end_job(me ? me->world : -1, EXIT_FAILURE, text);
+}
+
+EXPORT _Noreturn void exit(int status)
+{
+    mlt_entry_leave(status, "exit", false);
     exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "exit");
     if (next)
         next(status);
-    _exit(status);
+    mlt_leave(status);
 }

@@ -32,8 +32,8 @@ mlt_rank *mlt_entry_only_rank(void);
 // worker's own thread has its core, which its threads inherit. What somebody else set is kept.
 void mlt_entry_unpin(uint32_t worker);
 
-// MPI_Init, MPI_Finalize: one more rank of the process has done it; the launcher hears when all
-// have.
+// MPI_Init, MPI_Finalize: one more rank of the process has done it. The launcher hears of the first
+// that did the one, and when all have done the other.
 void mlt_entry_count_init(void);
 void mlt_entry_count_final(void);
 bool mlt_entry_any_inited(void);
@@ -43,5 +43,14 @@ bool mlt_entry_all_finalized(void);
 // Either way the reader is told the rank; a sentence that begins with "called" goes on after its
 // name.
 _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence) MLT_COLD;
+
+// exit, _exit and their like, which `call` names: where several ranks share the process, ends the
+// calling one and does not return. Returns if the process is to end: it has one rank, or the caller
+// is a thread of a rank or a forked child. quick: as quick_exit, at the end of
+// the process too.
+void mlt_entry_leave(int status, const char *call, bool quick);
+
+// Ends the job with a sentence if several ranks share the process, which exec would replace.
+void mlt_entry_refuse_exec(const char *call);
 
 #endif

@@ -12,6 +12,7 @@
 #include "mpi/errhandler.h"
 #include "mpi/error_text.h"
 #include "mpi/error_user.h"
+#include "mpi/fork.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 
@@ -150,7 +151,10 @@ int mlt_mpi_not_ready(uint16_t fn)
     char text[MPI_MAX_ERROR_STRING];
     const mlt_rank *rank = mlt_thread_rank();
     const char *why = "was called before MPI_Init, and no session is open";
-    if (rank && mlt_life(rank) == MLT_LIFE_DONE)
+    if (mlt_fork_is_child())
+        why = "was called in a child process that the rank forked; only the rank itself may use "
+              "MPI, and a child may exec or exit";
+    else if (rank && mlt_life(rank) == MLT_LIFE_DONE)
         why = "was called after MPI_Finalize";
     else if (rank && mlt_thread_is_kept_out(rank))
         why = "was called by a thread that the rank started; a rank with processes (csp.h) has "

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "mpi/fork.h"
 #include "mpi/own.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
@@ -184,7 +185,8 @@ static void keep(mlt_rank *me, mlt_line *line, const char *text, size_t length)
 
 static ssize_t write_stream(int which, const char *text, size_t size)
 {
-    mlt_rank *me = mlt_rank_self(); // the stream's lock keeps a rank's threads apart
+    mlt_rank *me = mlt_fork_is_child() ? mlt_fork_rank() : mlt_rank_self();
+    // The stream's lock keeps a rank's threads apart.
     if (!me || !me->mpi || me->ended) {
         struct iovec all = {(void *)(uintptr_t)text, size};
         write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
@@ -234,6 +236,21 @@ void mlt_output_init(void)
         stderr = stream(write_err);
 }
 
+void mlt_output_forked(mlt_rank *me)
+{
+    mlt_rank_own *own = me->mpi ? mlt_mpi_of(me)->own : NULL;
+    for (int which = 0; own && which < 2; which++)
+        own->line[which].length = 0;
+}
+
+// A child's last line, if exit ends it.
+__attribute__((destructor)) static void child_ends(void)
+{
+    mlt_rank *me = mlt_fork_rank();
+    if (me && me->mpi && mlt_mpi_of(me)->own)
+        mlt_output_end(me);
+}
+
 void mlt_output_end(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_mpi_of(me)->own;
@@ -243,5 +260,6 @@ void mlt_output_end(mlt_rank *me)
             emit(me, line, which, "\n", pattern_of(which) ? 0 : 1);
         close_file(line);
         free(line->text);
+        *line = (mlt_line){.fd = -1};
     }
 }

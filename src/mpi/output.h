@@ -12,6 +12,9 @@
 // Once, before ranks run.
 void mlt_output_init(void);
 
+// The process is a child that the rank forked: what its line holds is the rank's, who writes it.
+void mlt_output_forked(mlt_rank *me);
+
 // The rank has ended: a line without an end is written, its files are closed.
 void mlt_output_end(mlt_rank *me);
 

@@ -15,6 +15,7 @@
 #include "fiber/sanitize.h"
 #include "mpi/entry.h"
 #include "mpi/error.h"
+#include "mpi/fork.h"
 #include "mpi/own.h"
 #include "mpi/settings.h"
 
@@ -94,6 +95,8 @@ mlt_rank *mlt_thread_rank(void)
     mlt_rank *me = mlt_rank_self();
     if (me)
         return me;
+    if (mlt_fork_is_child())
+        return mlt_fork_rank();
     return starter ? starter : mlt_entry_only_rank();
 }
 
@@ -101,7 +104,7 @@ mlt_rank *mlt_thread_rank(void)
 static bool adopt(void)
 {
     mlt_rank *rank = mlt_thread_rank();
-    if (mlt_rank_self() || !rank ||
+    if (mlt_rank_self() || !rank || mlt_fork_is_child() ||
         atomic_load_explicit(&rank->threads, memory_order_acquire) != THREADS_OPEN ||
         !mlt_thread_is_ready(rank))
         return false;

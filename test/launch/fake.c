@@ -167,6 +167,8 @@ static void end(int status)
                         .detail = initialised && !finalised};
         mlt_ctl_send(boot.ctl, &head, NULL);
     }
+    if (boot.job && mlt_job_proc_at(boot.job, boot.proc)->ranks > 1)
+        send_text(MLT_CTL_DONE, -1, 0, "");
     exit(status);
 }
 

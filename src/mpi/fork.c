@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/fork.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "csp/state.h"
+#include "mpi/entry.h"
+#include "mpi/output.h"
+#include "mpi/thread.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+// Written in a child that has just been forked, which has one thread.
+static struct {
+    bool child, early;
+    mlt_rank *rank;
+} forked;
+
+bool mlt_fork_is_child(void)
+{
+    return forked.child;
+}
+
+bool mlt_fork_was_early(void)
+{
+    return forked.early;
+}
+
+mlt_rank *mlt_fork_rank(void)
+{
+    return forked.rank;
+}
+
+// From now on the thread is no rank's: the fast ways of MPI and csp.h do not let it in.
+static void in_child(void)
+{
+    forked.early = !mlt_entry_joined();
+    if (forked.early || forked.child)
+        return;
+    forked.rank = mlt_thread_rank();
+    forked.child = true;
+    mlt_fiber_user = NULL;
+    mlt_csp_self = NULL;
+    if (forked.rank)
+        mlt_output_forked(forked.rank);
+}
+
+// Early, so that handlers of the program's own come after it.
+__attribute__((constructor)) static void hook(void)
+{
+    (void)pthread_atfork(NULL, NULL, in_child); // without memory a child is not told apart
+}
+
+// A fork that calls no handlers.
+EXPORT pid_t _Fork(void)
+{
+    pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
+    pid_t pid = next ? next() : fork();
+    if (pid == 0)
+        in_child();
+    return pid;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ways out of the process that are not exit (entry.c). Where several ranks share it, _exit, _Exit
+// and quick_exit end the calling rank, as exit does; exec would replace them all, and is told. Who
+// leaves by a bare system call is missed by the launcher (MLT_CTL_DONE).
+#include <alloca.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "mpi/entry.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+// libc's function of that name.
+#define LIBC(function) ((__typeof__(function) *)dlsym(RTLD_NEXT, #function))
+
+static sigset_t usual_mask; // of the program's first thread, and so of all workers'
+
+__attribute__((constructor)) static void note_mask(void)
+{
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &usual_mask);
+}
+
+// True if the signal mask is not the usual one. A handler may have interrupted anything, so the
+// rank cannot end in it: the process does, and the launcher misses its other ranks.
+static bool in_handler(void)
+{
+    sigset_t now;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &now);
+    for (int signal = 1; signal < NSIG; signal++)
+        if (sigismember(&now, signal) != sigismember(&usual_mask, signal))
+            return true;
+    return false;
+}
+
+EXPORT _Noreturn void _exit(int status)
+{
+    if (!in_handler())
+        mlt_entry_leave(status, "_exit", false);
+    mlt_leave(status);
+}
+
+EXPORT _Noreturn void _Exit(int status)
+{
+    if (!in_handler())
+        mlt_entry_leave(status, "_Exit", false);
+    mlt_leave(status);
+}
+
+EXPORT _Noreturn void quick_exit(int status)
+{
+    if (!in_handler())
+        mlt_entry_leave(status, "quick_exit", true);
+    LIBC(quick_exit)(status);
+    mlt_leave(status);
+}
+
+// ---- exec
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+    mlt_entry_refuse_exec("execve");
+    return LIBC(execve)(path, argv, envp);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+    mlt_entry_refuse_exec("execv");
+    return LIBC(execve)(path, argv, environ);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+    mlt_entry_refuse_exec("execvp");
+    return LIBC(execvpe)(file, argv, environ);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    mlt_entry_refuse_exec("execvpe");
+    return LIBC(execvpe)(file, argv, envp);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    mlt_entry_refuse_exec("fexecve");
+    return LIBC(fexecve)(fd, argv, envp);
+}
+
+EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    mlt_entry_refuse_exec("execveat");
+    return LIBC(execveat)(dir, path, argv, envp, flags);
+}
+
+static size_t count_words(va_list words)
+{
+    size_t n = 1;
+    while (va_arg(words, char *))
+        n++;
+    return n;
+}
+
+// The words of execl and its like, with the one that ends them. On the stack: the child of a vfork
+// may come here.
+#define TAKE_WORDS(argv, first)                                                                    \
+    va_list counted, words;                                                                        \
+    va_start(counted, first);                                                                      \
+    size_t count = count_words(counted);                                                           \
+    va_end(counted);                                                                               \
+    char **argv = alloca((count + 1) * sizeof *argv);                                              \
+    argv[0] = (char *)(uintptr_t)(first);                                                          \
+    va_start(words, first);                                                                        \
+    for (size_t i = 1; i <= count; i++)                                                            \
+    argv[i] = va_arg(words, char *)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+    TAKE_WORDS(argv, first);
+    va_end(words);
+    mlt_entry_refuse_exec("execl");
+    return LIBC(execve)(path, argv, environ);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+    TAKE_WORDS(argv, first);
+    va_end(words);
+    mlt_entry_refuse_exec("execlp");
+    return LIBC(execvpe)(file, argv, environ);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+    TAKE_WORDS(argv, first);
+    char *const *envp = va_arg(words, char *const *);
+    va_end(words);
+    mlt_entry_refuse_exec("execle");
+    return LIBC(execve)(path, argv, envp);
+}
