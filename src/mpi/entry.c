@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// __libc_start_main is what a program's start-up code calls with its main; exit ends the process. A
-// program that is linked with this library finds both here first.
+// __libc_start_main is what a program's start-up code calls with its main; exit ends the process,
+// and pthread_exit or thrd_exit a thread. A program that is linked with this library finds them
+// here first.
 #include "mpi/entry.h"
 
 #include <alloca.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -401,11 +403,24 @@ static void run_rank(void *arg)
     home = NULL;
 }
 
+static pthread_key_t lost_key;
+
+// The destructor of lost_key. The rank that ran is not known any more.
+static void worker_lost(void *worker)
+{
+    const mlt_worker *own = worker;
+    mlt_entry_end_job(own->count == 1 ? own->ranks[0].world : -1, EXIT_FAILURE,
+                      "a thread that runs ranks was ended, by pthread_cancel or as pthread_exit "
+                      "ends it: a rank ends when its main returns or calls exit");
+}
+
 static void *run_worker(void *index)
 {
     pin((uint32_t)(uintptr_t)index);
     mlt_worker *worker = new_worker((uint32_t)(uintptr_t)index);
+    (void)pthread_setspecific(lost_key, worker);
     mlt_worker_run(worker, run_rank);
+    (void)pthread_setspecific(lost_key, NULL);
     if (has_threads(worker)) { // which may still look at their rank
         mlt_worker_abandon(worker);
     } else {
@@ -426,6 +441,7 @@ static void run_workers(void)
     if (sched_getaffinity(0, sizeof program.cpus, &program.cpus) != 0)
         CPU_ZERO(&program.cpus);
     if (!threads || pthread_attr_init(&attr) != 0 ||
+        pthread_key_create(&lost_key, worker_lost) != 0 ||
         pthread_attr_setstacksize(&attr, thread_stack()) != 0)
         cannot_start("memory is exhausted: no room for the workers' threads");
     for (uint32_t i = 1; i < proc->workers; i++)
@@ -531,4 +547,32 @@ EXPORT _Noreturn void exit(int status)
     if (next)
         next(status);
     mlt_leave(status);
+}
+
+// The thread of a rank's main is its worker's, which others may need.
+static void end_rank_of_thread(void)
+{
+    mlt_rank *me = program.many && getpid() == program.pid ? mlt_rank_self() : NULL;
+    if (me && mlt_thread_is_main(me))
+        exit(EXIT_SUCCESS);
+}
+
+typedef void thread_exit_function(void *value);
+
+EXPORT _Noreturn void pthread_exit(void *value)
+{
+    end_rank_of_thread();
+    thread_exit_function *next = (thread_exit_function *)dlsym(RTLD_NEXT, "pthread_exit");
+    if (next)
+        next(value);
+    mlt_fatal("libc's own pthread_exit is not to be found");
+}
+
+EXPORT _Noreturn void thrd_exit(int value)
+{
+    end_rank_of_thread();
+    exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "thrd_exit");
+    if (next)
+        next(value);
+    mlt_fatal("libc's own thrd_exit is not to be found");
 }

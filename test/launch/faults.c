@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An MPI program that goes wrong as its argument says, in the last rank unless told otherwise.
 #include <mpi.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +47,12 @@ int main(int argc, char **argv)
         exit(7);
     if (strcmp(fault, "exit0") == 0 && last)
         exit(0);
+    if (strcmp(fault, "thread") == 0 && last)
+        pthread_exit(NULL);
+    if (strcmp(fault, "cancel") == 0 && last)
+        pthread_cancel(pthread_self());
+    if (strcmp(fault, "cancel") == 0)
+        pthread_testcancel();
     if (strcmp(fault, "spin") == 0 && last)
         for (;;)
             ;
@@ -56,5 +63,7 @@ int main(int argc, char **argv)
     if (strcmp(fault, "none") == 0)
         ring(me, size);
     MPI_Finalize();
+    if (strcmp(fault, "after") == 0 && last)
+        pthread_exit(NULL);
     return strcmp(fault, "late") == 0 && last ? 7 : 0;
 }
