@@ -24,12 +24,14 @@ NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "arg
 NULL_SOMETIMES = {("Info_get_string", "value")}
 # Handles that count only at some ranks: the bodies get them as they are.
 RAW = {"peer_comm"}
+# Functions that answer for the null handle, too: their bodies get NULL then.
+NULL_HANDLES = {"Comm_get_name": "MPI_COMM_NULL", "Type_get_name": "MPI_DATATYPE_NULL"}
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = {"blocklength", "max_integers", "max_addresses", "max_large_counts", "max_datatypes"}
 # A buffer, its count and its datatype.
 BUFFERS = {"buf": ("count", "datatype"), "sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype"),
            "inbuf": ("incount", "datatype"), "outbuf": ("outcount", "datatype")}
-# A count and the datatype of what it counts.
+# A count and the datatype of what it counts. Without elements it may be MPI_DATATYPE_NULL, or not committed.
 COUNTED = {count: type_ for count, type_ in BUFFERS.values()}
 # Arrays for which MPI_UNWEIGHTED may stand: pointers in prototypes (the same type), for compilers take [] as a promise that
 # something is there, and warn.
@@ -314,6 +316,15 @@ def fail(condition, call):
     return f"    if (MLT_UNLIKELY({condition}))\n        return {call};\n"
 
 
+def unless_null(f, p):
+    return f" && {p.name} != {NULL_HANDLES[f.name]}" if f.name in NULL_HANDLES else ""
+
+
+def count_of(f, p):
+    """The one count of elements of a datatype; None: there is none, or an array of them."""
+    return next((q.name for q in f.params if COUNTED.get(q.name) == p.name and not q.array), None)
+
+
 def check_handles(f, where):
     """Handles become objects. Returns the code and the communicator whose error handler hears of the rest."""
     out = []
@@ -322,19 +333,24 @@ def check_handles(f, where):
         if p.array or p.type != "MPI_Comm" or p.name in RAW:
             continue
         out.append(f"    mlt_comm *{p.name}_ = mlt_comm_of(me, {p.name});\n")
-        out.append(fail(f"!{p.name}_", f'mlt_bad_handle(me, {where}, {f.fn}, MPI_ERR_COMM, "{p.name}", '
-                                       f'"communicator", (uintptr_t){p.name})'))
+        out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_bad_handle(me, {where}, {f.fn}, MPI_ERR_COMM, '
+                        f'"{p.name}", "communicator", (uintptr_t){p.name})'))
         if where == "NULL":
             where = p.name + "_"
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
         out.append(f"    const mlt_type *{p.name}_ = mlt_type_mine(me, {p.name});\n")
+        count = count_of(f, p) if data or f.collective else None
+        if count:
+            out.append(f"    if (MLT_UNLIKELY(!{p.name}_))\n"
+                       f"        {p.name}_ = mlt_type_of_none({p.name}, {count});\n")
         if f.collective:
             continue
-        out.append(fail(f"!{p.name}_", f'mlt_bad_type(me, {where}, {f.fn}, "{p.name}", {p.name})'))
+        out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_bad_type(me, {where}, {f.fn}, "{p.name}", {p.name})'))
         if data:
-            out.append(fail(f"!{p.name}_->committed", f'mlt_bad_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
+            some = f" && {count} != 0" if count else ""
+            out.append(fail(f"!{p.name}_->committed{some}", f'mlt_bad_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
     return out, where
 
 
@@ -413,7 +429,7 @@ def check_arguments(f, where):
                                              f'{p.name}, "at least 0")'))
         elif scalar and p.name in ("dest", "source") and f.has("comm"):
             out.append(check_rank(f, p, where))
-        elif scalar and p.name in ("tag", "sendtag", "recvtag"):
+        elif scalar and p.name in ("tag", "sendtag", "recvtag") and any(q.type == "MPI_Comm" for q in f.params):
             out.append(check_tag(f, p, where))
         elif p.name in BUFFERS and f.has(BUFFERS[p.name][0]) and f.has(BUFFERS[p.name][1]):
             out.append(check_buffer(f, p, where))

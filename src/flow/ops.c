@@ -26,13 +26,13 @@ static const type_row types[FLOW_TYPES] = {
     [FLOW_UINT] = {"unsigned", "MPI_UNSIGNED", sizeof(int)},
     [FLOW_LONG] = {"long", "MPI_LONG", sizeof(long)},
     [FLOW_ULONG] = {"unsigned long", "MPI_UNSIGNED_LONG", sizeof(long)},
-    [FLOW_LLONG] = {"long long", "MPI_LONG_LONG", sizeof(long long)},
+    [FLOW_LLONG] = {"long long", "MPI_LONG_LONG_INT", sizeof(long long)},
     [FLOW_ULLONG] = {"unsigned long long", "MPI_UNSIGNED_LONG_LONG", sizeof(long long)},
     [FLOW_FLOAT] = {"float", "MPI_FLOAT", sizeof(float)},
     [FLOW_DOUBLE] = {"double", "MPI_DOUBLE", sizeof(double)},
     [FLOW_LDOUBLE] = {"long double", "MPI_LONG_DOUBLE", sizeof(long double)},
     [FLOW_BOOL] = {"_Bool", "MPI_C_BOOL", sizeof(_Bool)},
-    [FLOW_FLOAT_COMPLEX] = {"float _Complex", "MPI_C_FLOAT_COMPLEX", sizeof(float _Complex)},
+    [FLOW_FLOAT_COMPLEX] = {"float _Complex", "MPI_C_COMPLEX", sizeof(float _Complex)},
     [FLOW_DOUBLE_COMPLEX] = {"double _Complex", "MPI_C_DOUBLE_COMPLEX", sizeof(double _Complex)},
 };
 

@@ -60,7 +60,7 @@ int mlt_mpi_Alloc_mem(mlt_rank *me, MPI_Aint size, MPI_Info info, void *baseptr)
 
 int mlt_mpi_Free_mem(mlt_rank *me, void *base)
 {
-    if (mlt_shmem_free(base))
+    if (!base || mlt_shmem_free(base))
         return MPI_SUCCESS;
     return mlt_mpi_raise(
         me, NULL, me->fn, MPI_ERR_BASE,

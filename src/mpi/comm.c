@@ -103,8 +103,9 @@ int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *re
 int mlt_mpi_Comm_get_name(mlt_rank *me, mlt_comm *comm, char *comm_name, int *resultlen)
 {
     const mlt_mpi *mpi = mlt_mpi_of(me);
-    bool named = (comm->extra && comm->extra->name) || comm == &mpi->world || comm == &mpi->self;
-    const char *name = named ? mlt_comm_name(me, comm) : "";
+    bool named =
+        comm && ((comm->extra && comm->extra->name) || comm == &mpi->world || comm == &mpi->self);
+    const char *name = !comm ? "MPI_COMM_NULL" : named ? mlt_comm_name(me, comm) : "";
     *resultlen = (int)strlen(name);
     memcpy(comm_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;

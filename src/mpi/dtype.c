@@ -275,7 +275,7 @@ const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type)
 
 int mlt_mpi_Type_get_name(mlt_rank *me, const mlt_type *type, char *type_name, int *resultlen)
 {
-    const char *name = mlt_dtype_name(me, type);
+    const char *name = type ? mlt_dtype_name(me, type) : "MPI_DATATYPE_NULL";
     *resultlen = (int)strlen(name);
     memcpy(type_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;

@@ -71,7 +71,8 @@ bool mlt_mpi_code_class(int code, int *class)
     *class = code;
     if (code > MPI_ERR_LASTCODE)
         return mlt_error_user_class(code, class);
-    if (code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC)
+    if ((code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC) ||
+        code == MPI_ERR_LASTCODE)
         return true;
     *class = code & CLASS_MASK;
     return code >= 0 && code <= code_of(CLASS_MASK, SLOTS - 1) && *class <= MPI_ERR_ABI &&

@@ -101,6 +101,8 @@ const char *mlt_error_text(int class)
 {
     if (class >= 0 && class < TEXTS)
         return texts[class];
+    if (class == MPI_ERR_LASTCODE)
+        return "MPI_ERR_LASTCODE: no error of MPI's has a greater number";
     int tool = class - MPI_T_ERR_CANNOT_INIT;
     return tool >= 0 && tool < TOOL_TEXTS ? tool_texts[tool] : "no error class";
 }

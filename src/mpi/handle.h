@@ -67,6 +67,13 @@ static inline const mlt_type *mlt_type_mine(const mlt_rank *me, MPI_Datatype han
     return type;
 }
 
+// What MPI_DATATYPE_NULL means to a call that moves `count` elements: without any, their type does
+// not count. NULL: it is wrong.
+static inline const mlt_type *mlt_type_of_none(MPI_Datatype handle, MPI_Count count)
+{
+    return handle == MPI_DATATYPE_NULL && count == 0 ? mlt_type_of(MPI_BYTE) : NULL;
+}
+
 // MPI_REQUEST_NULL gives NULL too: ask for it first.
 static inline mlt_req *mlt_req_of(MPI_Request handle)
 {

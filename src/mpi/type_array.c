@@ -12,7 +12,7 @@
 #include "mpi_bodies.h"
 #include "type/build.h"
 
-// "argument array_of_sizes[2] is 0, but should be at least 1"
+// "argument array_of_sizes[2] is -1, but should be at least 0"
 static MLT_COLD int bad_element(mlt_rank *me, const char *array, int i, int64_t value,
                                 const char *should)
 {
@@ -39,15 +39,17 @@ static int64_t element(const void *array, bool large, int i)
 
 // ---- subarrays
 
+// The standard wants parts of at least one element; ranks whose part is empty give 0 to other MPIs,
+// and mean a type without elements.
 static int check_subarray(mlt_rank *me, int ndims, const int64_t *sizes, const int64_t *subsizes,
                           const int64_t *starts)
 {
     char should[80];
     for (int i = 0; i < ndims; i++) {
-        if (sizes[i] < 1)
-            return bad_element(me, "array_of_sizes", i, sizes[i], "at least 1");
-        snprintf(should, sizeof should, "from 1 to %lld, the array's size", (long long)sizes[i]);
-        if (subsizes[i] < 1 || subsizes[i] > sizes[i])
+        if (sizes[i] < 0)
+            return bad_element(me, "array_of_sizes", i, sizes[i], "at least 0");
+        snprintf(should, sizeof should, "from 0 to %lld, the array's size", (long long)sizes[i]);
+        if (subsizes[i] < 0 || subsizes[i] > sizes[i])
             return bad_element(me, "array_of_subsizes", i, subsizes[i], should);
         snprintf(should, sizeof should, "from 0 to %lld, so that the part is in the array",
                  (long long)(sizes[i] - subsizes[i]));

@@ -28,9 +28,9 @@ int mlt_mpi_Win_set_name(mlt_rank *me, MPI_Win win, const char *win_name)
 int mlt_mpi_Win_get_name(mlt_rank *me, MPI_Win win, char *win_name, int *resultlen)
 {
     const mlt_win *w = mlt_win_of(win);
-    if (!w)
+    if (!w && win != MPI_WIN_NULL)
         return mlt_bad_win(me, win);
-    const char *name = w->name ? w->name : "";
+    const char *name = !w ? "MPI_WIN_NULL" : w->name ? w->name : "";
     *resultlen = (int)strlen(name);
     memcpy(win_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;

@@ -274,10 +274,7 @@ const char *const mlt_reduce_op_names[MLT_REDUCE_OPS] = {MLT_REDUCE_OP_LIST(OP_N
 _Static_assert((int)MLT_REDUCE_BXOR == (int)MLT_OP_BXOR && MLT_REDUCE_MAXLOC == 10, "as mlt_op");
 
 #define IN(group) (1u << MLT_GROUP_##group)
-enum {
-    INTEGERS = IN(C_INTEGER) | IN(FORTRAN_INTEGER) | IN(MULTI),
-    ANY = INTEGERS | IN(REAL) | IN(COMPLEX) | IN(LOGICAL) | IN(BYTE) | IN(PAIR) | IN(NONE),
-};
+enum { ANY = IN(INTEGER) | IN(REAL) | IN(COMPLEX) | IN(LOGICAL) | IN(PAIR) | IN(NONE) };
 
 typedef struct domain {
     uint32_t groups;
@@ -286,11 +283,11 @@ typedef struct domain {
 
 static const domain *domain_of(mlt_reduce_op op)
 {
-    static const domain order = {INTEGERS | IN(REAL), "integers and floating-point numbers"};
-    static const domain sum = {INTEGERS | IN(REAL) | IN(COMPLEX),
+    static const domain order = {IN(INTEGER) | IN(REAL), "integers and floating-point numbers"};
+    static const domain sum = {IN(INTEGER) | IN(REAL) | IN(COMPLEX),
                                "integers, floating-point and complex numbers"};
-    static const domain logic = {IN(C_INTEGER) | IN(LOGICAL), "C integers and logical types"};
-    static const domain bits = {INTEGERS | IN(BYTE), "integers and MPI_BYTE"};
+    static const domain logic = {IN(INTEGER) | IN(LOGICAL), "integers and logical types"};
+    static const domain bits = {IN(INTEGER), "integers"};
     static const domain located = {IN(PAIR),
                                    "pairs of a value and an index such as MPI_DOUBLE_INT"};
     static const domain any = {ANY, "predefined datatypes"};
@@ -379,7 +376,7 @@ bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_
 {
     const mlt_reduce_type *v = &mlt_reduce_types[value % 1024];
     const mlt_reduce_type *i = &mlt_reduce_types[index % 1024];
-    bool numbers = 1u << v->group & (INTEGERS | IN(REAL)) && 1u << i->group & INTEGERS;
+    bool numbers = 1u << v->group & (IN(INTEGER) | IN(REAL)) && i->group == MLT_GROUP_INTEGER;
     if (numbers && op >= MLT_REDUCE_MAXLOC && find_located(op, v->number, i->number, out))
         return true;
     snprintf(why, why_size, "%s works on %s, not on a pair of %s and %s", mlt_reduce_op_names[op],

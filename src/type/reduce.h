@@ -51,7 +51,7 @@ typedef struct mlt_reduction {
 } mlt_reduction;
 
 // `code`: the ABI's value of a named type. False: MPI has no such pair, and `why` is a sentence:
-// "MPI_BAND works on integers and MPI_BYTE, not on MPI_DOUBLE".
+// "MPI_BAND works on integers, not on MPI_DOUBLE".
 bool mlt_reduce_find(mlt_reduce_op op, uint16_t code, mlt_reduction *out, char *why,
                      size_t why_size);
 
@@ -60,7 +60,7 @@ bool mlt_reduce_find(mlt_reduce_op op, uint16_t code, mlt_reduction *out, char *
 bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_reduction *out,
                           char *why, size_t why_size);
 
-// What an operation works on: "integers and MPI_BYTE".
+// What an operation works on: "integers".
 const char *mlt_reduce_domain(mlt_reduce_op op);
 
 #endif

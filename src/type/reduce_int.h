@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What predefined types are to reductions: a group, as the standard has them in its table of
-// operations, and a kind of number. The table of types is generated from spec/datatypes.tsv.
+// What predefined types are to reductions: a group of the standard's table of operations, and a
+// kind of number. The standard's integers of C, of Fortran and of both, its bytes and its
+// characters are one group here: other MPIs compute with all of them, and programs rely on it. The
+// table of types is generated from spec/datatypes.tsv.
 #ifndef MLT_TYPE_REDUCE_INT_H
 #define MLT_TYPE_REDUCE_INT_H
 
@@ -9,14 +11,11 @@
 #include "type/op.h"
 
 typedef enum mlt_group_of_types {
-    MLT_GROUP_NONE, // printable characters, packed data
-    MLT_GROUP_C_INTEGER,
-    MLT_GROUP_FORTRAN_INTEGER,
-    MLT_GROUP_MULTI, // MPI_AINT and its kin, integers of both languages
+    MLT_GROUP_NONE,    // wide characters, packed data
+    MLT_GROUP_INTEGER, // a byte is an unsigned char, a character a char
     MLT_GROUP_REAL,
     MLT_GROUP_COMPLEX,
     MLT_GROUP_LOGICAL,
-    MLT_GROUP_BYTE,
     MLT_GROUP_PAIR,
 } mlt_group_of_types;
 
@@ -46,6 +45,7 @@ typedef enum mlt_number {
 #define MLT_NUMBER_OF(T)                                                                           \
     _Generic((T)0,                                                                                 \
         _Bool: MLT_OP_UINT8,                                                                       \
+        char: (char)-1 < 0 ? MLT_OP_INT8 : MLT_OP_UINT8,                                           \
         signed char: MLT_SIGNED_OF(T), short: MLT_SIGNED_OF(T), int: MLT_SIGNED_OF(T),             \
         long: MLT_SIGNED_OF(T), long long: MLT_SIGNED_OF(T), __int128: MLT_NUMBER_INT128,          \
         unsigned char: MLT_UNSIGNED_OF(T), unsigned short: MLT_UNSIGNED_OF(T),                     \

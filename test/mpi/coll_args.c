@@ -137,7 +137,7 @@ static void counts(MPI_Comm comm)
                 "MPI_Allreduce", "argument count is -1");
     CHECK_ERROR(MPI_Iscan_c(&out, &in, INT64_MAX, MPI_INT, MPI_SUM, comm, &request), MPI_ERR_COUNT,
                 "MPI_Iscan_c", "argument count is 9223372036854775807");
-    CHECK_ERROR(MPI_Allreduce_c(&out, &in, (MPI_Count)1 << 61, MPI_CHAR, MPI_BAND, comm),
+    CHECK_ERROR(MPI_Allreduce_c(&out, &in, (MPI_Count)1 << 61, MPI_WCHAR, MPI_BAND, comm),
                 MPI_ERR_OP, "MPI_Allreduce_c", "");
     CHECK_ERROR(MPI_Allreduce_c(&out, &in, (MPI_Count)1 << 61, MPI_BYTE, MPI_BAND, comm),
                 MPI_ERR_COUNT, "MPI_Allreduce_c", "60 bits");

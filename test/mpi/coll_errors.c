@@ -109,11 +109,11 @@ static void ops(struct coll_test *t, enum coll_kind kind)
         MPI_Datatype type;
     } bad[] = {
         {MPI_OP_NULL, MPI_INT}, {MPI_REPLACE, MPI_INT},
-        {MPI_NO_OP, MPI_INT},   {MPI_SUM, MPI_BYTE},
+        {MPI_NO_OP, MPI_INT},   {MPI_SUM, MPI_PACKED},
         {MPI_BAND, MPI_DOUBLE}, {MPI_MAX, MPI_C_DOUBLE_COMPLEX},
         {MPI_MAXLOC, MPI_INT},  {MPI_SUM, MPI_2INT},
         {MPI_LAND, MPI_FLOAT},  {MPI_SUM, t->layouts[L_PAIR].type},
-        {MPI_PROD, MPI_C_BOOL}, {MPI_SUM, MPI_CHAR},
+        {MPI_PROD, MPI_C_BOOL}, {MPI_SUM, MPI_WCHAR},
     };
     for (int i = 0; i < COUNT_OF(bad) && (STRICT || i < 1); i++) { // MPICH allows some of these
         struct wrong w;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Every predefined operation with every predefined datatype of C and of several languages that the
-// standard allows it on; operations of the user's, of both kinds of counts; MPI_Op_commutative and
-// MPI_Reduce_local.
+// standard allows it on, and with those that other MPIs allow it on; operations of the user's, of
+// both kinds of counts; MPI_Op_commutative and MPI_Reduce_local.
 
 #include <complex.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #include "coll_check.h"
@@ -167,9 +168,9 @@ static void arithmetic(struct coll_test *t)
         {MPI_UINT16_T, 2, ALL, set_u16, fold_u16},
         {MPI_UINT32_T, 4, ALL, set_u32, fold_u32},
         {MPI_UINT64_T, 8, ALL, set_u64, fold_u64},
-        {MPI_AINT, 8, ORDER | ARITH | BITS, set_i64, fold_i64},
-        {MPI_OFFSET, 8, ORDER | ARITH | BITS, set_i64, fold_i64},
-        {MPI_COUNT, 8, ORDER | ARITH | BITS, set_i64, fold_i64},
+        {MPI_AINT, 8, ALL, set_i64, fold_i64},
+        {MPI_OFFSET, 8, ALL, set_i64, fold_i64},
+        {MPI_COUNT, 8, ALL, set_i64, fold_i64},
         {MPI_FLOAT, 4, ORDER | ARITH, set_f, fold_f},
         {MPI_DOUBLE, 8, ORDER | ARITH, set_d, fold_d},
         {MPI_LONG_DOUBLE, sizeof(long double), ORDER | ARITH, set_ld, fold_ld},
@@ -178,8 +179,9 @@ static void arithmetic(struct coll_test *t)
         {MPI_C_DOUBLE_COMPLEX, 16, ARITH, set_cd, fold_cd},
         {MPI_C_LONG_DOUBLE_COMPLEX, sizeof(long double complex), ARITH, set_cld, fold_cld},
         {MPI_C_BOOL, 1, LOGIC, set_b, fold_b},
-        {MPI_BYTE, 1, BITS, set_u8, fold_u8},
-        {MPI_INTEGER, sizeof(int), ORDER | ARITH | BITS, set_i32, fold_i32},
+        {MPI_BYTE, 1, BITS | (STRICT ? ALL : 0), set_u8, fold_u8},
+        {MPI_CHAR, 1, ALL, CHAR_MIN < 0 ? set_i8 : set_u8, CHAR_MIN < 0 ? fold_i8 : fold_u8},
+        {MPI_INTEGER, sizeof(int), ORDER | ARITH | BITS | (STRICT ? LOGIC : 0), set_i32, fold_i32},
         {MPI_REAL, sizeof(float), ORDER | ARITH, set_f, fold_f},
         {MPI_DOUBLE_PRECISION, sizeof(double), ORDER | ARITH, set_d, fold_d},
     };

@@ -108,8 +108,10 @@ static void check_file(calls *c)
                 "MPI_File_set_errhandler", "0x4d");
     CHECK_ERROR(MPI_File_get_errhandler(bad, &got), MPI_ERR_FILE, "MPI_File_get_errhandler",
                 "0x4d");
-    CHECK_ERROR(MPI_File_call_errhandler(MPI_FILE_NULL, -2), MPI_ERR_ARG,
-                "MPI_File_call_errhandler", "-2");
+    c->count = 0;
+    CHECK_OK(MPI_File_call_errhandler(MPI_FILE_NULL, -2)); // the number is the program's
+    CHECK_INT(c->count, 1);
+    CHECK_INT(c->code, -2);
     CHECK_ERROR(MPI_File_create_errhandler(NULL, &got), MPI_ERR_ARG, "MPI_File_create_errhandler",
                 "file_errhandler_fn");
     if (world_rank() % 2) // others leave it to MPI_Finalize
@@ -132,7 +134,9 @@ static void check_win(void)
         CHECK_ERROR(MPI_Win_call_errhandler(win, MPI_ERR_WIN), MPI_ERR_WIN,
                     "MPI_Win_call_errhandler", word);
         CHECK_ERROR(MPI_Win_set_name(win, "w"), MPI_ERR_WIN, "MPI_Win_set_name", word);
-        CHECK_ERROR(MPI_Win_get_name(win, name, &length), MPI_ERR_WIN, "MPI_Win_get_name", word);
+        if (win != MPI_WIN_NULL) // which has a name
+            CHECK_ERROR(MPI_Win_get_name(win, name, &length), MPI_ERR_WIN, "MPI_Win_get_name",
+                        word);
     }
     CHECK_ERROR(MPI_Win_create_errhandler(NULL, &got), MPI_ERR_ARG, "MPI_Win_create_errhandler",
                 "win_errhandler_fn");
@@ -161,8 +165,6 @@ static void check_session(calls *c)
     CHECK_OK(MPI_Session_call_errhandler(session, MPI_ERR_DIMS));
     CHECK_INT(c->count, 1);
     CHECK_OK(MPI_Errhandler_free(&got));
-    CHECK_ERROR(MPI_Session_call_errhandler(session, -9), MPI_ERR_ARG,
-                "MPI_Session_call_errhandler", "-9");
     CHECK_ERROR(MPI_Session_set_errhandler(MPI_SESSION_NULL, MPI_ERRORS_RETURN), MPI_ERR_SESSION,
                 "MPI_Session_set_errhandler", "MPI_SESSION_NULL");
     CHECK_OK(MPI_Session_finalize(&session));

@@ -37,15 +37,15 @@ static void reductions(void)
     CHECK_OK(MPI_Type_dup(MPI_INT, &same));
     CHECK_OK(MPI_Op_create(add, 1, &op));
     CHECK_ERROR(MPI_Reduce_local(d, d, 1, MPI_DOUBLE, MPI_BAND), MPI_ERR_OP, "MPI_Reduce_local",
-                "MPI_BAND works on integers and MPI_BYTE, not on MPI_DOUBLE");
+                "MPI_BAND works on integers, not on MPI_DOUBLE");
     CHECK_ERROR(MPI_Reduce_local_c(d, d, 0, MPI_DOUBLE, MPI_LAND), MPI_ERR_OP, "MPI_Reduce_local_c",
-                "MPI_LAND works on C integers and logical types, not on MPI_DOUBLE");
+                "MPI_LAND works on integers and logical types, not on MPI_DOUBLE");
     CHECK_ERROR(MPI_Reduce_local(in, out, 2, MPI_INT, MPI_MAXLOC), MPI_ERR_OP, "MPI_MAXLOC",
                 "not on MPI_INT");
-    CHECK_ERROR(MPI_Reduce_local(in, out, 2, MPI_CHAR, MPI_SUM), MPI_ERR_OP, "MPI_SUM",
-                "not on MPI_CHAR");
+    CHECK_ERROR(MPI_Reduce_local(in, out, 2, MPI_WCHAR, MPI_SUM), MPI_ERR_OP, "MPI_SUM",
+                "not on MPI_WCHAR");
     CHECK_ERROR(MPI_Reduce_local(d, d, 1, MPI_C_FLOAT_COMPLEX, MPI_MAX), MPI_ERR_OP, "MPI_MAX",
-                "not on MPI_C_FLOAT_COMPLEX");
+                "not on MPI_C_COMPLEX");
     CHECK_ERROR(MPI_Reduce_local(in, out, 2, MPI_INT, MPI_REPLACE), MPI_ERR_OP, "MPI_REPLACE",
                 "MPI_Accumulate");
     CHECK_ERROR(MPI_Reduce_local(in, out, 2, MPI_INT, MPI_NO_OP), MPI_ERR_OP, "MPI_NO_OP",

@@ -66,19 +66,19 @@ static void subarrays(void)
 {
     MPI_Datatype t;
     int sizes[] = {4, 5}, counts[] = {2, 3}, starts[] = {1, 2};
-    int zero[] = {4, 0}, many[] = {2, 6}, late[] = {1, 3}, early[] = {-1, 0};
+    int less[] = {4, -1}, many[] = {2, 6}, late[] = {1, 3}, early[] = {-1, 0};
     int none[] = {0, 0};
     MPI_Count large[] = {4, 5}, large_counts[] = {2, 6}, large_starts[] = {1, 2};
     BAD(MPI_Type_create_subarray(0, sizes, counts, starts, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
         "ndims is 0");
     BAD(MPI_Type_create_subarray(2, sizes, counts, starts, 99, MPI_INT, &t), MPI_ERR_ARG,
         "order is 99");
-    BAD(MPI_Type_create_subarray(2, zero, counts, starts, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
-        "array_of_sizes[1] is 0");
+    BAD(MPI_Type_create_subarray(2, less, counts, starts, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
+        "array_of_sizes[1] is -1");
     BAD(MPI_Type_create_subarray(2, sizes, many, starts, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
         "array_of_subsizes[1] is 6");
-    BAD(MPI_Type_create_subarray(2, sizes, zero, none, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
-        "array_of_subsizes[1] is 0");
+    BAD(MPI_Type_create_subarray(2, sizes, less, none, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
+        "array_of_subsizes[1] is -1");
     BAD(MPI_Type_create_subarray(2, sizes, counts, late, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
         "array_of_starts[1] is 3");
     BAD(MPI_Type_create_subarray(2, sizes, counts, early, MPI_ORDER_C, MPI_INT, &t), MPI_ERR_ARG,
@@ -196,7 +196,8 @@ static void bad_handle(MPI_Datatype bad, const char *value)
     BAD(MPI_Type_get_extent(bad, &lb, &extent), MPI_ERR_TYPE, value);
     BAD(MPI_Type_get_true_extent(bad, &lb, &extent), MPI_ERR_TYPE, value);
     BAD(MPI_Type_get_envelope(bad, &n, &a, &b, &c), MPI_ERR_TYPE, value);
-    BAD(MPI_Type_get_name(bad, text, &length), MPI_ERR_TYPE, value);
+    if (bad != MPI_DATATYPE_NULL) // which has a name
+        BAD(MPI_Type_get_name(bad, text, &length), MPI_ERR_TYPE, value);
     BAD(MPI_Type_set_name(bad, "name"), MPI_ERR_TYPE, value);
     BAD(MPI_Get_count(&status, bad, &n), MPI_ERR_TYPE, value);
     BAD(MPI_Get_elements(&status, bad, &n), MPI_ERR_TYPE, value);
