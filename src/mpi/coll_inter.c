@@ -168,6 +168,12 @@ static mlt_listing differing(const char *which, const void *buf, const mlt_comm 
 
 // ---- barrier, broadcast
 
+int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, mlt_coll_how how)
+{
+    mlt_coll_job job = {0};
+    return go(me, comm, &job, moves(collective, 0), MPI_PROC_NULL, NULL, how);
+}
+
 int mlt_inter_barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
 {
     // Any algorithm over the ranks of both groups.
@@ -178,14 +184,14 @@ int mlt_inter_barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
 int mlt_inter_bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
                     mlt_comm *comm, mlt_coll_how how)
 {
+    if (is_idle(root))
+        return mlt_inter_idle(me, MLT_COLL_BCAST, comm, how);
     int code = check_root(me, comm, root);
-    if (code == MPI_SUCCESS && !is_idle(root))
+    if (code == MPI_SUCCESS)
         code = check_data(me, comm, "", buffer, count, type);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_job job = {0};
-    if (is_idle(root))
-        return go(me, comm, &job, moves(MLT_COLL_BCAST, 0), root, NULL, how);
     job.out = side(buffer, count, type);
     job.reads_out = is_root(root);
     return go(me, comm, &job, moves(MLT_COLL_BCAST, (uint64_t)count * type->size), root, NULL, how);
@@ -200,11 +206,11 @@ static int blocks(mlt_rank *me, mlt_collective collective, const void *one, MPI_
 {
     bool gathers = collective == MLT_COLL_GATHER;
     mlt_coll_job job = {0};
+    if (is_idle(root))
+        return mlt_inter_idle(me, collective, comm, how);
     int code = check_root(me, comm, root);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    if (is_idle(root))
-        return go(me, comm, &job, moves(collective, 0), root, NULL, how);
     const mlt_type *type = is_root(root) ? all_type : one_type;
     MPI_Count count = is_root(root) ? all_count : one_count;
     if (is_root(root))
@@ -359,18 +365,14 @@ int mlt_inter_reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count
                      mlt_coll_how how)
 {
     int code = check_root(me, comm, root);
-    if (code == MPI_SUCCESS && !is_idle(root))
+    if (code == MPI_SUCCESS)
         code = is_root(root) ? check_operands(me, comm, "recv", recvbuf, count, type, op)
                              : check_operands(me, comm, "send", sendbuf, count, type, op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_side in = {0}, out = {0};
-    if (is_root(root))
-        out = side(recvbuf, count, type);
-    else if (!is_idle(root))
-        in = side(sendbuf, count, type);
-    return reduce(me, comm, MLT_COLL_REDUCE, is_idle(root) ? 0 : (uint64_t)count, in, out, op, root,
-                  NULL, how);
+    *(is_root(root) ? &out : &in) = side(is_root(root) ? recvbuf : sendbuf, count, type);
+    return reduce(me, comm, MLT_COLL_REDUCE, (uint64_t)count, in, out, op, root, NULL, how);
 }
 
 int mlt_inter_allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,

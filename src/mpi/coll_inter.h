@@ -37,6 +37,9 @@ typedef struct mlt_inter_op {
     bool layout;    // mlt_coll_job.layout
 } mlt_inter_op;
 
+// A rank with MPI_PROC_NULL: no argument but comm counts, and none is looked at.
+int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, mlt_coll_how how);
+
 int mlt_inter_barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
 int mlt_inter_bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
                     mlt_comm *comm, mlt_coll_how how);

@@ -94,6 +94,8 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
 {
     mlt_inter_op op;
     bool rooted = collective == MLT_COLL_REDUCE;
+    if (rooted && MLT_UNLIKELY(root == MPI_PROC_NULL) && comm->inter)
+        return mlt_inter_idle(me, MLT_COLL_REDUCE, comm, how);
     int code = prepare(me, comm, type, handle, &op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;

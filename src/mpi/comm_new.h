@@ -16,6 +16,13 @@
 // comm may be an intercommunicator. Returns an MPI code (an error has been raised).
 int mlt_comm_split(mlt_rank *me, mlt_comm *comm, int color, int key, mlt_comm **out);
 
+// The same, but what decides is the first of several kinds of colour that not all ranks have alike:
+// -1 is none. *divided says which; -1: there is no such kind, and *out is NULL. Ranks may call
+// mlt_comm_split with MPI_UNDEFINED meanwhile.
+enum { MLT_SPLIT_INSTANCES = 16 };
+int mlt_comm_split_by(mlt_rank *me, mlt_comm *comm, const int instances[MLT_SPLIT_INSTANCES],
+                      int key, int *divided, mlt_comm **out);
+
 // What every rank of comm gave, in the order of ranks.
 typedef struct mlt_gathered {
     const void *data;   // of all ranks, one after the other

@@ -2,7 +2,9 @@
 // Communicators of a part of the ranks: MPI_Comm_split, create, create_group, create_from_group.
 //
 // Split: each rank tells its colour and key, each worker sorts what all ranks told, and makes the
-// communicators that its own ranks are in, with one map and one shared part for all of them.
+// communicators that its own ranks are in, with one map and one shared part for all of them. A rank
+// that lets the hardware decide tells its instances instead of a colour; one without a colour tells
+// nothing, whatever the others do, so that all of them meet in one exchange.
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +19,16 @@
 #include "mpi_bodies.h"
 
 typedef struct choice {
-    int32_t color, key;
+    int32_t key;
+    int32_t color[]; // one, or MLT_SPLIT_INSTANCES
 } choice;
+
+enum { NO_COLOR = -1, ONE_COLOR = sizeof(choice) + sizeof(int32_t) };
 
 typedef struct split_guest {
     mlt_guest guest;
     mlt_comm *old, *new;
+    int divided; // which of the instances became the colour
     bool no_context;
 } split_guest;
 
@@ -64,24 +70,59 @@ typedef struct splitting {
     mlt_context *id;
 } splitting;
 
+// Which of the instances divides the ranks: the first of which not all ranks have the same, though
+// some rank has one. NO_COLOR: none does, or the ranks gave colours.
+static int find_divider(const mlt_meet *meet)
+{
+    bool any[MLT_SPLIT_INSTANCES] = {false}, differ[MLT_SPLIT_INSTANCES] = {false};
+    const choice *first = NULL;
+    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
+        const choice *c = mlt_meet_item_data(i);
+        if (i->bytes == ONE_COLOR)
+            continue;
+        first = first ? first : c;
+        for (int t = 0; t < MLT_SPLIT_INSTANCES; t++) {
+            any[t] |= c->color[t] >= 0;
+            differ[t] |= c->color[t] != first->color[t];
+        }
+    }
+    for (int t = 0; t < MLT_SPLIT_INSTANCES; t++)
+        if (any[t] && differ[t])
+            return t;
+    return NO_COLOR;
+}
+
+static int32_t color_of(const mlt_meet_item *item, int divider)
+{
+    const choice *c = mlt_meet_item_data(item);
+    if (item->bytes == ONE_COLOR)
+        return c->color[0];
+    return divider >= 0 ? c->color[divider] : NO_COLOR;
+}
+
 static void read_choices(splitting *s)
 {
+    int divider = find_divider(s->meet);
     uint64_t ranks = (uint64_t)s->meet->place.party->ranks;
     int32_t first = s->group[0]->size;
     bool sorted = true;
     s->members = need(malloc((ranks + 1) * sizeof *s->members));
     for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(s->meet, i));) {
-        choice c;
-        memcpy(&c, mlt_meet_item_data(i), sizeof c);
+        int32_t color = color_of(i, divider);
+        if (color < 0)
+            continue;
+        const choice *c = mlt_meet_item_data(i);
         member *m = &s->members[s->count++];
-        *m = (member){c.color, i->order >= first, c.key, i->order};
+        *m = (member){color, i->order >= first, c->key, i->order};
         sorted = sorted && (s->count == 1 || compare(m - 1, m) < 0);
     }
     if (!sorted)
         qsort(s->members, s->count, sizeof *s->members, compare);
     s->here = need(calloc(ranks + 1, sizeof(split_guest *)));
-    for (mlt_guest *g = s->meet->guests; g; g = g->next)
+    for (mlt_guest *g = s->meet->guests; g; g = g->next) {
         s->here[g->order] = (split_guest *)g;
+        s->here[g->order]->divided = divider;
+    }
     s->worlds = need(malloc((ranks + 1) * sizeof *s->worlds));
 }
 
@@ -137,15 +178,30 @@ static void finish_split(mlt_meet *meet)
     free(s.worlds);
 }
 
-int mlt_comm_split(mlt_rank *me, mlt_comm *comm, int color, int key, mlt_comm **out)
+static int split(mlt_rank *me, mlt_comm *comm, const int *words, uint64_t bytes, int *divided,
+                 mlt_comm **out)
 {
     mlt_meet_place place = mlt_comm_place(comm, true, finish_split);
     split_guest s = {.guest = {.rank = me, .order = mlt_comm_order(comm)}, .old = comm};
-    choice mine = {color, key};
-    mlt_meet_come(&s.guest, &place, &mine, color == MPI_UNDEFINED ? 0 : sizeof mine);
+    mlt_meet_come(&s.guest, &place, words, bytes);
     mlt_meet_wait(&s.guest, place.context);
     *out = s.new;
+    *divided = s.divided;
     return s.no_context ? mlt_comm_no_context(me, comm) : MPI_SUCCESS;
+}
+
+int mlt_comm_split(mlt_rank *me, mlt_comm *comm, int color, int key, mlt_comm **out)
+{
+    int mine[] = {key, color}, divided;
+    return split(me, comm, mine, color == MPI_UNDEFINED ? 0 : sizeof mine, &divided, out);
+}
+
+int mlt_comm_split_by(mlt_rank *me, mlt_comm *comm, const int instances[MLT_SPLIT_INSTANCES],
+                      int key, int *divided, mlt_comm **out)
+{
+    int mine[1 + MLT_SPLIT_INSTANCES] = {key};
+    memcpy(mine + 1, instances, MLT_SPLIT_INSTANCES * sizeof *instances);
+    return split(me, comm, mine, sizeof mine, divided, out);
 }
 
 int mlt_mpi_Comm_split(mlt_rank *me, mlt_comm *comm, int color, int key, MPI_Comm *newcomm)

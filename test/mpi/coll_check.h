@@ -261,9 +261,12 @@ static inline void case_arguments(struct coll_case *c)
             a->recvcount = case_part(c, c->me) * c->rmul;
     }
     if (case_is_inter(c) && rooted && a->root == MPI_PROC_NULL) { // nothing but the root matters
-        a->sendcount = a->recvcount = 0;
-        a->sendtype = c->slay->type;
-        a->recvtype = c->rlay->type;
+        a->sendcount = a->recvcount = STRICT ? COLL_UNUSED : 0;
+        a->sendtype = STRICT ? MPI_DATATYPE_NULL : c->slay->type;
+        a->recvtype = STRICT ? MPI_DATATYPE_NULL : c->rlay->type;
+        a->op = STRICT ? MPI_OP_NULL : a->op;
+        a->sendbuf = STRICT ? NULL : a->sendbuf;
+        a->recvbuf = STRICT ? MPI_IN_PLACE : a->recvbuf;
     }
     if (ON_MPICH && c->kind == REDUCE && a->root == MPI_ROOT)
         a->sendbuf = a->sdispls; // MPICH wants one

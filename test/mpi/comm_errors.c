@@ -177,8 +177,6 @@ static void check_inter_errors(void)
     CHECK_ERROR(MPI_Send(&rank, 1, MPI_INT, size, 0, inter), MPI_ERR_RANK, "MPI_Send", "should be");
     CHECK_ERROR(MPI_Intercomm_create(inter, 0, MPI_COMM_WORLD, 0, 1, &out), MPI_ERR_COMM,
                 "MPI_Intercomm_create", "intercommunicator");
-    CHECK_ERROR(MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &out),
-                MPI_ERR_COMM, "MPI_Comm_split_type", "intercommunicator");
     if (size > 3) { // ranks of one group disagree
         code = MPI_Intercomm_merge(inter, rank < 2, &out);
         CHECK_ERROR(code, MPI_ERR_ARG, "MPI_Intercomm_merge", "differs");
