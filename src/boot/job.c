@@ -69,7 +69,9 @@ static void lay_out(mlt_job *job)
     job->news_at = job->workers_at + workers * sizeof(mlt_job_worker);
     job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
     job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
-    job->bytes = round_up(job->pools_at + workers * job->pool_bytes, page);
+    job->claims_at = round_up(job->pools_at + workers * job->pool_bytes, page);
+    uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS + 1;
+    job->bytes = round_up(job->claims_at + words * sizeof(uint64_t), page);
 }
 
 static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, size_t why_size)

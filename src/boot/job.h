@@ -6,9 +6,14 @@
 // holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
 //     mlt_job | mlt_job_proc[procs] | mlt_job_worker[workers] | news bitmaps | rings | chunk pools
+//     | claims
 //
 // Rings and pools are laid out here (sizes and offsets) and used by src/wire. Pages that nobody
 // touches cost nothing, so a ring for every ordered pair of workers is affordable.
+//
+// Claims are a board of what workers call collectively, four words for each code of 16 bits, and
+// one word of what was said once for the whole job; coll/claim.h uses the one, p2p/kind.h the
+// other.
 #ifndef MLT_BOOT_JOB_H
 #define MLT_BOOT_JOB_H
 
@@ -22,10 +27,12 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 3,
+    MLT_JOB_VERSION = 4,
     MLT_JOB_MAX_WORKERS = 4096,
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
+    MLT_JOB_CLAIMS = 1 << 16,
+    MLT_JOB_CLAIM_WORDS = 4,
     MLT_LINE = 128, // two lines: processors that fetch pairs of lines must not couple neighbours
 };
 
@@ -38,7 +45,7 @@ typedef struct mlt_job {
     uint32_t launcher;              // its process
     uint32_t readable; // 1: the processes may read each other's memory, as far as it can tell
     uint64_t bytes;    // of the whole segment
-    uint64_t procs_at, workers_at, news_at, rings_at, pools_at; // offsets
+    uint64_t procs_at, workers_at, news_at, rings_at, pools_at, claims_at; // offsets
     uint32_t news_words;             // 64-bit words in one worker's news bitmap
     uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring
     uint32_t chunks, chunk_bytes;    // of a worker's pool for large messages
@@ -133,6 +140,18 @@ static inline mlt_job_worker *mlt_job_worker_at(mlt_job *job, uint32_t i)
 static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t worker)
 {
     return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)worker * job->news_words;
+}
+
+static inline _Atomic uint64_t *mlt_job_claim_at(mlt_job *job, uint16_t code)
+{
+    return (_Atomic uint64_t *)((char *)job + job->claims_at) + (size_t)code * MLT_JOB_CLAIM_WORDS;
+}
+
+// A bit for each sentence that is for the whole job and was said.
+static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
+{
+    return (_Atomic uint64_t *)((char *)job + job->claims_at) +
+           (size_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS;
 }
 
 // What the worker does. A load that is stronger than relaxed is the caller's fence.

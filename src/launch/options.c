@@ -325,6 +325,11 @@ static void take_reproducible(reader *r, const option_row *row)
     set(r, "REPRODUCIBLE", "yes");
 }
 
+static void take_strict(reader *r, const option_row *row)
+{
+    set(r, "TYPE_MISMATCH", "error");
+}
+
 static void take_paths(reader *r, const option_row *row)
 {
     *text_at(r, row) = next_word(r);
@@ -398,6 +403,8 @@ static const option_row table[] = {
      "algorithms whatever the rules say: allreduce=ring:segment=8K,bcast=chain"},
     {"--reproducible", NULL, take_reproducible, 0,
      "reductions give the same bits whatever the algorithm and the layout"},
+    {"--strict", NULL, take_strict, 0,
+     "data that are received as another basic type of as many bytes are an error, not a note"},
     {"--report", NULL, take_flag, AT(report), "one screen at the end: time, calls, bytes, memory"},
     {"--paths", "FILE", take_paths, AT(paths),
      "the paths that collectives took, with times, into FILE: a drawing if it ends with .svg; - is "

@@ -31,11 +31,13 @@
 #include "mpi/crash.h"
 #include "mpi/fork.h"
 #include "mpi/goal.h"
+#include "mpi/kind.h"
 #include "mpi/output.h"
 #include "mpi/own.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
 #include "mpi/thread.h"
+#include "p2p/kind.h"
 #include "p2p/settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -201,6 +203,7 @@ static void join(void)
     mlt_worker_parts = mlt_goal_request_parts;
     mlt_worker_collective = mlt_coll_look;
     mlt_worker_on_note = mlt_context_noted;
+    mlt_kind_differs = mlt_mpi_kind_differs;
     mlt_crash_install(&program.boot);
 }
 

@@ -17,6 +17,7 @@
 #include "mpi/error.h"
 #include "mpi/goal.h"
 #include "mpi/grequest.h"
+#include "mpi/kind.h"
 #include "mpi/self.h"
 #include "mpi/status.h"
 #include "mpi_bodies.h"
@@ -80,6 +81,8 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
                             "there are too many communicators: no number was free for that%s",
                             from);
+    if (req->status == MLT_ERR_DISAGREE)
+        return mlt_mpi_kind_code(me, req, from);
     if (req->status != MLT_ERR_TRUNCATED)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
                             "the operation%s failed inside the library, with status %d", from,

@@ -63,6 +63,26 @@ static bool is_basic(const mlt_type *type)
     return type->code && !mlt_type_is_pair(type);
 }
 
+uint16_t mlt_type_kind_of(const mlt_type *type)
+{
+    parts p;
+    uint16_t kind = 0;
+    for (;;) {
+        if (is_basic(type))
+            return type->code == (uintptr_t)MPI_PACKED ? 0 : type->code;
+        split(type, &p);
+        if (p.n != 1)
+            break;
+        type = p.type[0];
+    }
+    for (int64_t i = 0; i < p.n; i++) {
+        if (!is_basic(p.type[i]) || (kind && p.type[i]->code != kind))
+            return 0;
+        kind = p.type[i]->code;
+    }
+    return kind == (uintptr_t)MPI_PACKED ? 0 : kind;
+}
+
 int64_t mlt_signature_count(const mlt_type *type, uint64_t bytes)
 {
     uint64_t count = 0;

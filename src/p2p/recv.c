@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "p2p/kind.h"
 #include "p2p/p2p_int.h"
 
 // ---- results and copies
@@ -19,6 +20,8 @@ static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes
     req->sent_type = type_code;
     req->status = MLT_LIKELY(bytes <= room) ? MLT_OK : MLT_ERR_TRUNCATED;
     req->got = bytes <= room ? bytes : room;
+    if (MLT_UNLIKELY(type_code != req->type->code))
+        mlt_kind_differs(req);
 }
 
 static inline void unpack(mlt_req *req, uint64_t at, const void *data, uint64_t bytes)

@@ -38,6 +38,10 @@ static const mlt_setting p2p_settings[] = {
     {"hold", MLT_SETTING_SIZE, "64M", NULL,
      "memory a worker spends on messages that wait for a receive, before senders must wait",
      &mlt_conf.hold},
+    {"type_mismatch", MLT_SETTING_CHOICE, "note", "note|error|ignore",
+     "data that are received as another basic type of as many bytes, in messages and collectives: "
+     "one note in the whole job, or an error, which mpirun --strict sets",
+     &mlt_conf.type_mismatch},
 };
 
 const mlt_settings_table mlt_p2p_settings[] = {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data that are received as another kind than they were sent as: MPI_DOUBLE as MPI_INT, MPI_LONG as
+// MPI_INT64_T. The bytes arrive, and programs that other MPIs run rely on that, so it is a note,
+// once in the job; setting type_mismatch makes it an error.
+#ifndef MLT_P2P_KIND_H
+#define MLT_P2P_KIND_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "p2p/p2p.h"
+#include "p2p/settings.h"
+
+static inline bool mlt_kind_is_error(void)
+{
+    return mlt_conf.type_mismatch == MLT_MISMATCH_ERROR;
+}
+
+// True if nobody in the job has given the note yet: the caller does now. Never with `ignore`.
+bool mlt_kind_may_note(const mlt_worker *worker) MLT_COLD;
+
+// Called for a receive whose message has another code (`sent_type`) than its type, before its data
+// are moved. It may set the status. Set once by the layer that knows what codes mean.
+extern void (*mlt_kind_differs)(mlt_req *recv);
+
+#endif
