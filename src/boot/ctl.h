@@ -54,8 +54,9 @@ enum {
 // One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
 // (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its
 // own, one thread after the other.
-// A collective call (kind BARRIER with a label): the label is its name without "MPI_", bytes its
-// number on the communicator, tag how many ranks of the own worker have not come to it, action 1
+// A collective call (kind BARRIER with a label): the label is its name without "MPI_", the lower
+// half of bytes its number on the communicator, the upper half 1 and its root (0: none, or not
+// known), tag how many ranks of the own worker have not come to it, action 1
 // and the world rank whose message it waits for (0: nobody's, or not known).
 typedef struct mlt_ctl_wait {
     int32_t rank;

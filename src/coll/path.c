@@ -16,9 +16,8 @@ _Atomic bool mlt_paths_exist;
 
 // Equal on all ranks of a call, but for rank and call.
 typedef struct say {
-    uint64_t count, starts, signature, operation;
-    uint32_t root, element;
-    uint8_t collective, op, type, unused[5];
+    mlt_coll_claim claim; // without kind: the signature is finer
+    uint64_t signature;
     uint32_t rank;
     char call[36];
 } say;
@@ -30,7 +29,7 @@ typedef struct both {
 } both;
 
 enum { NOBODY = UINT32_MAX };
-_Static_assert(sizeof(say) == 88, "no holes: compared as bytes");
+_Static_assert(sizeof(say) == 80, "no holes: compared as bytes");
 
 static bool says_same(const say *a, const say *b)
 {
@@ -78,66 +77,23 @@ static const mlt_coll_what unite_what = {
     .plain = true,
 };
 
-static uint64_t hash_numbers(const uint64_t *numbers, uint64_t count)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    for (uint64_t i = 0; i < count; i++) {
-        h = (h ^ numbers[i]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 29;
-    }
-    return h;
-}
-
-// An operation as all processes know it. Predefined ones beside GOAL's have a function of the
-// library, which is at the same distance from another one everywhere.
-static uint64_t operation_of(const mlt_coll_op *op)
-{
-    if (op->op != MLT_OPS)
-        return 0;
-    return op->kernel ? (uint64_t)((uintptr_t)op->kernel - (uintptr_t)mlt_coll_op_predefined) : 1;
-}
-
 static say say_of(const mlt_walk_way *way, const mlt_coll_what *what)
 {
-    say s = {.collective = what->collective, .rank = way->rank, .signature = way->signature};
+    say s = {.claim = mlt_coll_claim_of(way->team, what, false),
+             .rank = way->rank,
+             .signature = way->signature};
+    s.claim.kind = 0;
     snprintf(s.call, sizeof s.call, "%s", way->call);
-    if (what->emit || what->parts)
-        return s; // lists of its own say nothing of the others'
-    s.root = what->root;
-    s.element = what->element;
-    s.count = what->count;
-    if (what->op) {
-        s.operation = operation_of(what->op);
-        s.op = (uint8_t)what->op->op;
-        s.type = what->op->op == MLT_OPS ? 0 : (uint8_t)what->op->type;
-    }
-    if (what->starts &&
-        (what->collective == MLT_COLL_ALLGATHER || what->collective == MLT_COLL_REDUCE_SCATTER))
-        s.starts = hash_numbers(what->starts, way->team->ranks + 1ull);
     return s;
 }
 
-// "MPI_Reduce (sum of 4 Float64) to root 2"
+// "rank 2 says MPI_Reduce (sum of 4 Float64), root 2"
 static void tell_say(const say *s, const say *than, char *text, size_t size)
 {
-    char data[80] = "", root[32] = "";
-    bool reduces = mlt_collective_reduces((mlt_collective)s->collective);
-    unsigned long long count = s->count;
-    if (reduces && s->op < MLT_OPS)
-        snprintf(data, sizeof data, " (%s of %llu %s)", mlt_op_names[s->op], count,
-                 mlt_op_type_names[s->type]);
-    else if (reduces)
-        snprintf(data, sizeof data, " (%s of %llu elements of %u bytes)",
-                 s->operation == 1 ? "the user's operation" : "an operation", count, s->element);
-    else if (s->collective != MLT_COLL_BARRIER && s->collective != MLT_COLL_EXCHANGE)
-        snprintf(data, sizeof data, " (%llu bytes%s)", count * s->element,
-                 s->signature != than->signature && s->count == than->count ? " of another type"
-                                                                            : "");
-    if (s->collective == MLT_COLL_BCAST || s->collective == MLT_COLL_REDUCE ||
-        s->collective == MLT_COLL_GATHER || s->collective == MLT_COLL_SCATTER)
-        snprintf(root, sizeof root, ", root %u", s->root);
-    snprintf(text, size, "rank %u says %s%s%s%s", s->rank, s->call, data, root,
-             s->starts != than->starts && s->count == than->count ? " with other blocks" : "");
+    char words[160];
+    bool typed = s->signature != than->signature && s->claim.count == than->claim.count;
+    mlt_coll_claim_words(&s->claim, &than->claim, s->call, words, sizeof words);
+    snprintf(text, size, "rank %u says %s%s", s->rank, words, typed ? " of another type" : "");
 }
 
 static void tell_both(const both *b, char *why, size_t size)

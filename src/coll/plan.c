@@ -10,6 +10,8 @@
 #include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/team.h"
+#include "p2p/kind.h"
+#include "p2p/match.h"
 
 // How many shapes a communicator keeps, and how much memory of those that do not run. Programs that
 // go through more sizes than this in turn pay for compiling (some microseconds) again.
@@ -395,24 +397,193 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
 
 // ---- instances
 
+// "rank 4 and those of its worker"
+static void name_place(const mlt_team *team, uint32_t place, char *text, size_t size)
+{
+    snprintf(text, size, "%s %u%s", team->member, team->at ? team->at[place].first : place,
+             team->at && team->at[place].present > 1 ? " and those of its worker" : "");
+}
+
+// Both sides of a call: the one that sent a message with code `other`, and this one. False: they
+// say the same, or one is not on the board.
+static bool tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t own, const char *when)
+{
+    mlt_coll_claim theirs, mine;
+    char who[2][64];
+    if (other == own || !mlt_coll_claim_find(team->worker, other, &theirs) ||
+        !mlt_coll_claim_find(team->worker, own, &mine))
+        return false;
+    name_place(team, from, who[0], sizeof who[0]);
+    name_place(team, team->place, who[1], sizeof who[1]);
+    size_t n = (size_t)snprintf(team->why, sizeof team->why, "%s", when);
+    mlt_coll_claims_tell(team, who[0], &theirs, who[1], &mine, team->why + n, sizeof team->why - n);
+    return true;
+}
+
 static MLT_COLD void tell_fault(mlt_team *team, const mlt_run *run)
 {
     uint32_t from = (uint32_t)run->fault_from;
+    char who[64];
+    if (tell_both(team, from, run->fault_code, run->received.code, ""))
+        return;
+    name_place(team, from, who, sizeof who);
+    if (run->status == MLT_ERR_DISAGREE) {
+        snprintf(team->why, sizeof team->why,
+                 "%s is in another call, or says another root, "
+                 "operation or count",
+                 who);
+        return;
+    }
     snprintf(team->why, sizeof team->why,
-             "a message of it from %s %u%s has %llu bytes, but %llu were expected", team->member,
-             team->at ? team->at[from].first : from,
-             team->at && team->at[from].present > 1 ? " and those of its worker" : "",
+             "a message of it from %s has %llu bytes, but %llu were expected", who,
              (unsigned long long)run->fault_bytes,
              (unsigned long long)mlt_act_message_of(run->fault)->size);
+}
+
+// A message has the size but not the code that was expected.
+static bool differs(mlt_run *run, const mlt_req *req)
+{
+    const mlt_instance *i = run->user;
+    mlt_team *team = i->team;
+    mlt_coll_claim theirs, mine;
+    if (!mlt_coll_claim_find(team->worker, req->sent_type, &theirs) ||
+        !mlt_coll_claim_find(team->worker, run->received.code, &mine))
+        return true;
+    mlt_coll_claims same = mlt_coll_claims_compare(&theirs, &mine);
+    if (same != MLT_CLAIMS_KIND)
+        return same == MLT_CLAIMS_DIFFER;
+    if (mlt_kind_is_error())
+        return true;
+    char who[64];
+    name_place(team, (uint32_t)req->from, who, sizeof who);
+    mlt_coll_claim_note_kinds(team, &mine, &theirs, who);
+    return false;
+}
+
+// ---- messages that no call receives
+
+static bool is_active(const mlt_plans *plans, uint32_t number)
+{
+    for (const mlt_link *l = plans->active[0].next; l != &plans->active[0]; l = l->next)
+        if ((uint32_t)mlt_container_of(l, mlt_instance, active)->number % MLT_RUN_NUMBERS == number)
+            return true;
+    return false;
+}
+
+static inline bool is_recent(const mlt_team *team, uint32_t number)
+{
+    uint32_t place = number % MLT_TEAM_RECENTS;
+    return team->recent[place].some && team->recent[place].number == number;
+}
+
+static inline void remember(mlt_team *team, uint32_t number, uint16_t code, bool told)
+{
+    team->recent[number % MLT_TEAM_RECENTS] =
+        (mlt_team_recent){.number = number, .code = code, .some = true, .told = told};
+}
+
+uint32_t mlt_team_root(const mlt_team *team, uint64_t number, bool fixed)
+{
+    mlt_coll_claim claim;
+    if (fixed || !is_recent(team, (uint32_t)number) ||
+        !mlt_coll_claim_find(team->worker, team->recent[number % MLT_TEAM_RECENTS].code, &claim) ||
+        !mlt_coll_claim_has_root(&claim))
+        return 0;
+    return claim.root + 1;
+}
+
+void mlt_team_refuse(mlt_team *team, uint64_t number)
+{
+    remember(team, (uint32_t)number, 0, true);
+}
+
+// The message is of a call that is over here, and said something else: the other side has made
+// another call. (Who is a whole round of numbers ahead has sent something of the calls between
+// before, or says the same again.) One that is not known here may be of a call that is yet to come.
+static bool is_stray(const mlt_team *team, uint32_t last, const mlt_msg *msg, uint32_t *age)
+{
+    if (msg->context != team->ordinary.context || msg->tag >= 0)
+        return false;
+    uint32_t number = mlt_run_number(msg->tag);
+    *age = (last - number) % MLT_RUN_NUMBERS;
+    return *age < MLT_TEAM_RECENTS && is_recent(team, last - *age) &&
+           team->recent[number % MLT_TEAM_RECENTS].code != msg->type &&
+           !is_active(&team->plans, number);
+}
+
+static bool is_ahead(const mlt_link *all, const mlt_msg *msg)
+{
+    for (const mlt_link *l = msg->all.prev; l != all; l = l->prev) {
+        const mlt_msg *m = mlt_container_of(l, mlt_msg, all);
+        if (m->context == msg->context && m->src == msg->src)
+            return true;
+    }
+    return false;
+}
+
+// Its sender must not wait for ever.
+static void swallow(mlt_rank *rank, mlt_msg *msg)
+{
+    mlt_req nowhere = {.magic = MLT_REQ_MAGIC, .rank = rank, .type = &mlt_type_bytes};
+    mlt_match_unhold(rank, msg);
+    mlt_p2p_recv_msg(&nowhere, msg);
+    mlt_assert(nowhere.done);
+}
+
+static void tell_stray(mlt_instance *i, const mlt_msg *msg, uint32_t number)
+{
+    mlt_team *team = i->team;
+    uint32_t place = number % MLT_TEAM_RECENTS;
+    char when[64] = "";
+    if (team->recent[place].told)
+        return;
+    if (number != (uint32_t)i->number)
+        snprintf(when, sizeof when, "in an earlier call, number %u, ", number + 1);
+    if (!tell_both(team, (uint32_t)msg->src, msg->type, team->recent[place].code, when))
+        snprintf(team->why, sizeof team->why, "%s%s %d made another call", when, team->member,
+                 msg->src);
+    i->done->status = MLT_ERR_DISAGREE;
+    team->recent[place].told = true;
+}
+
+static MLT_COLD void look_for_strays(mlt_instance *i)
+{
+    mlt_team *team = i->team;
+    mlt_rank *rank = team->ordinary.rank;
+    mlt_link *all = &rank->unexpected.all;
+    uint32_t last = (uint32_t)i->number, age;
+    for (mlt_link *l = all->next, *next; l != all; l = next) {
+        mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
+        next = l->next;
+        if (!is_stray(team, last, msg, &age) || is_ahead(all, msg))
+            continue;
+        tell_stray(i, msg, last - age);
+        swallow(rank, msg);
+    }
+}
+
+// Looking costs as much as there are messages, so it is not done at every call if they are many.
+static inline void watch(mlt_instance *i)
+{
+    enum { FEW = 16 };
+    uint32_t size = i->team->ordinary.rank->unexpected.size;
+    if (MLT_LIKELY(!size) || !i->team->watched || i->place != &i->team->ordinary)
+        return;
+    if (size <= FEW || i->number % (size / FEW) == 0)
+        look_for_strays(i);
 }
 
 static void ended(mlt_run *run)
 {
     mlt_instance *i = run->user;
-    if (MLT_UNLIKELY(run->status != MLT_OK))
-        tell_fault(i->team, run);
     i->team->worker->together--;
     mlt_list_remove(&i->active);
+    if (MLT_UNLIKELY(run->status != MLT_OK)) {
+        tell_fault(i->team, run);
+        if (i->place == &i->team->ordinary)
+            i->team->recent[i->number % MLT_TEAM_RECENTS].told = true;
+    }
+    watch(i);
     mlt_instance_give(i);
 }
 
@@ -434,6 +605,8 @@ static MLT_COLD mlt_instance *instance_new(mlt_team *team, mlt_plan *plan)
     i->run->scratch = i->memory ? i->memory + plan->scratch_at : NULL;
     i->run->user = i;
     i->run->ended = ended;
+    i->run->differs = differs;
+    i->run->sent = i->run->received = *team->ordinary.byte;
     return i;
 }
 
@@ -480,8 +653,46 @@ static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
            i->number - mlt_container_of(oldest, mlt_instance, active)->number < MLT_RUN_NUMBERS;
 }
 
+// What calls of one plan may say differently, in three words.
+static inline void read_said(const mlt_coll_what *what, uint64_t said[3])
+{
+    memcpy(&said[0], what, sizeof said[0]); // up to the kinds
+    said[1] = what->root;
+    said[2] = what->op ? what->op->same : 0;
+}
+_Static_assert(offsetof(mlt_coll_what, kind_sent) + sizeof(uint16_t) == sizeof(uint64_t),
+               "the first word has no padding, and all that a claim says");
+
+// The call says something else than the plan's last one.
+static MLT_COLD void claim(const mlt_team *team, mlt_plan *plan, const mlt_coll_what *what)
+{
+    mlt_coll_claim received = mlt_coll_claim_of(team, what, false),
+                   sent = mlt_coll_claim_of(team, what, true);
+    plan->claim.some = true;
+    read_said(what, plan->claim.said);
+    plan->claim.code = mlt_coll_claim_code(&received);
+    plan->claim.code_sent = mlt_coll_claim_code(&sent);
+    mlt_coll_claim_publish(team->worker, &received, plan->claim.code);
+    mlt_coll_claim_publish(team->worker, &sent, plan->claim.code_sent);
+}
+
+static inline void set_codes(mlt_instance *i, const mlt_coll_what *what)
+{
+    mlt_plan *plan = i->plan;
+    uint64_t said[3];
+    read_said(what, said);
+    if (MLT_UNLIKELY((said[0] ^ plan->claim.said[0]) | (said[1] ^ plan->claim.said[1]) |
+                     (said[2] ^ plan->claim.said[2])) ||
+        MLT_UNLIKELY(!plan->claim.some))
+        claim(i->team, plan, what);
+    i->run->received.code = plan->claim.code;
+    i->run->sent.code = plan->claim.code_sent;
+}
+
 static inline void start(mlt_plans *plans, mlt_instance *i)
 {
+    if (MLT_LIKELY(i->place == &i->team->ordinary))
+        remember(i->team, (uint32_t)i->number, i->run->received.code, false);
     mlt_list_push_back(active_of(plans, i), &i->active);
     i->team->worker->together++;
     mlt_run_start(i->run, i->place, (uint32_t)i->number, i->done);
@@ -522,6 +733,7 @@ void mlt_instance_start(mlt_instance *i, const mlt_coll_what *what, const void *
         i->run->function[0] = what->op->function;
         i->run->argument[0] = what->op->arg;
     }
+    set_codes(i, what);
     i->place = fixed ? &i->team->fixed : &i->team->ordinary;
     i->number = number;
     i->done = done;

@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 #include "coll/choose.h"
+#include "coll/claim.h"
 #include "goal/exec.h"
 #include "goal/sched.h"
 
@@ -44,6 +45,12 @@ typedef struct mlt_plan {
     uint64_t scratch, scratch_at; // for functions
     // In place, by an algorithm that cannot: a copy of what lies in out, from this byte on.
     uint64_t shadow, shadow_at, shadow_of;
+    // What the last call said beside the key, and its codes (claim.h).
+    struct {
+        uint64_t said[3];
+        uint16_t code, code_sent;
+        bool some;
+    } claim;
     uint64_t said; // bytes of the ranks' call: of a block, or of all that differ
     bool plain;    // of the library's own
     bool flat;     // the answer was: not combined

@@ -10,6 +10,7 @@
 #include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/path.h"
+#include "p2p/kind.h"
 
 enum { FIRST_CALLS = 8, FIBER = 1 };
 
@@ -21,9 +22,11 @@ struct mlt_call {
         mlt_link link;  // in fixed_calls
     };
     uint64_t number;
-    bool fixed, disagreed;
+    bool fixed;
+    mlt_status disagreed; // MLT_OK: nobody did
     uint32_t came;
-    mlt_coll_what what; // of the first one
+    uint32_t first;     // of the ranks to come
+    mlt_coll_what what; // its
     mlt_level level;
     mlt_span span;
     mlt_instance *instance;
@@ -51,6 +54,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .reproducible = f->reproducible,
         .reads = f->reads && f->reach == MLT_REACH_HOST,
         .reach = f->reach,
+        .watched = f->watched,
         .ordinary = f->ordinary,
         .fixed = f->fixed,
         .sources = f->sources,
@@ -186,7 +190,7 @@ static mlt_call *call_take(mlt_team *t)
     else
         t->free_calls = c->next;
     c->came = 0;
-    c->disagreed = false;
+    c->disagreed = MLT_OK;
     return c;
 }
 
@@ -390,7 +394,7 @@ static void given_up(mlt_req *run)
     memcpy(c->team->why, c->stand_in->why, sizeof c->stand_in->why);
     free(c->stand_in);
     c->stand_in = NULL;
-    finish(c, MLT_ERR_INVALID);
+    finish(c, c->disagreed);
 }
 
 static void compute_nothing(void *arg, const mlt_run_operands *operands)
@@ -406,7 +410,7 @@ static MLT_COLD void give_up(mlt_call *c)
     char why[sizeof t->why];
     mlt_plan *plan = t->workers > 1 ? mlt_plan_of(t, &c->what, why, sizeof why) : NULL;
     if (!plan || !plan->sched) {
-        finish(c, MLT_ERR_INVALID);
+        finish(c, c->disagreed);
         return;
     }
     const mlt_sched_buffer *buffer = plan->sched->buffer;
@@ -431,7 +435,7 @@ static void begin(mlt_call *c)
     mlt_team *t = c->team;
     if (MLT_UNLIKELY(c->span.path != NULL))
         c->span.all_ns = mlt_span_stamp(&c->span);
-    if (MLT_UNLIKELY(c->disagreed)) {
+    if (MLT_UNLIKELY(c->disagreed != MLT_OK)) {
         give_up(c);
         return;
     }
@@ -472,41 +476,54 @@ static inline bool agrees(const mlt_team *t, uint32_t local, const mlt_coll_what
 {
     const mlt_coll_op *p = a->op, *q = b->op;
     return a->collective == b->collective && a->root == b->root && a->count == b->count &&
-           a->element == b->element &&
+           a->element == b->element && a->kind == b->kind &&
            (MLT_LIKELY(a->starts == b->starts) ||
             starts_agree(a->starts, b->starts, t->ranks, t->first + local)) &&
            (p == q || (p && q && mlt_coll_op_same(p, q)));
 }
 
-// Into `text`: "gather of 8 bytes with root 3".
-static void describe(const mlt_coll_what *what, uint32_t ranks, char *text, size_t size)
+// Predefined operations on signed and on unsigned numbers may meet (claim.h).
+static bool ops_fit(const mlt_coll_op *p, const mlt_coll_op *q)
 {
-    uint64_t elements = what->starts ? what->starts[ranks] : what->count;
-    int n = snprintf(text, size, "%s of %s%llu bytes", mlt_collective_names[what->collective],
-                     what->starts ? "all together " : "",
-                     (unsigned long long)(elements * what->element));
-    if (what->root && n > 0 && (size_t)n < size)
-        snprintf(text + n, size - (size_t)n, " with root %u", what->root);
+    return p == q || (p && q && (mlt_coll_op_same(p, q) || (p->op != MLT_OPS && p->op == q->op)));
 }
 
-static MLT_COLD void disagree(mlt_call *c, uint32_t local, const mlt_coll_what *what)
+// True if nothing is wrong but the kinds of data: a note, unless that is an error.
+static bool differs_in_kind(mlt_call *c, const mlt_coll_claim *own, const mlt_coll_claim *first,
+                            const mlt_coll_what *what, const char *who)
+{
+    if (!ops_fit(c->what.op, what->op))
+        return false;
+    mlt_coll_claims same = mlt_coll_claims_compare(own, first);
+    if (same == MLT_CLAIMS_KIND && !mlt_kind_is_error())
+        mlt_coll_claim_note_kinds(c->team, first, own, who);
+    return same == MLT_CLAIMS_AGREE || (same == MLT_CLAIMS_KIND && !mlt_kind_is_error());
+}
+
+// "a rank" if its place in the worker does not tell which.
+static void name_local(const mlt_team *t, uint32_t local, char *text, size_t size)
+{
+    if (t->contiguous)
+        snprintf(text, size, "%s %u", t->member, t->first + local);
+    else
+        snprintf(text, size, "a %s", t->member);
+}
+
+static MLT_COLD void differ(mlt_call *c, uint32_t local, const mlt_coll_what *what)
 {
     mlt_team *t = c->team;
-    char first[96], own[96];
-    c->disagreed = true;
-    describe(&c->what, t->ranks, first, sizeof first);
-    describe(what, t->ranks, own, sizeof own);
-    char who[32]; // "a rank" if its place in the worker does not tell which
-    snprintf(who, sizeof who, "a %s", t->member);
-    if (t->contiguous)
-        snprintf(who, sizeof who, "%s %u", t->member, t->first + local);
-    if (strcmp(first, own) == 0)
-        snprintf(t->why, sizeof t->why,
-                 "%s has another operation or other blocks than a %s of the same worker in its %s",
-                 who, t->member, own);
-    else
-        snprintf(t->why, sizeof t->why, "%s says %s, and a %s of the same worker %s", who, own,
-                 t->member, first);
+    char who[2][32];
+    mlt_coll_claim own = mlt_coll_claim_of(t, what, false),
+                   first = mlt_coll_claim_of(t, &c->what, false);
+    bool starts = what->starts != c->what.starts &&
+                  !starts_agree(c->what.starts, what->starts, t->ranks, t->first + local);
+    name_local(t, local, who[0], sizeof who[0]);
+    name_local(t, c->first, who[1], sizeof who[1]);
+    if (!starts && differs_in_kind(c, &own, &first, what, who[0]))
+        return;
+    bool sized = !starts && own.count * own.element == first.count * first.element;
+    c->disagreed = sized ? MLT_ERR_DISAGREE : MLT_ERR_INVALID;
+    mlt_coll_claims_tell(t, who[0], &own, who[1], &first, t->why, sizeof t->why);
 }
 
 static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
@@ -516,11 +533,12 @@ static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t
     c->at[local] = (mlt_arrival){in, out, who};
     if (c->came == 0) {
         c->what = *what;
+        c->first = local;
         c->span.path = mlt_path_of(t, what);
         if (MLT_UNLIKELY(c->span.path != NULL))
             mlt_span_open(&c->span, t, what);
     } else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
-        disagree(c, local, what);
+        differ(c, local, what);
     if (++c->came == t->present)
         begin(c);
 }

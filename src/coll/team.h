@@ -52,14 +52,18 @@ typedef struct mlt_team_worker {
 // What a call is about: equal on all ranks that join it. Sizes are in bytes as they lie in memory
 // without gaps; the caller packs and unpacks.
 typedef struct mlt_coll_what {
-    uint8_t collective;     // mlt_collective
-    bool in_place;          // spec.h's meaning, as all ranks know it; see mlt_team_join
+    uint8_t collective; // mlt_collective
+    bool in_place;      // spec.h's meaning, as all ranks know it; see mlt_team_join
+    bool plain;         // the library's own call: no rule of a user's, no path, never flat
+    uint8_t form;       // mlt_coll_form
+    // The basic type of all data, as ABI code; 0: several, or it does not matter (claim.h). Lists
+    // may have another one for what is sent.
+    uint16_t kind, kind_sent;
     uint32_t root;          // in the communicator
     uint32_t element;       // bytes of an element; 1 if nothing is reduced
     uint64_t count;         // elements of a block
     const uint64_t *starts; // [ranks + 1], spec.h; elements. NULL: blocks are alike
     const mlt_coll_op *op;  // reductions
-    bool plain;             // the library's own call: no rule of a user's, no path, never flat
     // EXCHANGE: the rank's own lists, which the rules choose an algorithm for; only for flat teams.
     // `key` has them byte by byte.
     const mlt_goal_parts *parts;
@@ -80,6 +84,15 @@ typedef struct mlt_arrival {
 } mlt_arrival;
 
 typedef struct mlt_call mlt_call;
+
+// A call that has begun: what it said (claim.h), and whether an error was told of it.
+typedef struct mlt_team_recent {
+    uint32_t number;
+    uint16_t code;
+    bool some, told;
+} mlt_team_recent;
+
+enum { MLT_TEAM_RECENTS = 16 };
 
 typedef struct mlt_team {
     mlt_worker *worker;
@@ -109,7 +122,9 @@ typedef struct mlt_team {
     struct mlt_ledger *ledger;         // of the worker (ledger.h); never NULL
     struct mlt_team_failure *failures; // of calls by mlt_team_meet, until all have asked
     bool at_once;                      // of the caller's own call: it is over
-    char why[512];                     // one sentence: why a call failed last; "": none did
+    bool watched;                      // messages that no call receives are looked for and told
+    mlt_team_recent recent[MLT_TEAM_RECENTS]; // the last calls, by number
+    char why[512];                            // one sentence: why a call failed last; "": none did
 } mlt_team;
 
 // What the caller knows of a communicator. `at` is copied; NULL: every rank stands alone.
@@ -118,6 +133,7 @@ typedef struct mlt_team_facts {
     uint32_t ranks, workers, place;
     const mlt_team_worker *at;
     bool contiguous, flat, crowded, reproducible, reads;
+    bool watched;
     uint8_t reach;
     mlt_run_place ordinary, fixed;   // self and byte are filled in, too
     const mlt_coll_sources *sources; // borrowed
@@ -147,10 +163,9 @@ static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_w
 }
 
 // Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER
-// that is not done; what, what it points to and the buffers stay until it is. If the ranks of this
-// worker disagree about `what`, its status is MLT_ERR_INVALID; if a message had another size than
-// expected, that or MLT_ERR_TRUNCATED; if there is no plan, MLT_ERR_UNSUPPORTED. team->why tells
-// more.
+// that is not done; what, what it points to and the buffers stay until it is. If ranks disagree
+// about `what`, its status is MLT_ERR_INVALID or MLT_ERR_TRUNCATED where bytes differ, else
+// MLT_ERR_DISAGREE; if there is no plan, MLT_ERR_UNSUPPORTED. team->why tells more.
 // in: NULL in place, or where spec.h has none. reduce, gather and scatter in place: `in_place`
 // may be known to the root alone; it says so by its own in (gather, reduce) or out (scatter) being
 // NULL.
@@ -176,8 +191,16 @@ static inline mlt_status mlt_team_met(mlt_team *team, uint64_t number)
 bool mlt_team_look(const mlt_team *team, uint64_t number, bool fixed, uint32_t *missing,
                    int32_t *awaits);
 
+// Also for hang reports: 1 and the root of call `number`, if the schedule has begun, it has one,
+// and it was among the last calls; else 0.
+uint32_t mlt_team_root(const mlt_team *team, uint64_t number, bool fixed);
+
 // Tells the ledger what was chosen and measured since it was told last.
 void mlt_team_tell(mlt_team *team);
+
+// A rank of a flat team makes no call with that number, since its own arguments are wrong; messages
+// of the others' are not told.
+void mlt_team_refuse(mlt_team *team, uint64_t number);
 
 // A persistent operation is given up by the ranks of this worker.
 void mlt_team_forget(mlt_team *team, uint64_t number);

@@ -169,17 +169,22 @@ static inline bool finish(mlt_run *run, const mlt_act *act)
 
 static MLT_COLD void note_fault(mlt_run *run, const mlt_act *act, const mlt_req *req)
 {
-    if (run->status != MLT_OK)
+    bool sized = req->sent == req->count;
+    if (run->status != MLT_OK || (sized && run->differs && !run->differs(run, req)))
         return;
-    run->status = req->status == MLT_OK ? MLT_ERR_INVALID : MLT_ERR_TRUNCATED;
+    run->status = sized                              ? MLT_ERR_DISAGREE
+                  : req->status == MLT_ERR_TRUNCATED ? MLT_ERR_TRUNCATED
+                                                     : MLT_ERR_INVALID;
     run->fault = act;
+    run->fault_code = req->sent_type;
     run->fault_bytes = req->sent;
     run->fault_from = req->from;
 }
 
-static inline void look_at_size(mlt_run *run, const mlt_act *act, const mlt_req *req)
+static inline void look_at_received(mlt_run *run, const mlt_act *act, const mlt_req *req)
 {
-    if (req->kind == MLT_REQ_RECV && MLT_UNLIKELY(req->sent != req->count))
+    if (req->kind == MLT_REQ_RECV &&
+        MLT_UNLIKELY((req->sent ^ req->count) | (uint64_t)(req->sent_type ^ run->received.code)))
         note_fault(run, act, req);
 }
 
@@ -210,7 +215,7 @@ static void message_done(mlt_req *req)
     const mlt_act *act = req->extra;
     if (run->starting == req)
         return;
-    look_at_size(run, act, req);
+    look_at_received(run, act, req);
     if (has_function(act))
         push(run, offset_of(run, act) | FUNCTION_LEFT);
     else if (finish(run, act))
@@ -246,7 +251,7 @@ static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_mess
     req->rank = place->rank;
     req->buf = buf;
     req->count = m->size;
-    req->type = place->byte;
+    req->type = kind == MLT_REQ_SEND ? &run->sent : &run->received;
     req->context = place->context;
     req->self = place->self;
     req->tag = wire_tag(run, m);
@@ -263,7 +268,7 @@ static inline bool start_send(mlt_run *run, const mlt_act *act)
     unsigned char *buf = address(run, m->buf, m->at, run->nowhere_out);
     int32_t dest = world_rank(place, m->peer);
     if (!(m->flags & MLT_GOAL_SYNCHRONOUS) &&
-        mlt_p2p_send_now(place->rank, buf, m->size, place->byte->code, dest, place->self,
+        mlt_p2p_send_now(place->rank, buf, m->size, run->sent.code, dest, place->self,
                          wire_tag(run, m), place->context))
         return true;
     mlt_req *req = fill(run, act, m, MLT_REQ_SEND, buf);
@@ -284,7 +289,7 @@ static inline bool start_recv(mlt_run *run, const mlt_act *act)
     run->starting = NULL;
     if (!req->done)
         return false;
-    look_at_size(run, act, req);
+    look_at_received(run, act, req);
     return true;
 }
 
@@ -384,6 +389,8 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
     const mlt_goal_sched *sched = run->sched;
     mlt_assert(!run->running);
     run->place = place;
+    if (MLT_UNLIKELY(!run->sent.magic))
+        run->sent = run->received = *place->byte;
     run->done = done;
     set_tags(run, number);
     run->status = MLT_OK;

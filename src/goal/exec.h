@@ -28,7 +28,8 @@
 //      1 | 0  number     | slot             wide, the others
 //
 // A message of another size than its receive is an error of the run; it goes on to its end, so that
-// nobody waits for it in vain, and then tells the first one.
+// nobody waits for it in vain, and then tells the first one. So is one with another code, which
+// travels where others have their datatype: it says which operation the sender runs.
 //
 // Under policy `random` the next action is any of those that may start, chosen by the policy's own
 // generator: every topological order is possible, and a seed replays.
@@ -88,15 +89,19 @@ typedef struct mlt_run {
     mlt_run_function **function;
     void **argument;
     void *scratch;
+    // A message has the size but not the code (`received`, below) that was expected: false if that
+    // is no fault. NULL: it always is.
+    bool (*differs)(struct mlt_run *run, const mlt_req *req);
     void *user;                         // the owner's own
     void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
 
     // Result, when done, also done->status: what was wrong first. MLT_ERR_TRUNCATED: the message
-    // was longer than its receive; MLT_ERR_INVALID: shorter.
+    // was longer than its receive; MLT_ERR_INVALID: shorter; MLT_ERR_DISAGREE: it has another code.
     mlt_status status;
     const mlt_act *fault; // the receive
+    uint16_t fault_code;
     uint64_t fault_bytes; // of the message
     int32_t fault_from;   // who sent it
     uint32_t finished;    // actions so far; of order[]
@@ -120,6 +125,10 @@ typedef struct mlt_run {
     // A window that slides: from the oldest unfinished action to the edge.
     const mlt_act *oldest, *edge, *end;
     uint8_t *over; // [sched->indices]: the action is in the window and has finished
+
+    // The owner's again: bytes, with the codes that are sent and expected. The place's own, unless
+    // set before the first start; the codes may change before each.
+    mlt_type sent, received;
 } mlt_run;
 
 // most: bytes of an operand that a user's function can be given. On failure one sentence: what such
@@ -131,6 +140,13 @@ void mlt_run_free(mlt_run *run); // NULL is fine; one that is not under way
 // Starts it, as run `number` of that place; it must not be under way. `place` stays until `done` is
 // done, which may be so on return.
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done);
+
+// The number, below MLT_RUN_NUMBERS, of the run that a message with that tag is of; not of a wide
+// place.
+static inline uint32_t mlt_run_number(int32_t tag)
+{
+    return (uint32_t)tag >> 19 & (MLT_RUN_NUMBERS - 1);
+}
 
 // The number of an action: in the program if the schedule knows it, else its place in the code.
 // Walks along the code.

@@ -396,7 +396,7 @@ static void print_collective(const mlt_hang *hang, const mlt_ctl_wait *w, bool s
     fputs(" on ", out);
     print_communicator(w, out);
     if (same) // for all whose line this is
-        fprintf(out, " (call %llu)", (unsigned long long)w->bytes + 1);
+        fprintf(out, " (call %llu)", (unsigned long long)(uint32_t)w->bytes + 1);
     if (w->tag > 0)
         fprintf(out, ", where %d rank%s of its worker ha%s not come", w->tag, w->tag > 1 ? "s" : "",
                 w->tag > 1 ? "ve" : "s");
@@ -827,6 +827,7 @@ typedef struct meeting {
     uint32_t comm, rank;
     uint64_t number;
     const char *call; // without "MPI_"
+    uint32_t root;    // 1 and it; 0: none, or not known
 } meeting;
 
 // Blocking, nonblocking and persistent calls of one collective meet: "Ibcast" and "Bcast_init" are
@@ -845,6 +846,12 @@ static int compare_calls(const char *a, const char *b)
     return order ? order : n < m ? -1 : n > m;
 }
 
+static int compare_sides(const meeting *x, const meeting *y)
+{
+    int order = compare_calls(x->call, y->call);
+    return order ? order : x->root < y->root ? -1 : x->root > y->root;
+}
+
 static int by_meeting(const void *a, const void *b)
 {
     const meeting *x = a, *y = b;
@@ -852,7 +859,7 @@ static int by_meeting(const void *a, const void *b)
         return x->comm < y->comm ? -1 : 1;
     if (x->number != y->number)
         return x->number < y->number ? -1 : 1;
-    int order = compare_calls(x->call, y->call);
+    int order = compare_sides(x, y);
     return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
@@ -865,8 +872,7 @@ static bool same_meeting(const meeting *a, const meeting *b)
 static void print_side(const meeting *m, size_t count, size_t *i, FILE *out)
 {
     size_t from = *i, shown = 0;
-    while (*i < count && same_meeting(&m[*i], &m[from]) &&
-           compare_calls(m[*i].call, m[from].call) == 0)
+    while (*i < count && same_meeting(&m[*i], &m[from]) && compare_sides(&m[*i], &m[from]) == 0)
         ++*i;
     fputs(*i - from == 1 ? "rank " : "ranks ", out);
     for (size_t at = from; at < *i; shown++) {
@@ -883,6 +889,19 @@ static void print_side(const meeting *m, size_t count, size_t *i, FILE *out)
         at = last + 1;
     }
     fprintf(out, " %s in MPI_%s", *i - from == 1 ? "is" : "are", m[from].call);
+    if (m[from].root)
+        fprintf(out, " with root %u", m[from].root - 1);
+}
+
+// Of some that meet, sorted. A root that is not known, before all ranks of a worker have come, is
+// as all others.
+static bool differ(const meeting *m, size_t count)
+{
+    const meeting *last = &m[count - 1];
+    size_t known = 0;
+    while (known < count - 1 && !m[known].root)
+        known++;
+    return compare_calls(m->call, last->call) != 0 || m[known].root != last->root;
 }
 
 static void print_mismatches(const mlt_hang *hang, FILE *out)
@@ -892,14 +911,15 @@ static void print_mismatches(const mlt_hang *hang, FILE *out)
     for (size_t i = 0; i < hang->count; i++) {
         const mlt_ctl_wait *w = &hang->records[i];
         if (!w->ended && in_collective(w))
-            m[count++] = (meeting){w->context / CONTEXTS, (uint32_t)w->rank, w->bytes, w->label};
+            m[count++] = (meeting){w->context / CONTEXTS, (uint32_t)w->rank, (uint32_t)w->bytes,
+                                   w->label, (uint32_t)(w->bytes >> 32)};
     }
     if (count)
         qsort(m, count, sizeof *m, by_meeting);
     for (size_t i = 0, end; i < count && told < MOST_MISMATCHES; i = end) {
         for (end = i + 1; end < count && same_meeting(&m[end], &m[i]);)
             end++;
-        if (compare_calls(m[i].call, m[end - 1].call) == 0)
+        if (!differ(m + i, end - i))
             continue;
         fprintf(out, "call %llu on ", (unsigned long long)m[i].number + 1);
         print_communicator(&(mlt_ctl_wait){.context = m[i].comm * CONTEXTS}, out);

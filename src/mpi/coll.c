@@ -7,14 +7,18 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "boot/job.h"
 #include "fiber/wait.h"
 #include "mpi/comm_int.h"
+#include "mpi/errhandler.h"
 #include "mpi/error.h"
 #include "mpi/info.h"
 #include "mpi/op.h"
 #include "mpi/request.h"
 #include "mpi/self.h"
 #include "mpi/signature.h"
+#include "p2p/match.h"
+#include "wire/wire.h"
 
 // ---- memory for copies: a list of free pieces for each power of two
 
@@ -418,6 +422,7 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
 
 static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
 {
+    mlt_mpi_worker_of(me)->coll_failed = true;
     if (status == MLT_ERR_UNSUPPORTED)
         return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
     if (status == MLT_ERR_DISAGREE)
@@ -453,7 +458,7 @@ void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
         (void)mlt_team_look(team, number - 1, fixed, &missing, &awaits);
     out->kind = MLT_WAIT_BARRIER;
     out->context = req ? job->comm->context : wait->context;
-    out->bytes = number;
+    out->bytes = (uint64_t)mlt_team_root(team, number, fixed) << 32 | (uint32_t)number;
     out->tag = (int32_t)missing;
     out->action = awaits >= 0 ? (uint32_t)awaits + 1 : 0;
     snprintf(out->label, sizeof out->label, "%s", strncmp(call, "MPI_", 4) == 0 ? call + 4 : call);
@@ -597,6 +602,75 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     uint32_t number = (*calls)++;
     job->chosen = true;
     return go(me, job, team, number, check, how);
+}
+
+// ---- messages that nobody has received
+
+// Of a collective call on a communicator: the last four of its eight contexts (comm.h).
+static bool is_collective(const mlt_msg *msg)
+{
+    return msg->tag < 0 && msg->context < UINT32_C(1) << 31 &&
+           msg->context % MLT_CONTEXTS >= MLT_CONTEXT_LEVEL;
+}
+
+static const mlt_msg *find_lost(const mlt_worker *w, const mlt_rank **to)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        const mlt_link *all = &w->ranks[i].unexpected.all;
+        *to = &w->ranks[i];
+        for (const mlt_link *l = all->next; l != all; l = l->next)
+            if (is_collective(mlt_container_of(l, mlt_msg, all)))
+                return mlt_container_of(l, mlt_msg, all);
+    }
+    return NULL;
+}
+
+static MLT_COLD int tell_lost(mlt_rank *me, const mlt_msg *msg, const mlt_rank *to)
+{
+    static const mlt_coll_claim nothing = {.collective = MLT_COLLECTIVES};
+    mlt_worker *w = me->worker;
+    mlt_coll_claim claim;
+    char call[160] = "a collective call", from[48];
+    uint32_t sender = msg->peer ? msg->peer->worker : w->index;
+    const mlt_job_worker *home = mlt_job_worker_at(w->boot->job, sender);
+    if (mlt_coll_claim_find(w, msg->type, &claim))
+        mlt_coll_claim_words(&claim, &nothing, NULL, call, sizeof call);
+    snprintf(from, sizeof from, home->ranks > 1 ? "a rank from %u to %u" : "rank %u",
+             home->first_rank, home->first_rank + home->ranks - 1);
+    return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
+                        "%s called %s on %s, but rank %d made another call instead, or none: what "
+                        "was sent to it is lost",
+                        from, call,
+                        msg->context / MLT_CONTEXTS == MLT_CONTEXT_WORLD / MLT_CONTEXTS
+                            ? "MPI_COMM_WORLD"
+                            : "a communicator",
+                        (int)to->world);
+}
+
+void mlt_coll_refused(mlt_comm *comm, uint32_t number)
+{
+    mlt_team *team = mlt_comm_team(comm);
+    mlt_team_refuse(team->at ? mlt_comm_flat(comm) : team, number);
+    mlt_mpi_worker_of(comm->owner)->coll_failed = true;
+}
+
+int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler)
+{
+    const mlt_rank *to;
+    mlt_worker *w = me->worker;
+    if (mlt_mpi_worker_of(me)->coll_failed)
+        return MPI_SUCCESS;
+    for (uint32_t i = 0; i < w->count; i++)
+        if (mlt_mpi_of(&w->ranks[i])->sessions)
+            return MPI_SUCCESS; // communicators of theirs are in use
+    mlt_p2p_last_look(w);
+    const mlt_msg *msg = find_lost(w, &to);
+    if (MLT_LIKELY(!msg))
+        return MPI_SUCCESS;
+    int code = tell_lost(me, msg, to);
+    if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT)
+        mlt_errhandler_call(me, handler, NULL, code);
+    return code;
 }
 
 // ---- checks

@@ -129,6 +129,15 @@ void mlt_coll_worker_fini(mlt_worker *worker);
 // At the end: tells the launcher what was chosen and measured.
 void mlt_coll_tell(mlt_worker *worker);
 
+// The rank makes no call with that number, which has a list of messages: its own one is wrong, and
+// that is raised. What others send in theirs is not told again.
+void mlt_coll_refused(mlt_comm *comm, uint32_t number);
+
+// When all ranks of the job have come to MPI_Finalize: a message of a collective call that nobody
+// has received is an error of the program's, unless one was raised of some call before. An MPI code,
+// raised unless `handler` lets it return.
+int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler);
+
 #define MLT_COLL_MOST ((UINT64_C(1) << 60) - 1) // bytes of a reduction: some copies can be counted
 
 // ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.

@@ -117,6 +117,8 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
     mlt_coll_what what = {
         .collective = MLT_COLL_ALLGATHER,
         .in_place = in_place,
+        .kind = mlt_type_kind(recv->type),
+        .kind_sent = mlt_type_kind(recv->type),
         .element = 1,
         .count = v.even ? memory[1] : 0,
         .starts = v.even ? NULL : memory,

@@ -68,7 +68,7 @@ static int alltoall(mlt_rank *me, blocks send, blocks recv, bool typed, mlt_comm
     if (!in_place)
         from = list_of(comm, "send", &send, false);
     from.apart = in_place;
-    return mlt_coll_exchange(me, comm, &from, &to, how);
+    return mlt_coll_exchange(me, comm, &from, &to, MLT_FORM_ALLTOALLV, 0, how);
 }
 
 int mlt_mpi_Alltoallv(mlt_rank *me, const void *sendbuf, const int sendcounts[],

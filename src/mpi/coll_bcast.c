@@ -70,6 +70,8 @@ static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *ty
         return mlt_coll_bad_in_place(me, comm, "buffer");
     mlt_coll_what what = {
         .collective = MLT_COLL_BCAST,
+        .kind = mlt_type_kind(type),
+        .kind_sent = mlt_type_kind(type),
         .root = (uint32_t)root,
         .element = 1,
         .count = (uint64_t)count * type->size,

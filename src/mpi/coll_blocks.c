@@ -83,8 +83,13 @@ static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, 
     if (MLT_UNLIKELY((code = check_total(me, comm, bytes)) != MPI_SUCCESS))
         return code;
     const data *in = in_place ? NULL : &send, *out = is_root ? &recv : NULL;
-    mlt_coll_what what = {
-        .collective = MLT_COLL_GATHER, .root = (uint32_t)root, .element = 1, .count = bytes};
+    uint16_t kind = mlt_type_kind(is_root ? recv.type : send.type);
+    mlt_coll_what what = {.collective = MLT_COLL_GATHER,
+                          .kind = kind,
+                          .kind_sent = kind,
+                          .root = (uint32_t)root,
+                          .element = 1,
+                          .count = bytes};
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(out))
         return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(out));
     mlt_coll_job job = {.comm = comm, .what = what, .reads_out = in_place, .writes_out = is_root};
@@ -141,8 +146,13 @@ static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm,
     if (MLT_UNLIKELY((code = check_total(me, comm, bytes)) != MPI_SUCCESS))
         return code;
     const data *in = is_root ? &send : NULL, *out = in_place ? NULL : &recv;
-    mlt_coll_what what = {
-        .collective = MLT_COLL_SCATTER, .root = (uint32_t)root, .element = 1, .count = bytes};
+    uint16_t kind = mlt_type_kind(is_root ? send.type : recv.type);
+    mlt_coll_what what = {.collective = MLT_COLL_SCATTER,
+                          .kind = kind,
+                          .kind_sent = kind,
+                          .root = (uint32_t)root,
+                          .element = 1,
+                          .count = bytes};
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(out))
         return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(out));
     mlt_coll_job job = {.comm = comm, .what = what, .writes_out = true};
@@ -205,6 +215,8 @@ static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_col
     const data *in = in_place ? NULL : &send;
     mlt_coll_what what = {.collective = MLT_COLL_ALLGATHER,
                           .in_place = in_place,
+                          .kind = mlt_type_kind(recv.type),
+                          .kind_sent = mlt_type_kind(recv.type),
                           .element = 1,
                           .count = bytes_of(&recv)};
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(&recv))
@@ -255,7 +267,11 @@ static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll
     int code = check_both(me, comm, &send, &recv, in_place);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    mlt_coll_what what = {.collective = MLT_COLL_ALLTOALL, .element = 1, .count = bytes_of(&recv)};
+    mlt_coll_what what = {.collective = MLT_COLL_ALLTOALL,
+                          .kind = mlt_type_kind(recv.type),
+                          .kind_sent = mlt_type_kind(recv.type),
+                          .element = 1,
+                          .count = bytes_of(&recv)};
     if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!in_place) && is_plain(&send) &&
         is_plain(&recv))
         return mlt_coll_quick(me, comm, &what, buf_of(&send), buf_of(&recv));

@@ -186,12 +186,17 @@ static MLT_COLD int refuse(mlt_comm *comm, mlt_coll_how how, int code)
     if (how.way == MLT_COLL_PERSISTENT)
         comm->fixed_calls++;
     else
-        comm->coll_calls++;
+        mlt_coll_refused(comm, comm->coll_calls++);
     return code;
 }
 
+static uint16_t kind_of(const mlt_coll_list *list)
+{
+    return list->types || !list->type ? 0 : mlt_type_kind(list->type);
+}
+
 int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
-                      const mlt_coll_list *recv, mlt_coll_how how)
+                      const mlt_coll_list *recv, mlt_coll_form form, int root, mlt_coll_how how)
 {
     view sent, received;
     int code = look(me, comm, recv, &received);
@@ -206,6 +211,10 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
     mlt_coll_job job = {
         .comm = comm,
         .what = {.collective = MLT_COLL_EXCHANGE,
+                 .form = (uint8_t)form,
+                 .root = (uint32_t)root,
+                 .kind = kind_of(recv),
+                 .kind_sent = kind_of(send),
                  .element = 1,
                  .parts = &l->parts,
                  .key = &l->sends,

@@ -61,9 +61,10 @@ typedef struct mlt_coll_list {
     bool apart;                // it is the other list's buffer, too: packed before anything is done
 } mlt_coll_list;
 
-// Checks the lists, and does what they say on an intracommunicator. `type` has been checked.
+// Checks the lists, and does what they say on an intracommunicator. `type` has been checked. form:
+// which call that is; root: its own, or 0.
 int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
-                      const mlt_coll_list *recv, mlt_coll_how how);
+                      const mlt_coll_list *recv, mlt_coll_form form, int root, mlt_coll_how how);
 
 // A list's argument that must be there ("recvcounts") is NULL.
 int mlt_coll_bad_array(mlt_rank *me, mlt_comm *comm, const char *which, const char *name) MLT_COLD;

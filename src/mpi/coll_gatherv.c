@@ -82,8 +82,8 @@ static int move(mlt_rank *me, const data *one, const blocks *all, bool gathers, 
         .type = all->type,
     };
     const mlt_coll_list *mine = in_place ? &nothing : &own, *roots = is_root ? &whole : &nothing;
-    return gathers ? mlt_coll_exchange(me, comm, mine, roots, how)
-                   : mlt_coll_exchange(me, comm, roots, mine, how);
+    return gathers ? mlt_coll_exchange(me, comm, mine, roots, MLT_FORM_GATHERV, root, how)
+                   : mlt_coll_exchange(me, comm, roots, mine, MLT_FORM_SCATTERV, root, how);
 }
 
 // ---- gatherv

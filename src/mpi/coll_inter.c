@@ -117,7 +117,12 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape s
     job->comm = comm;
     job->writes_out = true;
     job->memory = x;
+    // Two groups that gather from each other may have different types.
+    const mlt_type *type = job->out.type ? job->out.type : job->in.type;
+    uint16_t kind = type && shape.collective != MLT_COLL_ALLGATHER ? mlt_type_kind(type) : 0;
     job->what = (mlt_coll_what){.collective = (uint8_t)shape.collective,
+                                .kind = kind,
+                                .kind_sent = kind,
                                 .root = shape.root,
                                 .element = shape.element,
                                 .count = shape.count[comm->side],
@@ -255,7 +260,7 @@ int mlt_inter_gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     else if (!is_idle(root))
         send = alike("send", sendbuf, 1, sendcount, sendtype);
     recv.displs_name = "displs";
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, root, how);
+    return mlt_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_GATHERV, how);
 }
 
 int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -272,7 +277,7 @@ int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendc
     else if (!is_idle(root))
         recv = alike("recv", recvbuf, 1, recvcount, recvtype);
     send.displs_name = "displs";
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, root, how);
+    return mlt_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_SCATTERV, how);
 }
 
 // ---- allgather, alltoall
@@ -294,7 +299,8 @@ int mlt_inter_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         mlt_listing send = alike("send", sendbuf, size[1], sendcount, sendtype);
         mlt_listing recv = alike("recv", recvbuf, size[1], recvcount, recvtype);
         send.same = true;
-        return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, how);
+        return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLGATHER,
+                                 how);
     }
     mlt_coll_job job = {.in = side(sendbuf, sendcount, sendtype),
                         .out = side(recvbuf, recvcount, recvtype)};
@@ -311,7 +317,7 @@ int mlt_inter_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, displs, recvtype);
     send.same = true;
     recv.displs_name = "displs";
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, how);
+    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLGATHER, how);
 }
 
 int mlt_inter_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -320,7 +326,7 @@ int mlt_inter_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 {
     mlt_listing send = alike("send", sendbuf, (uint32_t)comm->peers, sendcount, sendtype);
     mlt_listing recv = alike("recv", recvbuf, (uint32_t)comm->peers, recvcount, recvtype);
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, how);
+    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALL, how);
 }
 
 int mlt_inter_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -330,7 +336,7 @@ int mlt_inter_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers send
 {
     mlt_listing send = differing("send", sendbuf, comm, sendcounts, sdispls, sendtype);
     mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, rdispls, recvtype);
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, how);
+    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV, how);
 }
 
 int mlt_inter_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -343,7 +349,7 @@ int mlt_inter_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers send
     send.typed = recv.typed = true;
     send.types = sendtypes;
     recv.types = recvtypes;
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, how);
+    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV, how);
 }
 
 // ---- reductions

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "coll/list.h"
+#include "mpi/comm_int.h"
 #include "mpi/error.h"
 #include "mpi/handle.h"
 
@@ -278,8 +279,23 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
     free(recv);
 }
 
+static uint16_t kind_of(const mlt_listing *l)
+{
+    return l->typed || !l->blocks ? 0 : mlt_type_kind(l->type);
+}
+
+// The root in the team's numbers, as every rank says it.
+static uint32_t root_of(const exchange *x, mlt_coll_form form)
+{
+    int32_t tag;
+    if (form != MLT_FORM_GATHERV && form != MLT_FORM_SCATTERV)
+        return 0;
+    return (uint32_t)(x->shape.root >= 0 ? peer_of(x, SENT, 0, &tag) : mlt_comm_order(x->comm));
+}
+
 int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
-                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root, mlt_coll_how how)
+                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root,
+                      mlt_coll_form form, mlt_coll_how how)
 {
     int code = check(me, comm, send);
     if (MLT_LIKELY(code == MPI_SUCCESS))
@@ -320,6 +336,10 @@ int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
         next += l->blocks;
     }
     job.what = (mlt_coll_what){.collective = MLT_COLL_EXCHANGE,
+                               .form = (uint8_t)form,
+                               .kind = kind_of(recv),
+                               .kind_sent = kind_of(send),
+                               .root = root_of(x, form),
                                .element = 1,
                                .emit = emit,
                                .custom = x,

@@ -42,8 +42,10 @@ typedef struct mlt_listing {
     bool same; // one block, the same for all peers (count, type)
 } mlt_listing;
 
-// Runs, starts or keeps that exchange. An MPI code, raised. May suspend.
+// Runs, starts or keeps that exchange, which is a call of that form. An MPI code, raised. May
+// suspend.
 int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
-                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root, mlt_coll_how how);
+                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root,
+                      mlt_coll_form form, mlt_coll_how how);
 
 #endif

@@ -72,7 +72,8 @@ static int find(mlt_rank *me, mlt_comm *comm, neighbours *n)
     return MPI_SUCCESS;
 }
 
-static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv, mlt_coll_how how)
+static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv,
+              mlt_coll_form form, mlt_coll_how how)
 {
     neighbours n = {0};
     int code = find(me, comm, &n);
@@ -82,7 +83,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv
     recv->which = "recv";
     send->blocks = n.out;
     recv->blocks = n.in;
-    return mlt_list_exchange(me, comm, send, recv, n.peer, 0, how);
+    return mlt_list_exchange(me, comm, send, recv, n.peer, 0, form, how);
 }
 
 // ---- the operations
@@ -93,7 +94,7 @@ static int allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 {
     mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
     mlt_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
-    return go(me, comm, &send, &recv, how);
+    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
 }
 
 static int allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -108,7 +109,7 @@ static int allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                         .displs = displs,
                         .displs_name = "displs",
                         .listed = true};
-    return go(me, comm, &send, &recv, how);
+    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
 }
 
 static int alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -117,7 +118,7 @@ static int alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 {
     mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype};
     mlt_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
-    return go(me, comm, &send, &recv, how);
+    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }
 
 static int alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -129,7 +130,7 @@ static int alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcou
         .buf = sendbuf, .type = sendtype, .counts = sendcounts, .displs = sdispls, .listed = true};
     mlt_listing recv = {
         .buf = recvbuf, .type = recvtype, .counts = recvcounts, .displs = rdispls, .listed = true};
-    return go(me, comm, &send, &recv, how);
+    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }
 
 static int alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -149,7 +150,7 @@ static int alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcou
                         .types = recvtypes,
                         .typed = true,
                         .listed = true};
-    return go(me, comm, &send, &recv, how);
+    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }
 
 // ---- MPI_Neighbor_allgather

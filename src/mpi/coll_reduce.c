@@ -119,6 +119,8 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
     mlt_coll_what what = {
         .collective = (uint8_t)collective,
         .in_place = in_place && !rooted,
+        .kind = mlt_type_kind(type),
+        .kind_sent = mlt_type_kind(type),
         .root = (uint32_t)root,
         .element = op.op.element,
         .count = (uint64_t)count,
@@ -234,6 +236,8 @@ static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t co
     bool in_place = mlt_coll_in_place(sendbuf);
     mlt_coll_what what = {
         .collective = MLT_COLL_REDUCE_SCATTER,
+        .kind = mlt_type_kind(type),
+        .kind_sent = mlt_type_kind(type),
         .element = op->op.element,
         .count = count,
         .starts = starts,

@@ -87,6 +87,7 @@ void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *f)
 {
     mlt_worker *w = comm->owner->worker;
     f->worker = w;
+    f->watched = true;
     f->crowded = !w->boot->job->lean;
     f->reads = w->reads;
     f->reproducible = mlt_mpi_settings.reproducible;

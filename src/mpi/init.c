@@ -144,7 +144,8 @@ int mlt_mpi_Finalize(mlt_rank *me)
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
     int code = delete_attributes(me, &mpi->self), other = delete_attributes(me, &mpi->world);
     code = code == MPI_SUCCESS ? other : code;
-    if (mpi->sessions == 0) // else the last one's end
+    MPI_Errhandler handler = mpi->world.errhandler; // it goes with the communicator
+    if (mpi->sessions == 0)                         // else the last one's end
         mlt_goal_offload_end(me);
     close_comms(me);
     mlt_file_close(me);
@@ -154,6 +155,8 @@ int mlt_mpi_Finalize(mlt_rank *me)
     // here.
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
         mlt_barrier_workers(me);
+        other = mlt_coll_look_for_lost(me, handler);
+        code = code == MPI_SUCCESS ? other : code;
         mlt_profile_send(me->worker);
         mlt_coll_tell(me->worker);
     }

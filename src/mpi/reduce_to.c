@@ -427,6 +427,8 @@ static int go(mlt_rank *me, const arguments *a, mlt_coll_how how)
         .copies_in = in_place,
         .memory = plan,
         .what = {.collective = MLT_COLL_REDUCE_TO,
+                 .kind = mlt_type_kind(a->type),
+                 .kind_sent = mlt_type_kind(a->type),
                  .element = a->op.element,
                  .count = (uint64_t)a->count,
                  .emit = emit,

@@ -88,6 +88,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_mpi_profile *profile; // NULL without --report
     mlt_pool jobs;                   // of collective operations, see coll.c
     struct mlt_coll_rooms *rooms;    // coll.c: memory for copies; NULL until the first
+    bool coll_failed;                // an error of a collective call was raised
     struct {                         // op.c: what was found last; predefined ones only
         MPI_Op handle;
         const mlt_type *type;

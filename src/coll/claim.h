@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Claims: what a rank says of a collective call, as far as all ranks must say the same.
+//
+// Every message of a call carries a code of 16 bits of its sender's claim, in the field of its
+// envelope that holds the datatype of other messages. The receiver compares it with the code of its
+// own. Where they differ, the claims themselves are compared, and both are told: each worker writes
+// a claim on the job's board (boot/job.h) before it sends the first message with its code.
+//
+// The code is linear in the claim's 16-bit words, each with an odd factor: two claims that differ
+// in one word never have the same code.
+//
+// Not in a claim is what each rank may say for itself: the lists of MPI_Gatherv, MPI_Alltoallv and
+// neighbourhoods, which function of the user's is the operation (its address means nothing to
+// another process), and whether the call blocks.
+#ifndef MLT_COLL_CLAIM_H
+#define MLT_COLL_CLAIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "p2p/worker.h"
+
+struct mlt_team;
+struct mlt_coll_what;
+
+// Which of several calls an exchange is; 0 for all others.
+#define MLT_COLL_FORM_LIST(X)                                                                      \
+    X(NONE, "")                                                                                    \
+    X(OWN, "a call of the library's own")                                                          \
+    X(GATHERV, "MPI_Gatherv")                                                                      \
+    X(SCATTERV, "MPI_Scatterv")                                                                    \
+    X(ALLGATHER, "MPI_Allgather or MPI_Allgatherv")                                                \
+    X(ALLTOALL, "MPI_Alltoall")                                                                    \
+    X(ALLTOALLV, "MPI_Alltoallv or MPI_Alltoallw")                                                 \
+    X(NEIGHBOR_ALLGATHER, "MPI_Neighbor_allgather or MPI_Neighbor_allgatherv")                     \
+    X(NEIGHBOR_ALLTOALL, "MPI_Neighbor_alltoall, its v or its w")
+
+#define MLT_COLL_FORM_ENUM(UPPER, name) MLT_FORM_##UPPER,
+typedef enum mlt_coll_form { MLT_COLL_FORM_LIST(MLT_COLL_FORM_ENUM) MLT_FORMS } mlt_coll_form;
+
+typedef struct mlt_coll_claim { // no padding: compared as bytes, and its code is of 16-bit words
+    uint64_t count;             // elements of a block
+    uint32_t root, element;
+    uint32_t blocks;    // a hash of blocks that differ; 0: they are alike
+    uint32_t operation; // if op is MLT_OPS: the user's, or which of the library's; else 0
+    uint16_t kind;      // ABI code of the basic type of all data; 0: there are several, or none
+    uint8_t collective; // mlt_collective
+    uint8_t form;       // mlt_coll_form
+    uint8_t op, type;   // mlt_op, mlt_op_type of a reduction; else 0
+    uint16_t unused;
+} mlt_coll_claim;
+_Static_assert(sizeof(mlt_coll_claim) == 32, "no padding");
+
+typedef enum mlt_coll_claims {
+    MLT_CLAIMS_AGREE,
+    MLT_CLAIMS_KIND, // as many bytes, and the same call; but another basic type
+    MLT_CLAIMS_DIFFER,
+} mlt_coll_claims;
+
+// What a rank of the team says of the call, about what it sends or about what it receives.
+mlt_coll_claim mlt_coll_claim_of(const struct mlt_team *team, const struct mlt_coll_what *what,
+                                 bool sent);
+
+uint16_t mlt_coll_claim_code(const mlt_coll_claim *claim);
+mlt_coll_claims mlt_coll_claims_compare(const mlt_coll_claim *a, const mlt_coll_claim *b);
+
+bool mlt_coll_claim_has_root(const mlt_coll_claim *claim);
+
+// Into text: "MPI_Reduce (sum of 4 Float64), root 2". `call` is its name; NULL: MPI's of the
+// collective. `than` is what others say, so that nobody reads the same words twice.
+void mlt_coll_claim_words(const mlt_coll_claim *claim, const mlt_coll_claim *than, const char *call,
+                          char *text, size_t size);
+
+// "rank 3 says MPI_Bcast (8 bytes), root 0, but rank 0 says MPI_Barrier"
+void mlt_coll_claims_tell(const struct mlt_team *team, const char *who_a, const mlt_coll_claim *a,
+                          const char *who_b, const mlt_coll_claim *b, char *text, size_t size);
+
+// The job's board. All write the same for a claim, and two claims with one code overwrite each
+// other; so a reader may find none: false.
+void mlt_coll_claim_publish(const mlt_worker *worker, const mlt_coll_claim *claim, uint16_t code);
+bool mlt_coll_claim_find(const mlt_worker *worker, uint16_t code, mlt_coll_claim *out);
+
+// A note that two claims differ in their kinds; `own` is of a rank of the team, `other` of `who`.
+void mlt_coll_claim_note_kinds(const struct mlt_team *team, const mlt_coll_claim *own,
+                               const mlt_coll_claim *other, const char *who);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Claims: every field counts in the code, small differences of one never give the same code, and
+// which differences are of kind only.
+#include "coll/claim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "goal/spec.h"
+#include "type/op.h"
+
+static int failures;
+
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(__LINE__, #condition))
+
+static void check_failed(int line, const char *condition)
+{
+    failures++;
+    fprintf(stderr, "claim_test.c:%d: '%s' does not hold\n", line, condition);
+}
+
+static const mlt_coll_claim reduce = {.count = 4,
+                                      .root = 2,
+                                      .element = 4,
+                                      .kind = 515,
+                                      .collective = MLT_COLL_REDUCE,
+                                      .op = MLT_OP_SUM,
+                                      .type = MLT_OP_INT32};
+
+// Any other value of any 16-bit word has another code.
+static void check_codes(void)
+{
+    uint16_t code = mlt_coll_claim_code(&reduce);
+    for (size_t at = 0; at < sizeof reduce; at += 2)
+        for (uint32_t change = 1; change <= UINT16_MAX; change++) {
+            mlt_coll_claim other = reduce;
+            uint16_t word;
+            memcpy(&word, (char *)&other + at, sizeof word);
+            word = (uint16_t)(word + change);
+            memcpy((char *)&other + at, &word, sizeof word);
+            CHECK(mlt_coll_claim_code(&other) != code);
+        }
+}
+
+static mlt_coll_claims compare(mlt_coll_claim other)
+{
+    return mlt_coll_claims_compare(&reduce, &other);
+}
+
+static void check_kinds(void)
+{
+    mlt_coll_claim other = reduce;
+    CHECK(compare(other) == MLT_CLAIMS_AGREE);
+    other.kind = 0; // several, or packed
+    CHECK(compare(other) == MLT_CLAIMS_AGREE);
+    other.kind = 516;
+    CHECK(compare(other) == MLT_CLAIMS_KIND);
+    other.type = MLT_OP_UINT32;
+    CHECK(compare(other) == MLT_CLAIMS_KIND);
+    other.type = MLT_OP_FLOAT32;
+    CHECK(compare(other) == MLT_CLAIMS_DIFFER);
+    other = reduce;
+    other.root = 1;
+    CHECK(compare(other) == MLT_CLAIMS_DIFFER);
+    other = reduce;
+    other.op = MLT_OP_MAX;
+    CHECK(compare(other) == MLT_CLAIMS_DIFFER);
+    other = reduce;
+    other.count = 5;
+    CHECK(compare(other) == MLT_CLAIMS_DIFFER);
+}
+
+static void check_words(void)
+{
+    char text[160];
+    mlt_coll_claim bcast = {
+        .count = 8, .element = 1, .kind = 515, .collective = MLT_COLL_BCAST, .root = 7};
+    mlt_coll_claim_words(&reduce, &bcast, NULL, text, sizeof text);
+    CHECK(strcmp(text, "MPI_Reduce (sum of 4 Int32), root 2") == 0);
+    mlt_coll_claim_words(&bcast, &reduce, "csp_group_bcast", text, sizeof text);
+    CHECK(strcmp(text, "csp_group_bcast (8 bytes), root 7") == 0);
+    mlt_coll_claim list = {.collective = MLT_COLL_EXCHANGE, .form = MLT_FORM_GATHERV, .root = 1};
+    mlt_coll_claim_words(&list, &reduce, NULL, text, sizeof text);
+    CHECK(strcmp(text, "MPI_Gatherv, root 1") == 0);
+}
+
+int main(void)
+{
+    check_codes();
+    check_kinds();
+    check_words();
+    return failures != 0;
+}
