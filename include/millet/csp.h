@@ -45,21 +45,23 @@ extern "C" {
 typedef enum csp_status {
     CSP_OK = 0,
     CSP_POISONED, // somebody poisoned it: give up, and poison what you hold
-    CSP_RETIRED,  // the other side has retired: nothing will come, or be taken, any more
-    CSP_LOST,     // the program or node on the other side is gone
+    CSP_RETIRED,  // the other side has retired, or has ended: nothing will come, or be taken, any
+                  // more
+    CSP_LOST,     // the program or node on the other side is gone, without having ended in order
     CSP_LATE,     // the deadline has passed
     CSP_TOO_LONG, // a message is longer than the buffer; it stays where it is
-    CSP_NO_NAME,  // nothing has that name
-    CSP_TAKEN,    // something else has that name
-    CSP_REFUSED,  // the name server does not admit this program, or cannot be reached
+    CSP_NO_NAME,  // nothing has that name, or what has it is of another kind or size
+    CSP_TAKEN,    // something else has that name; or the parcel was unpacked before
+    CSP_REFUSED,  // the name server does not admit this program or the name, or cannot be reached
     CSP_STATUSES,
 } csp_status;
 
 // "poisoned", ...: for messages.
 const char *csp_status_text(csp_status status);
 
-// What the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw, or CSP_LATE
-// of a name that was looked for, was about, in one sentence; "": there was none.
+// What the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw, CSP_LATE of a
+// name that was looked for, or CSP_RETIRED as a program has ended was about, in one sentence; "":
+// there was none.
 const char *csp_why(void);
 
 // ---- time: nanoseconds of the monotonic clock
@@ -264,6 +266,8 @@ int csp_nodes(void);
 // sender. A sender does not wait for the receiver to take a message, unless `room` bytes from it
 // are in the queue or under way (0: 256 KiB; a message counts as 64 bytes at least, and one of any
 // length always has room if nothing else is there). Senders of one worker share that room.
+// name: others find it by it (csp_target_at); NULL: nobody does. NULL: this node has a port of that
+// name, or the name is longer than 255 bytes; csp_why() tells.
 csp_port *csp_port_new(const char *name, size_t room);
 void csp_port_free(csp_port *port); // senders get CSP_RETIRED
 // Wait for a message. *bytes: its length, *from: the node in the job that sent it, or -1 (both may
@@ -285,9 +289,12 @@ csp_status csp_send_by(csp_target *target, const void *data, size_t bytes, csp_t
 // Registering: the thing has that name until it is freed, unregistered, or its program ends
 // (however it does). Finding waits until something has the name; CSP_AT_ONCE: CSP_NO_NAME if
 // nothing has. An end that was found works as any other, in alternations too, but every value costs
-// a message and an acknowledgement. The size of values must agree. It is one more holder at the
-// channel, until it retires or its program is lost; if the program of the channel is lost, its ends
-// return CSP_LOST.
+// a message and an acknowledgement. It is one more holder at the channel, until it retires or its
+// program ends or is lost. A program that ends in order (main returns, exit, a rank after
+// MPI_Finalize) retires all ends that it has, and its channels and ports with it: others get
+// CSP_RETIRED, those who read after the values that were in the buffer. If it is killed or crashes,
+// they get CSP_LOST. Names have 1 to 255 bytes (else CSP_REFUSED, or CSP_NO_NAME where one is
+// looked for), and the size of values must agree (else CSP_NO_NAME).
 csp_status csp_register_port(const char *name, csp_port *port);
 csp_status csp_register_chan(const char *name, csp_chan *chan);
 csp_status csp_unregister(const char *name);
@@ -296,7 +303,10 @@ csp_status csp_find_in(const char *name, size_t size, csp_in **in, csp_time dead
 csp_status csp_find_out(const char *name, size_t size, csp_out **out, csp_time deadline);
 
 // An end as a value that can be sent anywhere, through ports and channels between programs too. The
-// receiver makes an end of it, once. Packing gives the holder's share away.
+// receiver makes an end of it, once: a second time is CSP_TAKEN. Packing gives the holder's share
+// away; of a channel that is gone it returns CSP_RETIRED, CSP_POISONED or CSP_LOST, and the end
+// stays. What is no parcel, or one of the other end: CSP_NO_NAME. All wait for the channel's
+// worker.
 typedef struct csp_parcel {
     unsigned char bytes[128];
 } csp_parcel;

@@ -281,15 +281,15 @@ static csp_status ask_at(mlt_route *route, uint16_t kind, const void *data, uint
 static csp_status ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t bytes, mlt_name *out,
                       const char *call, const char *name, csp_time deadline)
 {
-    csp_status status = CSP_LOST;
-    for (uint32_t keeper = 0; status == CSP_LOST && keeper < csp->worker->boot->job->workers;) {
+    for (uint32_t keeper = 0; keeper < csp->worker->boot->job->workers; keeper++) {
         mlt_route *route = mlt_route_to_worker(csp, keeper);
-        if (!route->lost)
-            status = ask_at(route, kind, data, bytes, out, call, name, deadline);
         if (route->lost)
-            keeper++;
+            continue;
+        csp_status status = ask_at(route, kind, data, bytes, out, call, name, deadline);
+        if (status != CSP_LOST && status != CSP_RETIRED)
+            return status;
     }
-    return status;
+    return CSP_LOST;
 }
 
 static csp_status job_put(mlt_csp *csp, const mlt_name *name)

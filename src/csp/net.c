@@ -105,18 +105,24 @@ typedef struct named {
     char name[];
 } named;
 
-static void check_name(const char *name, const char *call)
+bool mlt_net_name_fits(mlt_csp *csp, const char *name, const char *call)
 {
-    if (!name || !name[0])
-        mlt_csp_fault(call, "the name is %s", name ? "empty" : "NULL");
-    if (strlen(name) > MLT_NAME_MOST)
-        mlt_csp_fault(call, "a name has at most %d bytes", MLT_NAME_MOST);
+    if (!name)
+        mlt_csp_fault(call, "the name is NULL");
+    size_t bytes = strlen(name);
+    if (bytes > 0 && bytes <= MLT_NAME_MOST)
+        return true;
+    snprintf(csp->why, sizeof csp->why,
+             "%s: a name has at least 1 byte and at most %d; this one has %zu", call, MLT_NAME_MOST,
+             bytes);
+    return false;
 }
 
 csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind, uint32_t number,
                             size_t size, const char *call)
 {
-    check_name(name, call);
+    if (!mlt_net_name_fits(csp, name, call))
+        return CSP_REFUSED;
     const mlt_names_ops *names = mlt_names_of(csp);
     const mlt_endpoint *own = names ? mlt_route_own(csp, names != &mlt_names_job) : NULL;
     if (!own)
@@ -140,7 +146,8 @@ csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind
 csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kind, mlt_name *out,
                              csp_time deadline, const char *call)
 {
-    check_name(name, call);
+    if (!mlt_net_name_fits(csp, name, call))
+        return CSP_NO_NAME;
     (void)mlt_net_of(csp);
     const mlt_names_ops *names = mlt_names_of(csp);
     if (!names)
@@ -176,7 +183,8 @@ void mlt_net_forget_names(mlt_csp *csp, uint32_t number)
 EXPORT csp_status csp_unregister(const char *name)
 {
     mlt_csp *csp = mlt_csp_enter("csp_unregister");
-    check_name(name, "csp_unregister");
+    if (!mlt_net_name_fits(csp, name, "csp_unregister"))
+        return CSP_NO_NAME;
     (void)mlt_net_of(csp);
     const mlt_names_ops *names = mlt_names_of(csp);
     if (!names)

@@ -58,8 +58,17 @@
 //       '----------------------------------------------------------------------------------'
 //
 // Whoever holds ends elsewhere is counted at home; a lost route retires its holders, and if those
-// were the last ones of their side, the other side finds the channel lost. What becomes of the
-// channel is told to all stand-ins (LIFE), which is the answer to everything they have asked.
+// were the last ones of their side, the other side finds the channel lost, or retired if the worker
+// behind the route has ended in order. What becomes of the channel is told to all stand-ins (LIFE),
+// which is the answer to everything they have asked.
+//
+// Values that are in the buffer when the channel goes (it is freed, or its worker ends in order)
+// belong to those who read elsewhere: each gets its part (LEFT) before it hears of the end, keeps
+// it, and reads it first.
+//
+// A share in a parcel is counted at home like any other. The home remembers it by a ticket, which
+// is good for one OPEN. It gives the ticket out before the parcel exists (GIVE, GIVEN), so no OPEN
+// can come before it.
 #ifndef MLT_CSP_NET_H
 #define MLT_CSP_NET_H
 
@@ -110,18 +119,23 @@ void mlt_net_drop(mlt_csp *csp, uint32_t number);
 
 // A stand-in for channel `number` of that route, with one reader or one writer. NULL: refused, the
 // status tells. Waits for the answer.
-// moved: the share of a holder that was packed becomes this one's (parcel.c).
+// ticket: the share of a holder that was packed becomes this one's (parcel.c); 0: one more.
 csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size, bool writer,
-                        bool moved, csp_time deadline, csp_chan **out);
+                        uint64_t ticket, csp_time deadline, csp_chan **out);
 
 // Makes a channel one that others can have ends of; its number. Registering and packing do.
 uint32_t mlt_net_share(csp_chan *chan);
 
-// The holder's share of an end is given away: where the channel is and its number there. Of a
-// stand-in, nothing is left.
-void mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number);
+// The holder's share of an end is given away: where the channel is, its number there, and a ticket
+// for one who takes it over. Of a stand-in, nothing is left; its home is asked, so it waits. If the
+// channel is gone, its status, and nothing has happened.
+csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
+                        uint64_t *ticket);
 
 // ---- names of things, for csp_register_ and csp_find_; they wait
+
+// A name of a length that can be had; else csp->why tells. NULL is a fault of the program.
+bool mlt_net_name_fits(mlt_csp *csp, const char *name, const char *call);
 
 csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind, uint32_t number,
                             size_t size, const char *call);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "csp/buffer.h"
 #include "csp/question.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -82,6 +83,24 @@ static void send_offer(csp_chan *chan, stand_in *s, mlt_offer *offer, bool write
         free(data);
 }
 
+// The channel is gone, or about to go: what it has left here can still be read.
+static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
+{
+    if (!mlt_alt_is_open(offer->alt)) { // promised; it looks again if that is void
+        if (!mlt_offer_stands(offer))
+            mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
+        return false;
+    }
+    csp_status status = mlt_net_life_status(chan);
+    if (!writes && chan->held > 0) {
+        mlt_value_copy(offer->value, mlt_buffer_at(chan, 0), chan->size);
+        mlt_buffer_drop(chan);
+        status = CSP_OK;
+    }
+    settle(chan, offer, status);
+    return true;
+}
+
 static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     stand_in *s = chan->net;
@@ -90,10 +109,8 @@ static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
     if (writes != s->writer)
         mlt_csp_fault(writes ? "csp_write" : "csp_read",
                       "this end of %s was found as the other one", chan->name);
-    if (chan->life != MLT_CHAN_LIVES) {
-        settle(chan, offer, mlt_net_life_status(chan));
-        return true;
-    }
+    if (chan->life != MLT_CHAN_LIVES || chan->held > 0)
+        return offer_at_gone(chan, offer, writes);
     if (mlt_offer_stands(offer))
         return false; // its home has it
     s->ops = (s->ops + 1) & OP_NUMBER;
@@ -144,6 +161,9 @@ static void poison_at(csp_chan *chan, bool writer)
         mlt_home_poison(chan);
         return;
     }
+    chan->held = 0;
+    if (chan->life == MLT_CHAN_RETIRED) // with values that were left
+        chan->life = MLT_CHAN_POISONED;
     if (chan->life != MLT_CHAN_LIVES)
         return;
     say(s, MLT_CHAN_POISON, 0, 0, NULL, 0);
@@ -271,6 +291,38 @@ static void done(csp_chan *chan, mlt_offer *offer, const mlt_packet *packet, con
     settle(chan, offer, (csp_status)packet->dst);
 }
 
+static void make_room(csp_chan *chan)
+{
+    uint32_t capacity = chan->capacity ? 2 * chan->capacity : 16;
+    unsigned char *buffer = chan->size ? mlt_take(capacity, chan->size) : NULL;
+    for (uint32_t i = 0; i < chan->held && chan->size; i++)
+        memcpy(buffer + (size_t)i * chan->size, mlt_buffer_at(chan, i), chan->size);
+    free(chan->buffer);
+    chan->buffer = buffer;
+    chan->capacity = capacity;
+    chan->first = 0;
+}
+
+// A value that was in the buffer when the channel went. Whoever waits for one here, with an offer
+// that crossed it, has it; else it is kept.
+static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
+{
+    if (bytes != chan->size || chan->life != MLT_CHAN_LIVES)
+        return;
+    for (mlt_link *l = chan->reads.next; l != &chan->reads; l = l->next) {
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        if (offer->alt->chosen != MLT_ALT_OPEN ||
+            (offer->alt->promised && !(offer->op & OP_PROMISED)))
+            continue;
+        mlt_value_copy(offer->value, data, chan->size);
+        settle(chan, offer, CSP_OK);
+        return;
+    }
+    if (chan->held == chan->capacity)
+        make_room(chan);
+    mlt_buffer_put(chan, data);
+}
+
 // The stand-in is gone, or its process has taken the offer back.
 static void nobody_is_here(mlt_route *route, const mlt_packet *packet)
 {
@@ -289,6 +341,10 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
     if (chan && packet->kind == MLT_CHAN_LIFE) {
         if (packet->dst > MLT_CHAN_LIVES && packet->dst <= MLT_CHAN_LOST)
             life_ends(chan, (mlt_chan_life)packet->dst);
+        return;
+    }
+    if (chan && packet->kind == MLT_CHAN_LEFT) {
+        value_left(chan, data, bytes);
         return;
     }
     mlt_offer *offer = chan ? find_op(chan, (uint32_t)packet->word) : NULL;
@@ -335,6 +391,9 @@ void mlt_chan_packet(mlt_route *route, const mlt_packet *packet, const void *dat
         mlt_home_packet(route, packet, data, bytes);
     else if (packet->kind == MLT_CHAN_OPENED)
         opened(route, packet, data, bytes);
+    else if (packet->kind == MLT_CHAN_GIVEN)
+        (void)mlt_question_answer(route->csp, (uint32_t)packet->word, (csp_status)packet->dst, data,
+                                  bytes);
     else
         stand_in_packet(route, packet, data, bytes);
 }
@@ -343,23 +402,32 @@ void mlt_chan_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 static void route_lost(mlt_route_user *user, mlt_route *route)
 {
-    life_ends(mlt_container_of(user, stand_in, user)->base.chan, MLT_CHAN_LOST);
+    life_ends(mlt_container_of(user, stand_in, user)->base.chan,
+              route->ended ? MLT_CHAN_RETIRED : MLT_CHAN_LOST);
 }
 
-static void check_size(size_t want, uint32_t is, const char *call)
+// Words a refusal of a channel whose values are of `is` bytes.
+static csp_status explain(mlt_csp *csp, csp_status status, size_t want, uint32_t is)
 {
-    if (want != is)
-        mlt_csp_fault(call, "the channel carries values of %u bytes, not of %zu", is, want);
+    if (status == CSP_NO_NAME)
+        snprintf(csp->why, sizeof csp->why, "the channel carries values of %u bytes, not of %zu",
+                 is, want);
+    else if (status == CSP_TAKEN)
+        snprintf(csp->why, sizeof csp->why, "the parcel was unpacked before");
+    return status;
 }
 
-static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool writer, bool moved,
-                            csp_chan **out)
+static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool writer,
+                            uint64_t ticket, csp_chan **out)
 {
     csp_chan *chan = mlt_net_find(csp, number, MLT_OBJECT_CHAN);
     if (!chan)
         return CSP_RETIRED;
-    check_size(size, chan->size, "csp_find");
-    if (!moved) {
+    if (size != chan->size)
+        return explain(csp, CSP_NO_NAME, size, chan->size);
+    if (ticket && !mlt_home_redeem(chan, ticket, writer))
+        return explain(csp, CSP_TAKEN, size, chan->size);
+    if (!ticket) {
         *(writer ? &chan->writers : &chan->readers) += 1;
         *(writer ? &chan->had_writers : &chan->had_readers) += 1;
     }
@@ -368,11 +436,11 @@ static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool wri
 }
 
 csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size, bool writer,
-                        bool moved, csp_time deadline, csp_chan **out)
+                        uint64_t ticket, csp_time deadline, csp_chan **out)
 {
     *out = NULL;
     if (route->worker == csp->worker->index)
-        return open_here(csp, number, size, writer, moved, out);
+        return open_here(csp, number, size, writer, ticket, out);
     char name[128];
     snprintf(name, sizeof name, "channel %u of %s", number, route->who);
     csp_chan *chan = mlt_chan_make(csp, name, size, 0, false);
@@ -389,37 +457,50 @@ csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t 
     *(writer ? &chan->had_writers : &chan->had_readers) = 1;
     mlt_list_push_back(&route->users, &s->user.link);
     mlt_question question;
-    uint32_t bytes = (uint32_t)size, is = 0;
+    uint32_t is = 0;
+    mlt_chan_opening opening = {.ticket = ticket, .size = (uint32_t)size};
     mlt_question_begin(csp, &question, route, &is, sizeof is);
     mlt_packet packet = {.kind = MLT_CHAN_OPEN,
                          .object = number,
                          .word = (int32_t)question.number,
                          .src = (int32_t)s->base.number,
-                         .dst = (writer ? MLT_OPEN_WRITER : 0) | (moved ? MLT_OPEN_MOVED : 0)};
-    mlt_route_send(route, &packet, &bytes, sizeof bytes);
+                         .dst = writer ? MLT_OPEN_WRITER : 0};
+    mlt_route_send(route, &packet, &opening, sizeof opening);
     csp_status status = mlt_question_wait(&question, "csp_find", MLT_CSP_REMOTE, chan, deadline);
-    if (status == CSP_TOO_LONG)
-        check_size(size, is, "csp_find");
     if (status == CSP_OK)
         *out = chan;
     else
         free_stand_in(s);
-    return status;
+    return explain(csp, status, size, is);
 }
 
-void mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number)
+csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
+                        uint64_t *ticket)
 {
     if (!chan->net || mlt_net_chan_of(chan)->home) {
         *route = mlt_route_to_worker(chan->csp, chan->csp->worker->index);
         *number = mlt_net_share(chan);
-        return;
+        *ticket = mlt_home_ticket(chan, writer);
+        return CSP_OK;
     }
     stand_in *s = chan->net;
+    mlt_question question;
     *route = s->route;
     *number = s->far;
-    say(s, MLT_CHAN_GIVE, 0, 0, NULL, 0);
+    if (chan->life != MLT_CHAN_LIVES || chan->held > 0)
+        return chan->life == MLT_CHAN_LIVES ? CSP_RETIRED : mlt_net_life_status(chan);
+    mlt_question_begin(chan->csp, &question, s->route, ticket, sizeof *ticket);
+    mlt_packet packet = {.kind = MLT_CHAN_GIVE,
+                         .object = s->far,
+                         .word = (int32_t)question.number,
+                         .src = (int32_t)s->base.number};
+    mlt_route_send(s->route, &packet, NULL, 0);
+    csp_status status = mlt_question_wait(&question, "csp_pack", MLT_CSP_REMOTE, chan, CSP_NEVER);
+    if (status != CSP_OK)
+        return status;
     *(writer ? &chan->writers : &chan->readers) = 0;
     bury(s);
+    return CSP_OK;
 }
 
 // ---- what programs call
@@ -446,11 +527,12 @@ static csp_status find_end(const char *name, size_t size, bool writer, csp_chan 
     csp_status status = mlt_net_find_name(csp, name, MLT_OBJECT_CHAN, &entry, deadline, call);
     if (status != CSP_OK)
         return status;
-    check_size(size, entry.size, call);
+    if (size != entry.size)
+        return explain(csp, CSP_NO_NAME, size, entry.size);
     mlt_route *route = mlt_route_to(csp, &entry.at, deadline, &status);
     if (!route)
         return status;
-    status = mlt_net_open(csp, route, entry.object, size, writer, false,
+    status = mlt_net_open(csp, route, entry.object, size, writer, 0,
                           deadline == CSP_AT_ONCE ? CSP_NEVER : deadline, chan);
     if (status == CSP_OK && (*chan)->remote && !mlt_net_chan_of(*chan)->home)
         snprintf((*chan)->name, sizeof(*chan)->name, "%s", name);
@@ -475,9 +557,19 @@ EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out, csp
 
 // ---- the end
 
+void mlt_net_chan_leave(mlt_csp *csp)
+{
+    for (mlt_link *l = csp->chans.next; l != &csp->chans; l = l->next) {
+        csp_chan *chan = mlt_container_of(l, csp_chan, all);
+        if (chan->net && mlt_net_chan_of(chan)->home)
+            mlt_home_bequeath(chan);
+    }
+}
+
 void mlt_net_chan_end(mlt_csp *csp)
 {
     mlt_link *l;
+    mlt_net_chan_leave(csp);
     while ((l = mlt_list_pop_front(&csp->net->retired)))
         free_stand_in(mlt_container_of(l, stand_in, link));
     for (l = csp->chans.next; l != &csp->chans;) {

@@ -14,7 +14,7 @@
 // object is the stand-in, src the channel.
 typedef enum mlt_chan_packet_kind {
     MLT_CHAN_OPEN =
-        MLT_PACKET_CHAN, // word: the question; dst: MLT_OPEN_ flags; data: uint32_t size
+        MLT_PACKET_CHAN, // word: the question; dst: MLT_OPEN_ flags; data: mlt_chan_opening
     MLT_CHAN_READ,
     MLT_CHAN_WRITE,
     MLT_CHAN_OFFER_READ,  // data: uint64_t who
@@ -26,7 +26,7 @@ typedef enum mlt_chan_packet_kind {
     MLT_CHAN_WITHDRAW, // dst 1: a plain one, which wants to know
     MLT_CHAN_POISON,
     MLT_CHAN_RETIRE,
-    MLT_CHAN_GIVE, // retires without being missed: the share is in a parcel
+    MLT_CHAN_GIVE, // word: the question. The share goes into a parcel
     MLT_CHAN_TO_STAND_IN,
     MLT_CHAN_OPENED =
         MLT_CHAN_TO_STAND_IN, // word: the question; dst: the status; data: uint32_t size
@@ -34,10 +34,18 @@ typedef enum mlt_chan_packet_kind {
     MLT_CHAN_ASK,
     MLT_CHAN_AGAIN,
     MLT_CHAN_GONE,
-    MLT_CHAN_LIFE, // dst: mlt_chan_life
+    MLT_CHAN_LIFE,  // dst: mlt_chan_life
+    MLT_CHAN_GIVEN, // word: the question; dst: the status; data: uint64_t, the parcel's ticket
+    MLT_CHAN_LEFT,  // data: a value that was in the buffer when the channel went; the reader's now
 } mlt_chan_packet_kind;
 
-enum { MLT_OPEN_WRITER = 1, MLT_OPEN_MOVED = 2 };
+enum { MLT_OPEN_WRITER = 1 };
+
+typedef struct mlt_chan_opening {
+    uint64_t ticket; // of the parcel whose share is taken over; 0: one more holder
+    uint32_t size;
+    uint32_t zero;
+} mlt_chan_opening;
 
 // csp_chan.net begins with it.
 typedef struct mlt_net_chan {
@@ -61,6 +69,7 @@ csp_status mlt_net_life_status(const csp_chan *chan);
 // it.
 void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
 
+void mlt_net_chan_leave(mlt_csp *csp); // the worker ends: what was written goes to those who read
 void mlt_net_chan_end(mlt_csp *csp);
 
 // net_home.c
@@ -70,6 +79,12 @@ bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes);
 void mlt_home_poison(csp_chan *chan);
 void mlt_home_retire(csp_chan *chan, bool writer);
 void mlt_home_forget(csp_chan *chan); // it is being freed
-void mlt_home_end(csp_chan *chan);    // frees what it has, nobody is told
+void mlt_home_bequeath(csp_chan *chan);
+
+// The share of a holder goes into a parcel, which has that ticket; and out of it again. False: the
+// channel has no such parcel, or it was unpacked before.
+uint64_t mlt_home_ticket(csp_chan *chan, bool writer);
+bool mlt_home_redeem(csp_chan *chan, uint64_t ticket, bool writer);
+void mlt_home_end(csp_chan *chan); // frees what it has, nobody is told
 
 #endif

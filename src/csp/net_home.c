@@ -18,9 +18,18 @@ typedef struct holder {
     bool writer;
 } holder;
 
+// A share that is in a parcel.
+typedef struct ticket {
+    mlt_link link; // in the home
+    uint64_t number;
+    bool writer;
+} ticket;
+
 typedef struct home {
     mlt_net_chan base;
     mlt_link holders;
+    mlt_link tickets;
+    uint64_t last_ticket;
 } home;
 
 // An offer of a process elsewhere.
@@ -569,7 +578,7 @@ static void holder_lost(mlt_route_user *user, mlt_route *route)
     drop_offers(chan, who);
     settle_late(chan);
     drop_holder(who);
-    one_less(chan, writer, MLT_CHAN_LOST);
+    one_less(chan, writer, route->ended ? MLT_CHAN_RETIRED : MLT_CHAN_LOST);
 }
 
 static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand_in)
@@ -582,14 +591,51 @@ static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand
     return NULL;
 }
 
+uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
+{
+    home *h = chan->net;
+    ticket *t = mlt_take(1, sizeof *t);
+    *t = (ticket){.number = ++h->last_ticket, .writer = writer};
+    mlt_list_push_back(&h->tickets, &t->link);
+    return t->number;
+}
+
+bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
+{
+    home *h = chan->net;
+    for (mlt_link *l = h->tickets.next; l != &h->tickets; l = l->next) {
+        ticket *t = mlt_container_of(l, ticket, link);
+        if (t->number != number || t->writer != writer)
+            continue;
+        mlt_list_remove(l);
+        free(t);
+        return true;
+    }
+    return false;
+}
+
+// What becomes of it, but for the answer. The asker words it.
+static csp_status may_open(csp_chan *chan, const mlt_chan_opening *o, bool writer)
+{
+    if (!chan)
+        return CSP_RETIRED;
+    if (o->size != chan->size)
+        return CSP_NO_NAME;
+    return !o->ticket || mlt_home_redeem(chan, o->ticket, writer) ? CSP_OK : CSP_TAKEN;
+}
+
 static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet, const void *data,
                       uint64_t bytes)
 {
-    bool writer = packet->dst & MLT_OPEN_WRITER, moved = packet->dst & MLT_OPEN_MOVED;
+    mlt_chan_opening o;
+    bool writer = packet->dst & MLT_OPEN_WRITER;
+    if (bytes != sizeof o) {
+        mlt_route_lose(route, "it sent a packet of the wrong size");
+        return;
+    }
+    memcpy(&o, data, sizeof o);
     uint32_t size = chan ? chan->size : 0;
-    csp_status status = chan ? CSP_OK : CSP_RETIRED;
-    if (chan && (bytes != sizeof size || memcmp(data, &size, sizeof size) != 0))
-        status = CSP_TOO_LONG; // the asker words it
+    csp_status status = may_open(chan, &o, writer);
     mlt_packet answer = {.kind = MLT_CHAN_OPENED,
                          .object = (uint32_t)packet->src,
                          .word = packet->word,
@@ -607,7 +653,7 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
                     .writer = writer};
     mlt_list_push_back(&h->holders, &who->link);
     mlt_list_push_back(&route->users, &who->user.link);
-    if (!moved) {
+    if (!o.ticket) {
         *(writer ? &chan->writers : &chan->readers) += 1;
         *(writer ? &chan->had_writers : &chan->had_readers) += 1;
     }
@@ -615,16 +661,29 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
         tell(chan, route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
 }
 
-static void holder_leaves(csp_chan *chan, const mlt_route *route, const mlt_packet *packet)
+// chan is NULL if it was freed: the others have been told, but for who asks.
+static void share_given(csp_chan *chan, mlt_route *route, const mlt_packet *packet, bool writer)
 {
-    holder *who = find_holder(chan->net, route, (uint32_t)packet->src);
-    if (!who)
-        return;
-    bool writer = who->writer;
-    drop_offers(chan, who);
-    settle_late(chan);
-    drop_holder(who);
-    if (packet->kind == MLT_CHAN_RETIRE)
+    uint64_t number = chan ? mlt_home_ticket(chan, writer) : 0;
+    mlt_packet answer = {.kind = MLT_CHAN_GIVEN,
+                         .object = (uint32_t)packet->src,
+                         .word = packet->word,
+                         .dst = chan ? CSP_OK : CSP_RETIRED};
+    mlt_route_send(route, &answer, &number, sizeof number);
+}
+
+static void holder_leaves(csp_chan *chan, mlt_route *route, const mlt_packet *packet)
+{
+    holder *who = chan ? find_holder(chan->net, route, (uint32_t)packet->src) : NULL;
+    bool writer = who && who->writer;
+    if (who) {
+        drop_offers(chan, who);
+        settle_late(chan);
+        drop_holder(who);
+    }
+    if (packet->kind == MLT_CHAN_GIVE)
+        share_given(who ? chan : NULL, route, packet, writer);
+    else if (who)
         one_less(chan, writer, MLT_CHAN_RETIRED);
 }
 
@@ -647,6 +706,8 @@ void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *dat
         open_came(route, chan, packet, data, bytes);
         return;
     }
+    if (!chan && packet->kind == MLT_CHAN_GIVE)
+        holder_leaves(NULL, route, packet);
     if (!chan)
         return; // it was freed: they have been told
     far *f;
@@ -697,6 +758,7 @@ uint32_t mlt_net_share(csp_chan *chan)
     h = mlt_take(1, sizeof *h);
     h->base = (mlt_net_chan){.chan = chan, .home = true};
     mlt_list_init(&h->holders);
+    mlt_list_init(&h->tickets);
     h->base.number = mlt_net_add(chan->csp, chan, MLT_OBJECT_CHAN);
     chan->net = h;
     chan->remote = true; // net_home.c serves it from now on
@@ -716,15 +778,43 @@ void mlt_home_end(csp_chan *chan)
     }
     while (!mlt_list_empty(&h->holders))
         drop_holder(mlt_container_of(h->holders.next, holder, link));
+    for (mlt_link *l; (l = mlt_list_pop_front(&h->tickets));)
+        free(mlt_container_of(l, ticket, link));
     mlt_net_drop(chan->csp, h->base.number);
     free(h);
     chan->net = NULL;
     chan->remote = false;
 }
 
+// The next holder after `who` that reads; NULL: nobody does.
+static holder *next_reader(home *h, const holder *who)
+{
+    mlt_link *at = who ? who->link.next : h->holders.next;
+    for (int round = 0; round < 2; round++, at = h->holders.next)
+        for (; at != &h->holders; at = at->next) {
+            holder *next = mlt_container_of(at, holder, link);
+            if (!next->writer)
+                return next;
+        }
+    return NULL;
+}
+
+// Those who read elsewhere get what is in the buffer, in turn. Of a poisoned one nothing is there.
+void mlt_home_bequeath(csp_chan *chan)
+{
+    holder *who = NULL;
+    while (chan->held > 0 && (who = next_reader(chan->net, who))) {
+        tell(chan, who->route, who->stand_in, MLT_CHAN_LEFT, 0, 0, mlt_buffer_at(chan, 0),
+             chan->size);
+        mlt_buffer_drop(chan);
+    }
+}
+
 void mlt_home_forget(csp_chan *chan)
 {
-    if (chan->life == MLT_CHAN_LIVES || chan->held > 0) {
+    bool untold = chan->life == MLT_CHAN_LIVES || chan->held > 0;
+    mlt_home_bequeath(chan);
+    if (untold) {
         chan->life = chan->life == MLT_CHAN_LIVES ? MLT_CHAN_RETIRED : chan->life;
         chan->held = 0;
         life_ends(chan);

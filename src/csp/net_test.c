@@ -56,7 +56,7 @@ static int opens(void *arg)
 {
     opening *o = arg;
     mlt_csp *csp = mlt_csp_self;
-    return (int)mlt_net_open(csp, mlt_route_to_worker(csp, 1), FAR, sizeof(int), o->writer, false,
+    return (int)mlt_net_open(csp, mlt_route_to_worker(csp, 1), FAR, sizeof(int), o->writer, 0,
                              CSP_NEVER, &o->chan);
 }
 

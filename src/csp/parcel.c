@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends as values. A parcel names a channel by its home and its number there; the share of the
-// holder who packed it stays counted at home until the parcel is unpacked, wherever that is.
+// holder who packed it stays counted at home until the parcel is unpacked, wherever that is. The
+// home knows the parcel by its ticket, so that share can be taken over once. What is in a parcel
+// may come from another program, so nothing in it ends this one.
+#include <stdio.h>
 #include <string.h>
 
 #include "csp/net.h"
@@ -13,6 +16,7 @@ typedef struct parcel {
     uint32_t magic;
     uint32_t writer;
     uint32_t number, size;
+    uint64_t ticket;
     mlt_endpoint at;
 } parcel;
 _Static_assert(sizeof(parcel) <= sizeof(csp_parcel), "a parcel has room for what it names");
@@ -26,7 +30,9 @@ static csp_status pack(csp_chan *chan, bool writer, csp_parcel *out, const char 
     (void)mlt_net_of(csp);
     parcel p = {.magic = MAGIC, .writer = writer, .size = chan->size};
     mlt_route *route;
-    mlt_net_give(chan, writer, &route, &p.number);
+    csp_status status = mlt_net_give(chan, writer, &route, &p.number, &p.ticket);
+    if (status != CSP_OK)
+        return status;
     p.at = route->worker == csp->worker->index ? *mlt_route_own(csp, false) : route->to;
     memset(out, 0, sizeof *out);
     memcpy(out->bytes, &p, sizeof p);
@@ -40,14 +46,21 @@ static csp_status unpack(const csp_parcel *in, bool writer, csp_chan **chan, con
     csp_status status;
     memcpy(&p, in->bytes, sizeof p);
     *chan = NULL;
-    if (p.magic != MAGIC)
-        mlt_csp_fault(call, "this is no parcel");
-    if (p.writer != writer)
-        mlt_csp_fault(call, "there is an end to %s in the parcel", p.writer ? "write" : "read");
+    if (p.magic != MAGIC || p.ticket == 0) {
+        snprintf(csp->why, sizeof csp->why, "%s: this is no parcel", call);
+        return CSP_NO_NAME;
+    }
+    if (p.writer != writer) {
+        snprintf(csp->why, sizeof csp->why, "%s: there is an end to %s in the parcel", call,
+                 p.writer ? "write" : "read");
+        return CSP_NO_NAME;
+    }
+    (void)mlt_net_of(csp);
+    p.at.socket[sizeof p.at.socket - 1] = 0;
     mlt_route *route = mlt_route_to(csp, &p.at, CSP_NEVER, &status);
     if (!route)
         return status;
-    return mlt_net_open(csp, route, p.number, p.size, writer, true, CSP_NEVER, chan);
+    return mlt_net_open(csp, route, p.number, p.size, writer, p.ticket, CSP_NEVER, chan);
 }
 
 EXPORT csp_status csp_pack_in(csp_in *in, csp_parcel *out)

@@ -405,7 +405,7 @@ static csp_port *port_named(mlt_csp *csp, int32_t node, const char *name)
 {
     for (mlt_link *l = csp->ports.next; l != &csp->ports; l = l->next) {
         csp_port *port = mlt_container_of(l, csp_port, all);
-        if (port->node == node && strcmp(port->name, name) == 0)
+        if (port->node == node && name[0] && strcmp(port->name, name) == 0)
             return port;
     }
     return NULL;
@@ -462,13 +462,25 @@ static void answer_asks(csp_port *port)
 
 // ---- making and freeing a port
 
+// Others find a port by its name, so a node has one of each.
+static bool may_be_named(mlt_csp *csp, const char *name)
+{
+    if (!mlt_net_name_fits(csp, name, "csp_port_new"))
+        return false;
+    if (!port_named(csp, mlt_csp_rank()->world, name))
+        return true;
+    snprintf(csp->why, sizeof csp->why, "csp_port_new: node %d has a port '%s' already",
+             mlt_csp_rank()->world, name);
+    return false;
+}
+
 EXPORT csp_port *csp_port_new(const char *name, size_t room)
 {
     mlt_csp *csp = mlt_csp_enter("csp_port_new");
     (void)mlt_net_of(csp);
+    if (name && name[0] && !may_be_named(csp, name))
+        return NULL;
     csp_port *port = mlt_take(1, sizeof *port);
-    if (name && strlen(name) >= sizeof port->name)
-        mlt_csp_fault("csp_port_new", "a name has at most %zu bytes", sizeof port->name - 1);
     port->magic = MLT_PORT_MAGIC;
     port->csp = csp;
     port->room = room ? room : MLT_PORT_ROOM;
@@ -590,8 +602,11 @@ static void free_stream(mlt_csp *csp, mlt_stream *stream)
     free(stream);
 }
 
+// What ended it first is what is told: a port that is closed does not get lost with its program.
 static void stream_ends(mlt_stream *stream, csp_status status)
 {
+    if (stream->status != CSP_OK)
+        return;
     stream->status = status;
     mlt_link *l;
     while ((l = mlt_list_pop_front(&stream->waiting)))
@@ -602,7 +617,7 @@ static void stream_ends(mlt_stream *stream, csp_status status)
 
 static void stream_lost(mlt_route_user *user, mlt_route *route)
 {
-    stream_ends(mlt_container_of(user, mlt_stream, user), CSP_LOST);
+    stream_ends(mlt_container_of(user, mlt_stream, user), mlt_route_loss(route));
 }
 
 static inline bool has_room(const mlt_stream *stream, uint64_t charge)
@@ -758,7 +773,7 @@ static mlt_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, 
                       .route = route,
                       .port = port->number,
                       .targets = 1,
-                      .status = route->lost ? CSP_LOST : CSP_OK,
+                      .status = route->lost ? mlt_route_loss(route) : CSP_OK,
                       .node = node,
                       .room = port->room};
     mlt_list_init(&s->waiting);
@@ -806,10 +821,9 @@ EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
     if (node < 0 || (uint32_t)node >= csp->worker->world_size)
         mlt_csp_fault("csp_target_at", "there is no node %d: the job has %u", node,
                       csp->worker->world_size);
-    if (!port)
-        mlt_csp_fault("csp_target_at", "the name is NULL");
-    if (strlen(port) > MLT_NAME_MOST)
-        mlt_csp_fault("csp_target_at", "a name has at most %d bytes", MLT_NAME_MOST);
+    *target = NULL;
+    if (!mlt_net_name_fits(csp, port, "csp_target_at"))
+        return CSP_NO_NAME;
     mlt_route *route = mlt_route_to_worker(csp, mlt_worker_of_rank(csp->worker, node));
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
     if (status == CSP_NO_NAME)

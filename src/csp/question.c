@@ -16,7 +16,7 @@ static void settle(mlt_question *q, csp_status status)
 
 static void route_is_lost(mlt_route_user *user, mlt_route *route)
 {
-    settle(mlt_container_of(user, mlt_question, user), CSP_LOST);
+    settle(mlt_container_of(user, mlt_question, user), mlt_route_loss(route));
 }
 
 static void is_late(mlt_timer *timer)
@@ -31,7 +31,7 @@ void mlt_question_begin(mlt_csp *csp, mlt_question *q, mlt_route *route, void *a
                         .timer = {.fire = is_late},
                         .csp = csp,
                         .route = route,
-                        .status = route->lost ? CSP_LOST : MLT_QUESTION_OPEN,
+                        .status = route->lost ? (int32_t)mlt_route_loss(route) : MLT_QUESTION_OPEN,
                         .answer = answer,
                         .size = size};
     mlt_list_push_back(&route->users, &q->user.link);

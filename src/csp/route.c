@@ -149,7 +149,7 @@ void mlt_route_check(mlt_route *route)
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&other->gone, memory_order_relaxed) ||
         atomic_load_explicit(&other->asleep, memory_order_relaxed) == MLT_WORKER_ENDED)
-        mlt_route_lose(route, "it has ended");
+        mlt_route_ends(route);
 }
 
 mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker)
@@ -247,7 +247,7 @@ void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *d
     if (MLT_LIKELY(range < HANDLERS && handlers[range]))
         handlers[range](route, packet, data, bytes);
     else if (packet->kind == PACKET_BYE)
-        mlt_route_lose(route, "it has ended");
+        mlt_route_ends(route);
     else if (packet->kind != PACKET_PART)
         mlt_route_lose(route, "it sent a packet that nobody understands");
     else if (!part_arrived(route, packet, data, bytes))
@@ -277,18 +277,37 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
     mlt_route_arrived(route, packet, data, bytes);
 }
 
-void mlt_route_lose(mlt_route *route, const char *why)
+static void tell_users(mlt_route *route)
 {
-    if (route->lost)
-        return;
+    mlt_link *l;
     route->lost = true;
     drop_parts(route);
-    snprintf(route->csp->why, sizeof route->csp->why, "%s is lost: %s", route->who, why);
-    mlt_link *l;
     while ((l = mlt_list_pop_front(&route->users))) {
         mlt_route_user *user = mlt_container_of(l, mlt_route_user, link);
         user->lost(user, route);
     }
+}
+
+void mlt_route_lose(mlt_route *route, const char *why)
+{
+    if (route->lost)
+        return;
+    snprintf(route->csp->why, sizeof route->csp->why, "%s is lost: %s", route->who, why);
+    tell_users(route);
+}
+
+void mlt_route_ends(mlt_route *route)
+{
+    if (route->lost)
+        return;
+    route->ended = true;
+    snprintf(route->csp->why, sizeof route->csp->why, "%s has ended", route->who);
+    tell_users(route);
+}
+
+void mlt_route_say_bye(mlt_route *route)
+{
+    mlt_route_send(route, &(mlt_packet){.kind = PACKET_BYE}, NULL, 0);
 }
 
 void mlt_routes_end(mlt_csp *csp)

@@ -30,6 +30,7 @@ typedef struct mlt_route {
     mlt_link link;   // in the list of all routes
     uint32_t worker; // of this job; UINT32_MAX: of another program
     bool lost;
+    bool ended;    // lost, as the other one ended in order
     bool heard;    // a packet came
     bool arriving; // packets from it are being handled
     mlt_endpoint to;
@@ -71,6 +72,19 @@ void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *d
 // The carrier has lost it: `why` is the end of a sentence ("its program has ended"). Tells all
 // users.
 void mlt_route_lose(mlt_route *route, const char *why);
+
+// The other one has said that it ends, having told all that it had to tell: what it had has
+// retired.
+void mlt_route_ends(mlt_route *route);
+
+// What has become of things behind a route that is lost: CSP_RETIRED or CSP_LOST.
+static inline csp_status mlt_route_loss(const mlt_route *route)
+{
+    return route->ended ? CSP_RETIRED : CSP_LOST;
+}
+
+// This worker ends in order. Nothing is sent after it.
+void mlt_route_say_bye(mlt_route *route);
 
 // The kinds of packets, in ranges: who handles which.
 enum {

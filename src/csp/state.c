@@ -12,6 +12,7 @@
 #include "csp/chan.h"
 #include "csp/group.h"
 #include "csp/net.h"
+#include "csp/net_chan.h"
 #include "csp/proc.h"
 #include "csp/route.h"
 #include "csp/wire_socket.h"
@@ -110,8 +111,11 @@ void mlt_csp_end(mlt_worker *worker)
 
 void mlt_csp_leave(mlt_worker *worker)
 {
-    if (mlt_csp_self && mlt_csp_self->worker == worker)
-        mlt_socket_flush(mlt_csp_self);
+    mlt_csp *csp = mlt_csp_self;
+    if (csp && csp->worker == worker && csp->net) {
+        mlt_net_chan_leave(csp);
+        mlt_socket_flush(csp);
+    }
     mlt_route_end(worker);
 }
 

@@ -26,7 +26,7 @@ typedef enum mlt_greeting_verb {
     MLT_GREETING_VERBS,
 } mlt_greeting_verb;
 
-enum { MLT_GREETING_MOST = 512, MLT_GREETING_TEXT = 200, MLT_WIRE_VERSION = 1 };
+enum { MLT_GREETING_MOST = 512, MLT_GREETING_TEXT = 200, MLT_WIRE_VERSION = 2 };
 
 typedef struct mlt_greeting {
     uint8_t verb, version;

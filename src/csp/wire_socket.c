@@ -697,8 +697,10 @@ void mlt_socket_flush(mlt_csp *csp)
     sockets *s = csp->net ? csp->net->listener : NULL;
     for (mlt_link *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
         conn *c = mlt_container_of(l, conn, link);
-        if (c->state == OPEN)
-            say_the_rest(c);
+        if (c->state != OPEN)
+            continue;
+        mlt_route_say_bye(c->route);
+        say_the_rest(c);
     }
 }
 

@@ -31,11 +31,11 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
 void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
 uint64_t mlt_socket_most(void);
 
-// Gives what is still queued to the kernel, as mlt_socket_end does, and no more.
+// Says that this worker ends and gives what is queued to the kernel, as mlt_socket_end does.
 void mlt_socket_flush(mlt_csp *csp);
 
-// Gives what is still queued to the kernel (waiting for peers that do not take it for a short while
-// only), closes everything, frees the routes. Nobody is told of a loss.
+// Says that this worker ends, gives what is queued to the kernel (waiting for peers that do not
+// take it for a short while only), closes everything, frees the routes. Nobody is told of a loss.
 void mlt_socket_end(mlt_csp *csp);
 
 #endif

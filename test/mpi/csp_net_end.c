@@ -54,21 +54,22 @@ static ends find_all(int node)
     return e;
 }
 
-static void all_is_lost(ends *e, int node)
+// It ended in order: all that it had has retired.
+static void all_has_retired(ends *e, int node)
 {
     int value = 0;
     csp_status status;
     char name[64];
     CSP_PAR({reads, e, "reads", 0}, {writes, e, "writes", 0}, {alternates, e, "alternates", 0});
-    CHECK(e->reads == CSP_LOST && e->writes == CSP_LOST && e->alternates == CSP_LOST);
+    CHECK(e->reads == CSP_RETIRED && e->writes == CSP_RETIRED && e->alternates == CSP_RETIRED);
     while ((status = csp_send(e->target, &value, sizeof value)) == CSP_OK) {
     }
-    CHECK(status == CSP_LOST);
-    CHECK(strstr(csp_why(), "is lost"));
+    CHECK(status == CSP_RETIRED);
+    CHECK(strstr(csp_why(), "has ended"));
     name_of(name, sizeof name, "source", node);
     status = csp_find_in(name, sizeof(int), &e->in, CSP_AT_ONCE);
-    CHECK(status == CSP_NO_NAME || status == CSP_LOST); // the keeper of names may not know yet
-    CHECK(csp_target_at(node, "port", &e->target, CSP_NEVER) == CSP_LOST);
+    CHECK(status == CSP_NO_NAME || status == CSP_RETIRED); // the keeper of names may not know yet
+    CHECK(csp_target_at(node, "port", &e->target, CSP_NEVER) == CSP_RETIRED);
 }
 
 static int leaves(void *arg)
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
         ends e = find_all(goes);
         CHECK(csp_target_at(goes, "port", &target, CSP_NEVER) == CSP_OK);
         CHECK(csp_send(target, NULL, 0) == CSP_OK);
-        all_is_lost(&e, goes);
+        all_has_retired(&e, goes);
     }
     puts("the last one is fine");
     return 0;

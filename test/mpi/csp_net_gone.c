@@ -22,5 +22,5 @@ int main(int argc, char **argv)
     }
     csp_status status = csp_target_at(1, "nothing", &target, CSP_NEVER);
     printf("the node is %s\n", csp_status_text(status));
-    return status != CSP_LOST;
+    return status != CSP_RETIRED;
 }

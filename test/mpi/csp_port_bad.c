@@ -25,12 +25,7 @@ static csp_target *target_at(int node)
 // One process only: node 0 is alone.
 static void alone(const char *what)
 {
-    char name[400];
-    memset(name, 'x', sizeof name - 1);
-    name[sizeof name - 1] = 0;
     csp_target *target;
-    csp_in *in;
-    csp_parcel parcel = {{0}};
     if (strcmp(what, "registered") == 0) { // nobody will ever write
         int value;
         csp_chan *chan = csp_chan_new("bad", sizeof value);
@@ -39,20 +34,14 @@ static void alone(const char *what)
     }
     if (strcmp(what, "null") == 0)
         csp_receive(NULL, NULL, 0, NULL, NULL);
-    if (strcmp(what, "long") == 0)
-        csp_port_new(name, 0);
     if (strcmp(what, "node") == 0)
         csp_target_at(1000, "bad", &target, CSP_NEVER);
     if (strcmp(what, "unnamed") == 0)
         csp_target_at(0, NULL, &target, CSP_NEVER);
     if (strcmp(what, "send") == 0)
         csp_send(NULL, NULL, 0);
-    if (strcmp(what, "empty") == 0)
-        csp_register_port("", port);
     if (strcmp(what, "find") == 0)
         csp_find_port(NULL, &target, CSP_NEVER);
-    if (strcmp(what, "parcel") == 0)
-        csp_unpack_in(&parcel, &in);
     if (strcmp(what, "waits") == 0) {
         csp_fork(waits, NULL, "waits");
         csp_yield();
@@ -75,7 +64,7 @@ static void alone(const char *what)
 static void together(const char *what)
 {
     csp_chan *chan = csp_node() == 0 ? csp_chan_new("bad", 4) : NULL;
-    csp_in *in, *again;
+    csp_in *in;
     csp_out *out;
     csp_parcel parcel;
     if (chan) {
@@ -83,18 +72,12 @@ static void together(const char *what)
         csp_read(csp_chan_in(chan), &chan);
         return;
     }
-    if (strcmp(what, "size") == 0)
-        csp_find_in("bad", 8, &in, CSP_NEVER);
     if (csp_find_in("bad", 4, &in, CSP_NEVER) != CSP_OK ||
         csp_find_out("bad", 4, &out, CSP_NEVER) != CSP_OK)
         exit(3);
     if (strcmp(what, "retired") == 0) {
         csp_retire(in);
         csp_retire(in);
-    }
-    if (strcmp(what, "direction") == 0) {
-        csp_pack_out(out, &parcel);
-        csp_unpack_in(&parcel, &again);
     }
     if (strcmp(what, "packed") == 0) {
         csp_pack_in(in, &parcel);

@@ -143,6 +143,100 @@ static int sink(void) // reads from its own channel, until it is retired
     return 0;
 }
 
+static int leave(void) // leaves `number` values in the buffer of its channel when it ends
+{
+    csp_chan *chan = csp_chan_buffered(name, sizeof(int), (size_t)number);
+    csp_out *out = csp_chan_out(chan);
+    need(csp_register_chan(name, chan));
+    say("ready");
+    hear();
+    for (int i = 0; i < number; i++)
+        need(csp_write(out, &i));
+    csp_retire(out);
+    return 0;
+}
+
+static int linger(void) // reads what there is when it hears a line
+{
+    csp_in *in;
+    need(csp_find_in(name, sizeof(int), &in, CSP_NEVER));
+    say("found");
+    hear();
+    long sum = 0;
+    int value;
+    csp_status status;
+    while ((status = csp_read(in, &value)) == CSP_OK)
+        sum += value;
+    printf("sum %ld\n", sum);
+    return end_with(status);
+}
+
+static int quit(void) // has an end to write, and ends without a word
+{
+    csp_out *out;
+    int value = 5;
+    need(csp_find_out(name, sizeof(int), &out, CSP_NEVER));
+    need(csp_write(out, &value));
+    return 0;
+}
+
+static int quit_port(void) // receives `number` messages and ends
+{
+    csp_port *own = csp_port_new(name, 0);
+    need(csp_register_port(name, own));
+    say("ready");
+    for (long i = 0; i < number; i++)
+        need(csp_receive(own, NULL, 0, NULL, NULL));
+    hear();
+    return 0;
+}
+
+static int send_on(void) // `number` messages, then when it hears a line, until somebody minds
+{
+    csp_target *target;
+    csp_status status;
+    need(csp_find_port(name, &target, CSP_NEVER));
+    for (long i = 0; i < number; i++)
+        need(csp_send(target, NULL, 0));
+    say("sent");
+    hear();
+    while ((status = csp_send(target, NULL, 0)) == CSP_OK)
+        csp_sleep(0.001);
+    return end_with(status);
+}
+
+// Sends an end of its channel away, and writes while another one is held here.
+static int pack(void)
+{
+    csp_chan *chan = csp_chan_new(name, sizeof(int));
+    csp_out *out = csp_chan_out(chan);
+    (void)csp_chan_in(chan);
+    csp_target *target;
+    csp_parcel parcel;
+    int value = 0;
+    need(csp_find_port(name, &target, CSP_NEVER));
+    need(csp_pack_in(csp_chan_in(chan), &parcel));
+    need(csp_send(target, &parcel, sizeof parcel));
+    hear();
+    say(csp_status_text(csp_write_by(out, &value, csp_after(0.05))));
+    return 0;
+}
+
+static int unpack(void) // twice
+{
+    csp_port *own = csp_port_new(name, 0);
+    csp_parcel parcel;
+    csp_in *in, *again;
+    need(csp_register_port(name, own));
+    need(csp_receive(own, &parcel, sizeof parcel, NULL, NULL));
+    need(csp_unpack_in(&parcel, &in));
+    end_with(csp_unpack_in(&parcel, &again));
+    csp_retire(in);
+    say(again ? "two" : "one");
+    hear();
+    return 0;
+}
+
 static int silent(void) // has a channel that it neither reads nor writes
 {
     csp_chan *chan = own_channel();
@@ -331,12 +425,31 @@ static const struct {
     const char *verb;
     int (*run)(void);
 } verbs[] = {
-    {"port", port},           {"send", send_all}, {"full_port", full_port},
-    {"send_full", send_full}, {"source", source}, {"sink", sink},
-    {"silent", silent},       {"read", read_all}, {"write", write_all},
-    {"alt", alt_all},         {"ping", ping},     {"pong", pong},
-    {"hold", hold},           {"find", find},     {"cross", cross},
-    {"find_size", find_size}, {"mesh", mesh},     {"find_again", find_again},
+    {"port", port},
+    {"send", send_all},
+    {"full_port", full_port},
+    {"send_full", send_full},
+    {"source", source},
+    {"sink", sink},
+    {"silent", silent},
+    {"read", read_all},
+    {"write", write_all},
+    {"alt", alt_all},
+    {"ping", ping},
+    {"pong", pong},
+    {"hold", hold},
+    {"find", find},
+    {"cross", cross},
+    {"leave", leave},
+    {"linger", linger},
+    {"quit", quit},
+    {"quit_port", quit_port},
+    {"send_on", send_on},
+    {"pack", pack},
+    {"unpack", unpack},
+    {"find_size", find_size},
+    {"mesh", mesh},
+    {"find_again", find_again},
 };
 
 int main(int argc, char **argv)
