@@ -26,6 +26,15 @@ NULL_SOMETIMES = {("Info_get_string", "value")}
 RAW = {"peer_comm"}
 # Functions that answer for the null handle, too: their bodies get NULL then.
 NULL_HANDLES = {"Comm_get_name": "MPI_COMM_NULL", "Type_get_name": "MPI_DATATYPE_NULL"}
+# A handle that a function makes; if it fails, it leaves the null handle there. Some functions take one and change it.
+NULL_OF = {f"MPI_{kind} *": f"MPI_{kind.upper()}_NULL"
+           for kind in ("Comm", "Request", "Datatype", "Group", "Op", "Errhandler", "Info", "Session", "Message", "Win",
+                        "File")}
+CHANGED = re.compile(r"\w+_free$|Comm_disconnect|Session_finalize|File_close|Type_commit|Wait|Test|Start|Cancel")
+CHANGED_TOO = {("Mrecv", "message"), ("Imrecv", "message"), ("Mrecv_c", "message"), ("Imrecv_c", "message")}
+KEYVALS = {"comm_keyval", "type_keyval", "win_keyval"}
+# Bodies that cannot fail, on the path of every small message.
+NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = {"blocklength", "max_integers", "max_addresses", "max_large_counts", "max_datatypes"}
 # A buffer, its count and its datatype.
@@ -85,6 +94,21 @@ class Function:
         if LOCAL_NAMES.match(self.name):
             return False
         return self.chapter in COLLECTIVE_CHAPTERS or bool(COLLECTIVE_NAMES.match(self.name))
+
+    @property
+    def made(self):
+        """The parameters for handles that it makes, with what they are if it fails."""
+        if CHANGED.match(self.name) or self.name.startswith("T_"):
+            return []
+        out = [(p, NULL_OF[p.type]) for p in self.params
+               if p.type in NULL_OF and not p.array and (self.name, p.name) not in CHANGED_TOO]
+        if self.name.endswith("create_keyval"):
+            out += [(p, "MPI_KEYVAL_INVALID") for p in self.params if p.name in KEYVALS]
+        return out
+
+    @property
+    def unmake(self):
+        return f"none_{self.name}({', '.join(p.name for p, _ in self.made)})" if self.made else ""
 
     def has(self, name):
         return any(p.name == name for p in self.params)
@@ -394,6 +418,10 @@ def check_buffer(f, p, where):
 
 def check_pointer(f, p, where):
     null = f'mlt_bad_null(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
+    handler = next((q for q in f.params if q.type in ("MPI_Errhandler", "MPI_Session")), None)
+    if handler:  # the call brings its error handler along
+        of = "errhandler" if handler.type == "MPI_Errhandler" else "session"
+        null = f'mlt_{of}_bad_null(me, {handler.name}, {f.fn}, "{p.name}", '
     if p.array:
         count = next((c for c in ARRAYS.get(p.name, ()) if f.has(c)), None)
         if count:
@@ -486,16 +514,24 @@ def surface_body(f, twin):
         comm = next((p.name for p in f.params if p.type == "MPI_Comm" and not p.array), None)
         found = f"mlt_comm_of(me, {comm})" if comm and f.kind != "any" else "NULL"
         out += [f"    (void){p.name};\n" for p in f.params if not p.variadic and p.name != comm]
+        out += [f"    {f.unmake};\n"] if f.made else []
         out.append(f"    return mlt_mpi_unbuilt(me, {found}, {f.fn});\n")
         return "".join(out)
     handles, where = check_handles(f, "NULL")
     out += handles
     if not f.collective:
         out += check_arguments(f, where)
+    if f.made:
+        out = [line.replace("        return mlt_", f"        return {f.unmake}, mlt_") for line in out]
     args, narrow = arguments(f, twin)
     for p, wide in narrow:
         first = f"*{p.name}" if p.name == "position" else "0"
         out.append(f"    {wide} {p.name}_ = {first};\n")
+    if f.made and not NEVER_FAIL.match(f.name):
+        out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({args})\n"
+                   f"                                               : mlt_mpi_{f.body}({args});\n"
+                   f"    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        {f.unmake};\n    return code;\n")
+        return "".join(out)
     if not narrow:
         out.append("    if (MLT_UNLIKELY(mlt_mpi_detours()))\n"
                    f"        return detour_{f.name}({args});\n    return mlt_mpi_{f.body}({args});\n")
@@ -506,6 +542,15 @@ def surface_body(f, twin):
     out += [narrow_one(f, p, where) for p, _ in narrow]
     out.append("    return MPI_SUCCESS;\n")
     return "".join(out)
+
+
+def unmake(f):
+    """What a function leaves that fails."""
+    if not f.made:
+        return ""
+    params = ", ".join(p.declare() for p, _ in f.made)
+    lines = "".join(f"    if ({p.name})\n        *{p.name} = {null};\n" for p, null in f.made)
+    return f"static inline void none_{f.name}({params})\n{{\n{lines}}}\n\n"
 
 
 def again(f):
@@ -530,10 +575,10 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name):
-    out = [NOTE, '#include <mpi.h>\n\n#include "mpi/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n'
+    out = [NOTE, '#include <mpi.h>\n\n#include "mpi/errhandler.h"\n#include "mpi/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n#include "mpi/session.h"\n'
            '#include "mpi/thread.h"\n#include "mpi_bodies.h"\n\n#define EXPORT __attribute__((visibility("default")))\n\n']
     for f in functions:
-        out.append(f"{again(f)}{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
+        out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
                    f'extern __attribute__((weak, alias("PMPI_{f.name}"))) EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
     return "".join(out)

@@ -28,6 +28,7 @@ typedef struct reader {
     const char *option; // as the user wrote it
     bool in_file;       // words come from a -configfile
     bool took_file;     // the current section named one
+    size_t env_before;  // what o->env had when it began
 } reader;
 
 typedef struct option_row {
@@ -246,10 +247,27 @@ static void take_gdb(reader *r, const option_row *row)
     r->o->gdb = next_number(r, 0, MOST_RANKS);
 }
 
-// A setting of the library, as its variable.
+// A setting of the library, as its variable. It holds for the whole job, so sections that say
+// different things cannot both be right.
 static void set(reader *r, const char *name, const char *value)
 {
-    mlt_texts_add(&r->o->env, mlt_need_text("MILLET_%s=%s", name, value));
+    char *variable = mlt_need_text("MILLET_%s=%s", name, value);
+    size_t prefix = strlen(variable) - strlen(value);
+    for (size_t i = 0; i < r->env_before; i++) {
+        const char *other = r->o->env.items[i];
+        if (strncmp(other, variable, prefix) == 0 && strcmp(other, variable) != 0)
+            mlt_quit(MLT_EXIT_USAGE,
+                     "option %s says %s, but a section before says %s; it holds for all sections, "
+                     "so they must agree",
+                     r->option, variable, other);
+    }
+    mlt_texts_add(&r->o->env, variable);
+}
+
+// The same for the ranks of the current section and of those behind it that say nothing else.
+static void set_from_here(reader *r, const char *name, const char *value)
+{
+    mlt_texts_add(&r->o->carried, mlt_need_text("MILLET_%s=%s", name, value));
 }
 
 static bool policy_known(const char *text)
@@ -273,7 +291,23 @@ static void take_sched(reader *r, const option_row *row)
         mlt_quit(MLT_EXIT_USAGE,
                  "option %s is '%s', but should be direct, rr, random:SEED or priority", r->option,
                  word);
-    set(r, "SCHED", word);
+    set_from_here(r, "SCHED", word);
+}
+
+static void take_errhandler(reader *r, const option_row *row)
+{
+    static const char *const known[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
+                                        "mpi_errors_return"};
+    const char *word = next_word(r);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(word, known[i]) == 0) {
+            set_from_here(r, "INITIAL_ERRHANDLER", known[i]);
+            return;
+        }
+    mlt_quit(MLT_EXIT_USAGE,
+             "option %s is '%s', but should be mpi_errors_are_fatal, mpi_errors_abort or "
+             "mpi_errors_return",
+             r->option, word);
 }
 
 static void take_stack_size(reader *r, const option_row *row)
@@ -285,7 +319,7 @@ static void take_stack_size(reader *r, const option_row *row)
     if (mlt_setting_parse(&size, word, why, sizeof why) || bytes < 0)
         mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be a size such as 64K or 1M",
                  r->option, word);
-    set(r, "STACK_SIZE", word);
+    set_from_here(r, "STACK_SIZE", word);
 }
 
 static void take_set(reader *r, const option_row *row)
@@ -395,8 +429,12 @@ static const option_row table[] = {
     {NULL, NULL, NULL, 0, "Running"},
     {"--timeout", "SECONDS", take_timeout, 0,
      "end the job then, with a hang report and exit code 124 (or MPIEXEC_TIMEOUT)"},
-    {"--sched", "POLICY", take_sched, 0, "direct, rr, random:SEED or priority"},
-    {"--stack-size", "SIZE", take_stack_size, 0, "of each rank that is a fiber, such as 64K"},
+    {"-initial-errhandler", "NAME", take_errhandler, 0,
+     "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, from this section on"},
+    {"--sched", "POLICY", take_sched, 0,
+     "direct, rr, random:SEED or priority, from this section on"},
+    {"--stack-size", "SIZE", take_stack_size, 0,
+     "of each rank that is a fiber, such as 64K, from this section on"},
     {"--coll", "FILE", take_coll, 0,
      "a Lua file of rules and algorithms for collectives; it is checked before anything starts"},
     {"--force", "LIST", take_force, 0,
@@ -424,7 +462,7 @@ static const option_row table[] = {
      "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes --bynode --byslot --nolocal "
      "-use-app-topology -no-local",
      NULL, ignore_flag, 0, NULL},
-    {"-soft -arch -file -initial-errhandler -memory-alloc-kinds -usize -launcher -launcher-exec "
+    {"-soft -arch -file -memory-alloc-kinds -usize -launcher -launcher-exec "
      "-rmk -iface -demux -nameserver -membind -topolib -order-nodes --rank-by -bootstrap "
      "--personality --prefix -ckpointlib -localhost --cpus-per-proc "
      "--cpus-per-rank",
@@ -581,6 +619,7 @@ static bool read_section(reader *r)
 {
     r->app = new_app(r->o);
     r->took_file = false;
+    r->env_before = r->o->env.count;
     while (*r->words && (*r->words)[0] == '-' && (*r->words)[1]) {
         if (strcmp(*r->words, "--") == 0) {
             r->words++;
@@ -588,6 +627,8 @@ static bool read_section(reader *r)
         }
         read_option(r);
     }
+    for (size_t i = 0; i < r->o->carried.count; i++) // in order, so that the last one counts
+        mlt_texts_add(&r->app->env, r->o->carried.items[i]);
     mlt_texts argv = {NULL, 0};
     while (*r->words && strcmp(*r->words, ":") != 0)
         mlt_texts_add(&argv, *r->words++);

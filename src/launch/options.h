@@ -41,7 +41,8 @@ enum { MLT_STDIN_NONE = -1, MLT_STDIN_ALL = -2 };
 typedef struct mlt_options {
     mlt_app *apps;
     size_t app_count;
-    mlt_texts env; // "K=V", for all apps
+    mlt_texts env;     // "K=V", for all apps
+    mlt_texts carried; // "K=V" of options that hold from their section on; in the apps' env, too
     mlt_env_mode env_mode;
     char *env_list, *dir;
     bool label, report, verbose, quiet, no_globals, merge;

@@ -123,7 +123,7 @@ void mlt_comm_close(mlt_comm *comm)
     mlt_comm_extra_free(comm->owner, comm->extra);
     comm->extra = NULL;
     mlt_errhandler_drop(comm->errhandler);
-    comm->errhandler = MPI_ERRORS_ARE_FATAL;
+    comm->errhandler = mlt_errhandler_initial(); // of MPI_COMM_SELF, after MPI_Finalize
     mlt_topo_drop(comm->topo);
     comm->topo = NULL;
     mlt_comm_shared_drop(comm->shared);

@@ -336,6 +336,7 @@ int mlt_comm_furnish(mlt_rank *me, mlt_comm *comm, const mlt_group *group, MPI_I
     int code = mlt_coll_info_check(me, comm, hints);
     if (code != MPI_SUCCESS) {
         mlt_info_free(hints);
+        (void)mlt_comm_free(me, comm); // which has no attributes yet
         return code;
     }
     if (hints)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/errhandler.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "mpi/entry.h"
 #include "mpi/error.h"
 #include "mpi/error_user.h"
 #include "mpi/file.h"
 #include "mpi/session.h"
+#include "mpi/settings.h"
 #include "mpi/shelf.h"
 #include "mpi/thread.h"
 #include "mpi/win.h"
@@ -103,6 +106,31 @@ int mlt_errhandler_check(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Errhandl
     return MPI_SUCCESS;
 }
 
+MPI_Errhandler mlt_errhandler_initial(void)
+{
+    static const MPI_Errhandler handlers[] = {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT,
+                                              MPI_ERRORS_RETURN};
+    if (mlt_entry_joined())
+        return handlers[mlt_mpi_settings.initial_errhandler];
+    const char *word = getenv("MILLET_INITIAL_ERRHANDLER"); // settings have not been read yet
+    return word && strcmp(word, "mpi_errors_return") == 0  ? MPI_ERRORS_RETURN
+           : word && strcmp(word, "mpi_errors_abort") == 0 ? MPI_ERRORS_ABORT
+                                                           : MPI_ERRORS_ARE_FATAL;
+}
+
+int mlt_errhandler_bad_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn, const char *name,
+                            const char *should)
+{
+    const mlt_errhandler *e = me ? mlt_errhandler_of(errhandler) : NULL;
+    if (!e && errhandler != MPI_ERRORS_RETURN)
+        return mlt_bad_null(me, NULL, fn, MPI_ERR_ARG, name, should);
+    int code =
+        mlt_mpi_code(me, fn, MPI_ERR_ARG, "argument %s is NULL, but should be %s", name, should);
+    bool session = e && e->kind == MLT_ERRHANDLER_SESSION;
+    return mlt_errhandler_call(me, errhandler,
+                               session ? (void *)MPI_SESSION_NULL : (void *)MPI_COMM_NULL, code);
+}
+
 int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, int code)
 {
     if (errhandler == MPI_ERRORS_RETURN)
@@ -159,8 +187,11 @@ int mlt_mpi_Comm_create_errhandler(mlt_rank *me, MPI_Comm_errhandler_function *f
 int mlt_mpi_Comm_set_errhandler(mlt_rank *me, mlt_comm *comm, MPI_Errhandler errhandler)
 {
     int code = mlt_errhandler_check(me, comm, me->fn, errhandler, MLT_ERRHANDLER_COMM);
-    if (code == MPI_SUCCESS)
-        mlt_errhandler_replace(&comm->errhandler, errhandler);
+    if (code != MPI_SUCCESS)
+        return code;
+    mlt_errhandler_replace(&comm->errhandler, errhandler);
+    if (comm == &mlt_mpi_of(me)->self)
+        mlt_mpi_of(me)->self_handled = true;
     return code;
 }
 

@@ -71,6 +71,14 @@ void mlt_errhandler_replace(MPI_Errhandler *place, MPI_Errhandler errhandler);
 // MPI_X_get_errhandler: the user gets one more handle.
 MPI_Errhandler mlt_errhandler_show(MPI_Errhandler errhandler);
 
+// The handler that objects begin with and that hears of errors without one before MPI_Init: as
+// mpirun -initial-errhandler says.
+MPI_Errhandler mlt_errhandler_initial(void);
+
+// As mlt_bad_null, for a call that makes an object and is given its handler: that one hears of it.
+int mlt_errhandler_bad_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn, const char *name,
+                            const char *should) MLT_COLD;
+
 // Calls the handler of an object for an error; `object` is the handle that the user knows the
 // object by. Returns the code, if the handler returns. May suspend, as the user's functions may.
 int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, int code);

@@ -95,13 +95,22 @@ const char *mlt_mpi_sentence(mlt_rank *me, int code)
     return mlt_error_text(class);
 }
 
+// Whose handler hears of errors without an object: MPI_COMM_SELF's. Programs that were written for
+// MPI 3 set the world's alone and rely on that.
+static mlt_comm *nobodys_comm(mlt_mpi *mpi)
+{
+    return !mpi->self_handled && mpi->world.magic ? &mpi->world : &mpi->self;
+}
+
 // The sentence is that of the code, but there is no place to keep one without a worker.
 static int call_handler(mlt_rank *me, mlt_comm *comm, int code, const char *sentence)
 {
+    if ((!me || !me->mpi) && mlt_errhandler_initial() == MPI_ERRORS_RETURN)
+        return code;
     if (!me || !me->mpi)
         mlt_mpi_abort(me, code & CLASS_MASK, sentence);
     if (!comm)
-        comm = &mlt_mpi_of(me)->self;
+        comm = nobodys_comm(mlt_mpi_of(me));
     return mlt_errhandler_call(me, comm->errhandler, mlt_comm_handle(me, comm), code);
 }
 

@@ -18,9 +18,9 @@
 #include "p2p/p2p.h"
 
 // Words an error as "<function>: <sentence>", calls the error handler of comm (NULL: of
-// MPI_COMM_SELF, as the standard says for errors without a communicator), and returns the code, if
-// the handler returns. me may be NULL (called by a thread that is no rank): then the handler is
-// MPI_ERRORS_ARE_FATAL. fn: normally me->fn.
+// MPI_COMM_SELF, as the standard says for errors without a communicator, or of MPI_COMM_WORLD, if
+// the program has not set that one), and returns the code, if the handler returns. me may be NULL
+// (called by a thread that is no rank): then the handler is the initial one. fn: normally me->fn.
 int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *format, ...)
     MLT_PRINTF(5, 6) MLT_COLD;
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "boot/job.h"
+#include "mpi/errhandler.h"
 
 static void set_if_fits(mlt_info *info, const char *key, const char *value)
 {
@@ -78,6 +79,14 @@ static void add_maxprocs(mlt_info *info)
     mlt_info_set(info, "maxprocs", text);
 }
 
+static const char *initial_errhandler(void)
+{
+    MPI_Errhandler initial = mlt_errhandler_initial();
+    return initial == MPI_ERRORS_RETURN  ? "mpi_errors_return"
+           : initial == MPI_ERRORS_ABORT ? "mpi_errors_abort"
+                                         : "mpi_errors_are_fatal";
+}
+
 static mlt_info *make(void)
 {
     char text[MPI_MAX_INFO_VAL];
@@ -91,7 +100,7 @@ static mlt_info *make(void)
         set_if_fits(info, "arch", system.machine);
     if (getcwd(text, sizeof text))
         mlt_info_set(info, "wdir", text);
-    mlt_info_set(info, "mpi_initial_errhandler", "mpi_errors_are_fatal");
+    mlt_info_set(info, "mpi_initial_errhandler", initial_errhandler());
     mlt_info_set(info, "mpi_memory_alloc_kinds", "system,mpi");
     return info;
 }

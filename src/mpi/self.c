@@ -8,6 +8,7 @@
 #include "mpi/comm_int.h"
 #include "mpi/context.h"
 #include "mpi/dtype.h"
+#include "mpi/errhandler.h"
 #include "mpi/group.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
@@ -26,7 +27,7 @@ static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t siz
         .base = base,
         .stride = 1,
         .refs = 1,
-        .errhandler = MPI_ERRORS_ARE_FATAL,
+        .errhandler = mlt_errhandler_initial(),
         .owner = me,
     };
 }
@@ -80,7 +81,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     for (uint32_t i = 0; i < worker->count; i++) {
         worker->ranks[i].mpi = &ranks[i];
         // Errors before MPI_Init have a handler.
-        ranks[i].self.errhandler = MPI_ERRORS_ARE_FATAL;
+        ranks[i].self.errhandler = mlt_errhandler_initial();
         mlt_list_init(&ranks[i].comms);
     }
 }

@@ -57,6 +57,7 @@ typedef struct mlt_mpi {
     uint16_t sessions;                // open ones
     int last_used_code;               // MPI_LASTUSEDCODE as this rank knows it
     _Atomic bool inited, finalized;   // a thread that finds them true sees what was before
+    bool self_handled;                // the program has set MPI_COMM_SELF's error handler
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
 

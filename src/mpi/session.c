@@ -67,6 +67,17 @@ static mlt_session *session_mine(mlt_rank *me, MPI_Session handle)
     return s && s->rank == me ? s : NULL;
 }
 
+int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
+                         const char *should)
+{
+    mlt_session *s = me ? session_mine(me, handle) : NULL;
+    if (!s)
+        return mlt_bad_null(me, NULL, fn, MPI_ERR_ARG, name, should);
+    int code =
+        mlt_mpi_code(me, fn, MPI_ERR_ARG, "argument %s is NULL, but should be %s", name, should);
+    return mlt_errhandler_call(me, s->errhandler, handle, code);
+}
+
 // The level that the info asks for. Other strings than the standard's are no wish.
 static int wanted_level(const mlt_info *info)
 {

@@ -35,6 +35,11 @@ static const mlt_setting settings[] = {
      "the number of ranks alone, and ranks of a worker do not combine first; mpirun --reproducible "
      "sets it",
      &mlt_mpi_settings.reproducible},
+    {"initial_errhandler", MLT_SETTING_CHOICE, "mpi_errors_are_fatal",
+     "mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return",
+     "error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun -initial-errhandler "
+     "sets it",
+     &mlt_mpi_settings.initial_errhandler},
     {"errfile", MLT_SETTING_TEXT, "", NULL, "the same for standard error",
      &mlt_mpi_settings.errfile},
 };

@@ -114,8 +114,6 @@ static void check_errors(void)
     CHECK_ERROR(MPI_Error_class(-7, &other), MPI_ERR_ARG, "MPI_Error_class", "-7");
     CHECK_ERROR(MPI_Error_string(INT32_MAX, longest, &other), MPI_ERR_ARG, "MPI_Error_string",
                 "2147483647");
-    CHECK_ERROR(MPI_Comm_call_errhandler(MPI_COMM_WORLD, INT32_MAX), MPI_ERR_ARG,
-                "MPI_Comm_call_errhandler", "2147483647");
 }
 
 // The number of what was removed serves again, the lowest first: with one rank a process nobody

@@ -62,6 +62,8 @@ static void check_handles(MPI_Group world, MPI_Group bad, const char *word)
     CHECK_ERROR(MPI_Group_union(world, bad, &g), MPI_ERR_GROUP, "MPI_Group_union", word);
     CHECK_ERROR(MPI_Group_intersection(bad, world, &g), MPI_ERR_GROUP, "group1", word);
     CHECK_ERROR(MPI_Group_difference(bad, bad, &g), MPI_ERR_GROUP, "MPI_Group_difference", word);
+    CHECK(g == MPI_GROUP_NULL);
+    g = bad;
     CHECK_ERROR(MPI_Group_translate_ranks(world, 1, &rank, bad, &n), MPI_ERR_GROUP, "group2", word);
     CHECK_ERROR(MPI_Group_free(&g), MPI_ERR_GROUP, "MPI_Group_free", word);
     CHECK(g == bad);

@@ -18,6 +18,8 @@ static void operations(void)
     CHECK_ERROR(MPI_Op_create(NULL, 1, &op), MPI_ERR_ARG, "MPI_Op_create", "user_fn");
     CHECK_ERROR(MPI_Op_create_c(NULL, 1, &op), MPI_ERR_ARG, "MPI_Op_create_c", "user_fn");
     CHECK_ERROR(MPI_Op_create(add, 1, NULL), MPI_ERR_ARG, "MPI_Op_create", "argument op");
+    CHECK(op == MPI_OP_NULL);
+    op = MPI_SUM;
     CHECK_ERROR(MPI_Op_free(&op), MPI_ERR_OP, "MPI_Op_free", "MPI_SUM");
     CHECK(op == MPI_SUM);
     CHECK_ERROR(MPI_Op_free(&null), MPI_ERR_OP, "MPI_Op_free", "MPI_OP_NULL");
