@@ -234,6 +234,8 @@ def stage_surface(stage, quick):
     """every function and constant of the standard ABI, at its value, in header and library; what is built has a test"""
     if stage.step("test/surface_test.py", [ROOT / "test/surface_test.py", "--build", BUILD], 120):
         stage.passed += 1
+    if not quick and stage.step("test/sweep_test.py", [ROOT / "test/sweep_test.py", "--build", BUILD], 120):
+        stage.passed += 1
     # gen/mpi_fn.c has a row a function: name, chapter, built, in the ABI.
     rows = (BUILD / "gen/mpi_fn.c").read_text()
     built = set(re.findall(r'^    \{"(MPI_\w+)", \d+, true', rows, re.M))
