@@ -410,9 +410,11 @@ def check_buffer(f, p, where):
     peer = {"sendbuf": "dest", "recvbuf": "source"}.get(p.name)
     peers = [peer] if peer else ["dest", "source"]
     used = "".join(f" && {q} != MPI_PROC_NULL" for q in peers if f.has(q))
-    # A type with absolute addresses starts at MPI_BOTTOM, which is NULL; only predefined ones never do.
-    return (f"    if (MLT_UNLIKELY(!{p.name}) && {count} > 0 && {type_}_->size > 0 && {type_}_->code{used})\n"
-            f'        return mlt_bad_null(me, {where}, {f.fn}, MPI_ERR_BUFFER, "{p.name}", '
+    # NULL or MPI_IN_PLACE, which is 1. A type with absolute addresses starts at MPI_BOTTOM, which is NULL; only
+    # predefined ones never do.
+    return (f"    if (MLT_UNLIKELY((uintptr_t){p.name} <= (uintptr_t)MPI_IN_PLACE) && {count} > 0 &&\n"
+            f"        {type_}_->size > 0 && ({p.name} || {type_}_->code){used})\n"
+            f'        return mlt_bad_buffer(me, {where}, {f.fn}, "{p.name}", {p.name}, '
             f'"the address of data, as {count} is above 0");\n')
 
 

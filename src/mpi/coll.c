@@ -750,6 +750,13 @@ int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name)
                          "argument %s is MPI_IN_PLACE, which it must not be here", name);
 }
 
+int mlt_coll_bad_overlap(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_BUFFER,
+                         "arguments sendbuf and recvbuf overlap, but should lie apart; if the data "
+                         "is to be replaced, say MPI_IN_PLACE");
+}
+
 int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received)
 {
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TRUNCATE,

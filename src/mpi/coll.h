@@ -183,6 +183,15 @@ int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
 int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;
 
+// Whether what is read and what is written share a byte; both lie one behind the other.
+static inline bool mlt_coll_overlap(const void *read, uint64_t read_bytes, const void *written,
+                                    uint64_t written_bytes)
+{
+    uintptr_t r = (uintptr_t)read, w = (uintptr_t)written;
+    return (w - r < read_bytes && written_bytes) || (r - w < written_bytes && read_bytes);
+}
+int mlt_coll_bad_overlap(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+
 // What a rank sends to itself, in bytes, is not what it receives from itself.
 int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
 // All blocks together have more bytes than can be counted.

@@ -44,6 +44,25 @@ static inline mlt_coll_list list_of(const mlt_comm *comm, const char *which, con
     };
 }
 
+// Where a rank's block for itself begins, and its bytes; 0: none, or nobody can say.
+static uint64_t own_block(const mlt_comm *comm, const blocks *b, const void **at)
+{
+    int64_t count = mlt_coll_number(b->counts, (uint64_t)comm->rank);
+    int64_t displ = mlt_coll_number(b->displs, (uint64_t)comm->rank);
+    *at = (const void *)((uintptr_t)b->buf + (uintptr_t)(displ * b->type->extent));
+    return count > 0 && b->type->contiguous ? (uint64_t)count * b->type->size : 0;
+}
+
+// Blocks may lie anywhere, so only those for oneself are compared: buffers that were taken for each
+// other have them in the same place.
+static int check_apart(mlt_rank *me, mlt_comm *comm, const blocks *send, const blocks *recv)
+{
+    const void *from, *to;
+    uint64_t sent = own_block(comm, send, &from), received = own_block(comm, recv, &to);
+    return mlt_coll_overlap(from, sent, to, received) ? mlt_coll_bad_overlap(me, comm)
+                                                      : MPI_SUCCESS;
+}
+
 // `typed`: each block has a type of its own.
 static int alltoall(mlt_rank *me, blocks send, blocks recv, bool typed, mlt_comm *comm,
                     mlt_coll_how how)
@@ -61,6 +80,8 @@ static int alltoall(mlt_rank *me, blocks send, blocks recv, bool typed, mlt_comm
     int code = check(me, comm, "recv", "rdispls", &recv, typed);
     if (code == MPI_SUCCESS && !in_place)
         code = check(me, comm, "send", "sdispls", &send, typed);
+    if (code == MPI_SUCCESS && !in_place && !typed)
+        code = check_apart(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_list to = list_of(comm, "recv", &recv, in_place);

@@ -51,6 +51,17 @@ static inline int check_total(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
     return MPI_SUCCESS;
 }
 
+// One block here and all of them there, of which it may be the own one: that stays where it is.
+static inline int check_apart(mlt_rank *me, mlt_comm *comm, const data *one, const data *all)
+{
+    uint64_t bytes = bytes_of(one), area = bytes * (uint64_t)comm->size;
+    if (MLT_LIKELY(!mlt_coll_overlap(one->buf, bytes, all->buf, area)) || !one->type->contiguous ||
+        !all->type->contiguous ||
+        (uintptr_t)one->buf == (uintptr_t)all->buf + bytes * (uint64_t)comm->rank)
+        return MPI_SUCCESS;
+    return mlt_coll_bad_overlap(me, comm);
+}
+
 // True if the team can work on what a rank has; NULL: it has nothing there.
 static inline bool is_plain(const data *d)
 {
@@ -80,7 +91,10 @@ static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, 
     uint64_t bytes = in_place ? bytes_of(&recv) : bytes_of(&send);
     if (is_root && MLT_UNLIKELY(bytes_of(&recv) != bytes))
         return mlt_coll_bad_sizes(me, comm, bytes, bytes_of(&recv));
-    if (MLT_UNLIKELY((code = check_total(me, comm, bytes)) != MPI_SUCCESS))
+    code = check_total(me, comm, bytes);
+    if (code == MPI_SUCCESS && is_root && !in_place)
+        code = check_apart(me, comm, &send, &recv);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const data *in = in_place ? NULL : &send, *out = is_root ? &recv : NULL;
     uint16_t kind = mlt_type_kind(is_root ? recv.type : send.type);
@@ -143,7 +157,10 @@ static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm,
     uint64_t bytes = in_place ? bytes_of(&send) : bytes_of(&recv);
     if (is_root && MLT_UNLIKELY(bytes_of(&send) != bytes))
         return mlt_coll_bad_sizes(me, comm, bytes_of(&send), bytes);
-    if (MLT_UNLIKELY((code = check_total(me, comm, bytes)) != MPI_SUCCESS))
+    code = check_total(me, comm, bytes);
+    if (code == MPI_SUCCESS && is_root && !in_place)
+        code = check_apart(me, comm, &recv, &send);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const data *in = is_root ? &send : NULL, *out = in_place ? NULL : &recv;
     uint16_t kind = mlt_type_kind(is_root ? send.type : recv.type);
@@ -210,6 +227,8 @@ static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_col
                                    recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
+    if (code == MPI_SUCCESS && !in_place)
+        code = check_apart(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const data *in = in_place ? NULL : &send;
@@ -265,6 +284,11 @@ static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll
                                   recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
+    if (code == MPI_SUCCESS && !in_place && is_plain(&send) && is_plain(&recv)) {
+        uint64_t area = bytes_of(&recv) * (uint64_t)comm->size;
+        if (MLT_UNLIKELY(mlt_coll_overlap(send.buf, area, recv.buf, area)))
+            code = mlt_coll_bad_overlap(me, comm);
+    }
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_what what = {.collective = MLT_COLL_ALLTOALL,

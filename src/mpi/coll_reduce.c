@@ -45,6 +45,12 @@ static inline int check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbu
         code = mlt_coll_check_operands(me, comm, "recv", recvbuf, "count", count, type, element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && receives && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
         code = mlt_coll_bad_in_place(me, comm, "recvbuf");
+    if (MLT_LIKELY(code == MPI_SUCCESS) && receives && type->contiguous) {
+        uint64_t bytes = (uint64_t)count * type->size;
+        if (MLT_UNLIKELY(mlt_coll_overlap(sendbuf, bytes, recvbuf, bytes)) &&
+            !mlt_coll_in_place(sendbuf))
+            code = mlt_coll_bad_overlap(me, comm);
+    }
     return code;
 }
 
@@ -252,6 +258,9 @@ static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t co
                                        (MPI_Count)(in_place ? all : own), type, what.element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
         code = mlt_coll_bad_in_place(me, comm, "recvbuf");
+    if (MLT_LIKELY(code == MPI_SUCCESS) && !in_place && type->contiguous &&
+        MLT_UNLIKELY(mlt_coll_overlap(sendbuf, all * type->size, recvbuf, own * type->size)))
+        code = mlt_coll_bad_overlap(me, comm);
     bool quick = MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && !op->layout && !in_place;
     if (MLT_UNLIKELY(code != MPI_SUCCESS) || quick) {
         if (code == MPI_SUCCESS)

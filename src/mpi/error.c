@@ -270,6 +270,17 @@ int mlt_bad_null(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const cha
                          should);
 }
 
+int mlt_bad_buffer(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, const void *buf,
+                   const char *should)
+{
+    if (!buf)
+        return mlt_bad_null(me, comm, fn, MPI_ERR_BUFFER, name, should);
+    return mlt_mpi_raise(me, comm, fn, MPI_ERR_BUFFER,
+                         "argument %s is MPI_IN_PLACE, which is for collective operations, but "
+                         "should be %s",
+                         name, should);
+}
+
 int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, int64_t value)
 {
     return mlt_mpi_raise(me, comm, fn, MPI_ERR_VALUE_TOO_LARGE,

@@ -66,6 +66,9 @@ int mlt_bad_uncommitted(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *n
 // "MPI_Comm_rank: argument rank is NULL, but should be ..."
 int mlt_bad_null(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                  const char *should) MLT_COLD;
+// A buffer of a call that is not collective is NULL or MPI_IN_PLACE: MPI_ERR_BUFFER.
+int mlt_bad_buffer(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, const void *buf,
+                   const char *should) MLT_COLD;
 // An output does not fit in an int: MPI_ERR_VALUE_TOO_LARGE.
 int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                    int64_t value) MLT_COLD;

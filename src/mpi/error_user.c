@@ -209,14 +209,15 @@ int mlt_mpi_Add_error_string(mlt_rank *me, int errorcode, const char *text)
     return MPI_SUCCESS;
 }
 
-// The string of a class goes with it; that of a code must have been removed before.
+// A class is a code, too: what the standard says of a code's string holds for its own.
 int mlt_mpi_Remove_error_class(mlt_rank *me, int errorclass)
 {
     pthread_mutex_lock(&lock);
     const entry *e = find(errorclass);
     bool found = e && e->kind == CLASS;
     uint32_t codes = found ? e->codes : 0;
-    if (found && codes == 0)
+    bool text = found && e->text;
+    if (found && codes == 0 && !text)
         drop(errorclass);
     pthread_mutex_unlock(&lock);
     if (!found)
@@ -227,6 +228,11 @@ int mlt_mpi_Remove_error_class(mlt_rank *me, int errorclass)
                              "error class %d still has %u error codes; remove them first with "
                              "MPI_Remove_error_code",
                              errorclass, codes);
+    if (text)
+        return mlt_mpi_raise(me, NULL, MLT_FN_Remove_error_class, MPI_ERR_OTHER,
+                             "error class %d still has a string; remove it first with "
+                             "MPI_Remove_error_string",
+                             errorclass);
     follow(me);
     return MPI_SUCCESS;
 }

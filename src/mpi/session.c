@@ -78,14 +78,16 @@ int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const ch
     return mlt_errhandler_call(me, s->errhandler, handle, code);
 }
 
-// The level that the info asks for. Other strings than the standard's are no wish.
+// The level that the info asks for; -1: a string that is none of the standard's.
 static int wanted_level(const mlt_info *info)
 {
     const char *name = mlt_info_get(info, "thread_level");
-    for (int i = 0; name && i < LEVELS; i++)
+    if (!name)
+        return MPI_THREAD_FUNNELED;
+    for (int i = 0; i < LEVELS; i++)
         if (strcmp(name, levels[i].name) == 0)
             return levels[i].level;
-    return MPI_THREAD_FUNNELED;
+    return -1;
 }
 
 static const char *level_name(int level)
@@ -111,9 +113,18 @@ static int session_init(mlt_rank *me, mlt_first *first, MPI_Info info, MPI_Errha
         mlt_thread_first_ready(first);
         return mlt_errhandler_call(me, errhandler, MPI_SESSION_NULL, code);
     }
+    int level = wanted_level(hints);
+    if (level < 0) {
+        code = mlt_mpi_code(me, me->fn, MPI_ERR_INFO_VALUE,
+                            "info key thread_level is '%s', but should be MPI_THREAD_SINGLE, "
+                            "MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE",
+                            mlt_info_get(hints, "thread_level"));
+        mlt_thread_first_ready(first);
+        return mlt_errhandler_call(me, errhandler, MPI_SESSION_NULL, code);
+    }
     mlt_session *s = mlt_pool_take(&mlt_mpi_worker_of(me)->sessions);
     *s = (mlt_session){.magic = MLT_SESSION_MAGIC,
-                       .provided = (uint16_t)mlt_thread_grant(me, wanted_level(hints)),
+                       .provided = (uint16_t)mlt_thread_grant(me, level),
                        .strict = mlt_info_flag(hints, "strict_finalize", false),
                        .rank = me,
                        .errhandler = errhandler};

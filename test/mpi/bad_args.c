@@ -344,6 +344,28 @@ static void nearly_wrong(struct bad *b)
                           MPI_STATUS_IGNORE));
 }
 
+// MPI_IN_PLACE is for collective operations; where no data moves it does no harm.
+static void in_place(struct bad *b)
+{
+    MPI_Request r;
+    int at = 0;
+    if (!STRICT)
+        return;
+    CHECK_ERROR(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, b->me, 1, WORLD), MPI_ERR_BUFFER, "MPI_Send",
+                "argument buf is MPI_IN_PLACE");
+    CHECK_ERROR(MPI_Irecv(MPI_IN_PLACE, 1, MPI_INT, b->me, 1, WORLD, &r), MPI_ERR_BUFFER,
+                "MPI_Irecv", "MPI_IN_PLACE");
+    CHECK(r == MPI_REQUEST_NULL);
+    CHECK_ERROR(MPI_Sendrecv(b->buf, 1, MPI_INT, b->me, 1, MPI_IN_PLACE, 1, MPI_INT, b->me, 1,
+                             WORLD, MPI_STATUS_IGNORE),
+                MPI_ERR_BUFFER, "MPI_Sendrecv", "recvbuf is MPI_IN_PLACE");
+    CHECK_ERROR(MPI_Send_init(MPI_IN_PLACE, 1, MPI_INT, b->me, 1, WORLD, &r), MPI_ERR_BUFFER,
+                "MPI_Send_init", "MPI_IN_PLACE");
+    CHECK_ERROR(MPI_Pack(MPI_IN_PLACE, 1, MPI_INT, b->buf, 4, &at, WORLD), MPI_ERR_BUFFER,
+                "MPI_Pack", "inbuf is MPI_IN_PLACE");
+    CHECK_OK(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, MPI_PROC_NULL, 1, WORLD));
+}
+
 // None of the calls that failed has sent anything.
 static void nothing_sent(void)
 {
@@ -378,6 +400,7 @@ int main(int argc, char **argv)
     same_twice(&b);
     tag_bound(&b);
     nearly_wrong(&b);
+    in_place(&b);
     nothing_sent();
     CHECK_OK(MPI_Finalize());
     return 0;

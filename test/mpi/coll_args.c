@@ -155,23 +155,56 @@ static void counts(MPI_Comm comm)
     free(many);
 }
 
+// What is read and what is written must lie apart. The own block of a gather may lie where it goes.
+static void overlaps(MPI_Comm comm)
+{
+    const char *words = "sendbuf and recvbuf overlap";
+    int n = world_size(), me = world_rank(), *a = calloc(3 * (size_t)n, sizeof *a), *b = a + n;
+    int *one = malloc((size_t)n * sizeof *one), *at = malloc((size_t)n * sizeof *at);
+    MPI_Request r = MPI_REQUEST_NULL;
+    CHECK(a && one && at && n > 1);
+    for (int i = 0; i < n; i++) {
+        one[i] = 1;
+        at[i] = i;
+        b[i] = i;
+    }
+    CHECK_ERROR(MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER, words, "IN_PLACE");
+    CHECK_ERROR(MPI_Iscan(a, a + 1, 2, MPI_INT, MPI_SUM, comm, &r), MPI_ERR_BUFFER, words, "");
+    CHECK_ERROR(MPI_Reduce_scatter_block(a, a + 1, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER,
+                words, "");
+    CHECK_ERROR(MPI_Reduce_scatter(a, a, one, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER, words, "");
+    CHECK_ERROR(MPI_Allgather(a + (me + 1) % n, 1, MPI_INT, a, 1, MPI_INT, comm), MPI_ERR_BUFFER,
+                words, "");
+    CHECK_ERROR(MPI_Alltoall(a, 1, MPI_INT, a + 1, 1, MPI_INT, comm), MPI_ERR_BUFFER, words, "");
+    CHECK_ERROR(MPI_Alltoallv(a, one, at, MPI_INT, a, one, at, MPI_INT, comm), MPI_ERR_BUFFER,
+                words, "");
+    CHECK_OK(MPI_Allgather(b + me, 1, MPI_INT, b, 1, MPI_INT, comm));
+    for (int i = 0; i < n; i++)
+        CHECK_INT(b[i], i);
+    CHECK_OK(MPI_Alltoall(a, 0, MPI_INT, a, 0, MPI_INT, comm));
+    CHECK_OK(MPI_Scatter(a, 1, MPI_INT, a + n, 1, MPI_INT, 0, comm));
+    free(a);
+    free(one);
+    free(at);
+}
+
 static void hints(MPI_Comm comm)
 {
     MPI_Info info, bad;
-    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Request request = MPI_REQUEST_NULL, none = MPI_REQUEST_NULL;
     int out = world_rank(), in = -1, sum = -1, n = world_size();
     CHECK_OK(MPI_Info_create(&info));
     CHECK_OK(MPI_Info_set(info, "any", "thing"));
     CHECK_OK(MPI_Allreduce_init(&out, &sum, 1, MPI_INT, MPI_SUM, comm, info, &request));
     bad = info;
     CHECK_OK(MPI_Info_free(&info));
-    CHECK_ERROR(MPI_Barrier_init(comm, bad, &request), MPI_ERR_INFO, "MPI_Barrier_init", "info");
-    CHECK_ERROR(MPI_Bcast_init(&in, 1, MPI_INT, 0, comm, bad, &request), MPI_ERR_INFO,
+    CHECK_ERROR(MPI_Barrier_init(comm, bad, &none), MPI_ERR_INFO, "MPI_Barrier_init", "info");
+    CHECK_ERROR(MPI_Bcast_init(&in, 1, MPI_INT, 0, comm, bad, &none), MPI_ERR_INFO,
                 "MPI_Bcast_init", "info");
-    CHECK_ERROR(MPI_Gather_init(&out, 0, MPI_INT, &in, 0, MPI_INT, 0, comm, bad, &request),
+    CHECK_ERROR(MPI_Gather_init(&out, 0, MPI_INT, &in, 0, MPI_INT, 0, comm, bad, &none),
                 MPI_ERR_INFO, "MPI_Gather_init", "info");
-    CHECK_ERROR(MPI_Reduce_init(&out, &in, 1, MPI_INT, MPI_SUM, 0, comm, bad, &request),
-                MPI_ERR_INFO, "MPI_Reduce_init", "info");
+    CHECK_ERROR(MPI_Reduce_init(&out, &in, 1, MPI_INT, MPI_SUM, 0, comm, bad, &none), MPI_ERR_INFO,
+                "MPI_Reduce_init", "info");
     CHECK_ERROR(MPI_Reduce_init(&out, &in, 1, MPI_INT, MPI_SUM, 0, comm, MPI_INFO_NULL, NULL),
                 MPI_ERR_ARG, "MPI_Reduce_init", "request");
     CHECK_ERROR(MPI_Ibarrier(comm, NULL), MPI_ERR_ARG, "MPI_Ibarrier", "request");
@@ -292,6 +325,7 @@ int main(int argc, char **argv)
     works(comm);
     counts(comm);
     works(comm);
+    overlaps(comm);
     hints(comm);
     works(comm);
     disagree(comm);

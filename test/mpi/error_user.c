@@ -49,6 +49,7 @@ static void check_life(void)
     CHECK_OK(MPI_Remove_error_code(code));
     CHECK_OK(MPI_Remove_error_code(more));
     CHECK_OK(MPI_Remove_error_code(plain));
+    CHECK_OK(MPI_Remove_error_string(class));
     CHECK_OK(MPI_Remove_error_class(class));
 }
 
@@ -124,7 +125,10 @@ static void check_alone(void)
     for (int i = 0; i < 3; i++)
         CHECK_OK(MPI_Add_error_class(&class[i]));
     CHECK_INT(last_used(), class[2]);
-    CHECK_OK(MPI_Add_error_string(class[1], "gone with its class"));
+    CHECK_OK(MPI_Add_error_string(class[1], "in the way of its class"));
+    CHECK_ERROR(MPI_Remove_error_class(class[1]), MPI_ERR_OTHER, "MPI_Remove_error_class",
+                "MPI_Remove_error_string");
+    CHECK_OK(MPI_Remove_error_string(class[1]));
     CHECK_OK(MPI_Remove_error_class(class[1]));
     CHECK_INT(last_used(), class[2]);
     CHECK_ERROR(MPI_Error_class(class[1], &again), MPI_ERR_ARG, "MPI_Error_class", "");

@@ -148,6 +148,45 @@ static void check_foreign(MPI_Session mine)
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+// A thread level that there is not.
+static void check_level(void)
+{
+    MPI_Info info;
+    MPI_Session session = (MPI_Session)77;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "thread_level", "MPI_THREAD_MANY"));
+    CHECK_ERROR(MPI_Session_init(info, MPI_ERRORS_RETURN, &session), MPI_ERR_INFO_VALUE,
+                "MPI_Session_init", "thread_level is 'MPI_THREAD_MANY'");
+    CHECK(session == MPI_SESSION_NULL);
+    CHECK_OK(MPI_Info_free(&info));
+}
+
+// Of the predefined attributes, communicators from sessions have only MPI_TAG_UB.
+static void check_attributes(MPI_Session session)
+{
+    static const int others[] = {MPI_IO,     MPI_HOST,         MPI_WTIME_IS_GLOBAL,
+                                 MPI_APPNUM, MPI_LASTUSEDCODE, MPI_UNIVERSE_SIZE};
+    MPI_Group self;
+    MPI_Comm comm, dup;
+    int *value = NULL, flag = -1;
+    CHECK_OK(MPI_Group_from_session_pset(session, "mpi://SELF", &self));
+    CHECK_OK(
+        MPI_Comm_create_from_group(self, "attributes", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+    CHECK_OK(MPI_Comm_dup(comm, &dup));
+    CHECK_OK(MPI_Comm_get_attr(dup, MPI_TAG_UB, &value, &flag));
+    CHECK(flag && *value > 0);
+    for (int i = 0; i < COUNT_OF(others); i++) {
+        flag = -1;
+        CHECK_OK(MPI_Comm_get_attr(comm, others[i], &value, &flag));
+        CHECK_INT(flag, 0);
+        CHECK_OK(MPI_Comm_get_attr(dup, others[i], &value, &flag));
+        CHECK_INT(flag, 0);
+    }
+    CHECK_OK(MPI_Comm_free(&comm));
+    CHECK_OK(MPI_Comm_free(&dup));
+    CHECK_OK(MPI_Group_free(&self));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Session one = MPI_SESSION_NULL, two = MPI_SESSION_NULL, old = MPI_SESSION_NULL;
@@ -165,6 +204,8 @@ int main(int argc, char **argv)
     CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &two));
     check_arguments(one);
     check_mixing(one, two);
+    check_level();
+    check_attributes(one);
     if (argc > 1 && strcmp(argv[1], "foreign") == 0)
         check_foreign(one);
     old = two;
