@@ -193,6 +193,28 @@ typedef MPI_Status MPI_F08_status;
 #endif
 """
 
+REMOVED_TOP = """
+// What MPI 3.0 has removed: whoever uses it is told by the compiler what to write instead. A program that defines such a
+// name as a macro before the include is let alone.
+#ifndef MILLET_ABI_ONLY
+#ifdef __has_attribute
+#define MILLET_WRITE(name, instead) name " was removed in MPI 3.0; write " instead " instead"
+#if __has_attribute(unavailable)
+#define MILLET_REMOVED(name, instead) __attribute__((unavailable(MILLET_WRITE(name, instead))))
+#define MILLET_REMOVED_FUNCTION MILLET_REMOVED
+#elif __has_attribute(error) // an older gcc
+#define MILLET_REMOVED_FUNCTION(name, instead) __attribute__((error(MILLET_WRITE(name, instead))))
+#endif
+#endif
+"""
+
+REMOVED_END = """\
+#undef MILLET_REMOVED
+#undef MILLET_REMOVED_FUNCTION
+#undef MILLET_WRITE
+#endif
+"""
+
 HEADER_END = """
 // Millet's own: lets the other ranks of the caller's worker run.
 int MPIX_Yield(void);
@@ -211,7 +233,15 @@ def constant_text(type_, value):
     return f"(({type_}){value})"
 
 
-def mpi_h(functions, constants, types, version):
+def removed_names(rows):
+    out = [REMOVED_TOP]
+    for name, declaration, instead in rows:
+        macro = "MILLET_REMOVED_FUNCTION" if declaration.startswith("int ") else "MILLET_REMOVED"
+        out.append(f'#if defined({macro}) && !defined({name})\n{declaration} {macro}("{name}", "{instead}");\n#endif\n')
+    return "".join(out) + REMOVED_END
+
+
+def mpi_h(functions, constants, types, removed, version):
     out = [NOTE, HEADER_TOP.replace("@VERSION@", version)]
     for name, kind, definition in types:
         if kind == "callback":
@@ -247,6 +277,7 @@ def mpi_h(functions, constants, types, version):
         if not f.abi:
             out.append(f"{f.prototype('MPI_')};\n{f.prototype('PMPI_')};\n")
     out.append("#endif\n")
+    out.append(removed_names(removed))
     out.append(HEADER_END)
     return "".join(out)
 
@@ -671,7 +702,7 @@ def main():
     others = other_names(spec)
     gen = os.path.join(out, "gen")
     write(os.path.join(out, "include", "mpi.h"),
-          mpi_h(functions, constants, read_table(spec, "mpi_types.tsv"), version))
+          mpi_h(functions, constants, read_table(spec, "mpi_types.tsv"), read_table(spec, "mpi_removed.tsv"), version))
     write(os.path.join(gen, "mpi_fn.h"), fn_h(functions, chapters, others))
     write(os.path.join(gen, "mpi_fn.c"), fn_c(functions, chapters, others))
     write(os.path.join(gen, "mpi_bodies.h"), bodies_h(functions))

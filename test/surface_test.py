@@ -5,7 +5,7 @@
 The tables are those of --tables (by default ../shared/facts beside the repository if it is there: the standard's data,
 apart from ours; else spec/). Checked: every function is declared, as MPI_ and PMPI_, with its exact type; every function
 of the ABI is exported, PMPI_ strong and MPI_ weak, and nothing foreign is; every constant and type has its value and size; the
-headers compile alone, as C and C++, without a warning, with each compiler found.
+headers compile alone, as C and C++, without a warning, with each compiler found; removed names are told by the compiler.
 """
 import argparse
 import os
@@ -174,6 +174,23 @@ def check_compiles(include, folder):
                 check(done.returncode == 0, f"{compiler} -std={standard} objects to the headers:\n{done.stdout[:2000]}")
 
 
+def check_removed(include, folder):
+    """Names that MPI 3.0 removed: the compiler says what to write instead, unless the program has its own macros."""
+    rows = read(ROOT / "spec", "mpi_removed")
+    for compiler, suffix in (("gcc", ".c"), ("clang", ".c"), ("g++", ".cc"), ("clang++", ".cc")):
+        if not shutil.which(compiler):
+            continue
+        lines = "".join(f"void *use_{row['name']}(void) {{ return (void *)&{row['name']}; }}\n" if "typedef" not in row["declaration"]
+                        else f"{row['name']} *use_{row['name']};\n" for row in rows)
+        done = compile_text(compiler, [f"-I{include}"], f"#include <mpi.h>\n{lines}", suffix, folder)
+        for row in rows:
+            check(f"{row['name']} was removed in MPI 3.0; write {row['instead']} instead" in done.stdout,
+                  f"{compiler} does not say what to write instead of {row['name']}")
+        macros = [f"-D{row['name']}={row['instead']}" for row in rows if row["declaration"].startswith("int ")]
+        done = compile_text(compiler, [*WARNINGS, *macros, f"-I{include}"], "#include <mpi.h>\n", suffix, folder)
+        check(done.returncode == 0, f"{compiler} refuses a program that renames removed functions:\n{done.stdout}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
@@ -191,6 +208,7 @@ def main():
             check_loads_late(library)
         check_values(compiler, include, read(args.tables, "mpi_constants"), read(args.tables, "mpi_types"), folder)
         check_compiles(include, folder)
+        check_removed(include, folder)
     for sentence in failures:
         print(sentence)
     print(f"{len(functions)} functions against {args.tables}: {len(failures)} faults")
