@@ -212,6 +212,11 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
         boot->job = NULL;
         return status == MLT_ERR_NOT_FOUND ? join_alone(boot, why, why_size) : status;
     }
+    if (mlt_job_protect_head(boot->job) != MLT_OK) {
+        snprintf(why, why_size, "the head of the job's segment cannot be protected: %s",
+                 strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
     boot->proc = (uint32_t)proc;
     boot->ctl = (int)ctl;
     (void)fcntl((int)ctl, F_SETFD, FD_CLOEXEC);

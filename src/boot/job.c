@@ -54,6 +54,7 @@ static void lay_out(mlt_job *job)
     job->ring_data = g->ring_data;
     job->chunks = g->chunks;
     job->chunk_bytes = g->chunk_bytes;
+    job->ring_bytes = job->pool_bytes = 0;
     if (workers > 1) {
         job->ring_bytes =
             round_up(MLT_LINE + (uint64_t)g->ring_slots * MLT_SLOT_BYTES + g->ring_data, MLT_LINE);
@@ -64,8 +65,7 @@ static void lay_out(mlt_job *job)
     job->news_words = (uint32_t)(round_up((workers + 63) / 64 * 8, MLT_LINE) / 8);
 
     job->procs_at = sizeof(mlt_job);
-    job->workers_at =
-        round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), MLT_LINE);
+    job->workers_at = round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), page);
     job->news_at = job->workers_at + workers * sizeof(mlt_job_worker);
     job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
     job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
@@ -144,7 +144,7 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
     mlt_job *job;
     if (plan->launched) {
         *fd = mlt_os_memfd("millet-job", head.bytes);
-        job = *fd < 0 ? NULL : mlt_os_map_fd(*fd, head.bytes);
+        job = *fd < 0 || mlt_os_seal_size(*fd) ? NULL : mlt_os_map_fd(*fd, head.bytes);
     } else {
         job = mlt_os_map(head.bytes);
     }
@@ -162,6 +162,18 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
     fill_in(plan, job);
     *out = job;
     return MLT_OK;
+}
+
+// True if every size and offset is what mpirun would have written for these counts.
+static bool is_sound(const mlt_job *head)
+{
+    if (head->workers == 0 || head->workers > MLT_JOB_MAX_WORKERS || head->procs == 0 ||
+        head->procs > head->workers)
+        return false;
+    mlt_job laid_out;
+    memcpy(&laid_out, head, sizeof laid_out); // padding too
+    lay_out(&laid_out);
+    return memcmp(&laid_out, head, sizeof *head) == 0;
 }
 
 mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size)
@@ -186,6 +198,11 @@ mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size)
                  (long long)about.st_size, (unsigned long long)head.bytes);
         return MLT_ERR_INVALID;
     }
+    if (!is_sound(&head)) {
+        snprintf(why, why_size,
+                 "the job's segment is damaged: a process of the job wrote into its head");
+        return MLT_ERR_INVALID;
+    }
     mlt_job *job = mlt_os_map_fd(fd, head.bytes);
     if (!job) {
         snprintf(why, why_size,
@@ -202,6 +219,16 @@ void mlt_job_close(mlt_job *job)
 {
     if (job)
         mlt_os_unmap(job, job->bytes);
+}
+
+mlt_status mlt_job_protect_head(mlt_job *job)
+{
+    return mlt_os_protect_writing(job, job->workers_at);
+}
+
+mlt_status mlt_job_own_head(mlt_job *job)
+{
+    return mlt_os_make_private(job, job->workers_at);
 }
 
 // Says that somebody wakes it. False: it needs no waking.
@@ -250,9 +277,11 @@ void mlt_job_wake(mlt_job_worker *worker)
 
 void mlt_job_ask(mlt_job *job)
 {
-    atomic_fetch_add_explicit(&job->report_wanted, 1, memory_order_release);
-    for (uint32_t w = 0; w < job->workers; w++)
-        mlt_job_wake(mlt_job_worker_at(job, w));
+    for (uint32_t w = 0; w < job->workers; w++) {
+        mlt_job_worker *worker = mlt_job_worker_at(job, w);
+        atomic_fetch_add_explicit(&worker->report_wanted, 1, memory_order_release);
+        mlt_job_wake(worker);
+    }
 }
 
 mlt_job_look mlt_job_look_at(mlt_job *job)

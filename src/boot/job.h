@@ -8,6 +8,12 @@
 //     mlt_job | mlt_job_proc[procs] | mlt_job_worker[workers] | news bitmaps | rings | chunk pools
 //     | claims
 //
+// The first two are the head, on pages of its own. Every process can only read it once it has its
+// place (mlt_job_protect_head), so that a stray pointer of one rank cannot break the others'. The
+// program of a rank may do worse on purpose: mpirun works with its own copy of the head
+// (mlt_job_own_head), takes who is where from its plan, and believes no word of the rest. Nobody
+// can change the segment's size.
+//
 // Rings and pools are laid out here (sizes and offsets) and used by src/wire. Pages that nobody
 // touches cost nothing, so a ring for every ordered pair of workers is affordable.
 //
@@ -37,7 +43,7 @@ enum {
 };
 
 typedef struct mlt_job {
-    uint64_t magic;
+    _Alignas(MLT_LINE) uint64_t magic;
     uint32_t version;
     uint32_t procs, workers, ranks; // ranks: size of MPI_COMM_WORLD
     uint32_t cores;                 // cores of this host that the job may use
@@ -57,8 +63,6 @@ typedef struct mlt_job {
     // need no fence. Worth it unless workers sleep all the time, as they do when there are more of
     // them than cores.
     uint32_t lean;
-    // mpirun asks all workers for a hang report by raising this and waking them (mlt_job_ask).
-    _Alignas(MLT_LINE) _Atomic uint32_t report_wanted;
 } mlt_job;
 
 typedef struct mlt_job_proc {
@@ -96,8 +100,10 @@ typedef struct mlt_job_worker {
     _Alignas(MLT_LINE) _Atomic uint32_t asleep; // the futex; see MLT_NAP
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
-    _Atomic uint32_t blocked;  // ranks parked in MPI
-    _Atomic uint32_t reported; // the report_wanted that it answered last
+    _Atomic uint32_t blocked; // ranks parked in MPI
+    // mpirun asks for a hang report by raising the first and waking the worker (mlt_job_ask). The
+    // other is the request that was answered last.
+    _Atomic uint32_t report_wanted, reported;
     // 1: its rank may have threads outside of MPI, which may call and so end its sleep, or it waits
     // for time or for a descriptor; such a worker is never quiet. Changed while asleep, by the
     // sleeper.
@@ -126,6 +132,12 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
 // Maps the segment behind an inherited descriptor and checks magic, version and size.
 mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_job_close(mlt_job *job);
+
+// A process of the job that has its place: it will not write into the head any more.
+mlt_status mlt_job_protect_head(mlt_job *job) MLT_MUST_CHECK;
+
+// mpirun, when the segment is complete: its head becomes a copy that no rank can reach.
+mlt_status mlt_job_own_head(mlt_job *job) MLT_MUST_CHECK;
 
 static inline mlt_job_proc *mlt_job_proc_at(mlt_job *job, uint32_t i)
 {

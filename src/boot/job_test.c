@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -67,7 +68,7 @@ static void check_layout(uint32_t procs, uint32_t each, uint32_t fine)
     CHECK(job->pools_at % page == 0 && job->pool_bytes % page == 0 && job->bytes % page == 0);
     CHECK(job->procs_at >= sizeof *job);
     CHECK(job->workers_at >= job->procs_at + procs * sizeof(mlt_job_proc));
-    CHECK(job->workers_at % MLT_LINE == 0);
+    CHECK(job->workers_at % page == 0); // the head has pages of its own
     CHECK(job->news_at >= job->workers_at + workers * sizeof(mlt_job_worker));
     CHECK(job->news_words * 64 >= workers);
     CHECK(job->rings_at >= job->news_at + (uint64_t)workers * job->news_words * 8);
@@ -115,8 +116,23 @@ static void test_refusals(void)
     job->magic++;
     CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_NOT_FOUND && !twin);
     job->magic--;
-    CHECK(ftruncate(fd, (off_t)job->bytes + 4096) == 0);
+    job->bytes += 4096;
     CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_INVALID && !twin);
+    job->bytes -= 4096;
+    // Nobody can cut the segment down under those who map it, or make it larger.
+    CHECK(ftruncate(fd, 0) != 0 && ftruncate(fd, (off_t)job->bytes + 4096) != 0);
+    uint64_t *const offsets[] = {&job->workers_at, &job->news_at,    &job->rings_at,
+                                 &job->pools_at,   &job->ring_bytes, &job->pool_bytes};
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        *offsets[i] += MLT_LINE;
+        CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_INVALID && !twin);
+        *offsets[i] -= MLT_LINE;
+    }
+    job->workers = UINT32_MAX;
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_ERR_INVALID && !twin);
+    job->workers = 2;
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_OK);
+    mlt_job_close(twin);
     CHECK(mlt_job_open(999, &twin, why, sizeof why) == MLT_ERR_NOT_FOUND);
     int null = open("/dev/null", O_RDWR);
     CHECK(mlt_job_open(null, &twin, why, sizeof why) == MLT_ERR_NOT_FOUND);
@@ -126,6 +142,35 @@ static void test_refusals(void)
     job = make(1, 1, 1, false, &fd);
     CHECK(job && fd == -1 && !job->launched && job->ring_bytes == 0 && job->pool_bytes == 0);
     mlt_job_close(job);
+}
+
+// mpirun's head is its own, whatever a rank writes; a rank cannot write into it by mistake.
+static void test_head(void)
+{
+    int fd;
+    mlt_job *job = make(2, 1, 1, true, &fd), *twin;
+    char why[256];
+    if (!job)
+        return;
+    CHECK(mlt_job_open(fd, &twin, why, sizeof why) == MLT_OK);
+    CHECK(mlt_job_own_head(job) == MLT_OK);
+    uint64_t bytes = twin->bytes;
+    memset(twin, 0xff, twin->workers_at);
+    CHECK(job->workers == 2 && job->procs == 2 && mlt_job_proc_at(job, 1)->first_rank == 1);
+    atomic_store(&mlt_job_worker_at(job, 1)->asleep, MLT_WORKER_ASLEEP);
+    CHECK(!mlt_job_look_at(job).quiet);
+    mlt_os_unmap(twin, bytes);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (mlt_job_protect_head(job) == MLT_OK)
+            job->workers = 3;
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+    mlt_job_close(job);
+    close(fd);
 }
 
 static void test_look(void)
@@ -156,7 +201,7 @@ static void test_look(void)
     mlt_job_wake(w[2]);
     CHECK(w[2]->asleep == MLT_WORKER_ENDED);
     mlt_job_ask(job);
-    CHECK(job->report_wanted == 1 && w[0]->asleep == MLT_WORKER_AWAKE);
+    CHECK(w[0]->report_wanted == 1 && w[2]->report_wanted == 1 && w[0]->asleep == MLT_WORKER_AWAKE);
     w[0]->asleep = w[1]->asleep = w[2]->asleep = MLT_WORKER_ENDED;
     CHECK(!mlt_job_look_at(job).quiet); // nobody sleeps: the job is over
     mlt_job_close(job);
@@ -247,6 +292,7 @@ int main(void)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_layout(shapes[i][0], shapes[i][1], shapes[i][2]);
     test_refusals();
+    test_head();
     test_look();
     test_wake();
     test_waker_held_up();

@@ -22,6 +22,7 @@ enum {
     LONGEST_LINE = 8 << 20, // longer ones are passed on in parts
     QUEUE_FULL = 1 << 20,   // stop reading from ranks
     QUEUE_LOW = 256 << 10,  // go on reading
+    LAST_WORDS_MS = 500,    // that an interrupted mpirun waits for a reader
 };
 
 // Where lines go: mpirun's standard output or error.
@@ -69,6 +70,8 @@ struct mlt_io {
     char piece[READ_BYTES];
     size_t piece_length;
     uint32_t waiting; // feeds that have not taken the whole piece
+    int patience_ms;  // with a reader that does not read, when nothing else is left to do; -1: for
+                      // ever
 };
 
 // ---- Patterns of file names
@@ -216,7 +219,11 @@ static void sink_flush(sink *to, bool block)
 {
     while (to->length > 0 && !to->broken) {
         struct pollfd room = {.fd = to->source.fd, .events = POLLOUT};
-        if (poll(&room, 1, block ? -1 : 0) == 0) {
+        if (poll(&room, 1, block ? to->io->patience_ms : 0) == 0) {
+            if (block) {
+                to->broken = true;
+                break;
+            }
             if (!mlt_loop_add(to->io->loop, &to->source, EPOLLOUT))
                 (void)poll(&room, 1, 10);
             return;
@@ -425,6 +432,11 @@ void mlt_io_run(mlt_io *io)
 
 // ---- Processes
 
+bool mlt_io_reads_terminal(const mlt_options *options)
+{
+    return options->stdin_rank == MLT_STDIN_ALL && isatty(STDIN_FILENO);
+}
+
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
 {
     mlt_io *io = mlt_need(1, sizeof *io);
@@ -556,8 +568,9 @@ void mlt_io_started(mlt_io *io, uint32_t proc)
     }
 }
 
-void mlt_io_finish(mlt_io *io)
+void mlt_io_finish(mlt_io *io, bool interrupted)
 {
+    io->patience_ms = interrupted ? LAST_WORDS_MS : -1;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         for (uint32_t i = 0; io->streams && i < 2; i++) {
             stream *s = &io->streams[2 * p + i];

@@ -15,6 +15,9 @@
 
 typedef struct mlt_io mlt_io;
 
+// True if mpirun will read a terminal for the ranks.
+bool mlt_io_reads_terminal(const mlt_options *options);
+
 // Ends mpirun if a rank of --stdin does not exist or an output file cannot be made.
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop);
 
@@ -29,7 +32,8 @@ void mlt_io_started(mlt_io *io, uint32_t proc);
 // Begins to copy standard input (--stdin all); once all processes are started.
 void mlt_io_run(mlt_io *io);
 
-// All processes are gone: writes what is left, waiting as long as it takes, and frees io.
-void mlt_io_finish(mlt_io *io);
+// All processes are gone: writes what is left, and frees io. Waits as long as it takes, or, if
+// `interrupted`, a moment for each reader.
+void mlt_io_finish(mlt_io *io, bool interrupted);
 
 #endif

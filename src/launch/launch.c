@@ -14,6 +14,7 @@
 #include "launch/coll.h"
 #include "launch/env.h"
 #include "launch/globals.h"
+#include "launch/guard.h"
 #include "launch/hosts.h"
 #include "launch/io.h"
 #include "launch/loop.h"
@@ -39,6 +40,7 @@ typedef struct launch {
     int loop;
     mlt_io *io;
     mlt_watch *watch;
+    mlt_guard guard;
 } launch;
 
 static const char *dir_of(const launch *l, const mlt_app *app)
@@ -117,6 +119,8 @@ static void make_job(launch *l, uint32_t cores)
     free(ranks);
     free(apps);
     note_places(l);
+    if (mlt_job_own_head(l->job) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "no memory for the job's head: %s", strerror(errno));
 }
 
 // gdb --args program ...; the caller frees it.
@@ -179,7 +183,8 @@ static int start(launch *l, uint32_t p, mlt_env *env)
                        .ctl_as = l->ctl_as,
                        .cpus = cpus,
                        .cpus_bytes = l->bind.set_bytes,
-                       .own_group = l->gdb && !under_gdb};
+                       // --gdb: keep the keyboard's signals away from the others
+                       .group = l->gdb && !under_gdb ? 0 : l->guard.group};
     pid_t pid = -1;
     if (mlt_io_prepare(l->io, p, &spawn, why, sizeof why))
         pid = mlt_spawn_start(&spawn, &code, why, sizeof why);
@@ -248,7 +253,7 @@ int mlt_launch(const mlt_options *options)
 {
     launch l = {.options = options};
     uint32_t cores = (uint32_t)mlt_os_cores();
-    int signal_fd;
+    sigset_t blocked;
     mlt_plan_make(options, &l.plan);
     find_programs(&l);
     mlt_launch_check_coll(options);
@@ -257,7 +262,9 @@ int mlt_launch(const mlt_options *options)
     if (options->verbose)
         mlt_say("%u ranks in %u workers, %u processes, on %u cores", l.plan.ranks, l.plan.workers,
                 l.plan.proc_count, cores);
-    mlt_spawn_prepare(&signal_fd);
+    mlt_spawn_prepare(&blocked);
+    mlt_guard_split(&l.guard, &blocked, mlt_io_reads_terminal(options));
+    int signal_fd = mlt_spawn_signal_fd(&blocked);
     make_job(&l, cores);
     l.loop = mlt_loop_new();
     l.io = mlt_io_new(options, &l.plan, l.loop);
@@ -270,12 +277,14 @@ int mlt_launch(const mlt_options *options)
                            .job = l.job,
                            .report = report,
                            .loop = l.loop,
-                           .signal_fd = signal_fd};
+                           .signal_fd = signal_fd,
+                           .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);
     start_all(&l);
     int code = mlt_watch_run(l.watch);
+    bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
-    mlt_io_finish(l.io);
+    mlt_io_finish(l.io, interrupted);
     if (report)
         print_report(&l, report, &map);
     print_paths(options, &map);
@@ -283,5 +292,6 @@ int mlt_launch(const mlt_options *options)
     mlt_report_free(report);
     mlt_watch_free(l.watch);
     mlt_job_close(l.job);
+    mlt_say_finish(interrupted ? 0 : -1);
     return code;
 }

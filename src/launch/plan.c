@@ -48,17 +48,41 @@ void mlt_plan_make(const mlt_options *options, mlt_plan *plan)
     }
 }
 
-uint32_t mlt_plan_proc_of(const mlt_plan *plan, uint32_t rank)
+static uint32_t first_rank_of(const mlt_plan_proc *proc)
+{
+    return proc->first_rank;
+}
+
+static uint32_t first_worker_of(const mlt_plan_proc *proc)
+{
+    return proc->first_worker;
+}
+
+// The last process whose first one is not above `one`.
+static uint32_t find(const mlt_plan *plan, uint32_t (*first)(const mlt_plan_proc *), uint32_t one)
 {
     uint32_t low = 0, high = plan->proc_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (plan->procs[middle].first_rank <= rank)
+        if (first(&plan->procs[middle]) <= one)
             low = middle;
         else
             high = middle;
     }
     return low;
+}
+
+uint32_t mlt_plan_proc_of(const mlt_plan *plan, uint32_t rank)
+{
+    return find(plan, first_rank_of, rank);
+}
+
+uint32_t mlt_plan_ranks_of(const mlt_plan *plan, uint32_t worker, uint32_t *first_rank)
+{
+    const mlt_plan_proc *proc = &plan->procs[find(plan, first_worker_of, worker)];
+    uint32_t each = proc->ranks / proc->workers;
+    *first_rank = proc->first_rank + (worker - proc->first_worker) * each;
+    return each;
 }
 
 void mlt_plan_name(const mlt_plan *plan, uint32_t proc, char *text, size_t size)

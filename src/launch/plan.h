@@ -24,6 +24,9 @@ void mlt_plan_make(const mlt_options *options, mlt_plan *plan);
 // The process that holds the rank, which exists.
 uint32_t mlt_plan_proc_of(const mlt_plan *plan, uint32_t rank);
 
+// The number of ranks of a worker, which exists, and the first of them.
+uint32_t mlt_plan_ranks_of(const mlt_plan *plan, uint32_t worker, uint32_t *first_rank);
+
 // "rank 3" or "the process of ranks 4-7".
 void mlt_plan_name(const mlt_plan *plan, uint32_t proc, char *text, size_t size);
 

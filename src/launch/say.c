@@ -1,29 +1,127 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Standard error may be a pipe that nobody reads, or a stopped terminal. mpirun must not wait for
+// it in a write: it has a job to watch, and signals to obey. So what does not fit at once waits
+// here, and the event loop writes it when there is room.
 #include "launch/say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { MOST_WAITING = 16 << 20, PAUSE_MS = 100 };
+
+static struct {
+    char *text;
+    size_t start, end;
+} waiting;
+
+// Standard error again, but so that writing does not block; mpirun shares the descriptor 2 itself
+// with others, for whom it must stay as it is.
+static struct {
+    struct stat file; // to which fd belongs
+    int fd;           // -1: none
+} own = {.fd = -1};
+
+static void open_own(const struct stat *about)
+{
+    if (own.fd >= 0)
+        close(own.fd);
+    own.file = *about;
+    own.fd = -1;
+    // Writing to a file does not block, and a socket cannot be opened.
+    if (S_ISFIFO(about->st_mode) || S_ISCHR(about->st_mode))
+        own.fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int mlt_say_fd(void)
+{
+    struct stat about;
+    if (fstat(STDERR_FILENO, &about) == 0 &&
+        (about.st_dev != own.file.st_dev || about.st_ino != own.file.st_ino))
+        open_own(&about);
+    return own.fd >= 0 ? own.fd : STDERR_FILENO;
+}
+
+static ssize_t write_some(const char *text, size_t bytes)
+{
+    int fd = mlt_say_fd();
+    ssize_t done;
+    do {
+        done = S_ISSOCK(own.file.st_mode) ? send(fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                          : write(fd, text, bytes);
+    } while (done < 0 && errno == EINTR);
+    return done;
+}
+
+// Writes what there is room for. Returns how much is done: all of it if nobody listens.
+static size_t write_now(const char *text, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = write_some(text + done, bytes - done);
+        if (n < 0 && errno == EAGAIN)
+            return done;
+        if (n <= 0)
+            return bytes;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+bool mlt_say_waits(void)
+{
+    return waiting.start < waiting.end;
+}
+
+void mlt_say_go_on(void)
+{
+    waiting.start += write_now(waiting.text + waiting.start, waiting.end - waiting.start);
+    if (mlt_say_waits())
+        return;
+    free(waiting.text);
+    waiting.text = NULL;
+    waiting.start = waiting.end = 0;
+}
 
 void mlt_say_raw(const char *text, size_t bytes)
 {
-    while (bytes > 0) {
-        ssize_t done = write(STDERR_FILENO, text, bytes);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0 && errno == EAGAIN) { // somebody made our terminal nonblocking
-            struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
-            (void)poll(&room, 1, 100);
-            continue;
-        }
-        if (done <= 0)
-            return;
-        text += done;
-        bytes -= (size_t)done;
+    mlt_say_go_on();
+    size_t done = mlt_say_waits() ? 0 : write_now(text, bytes), left = bytes - done;
+    if (left == 0 || waiting.end + left > MOST_WAITING)
+        return;
+    char *more = realloc(waiting.text, waiting.end + left);
+    if (!more)
+        return;
+    waiting.text = more;
+    memcpy(more + waiting.end, text + done, left);
+    waiting.end += left;
+}
+
+// A signal that shall end mpirun has come while such signals are blocked.
+static bool is_told_to_end(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
+void mlt_say_finish(int limit_ms)
+{
+    for (mlt_say_go_on(); mlt_say_waits() && limit_ms && !is_told_to_end(); mlt_say_go_on()) {
+        struct pollfd room = {.fd = mlt_say_fd(), .events = POLLOUT};
+        (void)poll(&room, 1, PAUSE_MS);
+        if (limit_ms > 0)
+            limit_ms -= limit_ms < PAUSE_MS ? limit_ms : PAUSE_MS;
     }
 }
 
@@ -53,6 +151,7 @@ _Noreturn void mlt_quit(int code, const char *format, ...)
     va_start(args, format);
     say(format, args);
     va_end(args);
+    mlt_say_finish(-1);
     exit(code);
 }
 

@@ -42,11 +42,10 @@ static void fill_streams(void)
         close(fd);
 }
 
-void mlt_spawn_prepare(int *signal_fd)
+void mlt_spawn_prepare(sigset_t *blocked)
 {
-    sigset_t set;
     fill_streams();
-    sigemptyset(&set);
+    sigemptyset(blocked);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
         struct sigaction now;
         // What the caller ignores (nohup, a shell's background job) stays ignored; a report is
@@ -54,19 +53,28 @@ void mlt_spawn_prepare(int *signal_fd)
         if (sigaction(watched[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN &&
             watched[i] != SIGQUIT && watched[i] != SIGCHLD)
             continue;
-        sigaddset(&set, watched[i]);
+        sigaddset(blocked, watched[i]);
     }
     (void)signal(SIGCHLD, SIG_DFL); // ignored, it would hide how ranks ended
     (void)signal(SIGXFSZ, SIG_IGN); // a small limit of file sizes comes as an error code instead
-    (void)sigprocmask(SIG_BLOCK, &set, &origin.mask);
+    (void)sigprocmask(SIG_BLOCK, blocked, &origin.mask);
+    // Blocked, it lets mpirun write to a terminal whose foreground another group is.
+    sigset_t terminal;
+    sigemptyset(&terminal);
+    sigaddset(&terminal, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &terminal, NULL);
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &origin.pipe);
-    *signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (*signal_fd < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot watch signals: %s", strerror(errno));
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)getrlimit(RLIMIT_NOFILE, &origin.files);
     struct rlimit most = {origin.files.rlim_max, origin.files.rlim_max};
     (void)setrlimit(RLIMIT_NOFILE, &most);
+}
+
+int mlt_spawn_signal_fd(const sigset_t *blocked)
+{
+    int fd = signalfd(-1, blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot watch signals: %s", strerror(errno));
+    return fd;
 }
 
 void mlt_spawn_restore(int signal_fd)
@@ -136,8 +144,8 @@ static _Noreturn void child(const mlt_spawn *s, pid_t launcher)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
         _exit(128 + SIGKILL); // mpirun ended before the line above
-    if (s->own_group)
-        (void)setpgid(0, 0);
+    if (s->group != getpgrp())
+        (void)setpgid(0, s->group);
     for (int i = 0; i < 3; i++)
         set_stream(&s->streams[i], i);
     if (s->merge)

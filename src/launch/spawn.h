@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Starting one process of the job.
 //
-// All processes stay in mpirun's process group: Ctrl-C and Ctrl-Z at a terminal reach them as they
-// reach any program, and reading from the terminal works. They end with mpirun (PDEATHSIG), however
-// it ends. vfork shares mpirun's memory until the program starts, so a start costs the same however
-// large mpirun has grown.
+// All processes are in the process group of mpirun's caller: Ctrl-C and Ctrl-Z at a terminal reach
+// them as they reach any program, and reading from the terminal works. They end with mpirun
+// (PDEATHSIG), however it ends. vfork shares mpirun's memory until the program starts, so a start
+// costs the same however large mpirun has grown.
 #ifndef MLT_LAUNCH_SPAWN_H
 #define MLT_LAUNCH_SPAWN_H
 
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -30,14 +31,16 @@ typedef struct mlt_spawn {
     int ctl_fd, ctl_as;          // inherited under the number ctl_as
     const cpu_set_t *cpus;       // NULL: not pinned
     size_t cpus_bytes;
-    bool own_group; // --gdb: keep the keyboard's signals away
+    pid_t group; // the process group that it shall be in; 0: one of its own
 } mlt_spawn;
 
 // Remembers the signal mask and limits that processes of the job shall have, then sets mpirun's
-// own: signals of mpirun are blocked (they come through *signal_fd), SIGPIPE is ignored, the limit
-// of open files is raised to what is allowed, orphans of the job become mpirun's children. Once,
-// before the first start. Ends mpirun on failure.
-void mlt_spawn_prepare(int *signal_fd);
+// own: signals of mpirun are blocked, and returned in *blocked, SIGPIPE is ignored, the limit of
+// open files is raised to what is allowed. Once, before the first start.
+void mlt_spawn_prepare(sigset_t *blocked);
+
+// The descriptor that such signals come through. Ends mpirun on failure.
+int mlt_spawn_signal_fd(const sigset_t *blocked);
 
 // Lets signals end mpirun again; once all ranks are gone.
 void mlt_spawn_restore(int signal_fd);

@@ -29,6 +29,7 @@
 
 #include "base/list.h"
 #include "boot/ctl.h"
+#include "launch/guard.h"
 #include "launch/hang.h"
 #include "launch/hosts.h"
 #include "launch/loop.h"
@@ -45,6 +46,7 @@ static const uint64_t crash_grace_ns = 900 * MS; // a crashed process may be wri
 static const uint64_t straggler_ns = 1000 * MS;
 static const uint64_t collect_ns = 2000 * MS;
 static const uint64_t give_up_ns = 5000 * MS;
+static const int last_words_ms = 500;
 
 // Equal quiet looks that prove a deadlock: with nothing in flight; if some worker has ended (what
 // was sent to it stays in flight for ever); otherwise (10 s: only a fault of ours could do that,
@@ -69,6 +71,8 @@ typedef struct proc {
 struct mlt_watch {
     mlt_watch_conf conf;
     mlt_source signals, timer;
+    mlt_source guard;  // at its end: the guard was killed
+    mlt_source errors; // standard error, while something waits for room there
     proc *procs;
     uint32_t living, attached;
     bool failed_early; // a process failed before anybody used MPI
@@ -230,7 +234,8 @@ static void print_hang(mlt_watch *w)
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
         // acquire: what the worker did before it ended or went to sleep is done.
         uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_acquire);
-        mlt_hang_set(w->hang, worker->first_rank, worker->ranks,
+        uint32_t first, ranks = mlt_plan_ranks_of(plan, i, &first);
+        mlt_hang_set(w->hang, first, ranks,
                      asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED
                      : asleep == MLT_WORKER_UNBORN ? MLT_HANG_UNBORN
                      : w->answered[i]              ? MLT_HANG_RUNNING
@@ -402,9 +407,9 @@ static void take_waits(mlt_watch *w, const mlt_ctl *head, const void *body)
         return;
     }
     if (head->type == MLT_CTL_PROCS) {
-        const mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, head->detail);
+        uint32_t first, ranks = mlt_plan_ranks_of(w->conf.plan, head->detail, &first);
         if (!w->told[head->detail])
-            mlt_hang_add_procs(w->hang, worker->first_rank, worker->ranks, body, head->length);
+            mlt_hang_add_procs(w->hang, first, ranks, body, head->length);
         w->told[head->detail] = true;
         return;
     }
@@ -665,13 +670,13 @@ static void signals_ready(mlt_source *source, uint32_t events)
         int signal = (int)info.ssi_signo;
         // With --gdb the ranks are in groups of their own, and Ctrl-C is meant for gdb.
         bool gdb = w->conf.options->gdb >= 0;
-        bool from_keyboard = info.ssi_code == SI_KERNEL && !gdb;
+        bool keyboard = mlt_guard_from_keyboard(&info), from_keyboard = keyboard && !gdb;
         switch (signal) {
         case SIGCHLD:
             reap(w);
             break;
         case SIGINT:
-            if (gdb && info.ssi_code == SI_KERNEL)
+            if (gdb && keyboard)
                 break;
             interrupt(w, signal, from_keyboard);
             break;
@@ -721,6 +726,16 @@ static void timer_ready(mlt_source *source, uint32_t events)
     set_timer(w);
 }
 
+// What the caller knew as mpirun was killed. There is nobody left to tell.
+static void guard_gone(mlt_source *source, uint32_t events)
+{
+    mlt_watch *w = mlt_container_of(source, mlt_watch, guard);
+    mlt_loop_remove(w->conf.loop, source);
+    w->interrupted = SIGKILL;
+    end_job(w, SIGKILL, 0);
+    kill_all(w, true);
+}
+
 // ---- The whole
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
@@ -735,6 +750,9 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
                             .ready = timer_ready};
     if (w->timer.fd < 0 || !mlt_loop_add(conf->loop, &w->signals, EPOLLIN) ||
         !mlt_loop_add(conf->loop, &w->timer, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    w->guard = (mlt_source){.fd = conf->guard_fd, .ready = guard_gone};
+    if (conf->guard_fd >= 0 && !mlt_loop_add(conf->loop, &w->guard, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
     if (conf->options->timeout_s > 0)
         w->timeout_at = mlt_os_now_ns() + (uint64_t)(conf->options->timeout_s * 1e9);
@@ -758,6 +776,23 @@ void mlt_watch_give_up(mlt_watch *w, int code)
     end_job(w, SIGTERM, grace_ns);
 }
 
+static void errors_ready(mlt_source *source, uint32_t events)
+{
+    mlt_say_go_on();
+}
+
+static void wait_for_room(mlt_watch *w)
+{
+    if (!mlt_say_waits()) {
+        mlt_loop_remove(w->conf.loop, &w->errors);
+        return;
+    }
+    if (!w->errors.added) {
+        w->errors = (mlt_source){.fd = mlt_say_fd(), .ready = errors_ready};
+        (void)mlt_loop_add(w->conf.loop, &w->errors, EPOLLOUT);
+    }
+}
+
 int mlt_watch_run(mlt_watch *w)
 {
     reap(w);
@@ -766,13 +801,22 @@ int mlt_watch_run(mlt_watch *w)
             mlt_say("%u processes do not end though they were killed; leaving them", w->living);
             break;
         }
+        wait_for_room(w);
         mlt_loop_turn(w->conf.loop);
     }
+    mlt_loop_remove(w->conf.loop, &w->errors);
     mlt_sweep();
     if (w->purpose != FOR_NOBODY) // the last rank ended meanwhile
         finish_collecting(w);
     say_verdict(w);
+    if (w->interrupted) // who told mpirun to end shall not have to tell it again
+        mlt_say_finish(last_words_ms);
     return w->code;
+}
+
+bool mlt_watch_interrupted(const mlt_watch *w)
+{
+    return w->interrupted != 0;
 }
 
 void mlt_watch_free(mlt_watch *w)
@@ -781,6 +825,7 @@ void mlt_watch_free(mlt_watch *w)
         close_ctl(&w->procs[p]);
     mlt_loop_remove(w->conf.loop, &w->signals);
     mlt_loop_remove(w->conf.loop, &w->timer);
+    mlt_loop_remove(w->conf.loop, &w->guard);
     close(w->timer.fd);
     mlt_hang_free(w->hang);
     free(w->answered);

@@ -3,6 +3,7 @@
 #ifndef MLT_LAUNCH_WATCH_H
 #define MLT_LAUNCH_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,6 +22,7 @@ typedef struct mlt_watch_conf {
     mlt_report *report; // may be NULL
     mlt_path_map *map;
     int loop, signal_fd;
+    int guard_fd; // mlt_guard's
 } mlt_watch_conf;
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf);
@@ -35,6 +37,9 @@ void mlt_watch_give_up(mlt_watch *watch, int code);
 // Watches until all processes have ended and nothing that they started is left. Returns the exit
 // code.
 int mlt_watch_run(mlt_watch *watch);
+
+// True if a signal told mpirun to end.
+bool mlt_watch_interrupted(const mlt_watch *watch);
 
 void mlt_watch_free(mlt_watch *watch);
 

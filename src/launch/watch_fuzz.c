@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any packets on the control channels of a running job: mpirun takes or drops each, asks for hang
-// reports in between, and says only whole lines. The packets go through real sockets, as a rank
-// would send them.
+// Any packets on the control channels of a running job, and any bytes in its segment: mpirun takes
+// or drops each packet, asks for hang reports in between, looks for a deadlock, and says only whole
+// lines. The packets go through real sockets, as a rank would send them, and the bytes through a
+// mapping such as a rank has.
 //
-// The input: packets, each of a byte (process, and whether a hang report is asked for before it), 2
-// bytes of length, and that many bytes.
+// The input: packets, each of a byte (process, whether a hang report is asked for before it,
+// whether it is not sent but written into the segment), 2 bytes of length, and that many bytes. In
+// the segment, the first 2 bytes say where.
 #include "launch/watch.h"
 
 #include <fcntl.h>
@@ -21,12 +23,23 @@
 
 #include "boot/ctl.h"
 #include "launch/loop.h"
+#include "os/os.h"
 
-enum { PROCS = 2, WORKERS = 3, RANKS = 12, REPORT = 0x80, FULL = 0x40, PIPE_MOST = 64 };
+enum {
+    PROCS = 2,
+    WORKERS = 3,
+    RANKS = 12,
+    REPORT = 0x80,
+    FULL = 0x40,
+    SCRIBBLE = 0x20,
+    PIPE_MOST = 64
+};
 
 typedef struct job {
     mlt_plan plan;
     mlt_job *segment;
+    char *ranks_view; // of the segment
+    size_t bytes;
     int loop, signals[2];
 } job;
 
@@ -49,11 +62,15 @@ static job *the_job(void)
                                 .workers_of_proc = workers,
                                 .ranks_a_worker = ranks,
                                 .app_of_proc = apps,
-                                .cores = 2};
+                                .cores = 2,
+                                .launched = true};
     char why[256];
     int fd = -1;
     j.plan = (mlt_plan){.procs = procs, .proc_count = PROCS, .workers = WORKERS, .ranks = RANKS};
     FUZZ_CHECK(mlt_job_new(&about, &j.segment, &fd, why, sizeof why) == MLT_OK);
+    j.bytes = j.segment->bytes;
+    FUZZ_CHECK((j.ranks_view = mlt_os_map_fd(fd, j.bytes)));
+    FUZZ_CHECK(mlt_job_own_head(j.segment) == MLT_OK);
     j.loop = mlt_loop_new();
     FUZZ_CHECK(pipe2(j.signals, O_CLOEXEC | O_NONBLOCK) == 0);
     return &j;
@@ -64,6 +81,18 @@ static void ask_for_report(job *j)
     struct signalfd_siginfo info = {.ssi_signo = SIGQUIT};
     if (write(j->signals[1], &info, sizeof info) == (ssize_t)sizeof info)
         mlt_loop_turn(j->loop);
+}
+
+// A rank writes where it should not, and mpirun looks at it.
+static void scribble(job *j, const char *bytes, size_t n)
+{
+    uint16_t at = 0;
+    if (n < sizeof at)
+        return;
+    memcpy(&at, bytes, sizeof at);
+    for (size_t i = sizeof at; i < n; i++)
+        j->ranks_view[(at + i) % j->bytes] = bytes[i];
+    FUZZ_CHECK(mlt_job_look_at(j->segment).ended <= WORKERS);
 }
 
 static void play(void *argument)
@@ -81,7 +110,8 @@ static void play(void *argument)
                                  .job = j->segment,
                                  .report = report,
                                  .loop = j->loop,
-                                 .signal_fd = j->signals[0]};
+                                 .signal_fd = j->signals[0],
+                                 .guard_fd = -1};
     for (uint32_t i = 0; i < WORKERS; i++)
         atomic_store(&mlt_job_worker_at(j->segment, i)->asleep, MLT_WORKER_AWAKE);
     mlt_watch *watch = mlt_watch_new(&conf);
@@ -100,7 +130,9 @@ static void play(void *argument)
         static char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 4096];
         size_t most = what & FULL ? sizeof packet : 4096, n = length % most;
         fuzz_take(&in->data, &in->size, packet, n);
-        if (send(ends[what % PROCS][1], packet, n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        if (what & SCRIBBLE)
+            scribble(j, packet, n);
+        else if (send(ends[what % PROCS][1], packet, n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
             mlt_loop_turn(j->loop); // an empty packet looks like the end of the process
     }
     char drain[PIPE_MOST * sizeof(struct signalfd_siginfo)];

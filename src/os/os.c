@@ -74,9 +74,26 @@ mlt_status mlt_os_protect(void *at, size_t bytes)
     return mprotect(at, bytes, PROT_NONE) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
 }
 
+mlt_status mlt_os_protect_writing(void *at, size_t bytes)
+{
+    return mprotect(at, bytes, PROT_READ) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
+}
+
+mlt_status mlt_os_make_private(void *at, size_t bytes)
+{
+    char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return MLT_ERR_NO_MEMORY;
+    memcpy(copy, at, bytes);
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED)
+        return MLT_OK;
+    (void)munmap(copy, bytes);
+    return MLT_ERR_NO_MEMORY;
+}
+
 int mlt_os_memfd(const char *label, size_t bytes)
 {
-    int fd = memfd_create(label, MFD_CLOEXEC);
+    int fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -1;
     if (ftruncate(fd, (off_t)bytes) != 0) {
@@ -86,6 +103,12 @@ int mlt_os_memfd(const char *label, size_t bytes)
         return -1;
     }
     return fd;
+}
+
+mlt_status mlt_os_seal_size(int fd)
+{
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    return fcntl(fd, F_ADD_SEALS, seals) == 0 ? MLT_OK : MLT_ERR_UNSUPPORTED;
 }
 
 mlt_status mlt_os_resize(int fd, uint64_t bytes)

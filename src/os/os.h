@@ -29,9 +29,18 @@ void mlt_os_want_huge(void *at, size_t bytes);
 mlt_status mlt_os_guard_install(void *at, size_t bytes) MLT_MUST_CHECK;
 mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
 
+// Whole pages of a mapping: may only be read from now on; become this process's own copy, which
+// nobody else who maps them can change.
+mlt_status mlt_os_protect_writing(void *at, size_t bytes) MLT_MUST_CHECK;
+mlt_status mlt_os_make_private(void *at, size_t bytes) MLT_MUST_CHECK;
+
 // An anonymous file of this size in memory; nothing has a name on disk. Returns the descriptor
 // (close-on-exec) or -1.
 int mlt_os_memfd(const char *label, size_t bytes);
+
+// Whoever has the descriptor of this memfd can no longer change its size, which would kill those
+// who map it.
+mlt_status mlt_os_seal_size(int fd) MLT_MUST_CHECK;
 
 // Sets the size of a memfd. Maps a part of one (a page's multiple) at an address that is a multiple
 // of `align`, a power of two; NULL on failure. Gives the pages of a shared mapping back to the

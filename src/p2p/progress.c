@@ -22,7 +22,7 @@ enum {
 
 static void answer_launcher(mlt_worker *w)
 {
-    uint32_t wanted = atomic_load_explicit(&w->boot->job->report_wanted, memory_order_acquire);
+    uint32_t wanted = atomic_load_explicit(&w->wire->own->report_wanted, memory_order_acquire);
     if (wanted == atomic_load_explicit(&w->wire->own->reported, memory_order_relaxed))
         return;
     atomic_store_explicit(&w->wire->own->reported, wanted, memory_order_relaxed);

@@ -200,7 +200,7 @@ bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool 
     wire->nap = ((wire->nap & ~(uint32_t)MLT_NAP_STATE) + MLT_NAP) | how;
     atomic_store_explicit(&own->asleep, wire->nap, memory_order_seq_cst);
     mlt_jitter();
-    bool asked = atomic_load(&wire->job->report_wanted) != atomic_load(&own->reported);
+    bool asked = atomic_load(&own->report_wanted) != atomic_load(&own->reported);
     return atomic_load(&own->news) == 0 && !asked && !ready(arg);
 }
 

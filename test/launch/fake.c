@@ -11,12 +11,15 @@
 //     wait right|right:N|left|any|barrier|csp|RANK    all ranks are blocked like that for ever;
 //                          answers reports; csp: with words about processes
 //     busy                 never answers
+//     scribble SEED        writes random words into the job's segment, its head too, and asks for a
+//                          hang report in between
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,10 +111,10 @@ static void wait_for_ever(const char *how)
     for (;;) {
         for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++)
             mlt_job_worker_at(boot.job, w)->asleep = MLT_WORKER_ASLEEP;
-        while (boot.job->report_wanted == seen)
-            mlt_os_futex_wait(&mlt_job_worker_at(boot.job, proc->first_worker)->asleep,
-                              MLT_WORKER_ASLEEP, 20000000);
-        seen = boot.job->report_wanted;
+        mlt_job_worker *first = mlt_job_worker_at(boot.job, proc->first_worker);
+        while (first->report_wanted == seen)
+            mlt_os_futex_wait(&first->asleep, MLT_WORKER_ASLEEP, 20000000);
+        seen = first->report_wanted;
         for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++) {
             mlt_job_worker *own = mlt_job_worker_at(boot.job, w);
             own->epoch++;
@@ -183,6 +186,27 @@ static void tell(void)
     fflush(stdout);
 }
 
+static void scribble(unsigned seed)
+{
+    enum { WORDS = 4000, FIRST_BYTES = 1 << 16 };
+    int fd = atoi(getenv("MILLET_JOB_FD"));
+    struct stat about;
+    if (fstat(fd, &about) != 0 || ftruncate(fd, 0) == 0)
+        exit(4); // it could be cut down under mpirun
+    char *all = mlt_os_map_fd(fd, (size_t)about.st_size);
+    size_t bytes = about.st_size < FIRST_BYTES ? (size_t)about.st_size : FIRST_BYTES;
+    for (int i = 0; all && i < WORDS; i++) {
+        uint32_t word = (seed = seed * 1103515245 + 12345) >> 16;
+        size_t range = word % 3 == 0 ? sizeof(mlt_job) : bytes;
+        uint32_t value = word % 5 == 0 ? UINT32_MAX : word % 5 == 1 ? word % 8 : seed;
+        memcpy(all + (size_t)(seed >> 8) % (range / 4) * 4, &value, sizeof value);
+        if (i % (WORDS / 4) == 0) {
+            kill(atoi(getenv("MILLET_LAUNCHER")), SIGQUIT);
+            usleep(2000);
+        }
+    }
+}
+
 // Does one verb; returns how many arguments it took.
 static int act(const char *verb, const char *a, const char *b)
 {
@@ -212,6 +236,8 @@ static int act(const char *verb, const char *a, const char *b)
         _exit(atoi(a));
     if (strcmp(verb, "wait") == 0)
         wait_for_ever(a);
+    if (strcmp(verb, "scribble") == 0)
+        scribble((unsigned)atoi(a));
     if (strcmp(verb, "kill") == 0)
         kill(getpid(), atoi(a));
     if (strcmp(verb, "child") == 0 && system(a) != 0)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/say.h"
+#include "launch/sweep.h"
+
+enum { PASSED_ON = 0x6d6c74, FROM_KEYBOARD = 1 << 30 };
+
+static void pass_on(pid_t watcher, const siginfo_t *info)
+{
+    bool keyboard = info->si_code == SI_KERNEL;
+    union sigval note = {.sival_int = PASSED_ON | (keyboard ? FROM_KEYBOARD : 0)};
+    (void)sigqueue(watcher, info->si_signo, note);
+}
+
+bool mlt_guard_from_keyboard(const struct signalfd_siginfo *info)
+{
+    return info->ssi_code == SI_KERNEL ||
+           (info->ssi_code == SI_QUEUE && info->ssi_int == (PASSED_ON | FROM_KEYBOARD));
+}
+
+// Ends the guard as the watcher ended.
+static _Noreturn void end_like(int status)
+{
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status));
+    int signal_number = WTERMSIG(status);
+    mlt_sweep();
+    if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP) {
+        sigset_t set; // it came through us when nothing but output was left
+        sigemptyset(&set);
+        sigaddset(&set, signal_number);
+        (void)raise(signal_number);
+        (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    } else {
+        mlt_say("the process that watched the job was killed by signal %d (%s); the job was ended",
+                signal_number, strsignal(signal_number));
+        mlt_say_finish(-1);
+    }
+    _exit(128 + signal_number);
+}
+
+static void look_at_children(pid_t watcher)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != watcher)
+            continue; // what the watcher left behind
+        if (!WIFSTOPPED(status))
+            end_like(status);
+        (void)raise(SIGSTOP); // until SIGCONT
+        (void)kill(watcher, SIGCONT);
+    }
+}
+
+static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, bool same_group)
+{
+    siginfo_t info;
+    for (;;) {
+        if (sigwaitinfo(blocked, &info) < 0)
+            continue;
+        if (info.si_signo == SIGCHLD)
+            look_at_children(watcher);
+        else if (!same_group || info.si_code != SI_KERNEL)
+            pass_on(watcher, &info);
+    }
+}
+
+void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
+{
+    int ends[2];
+    *g = (mlt_guard){.fd = -1, .group = getpgrp()};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)fflush(NULL);
+    pid_t watcher = fork();
+    if (watcher < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "no more processes can be started (%s); see `ulimit -u`",
+                 strerror(errno));
+    if (watcher > 0) {
+        close(ends[0]);
+        guard(watcher, blocked, reads_terminal);
+    }
+    close(ends[1]);
+    g->fd = ends[0];
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_NAME, "millet-watch");
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // a stopped watcher must see the pipe, too
+    if (!reads_terminal)
+        (void)setpgid(0, 0);
+}

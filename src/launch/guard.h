@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two processes make an mpirun, so that nothing of a job outlives it, whichever of them is killed.
+//
+//     the caller's shell -> guard (the process that the caller knows) -> watcher -> ranks -> ...
+//
+// The guard passes signals on to the watcher and ends or stops as it does. Both are subreapers:
+// what loses its parent becomes a child of the watcher, or of the guard once the watcher is gone.
+// If the watcher is killed, its ranks are killed by the system (PDEATHSIG) and the guard kills what
+// they leave behind. If the guard is killed, the watcher sees the end of a pipe and kills all.
+//
+// The watcher is in a process group of its own, so that what reaches the caller's group (Ctrl-C)
+// reaches it once, through the guard. It has another name, so that `killall -9 mpirun` leaves one.
+#ifndef MLT_LAUNCH_GUARD_H
+#define MLT_LAUNCH_GUARD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+typedef struct mlt_guard {
+    int fd;      // at its end when the guard is gone; -1: there is none
+    pid_t group; // that ranks shall be in: the caller's
+} mlt_guard;
+
+// Returns in the watcher only; the guard ends with its exit code. The signals of `blocked` are
+// blocked already. `reads_terminal`: the watcher must stay in the caller's group for that.
+void mlt_guard_split(mlt_guard *guard, const sigset_t *blocked, bool reads_terminal);
+
+// True if a signal that the watcher has got came from the keyboard or the terminal, which has sent
+// it to all in the caller's group.
+bool mlt_guard_from_keyboard(const struct signalfd_siginfo *info);
+
+#endif
