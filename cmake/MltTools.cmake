@@ -89,6 +89,11 @@ install(FILES ${MLT_PC}/millet.pc ${MLT_PC}/mpi-c.pc ${MLT_PC}/mpi-cxx.pc DESTIN
 
 if(TARGET mpi_abi)
   install(TARGETS mpi_abi LIBRARY DESTINATION lib)
+  # A folder with nothing else in it, which mpirun puts first into LD_LIBRARY_PATH.
+  set(MLT_ABI lib/millet/abi)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${MLT_ABI})
+  file(CREATE_LINK ../../libmpi_abi.so.1 ${CMAKE_BINARY_DIR}/${MLT_ABI}/libmpi_abi.so.1 SYMBOLIC)
+  install(FILES ${CMAKE_BINARY_DIR}/${MLT_ABI}/libmpi_abi.so.1 DESTINATION ${MLT_ABI})
   install(FILES ${CMAKE_BINARY_DIR}/include/mpi.h DESTINATION include)
 endif()
 file(GLOB_RECURSE MLT_HEADERS RELATIVE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/*.h)

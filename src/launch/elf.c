@@ -13,6 +13,8 @@ enum {
     MOST_TABLE_BYTES = 256 << 20, // of symbols, names or relocations
     MOST_HEADERS = 4096,
     MOST_COPIES = 256,
+    MOST_NEEDED = 256,
+    MOST_GLOBALS = 1 << 17,
     MOST_READS = 4, // times the file's size: no linker lets tables overlap, but a hostile file may
     START_FILES_BYTES = 24, // __dso_handle, completed.0 and padding, which every program has
 };
@@ -26,7 +28,9 @@ typedef struct elf {
     size_t section_count;
     char *names; // of sections, with a NUL behind
     uint64_t names_bytes;
-    uint64_t *copies; // addresses of variables that belong to libraries (copy relocations)
+    bool interpreted;                // a program, not a library
+    uint64_t relro_start, relro_end; // read-only once the program is loaded
+    uint64_t *copies; //  addresses of variables that belong to libraries (copy relocations)
     size_t copy_count;
 } elf;
 
@@ -79,8 +83,14 @@ static bool is_dynamic(elf *e)
     size_t count;
     Elf64_Phdr *headers = read_headers(e, &count);
     bool found = false;
-    for (size_t i = 0; headers && i < count; i++)
-        found |= headers[i].p_type == PT_INTERP;
+    for (size_t i = 0; headers && i < count; i++) {
+        found |= headers[i].p_type == PT_DYNAMIC;
+        e->interpreted |= headers[i].p_type == PT_INTERP;
+        if (headers[i].p_type == PT_GNU_RELRO) {
+            e->relro_start = headers[i].p_vaddr;
+            e->relro_end = headers[i].p_vaddr + headers[i].p_memsz;
+        }
+    }
     free(headers);
     return found;
 }
@@ -167,12 +177,13 @@ static bool is_own(const elf *e, const Elf64_Sym *symbol, const char *name)
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if ((type != STT_OBJECT && type != STT_COMMON) || symbol->st_size == 0 ||
         symbol->st_shndx >= e->section_count || symbol->st_shndx == SHN_UNDEF ||
-        !holds_variables(e, &e->sections[symbol->st_shndx]))
+        !holds_variables(e, &e->sections[symbol->st_shndx]) ||
+        (symbol->st_value >= e->relro_start && symbol->st_value < e->relro_end))
         return false;
-    // The compiler's and the C library's own.
+    // The compiler's and the C library's own; what C++ makes of types is constant.
     if (!*name || strncmp(name, "__", 2) == 0 || strncmp(name, "completed.", 10) == 0 ||
         strncmp(name, "_ZSt", 4) == 0 || strncmp(name, "_ZGV", 4) == 0 ||
-        strncmp(name, "DW.ref.", 7) == 0 || strchr(name, '@'))
+        strncmp(name, "_ZT", 3) == 0 || strncmp(name, "DW.ref.", 7) == 0 || strchr(name, '@'))
         return false;
     for (size_t i = 0; i < e->copy_count; i++)
         if (e->copies[i] == symbol->st_value)
@@ -241,7 +252,23 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
             *c = '?';
 }
 
-static void read_symbols(elf *e, const Elf64_Shdr *section, size_t most, mlt_elf_globals *out)
+static void keep_global(mlt_elf_globals *out, const char *name, uint64_t bytes)
+{
+    bool full = (out->kept & (out->kept - 1)) == 0; // a power of two, as the room is
+    if (full && out->kept < MOST_GLOBALS) {
+        size_t room = out->kept ? 2 * out->kept : 1;
+        mlt_elf_global *more = reallocarray(out->first, room, sizeof *more);
+        if (!more)
+            return;
+        out->first = more;
+    }
+    if (out->kept == MOST_GLOBALS)
+        return;
+    plain_name(name, out->first[out->kept].name);
+    out->first[out->kept++].bytes = bytes;
+}
+
+static void read_symbols(elf *e, const Elf64_Shdr *section, mlt_elf_globals *out)
 {
     if (section->sh_link >= e->section_count)
         return;
@@ -256,11 +283,7 @@ static void read_symbols(elf *e, const Elf64_Shdr *section, size_t most, mlt_elf
             continue;
         out->count++;
         out->bytes += symbols[i].st_size;
-        if (out->kept < most) {
-            mlt_elf_global *own = &out->first[out->kept++];
-            plain_name(names + symbols[i].st_name, own->name);
-            own->bytes = symbols[i].st_size;
-        }
+        keep_global(out, names + symbols[i].st_name, symbols[i].st_size);
     }
     free(symbols);
     free(names);
@@ -276,52 +299,150 @@ static void count_unnamed(const elf *e, mlt_elf_globals *out)
     out->bytes = out->bytes > START_FILES_BYTES ? out->bytes - START_FILES_BYTES : 0;
 }
 
-// Shells and other wrappers are programs too, but it is not their globals that ranks share.
-static bool needs_mpi(elf *e)
+static bool open_elf(elf *e, int fd)
 {
-    static const char library[] = "libmpi_abi.so";
-    bool found = false;
-    for (size_t s = 0; s < e->section_count && !found; s++) {
-        const char *name = section_name(e, &e->sections[s]);
-        if (e->sections[s].sh_type != SHT_STRTAB || !name || strcmp(name, ".dynstr") != 0)
-            continue;
-        void *strings = piece(e, e->sections[s].sh_offset, e->sections[s].sh_size);
-        found = strings && memmem(strings, e->sections[s].sh_size, library, sizeof library - 1);
-        free(strings);
-    }
-    return found;
+    struct stat about;
+    *e = (elf){.fd = fd};
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+        return false;
+    e->size = (uint64_t)about.st_size;
+    e->left = MOST_READS * e->size;
+    return read_head(e);
+}
+
+static void close_elf(elf *e)
+{
+    free(e->sections);
+    free(e->names);
+    free(e->copies);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const mlt_elf_global *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool has_section(const elf *e, uint32_t type)
+{
+    for (size_t s = 0; s < e->section_count; s++)
+        if (e->sections[s].sh_type == type)
+            return true;
+    return false;
 }
 
 void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
 {
     *out = (mlt_elf_globals){.program = false};
-    elf e = {.fd = fd};
-    struct stat about;
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+    elf e;
+    if (!open_elf(&e, fd) || !is_dynamic(&e) || !read_sections(&e)) {
+        close_elf(&e);
         return;
-    e.size = (uint64_t)about.st_size;
-    e.left = MOST_READS * e.size;
-    if (!read_head(&e) || !is_dynamic(&e) || !read_sections(&e))
-        return;
+    }
     out->program = true;
-    out->mpi = needs_mpi(&e);
     out->stripped = true;
-    out->first = calloc(most ? most : 1, sizeof *out->first);
-    if (!out->first)
-        most = 0;
     read_copies(&e);
+    // A stripped library still has the names that it exports.
+    uint32_t table = has_section(&e, SHT_SYMTAB) || e.interpreted ? SHT_SYMTAB : SHT_DYNSYM;
     for (size_t s = 0; s < e.section_count; s++)
-        if (e.sections[s].sh_type == SHT_SYMTAB)
-            read_symbols(&e, &e.sections[s], most, out);
+        if (e.sections[s].sh_type == table)
+            read_symbols(&e, &e.sections[s], out);
+    if (out->kept)
+        qsort(out->first, out->kept, sizeof *out->first, by_size);
+    out->kept = out->kept < most ? out->kept : most;
     if (out->stripped)
         count_unnamed(&e, out);
-    free(e.sections);
-    free(e.names);
-    free(e.copies);
+    close_elf(&e);
 }
 
 void mlt_elf_fini(mlt_elf_globals *globals)
 {
     free(globals->first);
     globals->first = NULL;
+}
+
+// ---- What it needs
+
+// The file's place of an address, UINT64_MAX if it is in no part that is loaded from it.
+static uint64_t place_of(const Elf64_Phdr *headers, size_t count, uint64_t address)
+{
+    for (size_t i = 0; i < count; i++)
+        if (headers[i].p_type == PT_LOAD && address >= headers[i].p_vaddr &&
+            address - headers[i].p_vaddr < headers[i].p_filesz)
+            return address - headers[i].p_vaddr + headers[i].p_offset;
+    return UINT64_MAX;
+}
+
+static uint64_t value_of(const Elf64_Dyn *entries, size_t count, int64_t tag)
+{
+    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++)
+        if (entries[i].d_tag == tag)
+            return entries[i].d_un.d_val;
+    return 0;
+}
+
+static void take_links(const Elf64_Dyn *entries, size_t count, uint64_t size, mlt_elf_links *out)
+{
+    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+        uint64_t at = entries[i].d_un.d_val;
+        if (at >= size)
+            continue;
+        if (entries[i].d_tag == DT_RPATH)
+            out->rpath = out->strings + at;
+        if (entries[i].d_tag == DT_RUNPATH)
+            out->runpath = out->strings + at;
+        if (entries[i].d_tag == DT_NEEDED && out->count < MOST_NEEDED)
+            out->needed[out->count++] = out->strings + at;
+    }
+}
+
+bool mlt_elf_links_read(int fd, mlt_elf_links *out)
+{
+    *out = (mlt_elf_links){.count = 0};
+    elf e;
+    size_t headers_count, count = 0;
+    if (!open_elf(&e, fd))
+        return false;
+    Elf64_Phdr *headers = read_headers(&e, &headers_count);
+    Elf64_Dyn *entries = NULL;
+    for (size_t i = 0; headers && i < headers_count && !entries; i++)
+        if (headers[i].p_type == PT_DYNAMIC) {
+            entries = piece(&e, headers[i].p_offset, headers[i].p_filesz);
+            count = headers[i].p_filesz / sizeof *entries;
+        }
+    uint64_t size = entries ? value_of(entries, count, DT_STRSZ) : 0;
+    if (size) {
+        uint64_t at = place_of(headers, headers_count, value_of(entries, count, DT_STRTAB));
+        out->strings = piece(&e, at, size);
+        out->needed = calloc(MOST_NEEDED, sizeof *out->needed);
+        if (out->strings && out->needed)
+            take_links(entries, count, size, out);
+    }
+    free(headers);
+    free(entries);
+    return out->strings && out->needed;
+}
+
+void mlt_elf_links_fini(mlt_elf_links *links)
+{
+    free(links->needed);
+    free(links->strings);
+}
+
+bool mlt_elf_names(int fd, const char *name)
+{
+    elf e;
+    bool found = false;
+    if (open_elf(&e, fd) && read_sections(&e))
+        for (size_t s = 0; s < e.section_count && !found; s++) {
+            if (e.sections[s].sh_type != SHT_STRTAB || !(e.sections[s].sh_flags & SHF_ALLOC))
+                continue;
+            void *strings = piece(&e, e.sections[s].sh_offset, e.sections[s].sh_size);
+            found = strings && memmem(strings, e.sections[s].sh_size, name, strlen(name) + 1);
+            free(strings);
+        }
+    close_elf(&e);
+    return found;
 }

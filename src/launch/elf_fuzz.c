@@ -14,8 +14,8 @@ static void check(const mlt_elf_globals *globals, size_t most)
 {
     FUZZ_CHECK(globals->kept <= most && globals->kept <= globals->count);
     FUZZ_CHECK(globals->kept == globals->count || globals->kept == most);
-    FUZZ_CHECK(globals->program || (!globals->mpi && !globals->stripped && !globals->first &&
-                                    !globals->bytes && !globals->count));
+    FUZZ_CHECK(globals->program ||
+               (!globals->stripped && !globals->first && !globals->bytes && !globals->count));
     FUZZ_CHECK(!globals->stripped || globals->count == 0);
     for (size_t i = 0; i < globals->kept; i++) {
         fuzz_check_sentence(globals->first[i].name, MLT_ELF_NAME);
@@ -37,6 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(all.program == few.program && all.count == few.count && all.bytes == few.bytes);
     for (size_t i = 0; i < few.kept; i++)
         FUZZ_CHECK(strcmp(few.first[i].name, all.first[i].name) == 0);
+    mlt_elf_links links;
+    FUZZ_CHECK(mlt_elf_links_read(fd, &links) || links.count == 0);
+    for (size_t i = 0; i < links.count; i++)
+        FUZZ_CHECK(strlen(links.needed[i]) < size);
+    mlt_elf_links_fini(&links);
+    (void)mlt_elf_names(fd, "main");
     mlt_elf_fini(&all);
     mlt_elf_fini(&few);
     return 0;

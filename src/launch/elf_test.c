@@ -53,6 +53,13 @@ static void test_own(int fd)
     CHECK(!has(&globals, "completed", 1) && !has(&globals, "__dso_handle", 8));
     CHECK(globals.count == globals.kept);
     mlt_elf_fini(&globals);
+    mlt_elf_links links;
+    CHECK(mlt_elf_links_read(fd, &links));
+    bool libc = false;
+    for (size_t i = 0; i < links.count; i++)
+        libc |= strncmp(links.needed[i], "libc.so", 7) == 0;
+    CHECK(libc && mlt_elf_names(fd, "memfd_create") && !mlt_elf_names(fd, "no_such_name"));
+    mlt_elf_links_fini(&links);
     mlt_elf_read(fd, 1, &globals);
     CHECK(globals.kept == 1 && globals.count > 1);
     mlt_elf_fini(&globals);
@@ -72,6 +79,10 @@ static void read_all(const char *bytes, size_t size)
 {
     int fd = file_of(bytes, size);
     mlt_elf_globals globals;
+    mlt_elf_links links;
+    (void)mlt_elf_links_read(fd, &links);
+    mlt_elf_links_fini(&links);
+    (void)mlt_elf_names(fd, "main");
     mlt_elf_read(fd, 8, &globals);
     CHECK(globals.kept <= 8 && globals.kept <= globals.count);
     for (size_t i = 0; i < globals.kept; i++)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "launch/libraries.h"
 #include "launch/say.h"
 
 extern char **environ;
@@ -70,6 +71,29 @@ void mlt_env_put(mlt_env *env, char *variable)
     env->items[env->common++] = variable;
 }
 
+const char *mlt_env_value(const mlt_env *env, const char *name)
+{
+    for (size_t i = 0; i < env->common; i++)
+        if (same_name(env->items[i], name))
+            return strchr(env->items[i], '=') + 1;
+    return NULL;
+}
+
+// A program for the standard's ABI, whoever compiled it, finds the library of this mpirun: also
+// behind scripts, and before that of another MPI.
+static void put_library_path(mlt_env *env)
+{
+    const char *folder = mlt_libraries_folder(), *old = mlt_env_value(env, "LD_LIBRARY_PATH");
+    if (!folder)
+        return;
+    size_t n = strlen(folder);
+    if (old && strncmp(old, folder, n) == 0 && (old[n] == ':' || old[n] == '\0'))
+        return; // mpirun under mpirun
+    env->library_path =
+        mlt_need_text("LD_LIBRARY_PATH=%s%s%s", folder, old && *old ? ":" : "", old ? old : "");
+    mlt_env_put(env, env->library_path);
+}
+
 void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
 {
     *env = (mlt_env){.items = mlt_need(MLT_ENV_OWN + 1, sizeof *env->items)};
@@ -86,11 +110,13 @@ void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
         mlt_env_put(env, options->env.items[i]);
     for (size_t i = 0; i < app->env.count; i++)
         mlt_env_put(env, app->env.items[i]);
+    put_library_path(env);
 }
 
 void mlt_env_fini(mlt_env *env)
 {
     free(env->items);
+    free(env->library_path);
 }
 
 char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own)

@@ -14,6 +14,7 @@ enum { MLT_ENV_OWN = 16 }; // variables that differ between processes, at most
 typedef struct mlt_env {
     char **items; // NULL at the end; the last ones are the process's own
     size_t common;
+    char *library_path; // "LD_LIBRARY_PATH=..." with this mpirun's library in front; may be NULL
     char own[MLT_ENV_OWN][64];
 } mlt_env;
 
@@ -23,6 +24,9 @@ void mlt_env_fini(mlt_env *env);
 
 // Adds or replaces "K=V" (the pointer is kept) among the common ones.
 void mlt_env_put(mlt_env *env, char *variable);
+
+// The value of a variable among the common ones; NULL if it is not there.
+const char *mlt_env_value(const mlt_env *env, const char *name);
 
 typedef struct mlt_env_proc {
     uint32_t proc;

@@ -17,6 +17,7 @@
 #include "launch/guard.h"
 #include "launch/hosts.h"
 #include "launch/io.h"
+#include "launch/libraries.h"
 #include "launch/loop.h"
 #include "launch/plan.h"
 #include "launch/program.h"
@@ -61,19 +62,45 @@ static void find_programs(launch *l)
         l->gdb = mlt_program_find("gdb", NULL, NULL);
 }
 
-static void note_globals(const launch *l)
+// A program of another MPI would run as so many jobs of one rank.
+static void refuse_foreign(const launch *l, const mlt_app *app, const mlt_libraries *libraries)
+{
+    if (l->plan.ranks < 2)
+        return;
+    if (libraries->foreign)
+        mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
+                 "program '%s' is made for another MPI: it needs %s, the library of %s, so each of "
+                 "its ranks would be alone; compile it with Millet's mpicc, or start it with the "
+                 "mpirun of that MPI",
+                 app->argv[0], libraries->foreign, mlt_libraries_vendor(libraries->foreign));
+    if (libraries->other)
+        mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
+                 "program '%s' has a run path (DT_RPATH) that leads to another MPI's %s, so each "
+                 "of its ranks would be alone; `patchelf --remove-rpath` or linking with "
+                 "-Wl,--enable-new-dtags lets it find Millet's",
+                 app->argv[0], libraries->other);
+}
+
+// Looks at each program once.
+static void check_programs(const launch *l)
 {
     const mlt_options *o = l->options;
-    if (o->quiet || o->no_globals)
-        return;
     for (uint32_t p = 0; p < l->plan.proc_count; p++) {
         const mlt_plan_proc *proc = &l->plan.procs[p];
+        const mlt_app *app = &o->apps[proc->app];
+        const char *path = l->paths[proc->app];
         bool first = p == 0 || proc[-1].app != proc->app;
         for (uint32_t q = 0; first && q < p; q++) // the same program in an earlier section
-            first = strcmp(l->paths[l->plan.procs[q].app], l->paths[proc->app]) != 0;
-        if (first && proc->ranks > 1)
-            mlt_globals_note(l->paths[proc->app], dir_of(l, &o->apps[proc->app]),
-                             o->apps[proc->app].argv[0], proc->ranks);
+            first = strcmp(l->paths[l->plan.procs[q].app], path) != 0;
+        if (!first)
+            continue;
+        mlt_libraries libraries;
+        mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
+        refuse_foreign(l, app, &libraries);
+        if (proc->ranks > 1 && !o->quiet && !o->no_globals)
+            mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries,
+                             o->verbose);
+        mlt_libraries_fini(&libraries);
     }
 }
 
@@ -257,7 +284,7 @@ int mlt_launch(const mlt_options *options)
     mlt_plan_make(options, &l.plan);
     find_programs(&l);
     mlt_launch_check_coll(options);
-    note_globals(&l);
+    check_programs(&l);
     mlt_bind_plan(&l.bind, options->bind_to, options->map_by, l.plan.workers);
     if (options->verbose)
         mlt_say("%u ranks in %u workers, %u processes, on %u cores", l.plan.ranks, l.plan.workers,

@@ -451,7 +451,8 @@ static const option_row table[] = {
     {"--no-globals-note", NULL, take_flag, AT(no_globals),
      "do not name the globals that ranks of one process share"},
     {"-q --quiet", NULL, take_flag, AT(quiet), "no notes"},
-    {"-v --verbose -d", NULL, take_flag, AT(verbose), "say what is started, and where"},
+    {"-v --verbose -d", NULL, take_flag, AT(verbose),
+     "say what is started, and where; name all shared globals"},
     {"-V --version", NULL, take_version, 0, "print the version"},
     {"-h --help -?", NULL, take_help, 0, "print this"},
 

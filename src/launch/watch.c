@@ -32,6 +32,7 @@
 #include "launch/guard.h"
 #include "launch/hang.h"
 #include "launch/hosts.h"
+#include "launch/libraries.h"
 #include "launch/loop.h"
 #include "launch/numbers.h"
 #include "launch/say.h"
@@ -47,6 +48,8 @@ static const uint64_t straggler_ns = 1000 * MS;
 static const uint64_t collect_ns = 2000 * MS;
 static const uint64_t give_up_ns = 5000 * MS;
 static const int last_words_ms = 500;
+static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
+enum { MOST_PEEKS = 4 };
 
 // Equal quiet looks that prove a deadlock: with nothing in flight; if some worker has ended (what
 // was sent to it stays in flight for ever); otherwise (10 s: only a fault of ours could do that,
@@ -84,6 +87,8 @@ struct mlt_watch {
     bool ending, killed;
     int interrupted; // the signal that ended the job
     uint64_t kill_at, crash_kill_at, straggler_at, give_up_at, timeout_at, look_at;
+    uint64_t peek_at; // next look for ranks that run another MPI
+    int peeks;
 
     mlt_job_look look;
     int equal_looks;
@@ -102,8 +107,8 @@ struct mlt_watch {
 
 static void set_timer(mlt_watch *w)
 {
-    const uint64_t times[] = {w->kill_at,    w->crash_kill_at, w->straggler_at, w->give_up_at,
-                              w->timeout_at, w->look_at,       w->collect_until};
+    const uint64_t times[] = {w->kill_at,    w->crash_kill_at, w->straggler_at,  w->give_up_at,
+                              w->timeout_at, w->look_at,       w->collect_until, w->peek_at};
     uint64_t next = 0;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i] && (!next || times[i] < next))
@@ -149,7 +154,7 @@ static void end_job(mlt_watch *w, int signal, uint64_t grace)
         return;
     uint64_t now = mlt_os_now_ns();
     w->ending = true;
-    w->look_at = w->timeout_at = w->straggler_at = 0;
+    w->look_at = w->timeout_at = w->straggler_at = w->peek_at = 0;
     w->kill_at = now + grace;
     w->crash_kill_at = now + (grace > crash_grace_ns ? grace : crash_grace_ns);
     if (signal)
@@ -347,6 +352,30 @@ static void take_look(mlt_watch *w, uint64_t now)
         collect(w, FOR_DEADLOCK);
     else if (look.quiet && look.in_flight == 0)
         w->look_at = now + look_again_ns;
+}
+
+// A rank that has not joined may have loaded another MPI since: an interpreter's module, or a
+// program behind a script. Each of them is alone then, and believes to be all of the job.
+static void peek(mlt_watch *w, uint64_t now)
+{
+    const mlt_plan *plan = w->conf.plan;
+    w->peek_at = ++w->peeks < MOST_PEEKS ? now + (peek_ns << w->peeks) : 0;
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        const proc *own = &w->procs[p];
+        char *path = own->pid && !own->attached ? mlt_libraries_loaded(own->pid) : NULL;
+        if (!path)
+            continue;
+        char who[64];
+        name_rank(w, own, -1, who, sizeof who);
+        mlt_say(
+            "note: %s runs another MPI (%s, of %s): each of the %u ranks is alone; use a program "
+            "or module that is made for the standard ABI or for Millet, or the mpirun of that "
+            "MPI",
+            who, path, mlt_libraries_vendor(strrchr(path, '/') + 1), plan->ranks);
+        free(path);
+        w->peek_at = 0;
+        return;
+    }
 }
 
 // ---- What processes say
@@ -654,8 +683,8 @@ static void stop(mlt_watch *w, bool from_keyboard)
     uint64_t before = mlt_os_now_ns();
     (void)kill(getpid(), SIGSTOP); // until SIGCONT
     uint64_t slept = mlt_os_now_ns() - before;
-    uint64_t *times[] = {&w->kill_at,    &w->crash_kill_at, &w->straggler_at, &w->give_up_at,
-                         &w->timeout_at, &w->look_at,       &w->collect_until};
+    uint64_t *times[] = {&w->kill_at,    &w->crash_kill_at, &w->straggler_at,  &w->give_up_at,
+                         &w->timeout_at, &w->look_at,       &w->collect_until, &w->peek_at};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (*times[i])
             *times[i] += slept;
@@ -723,6 +752,8 @@ static void timer_ready(mlt_source *source, uint32_t events)
         finish_collecting(w);
     if (due(&w->look_at, now))
         take_look(w, now);
+    if (due(&w->peek_at, now))
+        peek(w, now);
     set_timer(w);
 }
 
@@ -756,6 +787,8 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
     if (conf->options->timeout_s > 0)
         w->timeout_at = mlt_os_now_ns() + (uint64_t)(conf->options->timeout_s * 1e9);
+    if (conf->plan->ranks > 1 && !conf->options->quiet)
+        w->peek_at = mlt_os_now_ns() + peek_ns;
     set_timer(w);
     return w;
 }
