@@ -80,8 +80,18 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
   add_custom_target(tests_${LAYER} DEPENDS ${MLT_LAYER_TESTS})
 
   file(GLOB_RECURSE MLT_FUZZ_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_fuzz.c)
+  if(LAYER STREQUAL lua AND "none.c" IN_LIST MLT_LUA_WITHOUT)
+    set(MLT_WITH_LUA TRUE)
+  else()
+    set(MLT_WITH_LUA FALSE)
+    list(FILTER MLT_FUZZ_FILES EXCLUDE REGEX "/src/lua/")
+  endif()
   foreach(FILE IN LISTS MLT_FUZZ_FILES)
     mlt_fuzz_program(${LAYER} ${FILE})
+    if(MLT_WITH_LUA) # they compare with Lua's own functions
+      get_filename_component(STEM ${FILE} NAME_WE)
+      mlt_lua_link(${LAYER}_${STEM})
+    endif()
   endforeach()
 endforeach()
 

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/character.h"
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -58,29 +60,6 @@ static bool skip_comment(mlt_flow_lexer *lexer)
         }
     }
     return !block;
-}
-
-size_t mlt_flow_character(const char *at, const char *end, bool *shown)
-{
-    unsigned char c = (unsigned char)*at;
-    size_t length = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-    *shown = length == 1 && c >= ' ' && c < 0x7f;
-    if (length < 2 || (size_t)(end - at) < length)
-        return 1;
-    uint32_t v = c & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)at[i] & 0xc0) != 0x80)
-            return 1;
-        v = v << 6 | ((unsigned char)at[i] & 0x3f);
-    }
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    if (v < least[length] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-        return 1;
-    // No control characters, and none that turn the direction or have no width.
-    *shown = v >= 0xa0 && v != 0xad && !(v >= 0x300 && v <= 0x36f) &&
-             !(v >= 0x200b && v <= 0x200f) && !(v >= 0x2028 && v <= 0x202e) &&
-             !(v >= 0x2060 && v <= 0x206f) && v != 0xfeff && !(v >= 0xfff0 && v <= 0xffff);
-    return length;
 }
 
 static void lex_name(mlt_flow_lexer *lexer, mlt_flow_token *token)
@@ -147,7 +126,7 @@ static void lex_mark(mlt_flow_lexer *lexer, mlt_flow_token *token)
         token->kind = *lexer->at++;
     } else {
         bool shown;
-        lexer->at += mlt_flow_character(lexer->at, lexer->end, &shown);
+        lexer->at += mlt_character(lexer->at, lexer->end, &shown);
         token->kind = MLT_FLOW_TOKEN_STRAY;
     }
 }

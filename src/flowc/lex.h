@@ -56,7 +56,4 @@ const char *mlt_flow_lex_c(mlt_flow_lexer *lexer);
 
 bool mlt_flow_token_is(const mlt_flow_token *token, const char *word);
 
-// One character of UTF-8 at `at`: its bytes; 1 if it is none, or none that may be shown (*shown).
-size_t mlt_flow_character(const char *at, const char *end, bool *shown);
-
 #endif

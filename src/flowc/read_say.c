@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/character.h"
 #include "base/word.h"
 #include "flowc/read_int.h"
 
@@ -51,7 +52,7 @@ static size_t show(const char *at, const char *end, char *text, size_t size)
     size_t used = 0;
     while (at < end) {
         bool shown;
-        size_t length = mlt_flow_character(at, end, &shown);
+        size_t length = mlt_character(at, end, &shown);
         if (used + length >= size)
             break;
         if (shown)

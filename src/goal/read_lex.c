@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/character.h"
 #include "goal/read_int.h"
 
 enum { SPACE = 1, LETTER = 2, DIGIT = 4, INSIDE = LETTER | DIGIT };
@@ -269,39 +270,6 @@ bool mlt_goal_next(mlt_goal_reader *reader, bool marks)
 
 // ---- errors
 
-// Decodes a character of UTF-8: how many bytes, 1 and a value of 0 if it is none.
-static int decode(const char *at, const char *end, uint32_t *value)
-{
-    unsigned char c = (unsigned char)*at;
-    int length = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : (c & 0xf0) == 0xe0 ? 3 : 4;
-    *value = 0;
-    if (length == 1 || c < 0xc2 || c > 0xf4 || end - at < length) {
-        *value = c < 0x80 ? c : 0;
-        return 1;
-    }
-    uint32_t v = c & (0xffu >> (length + 1));
-    for (int i = 1; i < length; i++) {
-        if (((unsigned char)at[i] & 0xc0) != 0x80)
-            return 1;
-        v = v << 6 | ((unsigned char)at[i] & 0x3f);
-    }
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    if (v < least[length] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-        return 1;
-    *value = v;
-    return length;
-}
-
-// What may be shown to a terminal as one column: no control characters, none that change the
-// direction or have no width.
-static bool harmless(uint32_t v)
-{
-    return (v >= ' ' && v < 0x7f) ||
-           (v >= 0xa0 && v != 0xad && !(v >= 0x200b && v <= 0x200f) &&
-            !(v >= 0x2028 && v <= 0x202e) && !(v >= 0x2060 && v <= 0x206f) && v != 0xfeff &&
-            !(v >= 0xfff0 && v <= 0xffff) && !(v >= 0x300 && v <= 0x36f));
-}
-
 typedef struct sink {
     char *text;
     size_t size, used;
@@ -320,12 +288,12 @@ static void put(sink *s, const char *bytes, size_t count)
 static const char *put_harmless(sink *s, const char *at, const char *end, size_t most)
 {
     while (at < end && most--) {
-        uint32_t v;
-        int length = decode(at, end, &v);
-        if (harmless(v))
-            put(s, at, (size_t)length);
+        bool shown;
+        size_t length = mlt_character(at, end, &shown);
+        if (shown)
+            put(s, at, length);
         else
-            put(s, v == '\t' ? " " : "?", 1);
+            put(s, *at == '\t' ? " " : "?", 1);
         at += length;
     }
     return at;
@@ -350,8 +318,8 @@ static void show_line(sink *s, const char *line, const char *line_end, const cha
     size_t skip = column > SHOWN_BEFORE + 4 ? column - SHOWN_BEFORE : 0, shown = skip ? 3 : 0;
     const char *from = line;
     for (size_t i = 0; i < skip; i++) {
-        uint32_t v;
-        from += decode(from, at, &v);
+        bool unused;
+        from += mlt_character(from, at, &unused);
     }
     put(s, "\n", 1);
     if (skip)
@@ -383,8 +351,8 @@ bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *for
         at = line_end;
     size_t column = 0;
     for (const char *c = line; c < at; column++) {
-        uint32_t v;
-        c += decode(c, at, &v);
+        bool unused;
+        c += mlt_character(c, at, &unused);
     }
     if (!reader->why_size)
         return false;

@@ -12,29 +12,10 @@
 #include "base/memory.h"
 #include "coll/choice.h"
 #include "lua/book_int.h"
+#include "lua/library.h"
+#include "lua/limit.h"
 
-enum {
-    STEPS = 50 * 1000 * 1000, // of Lua's for one call: about a second
-    LONGEST_FILE = 16 << 20,
-    SENTENCE = 512
-};
-
-// Every rank reads the file in a state of its own, and all must come to the same answers: no
-// numbers by chance, and tables are walked through in the order of their keys, not of addresses.
-static const char prelude[] =
-    "local next, type, sort = next, type, table.sort\n"
-    "local function before(a, b)\n"
-    "  local x, y = type(a), type(b)\n"
-    "  if x ~= y then return x < y end\n"
-    "  return (x == 'number' or x == 'string') and a < b\n"
-    "end\n"
-    "function pairs(t)\n"
-    "  local keys, n, i = {}, 0, 0\n"
-    "  for k in next, t do n = n + 1 keys[n] = k end\n"
-    "  sort(keys, before)\n"
-    "  return function() i = i + 1 if i <= n then return keys[i], t[keys[i]] end end\n"
-    "end\n"
-    "math.random, math.randomseed = nil, nil\n";
+enum { LONGEST_FILE = 16 << 20, SENTENCE = 512 };
 
 mlt_lua_book *mlt_lua_book_of(lua_State *L)
 {
@@ -58,23 +39,6 @@ const char *mlt_lua_place(mlt_lua_book *book, int line)
     char text[300];
     snprintf(text, sizeof text, "%.250s:%d", book->short_file, line);
     return mlt_lua_keep(book, text);
-}
-
-static void too_long(lua_State *L, lua_Debug *unused)
-{
-    luaL_error(L, "it runs for too long, %d steps already", STEPS);
-}
-
-int mlt_lua_call(lua_State *L, int arguments, int results)
-{
-    int function = lua_gettop(L) - arguments;
-    lua_pushcfunction(L, mlt_lua_sentence);
-    lua_insert(L, function);
-    lua_sethook(L, too_long, LUA_MASKCOUNT, STEPS);
-    int status = lua_pcall(L, arguments, results, function);
-    lua_sethook(L, NULL, 0, 0);
-    lua_remove(L, function);
-    return status;
 }
 
 // ---- answers
@@ -258,9 +222,7 @@ static int protected_read(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, "book");
     lua_newtable(L); // texts that answers point to
     lua_setfield(L, LUA_REGISTRYINDEX, "texts");
-    if (luaL_loadbufferx(L, prelude, sizeof prelude - 1, "=prelude", "t") != LUA_OK)
-        lua_error(L);
-    lua_call(L, 0, 0);
+    mlt_lua_library_without_chance(L);
     mlt_lua_read_begin(L);
     lua_pushfstring(L, "@%s", book->short_file);
     if (luaL_loadbufferx(L, from->text, from->length, lua_tostring(L, -1), "t") != LUA_OK)
@@ -291,7 +253,8 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
     from.text = text;
     mlt_lua_book *book = mlt_take(1, sizeof *book);
     book->base = (mlt_coll_book){.choose = choose, .prove = mlt_lua_alg_prove, .free = free_book};
-    book->goal = (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true};
+    book->goal =
+        (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true, .limit = MLT_LUA_BOOK_STEPS};
     book->built_in = algs;
     book->file = mlt_take(strlen(file) + 1, 1);
     strcpy(book->file, file);
@@ -321,11 +284,23 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
 
 // ---- proving all of it
 
+// Each call has its limit, but there are thousands of them. False: a sentence.
+static bool in_time(const mlt_lua_book *book, uint64_t begun, const char *what, char *why,
+                    size_t why_size)
+{
+    if (book->goal.total - begun <= MLT_LUA_PROOF_STEPS)
+        return true;
+    snprintf(why, why_size, "%s: %s takes too long: trying it took more than %d steps",
+             book->short_file, what, MLT_LUA_PROOF_STEPS);
+    return false;
+}
+
 // Rules that are functions may be wrong where they do not always go; these questions find most.
 static mlt_status try_rules(mlt_lua_book *book, char *why, size_t why_size)
 {
     static const uint32_t ranks[] = {1, 2, 3, 8, 64, 1000};
     static const uint64_t bytes[] = {0, 8, 4096, 65536, 1 << 20, 64 << 20};
+    uint64_t begun = book->goal.total;
     for (uint32_t i = 0; i < book->rules_count; i++)
         for (int n = 0; book->more[i].function != LUA_NOREF && n < MLT_COLLECTIVES * 36; n++) {
             mlt_coll_question q = {.collective = (mlt_collective)(n / 36),
@@ -341,6 +316,8 @@ static mlt_status try_rules(mlt_lua_book *book, char *why, size_t why_size)
             mlt_coll_rule rule;
             const mlt_coll_alg *alg;
             char own[SENTENCE] = "";
+            if (!in_time(book, begun, "what its rules' functions do", why, why_size))
+                return MLT_ERR_INVALID;
             if (ask(book, i, &q, &rule, &alg, own, sizeof own) || !*own)
                 continue;
             snprintf(why, why_size, "%s (asked for %s, %" PRIu32 " ranks, %" PRIu64 " bytes)", own,
@@ -397,8 +374,12 @@ mlt_status mlt_lua_book_prove(mlt_coll_book *base, char *why, size_t why_size)
     for (uint32_t i = 0; i < book->algs_count && status == MLT_OK; i++) {
         const mlt_lua_alg *alg = book->algs[i];
         uint32_t tried = 0;
-        for (uint32_t p = 1; p <= 33 && status == MLT_OK; p = p == 17 ? 32 : p + 1)
+        uint64_t begun = book->goal.total;
+        for (uint32_t p = 1; p <= 33 && status == MLT_OK; p = p == 17 ? 32 : p + 1) {
             status = prove_ranks(book, alg, p, &tried, why, why_size);
+            if (status == MLT_OK && !in_time(book, begun, alg->base.name, why, why_size))
+                status = MLT_ERR_INVALID;
+        }
         if (status == MLT_OK && !tried) {
             snprintf(why, why_size, "%s:%d: %s.%s refuses every shape that it was tried with",
                      book->short_file, alg->line, mlt_collective_names[alg->base.collective],

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "goal/check.h"
 #include "lua/book_int.h"
+#include "lua/limit.h"
 
 enum {
     SENTENCE = 1024,

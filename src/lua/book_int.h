@@ -65,10 +65,6 @@ void mlt_lua_read_end(lua_State *L);
 bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collective,
                          mlt_coll_rule *out, const mlt_coll_alg **alg);
 
-// Runs the function below `arguments` values with a limit on its steps. LUA_OK, or the error is on
-// the stack.
-int mlt_lua_call(lua_State *L, int arguments, int results);
-
 // mlt_coll_alg.emit and refuses of a user's algorithm.
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape);

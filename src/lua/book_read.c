@@ -54,13 +54,21 @@ static void wrong(lua_State *L, const char *what, const char *key, const char *w
     luaL_error(L, "%s: %s should be %s, not %s", what, key, wanted, mlt_lua_shown(L, -1, text));
 }
 
-// A text of its own, NULL if it is not there; valid while the table is.
+// A text of its own, NULL if it is not there. It stays as long as the book: the table may be gone
+// before, and what a metamethod of it says is nobody's.
 static const char *text_field(lua_State *L, int index, const char *what, const char *key)
 {
     int type = lua_getfield(L, index, key);
     if (type != LUA_TNIL && type != LUA_TSTRING)
         wrong(L, what, key, "a text");
     const char *text = lua_tostring(L, -1);
+    if (text) {
+        lua_getfield(L, LUA_REGISTRYINDEX, "texts");
+        lua_pushvalue(L, -2);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, -3);
+        lua_pop(L, 1);
+    }
     lua_pop(L, 1);
     return text;
 }
@@ -307,16 +315,8 @@ bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collec
     if (!out->alg)
         luaL_error(L, "%s names no algorithm, such as alg = \"binomial\"", what);
     const char *why = text_field(L, index, what, "why");
-    if (why) { // it stays as long as the book does
-        lua_getfield(L, LUA_REGISTRYINDEX, "texts");
-        lua_pushstring(L, why);
-        lua_pushvalue(L, -1);
-        lua_rawset(L, -3);
-        lua_pop(L, 1);
-        lua_getfield(L, index, "why");
-        out->why = lua_tostring(L, -1);
-        lua_pop(L, 1);
-    }
+    if (why)
+        out->why = why;
     *alg = resolve(L, book, book->short_file, out);
     out->alg = (*alg)->name;
     return true;

@@ -160,8 +160,31 @@ static void test_failing_rule(void)
     CHECK(strstr(why, "attempt to index a nil value") &&
           strstr(why, "(asked for barrier, 1 ranks"));
     book->free(book);
-    book = open_book("rule(function(q) while true do end end)\n");
-    CHECK(!book->choose(book, &q, &c, why, WHY) && strstr(why, "it runs for too long"));
+    book = open_book("rule(function(q) while true do pcall(function() while true do end end) end "
+                     "end)\n");
+    CHECK(!book->choose(book, &q, &c, why, WHY));
+    CHECK(strstr(why, ".lua:1: it runs for too long: more than 50000000 steps"));
+    book->free(book);
+    // Each call is short enough, but there are 800.
+    book = open_book("rule(function(q) for i = 1, 2e7 do end end)\n");
+    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
+    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
+    CHECK(strstr(why, "takes too long: trying it took more than 200000000 steps"));
+    book->free(book);
+    // What a metamethod says is nobody's.
+    book = open_book("rule(setmetatable({}, {__index = function(t, k) return k == 'coll' and "
+                     "'bc' .. 'ast' or k == 'alg' and 'lin' .. ('ear'):rep(1) or nil end}))\n"
+                     "rule(function(q) return setmetatable({}, {__index = function(t, k) return "
+                     "k == 'alg' and 'ring' or k == 'why' and 'w' .. q.ranks or nil end}) end)\n");
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
+    q = question(MLT_COLL_ALLREDUCE, 3, 24);
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.why, "w3") == 0);
+    book->free(book);
+    // Every rank has a state of its own: math.random is not there, tables have no address.
+    book = open_book("assert(not math.random and not math.randomseed)\n"
+                     "rule { coll = 'bcast', alg = 'linear', why = tostring({}) }\n");
+    q = question(MLT_COLL_BCAST, 3, 24);
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.why, "table: 1") == 0);
     book->free(book);
 }
 

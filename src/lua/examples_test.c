@@ -63,8 +63,8 @@ static mlt_goal_program *run_script(const char *name, uint32_t ranks, const char
     char *text = slurp(name, &length), why[1000] = "";
     mlt_goal_program *program;
     mlt_lua_arg arg = {"n", n};
-    mlt_status status =
-        mlt_lua_generate(name, text, length, ranks, &arg, 1, NULL, NULL, &program, why, sizeof why);
+    mlt_status status = mlt_lua_generate(name, text, length, ranks, &arg, 1, 0, NULL, NULL,
+                                         &program, why, sizeof why);
     free(text);
     if (status == MLT_ERR_UNSUPPORTED)
         return NULL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lua/goal.h"
+#include "lua/limit.h"
 
 typedef struct request { // of mlt_lua_generate, for the protected call
     const char *name, *script;
@@ -53,6 +54,7 @@ static int protected_run(lua_State *L)
     mlt_lua_push_g(L);
     uint32_t told = r->ranks / 256 + 1;
     for (uint32_t rank = 0; rank < r->ranks; rank++) {
+        mlt_lua_limit_begin(L);
         mlt_lua_rank_begin(L, rank, r->ranks);
         lua_pushvalue(L, -2); // the function
         lua_pushvalue(L, -2); // g
@@ -69,7 +71,7 @@ static int protected_run(lua_State *L)
 }
 
 mlt_status mlt_lua_generate(const char *name, const char *script, size_t length, uint32_t ranks,
-                            const mlt_lua_arg *args, size_t args_count,
+                            const mlt_lua_arg *args, size_t args_count, uint64_t steps,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size)
 {
@@ -78,7 +80,7 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
                  MLT_GOAL_MAX_RANKS, ranks);
         return MLT_ERR_INVALID;
     }
-    mlt_lua_goal c = {.rank = MLT_LUA_CLOSED};
+    mlt_lua_goal c = {.rank = MLT_LUA_CLOSED, .limit = steps ? steps : MLT_LUA_SCRIPT_STEPS};
     request r = {name, script, length, args_count, args, ranks, progress, user};
     lua_State *L = mlt_lua_new(&c);
     if (!L) {
@@ -86,13 +88,11 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
         return MLT_ERR_NO_MEMORY;
     }
     c.program = mlt_goal_program_new(ranks);
-    lua_pushcfunction(L, mlt_lua_sentence);
     lua_pushcfunction(L, protected_run);
     lua_pushlightuserdata(L, &r);
-    int status = lua_pcall(L, 1, 0, 1);
+    int status = mlt_lua_call(L, 1, 0);
     if (status != LUA_OK)
         mlt_lua_explain(L, status, name, why, why_size);
-    c.rank = MLT_LUA_CLOSED; // finalizers may still try
     lua_close(L);
     if (status == LUA_OK)
         *out = c.program;

@@ -23,10 +23,12 @@ typedef struct mlt_lua_arg { // --set name=value: the script's global table `arg
     const char *name, *value;
 } mlt_lua_arg;
 
-// On failure why holds Lua's message with file and line, or what was wrong with an argument of one
-// of g's functions, with the rank it was called for. MLT_ERR_UNSUPPORTED: built without Lua.
+// steps: the most that the script may take, and then its function for each rank (limit.h); 0:
+// MLT_LUA_SCRIPT_STEPS. On failure why holds Lua's message with file and line, or what was wrong
+// with an argument of one of g's functions, with the rank it was called for. MLT_ERR_UNSUPPORTED:
+// built without Lua.
 mlt_status mlt_lua_generate(const char *name, const char *script, size_t length, uint32_t ranks,
-                            const mlt_lua_arg *args, size_t args_count,
+                            const mlt_lua_arg *args, size_t args_count, uint64_t steps,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size) MLT_MUST_CHECK;
 

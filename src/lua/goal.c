@@ -4,17 +4,16 @@
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
-#include <lualib.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/character.h"
 #include "coll/coll.h"
 #include "goal/derive.h"
 #include "goal/text.h"
-
-enum { SEED = 20091115 }; // math.random gives the same numbers in each run
+#include "lua/library.h"
 
 typedef struct address { // userdata: a place in a named buffer
     uint32_t rank, buf;
@@ -441,42 +440,17 @@ static int address_text(lua_State *L)
 
 // ---- the state
 
-// print goes to standard error: the program itself may go to standard output.
-static int print_to_stderr(lua_State *L)
+// Of the metatable on the stack: scripts cannot get it, and so give it no __gc.
+static void lock(lua_State *L)
 {
-    int count = lua_gettop(L);
-    for (int i = 1; i <= count; i++) {
-        fprintf(stderr, "%s%s", i > 1 ? "\t" : "", luaL_tolstring(L, i, NULL));
-        lua_pop(L, 1);
-    }
-    fputc('\n', stderr);
-    return 0;
-}
-
-static void open_libraries(lua_State *L)
-{
-    luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
-    luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
-    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
-    luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
-    luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
-    lua_getfield(L, -1, "randomseed");
-    lua_pushinteger(L, SEED);
-    lua_call(L, 1, 0);
-    // No files, and no byte code, which Lua does not check.
-    static const char *const gone[] = {"dofile", "loadfile", "load"};
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-        lua_pushnil(L);
-        lua_setglobal(L, gone[i]);
-    }
-    lua_pushcfunction(L, print_to_stderr);
-    lua_setglobal(L, "print");
-    lua_settop(L, 0);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
 }
 
 static void open_goal(lua_State *L)
 {
     luaL_newmetatable(L, goal_type);
+    lock(L);
     lua_newtable(L);
     for (int i = 0; i < FUNCTIONS; i++) {
         lua_pushcfunction(L, functions[i].run);
@@ -494,12 +468,13 @@ static void open_goal(lua_State *L)
                                             {"__tostring", address_text},
                                             {NULL, NULL}};
     luaL_setfuncs(L, of_addresses, 0);
+    lock(L);
     lua_settop(L, 0);
 }
 
 void mlt_lua_open(lua_State *L)
 {
-    open_libraries(L);
+    mlt_lua_library_open(L);
     open_goal(L);
 }
 
@@ -541,6 +516,27 @@ int mlt_lua_sentence(lua_State *L)
     return 1;
 }
 
+// What a script says may have anything in it; its lines stay lines.
+static void copy_shown(char *to, size_t size, const char *from)
+{
+    const char *end = from + strlen(from);
+    size_t used = 0;
+    while (from < end) {
+        bool shown;
+        size_t n = mlt_character(from, end, &shown);
+        bool stays = shown || *from == '\n' || *from == '\t';
+        if (used + n + 1 > size)
+            break;
+        if (stays)
+            memcpy(to + used, from, n);
+        else
+            to[used] = '?';
+        used += stays ? n : 1;
+        from += n;
+    }
+    to[used] = '\0';
+}
+
 void mlt_lua_explain(lua_State *L, int status, const char *name, char *why, size_t why_size)
 {
     const mlt_lua_goal *c = mlt_lua_goal_of(L);
@@ -549,7 +545,7 @@ void mlt_lua_explain(lua_State *L, int status, const char *name, char *why, size
         snprintf(why, why_size, "%s: the script's values need more than %d MiB of memory", name,
                  MLT_LUA_MEMORY >> 20);
     else
-        snprintf(why, why_size, "%s", message ? message : "the script failed");
+        copy_shown(why, why_size, message ? message : "the script failed");
     size_t used = strlen(why);
     if (c->rank != MLT_LUA_CLOSED && used < why_size)
         snprintf(why + used, why_size - used, " (rank %" PRIu32 ")", c->rank);

@@ -20,7 +20,7 @@ enum {
     MLT_LUA_CLOSED = UINT32_MAX // no rank is being made
 };
 
-// What a state belongs to: zeroed, but for rank.
+// What a state belongs to: zeroed, but for rank and limit.
 typedef struct mlt_lua_goal {
     mlt_goal_program *program;
     uint32_t rank;  // that is being made, or MLT_LUA_CLOSED
@@ -30,13 +30,19 @@ typedef struct mlt_lua_goal {
     bool automatic; // dependencies of this rank are to be derived
     bool reverses;  // a user's function may be told that its operands come in the other order
     size_t used;    // bytes of Lua's
+    uint64_t shown; // tables, functions: how many have been given a number (library.h)
+    // How long it may run (limit.h). The owner sets the limit.
+    uint64_t limit, steps;      // of a call; of the one that runs
+    uint64_t total;             // steps of all calls
+    uint64_t begun_ns, look_ns; // processor time when it began; when to look at that again
+    bool spent;                 // nothing runs any more
 } mlt_lua_goal;
 
 // NULL: there is no memory. `goal` stays where it is until lua_close.
 lua_State *mlt_lua_new(mlt_lua_goal *goal);
 mlt_lua_goal *mlt_lua_goal_of(lua_State *L);
 
-// In a protected call: the libraries, g's functions, print to standard error.
+// In a protected call: the library (library.h) and g's functions.
 void mlt_lua_open(lua_State *L);
 void mlt_lua_push_g(lua_State *L);
 

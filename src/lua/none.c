@@ -6,7 +6,7 @@
 #include "lua/generate.h"
 
 mlt_status mlt_lua_generate(const char *name, const char *script, size_t length, uint32_t ranks,
-                            const mlt_lua_arg *args, size_t args_count,
+                            const mlt_lua_arg *args, size_t args_count, uint64_t steps,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size)
 {

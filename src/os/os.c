@@ -234,11 +234,21 @@ mlt_status mlt_os_barrier(void)
     return done ? MLT_OK : MLT_ERR_SYSTEM;
 }
 
-uint64_t mlt_os_now_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t mlt_os_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t mlt_os_thread_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int mlt_os_cores(void)

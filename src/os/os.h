@@ -71,7 +71,8 @@ void mlt_os_sleep(int64_t ns);
 mlt_status mlt_os_barrier_join(void) MLT_MUST_CHECK;
 mlt_status mlt_os_barrier(void) MLT_MUST_CHECK;
 
-uint64_t mlt_os_now_ns(void); // monotonic
+uint64_t mlt_os_now_ns(void);    // monotonic
+uint64_t mlt_os_thread_ns(void); // processor time of this thread
 int mlt_os_cores(void);       // cores that this process may run on, at least 1
 int mlt_os_threads(void);     // threads of this process; 0 if the system does not say
 void mlt_os_yield(void);      // let another runnable thread of this core run

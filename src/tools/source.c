@@ -27,7 +27,8 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
                                     .root = MLT_NOT_GIVEN,
                                     .segment = MLT_NOT_GIVEN,
                                     .radix = MLT_NOT_GIVEN,
-                                    .throttle = MLT_NOT_GIVEN};
+                                    .throttle = MLT_NOT_GIVEN,
+                                    .steps = MLT_NOT_GIVEN};
     const mlt_arg lines[MLT_SOURCE_ARGS] = {
         {"alg", 'a', MLT_ARG_TEXT, &options->alg, "NAME",
          .help = "instead of a file: bcast.binomial and others, `millet goal gen --list` names "
@@ -53,6 +54,8 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
                  "alltoall: weights)"},
         {"set", 0, MLT_ARG_TEXTS, &options->set, "NAME=VALUE",
          .help = "for a Lua script: arg.NAME is \"VALUE\""},
+        {"lua-steps", 0, MLT_ARG_NUMBER, &options->steps, "N", .least = 1, .most = INT64_MAX,
+         .help = "for a Lua script: the most that it may take for a rank (1000000000)"},
     };
     memcpy(out, lines, sizeof lines);
 }
@@ -245,6 +248,7 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
                        : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
                        : options->throttle != MLT_NOT_GIVEN && !alg->uses_window ? "throttle"
                        : options->set.count                                      ? "set"
+                       : options->steps != MLT_NOT_GIVEN                         ? "lua-steps"
                                                                                  : NULL;
     if (!lost)
         return MLT_ARGS_GO;
@@ -308,9 +312,10 @@ static int read_lua(const mlt_arg_command *command, const mlt_source_options *op
     if (code == MLT_ARGS_GO) {
         mlt_progress progress;
         mlt_progress_begin(&progress, "generating");
-        mlt_status status = mlt_lua_generate(
-            file, bytes->bytes, bytes->size, (uint32_t)options->ranks, args, options->set.count,
-            mlt_progress_step, &progress, &out->program, why, sizeof why);
+        mlt_status status =
+            mlt_lua_generate(file, bytes->bytes, bytes->size, (uint32_t)options->ranks, args,
+                             options->set.count, mlt_given_or(options->steps, 0), mlt_progress_step,
+                             &progress, &out->program, why, sizeof why);
         mlt_progress_end(&progress);
         if (status != MLT_OK)
             code = mlt_args_failed(command, "%s", why);
@@ -352,10 +357,10 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
                               "--ranks is for --alg and Lua scripts, whose names end with .lua; "
                               "'%s' says itself how many ranks it has",
                               name);
-    if (!lua && options->set.count)
+    if (!lua && (options->set.count || options->steps != MLT_NOT_GIVEN))
         return mlt_args_wrong(
-            command, "--set is for Lua scripts, but '%s' is none (its name would end with .lua)",
-            name);
+            command, "--%s is for Lua scripts, but '%s' is none (its name would end with .lua)",
+            options->set.count ? "set" : "lua-steps", name);
     const char *lost = options->count != MLT_NOT_GIVEN      ? "--count"
                        : options->type                      ? "--type"
                        : options->segment != MLT_NOT_GIVEN  ? "--segment"

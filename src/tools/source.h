@@ -13,12 +13,12 @@
 #include "goal/text.h"
 #include "tools/args.h"
 
-enum { MLT_SOURCE_ARGS = 12 };
+enum { MLT_SOURCE_ARGS = 13 };
 #define MLT_NOT_GIVEN UINT64_MAX
 
 typedef struct mlt_source_options {
     const char *alg, *op, *type, *blocks;
-    uint64_t ranks, count, root, segment, radix, throttle; // MLT_NOT_GIVEN: not given
+    uint64_t ranks, count, root, segment, radix, throttle, steps; // MLT_NOT_GIVEN: not given
     bool in_place;
     mlt_arg_texts set;
     bool files_have_op; // --op, --root, --in-place and --blocks mean something for files too

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long a script may run. A call has a number of steps: instructions of Lua's, counted by a
+// hook, and what library functions charge for work that grows with their arguments (library.h).
+// Beside it stands a limit on processor time, for instructions that are slow one by one.
+//
+// Once the steps are spent, every further instruction fails, so that no pcall goes on. Nothing may
+// run without the hook: scripts have no __gc, which Lua calls without it, and no xpcall of Lua's,
+// whose handler it would call without it.
+#ifndef MLT_LUA_LIMIT_H
+#define MLT_LUA_LIMIT_H
+
+#include <stdint.h>
+
+#include "lua/goal.h"
+
+enum {
+    MLT_LUA_BOOK_STEPS = 50 * 1000 * 1000,     // of a function of a book: half a second
+    MLT_LUA_PROOF_STEPS = 200 * 1000 * 1000,   // of all calls that prove a book
+    MLT_LUA_SCRIPT_STEPS = 1000 * 1000 * 1000, // of a script, or of its function for one rank
+};
+
+// Runs the function below `arguments` values within the steps of the state (mlt_lua_goal.limit).
+// LUA_OK, or the error is on the stack, as a sentence.
+int mlt_lua_call(lua_State *L, int arguments, int results);
+
+// In a protected call: the steps count from here again.
+void mlt_lua_limit_begin(lua_State *L);
+
+// In a protected call: so many steps have been taken, or are about to be. Raises an error if they
+// are too many.
+void mlt_lua_charge(lua_State *L, uint64_t steps);
+
+#endif
