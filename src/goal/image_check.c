@@ -4,10 +4,8 @@
 // depend stand behind what they depend on, so there is no cycle.
 //
 // Nothing is followed before it is known to lie in the code.
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "goal/image_int.h"
 
 typedef struct check {
@@ -23,6 +21,7 @@ typedef struct check {
     uint64_t memory; // the largest end used of the plain memory
     uint32_t users;
     bool wild;
+    mlt_image_scratch *scratch;
 } check;
 
 // ---- parameters
@@ -355,10 +354,9 @@ static const char *indices_fault(check *c)
         return "has a window that is larger than it";
     if (rank->indices > rank->actions || rank->indices > 2 * (uint64_t)rank->window)
         return "has more indices than its window allows";
-    uint32_t *holder = mlt_take(rank->indices, sizeof *holder);
-    const char *fault = slide_fault(c, holder);
-    free(holder);
-    return fault;
+    uint32_t *holder =
+        mlt_image_zeroed(c->scratch, MLT_IMAGE_HOLDER, rank->indices, sizeof *holder);
+    return slide_fault(c, holder);
 }
 
 // ---- slots: of each peer and direction, 0, 1, ... once each, and tags in their order
@@ -403,11 +401,11 @@ static const char *fill_tags(check *c, flow *table, uint32_t size, uint64_t *tag
 
 static const char *slots_fault(check *c)
 {
-    uint32_t size = 16, first = 0;
+    uint32_t size = 2, first = 0;
     while (size < 2 * (uint64_t)c->messages && size < 1u << 31)
         size *= 2;
-    flow *table = mlt_take(size, sizeof *table);
-    uint64_t *tags = mlt_take(c->messages, sizeof *tags);
+    flow *table = mlt_image_zeroed(c->scratch, MLT_IMAGE_FLOWS, size, sizeof *table);
+    uint64_t *tags = mlt_image_zeroed(c->scratch, MLT_IMAGE_TAGS, c->messages, sizeof *tags);
     const mlt_act *act = first_act(c);
     for (uint32_t i = 0; i < c->rank->actions; i++, act = mlt_act_next(act))
         if (is_message(act))
@@ -416,10 +414,7 @@ static const char *slots_fault(check *c)
         table[i].first = first;
         first += table[i].count;
     }
-    const char *fault = fill_tags(c, table, size, tags);
-    free(table);
-    free(tags);
-    return fault;
+    return fill_tags(c, table, size, tags);
 }
 
 // ---- all of it
@@ -436,20 +431,21 @@ static const char *totals_fault(const check *c)
 }
 
 const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *rank,
-                                 uint32_t *action)
+                                 mlt_image_scratch *scratch, uint32_t *action)
 {
     check c = {.header = image->header,
                .rank = rank,
                .buffer = image->buffer + rank->buffer,
-               .code = image->bytes + rank->code};
+               .code = image->bytes + rank->code,
+               .scratch = scratch};
     c.sched.code = c.code;
     c.action = MLT_GOAL_NONE;
     if (rank->actions > rank->bytes / 16) { // before memory is taken for them
         *action = MLT_GOAL_NONE;
         return "has fewer actions than it says";
     }
-    c.place = mlt_take(rank->bytes / 8, sizeof *c.place);
-    c.incoming = mlt_take(rank->actions, sizeof *c.incoming);
+    c.place = mlt_image_zeroed(scratch, MLT_IMAGE_PLACE, rank->bytes / 8, sizeof *c.place);
+    c.incoming = mlt_image_zeroed(scratch, MLT_IMAGE_INCOMING, rank->actions, sizeof *c.incoming);
     const char *fault = shape_fault(&c);
     if (!fault)
         fault = edges_fault(&c);
@@ -459,8 +455,6 @@ const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *r
         fault = slots_fault(&c);
     if (!fault)
         fault = totals_fault(&c);
-    free(c.place);
-    free(c.incoming);
     *action = c.action;
     return fault;
 }

@@ -47,6 +47,31 @@ _Static_assert(sizeof(mlt_image_header) == 48 && sizeof(mlt_image_rank) == 56 &&
                    sizeof(mlt_image_buffer) == 16,
                "the file's layout has no holes");
 
+// Arrays that are needed for one rank after the other: a file may have a million of them.
+enum {
+    MLT_IMAGE_PLACE,
+    MLT_IMAGE_INCOMING,
+    MLT_IMAGE_HOLDER,
+    MLT_IMAGE_FLOWS,
+    MLT_IMAGE_TAGS,
+    MLT_IMAGE_NUMBERS,
+    MLT_IMAGE_MESSAGES,
+    MLT_IMAGE_SORTED,
+    MLT_IMAGE_SCHED,
+    MLT_IMAGE_ARRAYS
+};
+typedef struct mlt_image_scratch { // zeroed at first
+    struct {
+        void *memory;
+        size_t size;
+    } array[MLT_IMAGE_ARRAYS];
+} mlt_image_scratch;
+
+// `count` elements, not zeroed: one of these arrays, until it is asked for again.
+void *mlt_image_array(mlt_image_scratch *scratch, int which, size_t count, size_t element);
+void *mlt_image_zeroed(mlt_image_scratch *scratch, int which, size_t count, size_t element);
+void mlt_image_scratch_fini(mlt_image_scratch *scratch);
+
 struct mlt_image {
     const unsigned char *bytes;
     const mlt_image_header *header;
@@ -66,10 +91,15 @@ const char *mlt_image_name_fault(const char *name);
 // Everything about one rank's code that its entry, its buffers and the number of ranks imply. NULL:
 // it is fine; else what is wrong, in words. *action: where, or MLT_GOAL_NONE.
 const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *rank,
-                                 uint32_t *action);
+                                 mlt_image_scratch *scratch, uint32_t *action);
 
 // The actions of a schedule, with dependencies and buffers, as a rank of a program that has none
 // there yet.
-void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program);
+void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
+                          mlt_image_scratch *scratch);
+
+// The schedule of an entry of the table, in the scratch memory.
+const mlt_goal_sched *mlt_image_entry(const mlt_image *image, const mlt_image_rank *entry,
+                                      mlt_image_scratch *scratch);
 
 #endif

@@ -15,6 +15,28 @@ bool mlt_is_image(const void *bytes, size_t size)
            memcmp(bytes, MLT_IMAGE_MAGIC, sizeof MLT_IMAGE_MAGIC - 1) == 0;
 }
 
+void *mlt_image_array(mlt_image_scratch *scratch, int which, size_t count, size_t element)
+{
+    size_t bytes = count * element;
+    if (bytes > scratch->array[which].size || !scratch->array[which].memory) {
+        free(scratch->array[which].memory);
+        scratch->array[which].size = 2 * bytes;
+        scratch->array[which].memory = mlt_take(2 * bytes, 1);
+    }
+    return scratch->array[which].memory;
+}
+
+void *mlt_image_zeroed(mlt_image_scratch *scratch, int which, size_t count, size_t element)
+{
+    return memset(mlt_image_array(scratch, which, count, element), 0, count * element);
+}
+
+void mlt_image_scratch_fini(mlt_image_scratch *scratch)
+{
+    for (int i = 0; i < MLT_IMAGE_ARRAYS; i++)
+        free(scratch->array[i].memory);
+}
+
 typedef struct complaint {
     const char *name;
     char *why;
@@ -118,7 +140,7 @@ static mlt_status check_buffers(const complaint *c, const mlt_image *image,
 // An entry of the table, and all that it stands for. *code and *buffer: what others have had so
 // far.
 static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_t place,
-                             uint64_t *code, uint64_t *buffer)
+                             uint64_t *code, uint64_t *buffer, mlt_image_scratch *scratch)
 {
     const mlt_image_header *h = image->header;
     const mlt_image_rank *rank = &image->rank[place];
@@ -145,7 +167,7 @@ static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_
     if (status != MLT_OK)
         return status;
     uint32_t action = MLT_GOAL_NONE;
-    const char *fault = mlt_image_code_fault(image, rank, &action);
+    const char *fault = mlt_image_code_fault(image, rank, scratch, &action);
     if (fault && action != MLT_GOAL_NONE)
         return refuse(c, "is corrupt: action %" PRIu32 " of rank %" PRIu32 " %s", action,
                       rank->rank, fault);
@@ -168,8 +190,10 @@ static mlt_status check_all(const complaint *c, mlt_image *image)
 {
     uint64_t code, buffer = 0;
     mlt_status status = find_parts(c, image, &code);
+    mlt_image_scratch scratch = {0};
     for (uint32_t i = 0; status == MLT_OK && i < image->header->held; i++)
-        status = check_rank(c, image, i, &code, &buffer);
+        status = check_rank(c, image, i, &code, &buffer, &scratch);
+    mlt_image_scratch_fini(&scratch);
     if (status != MLT_OK)
         return status;
     if (code != image->header->size || buffer != image->header->buffers)
@@ -206,6 +230,27 @@ uint32_t mlt_image_ranks(const mlt_image *image)
     return image->header->ranks;
 }
 
+// Buffers stand behind the schedule.
+static void fill_sched(const mlt_image *image, const mlt_image_rank *entry, mlt_goal_sched *sched)
+{
+    *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
+                              .bytes = entry->bytes,
+                              .actions = entry->actions,
+                              .indices = entry->indices,
+                              .requests = entry->requests,
+                              .window = entry->window,
+                              .flags = entry->flags,
+                              .users = entry->users,
+                              .rank = entry->rank,
+                              .ranks = image->header->ranks,
+                              .buffers = entry->buffers,
+                              .buffer = (mlt_sched_buffer *)(sched + 1)};
+    for (uint32_t b = 0; b < entry->buffers; b++) {
+        const mlt_image_buffer *buffer = &image->buffer[entry->buffer + b];
+        sched->buffer[b] = (mlt_sched_buffer){buffer->size, image->names + buffer->name};
+    }
+}
+
 mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank)
 {
     uint32_t low = 0, high = image->header->held;
@@ -220,22 +265,16 @@ mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank)
         return NULL;
     const mlt_image_rank *entry = &image->rank[low];
     mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
-    *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
-                              .bytes = entry->bytes,
-                              .actions = entry->actions,
-                              .indices = entry->indices,
-                              .requests = entry->requests,
-                              .window = entry->window,
-                              .flags = entry->flags,
-                              .users = entry->users,
-                              .rank = rank,
-                              .ranks = image->header->ranks,
-                              .buffers = entry->buffers,
-                              .buffer = (mlt_sched_buffer *)(sched + 1)};
-    for (uint32_t b = 0; b < entry->buffers; b++) {
-        const mlt_image_buffer *buffer = &image->buffer[entry->buffer + b];
-        sched->buffer[b] = (mlt_sched_buffer){buffer->size, image->names + buffer->name};
-    }
+    fill_sched(image, entry, sched);
+    return sched;
+}
+
+const mlt_goal_sched *mlt_image_entry(const mlt_image *image, const mlt_image_rank *entry,
+                                      mlt_image_scratch *scratch)
+{
+    mlt_goal_sched *sched = mlt_image_array(
+        scratch, MLT_IMAGE_SCHED, sizeof *sched + entry->buffers * sizeof *sched->buffer, 1);
+    fill_sched(image, entry, sched);
     return sched;
 }
 

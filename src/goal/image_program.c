@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "goal/image_int.h"
 
 static bool has_message(int kind)
@@ -80,14 +79,20 @@ static int by_slot(const void *pa, const void *pb)
     return flow ? flow : a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-// number[i]: of the i-th action of the code in the program.
-static uint32_t *numbers(const mlt_goal_sched *sched)
+static bool in_order(const message *at, uint32_t count, int (*compare)(const void *, const void *))
 {
-    uint32_t *number = mlt_take(sched->actions, sizeof *number), count = 0;
-    message *at = mlt_take(sched->actions, sizeof *at);
+    for (uint32_t i = 1; i < count; i++)
+        if (compare(&at[i - 1], &at[i]) > 0)
+            return false;
+    return true;
+}
+
+// The messages of the code, as it has them; how many.
+static uint32_t collect(const mlt_goal_sched *sched, message *at)
+{
+    uint32_t count = 0;
     const mlt_act *act = mlt_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
-        number[i] = i;
         int kind = act->type & MLT_ACT_KIND;
         if (!has_message(kind))
             continue;
@@ -95,35 +100,60 @@ static uint32_t *numbers(const mlt_goal_sched *sched)
         at[count++] = (message){(uint64_t)(uint32_t)m->peer << 1 | (kind != MLT_GOAL_SEND), m->tag,
                                 m->slot, i};
     }
-    message *sorted = mlt_take(count, sizeof *sorted);
-    qsort(at, count, sizeof *at, by_place);
+    return count;
+}
+
+// number[i]: of the i-th action of the code in the program. Where slots ascend as the code does,
+// which is usual, nothing changes places.
+static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_image_scratch *scratch)
+{
+    uint32_t *number = mlt_image_array(scratch, MLT_IMAGE_NUMBERS, sched->actions, sizeof *number);
+    message *at = mlt_image_array(scratch, MLT_IMAGE_MESSAGES, sched->actions, sizeof *at);
+    uint32_t count = collect(sched, at);
+    for (uint32_t i = 0; i < sched->actions; i++)
+        number[i] = i;
+    if (!in_order(at, count, by_place))
+        qsort(at, count, sizeof *at, by_place);
+    if (in_order(at, count, by_slot))
+        return number;
+    message *sorted = mlt_image_array(scratch, MLT_IMAGE_SORTED, count, sizeof *sorted);
     memcpy(sorted, at, count * sizeof *at);
     qsort(sorted, count, sizeof *sorted, by_slot);
     for (uint32_t i = 0; i < count; i++)
         number[sorted[i].place] = at[i].place;
-    free(sorted);
-    free(at);
     return number;
 }
 
 // ---- the program
 
-static void require_all(mlt_goal_program *program, const mlt_goal_sched *sched,
-                        const mlt_act_list *list, const uint32_t *number_at, uint32_t on)
+static void require_all(mlt_goal_rank *rank, const mlt_act_list *list, const uint32_t *number_at,
+                        uint32_t on)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        mlt_goal_require(program, sched->rank, number_at[list->offset[i] / 8], on);
+        rank->deps[rank->deps_count++] = (mlt_goal_dep){number_at[list->offset[i] / 8], on};
 }
 
-void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program)
+static uint64_t count_deps(const mlt_goal_sched *sched)
+{
+    uint64_t deps = 0; // each action says how many it has
+    const mlt_act *act = mlt_sched_first(sched);
+    for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
+        deps += act->sources;
+    return deps;
+}
+
+void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
+                          mlt_image_scratch *scratch)
 {
     mlt_goal_rank *rank = &program->rank[sched->rank];
     mlt_assert(!rank->count && !rank->buffers_count);
     for (uint32_t b = 1; b < sched->buffers; b++)
         mlt_goal_buffer_add(program, sched->rank, sched->buffer[b].name, sched->buffer[b].size);
-    uint32_t *number = numbers(sched), *number_at = mlt_take(sched->bytes / 8, sizeof *number_at);
-    for (uint32_t i = 0; i < sched->actions; i++) // room; the next loop fills it
-        mlt_goal_add(program, sched->rank, &(mlt_goal_action){.kind = MLT_GOAL_NOP});
+    mlt_goal_room(rank, sched->actions, count_deps(sched));
+    rank->count = sched->actions;
+    const uint32_t *number = numbers(sched, scratch);
+    uint32_t *number_at =
+        mlt_image_array(scratch, MLT_IMAGE_PLACE, sched->bytes / 8, sizeof *number_at);
     const mlt_act *act = mlt_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         rank->actions[number[i]] = mlt_act_action(act);
@@ -131,22 +161,18 @@ void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program
     }
     act = mlt_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
-        require_all(program, sched, mlt_act_dependents(act), number_at, number[i]);
+        require_all(rank, mlt_act_dependents(act), number_at, number[i]);
         if (act->type & MLT_ACT_STARTERS)
-            require_all(program, sched, mlt_act_starters(act), number_at,
-                        number[i] | MLT_GOAL_STARTED);
+            require_all(rank, mlt_act_starters(act), number_at, number[i] | MLT_GOAL_STARTED);
     }
-    free(number);
-    free(number_at);
 }
 
 mlt_goal_program *mlt_image_program(const mlt_image *image)
 {
     mlt_goal_program *program = mlt_goal_program_new(mlt_image_ranks(image));
-    for (uint32_t i = 0; i < image->header->held; i++) {
-        mlt_goal_sched *sched = mlt_image_sched(image, image->rank[i].rank);
-        mlt_image_to_program(sched, program);
-        mlt_goal_sched_free(sched);
-    }
+    mlt_image_scratch scratch = {0};
+    for (uint32_t i = 0; i < image->header->held; i++)
+        mlt_image_to_program(mlt_image_entry(image, &image->rank[i], &scratch), program, &scratch);
+    mlt_image_scratch_fini(&scratch);
     return program;
 }

@@ -41,23 +41,6 @@ enum {
 
 // ---- lowering
 
-static void room_for(mlt_goal_rank *out, uint64_t actions, uint64_t deps)
-{
-    if (actions >= MLT_GOAL_STARTED || deps >= MLT_GOAL_STARTED)
-        mlt_fatal("a GOAL program of one rank has at most %u actions and dependencies",
-                  MLT_GOAL_STARTED - 1);
-    if (actions > out->room) {
-        free(out->actions);
-        out->actions = mlt_take(actions, sizeof *out->actions);
-        out->room = (uint32_t)actions;
-    }
-    if (deps > out->deps_room) {
-        free(out->deps);
-        out->deps = mlt_take(deps, sizeof *out->deps);
-        out->deps_room = (uint32_t)deps;
-    }
-}
-
 static bool is_split(const mlt_goal_action *action)
 {
     return action->kind == MLT_GOAL_RECV_EXEC || action->kind == MLT_GOAL_RECV_USER;
@@ -103,7 +86,7 @@ void mlt_goal_lower(const mlt_goal_rank *rank, double exec_ns_per_byte, mlt_goal
     uint64_t split = 0;
     for (uint32_t a = 0; a < rank->count; a++)
         split += is_split(&rank->actions[a]);
-    room_for(out, rank->count + split, rank->deps_count + split);
+    mlt_goal_room(out, rank->count + split, rank->deps_count + split);
     out->count = out->deps_count = 0;
     uint32_t *first = split ? mlt_take(rank->count, sizeof *first) : NULL;
     for (uint32_t a = 0; a < rank->count; a++) {

@@ -158,6 +158,23 @@ uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t lengt
 
 // ---- adding
 
+void mlt_goal_room(mlt_goal_rank *rank, uint64_t actions, uint64_t deps)
+{
+    if (actions >= MLT_GOAL_STARTED || deps >= MLT_GOAL_STARTED)
+        mlt_fatal("a GOAL program of one rank has at most %u actions and dependencies",
+                  MLT_GOAL_STARTED - 1);
+    if (actions > rank->room) {
+        free(rank->actions);
+        rank->actions = mlt_take(actions, sizeof *rank->actions);
+        rank->room = (uint32_t)actions;
+    }
+    if (deps > rank->deps_room) {
+        free(rank->deps);
+        rank->deps = mlt_take(deps, sizeof *rank->deps);
+        rank->deps_room = (uint32_t)deps;
+    }
+}
+
 uint32_t mlt_goal_add(mlt_goal_program *program, uint32_t rank, const mlt_goal_action *action)
 {
     mlt_goal_rank *r = &program->rank[rank];

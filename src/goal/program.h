@@ -118,6 +118,10 @@ static inline const char *mlt_goal_name_text(const mlt_goal_program *program, ui
     return program->names + name;
 }
 
+// Room of exactly so many actions and dependencies in a rank that is to be filled anew: what it had
+// is lost, its counts are the caller's.
+void mlt_goal_room(mlt_goal_rank *rank, uint64_t actions, uint64_t deps);
+
 // Adds to a rank; returns the new action's index, or the buffer's id.
 uint32_t mlt_goal_add(mlt_goal_program *program, uint32_t rank, const mlt_goal_action *action);
 void mlt_goal_require(mlt_goal_program *program, uint32_t rank, uint32_t action, uint32_t on);
