@@ -68,6 +68,17 @@ static mlt_status check_left_over(const mlt_sim *sim, char *why, size_t why_size
     return MLT_OK;
 }
 
+// All have met, or the run would have failed.
+static void collect_others(mlt_sim *sim)
+{
+    sim->result->other = mlt_take(sim->count, sizeof *sim->result->other);
+    for (uint32_t a = 0; a < sim->count; a++) {
+        uint64_t kind = sim->actions[a].bits & MLT_SIM_KIND;
+        if (kind == MLT_SIM_SEND || kind == MLT_SIM_RECV)
+            sim->result->other[a] = mlt_sim_place(sim, sim->actions[a].partner);
+    }
+}
+
 static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *why, size_t why_size)
 {
     mlt_status status = mlt_sim_build(sim, options, why, why_size);
@@ -87,6 +98,8 @@ static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *w
     if (status != MLT_OK)
         return status;
     collect_ends(sim);
+    if (options->keep_times)
+        collect_others(sim);
     if (options->keep_path)
         mlt_sim_path(sim);
     if (options->progress)
@@ -149,6 +162,7 @@ void mlt_sim_result_free(mlt_sim_result *result)
     free(result->start_ps);
     free(result->busy_ps);
     free(result->finish_ps);
+    free(result->other);
     free(result->path);
     free(result);
 }

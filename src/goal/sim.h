@@ -33,6 +33,7 @@ typedef struct mlt_sim_options {
     mlt_loggops machine;
     bool keep_times;                           // start and end of every action: for the timeline
     bool keep_path;                            // the critical path
+    bool by_arrival;                           // equal tags: as messages come, as LogGOPSim does
     void (*progress)(void *user, double done); // finished actions, 0..1; may be NULL
     void *user;
 } mlt_sim_options;
@@ -64,7 +65,8 @@ typedef struct mlt_sim_result {
     // A receive starts when it is posted; busy_ps is when a CPU took up its message. For the others
     // busy_ps is start_ps.
     uint64_t *start_ps, *busy_ps, *finish_ps;
-    mlt_sim_step *path; // with keep_path: first to last
+    mlt_goal_place *other; // with keep_times, of a message action: whom it met
+    mlt_sim_step *path;    // with keep_path: first to last
     uint64_t path_count;
     double seconds; // of simulation, real time
 } mlt_sim_result;

@@ -235,8 +235,10 @@ static void aim_messages(mlt_sim *sim)
             action->time = 0;
             if ((action->bits & MLT_SIM_KIND) == MLT_SIM_RECV)
                 action->partner = MLT_SIM_NONE;
-            else if ((action->bits & MLT_SIM_KIND) == MLT_SIM_SEND && sim->rank_lane)
-                action->partner = lane_find(sim, (uint32_t)from->peer, from->cpu, from->nic);
+            else if ((action->bits & MLT_SIM_KIND) == MLT_SIM_SEND)
+                action->partner = sim->rank_lane
+                                      ? lane_find(sim, (uint32_t)from->peer, from->cpu, from->nic)
+                                      : (uint32_t)from->peer;
         }
     }
     sim->lists = mlt_take(ranks, sizeof *sim->lists);
@@ -282,6 +284,14 @@ static void ends_sort(ends *list)
         }
 }
 
+static bool has_equal(const ends *list)
+{
+    for (uint32_t i = 1; i < list->count; i++)
+        if (list->list[i - 1].flow == list->list[i].flow)
+            return true;
+    return false;
+}
+
 // The first send without a receive, or MLT_SIM_NONE.
 static uint32_t merge_ends(mlt_sim *sim, const ends *sends, const ends *recvs)
 {
@@ -324,8 +334,9 @@ static void sends_by_receiver(const mlt_sim *sim, uint32_t **at, uint32_t **orde
     *at = to;
 }
 
-// The number of a send that nobody receives, or MLT_SIM_NONE.
-static uint32_t pair_messages(mlt_sim *sim)
+// The number of a send that nobody receives, or MLT_SIM_NONE. *equal: several messages have the
+// same source, tag and receiver.
+static uint32_t pair_messages(mlt_sim *sim, bool *equal)
 {
     uint32_t *at, *order, lonely = MLT_SIM_NONE;
     ends sends = {0}, recvs = {0};
@@ -348,6 +359,7 @@ static uint32_t pair_messages(mlt_sim *sim)
         }
         ends_sort(&sends);
         ends_sort(&recvs);
+        *equal |= has_equal(&sends);
         uint32_t found = merge_ends(sim, &sends, &recvs);
         lonely = found < lonely ? found : lonely;
     }
@@ -420,7 +432,8 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
     make_lanes(sim, &found);
     sim->fixed = !found.wildcards;
     if (sim->fixed) {
-        uint32_t lonely = pair_messages(sim);
+        bool equal = false;
+        uint32_t lonely = pair_messages(sim, &equal);
         if (lonely != MLT_SIM_NONE) {
             mlt_goal_place place = mlt_sim_place(sim, lonely);
             char text[400];
@@ -428,9 +441,10 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
                      mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
             return MLT_ERR_INVALID;
         }
-    } else {
-        aim_messages(sim);
+        sim->fixed = !(options->by_arrival && equal);
     }
+    if (!sim->fixed)
+        aim_messages(sim);
     make_room(sim, options, &found);
     return MLT_OK;
 }

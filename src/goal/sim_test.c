@@ -433,6 +433,7 @@ static void check_fixed_partners(void)
     mlt_sim_result *r = run(p);
     CHECK(was(r, 1, 0, 12) && was(r, 0, 24, 34));  // NIC until 20+2*2
     CHECK(was(r, 3, 0, 124) && was(r, 2, 0, 144)); // 110+10+4; 134+10
+    CHECK(r->other[0].rank == 1 && r->other[0].action == 0 && r->other[3].action == 1);
     mlt_sim_result_free(r);
 }
 

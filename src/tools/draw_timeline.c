@@ -18,10 +18,10 @@ enum { ROW = 30, BAR = 18, TOP = 92, LEFT = 96, WIDTH = 1080, MARGIN = 20, CPUS 
 
 typedef struct timeline {
     const mlt_drawing *drawing;
-    uint32_t *row;   // [ranks * CPUS]: row of a CPU; UINT32_MAX: it does nothing
-    bool *hot;       // by the number of the action, from the first drawn one on
-    uint64_t before; // actions of ranks that are not drawn
-    uint64_t end_ps; // the right edge
+    uint32_t *row;            // [ranks * CPUS]: row of a CPU; UINT32_MAX: it does nothing
+    bool *hot;                // by the number of the action, from the first drawn one on
+    uint64_t before;          // actions of ranks that are not drawn
+    uint64_t from_ps, end_ps; // the left and the right edge
     uint32_t rows;
 } timeline;
 
@@ -30,9 +30,10 @@ static uint64_t number_of(const timeline *t, uint32_t rank, uint32_t action)
     return t->drawing->pairs->first[rank] + action;
 }
 
+// Left of the left edge for what was before.
 static double x_of(const timeline *t, uint64_t ps)
 {
-    return LEFT + (double)ps / (double)t->end_ps * WIDTH;
+    return LEFT + ((double)ps - (double)t->from_ps) / (double)(t->end_ps - t->from_ps) * WIDTH;
 }
 
 static uint32_t *row_of(const timeline *t, uint32_t rank, uint8_t cpu)
@@ -52,9 +53,9 @@ static bool receives(const mlt_goal_action *action)
 }
 
 // How long the action holds its CPU, in ps.
-static uint64_t cost_of(const timeline *t, const mlt_goal_action *action)
+static uint64_t cost_of(const mlt_drawing *d, const mlt_goal_action *action)
 {
-    const mlt_loggops *m = t->drawing->machine;
+    const mlt_loggops *m = d->machine;
     double bytes = (double)mlt_goal_message_bytes(action), more = bytes > 0 ? bytes - 1 : 0;
     double ns = 0;
     if (action->kind == MLT_GOAL_SEND)
@@ -73,13 +74,29 @@ typedef struct times {
     uint64_t start, busy, idle, finish; // ps: waits from start, holds the CPU from busy to idle
 } times;
 
+static times drawn_times(const mlt_drawing *d, uint32_t rank, uint32_t action)
+{
+    const mlt_sim_result *sim = d->sim;
+    uint64_t n = d->pairs->first[rank] + action;
+    times at = {sim->start_ps[n], sim->busy_ps[n], 0, sim->finish_ps[n]};
+    at.idle = at.busy + cost_of(d, &d->program->rank[rank].actions[action]);
+    return at;
+}
+
 static times times_of(const timeline *t, uint32_t rank, uint32_t action)
 {
-    const mlt_sim_result *sim = t->drawing->sim;
-    uint64_t n = number_of(t, rank, action);
-    times at = {sim->start_ps[n], sim->busy_ps[n], 0, sim->finish_ps[n]};
-    at.idle = at.busy + cost_of(t, &t->drawing->program->rank[rank].actions[action]);
-    return at;
+    return drawn_times(t->drawing, rank, action);
+}
+
+static uint64_t last_of(const times *at)
+{
+    return at->idle > at->finish ? at->idle : at->finish;
+}
+
+bool mlt_draw_shows(const mlt_drawing *drawing, uint32_t rank, uint32_t action)
+{
+    times at = drawn_times(drawing, rank, action);
+    return last_of(&at) >= drawing->from_ps && at.busy <= drawing->to_ps;
 }
 
 // ---- what is where
@@ -105,8 +122,7 @@ static void make_rows(timeline *t)
                 *row_of(t, r, (uint8_t)cpu) = t->rows++;
         for (uint32_t a = 0; a < rank->count; a++) {
             times at = times_of(t, r, a);
-            uint64_t last = at.idle > at.finish ? at.idle : at.finish;
-            t->end_ps = last > t->end_ps ? last : t->end_ps;
+            t->end_ps = last_of(&at) > t->end_ps ? last_of(&at) : t->end_ps;
         }
     }
     for (uint64_t i = 0; i < d->sim->path_count; i++) {
@@ -114,17 +130,19 @@ static void make_rows(timeline *t)
         if (place->rank >= d->first && place->rank <= d->last)
             t->hot[number_of(t, place->rank, place->action) - t->before] = true;
     }
-    if (!t->end_ps)
-        t->end_ps = 1;
+    t->from_ps = d->from_ps;
+    t->end_ps = d->to_ps < t->end_ps ? d->to_ps : t->end_ps;
+    if (t->end_ps <= t->from_ps) // of these ranks nobody does anything then
+        t->end_ps = t->from_ps + 1;
 }
 
 // ---- axes
 
 // The step between ticks: 1, 2 or 5 times a power of ten, so that there are at most a dozen.
-static double tick_ps(uint64_t end_ps)
+static double tick_ps(uint64_t shown_ps)
 {
     double step = 1;
-    for (int i = 0; (double)end_ps / step > 12; i++)
+    for (int i = 0; (double)shown_ps / step > 12; i++)
         step *= i % 3 == 1 ? 2.5 : 2;
     return step;
 }
@@ -135,13 +153,15 @@ static void draw_axis(const timeline *t, FILE *to, double bottom)
         double ps;
         const char *name;
     } units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}};
-    double step = tick_ps(t->end_ps);
+    double step = tick_ps(t->end_ps - t->from_ps);
     int unit = 0;
     while (unit < 4 && (double)t->end_ps < 2 * units[unit].ps)
         unit++;
-    for (double at = 0; at <= (double)t->end_ps * 1.0001; at += step) {
+    uint64_t first = (uint64_t)((double)t->from_ps / step);
+    first += (double)first * step < (double)t->from_ps;
+    for (uint64_t i = first; (double)i * step <= (double)t->end_ps * 1.0001; i++) {
         char text[48];
-        double x = LEFT + at / (double)t->end_ps * WIDTH;
+        double at = (double)i * step, x = x_of(t, (uint64_t)at);
         snprintf(text, sizeof text, "%.10g", at / units[unit].ps);
         fprintf(to,
                 "<path d=\"M%.1f %dV%.1f\" stroke=\"#d8dce2\" stroke-width=\"1\" fill=\"none\"/>\n",
@@ -228,10 +248,11 @@ static void draw_bar(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
 static void draw_message(const timeline *t, FILE *to, uint32_t rank, uint32_t a, bool hot)
 {
     const mlt_drawing *d = t->drawing;
-    mlt_goal_place other = mlt_goal_partner(d->pairs, rank, a);
     const mlt_goal_action *send = &d->program->rank[rank].actions[a];
-    if (send->kind != MLT_GOAL_SEND || other.action == MLT_GOAL_NONE || other.rank < d->first ||
-        other.rank > d->last)
+    if (send->kind != MLT_GOAL_SEND)
+        return;
+    mlt_goal_place other = d->sim->other[number_of(t, rank, a)];
+    if (other.rank < d->first || other.rank > d->last)
         return;
     bool both = t->hot[number_of(t, rank, a) - t->before] &&
                 t->hot[number_of(t, other.rank, other.action) - t->before];
@@ -239,6 +260,8 @@ static void draw_message(const timeline *t, FILE *to, uint32_t rank, uint32_t a,
         return;
     const mlt_goal_action *recv = &d->program->rank[other.rank].actions[other.action];
     times from = times_of(t, rank, a), till = times_of(t, other.rank, other.action);
+    if (till.busy < t->from_ps || from.idle > t->end_ps)
+        return;
     double y0 = y_of(t, rank, send), y1 = y_of(t, other.rank, recv);
     bool down = y1 > y0;
     fprintf(to, "<path class=\"%s\" marker-end=\"url(#%s)\" d=\"M%.2f %.1fL%.2f %.1f\"/>\n",
@@ -253,10 +276,12 @@ static void each(const timeline *t, FILE *to)
     for (int pass = 0; pass < 4; pass++)
         for (uint32_t r = d->first; r <= d->last; r++)
             for (uint32_t a = 0; a < d->program->rank[r].count; a++) {
-                if (pass == 0)
-                    draw_waits(t, to, r, a);
-                else if (pass < 3)
+                if (pass == 1 || pass == 2)
                     draw_message(t, to, r, a, pass == 2); // the critical path's on top
+                else if (!mlt_draw_shows(d, r, a))
+                    continue;
+                else if (pass == 0)
+                    draw_waits(t, to, r, a);
                 else
                     draw_bar(t, to, r, a);
             }
@@ -293,7 +318,13 @@ void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to)
     mlt_svg_text(to, MARGIN, 46, "class=\"note\"", note);
     draw_rows(&t, to);
     draw_axis(&t, to, bottom);
+    // What reaches beyond the edges ends there.
+    fprintf(to,
+            "<clipPath id=\"window\"><rect x=\"%d\" y=\"0\" width=\"%d\" height=\"%.1f\"/>"
+            "</clipPath>\n<g clip-path=\"url(#window)\">\n",
+            LEFT - 2, WIDTH + 4, bottom);
     each(&t, to);
+    fprintf(to, "</g>\n");
     draw_legend(&t, to, bottom + 26);
     mlt_svg_end(to);
     free(t.row);

@@ -22,6 +22,7 @@ typedef struct asked {
     mlt_machine_options machine;
     bool dag, timeline;
     const char *out, *some;
+    double from_ns, to_ns; // of the timeline; to_ns below 0: to its end
 } asked;
 
 const char *mlt_draw_label(const mlt_goal_program *program, const mlt_goal_action *action)
@@ -55,7 +56,7 @@ static int read_range(const mlt_arg_command *command, const asked *a, uint32_t r
 }
 
 // What nobody could look at is refused.
-static int too_much(const mlt_arg_command *command, const asked *a, const mlt_drawing *d)
+static int too_many_ranks(const mlt_arg_command *command, const asked *a, const mlt_drawing *d)
 {
     char count[MLT_NUMBER_BYTES];
     uint32_t ranks = d->last - d->first + 1, limit;
@@ -65,18 +66,40 @@ static int too_much(const mlt_arg_command *command, const asked *a, const mlt_dr
                                "%s ranks cannot be drawn, up to %" PRIu32
                                " can; --only 0-31 draws some of them",
                                mlt_number(count, ranks), limit);
-    uint64_t actions = 0;
-    for (uint32_t r = d->first; r <= d->last; r++)
-        actions += d->program->rank[r].count;
-    if (actions > MLT_DRAW_ACTIONS)
-        return mlt_args_failed(command,
-                               "%s actions cannot be drawn, up to %d can; --only draws "
-                               "some of the ranks",
-                               mlt_number(count, actions), MLT_DRAW_ACTIONS);
     return MLT_ARGS_GO;
 }
 
-static int simulate(const mlt_arg_command *command, const mlt_goal_program *program,
+static int too_many_actions(const mlt_arg_command *command, const asked *a, const mlt_drawing *d)
+{
+    char count[MLT_NUMBER_BYTES];
+    uint64_t actions = 0;
+    for (uint32_t r = d->first; r <= d->last; r++)
+        for (uint32_t i = 0; i < d->program->rank[r].count; i++)
+            actions += !a->timeline || mlt_draw_shows(d, r, i);
+    if (actions > MLT_DRAW_ACTIONS)
+        return mlt_args_failed(command,
+                               "%s actions cannot be drawn, up to %d can; --only draws "
+                               "some of the ranks%s",
+                               mlt_number(count, actions), MLT_DRAW_ACTIONS,
+                               a->timeline ? ", --from and --to a part of the time" : "");
+    return MLT_ARGS_GO;
+}
+
+// --from and --to, after the simulation.
+static int read_window(const mlt_arg_command *command, const asked *a, mlt_drawing *d)
+{
+    double total = (double)d->sim->total_ps / 1000;
+    if (a->from_ns > total || (a->from_ns > 0 && a->from_ns >= total))
+        return mlt_args_wrong(command, "option --from is %.10g ns, but the program ends at %.10g",
+                              a->from_ns, total);
+    if (a->to_ns >= 0 && a->to_ns <= a->from_ns)
+        return mlt_args_wrong(command, "no time is from %.10g to %.10g ns", a->from_ns, a->to_ns);
+    d->from_ps = (uint64_t)(a->from_ns * 1000);
+    d->to_ps = a->to_ns < 0 || a->to_ns > total ? UINT64_MAX : (uint64_t)(a->to_ns * 1000);
+    return MLT_ARGS_GO;
+}
+
+static int simulate(const mlt_arg_command *command, const mlt_source *source,
                     const mlt_loggops *machine, mlt_sim_result **out)
 {
     char why[WHY_BYTES];
@@ -84,10 +107,11 @@ static int simulate(const mlt_arg_command *command, const mlt_goal_program *prog
     mlt_sim_options options = {.machine = *machine,
                                .keep_times = true,
                                .keep_path = true,
+                               .by_arrival = mlt_source_is_loggopsim(source),
                                .progress = mlt_progress_step,
                                .user = &progress};
     mlt_progress_begin(&progress, "simulating");
-    mlt_status status = mlt_goal_simulate(program, &options, out, why, sizeof why);
+    mlt_status status = mlt_goal_simulate(source->program, &options, out, why, sizeof why);
     mlt_progress_end(&progress);
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
 }
@@ -100,22 +124,27 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_source
     mlt_drawing d = {.program = source->program, .title = title, .machine = &machine};
     int code = read_range(command, a, source->program->ranks, &d);
     if (code == MLT_ARGS_GO)
-        code = too_much(command, a, &d);
+        code = too_many_ranks(command, a, &d);
     if (code == MLT_ARGS_GO)
         code = mlt_machine_read(&a->machine, command, &machine);
     if (code == MLT_ARGS_GO && a->timeline)
-        code = simulate(command, source->program, &machine, &sim);
+        code = simulate(command, source, &machine, &sim);
     if (code != MLT_ARGS_GO)
         return code;
+    mlt_goal_pairs *pairs = mlt_goal_pairs_new(source->program);
+    d.pairs = pairs;
+    d.sim = sim;
+    if (a->timeline)
+        code = read_window(command, a, &d);
+    if (code == MLT_ARGS_GO)
+        code = too_many_actions(command, a, &d);
     if (d.last - d.first + 1 < source->program->ranks)
         snprintf(some, sizeof some, ", ranks %" PRIu32 " to %" PRIu32 " of %s", d.first, d.last,
                  mlt_number(count, source->program->ranks));
     snprintf(title, sizeof title, "%s%s", source->name, some);
-    d.sim = sim;
-    mlt_goal_pairs *pairs = mlt_goal_pairs_new(source->program);
-    d.pairs = pairs;
     mlt_sink sink;
-    code = mlt_sink_open(&sink, command, a->out);
+    if (code == MLT_ARGS_GO)
+        code = mlt_sink_open(&sink, command, a->out);
     if (code == MLT_ARGS_GO) {
         if (a->timeline)
             mlt_draw_timeline(&d, sink.to);
@@ -142,6 +171,8 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
         return mlt_args_wrong(command, "--dag and --timeline are two drawings; ask for one");
     if (!a->timeline && machine_given(&a->machine))
         return mlt_args_wrong(command, "the machine's parameters are for --timeline");
+    if (!a->timeline && (a->from_ns > 0 || a->to_ns >= 0))
+        return mlt_args_wrong(command, "--from and --to are times of a --timeline");
     mlt_source source;
     int code = mlt_source_read_one(command, &a->source, words, &source);
     if (code == MLT_ARGS_GO)
@@ -152,7 +183,7 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
 
 int mlt_goal_draw_main(int argc, char **argv)
 {
-    asked a = {.dag = false};
+    asked a = {.to_ns = -1};
     mlt_arg from[MLT_SOURCE_ARGS], machine[MLT_MACHINE_ARGS];
     mlt_source_args(&a.source, from);
     mlt_machine_args(&a.machine, machine);
@@ -164,6 +195,9 @@ int mlt_goal_draw_main(int argc, char **argv)
         {"timeline", 0, MLT_ARG_FLAG, &a.timeline, NULL,
          .help = "simulates, and draws a row for each rank over time with the critical path"},
         {"only", 0, MLT_ARG_TEXT, &a.some, "A-B", .help = "these ranks"},
+        {"from", 0, MLT_ARG_REAL, &a.from_ns, "NS",
+         .help = "the timeline from then on, in ns (its beginning)"},
+        {"to", 0, MLT_ARG_REAL, &a.to_ns, "NS", .help = "... until then (its end)"},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},

@@ -46,6 +46,7 @@ static int simulate(const mlt_arg_command *command, const asked *a, const mlt_so
     mlt_progress progress;
     mlt_sim_options options = {.machine = a->machine,
                                .keep_path = a->path,
+                               .by_arrival = mlt_source_is_loggopsim(source),
                                .progress = mlt_progress_step,
                                .user = &progress};
     mlt_progress_begin(&progress, "simulating");

@@ -439,6 +439,12 @@ int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options
     return mlt_source_read(command, options, words->count ? words->items[0] : NULL, out);
 }
 
+bool mlt_source_is_loggopsim(const mlt_source *source)
+{
+    return source->form == MLT_SOURCE_LOGGOPSIM ||
+           (source->form == MLT_SOURCE_TEXT && source->dialect == MLT_GOAL_LOGGOPSIM);
+}
+
 void mlt_source_free(mlt_source *source)
 {
     mlt_goal_program_free(source->program);

@@ -58,6 +58,9 @@ int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *op
                     const char *file, mlt_source *out) MLT_MUST_CHECK;
 void mlt_source_free(mlt_source *source);
 
+// It was written for LogGOPSim, in text or binary, and is simulated as there.
+bool mlt_source_is_loggopsim(const mlt_source *source);
+
 // For commands of one program: the one file of words, or --alg; a sentence if both or neither.
 int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,
                         const mlt_arg_texts *words, mlt_source *out) MLT_MUST_CHECK;
