@@ -252,7 +252,7 @@ void flow_self_fail(const flow_self *self, const char *format, ...)
 #ifdef __cplusplus
 } // of extern "C"
 
-// What _Generic does in C. flow_of_ is the type of a queue's values, void if it is untyped.
+// What _Generic does in C. An untyped queue has values of void.
 template <typename T> struct flow_type_of_ {
     static const flow_type value = FLOW_ANY;
 };

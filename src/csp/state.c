@@ -25,6 +25,7 @@ enum { SENTENCE = 512, CHILDREN = 64 };
 _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
 mlt_rank *(*mlt_csp_join)(void);
+mlt_csp *(*mlt_csp_back)(void);
 
 static void end_alone(int32_t rank, const char *sentence)
 {
@@ -66,6 +67,9 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 
 mlt_csp *mlt_csp_begin(const char *call)
 {
+    mlt_csp *lent = mlt_csp_back ? mlt_csp_back() : NULL;
+    if (lent)
+        return lent;
     const mlt_rank *rank = mlt_csp_join ? mlt_csp_join() : mlt_rank_self();
     if (!rank || mlt_sched_self != rank->worker->sched)
         mlt_csp_fault(

@@ -52,6 +52,10 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
     return MLT_LIKELY(mlt_csp_self != NULL) ? mlt_csp_self : mlt_csp_begin(call);
 }
 
+// The state of a thread that lent its worker to another and has mlt_csp_self no more: takes it
+// back. NULL: the calling thread did not. Set once by the layer that does that.
+extern mlt_csp *(*mlt_csp_back)(void);
+
 // Gives the worker's state back; the MPI layer calls it when the ranks of a worker have ended.
 void mlt_csp_end(mlt_worker *worker);
 

@@ -5,9 +5,9 @@
 //     | header (48 bytes) | data ...
 //     ^ element           ^ what flow_dequeue gave
 //
-// Up to MLT_FLOW_SMALL bytes they come from the worker's pool; larger ones are malloc'ed, aligned
-// to 64 bytes, and may be freed by another worker of the same process, so between these only the
-// pointer travels.
+// Up to MLT_FLOW_SMALL bytes they come from the worker's pool; larger ones are malloc'ed, their
+// data aligned to 64 bytes, and may be freed by another worker of the same process, so between
+// these only the pointer travels.
 //
 // refs: receivers of this process and worker that share it (a Broadcast); whoever wants to write to
 // it takes a copy unless it is the last one (mlt_flow_element_own). Only the worker that has it

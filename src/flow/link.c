@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "csp/net.h"
 #include "csp/wait.h"
+#include "flow/help.h"
 #include "os/os.h"
 #include "wire/wire.h"
 
@@ -165,6 +166,8 @@ static void message_left(mlt_req *req)
     record *r = mlt_container_of(req, record, req);
     mlt_flow_link *link = r->of;
     struct mlt_flow_links *links = link->program->links;
+    if (r->req.count >= MLT_FLOW_HELPED)
+        mlt_flow_help_less(link->program, false);
     mlt_flow_element_drop(r->e);
     mlt_pool_give(&links->records, r);
     one_less(links);
@@ -199,6 +202,8 @@ static void send_message(mlt_flow_link *link, const mlt_packet *packet, mlt_flow
     r->req.self = link->rank->world;
     r->req.on_done = message_left;
     links->open++;
+    if (bytes >= MLT_FLOW_HELPED)
+        mlt_flow_help_more(link->program, false);
     mlt_p2p_send(&r->req);
     // Its data may need this worker to move, and what has left makes room for the next one: a task
     // that never waits must look from time to time.
@@ -387,6 +392,8 @@ static void message_came(mlt_req *req)
     if (req->status != MLT_OK || req->got != req->count || req->sent != req->count)
         bad_packet(a->program, a->route, a->line, "whose length is not that of its data");
     r->here = true;
+    if (req->count >= MLT_FLOW_HELPED)
+        mlt_flow_help_less(a->program, false);
     advance(a);
 }
 
@@ -450,6 +457,8 @@ static void coming(arrival *a, const mlt_packet *packet, const void *data, uint6
     fill_request(&r->req, a->rank, e, length, a->line);
     r->req.peer = a->from;
     r->req.on_done = message_came;
+    if (length >= MLT_FLOW_HELPED)
+        mlt_flow_help_more(a->program, false);
     mlt_p2p_recv(&r->req);
 }
 

@@ -23,6 +23,7 @@
 #include "csp/hang.h"
 #include "csp/proc.h"
 #include "csp/route.h"
+#include "flow/help.h"
 #include "flow/link.h"
 #include "flow/number.h"
 #include "flow/run.h"
@@ -43,6 +44,7 @@ static _Thread_local bool over;
 
 _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 {
+    (void)mlt_flow_come_back();
     char text[SENTENCE], sentence[2 * SENTENCE], kind[SENTENCE / 8];
     va_list args;
     va_start(args, format);
@@ -241,6 +243,7 @@ static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const 
     mlt_flow_program *p = mlt_take(1, sizeof *p);
     p->csp = csp;
     p->worker = csp->worker->index;
+    p->processes = csp->processes;
     p->ranks_here = csp->worker->count;
     p->argc = a->argc;
     p->argv = mlt_take((size_t)a->argc + 1, sizeof *p->argv);
@@ -332,6 +335,7 @@ int mlt_flow_task_main(void *instance)
             mlt_flow_fault(me, "it has failed: its run returned %d", result);
         if (m->fini)
             m->fini(me->my);
+        (void)mlt_flow_come_back();
     } else if ((result = mlt_flow_part_run(me)) != 0) {
         mlt_flow_fault(me, "it has failed (%d)", result);
     }
@@ -349,6 +353,7 @@ static void run_place(mlt_flow_program *p)
         flow_instance *instance = &p->instances[first + i];
         procs[i] = (csp_proc){.run = mlt_flow_task_main, .arg = instance, .name = instance->name};
     }
+    p->processes += count;
     if (count)
         (void)mlt_proc_par(procs, count, "flow_main");
     free(procs);
@@ -371,8 +376,12 @@ static void exit_called(int status, void *unused)
         "returns from its run, and flow_fail ends the program";
     (void)unused;
     // Relaxed: who calls exit has seen its own flow_main begin.
-    if ((status & 0xff) != 0 || getpid() != runner ||
-        atomic_load_explicit(&running, memory_order_relaxed) == 0)
+    if (getpid() != runner || atomic_load_explicit(&running, memory_order_relaxed) == 0)
+        return;
+    (void)mlt_flow_come_back(); // for the worker is about to end
+    if (mlt_flow_self)
+        mlt_flow_help_end(mlt_flow_self);
+    if ((status & 0xff) != 0)
         return;
     const flow_instance *who = mlt_flow_calling();
     if (who)
@@ -460,8 +469,10 @@ static int leave_early(const mlt_flow_program *p, const arguments *a, const flow
 // The last rank of a worker to come here ends what its tasks had in common.
 static void end_tasks(mlt_flow_program *p)
 {
-    if (++p->ranks_done == p->ranks_here)
-        mlt_flow_links_end(p);
+    if (++p->ranks_done < p->ranks_here)
+        return;
+    mlt_flow_links_end(p);
+    mlt_flow_help_end(p);
 }
 
 EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *hosts)

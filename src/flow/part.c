@@ -151,13 +151,20 @@ static int run_reduce(flow_instance *task)
     return 0;
 }
 
+bool mlt_flow_part_of(const mlt_flow_program *program, uint32_t task)
+{
+    const mlt_flow_task *t = &program->lowered->tasks[task];
+    return t->kind == MLT_FLOW_REDUCE && t->reduction != UINT32_MAX &&
+           program->parts->of[t->reduction] != NULL;
+}
+
 int mlt_flow_part_run(flow_instance *task)
 {
     const mlt_flow_task *t = &task->program->lowered->tasks[task->task];
     const struct mlt_flow_parts *parts = task->program->parts;
     switch ((mlt_flow_kind)t->kind) {
     case MLT_FLOW_REDUCE:
-        return t->reduction != UINT32_MAX && parts->of[t->reduction]
+        return mlt_flow_part_of(task->program, task->task)
                    ? mlt_flow_part_reduce(parts->of[t->reduction])
                    : run_reduce(task);
     case MLT_FLOW_BROADCAST:

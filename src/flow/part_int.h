@@ -85,6 +85,7 @@ typedef struct mlt_flow_round {
     mlt_flow_element *in, *out; // NULL: this worker does not contribute, or receive
     uint64_t bytes;
     bool over;
+    bool plain; // an operation of the program's own
 } mlt_flow_round;
 
 // What the first contributing worker announces to those that only receive.

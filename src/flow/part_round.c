@@ -23,6 +23,7 @@
 #include "boot/job.h"
 #include "csp/chan.h"
 #include "csp/proc.h"
+#include "flow/help.h"
 #include "flow/part_int.h"
 #include "p2p/worker.h"
 
@@ -205,6 +206,8 @@ static void round_over(mlt_req *done)
     mlt_flow_round *r = mlt_container_of(done, mlt_flow_round, done);
     mlt_flow_part *part = r->part;
     r->over = true;
+    if (r->bytes >= MLT_FLOW_HELPED)
+        mlt_flow_help_less(part->program, r->plain);
     if (r->in)
         mlt_flow_element_drop(r->in);
     r->in = NULL;
@@ -268,6 +271,9 @@ static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_ele
     };
     r->part = part;
     r->over = false;
+    r->plain = how->op.kernel == NULL;
+    if (bytes >= MLT_FLOW_HELPED)
+        mlt_flow_help_more(part->program, r->plain);
     r->in = in;
     r->out = NULL;
     r->bytes = bytes;
@@ -367,6 +373,7 @@ static csp_child *fork_results(mlt_flow_part *part)
     for (uint32_t i = 0; i < task->outs; i++)
         if (task->out[i].to)
             mlt_proc_lets_go(part->program->csp, task->out[i].to->chan, true);
+    part->program->processes++;
     return csp_fork(results_main, part, part->results);
 }
 

@@ -20,6 +20,7 @@
 #include "csp/proc.h"
 #include "fiber/policy.h"
 #include "flow/element.h"
+#include "flow/help.h"
 #include "flow/link.h"
 #include "flow/ops.h"
 #include "flow/run.h"
@@ -253,12 +254,28 @@ static MLT_COLD _Noreturn void no_such_queue(const flow_queue *queue, const char
                    queue->decl->input ? "input" : "output");
 }
 
+// The queue is none, or the instance's thread is away (help.h) and comes back.
+static MLT_COLD void enter(const flow_queue *queue, bool input, const char *call)
+{
+    if (!queue || !(input ? queue->in != NULL : queue->out != NULL) ||
+        (!mlt_flow_self && !mlt_flow_come_back()))
+        no_such_queue(queue, call);
+}
+
+static MLT_COLD void enter_for(const char *call)
+{
+    if (!mlt_flow_come_back())
+        mlt_csp_fault(call,
+                      "this thread runs no instance: only the thread that runs a module's has "
+                      "its data");
+}
+
 static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t count,
                                const char *call)
 {
     uint64_t all;
     if (MLT_UNLIKELY(!queue || !queue->out || !mlt_flow_self))
-        no_such_queue(queue, call);
+        enter(queue, false, call);
     if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)bytes, count, &all)))
         mlt_flow_fault(queue->instance, "%s on %s: %zu values of %zu bytes are too many", call,
                        queue->decl->name, count, bytes);
@@ -269,6 +286,20 @@ static inline mlt_flow_element *new_element(mlt_flow_program *program, uint64_t 
 {
     return MLT_LIKELY(bytes <= MLT_FLOW_SMALL) ? mlt_flow_element_small(&program->elements, bytes)
                                                : mlt_flow_element_new(bytes);
+}
+
+// Long data for a part of a reduction: its process starts the round now, and not when the module
+// waits next. True: of `put`.
+static inline bool put_and_leave(flow_queue *queue, mlt_flow_element *e, uint64_t bytes)
+{
+    mlt_flow_outlet *outlet = queue->out;
+    mlt_flow_program *program = outlet->program;
+    bool taken = put(outlet, e);
+    if (MLT_UNLIKELY(bytes >= MLT_FLOW_HELPED) && outlet->to &&
+        mlt_flow_part_of(program, outlet->to->task))
+        mlt_fiber_yield(program->csp->sched);
+    mlt_flow_leave(program);
+    return taken;
 }
 
 EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
@@ -290,7 +321,7 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
         memcpy(mlt_flow_data(e), data, 8);
     else if (all)
         memcpy(mlt_flow_data(e), data, all);
-    return put(queue->out, e);
+    return put_and_leave(queue, e, all);
 }
 
 EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
@@ -298,6 +329,7 @@ EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
     uint64_t all = payload(queue, bytes, count, "flow_new");
     mlt_flow_element *e = new_element(queue->out->program, all);
     e->owner = MLT_FLOW_MODULES;
+    mlt_flow_leave(queue->out->program);
     return mlt_flow_data(e);
 }
 
@@ -363,26 +395,32 @@ EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_
     e->bytes = all;
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
-    return put(queue->out, e);
+    return put_and_leave(queue, e, all);
 }
 
 EXPORT void flow_free(const void *data)
 {
+    if (MLT_UNLIKELY(!mlt_flow_self))
+        enter_for("flow_free");
     mlt_flow_element *e = mlt_flow_element_of(data, "flow_free");
     take_back(mlt_flow_calling(), e, "flow_free");
     mlt_flow_element_drop(e);
+    mlt_flow_leave(mlt_flow_self);
 }
 
 EXPORT void flow_keep(const void *data)
 {
+    if (MLT_UNLIKELY(!mlt_flow_self))
+        enter_for("flow_keep");
     mlt_flow_element *e = mlt_flow_element_of(data, "flow_keep");
     if (e->shared) {
         end_share(mlt_flow_calling(), e, "flow_keep");
         e->keeps++;
-        return;
+    } else {
+        take_back(mlt_flow_calling(), e, "flow_keep");
+        e->owner = MLT_FLOW_MODULES;
     }
-    take_back(mlt_flow_calling(), e, "flow_keep");
-    e->owner = MLT_FLOW_MODULES;
+    mlt_flow_leave(mlt_flow_self);
 }
 
 // ---- what modules call: dequeueing
@@ -424,7 +462,7 @@ static MLT_COLD void check_values(const flow_queue *queue, const mlt_flow_elemen
 }
 
 // The module has it until the next dequeue.
-static inline bool lend(flow_queue *queue, mlt_flow_element *e, const void **data, flow_type kind,
+static inline void lend(flow_queue *queue, mlt_flow_element *e, const void **data, flow_type kind,
                         size_t bytes, size_t *count, bool shared)
 {
     if (MLT_UNLIKELY(bytes != e->value_bytes || (uint8_t)kind != e->kind))
@@ -437,7 +475,6 @@ static inline bool lend(flow_queue *queue, mlt_flow_element *e, const void **dat
     queue->last = e;
     *data = mlt_flow_data(e);
     *count = e->bytes == bytes ? 1 : e->bytes / bytes;
-    return true;
 }
 
 static inline void end_loan(flow_queue *queue)
@@ -453,14 +490,17 @@ EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_type k
                                size_t *count, bool shared)
 {
     if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
-        no_such_queue(queue, "flow_dequeue");
+        enter(queue, true, "flow_dequeue");
     end_loan(queue);
     mlt_flow_element *e = take(queue->in);
-    if (MLT_LIKELY(e != NULL))
-        return lend(queue, e, data, kind, bytes, count, shared);
-    *data = NULL;
-    *count = 0;
-    return false;
+    if (MLT_LIKELY(e != NULL)) {
+        lend(queue, e, data, kind, bytes, count, shared);
+    } else {
+        *data = NULL;
+        *count = 0;
+    }
+    mlt_flow_leave(queue->in->program);
+    return e != NULL;
 }
 
 // Waits until one of the queues, in all of which there is nothing, has an element or ends; NULL:
@@ -509,7 +549,7 @@ EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count
                       queue_count, QUEUES_AT_ONCE);
     for (size_t i = 0; i < queue_count; i++) {
         if (!queues[i] || !queues[i]->in || !mlt_flow_self)
-            no_such_queue(queues[i], "flow_dequeue_from");
+            enter(queues[i], true, "flow_dequeue_from");
         end_loan(queues[i]);
     }
     flow_instance *me = queues[0]->instance;
@@ -526,10 +566,12 @@ EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count
         } else if (!(e = wait_for_any(queues, queue_count, &i)) && i == queue_count) {
             *data = NULL;
             *count = 0;
+            mlt_flow_leave(me->program);
             return -1;
         }
     }
     me->turn = (uint32_t)i + 1;
     lend(queues[i], e, data, kind, bytes, count, shared);
+    mlt_flow_leave(me->program);
     return (int)i;
 }

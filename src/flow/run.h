@@ -117,7 +117,12 @@ struct mlt_flow_program {
     void *memory;                 // of what start.c makes
     int argc;
     char **argv;
-    bool measures;                               // somebody asks for stats: waiting is timed
+    // Of long data (help.h).
+    uint32_t busy, plain; // what is under way; of that, with an operation of the program's
+    struct mlt_flow_helper *helper; // NULL: none yet
+    bool helpless;                  // the system refused one
+    uint64_t processes;             // of the worker, that flow has started (mlt_csp.processes)
+    bool measures;                  // somebody asks for stats: waiting is timed
     uint32_t ranks_here, ranks_done, ranks_left; // all; those whose tasks have ended; gone
     char why[512];                               // it has no places
     uint64_t hash; // of the graph and its places: the same on all workers
@@ -157,6 +162,8 @@ void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt
 // ---- part.c: tasks that are no modules. The body of their processes; 0 or a failure.
 
 int mlt_flow_part_run(flow_instance *task);
+// Whether that task of this worker takes part in rounds with other workers.
+bool mlt_flow_part_of(const mlt_flow_program *program, uint32_t task);
 // Once on each worker before anything runs, and when all is over.
 void mlt_flow_parts_begin(mlt_flow_program *program);
 void mlt_flow_parts_end(mlt_flow_program *program);

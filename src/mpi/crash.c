@@ -90,7 +90,8 @@ static void add_backtrace(text *t, const void *pc)
 // what is broken, then the process dies of that.
 static void add_process(text *t, const mlt_fiber *fiber)
 {
-    const mlt_csp *csp = mlt_csp_self;
+    const mlt_csp *csp =
+        mlt_sched_self && mlt_sched_self->crew ? mlt_sched_self->crew->owner : NULL;
     if (!csp || !fiber || !fiber->crew)
         return;
     const mlt_proc *proc = mlt_proc_of(csp, fiber);

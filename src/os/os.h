@@ -61,6 +61,10 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
 
+// The calling thread may run on every core that the system gives this process, whatever its creator
+// was pinned to.
+void mlt_os_run_anywhere(void);
+
 // Blocks the thread for that time, or less if a signal comes. errno stays.
 void mlt_os_sleep(int64_t ns);
 

@@ -97,6 +97,11 @@ bool mlt_p2p_progress(mlt_worker *w)
     return any;
 }
 
+bool mlt_worker_step(mlt_worker *w)
+{
+    return mlt_p2p_progress(w);
+}
+
 // Timers and descriptors that somebody waits for. Programs that have none pay for this one look.
 static inline bool glance_at_io(mlt_worker *w)
 {

@@ -6,7 +6,7 @@
 //   flow_link merge     many lines into one queue, from here and elsewhere
 //   flow_link closing   receivers end while senders wait, or not, or have begun something long
 //   flow_link many      a thousand lines with little room
-//   flow_link exits     a receiver's program ends in the middle: the sender's says so
+//   flow_link exits     a receiver's program ends in the middle: it is told
 //   flow_link hang      a queue that nobody empties: the report names it
 #include <millet/csp.h>
 #include <millet/flow.h>
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Module { // all of them
     flow_self flow;

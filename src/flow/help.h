@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives go on while a module computes.
+//
+// A worker's thread makes progress when a module waits. While one computes, nobody would look at
+// the messages of a reduction that is under way, and computing and communicating would take the sum
+// of their times. So as long as long data (MLT_FLOW_HELPED bytes or more) is under way, a helper, a
+// thread of its own, has the worker while the module has the processor:
+//
+//     the worker's thread   flow_send ... returns │ the module computes         │ flow_dequeue
+//     the word              OWN                   │ AWAY  HELD  AWAY  HELD ...  │ OWN
+//     the helper            naps                  │ looks, drives, naps, ...    │ naps
+//
+// The helper makes progress steps (p2p/worker.h) and nothing else: no fiber runs on its thread, so
+// code of modules never does, and instances still share one thread. What a step makes runnable runs
+// when the module waits. Steps call functions of the program's own (operations), so there is no
+// help while a reduction with one is under way; nor in a worker where anybody uses MPI or csp
+// beside flow, whose calls do not know of the word.
+//
+// Whoever is away has neither mlt_flow_self nor mlt_csp_self: so a call of flow or csp takes its
+// rare path, which comes back first, and others cost nothing.
+#ifndef MLT_FLOW_HELP_H
+#define MLT_FLOW_HELP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/run.h"
+
+enum { MLT_FLOW_HELPED = 256 << 10 };
+
+// Long data is under way from now on, or no more. `plain`: with an operation of the program's own.
+void mlt_flow_help_more(mlt_flow_program *program, bool plain);
+void mlt_flow_help_less(mlt_flow_program *program, bool plain);
+
+// A call of a module returns, and long data is under way: lets the helper in if it may.
+void mlt_flow_go_away(mlt_flow_program *program) MLT_COLD;
+
+// Its last act in each call of a module that can start or drive something.
+static inline void mlt_flow_leave(mlt_flow_program *program)
+{
+    if (MLT_UNLIKELY(program->busy))
+        mlt_flow_go_away(program);
+}
+
+// The calling thread has the worker again, if it was away. NULL: it was not.
+mlt_flow_program *mlt_flow_come_back(void) MLT_COLD;
+
+// Ends the helper, if there is one. The caller has the worker.
+void mlt_flow_help_end(mlt_flow_program *program);
+
+#endif

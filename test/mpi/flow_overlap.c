@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions of long elements go on while a module computes, and nobody else's code runs meanwhile.
+//
+//   flow_overlap away    an instance that has contributed computes until all others have the
+//                        result, for which they need its worker
+//   flow_overlap mix     what modules do between their calls: nothing, computing, calls of flow
+//   that
+//                        come back at once, csp, processes
+//   flow_overlap own     the same with an operation of the program's own, which runs on the
+//                        instances' thread
+//   flow_overlap exit    exit(0) while the helper has the worker
+#define _POSIX_C_SOURCE 200809L // nanosleep
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "flow_check.h"
+
+enum { COUNT = 64 << 10, LONG = 20, ROUNDS = 12 };
+
+typedef struct Adds {
+    flow_self flow;
+    struct {
+        FLOW_QUEUE(long) in, out;
+    } q;
+} Adds;
+
+static bool is(const Adds *my, const char *what)
+{
+    return my->flow.argc > 1 && strcmp(my->flow.argv[1], what) == 0;
+}
+
+static void fill(const Adds *my, long *data, long round)
+{
+    for (long k = 0; k < COUNT; k++)
+        data[k] = my->flow.index + round * k;
+}
+
+static void check(const Adds *my, const long *got, size_t count, long round)
+{
+    long n = my->flow.count;
+    CHECK(count == COUNT);
+    for (long k = 0; k < COUNT; k++)
+        CHECK(got[k] == n * (n - 1) / 2 + n * round * k);
+}
+
+// ---- away
+
+static char *sign_of(long index, char *path, size_t size)
+{
+    snprintf(path, size, "/tmp/flow_overlap.%ld.%ld", (long)getppid(), index);
+    return path;
+}
+
+static bool all_have_it(const Adds *my)
+{
+    char path[64];
+    bool all = true;
+    for (long i = 1; i < my->flow.count; i++)
+        all &= access(sign_of(i, path, sizeof path), F_OK) == 0;
+    return all;
+}
+
+static void away(Adds *my, long *data)
+{
+    char path[64];
+    const long *got;
+    size_t count;
+    if (my->flow.index != 0)
+        unlink(sign_of(my->flow.index, path, sizeof path));
+    for (long round = 0; round < 2; round++) { // the first one only to meet
+        fill(my, data, round);
+        flow_send(my, data, COUNT);
+        bool told = true;
+        if (my->flow.index == 0 && round == 1) {
+            csp_time end = csp_now() + LONG * INT64_C(1000000000);
+            while (!(told = all_have_it(my)) && csp_now() < end) {
+            }
+        }
+        CHECK(told);
+        CHECK(flow_dequeue(my, &got, &count));
+        check(my, got, count, round);
+        if (my->flow.index != 0 && round == 1)
+            CHECK(creat(sign_of(my->flow.index, path, sizeof path), 0600) >= 0);
+    }
+    for (long i = 1; my->flow.index == 0 && i < my->flow.count; i++)
+        unlink(sign_of(i, path, sizeof path));
+}
+
+// ---- mix
+
+static long beside; // by all instances of a process, without a lock: they share a thread
+
+static int answer(void *arg)
+{
+    beside++;
+    return *(int *)arg + 1;
+}
+
+static void compute(long ns)
+{
+    csp_time end = csp_now() + ns;
+    while (csp_now() < end)
+        beside++;
+}
+
+static void between(Adds *my, long round)
+{
+    long *extra;
+    int one = 1;
+    switch ((round + my->flow.index) % 6) {
+    case 1:
+        compute(300000);
+        break;
+    case 2:
+        extra = flow_new(my, 100000);
+        compute(100000);
+        flow_free(extra);
+        compute(100000);
+        break;
+    case 3:
+        compute(100000);
+        csp_yield();
+        compute(100000);
+        break;
+    case 4:
+        compute(60000);
+        CHECK(csp_join(csp_fork(answer, &one, "answer")) == 2);
+        compute(60000);
+        break;
+    case 5:
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+static void mix(Adds *my, long *data)
+{
+    const long *got;
+    size_t count;
+    for (long round = 0; round < ROUNDS; round++) {
+        fill(my, data, round);
+        CHECK(flow_send(my, data, COUNT));
+        between(my, round);
+        if (round % 3 == 2)
+            for (long back = 2; back >= 0; back--) {
+                CHECK(flow_dequeue(my, &got, &count));
+                check(my, got, count, round - back);
+                between(my, round + back);
+            }
+    }
+    CHECK(!is(my, "own") || beside > 0);
+}
+
+static int Adds_run(Adds *my)
+{
+    long *data = malloc(COUNT * sizeof *data);
+    if (is(my, "away")) {
+        away(my, data);
+    } else if (is(my, "exit")) {
+        fill(my, data, 1);
+        flow_send(my, data, COUNT);
+        if (my->flow.index == 1) {
+            compute(1000000);
+            exit(0);
+        }
+    } else {
+        mix(my, data);
+    }
+    free(data);
+    return 0;
+}
+
+MODULE(Adds, IN_LONG(Adds, in, 0), OUT_LONG(Adds, out, 0));
+
+// It may use what modules use: it runs where they do.
+static void add(void *into, const void *with, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((long *)into)[i] += ((const long *)with)[i];
+    beside++;
+}
+
+static const flow_op own = {
+    .name = "add", .combine = add, .kind = FLOW_LONG, .type = "long", .bytes = sizeof(long)};
+static const flow_op sum = {.name = "sum"};
+static bool has_own;
+
+static void wire(flow_wiring *w)
+{
+    int n = csp_nodes();
+    flow_part a = ALL(flow_add(w, __LINE__, "a", &Adds_module, FLOW_COUNT(n)));
+    flow_part r = ALL(flow_add(w, __LINE__, "r", &flow_Reduce, -1));
+    r.op = has_own ? &own : &sum;
+    WIRE(w, a, r);
+    for (long i = 0; i < n; i++) {
+        char where[24];
+        flow_part one = AT(a.vector, i);
+        snprintf(where, sizeof where, "%ld", i);
+        flow_place(w, __LINE__, &one, 1, where);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const flow_root root = {.name = "Main", .file = __FILE__, .line = 1, .wire = wire};
+    has_own = argc > 1 && strcmp(argv[1], "own") == 0;
+    return flow_main(argc, argv, &root, NULL);
+}
