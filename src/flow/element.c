@@ -7,31 +7,22 @@
 #include "base/log.h"
 #include "csp/state.h"
 #include "flow/element_large.h"
+#include "flow/element_store.h"
 #include "flow/run.h"
 
 enum { FIRST = 64, LINE = 64 };
 
 // Large data begins with a line of the caches: what copies and combines it takes half as long
 // again if every vector lies on two. So the header stands at the end of the line before.
-enum { BEFORE = LINE - sizeof(mlt_flow_element) };
 
 void mlt_flow_elements_init(mlt_pool *pool)
 {
     mlt_pool_init(pool, sizeof(mlt_flow_element) + MLT_FLOW_SMALL, FIRST);
 }
 
-static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
+static mlt_flow_element *fill_in(mlt_flow_prefix *block, uint64_t bytes)
 {
-    char *memory = NULL;
-    uint64_t all = LINE + bytes;
-    if (bytes < SIZE_MAX / 2 && all < MLT_FLOW_LARGE)
-        memory = aligned_alloc(LINE, (all + LINE - 1) / LINE * LINE);
-    else if (bytes < SIZE_MAX / 2)
-        memory = mlt_flow_large_take(all);
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room for an element of %llu bytes",
-                  (unsigned long long)bytes);
-    mlt_flow_element *e = (mlt_flow_element *)(void *)(memory + BEFORE);
+    mlt_flow_element *e = (mlt_flow_element *)(void *)(block + 1);
     *e = (mlt_flow_element){.magic = MLT_FLOW_ELEMENT_MAGIC,
                             .refs = 1,
                             .bytes = bytes,
@@ -41,10 +32,34 @@ static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
     return e;
 }
 
+static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
+{
+    mlt_flow_prefix *memory = NULL;
+    uint64_t all = LINE + bytes;
+    if (bytes < SIZE_MAX / 2 && all < MLT_FLOW_LARGE)
+        memory = aligned_alloc(LINE, (all + LINE - 1) / LINE * LINE);
+    else if (bytes < SIZE_MAX / 2)
+        memory = mlt_flow_large_take(all);
+    if (!memory)
+        mlt_fatal("memory is exhausted: no room for an element of %llu bytes",
+                  (unsigned long long)bytes);
+    memory->stored = 0;
+    return fill_in(memory, bytes);
+}
+
+mlt_flow_element *mlt_flow_element_stored(uint64_t bytes)
+{
+    mlt_flow_prefix *block =
+        bytes < MLT_FLOW_STORE_BYTES ? mlt_flow_store_take(LINE + bytes) : NULL;
+    return block ? fill_in(block, bytes) : mlt_flow_element_new(bytes);
+}
+
 static void free_large(mlt_flow_element *e)
 {
-    char *memory = (char *)e - BEFORE;
-    if (LINE + e->room < MLT_FLOW_LARGE)
+    mlt_flow_prefix *memory = (mlt_flow_prefix *)(void *)e - 1;
+    if (memory->stored)
+        mlt_flow_store_give(memory);
+    else if (LINE + e->room < MLT_FLOW_LARGE)
         free(memory);
     else
         mlt_flow_large_give(memory, LINE + e->room);

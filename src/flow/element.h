@@ -66,6 +66,8 @@ mlt_flow_element *mlt_flow_element_of(const void *data, const char *call);
 // One ref, no line, the library's; kind FLOW_ANY, values of one byte. Never NULL: the program ends
 // if memory is exhausted.
 mlt_flow_element *mlt_flow_element_new(uint64_t bytes);
+// The same in the process's store (element_store.h), if there is room.
+mlt_flow_element *mlt_flow_element_stored(uint64_t bytes);
 void mlt_flow_element_drop(mlt_flow_element *e); // one ref fewer
 // e itself if it has one ref, else a copy (and one ref of e fewer).
 mlt_flow_element *mlt_flow_element_own(mlt_flow_element *e);

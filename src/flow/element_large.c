@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "base/log.h"
 
-enum { QUARTERS = 4, CLASSES = 64 * QUARTERS, ALIGNED = 64 };
+enum { QUARTERS = 4, ALIGNED = 64 };
 
 typedef struct spare { // lies in the memory itself
     mlt_link same;     // of its size, the youngest first
@@ -19,11 +19,10 @@ typedef struct spare { // lies in the memory itself
 } spare;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_link classes[CLASSES], all; // next NULL: not used yet
+static mlt_link classes[MLT_FLOW_LARGE_CLASSES], all; // next NULL: not used yet
 static uint64_t kept;
 
-// The size of memory that is taken for `bytes`, and the number of its list.
-static uint64_t class_of(uint64_t bytes, uint32_t *number)
+uint64_t mlt_flow_large_class(uint64_t bytes, uint32_t *number)
 {
     uint32_t power = 63 - (uint32_t)__builtin_clzll(bytes); // 2^power <= bytes
     uint64_t quarter = (UINT64_C(1) << power) / QUARTERS;
@@ -61,7 +60,7 @@ void *mlt_flow_large_take(uint64_t bytes)
     mlt_assert(bytes >= MLT_FLOW_LARGE);
     if (bytes > SIZE_MAX / 2)
         return new_memory(0, bytes);
-    uint64_t size = class_of(bytes, &number);
+    uint64_t size = mlt_flow_large_class(bytes, &number);
     pthread_mutex_lock(&lock);
     mlt_link *list = list_at(&classes[number]);
     spare *s = NULL;
@@ -99,7 +98,7 @@ void mlt_flow_large_give(void *memory, uint64_t bytes)
 {
     spare *s = memory;
     uint32_t number;
-    uint64_t size = class_of(bytes, &number);
+    uint64_t size = mlt_flow_large_class(bytes, &number);
     if (size > MLT_FLOW_LARGE_KEPT) {
         free(memory);
         return;

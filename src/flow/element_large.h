@@ -16,7 +16,11 @@
 enum {
     MLT_FLOW_LARGE = 1 << 10,       // from here on it pays; smaller memory is malloc's
     MLT_FLOW_LARGE_KEPT = 64 << 20, // bytes that the store keeps at most
+    MLT_FLOW_LARGE_CLASSES = 256,   // sizes
 };
+
+// The size of memory that is taken for `bytes`, and the number of that size.
+uint64_t mlt_flow_large_class(uint64_t bytes, uint32_t *number);
 
 // `bytes` (MLT_FLOW_LARGE at least) of memory, aligned to 64, not cleared. Never NULL: the program
 // ends if memory is exhausted. It goes back by mlt_flow_large_give with the same `bytes`.

@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/net.h"
 #include "csp/wait.h"
+#include "flow/element_store.h"
 #include "flow/help.h"
 #include "os/os.h"
 #include "wire/wire.h"
@@ -32,6 +34,9 @@ enum {
     CREDIT,                         // word: how many
     END,
     CLOSED,
+    STORE,  // word: the descriptor of the sender's store, src: its process
+    MAPPED, // the receiver has it
+    STORED, // src: kind, word: value_bytes; where it is in the store, and its length
 };
 
 enum { GIVE_BACK = 4, RECORDS = 16, NAME = 256 };
@@ -54,7 +59,8 @@ struct mlt_flow_link {
     bool by_bytes;
     bool near; // another worker of this process
     bool ended, closed;
-    uint64_t small; // what is not longer goes in a packet
+    bool told, maps; // of the store: the receiver knows of it; has it
+    uint64_t small;  // what is not longer goes in a packet
     mlt_link waiting;
     mlt_flow_outlet *outlet;
     char *where; // for reports; NULL: nobody has waited yet
@@ -90,6 +96,7 @@ typedef struct record {
 typedef struct peer { // a worker that lines lead to or come from
     mlt_route_user user;
     struct mlt_flow_links *links;
+    char *store; // its process's; NULL: not mapped
     bool listed;
 } peer;
 
@@ -210,6 +217,35 @@ static void send_message(mlt_flow_link *link, const mlt_packet *packet, mlt_flow
     mlt_p2p_poll(link->rank);
 }
 
+// Where an element lies.
+typedef struct place_in_store {
+    uint64_t offset, bytes;
+} place_in_store;
+
+static void tell_store(mlt_flow_link *link)
+{
+    link->told = true;
+    int fd = mlt_flow_store_fd();
+    mlt_packet packet = {.kind = STORE, .object = link->line, .word = fd, .src = (int32_t)getpid()};
+    if (fd >= 0)
+        mlt_route_send(link->route, &packet, NULL, 0);
+}
+
+static void send_stored(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
+{
+    const mlt_flow_prefix *block = (const mlt_flow_prefix *)(const void *)e - 1;
+    place_in_store at = {.offset = block->offset, .bytes = e->bytes};
+    mlt_packet stored = *packet;
+    stored.kind = STORED;
+    mlt_route_send(link->route, &stored, &at, sizeof at); // and it is the receiver's
+}
+
+mlt_flow_element *mlt_flow_link_new(const mlt_flow_link *link, uint64_t bytes)
+{
+    return link->maps && bytes > link->small ? mlt_flow_element_stored(bytes)
+                                             : mlt_flow_element_new(bytes);
+}
+
 static void send_pointer(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
 {
     mlt_packet pointer = *packet;
@@ -228,7 +264,11 @@ static inline void send_element(mlt_flow_link *link, mlt_flow_element *e)
         mlt_flow_element_drop(e);
     } else if (link->near) {
         send_pointer(link, &packet, e);
+    } else if (link->maps && e->refs == 1 && mlt_flow_store_has(e)) {
+        send_stored(link, &packet, e);
     } else {
+        if (!link->told)
+            tell_store(link);
         send_message(link, &packet, e);
     }
 }
@@ -444,6 +484,30 @@ static void pointer_came(arrival *a, const void *data, uint64_t bytes)
     arrived(a, e);
 }
 
+static void store_came(arrival *a, const mlt_packet *packet)
+{
+    peer *p = &a->program->links->peers[a->route->worker];
+    if (!p->store)
+        p->store = mlt_flow_store_map((pid_t)packet->src, packet->word);
+    if (p->store && !a->closed)
+        mlt_route_send(a->route, &(mlt_packet){.kind = MAPPED, .object = a->line}, NULL, 0);
+}
+
+static void stored_came(arrival *a, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    place_in_store at = {0};
+    if (bytes == sizeof at)
+        memcpy(&at, data, sizeof at);
+    mlt_flow_element *e =
+        mlt_flow_store_at(a->program->links->peers[a->route->worker].store, at.offset, at.bytes);
+    if (!e)
+        bad_packet(a->program, a->route, a->line, "that is not in its store");
+    charge(a, e->bytes);
+    e->kind = (uint8_t)packet->src;
+    e->value_bytes = (uint32_t)packet->word;
+    arrived(a, e);
+}
+
 static void coming(arrival *a, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     uint64_t length;
@@ -478,6 +542,8 @@ static void element_came(arrival *a, const mlt_packet *packet, const void *data,
         arrived(a, e);
     } else if (packet->kind == POINTER) {
         pointer_came(a, data, bytes);
+    } else if (packet->kind == STORED) {
+        stored_came(a, packet, data, bytes);
     } else {
         coming(a, packet, data, bytes);
     }
@@ -547,7 +613,7 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
     if (MLT_UNLIKELY(line >= program->lowered->line_count))
         bad_line(route, line, "but there is no such line");
     uint32_t number = links->number_of[line];
-    bool back = packet->kind == CREDIT || packet->kind == CLOSED;
+    bool back = packet->kind == CREDIT || packet->kind == CLOSED || packet->kind == MAPPED;
     const mlt_flow_line *at = line_at(program, line);
     if (MLT_UNLIKELY(number == UINT32_MAX ||
                      worker_at(program, back ? at->to : at->from) != route->worker))
@@ -556,6 +622,7 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
     case ELEMENT:
     case POINTER:
     case COMING:
+    case STORED:
         element_came(&links->ends[number], packet, data, bytes);
         break;
     case CREDIT:
@@ -566,6 +633,12 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
         break;
     case CLOSED:
         closed_came(&links->begins[number]);
+        break;
+    case STORE:
+        store_came(&links->ends[number], packet);
+        break;
+    case MAPPED:
+        links->begins[number].maps = true;
         break;
     default:
         bad_line(route, line, "which nobody understands");

@@ -6,6 +6,9 @@
 //     POINTER(line, element) --------------------> same process: the element itself
 //     COMING(line, kind, value_bytes, bytes) ----> large, another process: memory is taken, a
 //     message of p2p with the data --------------> receive posted into it; pushed when it is there
+//     STORED(line, offset) ----------------------> large, another process that has mapped this
+//     one's
+//                                                  store (element_store.h): the element itself
 //                          <---------------------- CREDIT(line, n): n elements were taken
 //     END(line) ---------------------------------> no more will come
 //                          <---------------------- CLOSED(line): nobody takes them any more
@@ -16,7 +19,9 @@
 // line arrive in order, whichever way they went: a small one behind a large one waits for it.
 //
 // Large data goes by mlt_p2p in a context of flow's own, tagged with the line, so that it is copied
-// once if the system allows it; the sender's element is freed when it has left.
+// once if the system allows it; the sender's element is freed when it has left. With the first one
+// the sender tells where its store is (STORE); who can map it says so (MAPPED), and from then on
+// elements of this line are made there, and are not copied any more.
 #ifndef MLT_FLOW_LINK_H
 #define MLT_FLOW_LINK_H
 
@@ -33,6 +38,8 @@ void mlt_flow_links_begin(mlt_flow_program *program);
 // has arrived, and no packet will come any more. Frees the links.
 void mlt_flow_links_end(mlt_flow_program *program);
 
+// Memory for an element that will go by this line, longer than MLT_FLOW_SMALL.
+mlt_flow_element *mlt_flow_link_new(const mlt_flow_link *link, uint64_t bytes);
 // Waits for credit. Consumes the element. False: closed.
 bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e);
 void mlt_flow_link_end(mlt_flow_link *link);

@@ -415,7 +415,7 @@ static void take_input(int32_t has)
     if (mlt_os_is_null(STDIN_FILENO)) {
         pid_t from = (pid_t)atomic_load_explicit(&mlt_job_proc_at(job, proc)->pid,
                                                  memory_order_relaxed); // they have met
-        fd = mlt_os_fd_of(from, STDIN_FILENO);
+        fd = mlt_os_fd_of(from, STDIN_FILENO, false);
         if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
             mlt_log(
                 "rank %d cannot have the standard input of rank %d (%s): a module that reads it "

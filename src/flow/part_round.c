@@ -24,6 +24,7 @@
 #include "csp/chan.h"
 #include "csp/proc.h"
 #include "flow/help.h"
+#include "flow/link.h"
 #include "flow/part_int.h"
 #include "p2p/worker.h"
 
@@ -254,6 +255,14 @@ static inline void linger(mlt_flow_part *part, bool lingers)
     part->lingers = lingers;
 }
 
+// It goes to all receivers of this worker.
+static mlt_flow_element *new_result(const flow_instance *task, uint64_t bytes)
+{
+    return task->outs == 1 && task->out[0].link && bytes > MLT_FLOW_SMALL
+               ? mlt_flow_link_new(task->out[0].link, bytes)
+               : mlt_flow_element_new(bytes);
+}
+
 static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_element *in,
                       uint64_t bytes)
 {
@@ -278,7 +287,7 @@ static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_ele
     r->out = NULL;
     r->bytes = bytes;
     if (part->receives) {
-        r->out = mlt_flow_element_new(bytes);
+        r->out = new_result(part->combiner.task, bytes);
         r->out->kind = how->kind;
         r->out->value_bytes = how->value_bytes;
     }

@@ -282,10 +282,11 @@ static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t cou
     return all;
 }
 
-static inline mlt_flow_element *new_element(mlt_flow_program *program, uint64_t bytes)
+static inline mlt_flow_element *new_element(const mlt_flow_outlet *outlet, uint64_t bytes)
 {
-    return MLT_LIKELY(bytes <= MLT_FLOW_SMALL) ? mlt_flow_element_small(&program->elements, bytes)
-                                               : mlt_flow_element_new(bytes);
+    if (MLT_LIKELY(bytes <= MLT_FLOW_SMALL))
+        return mlt_flow_element_small(&outlet->program->elements, bytes);
+    return outlet->link ? mlt_flow_link_new(outlet->link, bytes) : mlt_flow_element_new(bytes);
 }
 
 // Long data for a part of a reduction: its process starts the round now, and not when the module
@@ -312,7 +313,7 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
         queue->out->stats.dropped++;
         return !queue->out->ended;
     }
-    mlt_flow_element *e = new_element(queue->out->program, all);
+    mlt_flow_element *e = new_element(queue->out, all);
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
     if (MLT_UNLIKELY(!data && all))
@@ -327,7 +328,7 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
 EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
 {
     uint64_t all = payload(queue, bytes, count, "flow_new");
-    mlt_flow_element *e = new_element(queue->out->program, all);
+    mlt_flow_element *e = new_element(queue->out, all);
     e->owner = MLT_FLOW_MODULES;
     mlt_flow_leave(queue->out->program);
     return mlt_flow_data(e);

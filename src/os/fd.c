@@ -160,7 +160,7 @@ static off_t place_in(pid_t process, int fd)
     return (off_t)place;
 }
 
-int mlt_os_fd_of(pid_t process, int fd)
+int mlt_os_fd_of(pid_t process, int fd, bool writes)
 {
     char name[64];
     struct stat about;
@@ -169,10 +169,11 @@ int mlt_os_fd_of(pid_t process, int fd)
         return copy;
     snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)process, fd);
     // A pipe without a writer would block; it has had one.
-    copy = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int mode = writes ? O_RDWR : O_RDONLY;
+    copy = open(name, mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (copy < 0)
         return -1;
-    (void)fcntl(copy, F_SETFL, O_RDONLY);
+    (void)fcntl(copy, F_SETFL, mode);
     if (fstat(copy, &about) == 0 && S_ISREG(about.st_mode))
         (void)lseek(copy, place_in(process, fd), SEEK_SET);
     return copy;

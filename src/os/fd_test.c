@@ -33,14 +33,15 @@ static bool reads(int fd, const char *text)
 // The parent has read two bytes of both; this is its child.
 static void take(pid_t parent, int file, int pipe_end)
 {
-    int copy = mlt_os_fd_of(parent, file);
+    int copy = mlt_os_fd_of(parent, file, true);
     CHECK(copy >= 0 && (fcntl(copy, F_GETFD) & FD_CLOEXEC) && reads(copy, "cd"));
+    CHECK((fcntl(copy, F_GETFL) & O_ACCMODE) == O_RDWR);
     mlt_os_close(copy);
-    copy = mlt_os_fd_of(parent, pipe_end);
+    copy = mlt_os_fd_of(parent, pipe_end, false);
     CHECK(copy >= 0 && !(fcntl(copy, F_GETFL) & O_NONBLOCK) && reads(copy, "cd"));
     mlt_os_close(copy);
     errno = 0;
-    CHECK(mlt_os_fd_of(parent, 9999) == -1 && errno);
+    CHECK(mlt_os_fd_of(parent, 9999, false) == -1 && errno);
 }
 
 // From here on this process can share no descriptors. False: the system has no filters.

@@ -90,7 +90,8 @@ static void away(Adds *my, long *data)
 
 // ---- mix
 
-static long beside; // by all instances of a process, without a lock: they share a thread
+static _Thread_local long
+    beside; // by all instances of a worker, without a lock: they share a thread
 
 static int answer(void *arg)
 {
@@ -187,14 +188,13 @@ static void add(void *into, const void *with, size_t count)
 static const flow_op own = {
     .name = "add", .combine = add, .kind = FLOW_LONG, .type = "long", .bytes = sizeof(long)};
 static const flow_op sum = {.name = "sum"};
-static bool has_own;
 
-static void wire(flow_wiring *w)
+static void wire_with(flow_wiring *w, const flow_op *op)
 {
     int n = csp_nodes();
     flow_part a = ALL(flow_add(w, __LINE__, "a", &Adds_module, FLOW_COUNT(n)));
     flow_part r = ALL(flow_add(w, __LINE__, "r", &flow_Reduce, -1));
-    r.op = has_own ? &own : &sum;
+    r.op = op;
     WIRE(w, a, r);
     for (long i = 0; i < n; i++) {
         char where[24];
@@ -204,9 +204,21 @@ static void wire(flow_wiring *w)
     }
 }
 
+static void wire(flow_wiring *w)
+{
+    wire_with(w, &sum);
+}
+
+static void wire_own(flow_wiring *w)
+{
+    wire_with(w, &own);
+}
+
 int main(int argc, char **argv)
 {
-    static const flow_root root = {.name = "Main", .file = __FILE__, .line = 1, .wire = wire};
-    has_own = argc > 1 && strcmp(argv[1], "own") == 0;
-    return flow_main(argc, argv, &root, NULL);
+    static const flow_root roots[] = {
+        {.name = "Main", .file = __FILE__, .line = 1, .wire = wire},
+        {.name = "Own", .file = __FILE__, .line = 1, .wire = wire_own}};
+    bool has_own = argc > 1 && strcmp(argv[1], "own") == 0;
+    return flow_main(argc, argv, &roots[has_own], NULL);
 }
