@@ -1,36 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large messages between processes in one copy, by system calls that reach into the other's memory.
 //
-// The receiver reads. From SHARE_LEAST on, if there is a core for everybody, it asks the sender,
-// who waits with its buffer anyway, to write at the same time: both take pieces of the message
-// until there are none. (Twice as fast at 1 MiB.) Not if the receiver has a message of its own
-// under way: then the other is about to read that, and both have enough to do. The ring from the
-// sender to the receiver has the two words for it, so there is one such message at a time in each
-// direction; others are read by the receiver alone.
+// The receiver reads. If there is a core for everybody, it asks the sender, who waits with its
+// buffer anyway, to write at the same time: both take pieces until there are none. (Twice as fast
+// at 1 MiB.) Not if the receiver has a message of its own under way: then the other is about to
+// read that, and both have enough to do.
 //
-//     claimed   number of the message << SHARE_SHIFT | bytes that somebody has taken on
-//     copied    bytes that are there; SHARE_BROKEN: some could not be copied
+// Messages from FETCH_LEAST on wait in a list, and a piece is read in each progress step. So the
+// receiver knows of all messages that have come before it copies the first one, and both can work
+// on the next ones while the last piece of this one is still on its way: windows of messages of 256
+// KiB and more take half as long as with one shared message at a time. A message below SHARE_LEAST
+// is shared only if others wait behind it.
 //
-// The number keeps a sender that comes late from taking pieces of the next message. Whoever cannot
-// copy a piece takes on all that is left without copying it: then the message is over, too, broken,
-// and the receiver asks for all of it in chunks. The system may refuse at any time and to either
-// side.
+// The ring from the sender to the receiver has a word for each of a few shared messages:
+//
+//     number of the message (16 bits) | pieces that somebody has taken on (24) | broken (1) |
+//     pieces that are there (23)
+//
+// The number keeps a sender that comes late from taking pieces of the next message in that word.
+// (It has not seen the answer to its own message then, so it has not sent so many more that the
+// number comes round.) Whoever cannot copy a piece takes on all that is left without copying it:
+// then the message is over, too, broken, and the receiver asks for all of it in chunks. The system
+// may refuse at any time and to either side. Whoever ends the message tells the other.
 #include "base/log.h"
 #include "os/jitter.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
 
-enum { SHARE_LEAST = 128 << 10, SHARE_PIECE = 128 << 10, SHARE_MOST = 1 << 20, SHARE_SHIFT = 40 };
-#define SHARE_BYTES  ((UINT64_C(1) << SHARE_SHIFT) - 1)
-#define SHARE_NUMBER (UINT32_MAX >> (SHARE_SHIFT - 32))
-#define SHARE_BROKEN (UINT64_C(1) << 63)
+enum {
+    FETCH_LEAST = 32 << 10,
+    SHARE_LEAST = 128 << 10,
+    SHARE_PIECE = 128 << 10,
+    SHARE_MOST = 512 << 10,
+    SHARE_PIECES = (1 << 23) - 1,
+    SHARE_BROKEN = 1 << 23,
+    CLAIM_SHIFT = 24,
+    NUMBER_SHIFT = 48,
+    SHARE_NONE = MLT_RING_SHARES,
+};
 
 typedef struct share {
-    mlt_ring *ring;
+    _Atomic uint64_t *word;
     pid_t pid; // the other's
     bool writes;
-    uint32_t number;
-    uint64_t total;
+    uint16_t number;
+    uint32_t pieces;
+    uint64_t piece, total;
     char *here;
     uint64_t there;
 } share;
@@ -42,111 +57,211 @@ static pid_t pid_of(mlt_worker *w, const mlt_peer *peer)
                                        memory_order_relaxed);
 }
 
-static mlt_status copy_piece(const share *s, uint64_t at, uint64_t n)
-{
-    if (s->writes)
-        return mlt_os_write_peer(s->pid, s->there + at, s->here + at, n);
-    return mlt_os_read_peer(s->pid, s->here + at, s->there + at, n);
-}
-
-// Takes on the next n bytes at most; false if there are none left, or the message is over.
-static bool claim(const share *s, uint64_t most, uint64_t *at, uint64_t *n)
-{
-    uint64_t word = atomic_load_explicit(&s->ring->claimed, memory_order_relaxed);
-    do {
-        *at = word & SHARE_BYTES;
-        if (word >> SHARE_SHIFT != s->number || *at >= s->total)
-            return false;
-        *n = s->total - *at < most ? s->total - *at : most;
-    } while (!atomic_compare_exchange_weak_explicit(&s->ring->claimed, &word, word + *n,
-                                                    memory_order_relaxed, memory_order_relaxed));
-    return true;
-}
-
 // So large that what the kernel does for each call does not count, yet some for both: halves up to
-// SHARE_PIECE, quarters above.
+// SHARE_PIECE, quarters above. What is shared only because there are others is one piece.
 static uint64_t piece_of(uint64_t total)
 {
     enum { PAGE = 4096 };
     uint64_t half = total / 2, quarter = total / 4;
     uint64_t piece = half < SHARE_PIECE ? half : quarter > SHARE_PIECE ? quarter : SHARE_PIECE;
+    if (total < SHARE_LEAST)
+        return total;
     return piece < SHARE_MOST ? (piece + PAGE - 1) / PAGE * PAGE : SHARE_MOST;
 }
 
-// True if the message is over, and it was here that it ended.
-static bool copy_pieces(const share *s, mlt_status *status)
+static uint32_t pieces_of(uint64_t total)
 {
-    uint64_t at, n, rest, piece = piece_of(s->total);
+    uint64_t piece = piece_of(total);
+    return (uint32_t)((total + piece - 1) / piece);
+}
+
+static mlt_status copy_piece(const share *s, uint32_t index)
+{
+    uint64_t at = index * s->piece, n = s->total - at < s->piece ? s->total - at : s->piece;
+    if (s->writes)
+        return mlt_os_write_peer(s->pid, s->there + at, s->here + at, n);
+    return mlt_os_read_peer(s->pid, s->here + at, s->there + at, n);
+}
+
+// Takes on one of the pieces, or all that are left; returns how many, the first one in *first. 0 if
+// there are none, or the message is over.
+static uint32_t claim(const share *s, bool all, uint32_t *first)
+{
+    uint64_t word = atomic_load_explicit(s->word, memory_order_relaxed), n;
+    do {
+        *first = (uint32_t)(word >> CLAIM_SHIFT) & SHARE_PIECES;
+        if (word >> NUMBER_SHIFT != s->number || *first >= s->pieces)
+            return 0;
+        n = all ? s->pieces - *first : 1;
+    } while (!atomic_compare_exchange_weak_explicit(s->word, &word, word + (n << CLAIM_SHIFT),
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return (uint32_t)n;
+}
+
+typedef enum step { STEP_NONE, STEP_SOME, STEP_LAST } step;
+
+// Copies a piece that nobody has taken on, if there is one; LAST: now all are there, or it broke.
+static step copy_one(const share *s, mlt_status *status)
+{
+    uint32_t index, rest;
     *status = MLT_OK;
-    while (claim(s, piece, &at, &n)) {
-        if (MLT_UNLIKELY((*status = copy_piece(s, at, n)) != MLT_OK)) {
-            atomic_fetch_or_explicit(&s->ring->copied, SHARE_BROKEN, memory_order_relaxed);
-            if (claim(s, s->total, &at, &rest))
-                n += rest;
-        }
-        mlt_jitter();
-        // acq_rel: whoever reaches the total has seen all copies.
-        uint64_t before = atomic_fetch_add_explicit(&s->ring->copied, n, memory_order_acq_rel);
-        if ((before & ~SHARE_BROKEN) + n == s->total)
-            return true;
+    uint32_t n = claim(s, false, &index);
+    if (n == 0)
+        return STEP_NONE;
+    if (MLT_UNLIKELY((*status = copy_piece(s, index)) != MLT_OK)) {
+        atomic_fetch_or_explicit(s->word, SHARE_BROKEN, memory_order_relaxed);
+        n += claim(s, true, &rest);
     }
-    return false;
+    mlt_jitter();
+    // acq_rel: whoever reaches the total has seen all copies.
+    uint64_t before = atomic_fetch_add_explicit(s->word, n, memory_order_acq_rel);
+    return (before & SHARE_PIECES) + n == s->pieces ? STEP_LAST : STEP_SOME;
 }
 
-bool mlt_p2p_share_ended(mlt_peer *peer)
+static bool is_broken(const _Atomic uint64_t *word)
 {
-    peer->shares = false;
-    return !(atomic_load_explicit(&peer->rx.ring->copied, memory_order_relaxed) & SHARE_BROKEN);
+    return atomic_load_explicit(word, memory_order_relaxed) & SHARE_BROKEN;
 }
 
-void mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+// ---- the sender
+
+bool mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 {
     slot_share body;
     memcpy(&body, slot->payload, sizeof body);
     const mlt_req *send = (const mlt_req *)(uintptr_t)body.sender;
-    share s = {.ring = peer->tx.ring,
+    share s = {.word = &peer->tx.ring->shares[body.index],
                .pid = pid_of(w, peer),
                .writes = true,
-               .number = (uint32_t)body.number,
+               .number = (uint16_t)body.number,
+               .pieces = pieces_of(slot->bytes),
+               .piece = piece_of(slot->bytes),
                .total = slot->bytes,
                .here = send->buf,
                .there = body.address};
-    mlt_status status;
-    if (w->p2p->write_refused)
-        return;
-    if (copy_pieces(&s, &status))
-        mlt_p2p_control(w, peer, SLOT_TAKEN, body.sender, body.receiver, 0, 0);
-    w->p2p->write_refused = status == MLT_ERR_UNSUPPORTED;
+    mlt_status status = MLT_OK;
+    step last = STEP_SOME;
+    while (!w->p2p->write_refused && last == STEP_SOME) {
+        last = copy_one(&s, &status);
+        w->p2p->write_refused = status == MLT_ERR_UNSUPPORTED;
+    }
+    if (last != STEP_LAST)
+        return false;
+    bool broken = is_broken(s.word); // before the receiver hears of it and uses the word again
+    mlt_p2p_control(w, peer, SLOT_TAKEN, body.sender, body.receiver, 0, 0);
+    return !broken;
 }
 
-static mlt_status fetch_shared(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
-                               uint64_t address)
+// ---- the receiver
+
+static void ended(mlt_worker *w, mlt_req *recv, mlt_peer *peer, bool there, bool told)
 {
-    mlt_ring *ring = peer->rx.ring;
-    peer->shares = true;
-    peer->share = (peer->share + 1) & SHARE_NUMBER;
-    share s = {.ring = ring,
-               .pid = pid_of(w, peer),
-               .number = peer->share,
-               .total = recv->got,
-               .here = recv->buf,
-               .there = address};
-    // The release of the slot publishes both.
-    atomic_store_explicit(&ring->copied, 0, memory_order_relaxed);
-    atomic_store_explicit(&ring->claimed, (uint64_t)s.number << SHARE_SHIFT, memory_order_relaxed);
-    recv->stage = STAGE_MOVING;
-    slot_share body = {.sender = sender,
+    if (!there) {
+        mlt_p2p_ask_for_chunks(w, recv, peer, recv->remote);
+        return;
+    }
+    if (!told)
+        mlt_p2p_control(w, peer, SLOT_FIN, recv->remote, 0, 0, 0);
+    mlt_req_complete(recv);
+}
+
+static void share_ended(mlt_worker *w, mlt_req *recv, mlt_peer *peer, bool told)
+{
+    bool there = !is_broken(&peer->rx.ring->shares[recv->share]);
+    peer->shares &= (uint8_t) ~(1u << recv->share);
+    ended(w, recv, peer, there, told);
+}
+
+void mlt_p2p_share_taken(mlt_worker *w, mlt_peer *peer, mlt_req *recv)
+{
+    mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING &&
+               recv->share < MLT_RING_SHARES);
+    mlt_list_remove(&recv->link); // the sender may have copied it all before it was its turn
+    share_ended(w, recv, peer, true);
+}
+
+static void share_begin(mlt_worker *w, mlt_req *recv, mlt_peer *peer)
+{
+    recv->share = (uint32_t)__builtin_ctz(~(uint32_t)peer->shares);
+    peer->shares |= (uint8_t)(1u << recv->share);
+    peer->share++;
+    slot_share body = {.sender = recv->remote,
                        .receiver = (uintptr_t)recv,
                        .address = (uintptr_t)recv->buf,
-                       .number = s.number};
-    mlt_p2p_control_with(w, peer, SLOT_SHARE, &body, sizeof body, 0, s.total);
-    mlt_status status;
-    bool over = copy_pieces(&s, &status);
+                       .index = recv->share,
+                       .number = peer->share};
+    // The release of the slot publishes it.
+    atomic_store_explicit(&peer->rx.ring->shares[recv->share],
+                          (uint64_t)peer->share << NUMBER_SHIFT, memory_order_relaxed);
+    mlt_p2p_control_with(w, peer, SLOT_SHARE, &body, sizeof body, 0, recv->got);
+}
+
+// Offers to the senders those messages at the head of the list that are worth it.
+static void share_first(mlt_worker *w)
+{
+    enum { ALL = (1 << MLT_RING_SHARES) - 1 };
+    mlt_link *list = &w->p2p->fetches;
+    bool alone = list->next->next == list;
+    uint32_t n = 0;
+    for (mlt_link *l = list->next; l != list && n < MLT_RING_SHARES; l = l->next, n++) {
+        mlt_req *recv = mlt_container_of(l, mlt_req, link);
+        mlt_peer *peer = &w->wire->peers[recv->remote_worker];
+        if (recv->share == SHARE_NONE && peer->shares != ALL && recv->rank->sends_open == 0 &&
+            (!alone || recv->got >= SHARE_LEAST) && w->p2p->read_peers)
+            share_begin(w, recv, peer);
+    }
+}
+
+static share share_of(mlt_worker *w, const mlt_req *recv, const mlt_peer *peer)
+{
+    return (share){.word = &peer->rx.ring->shares[recv->share],
+                   .pid = pid_of(w, peer),
+                   .number = (uint16_t)(atomic_load_explicit(&peer->rx.ring->shares[recv->share],
+                                                             memory_order_relaxed) >>
+                                        NUMBER_SHIFT),
+                   .pieces = pieces_of(recv->got),
+                   .piece = piece_of(recv->got),
+                   .total = recv->got,
+                   .here = recv->buf,
+                   .there = recv->address};
+}
+
+static mlt_status read_whole(mlt_worker *w, const mlt_req *recv, const mlt_peer *peer)
+{
+    mlt_status status = MLT_ERR_UNSUPPORTED;
+    if (w->p2p->read_peers)
+        status = mlt_os_read_peer(pid_of(w, peer), recv->buf, recv->address, recv->got);
     if (status == MLT_ERR_UNSUPPORTED)
         w->p2p->read_peers = false;
-    if (!over)
-        return MLT_PENDING;
-    return mlt_p2p_share_ended(peer) ? MLT_OK : MLT_ERR_SYSTEM;
+    return status;
+}
+
+bool mlt_p2p_fetch_some(mlt_worker *w)
+{
+    mlt_link *list = &w->p2p->fetches;
+    share_first(w);
+    while (!mlt_list_empty(list)) {
+        mlt_req *recv = mlt_container_of(list->next, mlt_req, link);
+        mlt_peer *peer = &w->wire->peers[recv->remote_worker];
+        if (recv->share == SHARE_NONE) {
+            mlt_list_remove(&recv->link);
+            ended(w, recv, peer, read_whole(w, recv, peer) == MLT_OK, false);
+            return true;
+        }
+        share s = share_of(w, recv, peer);
+        mlt_status status;
+        step came = copy_one(&s, &status);
+        if (status == MLT_ERR_UNSUPPORTED)
+            w->p2p->read_peers = false;
+        if (came == STEP_SOME)
+            return true;
+        mlt_list_remove(&recv->link);
+        if (came == STEP_LAST) {
+            share_ended(w, recv, peer, false);
+            return true;
+        } // NONE: the sender copies the last piece, and TAKEN comes
+    }
+    return false;
 }
 
 mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
@@ -154,11 +269,13 @@ mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, 
 {
     if (!w->p2p->read_peers)
         return MLT_ERR_UNSUPPORTED;
-    if (recv->got >= SHARE_LEAST && recv->got <= SHARE_BYTES && !w->p2p->crowded && !peer->shares &&
-        recv->rank->sends_open == 0)
-        return fetch_shared(w, recv, peer, sender, address);
-    mlt_status status = mlt_os_read_peer(pid_of(w, peer), recv->buf, address, recv->got);
-    if (status == MLT_ERR_UNSUPPORTED)
-        w->p2p->read_peers = false;
-    return status;
+    recv->remote = sender;
+    recv->address = address;
+    recv->remote_worker = peer->worker;
+    recv->share = SHARE_NONE;
+    if (recv->got < FETCH_LEAST || w->p2p->crowded || recv->got / SHARE_MOST >= SHARE_PIECES)
+        return read_whole(w, recv, peer);
+    recv->stage = STAGE_MOVING;
+    mlt_list_push_back(&w->p2p->fetches, &recv->link);
+    return MLT_PENDING;
 }

@@ -98,7 +98,15 @@ struct mlt_req {
     uint64_t remote; // the peer's request or buffer
     uint32_t remote_worker;
     uint8_t stage;
-    _Atomic uint64_t claimed, copied; // of a send that both sides copy
+    union {
+        struct { // of a send inside the process that both sides copy
+            _Atomic uint64_t claimed, copied;
+        };
+        struct {              // of a receive that is fetched out of another process
+            uint64_t address; // of the data
+            uint32_t share;   // which of the ring's it has; SHARE_NONE
+        };
+    };
 };
 
 // What a probe tells.

@@ -9,8 +9,8 @@
 //   larger       HELP(sender, receiver), both copy; if the sender copied the last piece:
 //                TAKEN(sender, receiver); FIN(sender). dst is 1 if neither side has gaps
 //   read         the receiver reads the sender's memory; FIN(sender)
-//   larger       SHARE(sender, receiver, address), both copy (direct.c); if the sender ended it:
-//                TAKEN(sender, receiver); FIN(sender), or CTS if it broke
+//   larger       SHARE(sender, receiver, address), both copy (direct.c); FIN(sender) if the receiver
+//                ended it, TAKEN(sender, receiver) if the sender did; CTS if it broke
 //   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
 // note         NOTE(what, value) ................. for the layer above
@@ -65,7 +65,8 @@ typedef struct slot_names { // payload of all but DATA and plain EAGER
 typedef struct slot_share { // payload of SHARE; slot.bytes is the length
     uint64_t sender, receiver;
     uint64_t address; // of the receiver's buffer
-    uint64_t number;
+    uint32_t index;   // of the ring's shares
+    uint32_t number;
 } slot_share;
 
 typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
@@ -94,6 +95,7 @@ typedef struct out_node {
 typedef struct mlt_p2p_state {
     mlt_link waiting; // peers with a queue
     mlt_link streams; // sends in STAGE_STREAM, by req->link
+    mlt_link fetches; // receives whose data wait to be read out of another process, by req->link
     mlt_link later;   // mlt_work
     mlt_link again;   // mlt_work of the next step, while this one's runs
     mlt_pool outs, messages;
@@ -172,14 +174,17 @@ static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t tota
 
 // direct.c
 
-// Fetches a plain message out of the sender's process. MLT_OK: it is there; MLT_PENDING: the sender
-// copies the last piece, and TAKEN comes; an error: it is not, and the sender still waits.
+// Fetches a plain message out of the sender's process. MLT_OK: it is there; MLT_PENDING: not yet,
+// and the receive will be completed; an error: it cannot be, and the sender still waits.
 mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
                                   uint64_t address) MLT_MUST_CHECK;
-bool mlt_p2p_share_ended(mlt_peer *peer); // TAKEN has come: true if the message is there
-void mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // SHARE has come
+bool mlt_p2p_fetch_some(mlt_worker *w); // a piece of what waits; true if there was one
+void mlt_p2p_share_taken(mlt_worker *w, mlt_peer *peer, mlt_req *recv); // TAKEN has come
+// SHARE has come; true if the message has left.
+bool mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot) MLT_MUST_CHECK;
 
 // recv.c
+void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender);
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send); // a send that found no receive
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,

@@ -58,7 +58,8 @@ static inline bool is_woken(mlt_worker *w)
 {
     return w->sched->home.state == MLT_FIBER_RUNNABLE && w->sched->solo &&
            mlt_list_empty(&w->p2p->waiting) && mlt_list_empty(&w->p2p->streams) &&
-           mlt_list_empty(&w->p2p->later) && ++w->p2p->hurries % BURST != 0;
+           mlt_list_empty(&w->p2p->fetches) && mlt_list_empty(&w->p2p->later) &&
+           ++w->p2p->hurries % BURST != 0;
 }
 
 bool mlt_p2p_progress(mlt_worker *w)
@@ -90,6 +91,8 @@ bool mlt_p2p_progress(mlt_worker *w)
         any |= mlt_p2p_flush(w);
     if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->streams)))
         any |= mlt_p2p_pump(w);
+    if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->fetches)))
+        any |= mlt_p2p_fetch_some(w);
     if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->later)))
         any |= run_later(w);
     if (MLT_UNLIKELY(++w->p2p->ticks % TICK == 0))
@@ -124,7 +127,7 @@ static bool ready(void *worker)
     mlt_worker *w = worker;
     return (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
            (!mlt_list_empty(&w->p2p->streams) && mlt_p2p_pump(w)) ||
-           !mlt_list_empty(&w->p2p->later);
+           !mlt_list_empty(&w->p2p->fetches) || !mlt_list_empty(&w->p2p->later);
 }
 
 static bool spin(mlt_worker *w)

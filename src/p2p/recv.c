@@ -152,7 +152,7 @@ void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 
 // ---- a receive meets a message of another worker
 
-static void ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender)
+void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender)
 {
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
@@ -183,7 +183,7 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
             plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address) : MLT_ERR_UNSUPPORTED;
         if (status != MLT_OK) {
             if (status != MLT_PENDING)
-                ask_for_chunks(w, recv, peer, sender);
+                mlt_p2p_ask_for_chunks(w, recv, peer, sender);
             return;
         }
     }
@@ -416,8 +416,8 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         slot_names names;
         memcpy(&names, slot->payload, sizeof names);
         mlt_req *recv = (mlt_req *)(uintptr_t)names.other;
-        if (peer->distance == MLT_SAME_HOST && !mlt_p2p_share_ended(peer)) {
-            ask_for_chunks(w, recv, peer, names.sender);
+        if (peer->distance == MLT_SAME_HOST) {
+            mlt_p2p_share_taken(w, peer, recv);
             break;
         }
         mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);

@@ -511,10 +511,8 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
             mlt_p2p_control(w, peer, SLOT_TAKEN, names.sender, names.other, 0, 0);
         return;
     }
-    if (slot->kind == SLOT_SHARE) { // FIN or CTS comes either way
-        mlt_p2p_share_help(w, peer, slot);
-        return;
-    }
+    if (slot->kind == SLOT_SHARE && !mlt_p2p_share_help(w, peer, slot))
+        return; // FIN or CTS comes
     req->cancelled = slot->kind == SLOT_CANCELLED;
     mlt_req_complete(req);
 }

@@ -48,6 +48,7 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     const mlt_job *job = w->boot->job;
     mlt_list_init(&state->waiting);
     mlt_list_init(&state->streams);
+    mlt_list_init(&state->fetches);
     mlt_list_init(&state->later);
     mlt_list_init(&state->again);
     mlt_pool_init(&state->outs, sizeof(out_node), 16);
@@ -188,7 +189,7 @@ static bool has_backlog(void *worker)
 {
     const mlt_p2p_state *p2p = ((mlt_worker *)worker)->p2p;
     return !mlt_list_empty(&p2p->waiting) || !mlt_list_empty(&p2p->streams) ||
-           !mlt_list_empty(&p2p->later);
+           !mlt_list_empty(&p2p->fetches) || !mlt_list_empty(&p2p->later);
 }
 
 static void wake_own(void *worker)

@@ -25,7 +25,7 @@
 #include "boot/job.h"
 #include "os/jitter.h"
 
-enum { MLT_SLOT_PAYLOAD = 32, MLT_DATA_UNIT = 64 };
+enum { MLT_SLOT_PAYLOAD = 32, MLT_DATA_UNIT = 64, MLT_RING_SHARES = 7 };
 
 typedef struct mlt_slot {
     _Atomic uint32_t stamp;
@@ -49,8 +49,8 @@ typedef struct mlt_ring {
     _Atomic uint64_t backlog; // bytes of messages from this ring that wait for a receive
     // Producer's line.
     _Alignas(64) _Atomic uint32_t starved; // 1: the producer waits for room: wake it
-    // Both sides': a message of this direction that both copy at the same time (p2p/direct.c).
-    _Atomic uint64_t claimed, copied;
+    // Both sides': messages of this direction that both copy at the same time (p2p/direct.c).
+    _Atomic uint64_t shares[MLT_RING_SHARES];
 } mlt_ring;
 _Static_assert(sizeof(mlt_ring) == MLT_LINE, "the job's layout counts on it");
 

@@ -42,8 +42,8 @@ typedef struct mlt_peer {
     mlt_link waiting;   // the owner's: place in that list
     uint64_t held;      // the owner's: bytes from this peer that wait for a receive
     uint64_t held_told; // as last published in the ring's backlog
-    uint32_t share;     // the owner's: number of the message from this peer that both copy
-    bool shares;        // such a one is under way
+    uint16_t share;     // the owner's: number of the last message from this peer that both copy
+    uint8_t shares;     // those of the ring's shares that are in use, a bit each
 } mlt_peer;
 
 typedef struct mlt_wire {

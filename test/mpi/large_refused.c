@@ -18,7 +18,7 @@
 
 #define WORLD MPI_COMM_WORLD
 
-enum { MOST = (5 << 20) + 13, AT_ONCE = 3, ROUNDS = 4 };
+enum { MOST = (5 << 20) + 13, AT_ONCE = 3, ROUNDS = 4, MANY = 20, MANY_MOST = 150000 };
 
 // From now on the two calls fail with that error; 0: they are as they were.
 static void refuse(unsigned read_error, unsigned write_error)
@@ -38,23 +38,26 @@ static void refuse(unsigned read_error, unsigned write_error)
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
-// Several messages at once from one rank to the other.
-static void one_way(int rank, int from, int bytes, char *buf)
+// Several messages at once from one rank to the other: of short ones more than the two can share
+// out at a time. In every other round the last one is asked for first.
+static void one_way(int rank, int from, int round, int bytes, char *buf)
 {
-    MPI_Request requests[AT_ONCE];
-    for (int i = 0; i < AT_ONCE; i++) {
-        char *part = buf + (size_t)i * MOST;
+    MPI_Request requests[MANY];
+    int count = bytes <= MANY_MOST ? MANY : AT_ONCE;
+    for (int k = 0; k < count; k++) {
+        int i = round % 2 && rank != from ? count - 1 - k : k;
+        char *part = buf + (size_t)i * (size_t)bytes;
         if (rank == from) {
             pattern_fill(part, bytes, (unsigned)(from + i));
-            CHECK_OK(MPI_Isend(part, bytes, MPI_BYTE, !from, i, WORLD, &requests[i]));
+            CHECK_OK(MPI_Isend(part, bytes, MPI_BYTE, !from, i, WORLD, &requests[k]));
         } else {
             memset(part, 0, (size_t)bytes);
-            CHECK_OK(MPI_Irecv(part, bytes, MPI_BYTE, from, i, WORLD, &requests[i]));
+            CHECK_OK(MPI_Irecv(part, bytes, MPI_BYTE, from, i, WORLD, &requests[k]));
         }
     }
-    CHECK_OK(MPI_Waitall(AT_ONCE, requests, MPI_STATUSES_IGNORE));
-    for (int i = 0; i < AT_ONCE; i++)
-        CHECK_PATTERN(buf + (size_t)i * MOST, bytes, (unsigned)(from + i));
+    CHECK_OK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < count; i++)
+        CHECK_PATTERN(buf + (size_t)i * (size_t)bytes, bytes, (unsigned)(from + i));
 }
 
 static void exchange(int rank, int bytes, char *buf)
@@ -69,11 +72,11 @@ static void exchange(int rank, int bytes, char *buf)
 
 static void all_ways(int rank, char *buf)
 {
-    static const int sizes[] = {20000, 150000, 1 << 20, MOST};
+    static const int sizes[] = {20000, 40000, MANY_MOST, 1 << 20, MOST};
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < COUNT_OF(sizes); i++) {
-            one_way(rank, 0, sizes[i], buf);
-            one_way(rank, 1, sizes[i], buf);
+            one_way(rank, 0, round, sizes[i], buf);
+            one_way(rank, 1, round, sizes[i], buf);
             exchange(rank, sizes[i], buf);
         }
 }
