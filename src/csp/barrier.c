@@ -115,7 +115,7 @@ EXPORT void csp_barrier_free(csp_barrier *barrier)
                       mlt_barrier_name(barrier, name, sizeof name));
     mlt_list_remove(&barrier->all);
     barrier->magic = 0;
-    free(barrier);
+    mlt_csp_bury(barrier->csp, barrier);
 }
 
 void mlt_barriers_end(mlt_csp *csp)

@@ -83,13 +83,20 @@ static MLT_COLD void bad_member(const csp_group *g, const char *call, int me)
                   g->name, g->first, g->first + g->members - 1);
 }
 
-static inline mlt_csp *enter(csp_group *g, const char *call, int me)
+_Noreturn void mlt_group_fault(const csp_group *g, const char *call)
+{
+    if (!g)
+        mlt_csp_fault(call, "the group is NULL");
+    if (!g->csp)
+        mlt_csp_fault(call, "the group was freed already");
+    mlt_csp_fault(call, "group '%s' belongs to another worker", g->name);
+}
+
+static inline mlt_csp *enter(const csp_group *g, const char *call, int me)
 {
     mlt_csp *csp = mlt_csp_enter(call);
-    if (MLT_UNLIKELY(!g))
-        mlt_csp_fault(call, "the group is NULL");
-    if (MLT_UNLIKELY(g->csp != csp))
-        mlt_csp_fault(call, "group '%s' belongs to another worker", g->name);
+    if (MLT_UNLIKELY(!g) || MLT_UNLIKELY(g->csp != csp))
+        mlt_group_fault(g, call);
     if (MLT_UNLIKELY((uint32_t)me - g->first >= g->members))
         bad_member(g, call, me);
     return csp;
@@ -167,15 +174,15 @@ static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me
 
 EXPORT int csp_group_size(const csp_group *group)
 {
-    if (!group)
-        mlt_csp_fault("csp_group_size", "the group is NULL");
+    if (!group || !group->csp)
+        mlt_group_fault(group, "csp_group_size");
     return (int)group->size;
 }
 
 EXPORT int csp_group_first(const csp_group *group)
 {
-    if (!group)
-        mlt_csp_fault("csp_group_first", "the group is NULL");
+    if (!group || !group->csp)
+        mlt_group_fault(group, "csp_group_first");
     return (int)group->first;
 }
 

@@ -41,7 +41,7 @@ typedef struct mlt_body {
 } mlt_body;
 
 struct csp_group {
-    mlt_csp *csp;
+    mlt_csp *csp;     // NULL: it was freed
     mlt_link link;    // in mlt_groups.views
     mlt_link of_body; // in mlt_body.views
     mlt_body *body;   // NULL: being founded
@@ -54,6 +54,9 @@ struct csp_group {
 };
 
 struct mlt_groups; // group_found.c
+
+// The group is NULL, was freed, or is another worker's: ends the program with a sentence.
+_Noreturn void mlt_group_fault(const csp_group *group, const char *call) MLT_COLD;
 
 // Frees what the worker's groups have; mlt_csp_end calls it. What a process is still inside of
 // stays.

@@ -184,7 +184,9 @@ static void view_free(csp_group *group)
     mlt_list_remove(&group->of_body);
     free(group->name);
     free(group->calls);
-    free(group);
+    mlt_csp *csp = group->csp;
+    *group = (csp_group){0};
+    mlt_csp_bury(csp, group);
 }
 
 // The job's rules, then the group's own.
@@ -401,10 +403,8 @@ EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
 EXPORT bool csp_group_force(csp_group *group, const char *what)
 {
     mlt_csp *csp = mlt_csp_enter("csp_group_force");
-    if (!group)
-        mlt_csp_fault("csp_group_force", "the group is NULL");
-    if (group->csp != csp)
-        mlt_csp_fault("csp_group_force", "group '%s' belongs to another worker", group->name);
+    if (!group || group->csp != csp)
+        mlt_group_fault(group, "csp_group_force");
     mlt_coll_rule *rules = NULL;
     uint32_t count = 0, kept = 0;
     if (what && what[strspn(what, " \t")]) {
@@ -432,7 +432,7 @@ EXPORT void csp_group_free(csp_group *group)
     if (!group)
         return;
     if (group->csp != mlt_csp_enter("csp_group_free"))
-        mlt_csp_fault("csp_group_free", "group '%s' belongs to another worker", group->name);
+        mlt_group_fault(group, "csp_group_free");
     if (group->inside)
         mlt_csp_fault("csp_group_free", "%u of the members of group '%s' are in an operation of it",
                       group->inside, group->name);

@@ -515,7 +515,7 @@ static void free_port(csp_port *port)
     }
     mlt_list_remove(&port->all);
     port->magic = 0;
-    free(port);
+    mlt_csp_bury(port->csp, port);
 }
 
 EXPORT void csp_port_free(csp_port *port)
@@ -882,7 +882,7 @@ EXPORT void csp_target_free(csp_target *target)
         stream_rests(stream);
     }
     target->magic = 0;
-    free(target);
+    mlt_csp_bury(csp, target);
 }
 
 // ---- sending

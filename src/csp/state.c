@@ -95,6 +95,13 @@ mlt_csp *mlt_csp_begin(const char *call)
     return csp;
 }
 
+void mlt_csp_bury(mlt_csp *csp, void *thing)
+{
+    void **place = &csp->buried[csp->buried_next++ % MLT_CSP_BURIED];
+    free(*place);
+    *place = thing;
+}
+
 void mlt_csp_end(mlt_worker *worker)
 {
     mlt_csp *csp = mlt_csp_self;
@@ -107,6 +114,8 @@ void mlt_csp_end(mlt_worker *worker)
         csp->sched->crew->owner = NULL;
         mlt_pool_fini(&csp->children);
         free(csp->spare);
+        for (int i = 0; i < MLT_CSP_BURIED; i++)
+            free(csp->buried[i]);
         mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
         free(csp);
     }

@@ -19,6 +19,8 @@ struct mlt_proc; // proc.h
 struct mlt_net;  // net.h
 struct mlt_groups;
 
+enum { MLT_CSP_BURIED = 64 };
+
 typedef struct mlt_csp {
     mlt_worker *worker;
     mlt_sched *sched;
@@ -33,8 +35,10 @@ typedef struct mlt_csp {
     mlt_pool children;      // csp_child
     void *spare;            // memory for the offers of a large alternation
     size_t spare_bytes;
-    struct mlt_net *net; // other nodes; NULL until the first call that needs them
-    char why[512];       // csp_why
+    struct mlt_net *net;          // other nodes; NULL until the first call that needs them
+    char why[512];                // csp_why
+    void *buried[MLT_CSP_BURIED]; // things that were freed last, for checks
+    uint32_t buried_next;
     // Of groups of processes (group.h); NULL until the first one.
     struct mlt_groups *groups;
 } mlt_csp;
@@ -55,6 +59,10 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
 // The state of a thread that lent its worker to another and has mlt_csp_self no more: takes it
 // back. NULL: the calling thread did not. Set once by the layer that does that.
 extern mlt_csp *(*mlt_csp_back)(void);
+
+// Instead of free for a thing that calls know by its magic number, which is cleared: its memory
+// stays for a while, so that who uses it by mistake is told.
+void mlt_csp_bury(mlt_csp *csp, void *thing);
 
 // Gives the worker's state back; the MPI layer calls it when the ranks of a worker have ended.
 void mlt_csp_end(mlt_worker *worker);

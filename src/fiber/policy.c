@@ -19,6 +19,8 @@ static void list_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
 {
     if (how == MLT_PUT_WAKE)
         mlt_policy_list_wake(sched, fiber);
+    else if (how == MLT_PUT_YIELD)
+        mlt_policy_list_yield(sched, fiber);
     else
         mlt_policy_list_push(sched, fiber);
 }

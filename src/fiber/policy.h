@@ -51,6 +51,20 @@ static inline void mlt_policy_list_push(mlt_sched *sched, mlt_fiber *fiber)
     sched->tail = fiber;
 }
 
+// The running fiber goes behind all that can run, also behind who is ahead, which is first then.
+static inline void mlt_policy_list_yield(mlt_sched *sched, mlt_fiber *fiber)
+{
+    mlt_fiber *ahead = sched->ahead;
+    if (ahead) {
+        ahead->next = sched->head;
+        if (!sched->head)
+            sched->tail = ahead;
+        sched->head = ahead;
+        sched->ahead = NULL;
+    }
+    mlt_policy_list_push(sched, fiber);
+}
+
 static inline void mlt_policy_list_wake(mlt_sched *sched, mlt_fiber *fiber)
 {
     if (sched->policy->direct && !sched->ahead)

@@ -617,7 +617,7 @@ void mlt_fiber_yield(mlt_sched *sched)
         yield_slowly(sched, me);
         return;
     }
-    mlt_policy_list_push(sched, me);
+    mlt_policy_list_yield(sched, me);
     sched->runnable++;
     suspend(sched, me);
 }

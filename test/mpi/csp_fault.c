@@ -129,6 +129,9 @@ static void barriers_and_guards(const char *what)
         csp_fork(syncs, two, NULL);
         settle();
         csp_barrier_free(two);
+    } else if (strcmp(what, "barrier-freed") == 0) {
+        csp_barrier_free(two);
+        csp_sync(two);
     } else if (strcmp(what, "no-barrier") == 0)
         csp_sync((csp_barrier *)(void *)guards);
     else if (strcmp(what, "all-off") == 0) {

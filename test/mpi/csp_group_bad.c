@@ -128,6 +128,19 @@ int main(int argc, char **argv)
         csp_yield();
         csp_group_free(group);
     }
+    if (strncmp(how, "freed", 5) == 0) {
+        csp_group_free(group);
+        for (int i = 0; i < 40; i++) // others come and go
+            csp_group_free(csp_group_here("other", 1));
+        if (strcmp(how, "freed") == 0)
+            csp_group_barrier(group, 0);
+        else if (strcmp(how, "freed_size") == 0)
+            csp_group_size(group);
+        else if (strcmp(how, "freed_force") == 0)
+            csp_group_force(group, "");
+        else
+            csp_group_free(group);
+    }
     call(how, group);
     member members[] = {{group, 0, how}, {group, 1, how}};
     return csp_par_each(differ, members, 2, sizeof *members, NULL, NULL);

@@ -54,6 +54,10 @@ static void alone(const char *what)
         csp_target_free(other);
         csp_send(other, NULL, 0);
     }
+    if (strcmp(what, "freed") == 0) {
+        csp_port_free(port);
+        csp_receive(port, NULL, 0, NULL, NULL);
+    }
     if (strcmp(what, "guard") == 0) {
         csp_guard guard = csp_on_port(NULL, NULL, 0);
         csp_alt(&guard, 1);

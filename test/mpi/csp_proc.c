@@ -211,6 +211,56 @@ static int never_ends(void *arg)
     return 0;
 }
 
+// A yield lets all that can run do so first, also the one that was just woken.
+typedef struct pump {
+    csp_out *out;
+    long wrote;
+} pump;
+
+static int pumps(void *arg)
+{
+    pump *p = arg;
+    int value = 0;
+    while (csp_write(p->out, &value) == CSP_OK)
+        p->wrote++;
+    return 0;
+}
+
+static int ends_at_once(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void yields_to_all(void)
+{
+    csp_chan *chans[2];
+    pump p[2];
+    csp_child *children[2];
+    csp_guard guards[2];
+    int value;
+    for (int i = 0; i < 2; i++) {
+        chans[i] = csp_chan_new(NULL, sizeof value);
+        p[i] = (pump){csp_chan_out(chans[i]), 0};
+        guards[i] = csp_on_read(csp_chan_in(chans[i]), &value);
+        children[i] = csp_fork(pumps, &p[i], "pump");
+    }
+    csp_yield();
+    for (long taken = 1; taken <= 300; taken++) {
+        CHECK_INT(csp_pri_alt(guards, 2), 0);
+        csp_yield();
+        CHECK_INT(p[0].wrote, taken);
+        if (taken % 100 == 0) // now the other one of two switches is the one in 64
+            CHECK(csp_pri_alt(guards + 1, 1) == 0 &&
+                  csp_join(csp_fork(ends_at_once, NULL, NULL)) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        csp_poison(guards[i].in);
+        CHECK(csp_join(children[i]) == 0);
+        csp_chan_free(chans[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -225,6 +275,8 @@ int main(int argc, char **argv)
     forks();
     time_passes();
     reuse();
+    if (argc == 1) // not under a random schedule
+        yields_to_all();
     // Who still runs when main returns is not waited for.
     csp_chan *c = csp_chan_new(NULL, sizeof(int));
     for (int i = 0; i < 10; i++)
