@@ -13,6 +13,7 @@
 #include "mpi/error_text.h"
 #include "mpi/error_user.h"
 #include "mpi/fork.h"
+#include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 
@@ -229,6 +230,12 @@ int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const c
                    const char *what, uintptr_t value)
 {
     const char *null = null_name(class, value);
+    const mlt_comm *comm_of_other = class == MPI_ERR_COMM ? mlt_comm_of_other(me, value) : NULL;
+    if (comm_of_other)
+        return mlt_mpi_raise(me, comm, fn, class,
+                             "argument %s is a communicator of rank %d, but should be one of rank "
+                             "%d; ranks of one process share the program's global variables",
+                             name, (int)comm_of_other->owner->world, (int)me->world);
     if (null)
         return mlt_mpi_raise(me, comm, fn, class, "argument %s is %s, but should be a valid %s",
                              name, null, what);

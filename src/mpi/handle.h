@@ -46,6 +46,14 @@ static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
     return MLT_LIKELY(comm->magic == MLT_COMM_MAGIC) ? comm : NULL;
 }
 
+// The communicator of another rank of the process that a handle stands for; NULL: none.
+static inline const mlt_comm *mlt_comm_of_other(const mlt_rank *me, uintptr_t h)
+{
+    const mlt_comm *comm = (const mlt_comm *)h;
+    return mlt_handle_is_address(h) && comm->magic == MLT_COMM_MAGIC && comm->owner != me ? comm
+                                                                                          : NULL;
+}
+
 static inline const mlt_type *mlt_type_of(MPI_Datatype handle)
 {
     uintptr_t h = (uintptr_t)handle;

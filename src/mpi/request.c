@@ -212,6 +212,17 @@ static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
 
 // ---- one request
 
+// What a rank waited for is not there any more: requests are lost, and perhaps not only its own.
+static MLT_COLD _Noreturn void lost(mlt_rank *me, const char *argument)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    snprintf(text, sizeof text,
+             "%s: another rank wrote into argument %s while this one waited; ranks of one process "
+             "share the program's global variables, and each needs requests of its own",
+             mlt_mpi_call(me), argument);
+    mlt_mpi_abort(me, MPI_ERR_REQUEST, text);
+}
+
 int mlt_mpi_Wait(mlt_rank *me, MPI_Request *request, MPI_Status *status)
 {
     MPI_Request handle = *request;
@@ -226,8 +237,11 @@ int mlt_mpi_Wait(mlt_rank *me, MPI_Request *request, MPI_Status *status)
         mlt_status_set_empty(status);
         return MPI_SUCCESS;
     }
-    if (!req->done)
+    if (!req->done) {
         mlt_req_wait(req, mlt_mpi_call(me));
+        if (MLT_UNLIKELY(*request != handle))
+            lost(me, "request");
+    }
     return finish_one(me, request, req, status);
 }
 
@@ -404,7 +418,8 @@ static void show_nulls(int count, MPI_Request *requests)
 static void wait_all(mlt_rank *me, int count, MPI_Request *requests)
 {
     bool nulls = hide_nulls(count, requests);
-    mlt_req_wait_all(me, (mlt_req *const *)requests, (uint64_t)count, mlt_mpi_call(me));
+    if (!mlt_req_wait_all(me, (mlt_req *const *)requests, (uint64_t)count, mlt_mpi_call(me)))
+        lost(me, "array_of_requests");
     if (nulls)
         show_nulls(count, requests);
 }
@@ -424,7 +439,8 @@ static void wait_any(mlt_rank *me, int count, MPI_Request *requests)
 {
     hide_nulls(count, requests);
     mark_inactive(count, requests, false);
-    mlt_req_wait_any(me, (mlt_req *const *)requests, (uint64_t)count, mlt_mpi_call(me));
+    if (!mlt_req_wait_any(me, (mlt_req *const *)requests, (uint64_t)count, mlt_mpi_call(me)))
+        lost(me, "array_of_requests");
     mark_inactive(count, requests, true);
     show_nulls(count, requests);
 }
@@ -473,7 +489,9 @@ int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag,
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active) {
         mlt_p2p_poll(me);
-        (void)look_at(me, count, requests, &seen);
+        if (!look_at(me, count, requests,
+                     &seen)) // ranks that ran meanwhile may have the same array
+            return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done == seen.active;
     return *flag ? finish_all(me, count, requests, statuses) : MPI_SUCCESS;
@@ -505,7 +523,9 @@ int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index,
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         mlt_p2p_poll(me);
-        (void)look_at(me, count, requests, &seen);
+        if (!look_at(me, count, requests,
+                     &seen)) // ranks that ran meanwhile may have the same array
+            return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done || !seen.active;
     if (!seen.done) {
@@ -579,7 +599,9 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active) {
         mlt_p2p_poll(me);
-        (void)look_at(me, count, requests, &seen);
+        if (!look_at(me, count, requests,
+                     &seen)) // ranks that ran meanwhile may have the same array
+            return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done == seen.active;
     int code = MPI_SUCCESS;
@@ -602,7 +624,9 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         mlt_p2p_poll(me);
-        (void)look_at(me, count, requests, &seen);
+        if (!look_at(me, count, requests,
+                     &seen)) // ranks that ran meanwhile may have the same array
+            return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done || !seen.active;
     *index = seen.done ? seen.first : MPI_UNDEFINED;

@@ -89,7 +89,7 @@ static void all_to_all(void *rank)
         if (round % 3)
             for (int from = n - 1; from >= 0; from--)
                 start_recv(&recvs[from], me, in[from], bytes, from, round, &byte_type);
-        mlt_req_wait_all(me, all, (uint64_t)n * 2, "all_to_all");
+        CHECK(mlt_req_wait_all(me, all, (uint64_t)n * 2, "all_to_all"));
         for (int p = 0; p < n; p++) {
             CHECK(sends[p].done && recvs[p].done && recvs[p].got == bytes && recvs[p].from == p);
             for (uint64_t i = 0; i < bytes; i++)

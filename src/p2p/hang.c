@@ -172,6 +172,15 @@ static uint32_t open_operations(const mlt_req *req)
     return parts ? parts : 1;
 }
 
+// The list is the user's, and another rank may have written into it: what is no request of the
+// rank's is left out.
+static bool is_open(const mlt_rank *rank, const mlt_req *req)
+{
+    enum { FIRST_ADDRESS = 4096 }; // below are the ABI's own handles
+    return (uintptr_t)req >= FIRST_ADDRESS && (uintptr_t)req % sizeof(void *) == 0 &&
+           req->magic == MLT_REQ_MAGIC && req->rank == rank && !req->done;
+}
+
 static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
 {
     if (wait->kind == MLT_WAIT_OTHER && wait->list) {
@@ -187,9 +196,11 @@ static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
     mlt_req *const *reqs = wait->list;
     uint32_t open = 0, said = 0;
     for (uint32_t i = 0; i < wait->n; i++)
-        open += reqs[i] && !reqs[i]->done ? open_operations(reqs[i]) : 0;
+        open += is_open(rank, reqs[i]) ? open_operations(reqs[i]) : 0;
+    if (open == 0)
+        add_operation(b, rank, wait, NULL, 1);
     for (uint32_t i = 0; i < wait->n && said < MOST_OPERATIONS; i++)
-        if (reqs[i] && !reqs[i]->done)
+        if (is_open(rank, reqs[i]))
             said += add_request(b, rank, wait, reqs[i], open, MOST_OPERATIONS - said);
 }
 

@@ -181,8 +181,12 @@ void mlt_req_complete(mlt_req *req);
 // NULLs (they count as nothing). wait_any returns when at least one is done (at once if all are
 // NULL).
 void mlt_req_wait(mlt_req *req, const char *call);
-void mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call);
-void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call);
+// False: somebody has changed the list meanwhile. Requests may then still point at the waiter that
+// was, so the job must end.
+bool mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count,
+                      const char *call) MLT_MUST_CHECK;
+bool mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count,
+                      const char *call) MLT_MUST_CHECK;
 
 // ---- operations
 

@@ -56,7 +56,16 @@ void mlt_req_wait(mlt_req *req, const char *call)
     req->waiter = NULL;
 }
 
-static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool all,
+// Tells two lists apart: another rank may have written into it meanwhile.
+static uint64_t sum_of(mlt_req *const *reqs, uint64_t count)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sum += (uintptr_t)reqs[i] * (2 * i + 1);
+    return sum;
+}
+
+static bool wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool all,
                       const char *call)
 {
     mlt_waiter waiter = {.fiber = mlt_rank_fiber(rank), .need = 1};
@@ -75,25 +84,29 @@ static void wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
             open++;
         }
     if (open == 0)
-        return;
+        return true;
     if (all)
         waiter.need = open;
+    uint64_t sum = sum_of(reqs, count);
     mlt_fiber_park(rank->worker->sched, &wait);
+    if (MLT_UNLIKELY(sum_of(reqs, count) != sum))
+        return false;
     // Those that were done before may be shared by all ranks: they stay untouched.
     for (uint64_t i = 0; i < count; i++)
         if (reqs[i] && reqs[i]->waiter == &waiter)
             reqs[i]->waiter = NULL;
+    return true;
 }
 
-void mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
+bool mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
 {
-    wait_list(rank, reqs, count, true, call);
+    return wait_list(rank, reqs, count, true, call);
 }
 
-void mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
+bool mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, const char *call)
 {
     for (uint64_t i = 0; i < count; i++)
         if (reqs[i] && reqs[i]->done)
-            return;
-    wait_list(rank, reqs, count, false, call);
+            return true;
+    return wait_list(rank, reqs, count, false, call);
 }
