@@ -66,6 +66,7 @@ static void *at_any_time(void *arg)
         CHECK_OK(MPI_Add_error_string(class, "mine"));
         CHECK_OK(MPI_Error_string(class, text, &length));
         CHECK(strcmp(text, "mine") == 0);
+        CHECK_OK(MPI_Remove_error_string(class));
         CHECK_OK(MPI_Remove_error_class(class));
     }
     return NULL;
