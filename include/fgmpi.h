@@ -7,7 +7,9 @@
 //
 // The binding may also be a function of the rank alone, or FG-MPI's lookup function, which finds a
 // binding by the name in the environment variable FGMAP. In Millet every rank runs main already, so
-// FGmpiexec calls the function that the calling rank is bound to, and returns what it returns.
+// FGmpiexec calls the function that the calling rank is bound to, and returns what it returns. A
+// binding of arguments and rank is asked before with MAP_INIT_ACTION, by the first rank of each
+// process, and at the end with MAP_FINALIZE_ACTION, by the last one.
 #ifndef FGMPI_H_MILLET
 #define FGMPI_H_MILLET
 
@@ -17,6 +19,10 @@
 extern "C" {
 #endif
 
+#define MAP_INIT_ACTION     (-1)
+#define MAP_FINALIZE_ACTION (-2)
+
+typedef int PROCESS; // what such a function returns
 typedef int (*FG_ProcessPtr_t)(int argc, char **argv);
 typedef FG_ProcessPtr_t (*FG_MapPtr_t)(int argc, char **argv, int rank);
 typedef FG_MapPtr_t (*LookupMapPtr_t)(int argc, char **argv, char *name);
@@ -25,6 +31,15 @@ typedef FG_ProcessPtr_t (*FG_RankMapPtr_t)(int rank);
 int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map);
 int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup);
 int FGmpiexec_rank(int *argc, char ***argv, FG_RankMapPtr_t map);
+
+// The ranks of the caller's worker, -nfg of them, are numbered one after the other: how many there
+// are, the first one's rank in MPI_COMM_WORLD, and the number of workers, -n.
+int MPIX_Get_collocated_size(int *size);
+int MPIX_Get_collocated_startrank(int *rank);
+int MPIX_Get_n_size(int *size);
+
+// Sleeps at least so many microseconds; the other ranks of the worker run meanwhile.
+void MPIX_Usleep(unsigned long long utime);
 
 #ifdef __cplusplus
 }

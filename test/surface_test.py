@@ -25,6 +25,7 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",
     "pthread_create", "thrd_create",
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
+    "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")
      for name in re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(",
                             (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)}

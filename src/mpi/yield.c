@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPIX_Yield, and FG-MPI's way to run a different function in each rank. With Millet every rank
-// runs main anyway, so FGmpiexec only looks up the calling rank's function and calls it.
+// MPIX_Yield and its kin, and FG-MPI's way to run a different function in each rank. With Millet
+// every rank runs main anyway, so FGmpiexec only looks up the calling rank's function and calls it.
 #include <fgmpi.h>
+#include <millet/csp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "boot/job.h"
 
 #include "mpi/entry.h"
 #include "mpi/error.h"
@@ -24,12 +29,71 @@ EXPORT int MPIX_Yield(void)
 }
 
 // The rank that asks. FG-MPI's bindings run before MPI_Init.
+static const mlt_rank *asking(const char *function)
+{
+    const mlt_rank *me = mlt_entry_rank();
+    char text[128];
+    snprintf(text, sizeof text, "%s was called by a thread that is no rank", function);
+    if (!me)
+        mlt_mpi_abort(NULL, 1, text);
+    return me;
+}
+
 static int own_rank(void)
 {
-    mlt_rank *me = mlt_entry_rank();
-    if (!me)
-        mlt_mpi_abort(NULL, 1, "FGmpiexec was called by a thread that is no rank");
-    return me->world;
+    return asking("FGmpiexec")->world;
+}
+
+EXPORT int MPIX_Get_collocated_size(int *size)
+{
+    *size = (int)asking("MPIX_Get_collocated_size")->worker->count;
+    return MPI_SUCCESS;
+}
+
+EXPORT int MPIX_Get_collocated_startrank(int *rank)
+{
+    *rank = asking("MPIX_Get_collocated_startrank")->worker->first_rank;
+    return MPI_SUCCESS;
+}
+
+EXPORT int MPIX_Get_n_size(int *size)
+{
+    *size = (int)asking("MPIX_Get_n_size")->worker->boot->job->workers;
+    return MPI_SUCCESS;
+}
+
+EXPORT void MPIX_Usleep(unsigned long long utime)
+{
+    const mlt_rank *me = mlt_rank_self();
+    if (me && me->worker->count > 1) {
+        csp_sleep((double)utime * 1e-6);
+        return;
+    }
+    struct timespec left = {(time_t)(utime / 1000000), (long)(utime % 1000000) * 1000};
+    while (nanosleep(&left, &left) != 0)
+        ; // a signal came
+}
+
+// How many ranks of the process have come to FGmpiexec, and how many are through.
+static pthread_mutex_t actions = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t began, ended;
+
+// Bindings make no MPI calls then, so nobody is suspended while the lock is held.
+static void begin_actions(FG_MapPtr_t map, int argc, char **argv)
+{
+    pthread_mutex_lock(&actions);
+    if (began++ == 0)
+        (void)map(argc, argv, MAP_INIT_ACTION);
+    pthread_mutex_unlock(&actions);
+}
+
+static void end_actions(FG_MapPtr_t map, int argc, char **argv)
+{
+    const mlt_boot *boot = asking("FGmpiexec")->worker->boot;
+    pthread_mutex_lock(&actions);
+    if (++ended == mlt_job_proc_at(boot->job, boot->proc)->ranks)
+        (void)map(argc, argv, MAP_FINALIZE_ACTION);
+    pthread_mutex_unlock(&actions);
 }
 
 static int call(FG_ProcessPtr_t process, int *argc, char ***argv)
@@ -41,7 +105,11 @@ static int call(FG_ProcessPtr_t process, int *argc, char ***argv)
 
 EXPORT int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map)
 {
-    return call(map(*argc, *argv, own_rank()), argc, argv);
+    int rank = own_rank();
+    begin_actions(map, *argc, *argv);
+    int status = call(map(*argc, *argv, rank), argc, argv);
+    end_actions(map, *argc, *argv);
+    return status;
 }
 
 EXPORT int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup)
