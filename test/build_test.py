@@ -90,6 +90,10 @@ def case_show(tree, work):
     compiler = words("-showme:command")
     for option in ("-showme:compile", "--showme:compile"):
         expect(include in words(option) and "-lmpi_abi" not in words(option), f"{option} printed {words(option)}")
+    for args in ([], ["-cc=clang"], ["-cc=ccache gcc-12"], ["-cc=aarch64-linux-gnu-gcc"]):
+        expect("-fstack-clash-protection" in words(*args, "-show") and "-fstack-clash-protection" in words(*args, "-showme:compile"),
+               f"a large frame could jump over the guard of a stack with {args}")
+    expect("-fstack-clash-protection" not in words("-cc=tcc", "-show"), "tcc does not know the option")
     for option in ("-showme:link", "--showme:link"):
         expect(words(option)[-3:] == [lib, rpath, "-lmpi_abi"], f"{option} printed {words(option)}")
         expect(include not in words(option), f"{option} printed {words(option)}")

@@ -44,16 +44,50 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
+static size_t guard_bytes(const mlt_stacks *stacks, uint32_t index)
+{
+    return index < stacks->wide ? MLT_STACK_GUARD_WIDE : MLT_STACK_GUARD_BYTES;
+}
+
+static char *slot_at(const mlt_stacks *stacks, uint32_t index)
+{
+    size_t slot = stacks->size + guard_bytes(stacks, index);
+    return index < stacks->wide ? stacks->area + index * slot
+                                : stacks->narrow + (index - stacks->wide) * slot;
+}
+
+static char *stack_at(const mlt_stacks *stacks, uint32_t index)
+{
+    return slot_at(stacks, index) + guard_bytes(stacks, index);
+}
+
+// The slot in which the address, which is in the area, lies.
+static uint32_t index_of(const mlt_stacks *stacks, uintptr_t at)
+{
+    uintptr_t narrow = (uintptr_t)stacks->narrow;
+    if (at < narrow)
+        return (uint32_t)((at - (uintptr_t)stacks->area) / (stacks->size + MLT_STACK_GUARD_WIDE));
+    return stacks->wide + (uint32_t)((at - narrow) / (stacks->size + MLT_STACK_GUARD_BYTES));
+}
+
 // Reserves the area for slots of that usable size.
-static bool reserve(mlt_stacks *stacks, size_t size)
+static bool reserve(mlt_stacks *stacks, size_t size, uint32_t wide)
 {
     if (size > SIZE_MAX / 4 / stacks->count)
         return false;
+    size_t wide_bytes = (size + MLT_STACK_GUARD_WIDE) * wide;
     stacks->size = size;
-    stacks->slot = size + MLT_STACK_GUARD_BYTES;
-    stacks->area_bytes = stacks->slot * stacks->count;
+    stacks->wide = wide;
+    stacks->area_bytes = wide_bytes + (size + MLT_STACK_GUARD_BYTES) * (stacks->count - wide);
     stacks->area = mlt_os_map_stacks(stacks->area_bytes);
+    stacks->narrow = stacks->area ? stacks->area + wide_bytes : NULL;
     return stacks->area != NULL;
+}
+
+// Each worker's share of what a process may have, which is at most what it has use for.
+static uint32_t share(uint32_t most, uint32_t count, uint32_t process_fibers)
+{
+    return process_fibers <= most ? count : (uint32_t)((uint64_t)most * count / process_fibers);
 }
 
 mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_fibers,
@@ -67,9 +101,8 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     stacks->guard = guard == MLT_STACK_GUARD_BEST ? MLT_STACK_GUARD_PAGES : guard;
     if (process_fibers < count)
         process_fibers = count;
-    stacks->protect_limit = PROTECT_MAX;
-    if (process_fibers > PROTECT_MAX) // each worker has its share
-        stacks->protect_limit = (uint32_t)((uint64_t)PROTECT_MAX * count / process_fibers);
+    stacks->protect_limit = share(PROTECT_MAX, count, process_fibers);
+    uint32_t wide = share(MLT_STACK_WIDE_MOST, count, process_fibers);
     if (asked && asked < MLT_STACK_MIN) {
         snprintf(why, why_size, "a stack of %zu bytes is too small: at least %d KiB are needed",
                  asked, MLT_STACK_MIN / 1024);
@@ -80,9 +113,10 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
         size = mlt_stack_size_for(process_fibers);
     else if (asked <= SIZE_MAX / 4)
         size = round_up(asked, page);
-    // Nobody asked for a size: less is better than none where address space is limited (ulimit -v,
-    // strict overcommit).
-    while (!reserve(stacks, size) && !asked && size / 2 >= 64 * 1024)
+    // Narrow guards, and, if nobody asked for a size, less of it, are better than no stacks where
+    // address space is limited (ulimit -v, strict overcommit).
+    while (!reserve(stacks, size, wide) && !reserve(stacks, size, 0) && !asked &&
+           size / 2 >= 64 * 1024)
         size = round_up(size / 2, page);
     if (!stacks->area) {
         snprintf(
@@ -92,6 +126,8 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
             count, size / 1024);
         return MLT_ERR_NO_MEMORY;
     }
+    if (guard == MLT_STACK_GUARD_CANARY)
+        stacks->bare_from = stacks->area;
     (void)madvise(stacks->area, stacks->area_bytes, MADV_DONTDUMP); // or core files are large
     stacks->owner = mlt_os_map(count * sizeof *stacks->owner);
     if (!stacks->owner) {
@@ -117,11 +153,6 @@ void mlt_stacks_fini(mlt_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
-static char *slot_at(const mlt_stacks *stacks, uint32_t index)
-{
-    return stacks->area + (size_t)index * stacks->slot;
-}
-
 // True if the guard is real. Some emulators (qemu-user) accept an madvise that they do not know; a
 // system call that is asked to write there must refuse.
 static bool guard_holds(char *slot)
@@ -134,47 +165,48 @@ static bool guard_holds(char *slot)
 static void guard_slot(mlt_stacks *stacks, uint32_t index, char *slot)
 {
     if (stacks->guard == MLT_STACK_GUARD_PAGES) {
-        if (mlt_os_guard_install(slot, MLT_STACK_GUARD_BYTES) == MLT_OK &&
+        if (mlt_os_guard_install(slot, guard_bytes(stacks, index)) == MLT_OK &&
             (index > 0 || guard_holds(slot)))
             return;
         stacks->guard = MLT_STACK_GUARD_PROTECT;
     }
     if (stacks->guard == MLT_STACK_GUARD_PROTECT) {
-        if (index < stacks->protect_limit && mlt_os_protect(slot, MLT_STACK_GUARD_BYTES) == MLT_OK)
+        if (index < stacks->protect_limit &&
+            mlt_os_protect(slot, guard_bytes(stacks, index)) == MLT_OK)
             return;
         stacks->guard = MLT_STACK_GUARD_CANARY;
         stacks->bare = index;
+        stacks->bare_from = slot;
     }
 }
 
 char *mlt_stack_take(mlt_stacks *stacks, uint32_t owner)
 {
     uint32_t index = stacks->free;
-    char *slot;
+    char *stack;
     if (index != MLT_STACK_NONE) { // the one used last: its pages are warm
         uint32_t next = stacks->owner[index] & ~FREE_BIT;
         stacks->free = next == (MLT_STACK_NONE & ~FREE_BIT) ? MLT_STACK_NONE : next;
         stacks->free_count--;
         if (stacks->free_clean > stacks->free_count)
             stacks->free_clean = stacks->free_count;
-        slot = slot_at(stacks, index);
+        stack = stack_at(stacks, index);
     } else {
         mlt_assert(stacks->fresh < stacks->count);
         index = stacks->fresh++;
-        slot = slot_at(stacks, index);
-        guard_slot(stacks, index, slot);
+        stack = stack_at(stacks, index);
+        guard_slot(stacks, index, slot_at(stacks, index));
         if (stacks->valgrind)
-            stacks->valgrind[index] =
-                mlt_sanitize_valgrind_tell(slot + MLT_STACK_GUARD_BYTES, slot + stacks->slot);
+            stacks->valgrind[index] = mlt_sanitize_valgrind_tell(stack, stack + stacks->size);
     }
     stacks->owner[index] = owner;
-    mlt_sanitize_fresh(slot + MLT_STACK_GUARD_BYTES, stacks->size);
-    return slot + MLT_STACK_GUARD_BYTES;
+    mlt_sanitize_fresh(stack, stacks->size);
+    return stack;
 }
 
 void mlt_stack_give(mlt_stacks *stacks, char *stack)
 {
-    uint32_t index = (uint32_t)((size_t)(stack - stacks->area) / stacks->slot);
+    uint32_t index = index_of(stacks, (uintptr_t)stack);
     mlt_assert(index < stacks->fresh && !(stacks->owner[index] & FREE_BIT));
     stacks->owner[index] = stacks->free | FREE_BIT;
     stacks->free = index;
@@ -186,7 +218,7 @@ uint64_t mlt_stacks_trim_free(mlt_stacks *stacks)
     uint64_t offered = 0;
     uint32_t index = stacks->free;
     for (uint32_t n = stacks->free_count; n > stacks->free_clean; n--) {
-        mlt_os_discard(slot_at(stacks, index) + MLT_STACK_GUARD_BYTES, stacks->size);
+        mlt_os_discard(stack_at(stacks, index), stacks->size);
         offered += stacks->size;
         index = stacks->owner[index] & ~FREE_BIT;
     }
@@ -208,8 +240,8 @@ uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address)
     uintptr_t at = (uintptr_t)address, area = (uintptr_t)stacks->area;
     if (!stacks->area || at < area || at - area >= stacks->area_bytes)
         return MLT_STACK_NONE;
-    size_t index = (at - area) / stacks->slot;
-    if ((at - area) % stacks->slot >= MLT_STACK_GUARD_BYTES || index >= stacks->fresh)
+    uint32_t index = index_of(stacks, at);
+    if (index >= stacks->fresh || at >= (uintptr_t)stack_at(stacks, index))
         return MLT_STACK_NONE;
     uint32_t owner = stacks->owner[index];
     return owner & FREE_BIT ? MLT_STACK_NONE : owner;

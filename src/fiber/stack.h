@@ -3,12 +3,14 @@
 // end of each. Address space is reserved for all of them at once and costs nothing; a stack costs
 // what its fiber touches. A shallow fiber touches one page, the top one.
 //
-//     area                                                                       area + count *
-//     slot
-//      | guard 64 KiB | usable ............ <- top | guard 64 KiB | usable ..... <- top | ...
-//      |<---------------- slot 0 ---------------->|<---------------- slot 1 ---------->|
+//     area                                        narrow
+//      | guard 1 MiB | usable ..... <- top | ...  | guard 64 KiB | usable ..... <- top | ...
+//      |<------------- slot 0 ------------>|      |<------------ slot `wide` --------->|
 //
-// The compiler's probes step 64 KiB on aarch64, so a smaller guard could be jumped over. Guards are
+// The compiler's probes step 64 KiB on aarch64, so a smaller guard could be jumped over. A function
+// that was compiled without probes jumps over any guard that is smaller than its frame: the first
+// slots, all of them unless fibers are many, have one as large as Linux's own below a process's
+// stack. More of them would cost page tables: 2 KiB for each MiB. Guards are
 // made when a slot is first used. Used stacks go to a last-in-first-out list: the next fiber gets
 // the one whose pages are warm. Bookkeeping is 4 bytes a slot, so a million slots cost little.
 //
@@ -24,6 +26,8 @@
 
 enum {
     MLT_STACK_GUARD_BYTES = 64 * 1024,
+    MLT_STACK_GUARD_WIDE = 1024 * 1024,
+    MLT_STACK_WIDE_MOST = 4096, // slots of a process with wide guards
     MLT_STACK_MIN = 16 * 1024,
     MLT_STACK_NONE = UINT32_MAX, // no slot, no owner
 };
@@ -37,11 +41,12 @@ typedef enum mlt_stack_guard {
 } mlt_stack_guard;
 
 typedef struct mlt_stacks {
-    char *area; // first slot
+    char *area;   // first slot
+    char *narrow; // first slot with a narrow guard
     size_t area_bytes;
-    size_t slot;    // guard and usable bytes
     size_t size;    // usable bytes
     uint32_t count; // slots
+    uint32_t wide;  // the first ones have wide guards
     uint32_t fresh; // slots from here on were never used
     uint32_t free;  // last given back, or MLT_STACK_NONE
     uint32_t free_count;
@@ -49,6 +54,7 @@ typedef struct mlt_stacks {
     mlt_stack_guard guard;  // what the next fresh slot gets
     uint32_t protect_limit; // so many may be guarded by mprotect
     uint32_t bare;          // slots from here on have no guard pages (MLT_STACK_GUARD_CANARY)
+    char *bare_from;        // the first of them; NULL: there is none
     uint32_t *owner;    // [count] fiber id; of a free slot the next free one, with the top bit set
     unsigned *valgrind; // [count] its names of our stacks; NULL unless it runs us
 } mlt_stacks;
@@ -85,7 +91,7 @@ void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *f
 // line must read as zero; reading an untouched page costs no memory. False if the stack overflowed.
 static inline bool mlt_stack_intact(const mlt_stacks *stacks, const char *stack)
 {
-    if (stack < stacks->area + (size_t)stacks->bare * stacks->slot)
+    if (!stacks->bare_from || stack < stacks->bare_from)
         return true; // has guard pages, which must not be read
     const uint64_t *line = (const uint64_t *)(stack - 64);
     return !(line[0] | line[1] | line[2] | line[3] | line[4] | line[5] | line[6] | line[7]);

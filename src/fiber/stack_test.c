@@ -82,12 +82,12 @@ static void test_take_give(void)
     CHECK(mlt_stacks_init(&stacks, 4, 4, 64 * 1024, MLT_STACK_GUARD_BEST, why, sizeof why) ==
           MLT_OK);
     char *a = mlt_stack_take(&stacks, 10), *b = mlt_stack_take(&stacks, 11);
-    CHECK(b - a == (ptrdiff_t)stacks.slot &&
+    CHECK(b - a == (ptrdiff_t)stacks.size + MLT_STACK_GUARD_WIDE &&
           (uintptr_t)(a + stacks.size) % mlt_os_page_size() == 0);
     a[0] = b[0] = a[stacks.size - 1] = b[stacks.size - 1] = 1; // all of it is usable
     CHECK(mlt_stack_guard_owner(&stacks, a - 1) == 10);
-    CHECK(mlt_stack_guard_owner(&stacks, a - MLT_STACK_GUARD_BYTES) == 10);
-    CHECK(mlt_stack_guard_owner(&stacks, a - MLT_STACK_GUARD_BYTES - 1) == MLT_STACK_NONE);
+    CHECK(mlt_stack_guard_owner(&stacks, a - MLT_STACK_GUARD_WIDE) == 10);
+    CHECK(mlt_stack_guard_owner(&stacks, a - MLT_STACK_GUARD_WIDE - 1) == MLT_STACK_NONE);
     CHECK(mlt_stack_guard_owner(&stacks, a) == MLT_STACK_NONE);
     CHECK(mlt_stack_guard_owner(&stacks, b - 1) == 11);
     CHECK(mlt_stack_guard_owner(&stacks, b + stacks.size) == MLT_STACK_NONE); // not used yet
@@ -98,6 +98,33 @@ static void test_take_give(void)
           mlt_stack_take(&stacks, 13) == a); // last in, first out
     CHECK(mlt_stack_guard_owner(&stacks, b - 1) == 12);
     CHECK(mlt_stack_take(&stacks, 14) > b && mlt_stack_take(&stacks, 15) > b && stacks.fresh == 4);
+    mlt_stacks_fini(&stacks);
+}
+
+// Of many stacks the first ones have wide guards, a worker's share of those of its process.
+static void test_wide_guards(void)
+{
+    enum { FIBERS = 4 * MLT_STACK_WIDE_MOST, OWN = FIBERS / 8 };
+    mlt_stacks stacks;
+    char *last[2] = {NULL, NULL}, *stack = NULL;
+    CHECK(mlt_stacks_init(&stacks, OWN, FIBERS, MLT_STACK_MIN, MLT_STACK_GUARD_BEST, why,
+                          sizeof why) == MLT_OK);
+    CHECK(stacks.wide == MLT_STACK_WIDE_MOST / 8);
+    for (uint32_t i = 0; i < stacks.wide + 2; i++) {
+        stack = mlt_stack_take(&stacks, i);
+        ptrdiff_t guard = i < stacks.wide ? MLT_STACK_GUARD_WIDE : MLT_STACK_GUARD_BYTES;
+        CHECK(!last[0] || stack - last[0] == guard + (ptrdiff_t)stacks.size);
+        CHECK(mlt_stack_guard_owner(&stacks, stack - 1) == i);
+        CHECK(mlt_stack_guard_owner(&stacks, stack - guard) == i);
+        CHECK(i == 0 || mlt_stack_guard_owner(&stacks, stack - guard - 1) == MLT_STACK_NONE);
+        stack[0] = stack[stacks.size - 1] = 1;
+        last[1] = last[0];
+        last[0] = stack;
+    }
+    mlt_stack_give(&stacks, last[0]);
+    mlt_stack_give(&stacks, last[1]);
+    CHECK(mlt_stack_take(&stacks, 7) == last[1] && mlt_stack_take(&stacks, 8) == last[0]);
+    CHECK(mlt_stacks_trim_free(&stacks) == 0);
     mlt_stacks_fini(&stacks);
 }
 
@@ -333,6 +360,7 @@ int main(void)
     test_sizes();
     test_little_address_space();
     test_take_give();
+    test_wide_guards();
     test_trim_free();
     test_kinds();
     test_map_count();

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "launch/frames.h"
+
 enum { KEEP = 8 };
 
 static void check(const mlt_elf_globals *globals, size_t most)
@@ -29,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0)
         fd = memfd_create("elf_fuzz", MFD_CLOEXEC);
     FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    FUZZ_CHECK(mlt_frames_read(fd).largest < UINT32_MAX);
     mlt_elf_globals few, all;
     mlt_elf_read(fd, KEEP, &few);
     check(&few, KEEP);

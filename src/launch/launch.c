@@ -10,15 +10,18 @@
 #include <unistd.h>
 
 #include "boot/job.h"
+#include "fiber/stack.h"
 #include "launch/bind.h"
 #include "launch/coll.h"
 #include "launch/env.h"
+#include "launch/frames.h"
 #include "launch/globals.h"
 #include "launch/guard.h"
 #include "launch/hosts.h"
 #include "launch/io.h"
 #include "launch/libraries.h"
 #include "launch/loop.h"
+#include "launch/numbers.h"
 #include "launch/plan.h"
 #include "launch/program.h"
 #include "launch/report.h"
@@ -62,6 +65,46 @@ static void find_programs(launch *l)
         l->gdb = mlt_program_find("gdb", NULL, NULL);
 }
 
+// Looks at one file, the program's or a library's of its own.
+static void look_at_frames(const char *path, const char *dir, mlt_frames *found)
+{
+    char *whole =
+        dir && path[0] != '/' ? mlt_need_text("%s/%s", dir, path) : mlt_need_text("%s", path);
+    int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    free(whole);
+    if (fd < 0)
+        return; // executable but not readable: nothing to tell
+    mlt_frames here = mlt_frames_read(fd);
+    found->largest = here.largest > found->largest ? here.largest : found->largest;
+    found->dynamic |= here.dynamic;
+    close(fd);
+}
+
+// Stacks of fibers are neighbours. A frame that is larger than the guard between them, and is not
+// touched page by page when it is made, reaches into the next one.
+static void note_frames(const launch *l, const mlt_plan_proc *proc, const mlt_libraries *libraries)
+{
+    int64_t asked = l->options->stack_size;
+    size_t stack = asked ? (size_t)asked : mlt_stack_size_for(proc->ranks);
+    size_t guard =
+        proc->ranks <= MLT_STACK_WIDE_MOST ? MLT_STACK_GUARD_WIDE : MLT_STACK_GUARD_BYTES;
+    mlt_frames frames = {.largest = 0};
+    if (proc->ranks <= proc->workers || !libraries->mpi)
+        return;
+    look_at_frames(l->paths[proc->app], dir_of(l, &l->options->apps[proc->app]), &frames);
+    for (size_t i = 0; i < libraries->count; i++)
+        look_at_frames(libraries->paths[i], NULL, &frames);
+    bool fixed = frames.largest > guard;
+    char bytes[MLT_NUMBER_BYTES], size[MLT_NUMBER_BYTES];
+    if (fixed || (frames.dynamic && stack < mlt_stack_size_for(1)))
+        mlt_say("note: %s was compiled without -fstack-clash-protection and has %s%s: a rank that "
+                "needs more than its stack of %s may write into another's without a word; compile "
+                "it with this mpirun's mpicc, or raise --stack-size",
+                l->options->apps[proc->app].argv[0],
+                fixed ? "a function with a frame of " : "arrays of variable size",
+                fixed ? mlt_bytes(bytes, frames.largest) : "", mlt_bytes(size, stack));
+}
+
 // A program of another MPI would run as so many jobs of one rank.
 static void refuse_foreign(const launch *l, const mlt_app *app, const mlt_libraries *libraries)
 {
@@ -97,6 +140,8 @@ static void check_programs(const launch *l)
         mlt_libraries libraries;
         mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
         refuse_foreign(l, app, &libraries);
+        if (!o->quiet)
+            note_frames(l, proc, &libraries);
         if (proc->ranks > 1 && !o->quiet && !o->no_globals)
             mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries,
                              o->verbose);

@@ -319,6 +319,7 @@ static void take_stack_size(reader *r, const option_row *row)
     if (mlt_setting_parse(&size, word, why, sizeof why) || bytes < 0)
         mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be a size such as 64K or 1M",
                  r->option, word);
+    r->o->stack_size = bytes;
     set_from_here(r, "STACK_SIZE", word);
 }
 

@@ -49,6 +49,7 @@ typedef struct mlt_options {
     char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
     char *output_directory;
     int64_t stdin_rank; // or MLT_STDIN_*
+    int64_t stack_size; // 0: nobody asked
     double timeout_s;   // 0: none
     char *bind_to, *map_by;
     char *paths; // where the path map goes; NULL: nobody asks

@@ -278,12 +278,9 @@ static int build_in(const mlt_arg_command *command, const mlt_flow_make *make,
         code = mlt_flow_beside(command, "mpicc", mpicc);
     if (code == MLT_ARGS_GO) {
         // The program comes first: archives with modules are looked into for what it needs.
-        // -rdynamic: crash reports have names of functions. The stacks of instances are small:
-        // with -fstack-clash-protection even a large array meets the guard below, and not what is
-        // behind it.
-        const char *const words[] = {mpicc, "-O2",    "-g", "-rdynamic", "-fstack-clash-protection",
-                                     "-I",  folder,   "-I", beside,      program,
-                                     "-o",  make->out};
+        // -rdynamic: crash reports have names of functions.
+        const char *const words[] = {mpicc, "-O2",  "-g",    "-rdynamic", "-I",     folder,
+                                     "-I",  beside, program, "-o",        make->out};
         mlt_arg_texts argv = {NULL, 0};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             mlt_arg_texts_add(&argv, words[i]);

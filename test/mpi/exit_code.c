@@ -27,6 +27,15 @@ static int too_deep(int depth)
     return depth == 0 ? 0 : too_deep(depth + 1) + room[depth % 1024];
 }
 
+// A frame that is larger than any guard, of which only the lowest bytes are used.
+static int too_large(size_t bytes)
+{
+    volatile char room[bytes];
+    for (size_t i = 0; i < 100; i++)
+        room[i] = (char)i;
+    return room[bytes % 100];
+}
+
 // Blocks until the job ends.
 static void wait_forever(int rank)
 {
@@ -50,6 +59,9 @@ static void end_badly(char **argv)
     }
     if (is(argv, "overflow")) // more than any stack has, a page at a time
         exit(too_deep(1));
+    for (size_t bytes = 64 * 1024; is(argv, "large-frame"); bytes += bytes / 2 & ~(size_t)63)
+        if (too_large(bytes) < 0)
+            break;
     if (is(argv, "signal"))
         raise(SIGTERM);
     if (is(argv, "assert"))
@@ -73,7 +85,8 @@ int main(int argc, char **argv)
     int rank = world_rank();
     CHECK_OK(MPI_Barrier(WORLD));
     if (is(argv, "abort") || is(argv, "crash") || is(argv, "overflow") || is(argv, "signal") ||
-        is(argv, "assert") || is(argv, "no-finalize") || is(argv, "no-finalize-zero")) {
+        is(argv, "assert") || is(argv, "large-frame") || is(argv, "no-finalize") ||
+        is(argv, "no-finalize-zero")) {
         if (rank == 1)
             end_badly(argv);
         wait_forever(1);
