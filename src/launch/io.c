@@ -32,6 +32,7 @@ typedef struct sink {
     char *queue;
     size_t start, length, room; // queue[start .. start+length)
     bool broken;                // nobody reads any more
+    bool lost;                  // something could not be written: what comes is thrown away
     bool paused;                // its streams are not read
 } sink;
 
@@ -217,7 +218,7 @@ static void pause_streams(mlt_io *io, sink *to)
 // Writes what can be written without blocking, or all of it if `block`.
 static void sink_flush(sink *to, bool block)
 {
-    while (to->length > 0 && !to->broken) {
+    while (to->length > 0 && !to->broken && !to->lost) {
         struct pollfd room = {.fd = to->source.fd, .events = POLLOUT};
         if (poll(&room, 1, block ? to->io->patience_ms : 0) == 0) {
             if (block) {
@@ -232,8 +233,14 @@ static void sink_flush(sink *to, bool block)
         ssize_t done = write(to->source.fd, to->queue + to->start, n);
         if (done < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        if (done < 0) {
+        if (done < 0 && errno == EPIPE) {
             to->broken = true;
+            break;
+        }
+        if (done < 0) {
+            mlt_say("the ranks' %s cannot be written and is lost: %s",
+                    to->source.fd == STDOUT_FILENO ? "output" : "standard error", strerror(errno));
+            to->lost = true;
             break;
         }
         to->start += (size_t)done;
@@ -241,7 +248,7 @@ static void sink_flush(sink *to, bool block)
     }
     mlt_loop_remove(to->io->loop, &to->source);
     to->start = 0;
-    if (to->broken)
+    if (to->broken || to->lost)
         to->length = 0;
 }
 
@@ -255,7 +262,7 @@ static void sink_ready(mlt_source *source, uint32_t events)
 
 static void sink_put(sink *to, const char *text, size_t n)
 {
-    if (to->broken)
+    if (to->broken || to->lost)
         return;
     if (to->start + to->length + n > to->room) {
         if (to->length)
@@ -437,6 +444,14 @@ bool mlt_io_reads_terminal(const mlt_options *options)
     return options->stdin_rank == MLT_STDIN_ALL && isatty(STDIN_FILENO);
 }
 
+static bool shares_process(const mlt_plan *plan)
+{
+    for (uint32_t p = 0; p < plan->proc_count; p++)
+        if (plan->procs[p].ranks > 1)
+            return true;
+    return false;
+}
+
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
 {
     mlt_io *io = mlt_need(1, sizeof *io);
@@ -464,6 +479,11 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
                  (long long)options->stdin_rank, plan->ranks - 1);
     else if (options->stdin_rank >= 0)
         io->stdin_proc = mlt_plan_proc_of(plan, (uint32_t)options->stdin_rank);
+    else if (options->stdin_rank == MLT_STDIN_ALL && shares_process(plan))
+        mlt_quit(MLT_EXIT_USAGE,
+                 "--stdin all would tear the input apart: with -nfg or --workers thread several "
+                 "ranks share a process, and with it one standard input; start each rank as a "
+                 "process, or let rank 0 read and broadcast it");
     else if (options->stdin_rank == MLT_STDIN_ALL)
         io->feeds = mlt_need(plan->proc_count, sizeof *io->feeds);
     io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
@@ -568,8 +588,9 @@ void mlt_io_started(mlt_io *io, uint32_t proc)
     }
 }
 
-void mlt_io_finish(mlt_io *io, bool interrupted)
+bool mlt_io_finish(mlt_io *io, bool interrupted)
 {
+    bool whole = true;
     io->patience_ms = interrupted ? LAST_WORDS_MS : -1;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         for (uint32_t i = 0; io->streams && i < 2; i++) {
@@ -583,6 +604,7 @@ void mlt_io_finish(mlt_io *io, bool interrupted)
     }
     for (int i = 0; i < 2; i++) {
         sink_flush(&io->sinks[i], true);
+        whole = whole && !io->sinks[i].lost;
         free(io->sinks[i].queue);
     }
     mlt_loop_remove(io->loop, &io->input);
@@ -594,4 +616,5 @@ void mlt_io_finish(mlt_io *io, bool interrupted)
     free(io->outfile);
     free(io->errfile);
     free(io);
+    return whole;
 }

@@ -18,7 +18,8 @@ typedef struct mlt_io mlt_io;
 // True if mpirun will read a terminal for the ranks.
 bool mlt_io_reads_terminal(const mlt_options *options);
 
-// Ends mpirun if a rank of --stdin does not exist or an output file cannot be made.
+// Ends mpirun if a rank of --stdin does not exist, if all shall have it and some share a process,
+// or an output file cannot be made.
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop);
 
 // Adds to the environment of an app's processes what they must do by themselves.
@@ -33,7 +34,9 @@ void mlt_io_started(mlt_io *io, uint32_t proc);
 void mlt_io_run(mlt_io *io);
 
 // All processes are gone: writes what is left, and frees io. Waits as long as it takes, or, if
-// `interrupted`, a moment for each reader.
-void mlt_io_finish(mlt_io *io, bool interrupted);
+// `interrupted`, a moment for each reader. False if something could not be written, after a
+// sentence. (A reader that has gone is no loss: the ranks see a broken pipe, as they would without
+// mpirun.)
+bool mlt_io_finish(mlt_io *io, bool interrupted);
 
 #endif

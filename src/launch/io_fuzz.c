@@ -52,7 +52,7 @@ static void ask(void *argument)
     static const char name[] = "MILLET_OUTFILE=";
     FUZZ_CHECK(env.common >= 1 && strncmp(env.items[0], name, sizeof name - 1) == 0);
     q->told = copy(env.items[0] + sizeof name - 1);
-    mlt_io_finish(io, false);
+    (void)mlt_io_finish(io, false);
 }
 
 // One pass: %r, %h, %p, %%, and nothing else means something. The caller frees it.

@@ -356,7 +356,8 @@ int mlt_launch(const mlt_options *options)
     int code = mlt_watch_run(l.watch);
     bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
-    mlt_io_finish(l.io, interrupted);
+    if (!mlt_io_finish(l.io, interrupted) && !code)
+        code = MLT_EXIT_FAILED;
     if (report)
         print_report(&l, report, &map);
     print_paths(options, &map);

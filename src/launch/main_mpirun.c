@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpirun and mpiexec.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "launch/launch.h"
 #include "launch/options.h"
+#include "launch/say.h"
+
+// --help and its like end by exit.
+static void see_output_off(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    mlt_say("standard output cannot be written: %s", strerror(errno));
+    _exit(MLT_EXIT_FAILED);
+}
 
 int main(int argc, char **argv)
 {
+    atexit(see_output_off);
     mlt_options options;
     mlt_options_read(argc, argv, &options);
     return mlt_launch(&options);

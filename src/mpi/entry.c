@@ -298,6 +298,14 @@ static bool has_threads(const mlt_worker *worker)
     return worker->sched->gate && !mlt_gate_alone(worker->sched->gate);
 }
 
+// Under mpirun a rank that lost some of its output has failed. (Elsewhere it is a program as any
+// other, whose own business that is.)
+static int final_status(const mlt_rank *rank)
+{
+    bool lost = program.boot.ctl >= 0 && mlt_output_is_lost(rank->world);
+    return lost && !program.only_status ? EXIT_FAILURE : program.only_status;
+}
+
 // Runs after the program's own exit handlers, which may still call MPI_Finalize. Not for a child
 // that the program forked.
 __attribute__((destructor)) static void only_rank_ends(void)
@@ -306,7 +314,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
     if (!worker || getpid() != program.pid)
         return;
     atomic_store_explicit(&program.only, NULL, memory_order_relaxed);
-    tell_exit(&worker->ranks[0], program.only_status);
+    tell_exit(&worker->ranks[0], final_status(&worker->ranks[0]));
     if (mlt_sched_self != worker->sched || has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
     if (worker->sched->current != &worker->sched->home) {
@@ -314,7 +322,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
         mlt_worker_abandon(worker);
         return;
     }
-    mlt_own_end(&worker->ranks[0]);
+    (void)mlt_own_end(&worker->ranks[0]);
     mlt_csp_end(worker);
     mlt_mpi_worker_fini(worker);
     mlt_worker_free(worker);
@@ -343,14 +351,20 @@ mlt_rank *mlt_entry_rank(void)
 
 // ---- several ranks
 
+static void note_status(int status)
+{
+    int none = 0;
+    atomic_compare_exchange_strong_explicit(&program.status, &none, status, memory_order_relaxed,
+                                            memory_order_relaxed);
+}
+
 static void rank_ends(mlt_rank *rank, int status)
 {
     status &= 0xff;
-    int none = 0;
+    if (!mlt_own_end(rank) && !status)
+        status = EXIT_FAILURE;
     if (status)
-        atomic_compare_exchange_strong_explicit(&program.status, &none, status,
-                                                memory_order_relaxed, memory_order_relaxed);
-    mlt_own_end(rank);
+        note_status(status);
     tell_exit(rank, status);
     rank->ended = true;
     rank->worker->living--;
@@ -481,6 +495,8 @@ static int run_program(int argc, char **argv, char **envp)
     mlt_output_init();
     run_workers();
     program.many = false; // from here on exit is exit
+    if (program.boot.ctl >= 0 && mlt_output_is_lost(-1))
+        note_status(EXIT_FAILURE);
     tell(MLT_CTL_DONE);
     if (atomic_load_explicit(&program.quick, memory_order_relaxed)) {
         fflush(NULL); // of ranks that returned

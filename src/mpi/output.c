@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ enum {
 };
 
 static _Atomic int files_open; // relaxed everywhere: only a bound
+static bool own[2];            // stdout, stderr are streams of ours; set before ranks run
 
 static const char *pattern_of(int which)
 {
@@ -68,14 +70,17 @@ static void file_name(char *out, size_t size, const char *pattern, int32_t rank)
     out[n] = '\0';
 }
 
-static void write_all(int fd, struct iovec *parts, int count)
+// The errno of what stopped it, or 0.
+static int write_all(int fd, struct iovec *parts, int count)
 {
     while (count > 0) {
         ssize_t done = writev(fd, parts, count);
+        if (done < 0 && errno == EAGAIN) // somebody made the descriptor nonblocking
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
         if (done < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        if (done <= 0)
-            return; // nobody listens
+        if (done < 0)
+            return errno;
         for (; count > 0 && (size_t)done >= parts->iov_len; parts++, count--)
             done -= (ssize_t)parts->iov_len;
         if (count > 0) {
@@ -83,6 +88,7 @@ static void write_all(int fd, struct iovec *parts, int count)
             parts->iov_len -= (size_t)done;
         }
     }
+    return 0;
 }
 
 // Makes the folders that the path goes through.
@@ -146,13 +152,13 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
 {
     char label[24];
     struct iovec parts[3];
-    int n = 0;
+    int n = 0, error;
     if (pattern_of(which)) {
         if (line->fd < 0)
             open_file(me, line, which);
         parts[n++] = (struct iovec){line->text, line->length};
         parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
-        write_all(line->fd, parts, n);
+        error = write_all(line->fd, parts, n);
         if (atomic_load_explicit(&files_open, memory_order_relaxed) > FILES_OPEN)
             close_file(line);
     } else {
@@ -162,9 +168,10 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
         }
         parts[n++] = (struct iovec){line->text, line->length};
         parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
-        write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
+        error = write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
     }
     line->length = 0;
+    line->error = line->error ? line->error : error;
 }
 
 static void keep(mlt_rank *me, mlt_line *line, const char *text, size_t length)
@@ -189,8 +196,8 @@ static ssize_t write_stream(int which, const char *text, size_t size)
     // The stream's lock keeps a rank's threads apart.
     if (!me || !me->mpi || me->ended) {
         struct iovec all = {(void *)(uintptr_t)text, size};
-        write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
-        return (ssize_t)size;
+        errno = write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
+        return errno ? 0 : (ssize_t)size; // 0 is a cookie's way to say that it failed
     }
     mlt_line *line = &mlt_own_of(me)->line[which];
     const char *at = text, *end = text + size;
@@ -203,7 +210,8 @@ static ssize_t write_stream(int which, const char *text, size_t size)
             keep(me, line, at, length);
         at += length;
     }
-    return (ssize_t)size;
+    errno = line->error ? line->error : errno;
+    return line->error ? 0 : (ssize_t)size;
 }
 
 static ssize_t write_out(void *cookie, const char *text, size_t size)
@@ -231,16 +239,19 @@ void mlt_output_init(void)
     if (mlt_mpi_settings.label || pattern_of(0)) {
         fflush(stdout);
         stdout = stream(write_out);
+        own[0] = true;
     }
-    if (mlt_mpi_settings.label || pattern_of(1))
+    if (mlt_mpi_settings.label || pattern_of(1)) {
         stderr = stream(write_err);
+        own[1] = true;
+    }
 }
 
 void mlt_output_forked(mlt_rank *me)
 {
-    mlt_rank_own *own = me->mpi ? mlt_mpi_of(me)->own : NULL;
-    for (int which = 0; own && which < 2; which++)
-        own->line[which].length = 0;
+    mlt_rank_own *mine = me->mpi ? mlt_mpi_of(me)->own : NULL;
+    for (int which = 0; mine && which < 2; which++)
+        mine->line[which].length = 0;
 }
 
 // A child's last line, if exit ends it.
@@ -248,18 +259,48 @@ __attribute__((destructor)) static void child_ends(void)
 {
     mlt_rank *me = mlt_fork_rank();
     if (me && me->mpi && mlt_mpi_of(me)->own)
-        mlt_output_end(me);
+        (void)mlt_output_end(me); // its exit status is decided; there was a sentence
 }
 
-void mlt_output_end(mlt_rank *me)
+static void tell_loss(int32_t rank, int which, int error)
 {
-    mlt_rank_own *own = mlt_mpi_of(me)->own;
+    char who[32] = "";
+    if (rank >= 0)
+        snprintf(who, sizeof who, "rank %d: ", rank);
+    mlt_log("%ssome of its %s was lost: %s", who, which ? "standard error" : "standard output",
+            error ? strerror(error) : "a write failed; is a disk full?");
+}
+
+bool mlt_output_is_lost(int32_t rank)
+{
+    FILE *const streams[] = {stdout, stderr};
+    bool lost = false;
     for (int which = 0; which < 2; which++) {
-        mlt_line *line = &own->line[which];
+        if (own[which] || fileno(streams[which]) < 0) // its lines know; the program closed it
+            continue;
+        errno = 0; // which tells why, unless an earlier write failed: streams do not keep it
+        if (fflush(streams[which]) != 0 || ferror(streams[which])) {
+            tell_loss(rank, which, errno);
+            lost = true;
+        }
+    }
+    return lost;
+}
+
+bool mlt_output_end(mlt_rank *me)
+{
+    mlt_rank_own *mine = mlt_mpi_of(me)->own;
+    bool whole = true;
+    for (int which = 0; which < 2; which++) {
+        mlt_line *line = &mine->line[which];
         if (line->length > 0)
             emit(me, line, which, "\n", pattern_of(which) ? 0 : 1);
         close_file(line);
         free(line->text);
+        if (line->error)
+            tell_loss(me->world, which, line->error);
+        whole = whole && !line->error;
         *line = (mlt_line){.fd = -1};
     }
+    return whole;
 }

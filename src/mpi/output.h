@@ -7,15 +7,23 @@
 #ifndef MLT_MPI_OUTPUT_H
 #define MLT_MPI_OUTPUT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "p2p/p2p.h"
 
 // Once, before ranks run.
 void mlt_output_init(void);
 
+// True if something that was written to C's stdout or stderr did not get out of the process, after
+// a sentence about it that names the rank (-1: none). Does not speak of streams of its own.
+bool mlt_output_is_lost(int32_t rank);
+
 // The process is a child that the rank forked: what its line holds is the rank's, who writes it.
 void mlt_output_forked(mlt_rank *me);
 
-// The rank has ended: a line without an end is written, its files are closed.
-void mlt_output_end(mlt_rank *me);
+// The rank has ended: a line without an end is written, its files are closed. False if something of
+// what it wrote was lost, after a sentence.
+bool mlt_output_end(mlt_rank *me);
 
 #endif

@@ -3,6 +3,7 @@
 // pass over the pattern gives. file_name is static, so its file is compiled here once more, under
 // other names.
 #define mlt_output_init   own_output_init
+#define mlt_output_is_lost own_output_is_lost
 #define mlt_output_end    own_output_end
 #define mlt_output_forked own_output_forked
 #include "mpi/output.c"

@@ -21,14 +21,15 @@ mlt_rank_own *mlt_own_of(mlt_rank *me)
     return own;
 }
 
-void mlt_own_end(mlt_rank *me)
+bool mlt_own_end(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_mpi_of(me)->own;
     if (!own)
-        return;
+        return true;
     mlt_file_close(me);
-    mlt_output_end(me);
+    bool whole = mlt_output_end(me);
     mlt_libc_state_free(own->libc);
     mlt_mpi_of(me)->own = NULL;
     free(own);
+    return whole;
 }

@@ -5,6 +5,7 @@
 #define MLT_MPI_OWN_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ typedef struct mlt_line {
     uint32_t length, room;
     int fd;      // a file of its own; -1: not open now
     int created; // the file exists: append to it
+    int error;   // errno of the first piece that could not be written; 0: none
 } mlt_line;
 
 typedef struct mlt_rank_own {
@@ -29,8 +31,8 @@ typedef struct mlt_rank_own {
 // Never NULL: ends the process if memory is exhausted.
 mlt_rank_own *mlt_own_of(mlt_rank *me);
 
-// The rank has ended: writes what is left and frees it all.
-void mlt_own_end(mlt_rank *me);
+// The rank has ended: writes what is left and frees it all. False if some of its output was lost.
+bool mlt_own_end(mlt_rank *me);
 
 // libcstate.c
 void mlt_libc_state_free(struct mlt_libc_state *state);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The `millet` command: one table of subcommands.
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/flow.h"
 #include "tools/goal.h"
@@ -32,8 +35,18 @@ static void help(FILE *to)
                 "  programs are compiled with mpicc and started with mpirun\n");
 }
 
+// What a command wrote by printf alone. Commands that write files look after them (sink.h).
+static void see_output_off(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    fprintf(stderr, "millet: standard output cannot be written: %s\n", strerror(errno));
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
+    atexit(see_output_off);
     if (argc < 2) {
         help(stderr);
         return 2;
