@@ -16,6 +16,7 @@ static void see_output_off(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return;
     mlt_say("standard output cannot be written: %s", strerror(errno));
+    mlt_say_finish(-1);
     _exit(MLT_EXIT_FAILED);
 }
 

@@ -11,6 +11,7 @@
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
 #include "mpi/file.h"
+#include "mpi/getopt.h"
 #include "mpi/goal.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
@@ -38,6 +39,8 @@ static int init(mlt_rank *me, uint16_t fn, int required)
     me = mlt_thread_first_begin(me, fn, &first);
     int code = open_rank(me, fn, required);
     mlt_thread_first_end(&first);
+    if (code == MPI_SUCCESS)
+        mlt_getopt_init_done(me);
     return code;
 }
 

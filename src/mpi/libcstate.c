@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of libc with hidden state, in versions that keep it for each rank. A process that holds
 // one rank gets libc's own. The sequences of numbers are libc's too: the same program gives the
-// same numbers in every mode.
-//
-// getopt's variables (optind, optarg, ...) are the program's own memory, and the program reads them
-// after the call: they can be exchanged only when the calling rank changes. This serves ranks that
-// parse their arguments one after the other, as fibers do; two workers that are threads and parse
-// at the same time share them.
+// same numbers in every mode. getopt, whose state the program reads itself, is in getopt.c.
 #include <dlfcn.h>
-#include <getopt.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +14,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef struct getopt_place {
-    bool used;
-    int optind, opterr, optopt;
-    char *optarg;
-} getopt_place;
-
 struct mlt_libc_state {
     char *token;
     struct random_data random;
@@ -34,7 +22,6 @@ struct mlt_libc_state {
     struct drand48_data drand48;
     struct tm time;
     char time_text[64], error_text[128];
-    getopt_place options;
 };
 
 void mlt_libc_state_free(struct mlt_libc_state *state)
@@ -231,58 +218,4 @@ EXPORT char *strerror(int number)
     struct mlt_libc_state *own = own_state();
     return own ? strerror_r(number, own->error_text, sizeof own->error_text)
                : LIBC(strerror)(number);
-}
-
-// ---- getopt
-
-static _Thread_local getopt_place *options_of; // whose values the variables have
-
-// Gives the variables the calling rank's values; before its first call, those that a program starts
-// with.
-static void take_options(void)
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own || (own->options.used && options_of == &own->options))
-        return; // an unused one may lie where that of a rank lay that has ended
-    options_of = &own->options;
-    if (!own->options.used) {
-        own->options.used = true;
-        optind = 0; // libc begins anew
-        return;
-    }
-    optind = own->options.optind;
-    opterr = own->options.opterr;
-    optopt = own->options.optopt;
-    optarg = own->options.optarg;
-}
-
-static int keep_options(int result)
-{
-    if (options_of && own_state() && options_of == &own_state()->options) {
-        options_of->optind = optind;
-        options_of->opterr = opterr;
-        options_of->optopt = optopt;
-        options_of->optarg = optarg;
-    }
-    return result;
-}
-
-EXPORT int getopt(int argc, char *const argv[], const char *shorts)
-{
-    take_options();
-    return keep_options(LIBC(getopt)(argc, argv, shorts));
-}
-
-EXPORT int getopt_long(int argc, char *const argv[], const char *shorts, const struct option *longs,
-                       int *index)
-{
-    take_options();
-    return keep_options(LIBC(getopt_long)(argc, argv, shorts, longs, index));
-}
-
-EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts,
-                            const struct option *longs, int *index)
-{
-    take_options();
-    return keep_options(LIBC(getopt_long_only)(argc, argv, shorts, longs, index));
 }

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "mpi/file.h"
+#include "mpi/getopt.h"
 #include "mpi/output.h"
 #include "mpi/self.h"
 
@@ -29,6 +30,7 @@ bool mlt_own_end(mlt_rank *me)
     mlt_file_close(me);
     bool whole = mlt_output_end(me);
     mlt_libc_state_free(own->libc);
+    mlt_getopt_free(own->options);
     mlt_mpi_of(me)->own = NULL;
     free(own);
     return whole;

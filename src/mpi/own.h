@@ -12,6 +12,7 @@
 #include "p2p/p2p.h"
 
 struct mlt_libc_state; // libcstate.c
+struct mlt_getopt;     // getopt.c
 
 // A line that has not ended, and where lines go.
 typedef struct mlt_line {
@@ -25,6 +26,7 @@ typedef struct mlt_line {
 typedef struct mlt_rank_own {
     mlt_line line[2]; // standard output, standard error
     struct mlt_libc_state *libc;
+    struct mlt_getopt *options;     // getopt.h
     MPI_Errhandler file_errhandler; // file.h; NULL: MPI_ERRORS_RETURN
 } mlt_rank_own;
 
