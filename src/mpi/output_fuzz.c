@@ -2,10 +2,10 @@
 // Any text as the pattern of a rank's output file: the path fits and ends, and is what one simple
 // pass over the pattern gives. file_name is static, so its file is compiled here once more, under
 // other names.
-#define mlt_output_init   own_output_init
+#define mlt_output_init    own_output_init
 #define mlt_output_is_lost own_output_is_lost
-#define mlt_output_end    own_output_end
-#define mlt_output_forked own_output_forked
+#define mlt_output_end     own_output_end
+#define mlt_output_forked  own_output_forked
 #include "mpi/output.c"
 
 #include <fuzz/fuzz.h>
