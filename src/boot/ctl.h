@@ -54,6 +54,8 @@ enum {
 // One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
 // (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its
 // own, one thread after the other.
+// A message that is there but matches no receive has one too: kind HELD, peer who sent it, all 1 if
+// its sender still waits for that, open how many such messages the rank has. At most 3 a rank.
 // A collective call (kind BARRIER with a label): the label is its name without "MPI_", the lower
 // half of bytes its number on the communicator, the upper half 1 and its root (0: none, or not
 // known), tag how many ranks of the own worker have not come to it, action 1

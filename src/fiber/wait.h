@@ -16,6 +16,7 @@ typedef enum mlt_wait_kind {
     MLT_WAIT_ANY,     // one of n operations
     MLT_WAIT_BARRIER, // the other ranks
     MLT_WAIT_OTHER,   // something else inside the library
+    MLT_WAIT_HELD,    // only in reports: no wait, but a message that no receive takes
     MLT_WAIT_CSP,     // a channel, an alternation, a join: `list` is the mlt_csp_wait (csp/wait.h)
 } mlt_wait_kind;
 

@@ -30,6 +30,8 @@ enum {
     MOST_RANGES = 6,
     MOST_OPERATIONS = 4, // named in one line
     MOST_MISMATCHES = 4,
+    MOST_HELD = 1 << 16, // messages that match no receive
+    MOST_HELD_TOLD = 8,
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
     CONTEXTS = 8, // of a communicator
@@ -41,6 +43,9 @@ enum {
 struct mlt_hang {
     uint32_t ranks;
     uint8_t *state; // [ranks] mlt_hang_state
+    bool *moves;    // [ranks]
+    mlt_ctl_wait *held;
+    size_t held_count, held_room;
     mlt_ctl_wait *records;
     size_t count, room;
     // After sorting: the records of rank r are records[order[first[r]]] .. records[order[first[r +
@@ -54,6 +59,7 @@ mlt_hang *mlt_hang_new(uint32_t ranks)
     mlt_hang *hang = mlt_need(1, sizeof *hang);
     hang->ranks = ranks;
     hang->state = mlt_need(ranks, sizeof *hang->state);
+    hang->moves = mlt_need(ranks, sizeof *hang->moves);
     return hang;
 }
 
@@ -62,6 +68,8 @@ void mlt_hang_free(mlt_hang *hang)
     if (!hang)
         return;
     free(hang->state);
+    free(hang->moves);
+    free(hang->held);
     free(hang->records);
     free(hang->first);
     free(hang->order);
@@ -75,12 +83,29 @@ void mlt_hang_set(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, mlt_hang_
         hang->state[r] = (uint8_t)state;
 }
 
+void mlt_hang_moves(mlt_hang *hang, uint32_t first_rank, uint32_t ranks)
+{
+    for (uint32_t r = first_rank; r - first_rank < ranks && r < hang->ranks; r++)
+        hang->moves[r] = true;
+}
+
 // A damaged rank shall not talk to the terminal.
 static void keep_printable(char *text)
 {
     for (char *c = text; *c; c++)
         if (!isprint((unsigned char)*c))
             *c = '?';
+}
+
+static void add_held(mlt_hang *hang, const mlt_ctl_wait *held)
+{
+    if (hang->held_count == MOST_HELD)
+        return;
+    if (hang->held_count == hang->held_room) {
+        hang->held_room = hang->held_room ? 2 * hang->held_room : 16;
+        hang->held = mlt_need_more(hang->held, hang->held_room, sizeof *hang->held);
+    }
+    hang->held[hang->held_count++] = *held;
 }
 
 void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
@@ -92,6 +117,10 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (records[i].rank < 0 || (uint32_t)records[i].rank >= hang->ranks)
             continue;
+        if (records[i].kind == MLT_WAIT_HELD) {
+            add_held(hang, &records[i]);
+            continue;
+        }
         mlt_ctl_wait *own = &hang->records[hang->count++];
         *own = records[i];
         own->call[sizeof own->call - 1] = own->label[sizeof own->label - 1] = '\0';
@@ -194,6 +223,11 @@ static bool is_in_barrier(const mlt_hang *hang, uint32_t rank)
     return false;
 }
 
+static bool stands(const mlt_hang *hang, uint32_t rank)
+{
+    return hang->state[rank] == MLT_HANG_BLOCKED && !hang->moves[rank];
+}
+
 // The node at the end of the next edge of `node`; UINT32_MAX if there are no more.
 static uint32_t next_edge(walk *w, uint32_t node)
 {
@@ -201,7 +235,7 @@ static uint32_t next_edge(walk *w, uint32_t node)
     if (node == hang->ranks) { // the barrier
         while (w->edge[node] < hang->ranks) {
             uint32_t rank = (uint32_t)w->edge[node]++;
-            if (hang->state[rank] == MLT_HANG_BLOCKED && !is_in_barrier(hang, rank))
+            if (stands(hang, rank) && !is_in_barrier(hang, rank))
                 return rank;
         }
         return UINT32_MAX;
@@ -213,7 +247,7 @@ static uint32_t next_edge(walk *w, uint32_t node)
             continue;
         if (in_barrier(own))
             return hang->ranks;
-        if (peer_exists(hang, own) && hang->state[own->peer] == MLT_HANG_BLOCKED)
+        if (peer_exists(hang, own) && stands(hang, (uint32_t)own->peer))
             return (uint32_t)own->peer;
     }
     return UINT32_MAX;
@@ -282,8 +316,7 @@ static void find_cycle(const mlt_hang *hang, FILE *out)
         w.either = pass;
         memset(w.colour, NEW, nodes);
         for (uint32_t r = 0; r < hang->ranks; r++)
-            if (hang->state[r] == MLT_HANG_BLOCKED && w.colour[r] == NEW &&
-                walk_from(&w, r, &cycle)) {
+            if (stands(hang, r) && w.colour[r] == NEW && walk_from(&w, r, &cycle)) {
                 print_cycle(&w, cycle, out);
                 pass = 2;
                 break;
@@ -531,6 +564,10 @@ static const char *state_text(uint8_t state)
 {
     static const char *const texts[] = {
         [MLT_HANG_OUTSIDE] = "not in an MPI call",
+        [MLT_HANG_COMPUTING] = "not in an MPI call: it computes",
+        [MLT_HANG_BUSY] = "not known: a rank of its worker computes, outside of MPI",
+        [MLT_HANG_STOPPED] = "stopped by a signal (SIGCONT lets it go on)",
+        [MLT_HANG_TRACED] = "stopped by a debugger",
         [MLT_HANG_RUNNING] = "running, not blocked in MPI",
         [MLT_HANG_UNBORN] = "has not started MPI",
         [MLT_HANG_ENDED] = "has ended",
@@ -821,6 +858,56 @@ static void print_complaints(const mlt_hang *hang, FILE *out)
         fprintf(out, "rank %u waits in a barrier for rank %u, which has ended\n", barrier, ended);
 }
 
+// ---- Messages that no receive takes
+
+// The first record of a rank that waits for a message; NULL if there is none.
+static const mlt_ctl_wait *receives(const mlt_hang *hang, uint32_t rank)
+{
+    for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++)
+        if (record(hang, i)->kind == MLT_WAIT_RECV || record(hang, i)->kind == MLT_WAIT_PROBE)
+            return record(hang, i);
+    return NULL;
+}
+
+static bool ends_mpi(const mlt_hang *hang, const mlt_ctl_wait *held)
+{
+    if (!held->all || !peer_exists(hang, held) ||
+        hang->first[held->peer] == hang->first[held->peer + 1])
+        return false;
+    return strcasestr(record(hang, hang->first[held->peer])->call, "finalize");
+}
+
+static bool print_held(const mlt_hang *hang, const mlt_ctl_wait *held, FILE *out)
+{
+    const mlt_ctl_wait *own = receives(hang, (uint32_t)held->rank);
+    if (hang->moves[held->rank])
+        return false; // it may take the message yet
+    if (ends_mpi(hang, held)) {
+        fprintf(out, "rank %d waits in %s for its send to rank %d", held->peer,
+                record(hang, hang->first[held->peer])->call, held->rank);
+        print_envelope(held, true, out);
+        fputs(", which nobody receives\n", out);
+        return true;
+    }
+    if (!own || !peer_exists(hang, held))
+        return false;
+    fprintf(out, "rank %d holds a message from rank %d", held->rank, held->peer);
+    print_envelope(held, true, out);
+    fprintf(out, ", which its %s does not take\n", own->call[0] ? own->call : "receive");
+    return true;
+}
+
+static void print_all_held(const mlt_hang *hang, FILE *out)
+{
+    size_t told = 0, at = 0;
+    for (; at < hang->held_count && told < MOST_HELD_TOLD; at++)
+        told += print_held(hang, &hang->held[at], out);
+    char text[MLT_NUMBER_BYTES];
+    if (at < hang->held_count)
+        fprintf(out, "and there are %s more messages that no receive takes\n",
+                mlt_number(text, hang->held_count - at));
+}
+
 // ---- Ranks that are in different collectives, but meet
 
 typedef struct meeting {
@@ -941,6 +1028,7 @@ void mlt_hang_print(mlt_hang *hang, FILE *out)
     else
         print_groups(hang, out);
     print_complaints(hang, out);
+    print_all_held(hang, out);
     print_mismatches(hang, out);
     find_cycle(hang, out);
     mlt_hang_procs_print(&hang->procs, out);

@@ -14,9 +14,13 @@
 // A rank with a record is blocked, or has ended if the record says so; for the others the state
 // tells.
 typedef enum mlt_hang_state {
-    MLT_HANG_OUTSIDE, // not in an MPI call (its worker did not answer)
-    MLT_HANG_RUNNING, // its worker answered, and the rank is not blocked
-    MLT_HANG_UNBORN,  // has not reached the library yet
+    MLT_HANG_OUTSIDE,   // not in an MPI call (its worker did not answer)
+    MLT_HANG_COMPUTING, // ... but uses a processor
+    MLT_HANG_BUSY,      // its worker, which it shares with others, uses a processor
+    MLT_HANG_STOPPED,   // its process was stopped by a signal
+    MLT_HANG_TRACED,    // ... by a debugger
+    MLT_HANG_RUNNING,   // its worker answered, and the rank is not blocked
+    MLT_HANG_UNBORN,    // has not reached the library yet
     MLT_HANG_ENDED,
     MLT_HANG_BLOCKED, // set by its records
 } mlt_hang_state;
@@ -28,6 +32,9 @@ mlt_hang *mlt_hang_new(uint32_t ranks);
 void mlt_hang_free(mlt_hang *hang);
 
 void mlt_hang_set(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, mlt_hang_state state);
+
+// These ranks may go on: they are part of no cycle, whatever they wait for now.
+void mlt_hang_moves(mlt_hang *hang, uint32_t first_rank, uint32_t ranks);
 
 // Records of ranks that do not exist are dropped. All records of one rank come in one order; those
 // of different ranks may mix.

@@ -226,6 +226,58 @@ static void test_cycles(void)
     mlt_hang_add(hang, chain, 2);
     mlt_hang_set(hang, 2, 1, MLT_HANG_RUNNING);
     expect_part("chain", hang, "cycle", false);
+
+    // Ranks that go on make none, though each seems to wait for the other.
+    hang = mlt_hang_new(4);
+    mlt_ctl_wait both[] = {receive(0, 1, 1), receive(1, 0, 1), receive(2, 3, 1), receive(3, 2, 1)};
+    mlt_hang_add(hang, both, 4);
+    mlt_hang_moves(hang, 1, 1);
+    expect_part("one goes on", hang, "cycle: 2 -> 3 -> 2\n", true);
+}
+
+static mlt_ctl_wait held(int32_t rank, int32_t from, int32_t tag, bool open)
+{
+    return (mlt_ctl_wait){
+        .rank = rank, .peer = from, .tag = tag, .bytes = 8, .kind = MLT_WAIT_HELD, .all = open};
+}
+
+static void test_held(void)
+{
+    mlt_hang *hang = mlt_hang_new(4);
+    mlt_ctl_wait records[] = {
+        receive(0, 1, 7),
+        {.rank = 1,
+         .peer = -1,
+         .kind = MLT_WAIT_OTHER,
+         .open = 1,
+         .all = 1,
+         .call = "MPI_Finalize"},
+        {.rank = 2, .ended = 1},
+        receive(3, 1, 7),
+        held(0, 1, 6, false), // of a rank in MPI_Finalize, which does not wait for this one
+        held(2, 1, 9, true),  // ... and for this one does
+        held(2, 0, 8, true),  // nobody asks for it: not told
+        held(3, 0, 5, true),  // may be taken yet
+    };
+    mlt_hang_add(hang, records, sizeof records / sizeof *records);
+    mlt_hang_moves(hang, 3, 1);
+    expect(
+        "held", hang,
+        "rank 0: MPI_Recv from rank 1, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+        "rank 1: MPI_Finalize\n"
+        "rank 2: has ended\n"
+        "rank 3: MPI_Recv from rank 1, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+        "rank 0 holds a message from rank 1, tag 6, MPI_COMM_WORLD (8 bytes), which its MPI_Recv "
+        "does not take\n"
+        "rank 1 waits in MPI_Finalize for its send to rank 2, tag 9, MPI_COMM_WORLD (8 bytes), "
+        "which nobody receives\n");
+    // Many are counted.
+    hang = mlt_hang_new(1);
+    mlt_ctl_wait one = receive(0, 0, 7), more = held(0, 0, 6, false);
+    mlt_hang_add(hang, &one, 1);
+    for (int i = 0; i < 20; i++)
+        mlt_hang_add(hang, &more, 1);
+    expect_part("many held", hang, "and there are 12 more messages that no receive takes\n", true);
 }
 
 static void test_million(void)
@@ -445,6 +497,7 @@ int main(void)
     test_collectives();
     test_cycles();
     test_groups();
+    test_held();
     test_million();
     if (!failures)
         puts("all right");

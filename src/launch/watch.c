@@ -13,6 +13,7 @@
 #include "launch/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ struct mlt_watch {
 
     mlt_job_look look;
     int equal_looks;
+    uint32_t *epochs; // [workers] at the last look
+    bool *stands;     // [workers] it has slept in that epoch for two looks
 
     purpose purpose; // of the hang report that is being collected
     uint64_t collect_until;
@@ -232,6 +235,48 @@ static void name_rank(const mlt_watch *w, const proc *p, int32_t rank, char *tex
 
 // ---- Hang reports
 
+// True if the worker sleeps, and only a message can wake it.
+static bool sleeps(mlt_watch *w, uint32_t worker, uint32_t *epoch)
+{
+    mlt_job_worker *own = mlt_job_worker_at(w->conf.job, worker);
+    // acquire: as in mlt_job_look_at.
+    *epoch = atomic_load_explicit(&own->epoch, memory_order_acquire);
+    return atomic_load_explicit(&own->asleep, memory_order_acquire) == MLT_WORKER_ASLEEP &&
+           !atomic_load_explicit(&own->open, memory_order_acquire);
+}
+
+// The state letter of a thread of the job, 0 if it cannot be seen.
+static char state_of(pid_t pid, uint32_t thread)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)pid, thread ? thread : (unsigned)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *after_name = strrchr(text, ')');
+    return after_name && after_name[1] ? after_name[2] : '\0';
+}
+
+// Why a worker did not answer.
+static mlt_hang_state unanswered(const mlt_watch *w, uint32_t index, uint32_t first, uint32_t ranks)
+{
+    const proc *p = &w->procs[mlt_plan_proc_of(w->conf.plan, first)];
+    const mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, index);
+    uint32_t thread = atomic_load_explicit(&worker->thread, memory_order_relaxed);
+    switch (state_of(p->mpi_pid ? p->mpi_pid : p->pid, thread)) {
+    case 'T':
+        return MLT_HANG_STOPPED;
+    case 't':
+        return MLT_HANG_TRACED;
+    case 'R':
+        return ranks > 1 ? MLT_HANG_BUSY : MLT_HANG_COMPUTING;
+    default:
+        return MLT_HANG_OUTSIDE;
+    }
+}
+
 static void print_hang(mlt_watch *w)
 {
     const mlt_plan *plan = w->conf.plan;
@@ -244,7 +289,9 @@ static void print_hang(mlt_watch *w)
                      asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED
                      : asleep == MLT_WORKER_UNBORN ? MLT_HANG_UNBORN
                      : w->answered[i]              ? MLT_HANG_RUNNING
-                                                   : MLT_HANG_OUTSIDE);
+                                                   : unanswered(w, i, first, ranks));
+        if (w->purpose != FOR_DEADLOCK && !w->stands[i])
+            mlt_hang_moves(w->hang, first, ranks);
     }
     char *text = NULL;
     size_t size = 0;
@@ -304,7 +351,8 @@ static void collect(mlt_watch *w, purpose why)
     w->open_answers = 0;
     for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
-        uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+        uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed), epoch;
+        w->stands[i] &= sleeps(w, i, &epoch) && epoch == w->epochs[i];
         w->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
     }
     w->collect_until = mlt_os_now_ns() + collect_ns;
@@ -337,11 +385,22 @@ static void time_over(mlt_watch *w)
     end_by(w);
 }
 
+static void note_sleepers(mlt_watch *w)
+{
+    for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
+        uint32_t epoch;
+        bool asleep = sleeps(w, i, &epoch);
+        w->stands[i] = asleep && epoch == w->epochs[i];
+        w->epochs[i] = asleep ? epoch : epoch - 1; // of one that is awake nothing is known
+    }
+}
+
 static void take_look(mlt_watch *w, uint64_t now)
 {
     w->look_at = now + look_every_ns;
     if (w->purpose != FOR_NOBODY)
         return;
+    note_sleepers(w);
     mlt_job_look look = mlt_job_look_at(w->conf.job);
     bool same = look.quiet && w->look.quiet && look.epochs == w->look.epochs &&
                 look.in_flight == w->look.in_flight && look.ended == w->look.ended;
@@ -776,6 +835,8 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     w->procs = mlt_need(conf->plan->proc_count, sizeof *w->procs);
     for (uint32_t p = 0; p < conf->plan->proc_count; p++)
         w->procs[p] = (proc){.ctl = {.fd = -1, .ready = ctl_ready}, .watch = w, .mpi_fd = -1};
+    w->epochs = mlt_need(conf->plan->workers, sizeof *w->epochs);
+    w->stands = mlt_need(conf->plan->workers, sizeof *w->stands);
     w->signals = (mlt_source){.fd = conf->signal_fd, .ready = signals_ready};
     w->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
@@ -863,6 +924,8 @@ void mlt_watch_free(mlt_watch *w)
     mlt_hang_free(w->hang);
     free(w->answered);
     free(w->told);
+    free(w->epochs);
+    free(w->stands);
     free(w->sentence);
     free(w->procs);
     free(w);

@@ -3,7 +3,6 @@
 #include "mpi/crash.h"
 
 #include <execinfo.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +11,7 @@
 
 #include "csp/proc.h"
 #include "fiber/fault.h"
+#include "os/symbols.h"
 #include "p2p/p2p.h"
 
 enum { FRAMES = 32, TEXT_BYTES = 8 * 1024, NEAR = 512 << 10 };
@@ -62,28 +62,35 @@ static const char *signal_name(int number)
     }
 }
 
-// backtrace_symbols_fd writes to a descriptor only, so its lines go through a pipe, which holds
-// them all.
+// A line as backtrace_symbols writes it: "./program(main+0x15)[0x5581]".
+static void add_frame(text *t, const void *frame, bool is_return)
+{
+    // A call may be the last instruction of its function: what it returns to belongs to the next.
+    mlt_os_symbol symbol = mlt_os_symbol_of((const char *)frame - is_return);
+    add(t, "\n");
+    if (symbol.file) {
+        add(t, symbol.file);
+        add(t, "(");
+        add(t, symbol.name ? symbol.name : "");
+        add(t, "+0x");
+        add_number(t, symbol.offset + is_return, 16);
+        add(t, ")");
+    }
+    add(t, "[0x");
+    add_number(t, (uint64_t)(uintptr_t)frame, 16);
+    add(t, "]");
+}
+
 static void add_backtrace(text *t, const void *pc)
 {
     void *frames[FRAMES];
-    int fds[2], first = 0;
-    int n = backtrace(frames, FRAMES);
-    if (n <= 0 || pipe2(fds, O_NONBLOCK | O_CLOEXEC) != 0)
-        return;
+    int n = backtrace(frames, FRAMES), first = 0;
     while (first < n && frames[first] != pc) // what lies before is the handler
         first++;
-    first = first < n ? first : 0;
-    backtrace_symbols_fd(frames + first, n - first, fds[1]);
-    close(fds[1]);
-    add(t, "\n");
-    ssize_t got;
-    while (t->length < TEXT_BYTES &&
-           (got = read(fds[0], t->bytes + t->length, TEXT_BYTES - t->length)) > 0)
-        t->length += (size_t)got;
-    close(fds[0]);
-    while (t->length > 0 && t->bytes[t->length - 1] == '\n')
-        t->length--;
+    bool found = first < n;
+    first = found ? first : 0;
+    for (int i = first; i < n && t->length < TEXT_BYTES; i++)
+        add_frame(t, frames[i], !found || i > first);
 }
 
 // ", process 'worker[3]'"; nothing for a rank's own fiber. A name is read as it is: should it be

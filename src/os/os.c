@@ -296,6 +296,11 @@ int mlt_os_threads(void)
     return threads;
 }
 
+uint32_t mlt_os_thread_id(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
 void mlt_os_yield(void)
 {
     (void)sched_yield();

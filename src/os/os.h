@@ -79,7 +79,8 @@ uint64_t mlt_os_now_ns(void);    // monotonic
 uint64_t mlt_os_thread_ns(void); // processor time of this thread
 int mlt_os_cores(void);       // cores that this process may run on, at least 1
 int mlt_os_threads(void);     // threads of this process; 0 if the system does not say
-void mlt_os_yield(void);      // let another runnable thread of this core run
+uint32_t mlt_os_thread_id(void);
+void mlt_os_yield(void); // let another runnable thread of this core run
 
 // Reads from another process's memory, or writes to it, in one copy. MLT_OK only if all bytes were
 // copied; MLT_ERR_UNSUPPORTED if the system refuses it for that process, whatever the address.

@@ -36,7 +36,12 @@ static size_t no_procs(const mlt_worker *worker, char *text, size_t size)
 
 size_t (*mlt_worker_procs)(const mlt_worker *, char *, size_t) = no_procs;
 
-enum { MOST_OPERATIONS = MLT_WORKER_PARTS, BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
+enum {
+    MOST_OPERATIONS = MLT_WORKER_PARTS,
+    BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait),
+    MOST_HELD = 3, // messages of a rank that are told
+    CONTEXTS = 8,  // of a communicator; the first is that of the program's own messages
+};
 
 typedef struct batch {
     mlt_worker *worker;
@@ -56,6 +61,11 @@ static void say(const mlt_ctl_wait *wait)
         snprintf(tag, sizeof tag, "tag %d", wait->tag);
     static const char *const relations[] = {
         [MLT_WAIT_RECV] = "from", [MLT_WAIT_SEND] = "to", [MLT_WAIT_PROBE] = "from"};
+    if (wait->kind == MLT_WAIT_HELD) {
+        mlt_log("rank %d holds a message from %s, %s (%llu bytes), that it does not receive",
+                wait->rank, peer, tag, (unsigned long long)wait->bytes);
+        return;
+    }
     const char *relation = wait->kind <= MLT_WAIT_PROBE ? relations[wait->kind] : NULL;
     char who[48];
     snprintf(who, sizeof who, wait->thread ? "rank %d (thread %u)" : "rank %d", wait->rank,
@@ -204,6 +214,28 @@ static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
             said += add_request(b, rank, wait, reqs[i], open, MOST_OPERATIONS - said);
 }
 
+// What has come for a rank but matches no receive: often what it should have received.
+static void add_held(batch *b, const mlt_rank *rank)
+{
+    uint32_t told = 0;
+    const mlt_link *all = &rank->unexpected.all;
+    for (const mlt_link *l = all->next; l && l != all && told < MOST_HELD; l = l->next) {
+        const mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
+        if (msg->context % CONTEXTS != 0)
+            continue;
+        mlt_ctl_wait *out = next_wait(b, rank);
+        out->kind = MLT_WAIT_HELD;
+        out->peer = mlt_worker_world_rank(rank, msg->context, msg->src);
+        out->tag = msg->tag;
+        out->context = msg->context;
+        out->bytes = msg->bytes;
+        out->all = msg->kind != MLT_MSG_EAGER;
+        out->open =
+            (uint16_t)(rank->unexpected.size < UINT16_MAX ? rank->unexpected.size : UINT16_MAX);
+        told++;
+    }
+}
+
 static bool is_parked(const mlt_fiber *fiber)
 {
     return fiber->state == MLT_FIBER_PARKED && fiber->wait;
@@ -273,6 +305,7 @@ void mlt_worker_report(mlt_worker *w)
             add_parked(b, rank, rank->fiber->wait);
         else
             running++;
+        add_held(b, rank);
     }
     send_batch(b);
     send_procs(b);

@@ -118,6 +118,8 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
         .boot = boot,
         .held_limit = (uint64_t)mlt_conf.hold + (uint64_t)own->ranks * HOLD_A_RANK,
     };
+    // relaxed: only mpirun looks at it, and only to tell what an unanswering worker does.
+    atomic_store_explicit(&own->thread, mlt_os_thread_id(), memory_order_relaxed);
     mlt_pool_init(&w->reqs, sizeof(mlt_req), 16);
     mlt_status status = MLT_ERR_NO_MEMORY;
     snprintf(why, why_size, "out of memory: worker %u cannot start", index);

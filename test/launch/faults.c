@@ -2,6 +2,7 @@
 // An MPI program that goes wrong as its argument says, in the last rank unless told otherwise.
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,34 @@ int main(int argc, char **argv)
             receive(1);
         MPI_Barrier(MPI_COMM_WORLD);
     }
+    if (strcmp(fault, "tag") == 0 && me < 2) { // rank 1 expects another tag
+        long data = 0;
+        if (me == 0)
+            MPI_Send(&data, 1, MPI_LONG, 1, 1, MPI_COMM_WORLD);
+        receive(1 - me);
+    }
+    if (strcmp(fault, "unreceived") == 0 && me == 0) {
+        static char large[1 << 20];
+        MPI_Request request;
+        MPI_Isend(large, sizeof large, MPI_CHAR, 1, 4, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+    }
+    while (strcmp(fault, "pingpong") == 0 && me < 2) {
+        long data = 0;
+        if (me == 0)
+            MPI_Send(&data, 1, MPI_LONG, 1, 7, MPI_COMM_WORLD);
+        receive(1 - me);
+        if (me == 1)
+            MPI_Send(&data, 1, MPI_LONG, 0, 7, MPI_COMM_WORLD);
+    }
+    if (strcmp(fault, "standing") == 0 && me < 2) // a cycle of two, while others compute
+        receive(1 - me);
+    while (strcmp(fault, "standing") == 0 && me == 2)
+        ;
+    if (strcmp(fault, "standing") == 0 && me == 3)
+        raise(SIGSTOP);
+    if (strcmp(fault, "badbuffer") == 0 && last)
+        MPI_Send((void *)8, 100, MPI_LONG, 0, 7, MPI_COMM_WORLD);
     if (strcmp(fault, "segv") == 0 && last)
         *(volatile int *)8 = 1;
     if (strcmp(fault, "abort") == 0 && last)
