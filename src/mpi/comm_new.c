@@ -229,21 +229,10 @@ uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count)
     return hash;
 }
 
-// All members of a group ask, and mostly have one map.
-static uint64_t own_hash(const mlt_map *map)
-{
-    uint64_t hash = mlt_hash(0, &map->size, sizeof map->size);
-    if (map->kind == MLT_MAP_DENSE)
-        return mlt_hash(hash, map->world, (size_t)map->size * sizeof *map->world);
-    int32_t rule[] = {(int32_t)map->kind, map->base, map->stride, map->length};
-    return mlt_hash(hash, rule, sizeof rule);
-}
-
 uint64_t mlt_map_hash(uint64_t seed, mlt_map *map)
 {
-    if (!map->hash)
-        map->hash = own_hash(map);
-    return mlt_hash(seed, &map->hash, sizeof map->hash);
+    uint64_t hash = mlt_map_own_hash(map); // all members of a group ask, and mostly have one map
+    return mlt_hash(seed, &hash, sizeof hash);
 }
 
 // ---- everybody's bytes to everybody

@@ -64,6 +64,7 @@ static MPI_Group new_group(mlt_rank *me, mlt_map *map, int32_t rank, mlt_session
 
 MPI_Group mlt_group_new(mlt_rank *me, mlt_map *map, mlt_session *session)
 {
+    map = mlt_maps_share(&mlt_mpi_worker_of(me)->maps, map);
     return new_group(me, map, mlt_map_rank(map, me->world), session);
 }
 
@@ -260,7 +261,7 @@ static mlt_map *new_ranks(mlt_rank *me, mlt_group *g, int n, const int ranks[], 
             *code = bad_rank(me, g, "ranks", i, ranks[i], "");
             return NULL;
         }
-    mlt_map *map = mlt_map_new(ranks, n);
+    mlt_map *map = mlt_maps_get(&mlt_mpi_worker_of(me)->maps, ranks, n);
     int at = mlt_map_repeated(map), first = 0;
     if (at < 0)
         return map;
@@ -296,7 +297,8 @@ static int64_t check_range(mlt_rank *me, const mlt_group *g, int i, const int ra
 }
 
 // The ranks of several ranges, at most one more than the group has: then one is there twice.
-static mlt_map *list_ranges(const mlt_group *g, int n, int ranges[][3], int64_t total)
+static mlt_map *list_ranges(mlt_maps *maps, const mlt_group *g, int n, int ranges[][3],
+                            int64_t total)
 {
     int32_t limit = total > g->map->size ? g->map->size + 1 : (int32_t)total, count = 0;
     int32_t *list = malloc((size_t)limit * sizeof *list);
@@ -307,7 +309,7 @@ static mlt_map *list_ranges(const mlt_group *g, int n, int ranges[][3], int64_t 
         for (int64_t k = 0; k <= steps && count < limit; k++)
             list[count++] = (int32_t)(ranges[i][0] + k * stride);
     }
-    mlt_map *map = mlt_map_new(list, count);
+    mlt_map *map = mlt_maps_get(maps, list, count);
     free(list);
     return map;
 }
@@ -328,7 +330,7 @@ static mlt_map *new_ranges(mlt_rank *me, mlt_group *g, int n, int ranges[][3], i
         return mlt_map_new_linear(0, 0, 1);
     if (n == 1)
         return mlt_map_new_linear((int32_t)total, ranges[0][0], ranges[0][2]);
-    mlt_map *map = list_ranges(g, n, ranges, total);
+    mlt_map *map = list_ranges(&mlt_mpi_worker_of(me)->maps, g, n, ranges, total);
     int at = mlt_map_repeated(map);
     if (at < 0)
         return map;

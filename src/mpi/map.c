@@ -70,7 +70,8 @@ static bool is_block(const int32_t *world, int32_t size, int32_t length, int32_t
     return true;
 }
 
-mlt_map *mlt_map_new(const int32_t *world, int32_t size)
+// The rule behind a list; NULL: there is none.
+static mlt_map *new_by_rule(const int32_t *world, int32_t size)
 {
     mlt_assert(size >= 0);
     if (size < 2)
@@ -78,17 +79,146 @@ mlt_map *mlt_map_new(const int32_t *world, int32_t size)
     int32_t run = run_length(world, size), step = world[1] - world[0];
     if (run == size && step != 0)
         return mlt_map_new_linear(size, world[0], step);
-    if (step == 1 && is_block(world, size, run, world[run] - world[0])) {
-        mlt_map *map = mlt_map_new_linear(size, world[0], world[run] - world[0]);
-        map->kind = MLT_MAP_BLOCK;
-        map->length = run;
-        return map;
-    }
+    if (step != 1 || !is_block(world, size, run, world[run] - world[0]))
+        return NULL;
+    mlt_map *map = mlt_map_new_linear(size, world[0], world[run] - world[0]);
+    map->kind = MLT_MAP_BLOCK;
+    map->length = run;
+    return map;
+}
+
+static mlt_map *new_table(const int32_t *world, int32_t size)
+{
     size_t bytes = (size_t)size * sizeof *world;
     mlt_map *map = need(offsetof(mlt_map, world) + bytes);
     *map = (mlt_map){.refs = 1, .kind = MLT_MAP_DENSE, .size = size, .stride = 1, .length = 1};
     memcpy(map->world, world, bytes);
     return map;
+}
+
+mlt_map *mlt_map_new(const int32_t *world, int32_t size)
+{
+    mlt_map *map = new_by_rule(world, size);
+    return map ? map : new_table(world, size);
+}
+
+// ---- tables that are kept once
+
+static uint64_t hash_numbers(uint64_t hash, const int32_t *numbers, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        hash = (hash ^ (uint32_t)numbers[i]) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return hash | 1;
+}
+
+static uint64_t hash_list(const int32_t *world, int32_t size)
+{
+    return hash_numbers((uint64_t)size, world, size);
+}
+
+uint64_t mlt_map_own_hash(mlt_map *map)
+{
+    int32_t rule[] = {(int32_t)map->kind, map->base, map->stride, map->length};
+    if (!map->hash)
+        map->hash = map->kind == MLT_MAP_DENSE ? hash_list(map->world, map->size)
+                                               : hash_numbers((uint64_t)map->size, rule, 4);
+    return map->hash;
+}
+
+static bool is_list(const mlt_map *map, const int32_t *world, int32_t size)
+{
+    return map->size == size && memcmp(map->world, world, (size_t)size * sizeof *world) == 0;
+}
+
+static mlt_map *find_table(mlt_maps *maps, const int32_t *world, int32_t size, uint64_t hash)
+{
+    mlt_map *map = maps->bucket ? maps->bucket[hash & maps->mask] : NULL;
+    while (map && !(map->hash == hash && is_list(map, world, size)))
+        map = map->next;
+    return map;
+}
+
+static void grow(mlt_maps *maps)
+{
+    uint32_t mask = maps->bucket ? 2 * maps->mask + 1 : 7;
+    mlt_map **bucket = need((mask + 1ull) * sizeof *bucket);
+    memset(bucket, 0, (mask + 1ull) * sizeof *bucket);
+    for (uint32_t b = 0; maps->bucket && b <= maps->mask; b++)
+        for (mlt_map *map = maps->bucket[b], *next; map; map = next) {
+            next = map->next;
+            map->next = bucket[map->hash & mask];
+            bucket[map->hash & mask] = map;
+        }
+    free(maps->bucket);
+    maps->bucket = bucket;
+    maps->mask = mask;
+}
+
+static mlt_map *add_table(mlt_maps *maps, mlt_map *map)
+{
+    if (!maps->bucket || maps->count > maps->mask)
+        grow(maps);
+    mlt_map **place = &maps->bucket[mlt_map_own_hash(map) & maps->mask];
+    map->next = *place;
+    map->home = maps;
+    *place = map;
+    maps->count++;
+    return maps->recent = map;
+}
+
+static void remove_table(mlt_map *map)
+{
+    mlt_maps *maps = map->home;
+    mlt_map **place = &maps->bucket[map->hash & maps->mask];
+    while (*place != map)
+        place = &(*place)->next;
+    *place = map->next;
+    if (maps->recent == map)
+        maps->recent = NULL;
+    if (--maps->count)
+        return;
+    free(maps->bucket);
+    *maps = (mlt_maps){0};
+}
+
+mlt_map *mlt_maps_get(mlt_maps *maps, const int32_t *world, int32_t size)
+{
+    if (maps->recent && is_list(maps->recent, world, size)) // mostly, and without a hash
+        return mlt_map_hold(maps->recent);
+    mlt_map *map = new_by_rule(world, size);
+    if (map)
+        return map;
+    map = find_table(maps, world, size, hash_list(world, size));
+    if (!map)
+        return add_table(maps, new_table(world, size));
+    maps->recent = map;
+    return mlt_map_hold(map);
+}
+
+mlt_map *mlt_maps_share(mlt_maps *maps, mlt_map *map)
+{
+    if (map->kind != MLT_MAP_DENSE || map->home)
+        return map;
+    mlt_map *old = maps->recent && is_list(maps->recent, map->world, map->size)
+                       ? maps->recent
+                       : find_table(maps, map->world, map->size, mlt_map_own_hash(map));
+    if (!old)
+        return add_table(maps, map);
+    maps->recent = old;
+    mlt_map_hold(old);
+    mlt_map_drop(map);
+    return old;
+}
+
+void mlt_maps_fini(mlt_maps *maps)
+{
+    for (uint32_t b = 0; maps->bucket && b <= maps->mask; b++)
+        for (mlt_map *map = maps->bucket[b]; map; map = map->next)
+            map->home = NULL;
+    free(maps->bucket);
+    *maps = (mlt_maps){0};
 }
 
 // The same for a list from need(), which is given up.
@@ -109,6 +239,8 @@ void mlt_map_drop(mlt_map *map)
 {
     if (!map || --map->refs > 0)
         return;
+    if (map->home)
+        remove_table(map);
     free(map->index);
     free(map);
 }

@@ -13,6 +13,8 @@
 //
 // Maps are immutable and counted, shared by the groups and communicators of a worker's ranks (only
 // that worker's thread counts them). A million ranks with one communicator hold one map a worker.
+// Tables are kept once, too: ranks of a worker that name the same irregular group, each for itself,
+// share one (mlt_maps), until the last of them gives it up.
 #ifndef MLT_MPI_MAP_H
 #define MLT_MPI_MAP_H
 
@@ -23,14 +25,23 @@ typedef enum mlt_map_kind { MLT_MAP_LINEAR, MLT_MAP_BLOCK, MLT_MAP_DENSE } mlt_m
 
 struct mlt_map_index; // map.c: from world rank to rank
 
+// The DENSE maps of a worker that are shared, by their lists. Empty: all zero.
+typedef struct mlt_maps {
+    struct mlt_map **bucket; // [mask + 1]; NULL: none yet
+    uint32_t mask, count;
+    struct mlt_map *recent; // found or added last; NULL: it went
+} mlt_maps;
+
 typedef struct mlt_map {
     uint32_t refs;
     uint32_t kind; // mlt_map_kind
     int32_t size;
     int32_t base, stride; // LINEAR, BLOCK; LINEAR of at most one rank: stride 1, of none: base 0
     int32_t length;       // BLOCK: 2 or more, less than size; else 1
-    uint64_t hash;        // 0: not asked for yet (mlt_map_hash)
+    uint64_t hash;        // 0: not asked for yet (mlt_map_own_hash)
     struct mlt_map_index *index; // DENSE: made when first asked for
+    mlt_maps *home;              // DENSE: where it is shared; NULL: it is not
+    struct mlt_map *next;        // in a bucket
     int32_t world[];             // DENSE: [size]
 } mlt_map;
 
@@ -41,6 +52,15 @@ typedef struct mlt_map {
 mlt_map *mlt_map_new_linear(int32_t size, int32_t base, int32_t stride);
 // Finds the rule behind the numbers, if there is one. O(size).
 mlt_map *mlt_map_new(const int32_t *world, int32_t size);
+
+// The same, but a table that is there already is not made again. O(size).
+mlt_map *mlt_maps_get(mlt_maps *maps, const int32_t *world, int32_t size);
+// The shared map that is equal to this one, whose reference is taken.
+mlt_map *mlt_maps_share(mlt_maps *maps, mlt_map *map);
+void mlt_maps_fini(mlt_maps *maps); // maps that live on are shared no longer
+
+// A hash of its ranks, the same on all workers; never 0.
+uint64_t mlt_map_own_hash(mlt_map *map);
 
 mlt_map *mlt_map_hold(mlt_map *map); // returns it
 void mlt_map_drop(mlt_map *map);     // NULL is allowed

@@ -293,8 +293,51 @@ static void check_million(void)
     mlt_map_drop(upper);
 }
 
+// Equal tables are one while somebody has them; rules are not tables.
+static void check_shared(void)
+{
+    enum { N = 100, KINDS = 50 };
+    mlt_maps maps = {0};
+    mlt_map *held[KINDS], *again[KINDS], *other;
+    int32_t worlds[N];
+    for (int k = 0; k < KINDS; k++) {
+        for (int i = 0; i < N; i++)
+            worlds[i] = i * i + k;
+        held[k] = mlt_maps_get(&maps, worlds, N);
+        again[k] = mlt_maps_share(&maps, mlt_map_new(worlds, N));
+        CHECK(held[k] == again[k] && held[k]->refs == 2 && maps.count == (uint32_t)k + 1);
+        CHECK(mlt_maps_get(&maps, worlds, N - 1) != held[k]); // kept to the end
+        mlt_map_drop(maps.recent);
+    }
+    other = mlt_maps_get(&maps, (int32_t[]){3, 5, 7}, 3);
+    CHECK(other->kind == MLT_MAP_LINEAR && maps.count == KINDS);
+    CHECK(mlt_maps_share(&maps, other) == other);
+    mlt_map_drop(other);
+    for (int k = 0; k < KINDS; k++) {
+        for (int i = 0; i < N; i++)
+            worlds[i] = i * i + k;
+        other = mlt_maps_get(&maps, worlds, N);
+        CHECK(other == held[k] && mlt_map_rank(other, worlds[7]) == 7);
+        mlt_map_drop(other);
+        mlt_map_drop(held[k]);
+        if (k % 2)
+            mlt_map_drop(again[k]);
+    }
+    CHECK(maps.count == KINDS / 2);
+    mlt_maps_fini(&maps);
+    for (int k = 0; k < KINDS; k += 2) { // they live on
+        CHECK(again[k]->world[1] == 1 + k);
+        mlt_map_drop(again[k]);
+    }
+    other = mlt_maps_get(&maps, worlds, N);
+    CHECK(maps.count == 1);
+    mlt_map_drop(other);
+    CHECK(maps.count == 0 && !maps.bucket);
+}
+
 int main(void)
 {
+    check_shared();
     check_linear_pairs();
     check_random();
     check_million();

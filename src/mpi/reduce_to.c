@@ -166,7 +166,7 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
         if (p->ranks[i] == comm->rank)
             self = i;
     }
-    p->world = mlt_map_new(world, (int32_t)p->size);
+    p->world = mlt_maps_get(&mlt_mpi_worker_of(me)->maps, world, (int32_t)p->size);
     free(world);
     mlt_team_facts f = {
         .ranks = member ? p->size : 1,

@@ -98,6 +98,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_pool_fini(&w->sessions);
     mlt_map_drop(w->empty->map);
     mlt_pool_fini(&w->groups);
+    mlt_maps_fini(&w->maps);
     mlt_comm_shared_drop(w->world);
     mlt_pool_fini(&w->comms);
     mlt_contexts_free(w->contexts);

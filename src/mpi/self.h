@@ -75,6 +75,7 @@ typedef struct mlt_mpi_worker {
     mlt_pool messages;               // mlt_message, see handle.h
     mlt_pool sessions;               // mlt_session, see session.h
     mlt_pool groups;                 // mlt_group, see group.h
+    mlt_maps maps;                   // tables of groups, each once
     struct mlt_group *empty;         // what MPI_GROUP_EMPTY means
     mlt_pool comms;                  // mlt_comm
     struct mlt_contexts *contexts;   // context.h
