@@ -167,7 +167,7 @@ static mlt_flow_round *round_of(const mlt_flow_part *part, uint64_t n)
     return &part->rounds[n % MLT_FLOW_ROUNDS];
 }
 
-// Size of the message that a part got from another, and of what it has itself.
+// The message that a part got from another does not fit what it has itself.
 static _Noreturn MLT_COLD void sizes_differ(mlt_flow_part *part, uint64_t n)
 {
     const mlt_flow_round *r = round_of(part, n);
@@ -180,6 +180,13 @@ static _Noreturn MLT_COLD void sizes_differ(mlt_flow_part *part, uint64_t n)
     if (!part->reduction->contributes[from]) // it has the size that the leader said
         from = part->leader;
     char one[96], other[96], nth[32];
+    if (r->done.status == MLT_ERR_DISAGREE) // as many bytes of another type, or another operation
+        mlt_flow_fault(part->combiner.task,
+                       "reduction %s: the %s element of %s has other values than that of %s: %s",
+                       part->combiner.name, mlt_flow_ordinal(n + 1, nth, sizeof nth),
+                       mlt_flow_feeder(p, mlt_flow_part_line(part, here), one, sizeof one),
+                       mlt_flow_feeder(p, mlt_flow_part_line(part, from), other, sizeof other),
+                       part->team->why);
     mlt_flow_fault(part->combiner.task,
                    "reduction %s: the %s element of %s has %llu bytes, but that of %s has %llu",
                    part->combiner.name, mlt_flow_ordinal(n + 1, nth, sizeof nth),
