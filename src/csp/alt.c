@@ -34,7 +34,7 @@ void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status statu
 {
     alt->chosen = (int32_t)index;
     alt->status = status;
-    mlt_fiber_wake(csp->sched, alt->fiber);
+    mlt_alt_wake(csp, alt);
 }
 
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
@@ -429,6 +429,15 @@ static void withdraw(run *r, uint32_t i)
         mlt_list_remove(&o->link);
 }
 
+// About as many others can run as there are guards: likely those who are to come. If all of them
+// run before the one that waits here, they stand at many guards by then, and a look finds each.
+// Else every value would cost an offer at each guard, put and taken back.
+static bool is_patient(const run *r)
+{
+    uint32_t others = r->csp->sched->runnable;
+    return others > 2 && others >= r->count / 4 && others <= 2 * r->count;
+}
+
 // Nothing was ready.
 static void wait_for_one(run *r, mlt_offer *offers)
 {
@@ -438,6 +447,7 @@ static void wait_for_one(run *r, mlt_offer *offers)
                    .guards = r->guards,
                    .offers = offers,
                    .count = r->count,
+                   .patient = is_patient(r),
                    .timer = {.at_ns = (uint64_t)CSP_NEVER, .fire = time_fires}};
     const mlt_wait *wait = mlt_csp_wait_for(&alt.wait, r->call, MLT_CSP_ALT, &alt, 0);
     r->alt = &alt;

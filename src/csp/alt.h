@@ -51,7 +51,8 @@ struct mlt_alt {
     // The process promised to take an offer of another program, if that still stands: nobody else
     // may settle it until that is known. (Without a fiber: it was asked, and has not answered.)
     bool promised;
-    bool late; // the deadline of the call (not of a guard) has passed: chosen is 0 then
+    bool late;    // the deadline of the call (not of a guard) has passed: chosen is 0 then
+    bool patient; // others are to run before its process does, when it has been chosen
 
     mlt_offer *offers; // [count]
     uint32_t count;
@@ -63,6 +64,14 @@ struct mlt_alt {
 static inline bool mlt_alt_is_open(const mlt_alt *alt)
 {
     return alt->chosen == MLT_ALT_OPEN && !alt->promised;
+}
+
+static inline void mlt_alt_wake(mlt_csp *csp, const mlt_alt *alt)
+{
+    if (MLT_UNLIKELY(alt->patient))
+        mlt_fiber_wake_last(csp->sched, alt->fiber);
+    else
+        mlt_fiber_wake(csp->sched, alt->fiber);
 }
 
 // Chooses guard `index` of an open alternation of this worker, and wakes its process.

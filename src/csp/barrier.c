@@ -198,7 +198,7 @@ EXPORT csp_status csp_sync(csp_barrier *barrier)
     w.offer.index = 0;
     w.alt.fiber = csp->sched->current;
     w.alt.chosen = MLT_ALT_OPEN;
-    w.alt.promised = false;
+    w.alt.promised = w.alt.patient = false;
     w.alt.guards = NULL;
     mlt_barrier_wait(barrier, &w.offer);
     do

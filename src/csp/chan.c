@@ -257,6 +257,7 @@ static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
     w->alt.chosen = MLT_ALT_OPEN;
     w->alt.promised = false;
     w->alt.late = false;
+    w->alt.patient = false;
     w->alt.guards = NULL;
 }
 
@@ -345,7 +346,7 @@ static inline void serve(mlt_csp *csp, mlt_offer *offer)
     mlt_list_remove(&offer->link);
     alt->chosen = (int32_t)offer->index;
     alt->status = CSP_OK;
-    mlt_fiber_wake(csp->sched, alt->fiber);
+    mlt_alt_wake(csp, alt);
 }
 
 EXPORT csp_status csp_write(csp_out *out, const void *value)

@@ -555,7 +555,7 @@ EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size
     mlt_port_check(csp, port, "csp_receive");
     me.alt.fiber = csp->sched->current;
     me.alt.chosen = MLT_ALT_OPEN;
-    me.alt.promised = me.alt.late = false;
+    me.alt.promised = me.alt.late = me.alt.patient = false;
     me.alt.guards = NULL;
     me.alt.offers = &me.offer;
     me.alt.count = 1;

@@ -187,6 +187,9 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait);
 // The caller is another fiber of the worker or the idle function.
 void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber);
 
+// The same, but all that can run now do so before it, under policies with a list.
+void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber);
+
 // Lets every other runnable fiber run before this one goes on (rr, direct), or whom the policy
 // picks. Returns at once if there is none.
 void mlt_fiber_yield(mlt_sched *sched);

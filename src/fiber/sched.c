@@ -315,6 +315,20 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
     }
 }
 
+void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber)
+{
+    if (!sched->plain) {
+        mlt_fiber_wake(sched, fiber);
+        return;
+    }
+    if (fiber->state != MLT_FIBER_PARKED)
+        return;
+    fiber->state = MLT_FIBER_RUNNABLE;
+    fiber->wait = NULL;
+    sched->runnable++;
+    mlt_policy_list_push(sched, fiber);
+}
+
 // ---- Memory
 
 // Everything below the saved stack pointer is dead: no red zone survives a call.
