@@ -37,7 +37,7 @@ typedef int GOAL_id;  // an action: 0, 1, ... in the order in which they are add
 typedef int GOAL_fid; // a function: the user's (0, 1, ...) or a predefined one
 
 // buf1 is the result. It must not call MPI, and has no effect but on buf1. It runs on any stack and
-// thread of the process that drives the schedule.
+// thread of the process; with GOAL_OFFLOAD functions that do not depend on each other run at once.
 typedef void GOAL_Func(void *buf1, int size1, void *buf2, int size2);
 
 // Predefined functions: GOAL_sumInt8, ..., GOAL_copyFloat64: operation x type, 1 << 16 | op << 8 |

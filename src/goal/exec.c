@@ -11,6 +11,7 @@
 #include "fiber/policy.h"
 #include "p2p/worker.h"
 
+enum { LONG_BYTES = 32 << 10 }; // of an operation: handing it to another thread takes as long
 enum { FUNCTION_LEFT = 1 }; // of an offset in ready[]: the message has come, its function is to run
 
 // ---- spans
@@ -72,6 +73,24 @@ static inline void call(const mlt_run *run, const mlt_act *act)
         call_user(run, exec_of(act));
     else
         call_kernel(run, exec_of(act));
+}
+
+static bool is_long(const mlt_act *act)
+{
+    int kind = act->type & MLT_ACT_KIND;
+    return kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER ||
+           exec_of(act)->size[0] >= LONG_BYTES;
+}
+
+// Runs the function of an action. False: others will.
+static inline bool work(mlt_run *run, const mlt_act *act)
+{
+    if (MLT_UNLIKELY(run->aside != NULL) && is_long(act)) {
+        run->aside(run, offset_of(run, act));
+        return false;
+    }
+    call(run, act);
+    return true;
 }
 
 static inline bool has_function(const mlt_act *act)
@@ -198,7 +217,7 @@ static bool step_in_memory(mlt_run *run)
         int kind = act->type & MLT_ACT_KIND;
         if (kind != MLT_GOAL_EXEC && !(kind == MLT_GOAL_RECV_EXEC && (offset & FUNCTION_LEFT)))
             break;
-        if (act->type & MLT_ACT_STARTERS)
+        if (act->type & MLT_ACT_STARTERS || (run->aside && is_long(act)))
             break;
         run->first++;
         call_kernel(run, exec_of(act));
@@ -314,7 +333,7 @@ static inline bool start(mlt_run *run, const mlt_act *act)
     if (MLT_UNLIKELY(act->type & MLT_ACT_STARTERS))
         count_up(run, mlt_act_starters(act));
     if (done && mlt_act_parameter_bytes[act->type & MLT_ACT_KIND] >= sizeof(mlt_act_exec))
-        call(run, act);
+        return work(run, act);
     return done;
 }
 
@@ -327,7 +346,7 @@ static void step(mlt_run *run)
         const mlt_act *act = mlt_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
         bool done = true;
         if (offset & FUNCTION_LEFT)
-            call(run, act);
+            done = work(run, act);
         else
             done = start(run, act);
         if (done && finish(run, act))
@@ -336,11 +355,31 @@ static void step(mlt_run *run)
     run->stepping = false;
 }
 
-static void step_later(mlt_work *work)
+static void step_later(mlt_work *later)
 {
-    mlt_run *run = mlt_container_of(work, mlt_run, work);
+    mlt_run *run = mlt_container_of(later, mlt_run, work);
     run->queued = false;
     step(run);
+}
+
+void mlt_run_work(mlt_run *run, uint32_t offset)
+{
+    const mlt_act *act = mlt_sched_act(run->sched, offset);
+    int kind = act->type & MLT_ACT_KIND;
+    bool scratch = (kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER) &&
+                   exec_of(act)->flags & MLT_GOAL_REVERSED;
+    if (scratch)
+        pthread_mutex_lock(&run->scratch_turn);
+    call(run, act);
+    if (scratch)
+        pthread_mutex_unlock(&run->scratch_turn);
+}
+
+void mlt_run_worked(mlt_run *run, uint32_t offset)
+{
+    mlt_assert(run->running && !run->stepping);
+    if (!finish(run, mlt_sched_act(run->sched, offset)))
+        step(run);
 }
 
 // A send to somebody else.
@@ -514,6 +553,7 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out
     mlt_run *run = mlt_take(1, sizeof *run);
     run->sched = sched;
     run->work.run = step_later;
+    run->scratch_turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     run->slides = sched->window && !(sched->flags & MLT_SCHED_SEGMENTS);
     run->base = mlt_take(sched->buffers, sizeof *run->base);
     run->function = mlt_take(sched->users, sizeof *run->function);

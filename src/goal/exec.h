@@ -13,6 +13,9 @@
 // its function, on any stack of the worker. The last action completes `done`, a MLT_REQ_OTHER
 // request of the caller's, which is waited for as any other. Nothing here suspends.
 //
+// Local work may be done elsewhere, by threads of the owner's (`aside`): then the step only hands
+// over what takes long, and the owner tells when it is done.
+//
 // Messages go in a context where tags below 0 are the runs' own: bit 31, 12 bits of the run's
 // number, 19 bits of the message's slot (of its tag, if the schedule is MLT_SCHED_PLAIN). All ranks
 // count the runs of a place alike. A message is matched by source and tag, and between two ranks
@@ -36,6 +39,7 @@
 #ifndef MLT_GOAL_EXEC_H
 #define MLT_GOAL_EXEC_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +98,9 @@ typedef struct mlt_run {
     bool (*differs)(struct mlt_run *run, const mlt_req *req);
     void *user;                         // the owner's own
     void (*ended)(struct mlt_run *run); // called before `done` completes; NULL: nothing to do
+    // Where it is set: called in a step for user's functions and for operations on many bytes,
+    // which run when the owner calls mlt_run_work, on any thread, and end with mlt_run_worked.
+    void (*aside)(struct mlt_run *run, uint32_t offset);
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
 
@@ -116,10 +123,11 @@ typedef struct mlt_run {
     uint32_t tag, low_tag; // what tags of this start have in common; of slots below WIDE_SLOTS
     uint32_t left;
     bool running, stepping, queued, random, slides;
-    mlt_req *starting; // the request that is being started
-    mlt_req *requests; // [sched->requests]
-    uint16_t *seen;    // [sched->indices]: sources of an action that have finished
-    uint32_t *ready;   // [mask + 1]: offsets of those that may start, from `first` to `last`
+    pthread_mutex_t scratch_turn; // of functions aside that need the scratch memory
+    mlt_req *starting;            // the request that is being started
+    mlt_req *requests;            // [sched->requests]
+    uint16_t *seen;               // [sched->indices]: sources of an action that have finished
+    uint32_t *ready; // [mask + 1]: offsets of those that may start, from `first` to `last`
     uint32_t first, last, mask;
     unsigned char *nowhere_out, *nowhere_in; // bytes that nobody cares about
     // A window that slides: from the oldest unfinished action to the edge.
@@ -147,6 +155,11 @@ static inline uint32_t mlt_run_number(int32_t tag)
 {
     return (uint32_t)tag >> 19 & (MLT_RUN_NUMBERS - 1);
 }
+
+// The function of an action that was given to `aside`; needs nothing of the worker. Then, on the
+// worker: it is done. The run goes on, and may be gone afterwards.
+void mlt_run_work(mlt_run *run, uint32_t offset);
+void mlt_run_worked(mlt_run *run, uint32_t offset);
 
 // The number of an action: in the program if the schedule knows it, else its place in the code.
 // Walks along the code.

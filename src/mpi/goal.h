@@ -164,6 +164,8 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s);
 int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm);
 // Before the start of one: there is a thread. An MPI code; raised.
 int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s);
+// mlt_run.aside of an offloaded one: a thread of the library's own does it.
+void mlt_goal_offload_aside(mlt_run *run, uint32_t offset);
 // It is under way from now on; it is no more.
 void mlt_goal_offload_watch(struct GOAL_Sched_s *s);
 void mlt_goal_offload_done(struct GOAL_Sched_s *s);

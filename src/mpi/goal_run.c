@@ -69,6 +69,7 @@ static inline void start(struct GOAL_Sched_s *s, mlt_req *req)
 {
     s->number = s->runs->number++;
     s->run->ended = ended;
+    s->run->aside = s->offload ? mlt_goal_offload_aside : NULL;
     mlt_list_push_back(&s->runs->active, &s->active);
     req->done = false;
     mlt_run_start(s->run, &s->place, s->number, req);

@@ -151,6 +151,86 @@ static int threads(void)
     return n;
 }
 
+static pthread_t caller;
+static int hoped; // functions at once
+static atomic_int here, most, on_caller, added;
+
+// Waits, for a while, until as many are inside as the test hopes for.
+static void meet(void *buf1, int size1, void *buf2, int size2)
+{
+    (void)buf1, (void)size1, (void)buf2, (void)size2;
+    int now = atomic_fetch_add(&here, 1) + 1;
+    for (int i = 0; i < 2000 && atomic_load(&most) < hoped; i++) {
+        if (now > atomic_load(&most))
+            atomic_store(&most, now);
+        usleep(1000);
+        now = atomic_load(&here);
+    }
+    atomic_fetch_sub(&here, 1);
+    atomic_fetch_add(&added, 1);
+    if (pthread_equal(pthread_self(), caller))
+        atomic_store(&on_caller, 1);
+}
+
+static void wait_in_vain(void *buf1, int size1, void *buf2, int size2)
+{
+    (void)size1, (void)buf2, (void)size2;
+    while (!atomic_load((atomic_int *)buf1))
+        usleep(1000);
+}
+
+// Local work that depends on nothing: the start returns before it is done, it runs on other
+// threads, two at a time if there are cores, and the rank's own calls go on meanwhile.
+static void local_work(int rank, int size)
+{
+    enum { COUNT = 1 << 16 };
+    static double x[2][COUNT], y[2][COUNT];
+    atomic_int flag = 0;
+    char bytes[8] = {0};
+    caller = pthread_self();
+    // Ranks side by side have a core each.
+    hoped = size == 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 0;
+    GOAL_Goal g = GOAL_Create();
+    GOAL_fid wait = CHECK_ID(GOAL_Reg_func(g, wait_in_vain));
+    CHECK_ID(GOAL_Exec(g, wait, &flag, sizeof flag, NULL, 0));
+    GOAL_Sched blocked = compiled(g);
+    CHECK_OK(GOAL_Sched_set(blocked, GOAL_OFFLOAD, 1));
+    MPI_Request request;
+    CHECK_OK(GOAL_Sched_start(blocked, &request)); // it would never return on this thread
+    int token = rank, done = 1;
+    CHECK_OK(MPI_Sendrecv_replace(&token, 1, MPI_INT, (rank + 1) % size, 0,
+                                  (rank + size - 1) % size, 0, WORLD, MPI_STATUS_IGNORE));
+    CHECK(token == (rank + size - 1) % size);
+    CHECK_OK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    CHECK(!done);
+    atomic_store(&flag, 1);
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_OK(GOAL_Sched_free(&blocked));
+
+    // Functions that meet, sums of many elements behind them, and a function reversed.
+    g = GOAL_Create();
+    GOAL_fid both = CHECK_ID(GOAL_Reg_func(g, meet));
+    for (int i = 0; i < 2; i++) {
+        GOAL_id first = CHECK_ID(GOAL_Exec(g, both, bytes + i, 1, bytes + 4 + i, 1));
+        GOAL_id sum = CHECK_ID(GOAL_Exec(g, GOAL_sumFloat64, x[i], sizeof x[i], y[i], sizeof y[i]));
+        CHECK_OK(GOAL_Requ(g, sum, first));
+        for (int j = 0; j < COUNT; j++) {
+            x[i][j] = i + j;
+            y[i][j] = 1;
+        }
+    }
+    GOAL_Sched s = compiled(g);
+    CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+    for (int round = 0; round < 3; round++)
+        CHECK_OK(GOAL_Sched_run(s));
+    CHECK(atomic_load(&added) == 6 && !atomic_load(&on_caller));
+    CHECK(atomic_load(&most) == hoped);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < COUNT; j++)
+            CHECK(x[i][j] == i + j + 3);
+    CHECK_OK(GOAL_Sched_free(&s));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -164,6 +244,8 @@ int main(int argc, char **argv)
         CHECK_ERROR(GOAL_Sched_set(s, GOAL_OFFLOAD, 1), MPI_ERR_UNSUPPORTED_OPERATION,
                     "GOAL_Sched_set", "shares its worker");
         CHECK_OK(GOAL_Sched_free(&s));
+    } else if (strcmp(what, "local") == 0) {
+        local_work(rank, size);
     } else if (strcmp(what, "stuck") == 0) { // the report shows the rank's call, not the thread
         int in, out = 1;
         GOAL_Goal g = GOAL_Create();
