@@ -93,7 +93,9 @@ enum {
     GOAL_PLAIN = 4,   // 1: messages meet by source and tag as they come, so that GOAL_Recv may have
                       // MPI_ANY_SOURCE; all ranks alike. No rank that sends to such a receive may
                       // be 4,096 starts ahead of the receiver
-    GOAL_ORDER = 5    // of a schedule; 1: runs note the order in which actions finish
+    GOAL_ORDER = 5,   // of a schedule; 1: runs note the order in which actions finish
+    GOAL_CALC = 6     // of a schedule; 1: calc keeps its processor busy for its time; else it is
+                      // nothing, for time passes in the simulator only
 };
 int GOAL_Set(GOAL_Goal goal, int what, long value); // GOAL_AUTO, GOAL_WINDOW, GOAL_PLAIN
 int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm);
@@ -110,7 +112,7 @@ int GOAL_Sched_run(GOAL_Sched sched);                         // start and wait
 int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request); // one run of a schedule at a time
 int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request);  // persistent: MPI_Start starts it
 
-int GOAL_Sched_set(GOAL_Sched sched, int what, long value); // GOAL_OFFLOAD, GOAL_ORDER
+int GOAL_Sched_set(GOAL_Sched sched, int what, long value); // GOAL_OFFLOAD, GOAL_ORDER, _CALC
 // With GOAL_ORDER: the actions of the last run in the order in which they finished. *count is how
 // many there were; at most `size` of them are in ids. Schedules from binary files have lost the
 // program's numbers: theirs are places in the code.

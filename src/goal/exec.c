@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "fiber/policy.h"
+#include "os/os.h"
 #include "p2p/worker.h"
 
 enum { LONG_BYTES = 32 << 10 }; // of an operation: handing it to another thread takes as long
@@ -66,10 +68,19 @@ static void call_kernel(const mlt_run *run, const mlt_act_exec *e)
                                    e->size[0] / mlt_op_type_bytes[e->type]);
 }
 
+static MLT_COLD void keep_busy(uint64_t ns)
+{
+    uint64_t begun = mlt_os_now_ns();
+    while (mlt_os_now_ns() - begun < ns)
+        mlt_arch_pause();
+}
+
 static inline void call(const mlt_run *run, const mlt_act *act)
 {
     int kind = act->type & MLT_ACT_KIND;
-    if (kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER)
+    if (MLT_UNLIKELY(kind == MLT_GOAL_CALC))
+        keep_busy(((const mlt_act_calc *)(act + 1))->ns);
+    else if (kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER)
         call_user(run, exec_of(act));
     else
         call_kernel(run, exec_of(act));
@@ -78,7 +89,7 @@ static inline void call(const mlt_run *run, const mlt_act *act)
 static bool is_long(const mlt_act *act)
 {
     int kind = act->type & MLT_ACT_KIND;
-    return kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER ||
+    return kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER || kind == MLT_GOAL_CALC ||
            exec_of(act)->size[0] >= LONG_BYTES;
 }
 
@@ -317,8 +328,9 @@ static inline bool start_recv(mlt_run *run, const mlt_act *act)
 // Starts an action; true if it has finished.
 static inline bool start(mlt_run *run, const mlt_act *act)
 {
+    int kind = act->type & MLT_ACT_KIND;
     bool done = true;
-    switch ((mlt_goal_kind)(act->type & MLT_ACT_KIND)) {
+    switch ((mlt_goal_kind)kind) {
     case MLT_GOAL_SEND:
         done = start_send(run, act);
         break;
@@ -332,7 +344,8 @@ static inline bool start(mlt_run *run, const mlt_act *act)
     }
     if (MLT_UNLIKELY(act->type & MLT_ACT_STARTERS))
         count_up(run, mlt_act_starters(act));
-    if (done && mlt_act_parameter_bytes[act->type & MLT_ACT_KIND] >= sizeof(mlt_act_exec))
+    if (done && (mlt_act_parameter_bytes[kind] >= sizeof(mlt_act_exec) ||
+                 (kind == MLT_GOAL_CALC && MLT_UNLIKELY(run->takes_time))))
         return work(run, act);
     return done;
 }

@@ -101,6 +101,7 @@ typedef struct mlt_run {
     // Where it is set: called in a step for user's functions and for operations on many bytes,
     // which run when the owner calls mlt_run_work, on any thread, and end with mlt_run_worked.
     void (*aside)(struct mlt_run *run, uint32_t offset);
+    bool takes_time; // calc keeps its processor busy for as long as it says; else it is nothing
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
     uint32_t *order;
 

@@ -363,9 +363,9 @@ static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     if (!s || !rests(me, s, &code))
         return code;
-    if (what != GOAL_OFFLOAD && what != GOAL_ORDER)
+    if (what != GOAL_OFFLOAD && what != GOAL_ORDER && what != GOAL_CALC)
         return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "what", what,
-                             "GOAL_OFFLOAD or GOAL_ORDER");
+                             "GOAL_OFFLOAD, GOAL_ORDER or GOAL_CALC");
     if (!mlt_goal_flag(me, s->comm, value, &code))
         return code;
     if (what == GOAL_OFFLOAD && value &&
@@ -373,6 +373,8 @@ static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
         return code;
     if (what == GOAL_OFFLOAD)
         s->offload = value;
+    else if (what == GOAL_CALC)
+        s->run->takes_time = value;
     else if (value != (s->run->order != NULL))
         note_order(s, value);
     return MPI_SUCCESS;

@@ -441,6 +441,81 @@ static int refuse(const mlt_arg_command *command, const asked *a, const mlt_goal
     return MLT_ARGS_GO;
 }
 
+static int by_tag(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+// All tags of messages, each once, ascending. The caller frees them.
+static int32_t *all_tags(const mlt_goal_program *program, size_t *count)
+{
+    size_t n = 0, room = 0;
+    int32_t *tags = NULL;
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t i = 0; i < program->rank[r].count; i++) {
+            const mlt_goal_action *action = &program->rank[r].actions[i];
+            if (!mlt_goal_is_message(action))
+                continue;
+            if (n == room)
+                tags = mlt_take_more(tags, room = 2 * room + 64, sizeof *tags);
+            tags[n++] = action->tag;
+        }
+    if (n)
+        qsort(tags, n, sizeof *tags, by_tag);
+    *count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || tags[i] != tags[i - 1])
+            tags[(*count)++] = tags[i];
+    return tags;
+}
+
+// Only whether tags are equal matters, and where messages are matched as they come ranks have few
+// bits for them: they are numbered anew.
+static void number_tags(mlt_goal_program *program)
+{
+    size_t count;
+    int32_t *tags = all_tags(program, &count);
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t i = 0; i < program->rank[r].count; i++) {
+            mlt_goal_action *action = &program->rank[r].actions[i];
+            if (!mlt_goal_is_message(action))
+                continue;
+            int32_t *at = bsearch(&action->tag, tags, count, sizeof *tags, by_tag);
+            action->tag = (int32_t)(at - tags);
+        }
+    free(tags);
+}
+
+// Receives with any tag: where a rank has no others, tags of messages to it mean nothing, and are
+// 0.
+static int settle_tags(const mlt_arg_command *command, mlt_goal_program *program)
+{
+    uint32_t *any = mlt_take(program->ranks, sizeof *any); // 1 + such an action
+    char text[512];
+    int code = MLT_ARGS_GO;
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t i = 0; i < program->rank[r].count; i++)
+            if (mlt_goal_is_recv(&program->rank[r].actions[i]) &&
+                program->rank[r].actions[i].tag == MLT_GOAL_ANY)
+                any[r] = i + 1;
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t i = 0; i < program->rank[r].count; i++) {
+            mlt_goal_action *action = &program->rank[r].actions[i];
+            bool recv = mlt_goal_is_recv(action);
+            if (recv && any[r] && action->tag != MLT_GOAL_ANY && code == MLT_ARGS_GO)
+                code =
+                    mlt_args_failed(command,
+                                    "%s takes any tag, but others of this rank name theirs; to "
+                                    "be run, a rank's receives do one of both",
+                                    mlt_goal_describe(program, r, any[r] - 1, text, sizeof text));
+            if (mlt_goal_is_message(action) && any[recv ? r : (uint32_t)action->peer])
+                action->tag = 0;
+        }
+    free(any);
+    return code;
+}
+
 // The type of what no operation of a rank uses: that of all operations of the program, if they
 // agree.
 static mlt_op_type common_type(const mlt_goal_program *program, mlt_op_type initial)
@@ -496,7 +571,14 @@ static int check_names(const mlt_arg_command *command, const asked *a,
 static int run(const mlt_arg_command *command, const asked *a, const mlt_source *source)
 {
     uint32_t ranks = source->program->ranks;
-    int code = refuse(command, a, source->program);
+    int code = MLT_ARGS_GO;
+    if (mlt_goal_has_wildcards(source->program)) {
+        code = settle_tags(command, source->program);
+        if (code == MLT_ARGS_GO)
+            number_tags(source->program);
+    }
+    if (code == MLT_ARGS_GO)
+        code = refuse(command, a, source->program);
     if (code == MLT_ARGS_GO)
         code = check_names(command, a, source->program);
     if (code != MLT_ARGS_GO)

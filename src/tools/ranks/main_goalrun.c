@@ -91,6 +91,7 @@ static void run(int fd, const goalrun_head *head, uint64_t record_at)
     get(fd, buffers, record.buffers * sizeof *buffers, record_at + sizeof record);
     GOAL_Sched sched;
     GOAL_Sched_text(text, MPI_COMM_WORLD, &sched);
+    GOAL_Sched_set(sched, GOAL_CALC, 1);
     if (head->order)
         GOAL_Sched_set(sched, GOAL_ORDER, 1);
     move_buffers(fd, sched, buffers, record.buffers, true);
