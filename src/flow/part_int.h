@@ -34,15 +34,32 @@ typedef struct mlt_flow_how {
     mlt_coll_op op; // of schedules
 } mlt_flow_how;
 
+// Two contributors that follow each other: whichever sends second is combined into what the first
+// one sent. Rounds are counted by contributor; `merged` of the second one's, from the next on, are
+// in elements of the first one's queue already.
+//
+//     first    taken by the part: 5   in its queue: rounds 5, 6, 7
+//     second   taken by the part: 5   merged: 2, so round 7 is its next
+typedef struct mlt_flow_pair {
+    struct mlt_flow_combiner *combiner;
+    mlt_flow_inlet *in[2];
+    uint64_t taken[2];
+    uint32_t merged;
+    mlt_flow_element *open; // of the first one: taken, and the part waits for the second
+} mlt_flow_pair;
+
 // The contributors of one part. `next` says how the n-th elements become one: left to right, or in
 // canonical brackets (coll/tree.h).
 typedef struct mlt_flow_combiner {
     flow_instance *task;
     const flow_op *op;
-    char name[64];      // of the reduction
-    bool brackets;      // canonical ones
-    uint64_t taken;     // elements of each contributor, so far
-    mlt_flow_how *hows; // the one used last first
+    char name[64];                   // of the reduction
+    bool brackets;                   // canonical ones
+    uint64_t taken;                  // elements of each contributor, so far
+    mlt_flow_pair *pairs;            // [ins / 2]; NULL: an operation of the program's own
+    const mlt_flow_inlet *handed_at; // where `handed` is from
+    mlt_flow_element *handed; // to the part's process, which has not run since; NULL: nothing
+    mlt_flow_how *hows;       // the one used last first
 } mlt_flow_combiner;
 
 void mlt_flow_combiner_init(mlt_flow_combiner *c, flow_instance *task);

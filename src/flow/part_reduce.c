@@ -146,6 +146,15 @@ void mlt_flow_combiner_init(mlt_flow_combiner *c, flow_instance *task)
     *c = (mlt_flow_combiner){.task = task, .op = mlt_flow_vector_of(p->graph, node)->op};
     mlt_flow_node_name(p->graph, node, c->name, sizeof c->name);
     mlt_assert(c->op);
+    if (c->op->combine || task->ins < 2)
+        return;
+    c->brackets = true; // which do not depend on who was combined first
+    c->pairs = mlt_take(task->ins / 2, sizeof *c->pairs);
+    for (uint32_t i = 0; i + 1 < task->ins; i += 2) {
+        mlt_flow_pair *pair = &c->pairs[i / 2];
+        *pair = (mlt_flow_pair){.combiner = c, .in = {&task->in[i], &task->in[i + 1]}};
+        task->in[i].pair = task->in[i + 1].pair = pair;
+    }
 }
 
 void mlt_flow_combiner_fini(mlt_flow_combiner *c)
@@ -155,13 +164,27 @@ void mlt_flow_combiner_fini(mlt_flow_combiner *c)
         free(how);
     }
     c->hows = NULL;
+    for (uint32_t i = 0; c->pairs && i < c->task->ins; i++)
+        c->task->in[i].pair = NULL;
+    free(c->pairs);
+    c->pairs = NULL;
 }
 
 // ---- combining
 
+// A function of the program's own: as in a schedule, it does not wait, wherever the reduction runs.
+static void call_own(const mlt_flow_combiner *c, void *into, const void *with, uint64_t count)
+{
+    mlt_sched *sched = c->task->program->csp->sched;
+    const char *before = mlt_sched_pin(sched, "the function of an operation");
+    c->op->combine(into, with, count);
+    mlt_sched_unpin(sched, before);
+}
+
 // left op right, and both are consumed.
-static inline mlt_flow_element *merge(const mlt_flow_how *how, mlt_flow_element *left,
-                                      mlt_flow_element *right, uint64_t count)
+static inline mlt_flow_element *merge(const mlt_flow_combiner *c, const mlt_flow_how *how,
+                                      mlt_flow_element *left, mlt_flow_element *right,
+                                      uint64_t count)
 {
     const mlt_coll_op *op = &how->op;
     if (MLT_UNLIKELY(left->refs > 1) && right->refs == 1 && op->commutes) {
@@ -173,7 +196,7 @@ static inline mlt_flow_element *merge(const mlt_flow_how *how, mlt_flow_element 
     if (MLT_LIKELY(op->kernel != NULL))
         op->kernel(mlt_flow_data(left), mlt_flow_data(right), count);
     else if (count)
-        ((const flow_op *)op->user)->combine(mlt_flow_data(left), mlt_flow_data(right), count);
+        call_own(c, mlt_flow_data(left), mlt_flow_data(right), count);
     mlt_flow_element_drop(right);
     return left;
 }
@@ -183,41 +206,68 @@ static inline bool alike(const mlt_flow_element *a, const mlt_flow_element *b)
     return a->bytes == b->bytes && a->kind == b->kind && a->value_bytes == b->value_bytes;
 }
 
+// The next element of contributor i. MLT_FLOW_MERGED: it is in that of the one before already,
+// which is `open` and on the stack. NULL: it has ended.
+static mlt_flow_element *take_from(mlt_flow_combiner *c, uint32_t i, mlt_flow_element *before)
+{
+    mlt_flow_inlet *inlet = &c->task->in[i];
+    mlt_flow_pair *pair = inlet->pair;
+    if (!pair)
+        return mlt_flow_take(inlet);
+    mlt_flow_element *e = MLT_FLOW_MERGED;
+    bool second = inlet == pair->in[1];
+    if (second && pair->merged > 0) {
+        pair->merged--;
+    } else {
+        pair->open = second ? before : NULL;
+        c->handed_at = inlet;
+        e = mlt_flow_take_to(inlet, &c->handed);
+        pair->open = NULL;
+    }
+    pair->taken[second] += e != NULL;
+    return e;
+}
+
 // The first contributor has ended: so must the others.
-static void all_end(const mlt_flow_combiner *c)
+static void all_end(mlt_flow_combiner *c)
 {
     const flow_instance *task = c->task;
     for (uint32_t i = 1; i < task->ins; i++)
-        if (mlt_flow_take(&task->in[i]))
+        if (take_from(c, i, NULL))
             mlt_flow_unequal(c, task->in[0].line, c->taken, task->in[i].line);
 }
 
 mlt_flow_element *mlt_flow_combine_next(mlt_flow_combiner *c)
 {
     const flow_instance *task = c->task;
-    mlt_flow_element *stack[33], *first = mlt_flow_take(&task->in[0]);
+    mlt_flow_element *stack[33], *first = take_from(c, 0, NULL);
     if (!first) {
         all_end(c);
         return NULL;
     }
     const mlt_flow_how *how = mlt_flow_how_of(c, first->kind, first->value_bytes, task->in[0].line);
     uint64_t count = first->bytes / how->op.element;
-    bool chain = !c->brackets || how->op.exact;
+    bool chain = !c->brackets || (how->op.exact && !c->pairs);
     uint32_t depth = 1;
     stack[0] = first;
     for (uint32_t i = 1; i < task->ins; i++) {
-        mlt_flow_element *e = mlt_flow_take(&task->in[i]);
+        mlt_flow_element *e = take_from(c, i, stack[depth - 1]);
         if (MLT_UNLIKELY(!e))
             mlt_flow_unequal(c, task->in[i].line, c->taken, task->in[0].line);
-        if (MLT_UNLIKELY(!alike(stack[0], e)))
-            differ(c, stack[0], e, i);
-        stack[depth++] = e;
+        uint32_t n = i + 1;
+        if (e == MLT_FLOW_MERGED) {
+            n /= 2;
+        } else {
+            if (MLT_UNLIKELY(!alike(stack[0], e)))
+                differ(c, stack[0], e, i);
+            stack[depth++] = e;
+        }
         // Of so many elements: as many pairs are complete as there are zeros at the end.
-        for (uint32_t n = i + 1; depth > 1 && (chain || n % 2 == 0); n /= 2, depth--)
-            stack[depth - 2] = merge(how, stack[depth - 2], stack[depth - 1], count);
+        for (; depth > 1 && (chain || n % 2 == 0); n /= 2, depth--)
+            stack[depth - 2] = merge(c, how, stack[depth - 2], stack[depth - 1], count);
     }
     for (; depth > 1; depth--)
-        stack[depth - 2] = merge(how, stack[depth - 2], stack[depth - 1], count);
+        stack[depth - 2] = merge(c, how, stack[depth - 2], stack[depth - 1], count);
     c->taken++;
     return stack[0];
 }

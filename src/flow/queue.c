@@ -190,6 +190,29 @@ static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
     return mlt_flow_taken(inlet->program, e);
 }
 
+mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **handed)
+{
+    csp_chan *chan = inlet->chan;
+    if (chan->held > 0)
+        return mlt_flow_taken(inlet->program, ring_take(inlet));
+    if (inlet->ended || chan->rare)
+        return NULL;
+    chan->last_reader = inlet->program->csp->sched->current;
+    csp_status status = wait_at(inlet->program, handed, &chan->reads, &chan->read_wait.wait,
+                                &inlet->stats.starved_ns);
+    mlt_flow_element *e = status == CSP_OK ? *handed : NULL;
+    *handed = NULL;
+    return !e || e == MLT_FLOW_MERGED ? e : mlt_flow_taken(inlet->program, e);
+}
+
+void mlt_flow_merged_at(mlt_flow_inlet *inlet)
+{
+    csp_chan *chan = inlet->chan;
+    mlt_offer *reader = mlt_container_of(mlt_list_pop_front(&chan->reads), mlt_offer, link);
+    *(mlt_flow_element **)reader->value = MLT_FLOW_MERGED;
+    mlt_alt_settle(chan->csp, reader->alt, reader->index, CSP_OK);
+}
+
 static inline mlt_flow_element *take(mlt_flow_inlet *inlet)
 {
     if (MLT_LIKELY(inlet->chan && inlet->chan->held > 0))
@@ -303,6 +326,29 @@ static inline bool put_and_leave(flow_queue *queue, mlt_flow_element *e, uint64_
     return taken;
 }
 
+// To a Reduce.
+static RARELY bool send_paired(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
+                               uint64_t all)
+{
+    mlt_flow_outlet *outlet = queue->out;
+    mlt_flow_element *e = NULL;
+    if (!outlet->ended)
+        e = mlt_flow_pair_send(outlet->to, data, (uint8_t)kind, (uint32_t)bytes, all);
+    if (e == MLT_FLOW_MERGED) {
+        outlet->stats.elements++;
+        outlet->stats.bytes += all;
+        mlt_flow_leave(outlet->program);
+        return true;
+    }
+    if (!e) {
+        e = mlt_flow_element_new(all);
+        e->kind = (uint8_t)kind;
+        e->value_bytes = (uint32_t)bytes;
+        memcpy(mlt_flow_data(e), data, all);
+    }
+    return put_and_leave(queue, e, all);
+}
+
 EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
                             size_t count)
 {
@@ -313,11 +359,13 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
         queue->out->stats.dropped++;
         return !queue->out->ended;
     }
+    if (MLT_UNLIKELY(!data && all))
+        mlt_flow_fault(queue->instance, "flow_send on %s: the data is NULL", queue->decl->name);
+    if (MLT_UNLIKELY(all >= MLT_FLOW_PAIRED) && queue->out->to && queue->out->to->pair)
+        return send_paired(queue, data, kind, bytes, all);
     mlt_flow_element *e = new_element(queue->out, all);
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
-    if (MLT_UNLIKELY(!data && all))
-        mlt_flow_fault(queue->instance, "flow_send on %s: the data is NULL", queue->decl->name);
     if (MLT_LIKELY(all == 8)) // most are a number
         memcpy(mlt_flow_data(e), data, 8);
     else if (all)

@@ -61,6 +61,7 @@ typedef struct mlt_flow_inlet {
     uint64_t bytes, bytes_most; // of the elements in it; more of local lines wait, unless there are
                                 // fewer than two
     mlt_flow_stats stats;
+    struct mlt_flow_pair *pair; // of a Reduce, if a module's data may be combined as it comes
 } mlt_flow_inlet;
 
 typedef struct mlt_flow_outlet {
@@ -138,6 +139,13 @@ extern _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("i
 bool mlt_flow_put(mlt_flow_outlet *outlet, mlt_flow_element *e);
 // The next element; waits. NULL: end of input. Gives its credit back (mlt_flow_link_taken).
 mlt_flow_element *mlt_flow_take(mlt_flow_inlet *inlet);
+// The same for whoever has a place where others may see what it was handed while it did not run:
+// *handed is set then, and NULL when this returns. MLT_FLOW_MERGED: data was combined instead
+// (mlt_flow_merged_at).
+#define MLT_FLOW_MERGED ((mlt_flow_element *)1)
+mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **handed);
+// The inlet's reader waits: it goes on with MLT_FLOW_MERGED.
+void mlt_flow_merged_at(mlt_flow_inlet *inlet);
 // No more will be put, or taken. Once each; main.c calls them when a task's process ends.
 void mlt_flow_outlet_end(mlt_flow_outlet *outlet);
 void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
@@ -158,6 +166,15 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
                           const void *data, uint64_t bytes);
 void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes);
+
+// ---- part_pair.c
+
+// Long data that a module sends to a Reduce of this worker is combined with what another
+// contributor sent, if that is there: it need not be copied then. The element to put, which is that
+// one; MLT_FLOW_MERGED: nothing is left to do; NULL: it must be copied.
+enum { MLT_FLOW_PAIRED = 4 << 10 };
+mlt_flow_element *mlt_flow_pair_send(mlt_flow_inlet *inlet, const void *data, uint8_t kind,
+                                     uint32_t value_bytes, uint64_t bytes);
 
 // ---- part.c: tasks that are no modules. The body of their processes; 0 or a failure.
 

@@ -8,6 +8,7 @@
 //                        come back at once, csp, processes
 //   flow_overlap own     the same with an operation of the program's own, which runs on the
 //                        instances' thread
+//   flow_overlap waits   an operation that lets others run: that is told
 //   flow_overlap exit    exit(0) while the helper has the worker
 #define _POSIX_C_SOURCE 200809L // nanosleep
 #include <fcntl.h>
@@ -143,8 +144,12 @@ static void mix(Adds *my, long *data)
     const long *got;
     size_t count;
     for (long round = 0; round < ROUNDS; round++) {
-        fill(my, data, round);
-        CHECK(flow_send(my, data, COUNT));
+        bool gives =
+            (round + my->flow.index) % 4 == 3; // what is given is combined by the part only
+        long *own = gives ? flow_new(my, COUNT) : data;
+        fill(my, own, round);
+        CHECK(gives ? flow_give(my, own, COUNT) : flow_send(my, own, COUNT));
+        memset(data, 0x5a, COUNT * sizeof *data); // it is the module's again
         between(my, round);
         if (round % 3 == 2)
             for (long back = 2; back >= 0; back--) {
@@ -185,18 +190,29 @@ static void add(void *into, const void *with, size_t count)
     beside++;
 }
 
+static void add_and_wait(void *into, const void *with, size_t count)
+{
+    add(into, with, count);
+    csp_yield();
+}
+
 static const flow_op own = {
     .name = "add", .combine = add, .kind = FLOW_LONG, .type = "long", .bytes = sizeof(long)};
+static const flow_op waits = {.name = "add_and_wait",
+                              .combine = add_and_wait,
+                              .kind = FLOW_LONG,
+                              .type = "long",
+                              .bytes = sizeof(long)};
 static const flow_op sum = {.name = "sum"};
 
 static void wire_with(flow_wiring *w, const flow_op *op)
 {
-    int n = csp_nodes();
-    flow_part a = ALL(flow_add(w, __LINE__, "a", &Adds_module, FLOW_COUNT(n)));
+    int n = csp_nodes(), count = n > 1 ? n : 2;
+    flow_part a = ALL(flow_add(w, __LINE__, "a", &Adds_module, FLOW_COUNT(count)));
     flow_part r = ALL(flow_add(w, __LINE__, "r", &flow_Reduce, -1));
     r.op = op;
     WIRE(w, a, r);
-    for (long i = 0; i < n; i++) {
+    for (long i = 0; n > 1 && i < n; i++) {
         char where[24];
         flow_part one = AT(a.vector, i);
         snprintf(where, sizeof where, "%ld", i);
@@ -214,11 +230,19 @@ static void wire_own(flow_wiring *w)
     wire_with(w, &own);
 }
 
+static void wire_waits(flow_wiring *w)
+{
+    wire_with(w, &waits);
+}
+
 int main(int argc, char **argv)
 {
     static const flow_root roots[] = {
         {.name = "Main", .file = __FILE__, .line = 1, .wire = wire},
-        {.name = "Own", .file = __FILE__, .line = 1, .wire = wire_own}};
-    bool has_own = argc > 1 && strcmp(argv[1], "own") == 0;
-    return flow_main(argc, argv, &roots[has_own], NULL);
+        {.name = "Own", .file = __FILE__, .line = 1, .wire = wire_own},
+        {.name = "Waits", .file = __FILE__, .line = 1, .wire = wire_waits},
+    };
+    const char *what = argc > 1 ? argv[1] : "";
+    int which = strcmp(what, "own") == 0 ? 1 : strcmp(what, "waits") == 0 ? 2 : 0;
+    return flow_main(argc, argv, &roots[which], NULL);
 }
