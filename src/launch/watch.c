@@ -241,7 +241,8 @@ static bool sleeps(mlt_watch *w, uint32_t worker, uint32_t *epoch)
     mlt_job_worker *own = mlt_job_worker_at(w->conf.job, worker);
     // acquire: as in mlt_job_look_at.
     *epoch = atomic_load_explicit(&own->epoch, memory_order_acquire);
-    return atomic_load_explicit(&own->asleep, memory_order_acquire) == MLT_WORKER_ASLEEP &&
+    uint32_t word = atomic_load_explicit(&own->asleep, memory_order_acquire);
+    return (word & MLT_NAP_STATE) == MLT_WORKER_ASLEEP &&
            !atomic_load_explicit(&own->open, memory_order_acquire);
 }
 
@@ -283,7 +284,8 @@ static void print_hang(mlt_watch *w)
     for (uint32_t i = 0; i < plan->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
         // acquire: what the worker did before it ended or went to sleep is done.
-        uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_acquire);
+        uint32_t asleep =
+            atomic_load_explicit(&worker->asleep, memory_order_acquire) & MLT_NAP_STATE;
         uint32_t first, ranks = mlt_plan_ranks_of(plan, i, &first);
         mlt_hang_set(w->hang, first, ranks,
                      asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED
@@ -351,7 +353,7 @@ static void collect(mlt_watch *w, purpose why)
     w->open_answers = 0;
     for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
-        uint32_t asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed), epoch;
+        uint32_t asleep = mlt_job_sleep_of(worker), epoch;
         w->stands[i] &= sleeps(w, i, &epoch) && epoch == w->epochs[i];
         w->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
     }
