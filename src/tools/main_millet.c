@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The `millet` command: one table of subcommands.
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/flow.h"
 #include "tools/goal.h"
@@ -35,18 +34,8 @@ static void help(FILE *to)
                 "  programs are compiled with mpicc and started with mpirun\n");
 }
 
-// What a command wrote by printf alone. Commands that write files look after them (sink.h).
-static void see_output_off(void)
+static int run(int argc, char **argv)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return;
-    fprintf(stderr, "millet: standard output cannot be written: %s\n", strerror(errno));
-    _exit(1);
-}
-
-int main(int argc, char **argv)
-{
-    atexit(see_output_off);
     if (argc < 2) {
         help(stderr);
         return 2;
@@ -66,4 +55,16 @@ int main(int argc, char **argv)
     fprintf(stderr, "millet: there is no command '%s'\n", argv[1]);
     help(stderr);
     return 2;
+}
+
+// What nobody could read was not said: a full disk is told, whoever wrote.
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    if (code == 0 && failed) {
+        fprintf(stderr, "millet: standard output cannot be written: %s\n", strerror(errno));
+        code = 1;
+    }
+    return code;
 }
