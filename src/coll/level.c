@@ -130,7 +130,15 @@ static inline void copy(void *to, const void *from, uint64_t bytes)
 // What a rank brings to a reduction.
 static inline const unsigned char *operand(const mlt_arrival *a)
 {
+    if (a->who & MLT_ARRIVAL_SMALL)
+        return a->small;
     return a->in ? a->in : a->out;
+}
+
+// Where the result of a rank's call goes.
+static inline unsigned char *result_of(const mlt_level *l, const mlt_arrival *a)
+{
+    return a->who & MLT_ARRIVAL_SMALL ? l->result : a->out;
 }
 
 // acc = in(0) op ... op in(present - 1), in that order. acc may be the last one's buffer, nobody
@@ -154,14 +162,25 @@ static void combine(const mlt_level *l, unsigned char *acc, uint64_t bytes, void
 static void combine_bcast(mlt_level *l)
 {
     bool here = has_root(l->team, l->what);
-    l->out = l->at[here ? local_root(l->team, l->what) : 0].out;
+    const mlt_arrival *a = &l->at[here ? local_root(l->team, l->what) : 0];
+    l->out = result_of(l, a);
+    if (here && a->who & MLT_ARRIVAL_SMALL)
+        copy(l->out, a->small, n_of(l->what));
 }
 
-// `from` goes to all ranks but the one whose it is.
+// `from` goes to all ranks but the one whose it is. Ranks that fetch a small result are not all, if
+// some of the others came with data that had to be packed.
 static void to_all(const mlt_level *l, const unsigned char *from, uint64_t bytes)
 {
-    for (uint32_t i = 0; i < l->team->present; i++)
-        copy(l->at[i].out, from, bytes);
+    bool fetched = false;
+    for (uint32_t i = 0; i < l->team->present; i++) {
+        if (l->at[i].who & MLT_ARRIVAL_SMALL)
+            fetched = true;
+        else
+            copy(l->at[i].out, from, bytes);
+    }
+    if (fetched)
+        copy(l->result, from, bytes);
 }
 
 static void combine_reduce(mlt_level *l)
@@ -175,9 +194,9 @@ static void combine_reduce(mlt_level *l)
     }
     // The root's out may be its operand (in place), which `combine` must not overwrite early.
     const mlt_arrival *root = &l->at[local_root(l->team, l->what)];
-    l->out = root->out;
-    if (root->in || root == &l->at[last]) {
-        combine(l, root->out, n, l->acc);
+    l->out = result_of(l, root);
+    if (root->who & MLT_ARRIVAL_SMALL || root->in || root == &l->at[last]) {
+        combine(l, l->out, n, l->acc);
         return;
     }
     combine(l, l->acc, n, l->acc + n);
@@ -186,7 +205,7 @@ static void combine_reduce(mlt_level *l)
 
 static void combine_allreduce(mlt_level *l)
 {
-    l->out = l->at[l->team->present - 1].out;
+    l->out = result_of(l, &l->at[l->team->present - 1]);
     combine(l, l->out, n_of(l->what), l->acc);
 }
 

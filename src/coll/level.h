@@ -14,6 +14,9 @@
 //     reduce_scatter  reduce_scatter            acc                     acc, second part
 //     scan, exscan    exscan                    acc                     acc, second part
 //
+// A rank with small operands (team.h) has no buffers here: the root's, the first or last rank's is
+// then the team's `result`, and the rank takes the spread part from there itself.
+//
 // acc is memory of the plan's instance. Bytes that stay in the worker go straight from rank to
 // rank.
 #ifndef MLT_COLL_LEVEL_H
@@ -43,6 +46,7 @@ typedef struct mlt_level {
     const mlt_coll_what *what; // of the ranks
     mlt_arrival *at;           // [present]
     unsigned char *acc;
+    unsigned char *result; // of small operands: the team's
     // After mlt_level_combine: what the schedule gets.
     const void *in;
     void *out;

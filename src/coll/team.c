@@ -12,7 +12,7 @@
 #include "coll/path.h"
 #include "p2p/kind.h"
 
-enum { FIRST_CALLS = 8, FIBER = 1 };
+enum { FIRST_CALLS = 8 };
 
 // A call of a worker of several ranks: from the first that joins until all are done.
 struct mlt_call {
@@ -27,6 +27,7 @@ struct mlt_call {
     uint32_t came;
     uint32_t first;     // of the ranks to come
     mlt_coll_what what; // its
+    mlt_coll_op op;     // its operation
     mlt_level level;
     mlt_span span;
     mlt_instance *instance;
@@ -324,8 +325,9 @@ static void finish(mlt_call *c, mlt_status status)
     }
     for (uint32_t i = 0; i < present; i++) {
         uintptr_t who = c->at[i].who;
-        if (MLT_LIKELY(who & FIBER)) {
-            release(t, (mlt_fiber *)(who - FIBER), c->number, status);
+        if (MLT_LIKELY(who & MLT_ARRIVAL_FIBER)) {
+            uintptr_t fiber = who & ~(uintptr_t)(MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
+            release(t, (mlt_fiber *)fiber, c->number, status);
         } else {
             mlt_req *req = (mlt_req *)who;
             req->status = status;
@@ -445,8 +447,11 @@ static void begin(mlt_call *c)
         return;
     }
     mlt_instance *i = mlt_instance_take(t, plan);
-    c->level = (mlt_level){
-        .team = t, .what = &c->what, .at = c->at, .acc = i->memory ? i->memory + plan->acc_at : 0};
+    c->level = (mlt_level){.team = t,
+                           .what = &c->what,
+                           .at = c->at,
+                           .acc = i->memory ? i->memory + plan->acc_at : 0,
+                           .result = t->result};
     c->instance = i;
     mlt_level_combine(&c->level);
     if (MLT_UNLIKELY(c->span.path != NULL)) {
@@ -526,13 +531,21 @@ static MLT_COLD void differ(mlt_call *c, uint32_t local, const mlt_coll_what *wh
     mlt_coll_claims_tell(t, who[0], &own, who[1], &first, t->why, sizeof t->why);
 }
 
-static inline void join_level(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
-                              const mlt_coll_what *what, const void *in, void *out, uintptr_t who)
+static inline mlt_call *open_call(mlt_team *t, uint64_t number, bool fixed)
 {
-    mlt_call *c = MLT_UNLIKELY(fixed) ? open_fixed(t, number) : open_ordinary(t, number);
-    c->at[local] = (mlt_arrival){in, out, who};
+    return MLT_UNLIKELY(fixed) ? open_fixed(t, number) : open_ordinary(t, number);
+}
+
+// Its arrival is filled in.
+static inline void join_level(mlt_call *c, uint32_t local, const mlt_coll_what *what)
+{
+    mlt_team *t = c->team;
     if (c->came == 0) {
         c->what = *what;
+        if (what->op) {
+            mlt_coll_op_copy(&c->op, what->op);
+            c->what.op = &c->op;
+        }
         c->first = local;
         c->span.path = mlt_path_of(t, what);
         if (MLT_UNLIKELY(c->span.path != NULL))
@@ -547,8 +560,58 @@ mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt
                          const void *in, void *out, mlt_fiber *fiber)
 {
     t->at_once = false;
-    join_level(t, number, false, local, what, in, out, (uintptr_t)fiber + FIBER);
+    mlt_call *c = open_call(t, number, false);
+    c->at[local] = (mlt_arrival){.in = in, .out = out, .who = (uintptr_t)fiber + MLT_ARRIVAL_FIBER};
+    join_level(c, local, what);
     return t->at_once ? mlt_team_met(t, number) : MLT_PENDING;
+}
+
+// ---- small operands
+
+static inline bool is_root(const mlt_team *t, uint32_t local, const mlt_coll_what *what)
+{
+    return t->first + local == what->root;
+}
+
+// Bytes are copied in ways that need no call: most are 8.
+static inline void copy_small(void *to, const void *from, uint64_t bytes)
+{
+    if (MLT_LIKELY(bytes == 8))
+        memcpy(to, from, 8);
+    else if (bytes)
+        memcpy(to, from, bytes);
+}
+
+uint32_t mlt_team_fetches(const mlt_team *t, uint32_t local, const mlt_coll_what *what)
+{
+    bool gets = what->collective != MLT_COLL_REDUCE || is_root(t, local, what);
+    return gets ? (uint32_t)(what->count * what->element) : 0;
+}
+
+void mlt_team_fetch(const mlt_team *t, void *out, uint32_t bytes)
+{
+    copy_small(out, t->result, bytes);
+}
+
+// Straight into the call's memory: a record that is made on the stack first would be read from
+// there, and the stack is cold below the frames of a rank that has just been woken.
+mlt_status mlt_team_meet_small(mlt_team *t, uint64_t number, uint32_t local,
+                               const mlt_coll_what *what, const void *in, void *out,
+                               mlt_fiber *fiber)
+{
+    t->at_once = false;
+    mlt_call *c = open_call(t, number, false);
+    mlt_arrival *a = &c->at[local];
+    a->who = (uintptr_t)fiber + (MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
+    if (what->collective != MLT_COLL_BCAST || is_root(t, local, what))
+        copy_small(a->small, in ? in : out, what->count * what->element);
+    join_level(c, local, what);
+    if (!t->at_once)
+        return MLT_PENDING;
+    mlt_status status = mlt_team_met(t, number);
+    if (MLT_LIKELY(status == MLT_OK))
+        mlt_team_fetch(t, out, mlt_team_fetches(t, local, what));
+    return status;
 }
 
 static MLT_COLD void fail(mlt_req *done)
@@ -561,7 +624,9 @@ void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
                    const mlt_coll_what *what, const void *in, void *out, mlt_req *done)
 {
     if (t->at) {
-        join_level(t, number, fixed, local, what, in, out, (uintptr_t)done);
+        mlt_call *c = open_call(t, number, fixed);
+        c->at[local] = (mlt_arrival){.in = in, .out = out, .who = (uintptr_t)done};
+        join_level(c, local, what);
         return;
     }
     mlt_coll_what own = *what;

@@ -76,11 +76,20 @@ typedef struct mlt_coll_what {
     uint64_t key_bytes;
 } mlt_coll_what;
 
-// One rank's part.
+// One rank's part. Small operands of a rank that waits for nothing else lie here, not where a
+// pointer leads: of many ranks most stacks are cold, and only the rank's own steps find its one
+// warm. Such a rank leaves what it has when it comes, and fetches the result when it runs again.
+enum { MLT_TEAM_SMALL = 16, MLT_ARRIVAL_FIBER = 1, MLT_ARRIVAL_SMALL = 2 };
+
 typedef struct mlt_arrival {
-    const unsigned char *in;
-    unsigned char *out; // bcast: the buffer
-    uintptr_t who;      // a mlt_req, or a mlt_fiber + 1
+    union {
+        struct {
+            const unsigned char *in;
+            unsigned char *out; // bcast: the buffer
+        };
+        unsigned char small[MLT_TEAM_SMALL]; // if it has MLT_ARRIVAL_SMALL
+    };
+    uintptr_t who; // a mlt_req; or a mlt_fiber, and MLT_ARRIVAL_FIBER, perhaps MLT_ARRIVAL_SMALL
 } mlt_arrival;
 
 typedef struct mlt_call mlt_call;
@@ -122,7 +131,10 @@ typedef struct mlt_team {
     struct mlt_ledger *ledger;         // of the worker (ledger.h); never NULL
     struct mlt_team_failure *failures; // of calls by mlt_team_meet, until all have asked
     bool at_once;                      // of the caller's own call: it is over
-    bool watched;                      // messages that no call receives are looked for and told
+    // The result of the last call with small operands. The next one cannot write it before all
+    // ranks of the worker have come to it, and so have fetched this one.
+    _Alignas(16) unsigned char result[MLT_TEAM_SMALL];
+    bool watched; // messages that no call receives are looked for and told
     mlt_team_recent recent[MLT_TEAM_RECENTS]; // the last calls, by number
     char why[512];                            // one sentence: why a call failed last; "": none did
 } mlt_team;
@@ -185,6 +197,25 @@ static inline mlt_status mlt_team_met(mlt_team *team, uint64_t number)
 {
     return MLT_LIKELY(!team->failures) ? MLT_OK : mlt_team_met_badly(team, number);
 }
+
+// Small operands (mlt_arrival), where all ranks get one result, or only the root does. Elements of
+// more than 8 bytes may have to lie at addresses that an arrival has not.
+static inline bool mlt_team_is_small(const mlt_coll_what *what)
+{
+    return (what->collective == MLT_COLL_ALLREDUCE || what->collective == MLT_COLL_BCAST ||
+            what->collective == MLT_COLL_REDUCE) &&
+           what->count <= MLT_TEAM_SMALL && what->element <= 8 &&
+           what->count * what->element <= MLT_TEAM_SMALL;
+}
+
+// mlt_team_meet for them. If the fiber parks, mlt_team_fetches tells before how many bytes it has
+// to fetch when that went well: afterwards its stack is cold, and whatever else it looks at costs
+// as much as the whole call.
+mlt_status mlt_team_meet_small(mlt_team *team, uint64_t number, uint32_t local,
+                               const mlt_coll_what *what, const void *in, void *out,
+                               mlt_fiber *fiber) MLT_MUST_CHECK;
+uint32_t mlt_team_fetches(const mlt_team *team, uint32_t local, const mlt_coll_what *what);
+void mlt_team_fetch(const mlt_team *team, void *out, uint32_t bytes);
 
 // For hang reports: how many ranks of the worker have not come to a call, and the world rank that
 // it waits for a message from; -1: nobody. False: the call is not there.

@@ -27,6 +27,7 @@ enum {
     CREW_STACK = 192 << 10,     // as those of many ranks
     RANKS_COLD = 512,           // ranks of a worker whose stacks are cold after a round of all
     FORESEEN = 8,               // stacks that are asked for at once
+    LINES = 8,                  // of each: the frames of a rank that waits in a reduction
     CREW_COLD = 4096,           // members of a crew whose stacks do not fit the caches
 };
 
@@ -542,7 +543,7 @@ static inline __attribute__((always_inline)) void foresee_ranks(const mlt_fiber 
     for (int i = 0; i < FORESEEN; i++)
         __builtin_prefetch(sp[i]);
     for (int i = 0; i < FORESEEN; i++)
-        for (int line = 1; line < 6; line++)
+        for (int line = 1; line < LINES; line++)
             __builtin_prefetch(sp[i] + 64 * line);
 }
 

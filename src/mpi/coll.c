@@ -515,6 +515,49 @@ static __attribute__((noinline)) mlt_status join_alone(mlt_rank *me, mlt_comm *c
     return req.status;
 }
 
+// A rank of a shared worker: what it says need not stay (coll_reduce.c).
+static MLT_COLD mlt_status join_flat(mlt_rank *me, mlt_comm *comm, mlt_team *team, uint32_t number,
+                                     const mlt_coll_what *what, const void *in, void *out)
+{
+    mlt_coll_what own = *what;
+    mlt_coll_op op;
+    if (what->op) {
+        mlt_coll_op_copy(&op, what->op);
+        own.op = &op;
+    }
+    return join_alone(me, comm, team, number, &own, in, out);
+}
+
+// Apart, and small: what lies between the frames of a rank that is woken and those of its caller is
+// cold where there are many ranks.
+static __attribute__((noinline)) mlt_status meet_small(mlt_rank *me, const mlt_comm *comm,
+                                                       mlt_team *team, uint32_t number,
+                                                       const mlt_coll_what *what, const void *in,
+                                                       void *out)
+{
+    mlt_status status =
+        mlt_team_meet_small(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
+    if (status != MLT_PENDING)
+        return status;
+    uint32_t fetches = mlt_team_fetches(team, comm->local, what);
+    park(me, comm, team, number);
+    status = mlt_team_met(team, number);
+    if (MLT_LIKELY(status == MLT_OK))
+        mlt_team_fetch(team, out, fetches);
+    return status;
+}
+
+static __attribute__((noinline)) mlt_status meet(mlt_rank *me, const mlt_comm *comm, mlt_team *team,
+                                                 uint32_t number, const mlt_coll_what *what,
+                                                 const void *in, void *out)
+{
+    mlt_status status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
+    if (status != MLT_PENDING)
+        return status;
+    park(me, comm, team, number);
+    return mlt_team_met(team, number);
+}
+
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out)
 {
@@ -523,15 +566,14 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
         team = mlt_comm_flat(comm);
     uint32_t number = comm->coll_calls++;
     mlt_status status;
-    if (team->at) {
-        status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
-        if (status == MLT_PENDING) {
-            park(me, comm, team, number);
-            status = mlt_team_met(team, number);
-        }
-    } else {
-        status = join_alone(me, comm, team, number, what, in, out);
-    }
+    if (!team->at)
+        status = MLT_LIKELY(me->worker->count == 1)
+                     ? join_alone(me, comm, team, number, what, in, out)
+                     : join_flat(me, comm, team, number, what, in, out);
+    else if (mlt_team_is_small(what))
+        status = meet_small(me, comm, team, number, what, in, out);
+    else
+        status = meet(me, comm, team, number, what, in, out);
     if (MLT_LIKELY(status == MLT_OK))
         return MPI_SUCCESS;
     return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));

@@ -91,6 +91,7 @@ int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t num
 
 // The short way for a blocking call on an intracommunicator whose buffers the team can work on as
 // they are. What it is given is not held: the caller sees to it that no other thread frees it.
+// `what` and its op must stay until the call returns only if the rank is alone in its worker.
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out);
 

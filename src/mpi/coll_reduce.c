@@ -94,22 +94,27 @@ one_block_otherwise(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt
               receives ? side(out, what->count) : (mlt_coll_side){0}, NULL, how);
 }
 
-static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
-                     MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
-                     mlt_coll_how how)
-{
+typedef struct draft {
     mlt_inter_op op;
+    mlt_coll_what what;
+} draft;
+
+static inline __attribute__((always_inline)) int
+one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
+             MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
+             mlt_coll_how how)
+{
     bool rooted = collective == MLT_COLL_REDUCE;
     if (rooted && MLT_UNLIKELY(root == MPI_PROC_NULL) && comm->inter)
         return mlt_inter_idle(me, MLT_COLL_REDUCE, comm, how);
-    int code = prepare(me, comm, type, handle, &op);
+    int code = prepare(me, comm, type, handle, &d->op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     count = with_bytes(count, type);
     if (MLT_UNLIKELY(comm->inter))
-        return rooted ? mlt_inter_reduce(me, sendbuf, recvbuf, count, type, &op, root, comm, how)
+        return rooted ? mlt_inter_reduce(me, sendbuf, recvbuf, count, type, &d->op, root, comm, how)
                : collective == MLT_COLL_ALLREDUCE
-                   ? mlt_inter_allreduce(me, sendbuf, recvbuf, count, type, &op, comm, how)
+                   ? mlt_inter_allreduce(me, sendbuf, recvbuf, count, type, &d->op, comm, how)
                    : mlt_inter_no_scan(me, comm);
     if (rooted && (code = mlt_coll_check_root(me, comm, root)) != MPI_SUCCESS)
         return code;
@@ -117,71 +122,96 @@ static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbu
     bool receives = rooted                          ? comm->rank == root
                     : collective == MLT_COLL_EXSCAN ? comm->rank > 0 || in_place // 0 gets nothing
                                                     : true;
-    code = check_buffers(me, comm, sendbuf, recvbuf, count, type, op.op.element, receives);
+    code = check_buffers(me, comm, sendbuf, recvbuf, count, type, d->op.op.element, receives);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     if (MLT_UNLIKELY(in_place && !receives))
         return mlt_coll_bad_in_place(me, comm, "sendbuf of a rank that is not the root");
-    mlt_coll_what what = {
+    d->what = (mlt_coll_what){
         .collective = (uint8_t)collective,
         .in_place = in_place && !rooted,
         .kind = mlt_type_kind(type),
         .kind_sent = mlt_type_kind(type),
         .root = (uint32_t)root,
-        .element = op.op.element,
+        .element = d->op.op.element,
         .count = (uint64_t)count,
-        .op = &op.op,
+        .op = &d->op.op,
     };
     const void *in = in_place ? NULL : sendbuf;
     void *out = receives ? recvbuf : NULL;
-    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!op.layout))
-        return mlt_coll_quick(me, comm, &what, in, out);
-    return one_block_otherwise(me, comm, &what, &op, type, in, !in_place, out, receives, how);
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!d->op.layout))
+        return mlt_coll_quick(me, comm, &d->what, in, out);
+    return one_block_otherwise(me, comm, &d->what, &d->op, type, in, !in_place, out, receives, how);
+}
+
+// Of ranks that share a worker there may be thousands, which wait in here, and every line of their
+// stacks that they touch when they go on is cold: so what they say lies elsewhere. It is the
+// thread's, as nobody else runs until the call has copied it.
+static __attribute__((noinline)) int one_block_shared(mlt_rank *me, mlt_collective collective,
+                                                      const void *sendbuf, void *recvbuf,
+                                                      MPI_Count count, const mlt_type *type,
+                                                      MPI_Op handle, int root, mlt_comm *comm,
+                                                      mlt_coll_how how)
+{
+    static _Thread_local draft d __attribute__((tls_model("initial-exec")));
+    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
+}
+
+static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
+                     MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
+                     mlt_coll_how how)
+{
+    draft d;
+    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
 }
 
 int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                    const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm)
 {
-    return one_block(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
-                     MLT_BLOCKING);
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ireduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                     const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
                     MPI_Request *request)
 {
-    return one_block(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
-                     MLT_NONBLOCKING(request));
+    return (me->worker->count > 1 ? one_block_shared
+                                  : one_block)(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count,
+                                               datatype, op, root, comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Reduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                         const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
                         MPI_Info info, MPI_Request *request)
 {
-    return one_block(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
-                     MLT_PERSISTENT(request, info));
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
+        MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                       const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
 {
-    return one_block(me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_BLOCKING);
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Iallreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                        const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
 {
-    return one_block(me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_NONBLOCKING(request));
+    return (me->worker->count > 1 ? one_block_shared : one_block)(me, MLT_COLL_ALLREDUCE, sendbuf,
+                                                                  recvbuf, count, datatype, op, 0,
+                                                                  comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Allreduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                            const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
                            MPI_Request *request)
 {
-    return one_block(me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_PERSISTENT(request, info));
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
+        MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Scan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
