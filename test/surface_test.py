@@ -19,11 +19,12 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FACTS = ROOT.parent / "shared" / "facts"
 WARNINGS = "-Wall -Wextra -pedantic -Werror".split()
-FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, libcstate.c, yield.c, goal.h
+FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, leave.c, fork.c, getopt.c, thread.c, libcstate.c, yield.c, goal.h
     "__libc_start_main", "exit", "pthread_exit", "thrd_exit", "strtok", "random", "srandom", "rand", "srand", "drand48", "lrand48", "mrand48", "srand48",
     "seed48", "lcong48", "initstate", "setstate",
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",
-    "pthread_create", "thrd_create",
+    "pthread_create", "thrd_create", "__posix_getopt",
+    "_exit", "_Exit", "quick_exit", "_Fork", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe", "fexecve",
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
     "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")
@@ -32,7 +33,7 @@ FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, thread.c, 
 CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
 CSP_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
 FLOW = (ROOT / "include" / "millet" / "flow.h").read_text()
-FLOW_FUNCTIONS = set(re.findall(r"^(?!typedef|static|inline)\w[^(/#\n]*\b(flow_\w+)\(", FLOW, re.MULTILINE))
+FLOW_FUNCTIONS = set(re.findall(r"^(?!typedef|static|inline|template)\w[^(/#\n]*\b(flow_\w+)\(", FLOW, re.MULTILINE))
 FLOW_FUNCTIONS |= set(re.findall(r"\bflow_(?:Reduce|Broadcast|Deal|Collect)\b", FLOW))
 CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 

@@ -59,8 +59,8 @@ typedef struct mlt_run_operands {
 } mlt_run_operands;
 
 // `arg` is the owner's. It runs on any stack of the worker, with mlt_rank_self() being the run's
-// rank, while the run is being stepped: it must not suspend, and not call the library. What it calls
-// of the user's it pins (mlt_sched_pin). The operands are gone when it returns.
+// rank, while the run is being stepped: it must not suspend, and not call the library. What it
+// calls of the user's it pins (mlt_sched_pin). The operands are gone when it returns.
 typedef void mlt_run_function(void *arg, const mlt_run_operands *operands);
 
 // Where runs take place.

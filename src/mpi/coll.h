@@ -135,8 +135,8 @@ void mlt_coll_tell(mlt_worker *worker);
 void mlt_coll_refused(mlt_comm *comm, uint32_t number);
 
 // When all ranks of the job have come to MPI_Finalize: a message of a collective call that nobody
-// has received is an error of the program's, unless one was raised of some call before. An MPI code,
-// raised unless `handler` lets it return.
+// has received is an error of the program's, unless one was raised of some call before. An MPI
+// code, raised unless `handler` lets it return.
 int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler);
 
 #define MLT_COLL_MOST ((UINT64_C(1) << 60) - 1) // bytes of a reduction: some copies can be counted

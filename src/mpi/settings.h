@@ -12,7 +12,7 @@ typedef struct mlt_mpi_conf {
     int64_t label;
     int64_t goal_window, goal_offload;
     int64_t reproducible;
-    int64_t initial_errhandler; // index of its choices: fatal, abort, return
+    int64_t initial_errhandler;    // index of its choices: fatal, abort, return
     const char *outfile, *errfile; // "": none
 } mlt_mpi_conf;
 

@@ -59,8 +59,8 @@ int mlt_os_connected(int fd);
 bool mlt_os_is_null(int fd);
 
 // A copy of a descriptor that another process has, for reading, or for writing too; close-on-exec.
-// Both share what it reads. (Where the system does not let processes share descriptors, a file is opened once more,
-// and begins where the other one is now.)
+// Both share what it reads. (Where the system does not let processes share descriptors, a file is
+// opened once more, and begins where the other one is now.)
 int mlt_os_fd_of(pid_t process, int fd, bool writes);
 
 // Random bytes from the system; MLT_ERR_SYSTEM: it has none (yet).

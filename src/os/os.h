@@ -77,8 +77,8 @@ mlt_status mlt_os_barrier(void) MLT_MUST_CHECK;
 
 uint64_t mlt_os_now_ns(void);    // monotonic
 uint64_t mlt_os_thread_ns(void); // processor time of this thread
-int mlt_os_cores(void);       // cores that this process may run on, at least 1
-int mlt_os_threads(void);     // threads of this process; 0 if the system does not say
+int mlt_os_cores(void);          // cores that this process may run on, at least 1
+int mlt_os_threads(void);        // threads of this process; 0 if the system does not say
 uint32_t mlt_os_thread_id(void);
 void mlt_os_yield(void); // let another runnable thread of this core run
 

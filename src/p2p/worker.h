@@ -65,8 +65,8 @@ bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 // they may still touch stays.
 void mlt_worker_abandon(mlt_worker *worker);
 
-// One look at everything that may have come, by whoever has the worker; true if there was something.
-// Neither runs fibers nor sleeps.
+// One look at everything that may have come, by whoever has the worker; true if there was
+// something. Neither runs fibers nor sleeps.
 bool mlt_worker_step(mlt_worker *worker);
 
 // The fiber that runs on behalf of that rank now, which is of this worker: its own, that of a
