@@ -43,6 +43,8 @@ bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
            (!rule->ranks_to || q->ranks <= rule->ranks_to) && q->bytes >= rule->bytes_from &&
            (!rule->bytes_to || q->bytes <= rule->bytes_to) && total >= rule->total_from &&
            (!rule->total_to || total <= rule->total_to) &&
+           (q->sharing ? q->sharing : 1) >= rule->sharing_from &&
+           (!rule->sharing_to || q->sharing <= rule->sharing_to) &&
            (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->reads || (rule->reads > 0) == q->reads) &&

@@ -36,11 +36,18 @@ typedef struct mlt_coll_question {
     bool in_place, uneven;
     bool reproducible; // only canonical algorithms (coll.h)
     bool crowded;      // the job has more workers than the host has cores
+    uint32_t sharing;  // workers for each core, rounded up; 0 counts as 1
     uint8_t reach;     // mlt_coll_reach
     bool reads; // reach host: long messages are read by the receiver from the sender's memory, in
                 // one copy; else they go in two, through memory that both map
     const char *comm; // its MPI name; "": none
 } mlt_coll_question;
+
+// question.sharing
+static inline uint32_t mlt_coll_sharing(uint32_t workers, uint32_t cores)
+{
+    return cores ? (workers + cores - 1) / cores : 1;
+}
 
 enum { MLT_COLL_PASSED = 200 };
 
@@ -57,14 +64,15 @@ typedef struct mlt_coll_choice {
 
 typedef struct mlt_coll_rule {
     mlt_collective collective;
-    uint32_t ranks_from, ranks_to; // of question.ranks, inclusive; to 0: no end
-    uint64_t bytes_from, bytes_to; // inclusive; to 0: no end
-    uint64_t total_from, total_to; // the same of bytes * ranks: what lies in P n of spec.h
-    uint8_t reach;                 // 1 << mlt_coll_reach; 0: any
-    int8_t crowded, reads;         // 1: only if; -1: only if not; 0: either
-    const char *comm;              // NULL: any
-    const char *alg;               // "binomial"
-    uint64_t segment;              // bytes
+    uint32_t ranks_from, ranks_to;     // of question.ranks, inclusive; to 0: no end
+    uint64_t bytes_from, bytes_to;     // inclusive; to 0: no end
+    uint64_t total_from, total_to;     // the same of bytes * ranks: what lies in P n of spec.h
+    uint32_t sharing_from, sharing_to; // workers for each core, inclusive; to 0: no end
+    uint8_t reach;                     // 1 << mlt_coll_reach; 0: any
+    int8_t crowded, reads;             // 1: only if; -1: only if not; 0: either
+    const char *comm;                  // NULL: any
+    const char *alg;                   // "binomial"
+    uint64_t segment;                  // bytes
     uint32_t radix, window;
     bool flat;
     const char *by, *why;

@@ -58,6 +58,7 @@ static void test_always_answers(void)
                                                c == MLT_COLL_ALLGATHER || c == MLT_COLL_ALLTOALL ||
                                                c == MLT_COLL_REDUCE_SCATTER);
                     q.crowded = flags & 8;
+                    q.sharing = q.crowded ? 2 + ranks % 16 : 1;
                     q.reach = (uint8_t)((flags >> 4 & 3) % MLT_REACHES);
                     q.reproducible = flags & 64;
                     q.reads = flags & 128;
@@ -117,6 +118,12 @@ static void test_fits(void)
     rule.reach = 1 << MLT_REACH_HOST, rule.crowded = 1;
     CHECK(!mlt_coll_rule_fits(&rule, &q));
     rule.crowded = -1;
+    CHECK(mlt_coll_rule_fits(&rule, &q));
+    rule.sharing_from = 2, rule.sharing_to = 4;
+    CHECK(!mlt_coll_rule_fits(&rule, &q));
+    q.sharing = 5;
+    CHECK(!mlt_coll_rule_fits(&rule, &q));
+    q.sharing = mlt_coll_sharing(7, 2);
     CHECK(mlt_coll_rule_fits(&rule, &q));
     rule.reads = 1;
     CHECK(!mlt_coll_rule_fits(&rule, &q));

@@ -182,6 +182,7 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
         mean = mean * mean * what->count; // they are weights
     if (what->parts)
         mean = mean_of(what->parts);
+    const mlt_job *job = team->worker->boot->job;
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
         .ranks = ranks,
@@ -195,6 +196,7 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
         .uneven = what->starts != NULL,
         .reproducible = team->reproducible && !what->plain,
         .crowded = team->crowded,
+        .sharing = mlt_coll_sharing(job->workers, job->cores),
         .reach = team->reach,
         .reads = team->reads,
         .comm = team->name,

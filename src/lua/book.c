@@ -63,7 +63,7 @@ static void set_bool(lua_State *L, const char *name, bool value)
 
 static void push_question(lua_State *L, const mlt_coll_question *q)
 {
-    lua_createtable(L, 0, 15);
+    lua_createtable(L, 0, 16);
     set_text(L, "coll", mlt_collective_names[q->collective]);
     set_number(L, "ranks", q->ranks);
     set_number(L, "all_ranks", q->all_ranks);
@@ -78,6 +78,7 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
     set_bool(L, "uneven", q->uneven);
     set_bool(L, "reproducible", q->reproducible);
     set_bool(L, "crowded", q->crowded);
+    set_number(L, "sharing", q->sharing ? q->sharing : 1);
     set_bool(L, "reads", q->reads);
     set_text(L, "reach", mlt_coll_reach_names[q->reach]);
     set_text(L, "comm", q->comm);

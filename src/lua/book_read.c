@@ -228,7 +228,7 @@ static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
 {
     static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",
                                        "crowded", "comm",  "alg",   "segment", "radix",
-                                       "window",  "flat",  "why",   "reads"};
+                                       "window",  "flat",  "why",   "reads",   "sharing"};
     check_keys(L, 1, "rule", keys, sizeof keys / sizeof *keys, false);
     uint64_t from, to;
     out->collective = coll_field(L, 1, "rule", false);
@@ -239,6 +239,11 @@ static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
     out->ranks_to = (uint32_t)to;
     range_field(L, 1, "bytes", &out->bytes_from, &out->bytes_to);
     range_field(L, 1, "total", &out->total_from, &out->total_to);
+    range_field(L, 1, "sharing", &from, &to);
+    if (from > UINT32_MAX || to > UINT32_MAX)
+        luaL_error(L, "rule: workers for each core are counted up to 2^32 - 1");
+    out->sharing_from = (uint32_t)from;
+    out->sharing_to = (uint32_t)to;
     out->reach = reach_field(L);
     out->crowded = condition_field(L, "crowded");
     out->reads = condition_field(L, "reads");

@@ -140,7 +140,7 @@ static void test_question(void)
     CHECK(strcmp(c.why,
                  "all_ranks=12 bytes=24 coll=allreduce comm=MPI_COMM_WORLD commutes=true "
                  "crowded=false element=8 in_place=false op=sum ranks=3 reach=host reads=false "
-                 "reproducible=false type=Float64 uneven=false") == 0);
+                 "reproducible=false sharing=1 type=Float64 uneven=false") == 0);
     q.op = MLT_OPS, q.commutes = true;
     CHECK(book->choose(book, &q, &c, why, WHY) && strstr(c.why, "op=user"));
     CHECK(!strstr(c.why, "type="));

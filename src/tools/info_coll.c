@@ -9,6 +9,7 @@
 #include "coll/choice.h"
 #include "launch/numbers.h"
 #include "lua/book.h"
+#include "os/os.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 #include "tools/args.h"
@@ -61,6 +62,7 @@ static const char *when(const mlt_coll_rule *rule, char text[WHEN_BYTES])
     for (int i = 0; i < MLT_REACHES; i++)
         if (rule->reach >> i & 1)
             say_word(text, WHEN_BYTES, "in reach of the %s", mlt_coll_reach_names[i]);
+    say_range(text, WHEN_BYTES, "workers for each core", rule->sharing_from, rule->sharing_to);
     if (rule->crowded)
         say_word(text, WHEN_BYTES, "%s", rule->crowded > 0 ? "crowded" : "not crowded");
     if (rule->reads)
@@ -163,21 +165,23 @@ static bool reads(const asked *a)
 
 static mlt_coll_question question_of(const asked *a, mlt_op op, mlt_op_type type)
 {
-    return (mlt_coll_question){.collective = a->collective,
-                               .ranks = (uint32_t)a->ranks,
-                               .all_ranks = (uint32_t)mlt_given_or(a->all_ranks, a->ranks),
-                               .bytes = mlt_given_or(a->bytes, 8),
-                               .op = a->user_op ? MLT_OPS : op,
-                               .type = type,
-                               .element = mlt_op_type_bytes[type],
-                               .commutes = !a->ordered,
-                               .in_place = a->in_place,
-                               .uneven = a->uneven,
-                               .reproducible = a->reproducible,
-                               .crowded = a->crowded,
-                               .reach = a->workers ? MLT_REACH_PROCESS : MLT_REACH_HOST,
-                               .reads = !a->workers && reads(a),
-                               .comm = a->comm ? a->comm : "MPI_COMM_WORLD"};
+    return (mlt_coll_question){
+        .collective = a->collective,
+        .ranks = (uint32_t)a->ranks,
+        .all_ranks = (uint32_t)mlt_given_or(a->all_ranks, a->ranks),
+        .bytes = mlt_given_or(a->bytes, 8),
+        .op = a->user_op ? MLT_OPS : op,
+        .type = type,
+        .element = mlt_op_type_bytes[type],
+        .commutes = !a->ordered,
+        .in_place = a->in_place,
+        .uneven = a->uneven,
+        .reproducible = a->reproducible,
+        .crowded = a->crowded,
+        .sharing = a->crowded ? mlt_coll_sharing((uint32_t)a->ranks, (uint32_t)mlt_os_cores()) : 1,
+        .reach = a->workers ? MLT_REACH_PROCESS : MLT_REACH_HOST,
+        .reads = !a->workers && reads(a),
+        .comm = a->comm ? a->comm : "MPI_COMM_WORLD"};
 }
 
 static void say_question(const mlt_coll_question *q)
@@ -350,7 +354,8 @@ int mlt_info_coll_main(int argc, char **argv)
          .help = "the same bits whatever the algorithm"},
         {"workers", 0, MLT_ARG_CHOICE, &a.workers, "HOW", .choices = "process|thread",
          .help = "what workers are: process or thread (process)"},
-        {"crowded", 0, MLT_ARG_FLAG, &a.crowded, NULL, .help = "more workers than cores"},
+        {"crowded", 0, MLT_ARG_FLAG, &a.crowded, NULL,
+         .help = "more workers than cores; as many more as there would be here"},
         {"large", 0, MLT_ARG_CHOICE, &a.large, "HOW", .choices = "auto|chunks|read",
          .help = "long messages between processes, as MILLET_LARGE (auto: as here)"},
         {"comm", 0, MLT_ARG_TEXT, &a.comm, "NAME", .help = "the communicator's MPI name"},

@@ -60,17 +60,19 @@ const char *mlt_tune_function(mlt_collective collective)
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
                                     bool crowded)
 {
-    return (mlt_coll_question){.collective = c->collective,
-                               .ranks = c->ranks,
-                               .all_ranks = c->ranks,
-                               .bytes = bytes,
-                               .op = MLT_OP_SUM,
-                               .type = MLT_OP_FLOAT64,
-                               .element = 8,
-                               .commutes = true,
-                               .crowded = crowded,
-                               .reach = reach,
-                               .comm = "MPI_COMM_WORLD"};
+    return (mlt_coll_question){
+        .collective = c->collective,
+        .ranks = c->ranks,
+        .all_ranks = c->ranks,
+        .bytes = bytes,
+        .op = MLT_OP_SUM,
+        .type = MLT_OP_FLOAT64,
+        .element = 8,
+        .commutes = true,
+        .crowded = crowded,
+        .sharing = crowded ? mlt_coll_sharing(c->ranks, (uint32_t)mlt_os_cores()) : 1,
+        .reach = reach,
+        .comm = "MPI_COMM_WORLD"};
 }
 
 // ---- candidates
