@@ -44,20 +44,29 @@ static inline mlt_coll_list list_of(const mlt_comm *comm, const char *which, con
     };
 }
 
+static const uint64_t MOST_BYTES = UINT64_C(1) << 56; // that lie in memory
+
 // Where a rank's block for itself begins, and its bytes; 0: none, or nobody can say.
 static uint64_t own_block(const mlt_comm *comm, const blocks *b, const void **at)
 {
     int64_t count = mlt_coll_number(b->counts, (uint64_t)comm->rank);
     int64_t displ = mlt_coll_number(b->displs, (uint64_t)comm->rank);
-    *at = (const void *)((uintptr_t)b->buf + (uintptr_t)(displ * b->type->extent));
-    return count > 0 && b->type->contiguous ? (uint64_t)count * b->type->size : 0;
+    int64_t offset;
+    uint64_t bytes;
+    // What does not fit into an address is told where all blocks are looked at.
+    if (count <= 0 || !b->type->contiguous ||
+        __builtin_mul_overflow((uint64_t)count, b->type->size, &bytes) || bytes > MOST_BYTES ||
+        __builtin_mul_overflow(displ, b->type->extent, &offset))
+        return 0;
+    *at = (const void *)((uintptr_t)b->buf + (uintptr_t)offset);
+    return bytes;
 }
 
 // Blocks may lie anywhere, so only those for oneself are compared: buffers that were taken for each
 // other have them in the same place.
 static int check_apart(mlt_rank *me, mlt_comm *comm, const blocks *send, const blocks *recv)
 {
-    const void *from, *to;
+    const void *from = NULL, *to = NULL;
     uint64_t sent = own_block(comm, send, &from), received = own_block(comm, recv, &to);
     return mlt_coll_overlap(from, sent, to, received) ? mlt_coll_bad_overlap(me, comm)
                                                       : MPI_SUCCESS;
