@@ -40,6 +40,8 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .bytes_from = 4 * MI, .segment = 128 * KI),
     RULE(BCAST, "scatter_allgather", "long messages: every rank sends as much as it gets"),
 
+    RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
+         .bytes_to = 128 * KI),
     RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(REDUCE, "rabenseifner", own_share),
     RULE(REDUCE, "binomial_pipelined", "keeps the order of operands, and their brackets"),
@@ -66,8 +68,10 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLREDUCE, "halving_doubling", same_bits),
     RULE(ALLREDUCE, "binomial", same_bits),
 
+    RULE(GATHER, "linear", few_switches, .crowded = 1, .ranks_to = 64),
     RULE(GATHER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(GATHER, "linear", no_byte_twice),
+    RULE(SCATTER, "linear", few_switches, .crowded = 1, .ranks_to = 64),
     RULE(SCATTER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(SCATTER, "linear", no_byte_twice),
 
