@@ -15,10 +15,13 @@
 #include "launch/hosts.h"
 #include "launch/loop.h"
 #include "launch/say.h"
+#include "os/os.h"
 
 enum {
     READ_BYTES = 64 << 10,
-    WRITE_BYTES = 4096,     // PIPE_BUF: a pipe that is ready takes that much without blocking
+    SPOOL_STEP =
+        1 << 20,        // of standard input for all: how far ahead of its fastest reader it is read
+    WRITE_BYTES = 4096, // PIPE_BUF: a pipe that is ready takes that much without blocking
     LONGEST_LINE = 8 << 20, // longer ones are passed on in parts
     QUEUE_FULL = 1 << 20,   // stop reading from ranks
     QUEUE_LOW = 256 << 10,  // go on reading
@@ -51,7 +54,7 @@ typedef struct stream {
 typedef struct feed {
     mlt_source source; // fd -1: closed
     mlt_io *io;
-    size_t done; // bytes of the current piece
+    uint64_t done; // bytes that it has taken
 } feed;
 
 struct mlt_io {
@@ -68,11 +71,13 @@ struct mlt_io {
     uint32_t stdin_proc; // UINT32_MAX: none
     feed *feeds;         // [procs], --stdin all
     mlt_source input;
-    char piece[READ_BYTES];
-    size_t piece_length;
-    uint32_t waiting; // feeds that have not taken the whole piece
-    int patience_ms;  // with a reader that does not read, when nothing else is left to do; -1: for
-                      // ever
+    // What somebody has read of it and others have not: they may never do so, and nobody waits for
+    // them. In memory, from the slowest reader's place on.
+    int spool;
+    uint64_t spooled, dropped; // bytes that were written, and given back
+    bool input_ended;
+    int patience_ms; // with a reader that does not read, when nothing else is left to do; -1: for
+                     // ever
 };
 
 // ---- Patterns of file names
@@ -365,55 +370,98 @@ static void feed_close(feed *f)
     f->source.fd = -1;
 }
 
-// True when the feed has taken the whole piece or is closed.
-static bool feed_step(feed *f)
+// As much as the process takes now.
+static void feed_step(feed *f)
 {
     mlt_io *io = f->io;
-    while (f->source.fd >= 0 && f->done < io->piece_length) {
-        ssize_t n = write(f->source.fd, io->piece + f->done, io->piece_length - f->done);
+    char piece[READ_BYTES];
+    while (f->source.fd >= 0 && f->done < io->spooled) {
+        ssize_t n = pread(io->spool, piece, sizeof piece, (off_t)f->done);
+        if (n > 0)
+            n = write(f->source.fd, piece, (size_t)n);
         if (n >= 0) {
-            f->done += (size_t)n;
+            f->done += (uint64_t)n;
         } else if (errno == EAGAIN) {
             (void)mlt_loop_add(io->loop, &f->source, EPOLLOUT);
-            return false;
+            return;
         } else if (errno != EINTR) {
             feed_close(f);
         }
     }
     mlt_loop_remove(io->loop, &f->source);
-    return true;
+    if (io->input_ended)
+        feed_close(f);
 }
 
-// Reads pieces and hands them out, until somebody must wait.
+// Where the fastest and the slowest reader are; false: nobody reads.
+static bool find_readers(const mlt_io *io, uint64_t *fastest, uint64_t *slowest)
+{
+    bool any = false;
+    *fastest = 0;
+    *slowest = UINT64_MAX;
+    for (uint32_t p = 0; p < io->plan->proc_count; p++) {
+        const feed *f = &io->feeds[p];
+        if (f->source.fd < 0)
+            continue;
+        any = true;
+        *fastest = f->done > *fastest ? f->done : *fastest;
+        *slowest = f->done < *slowest ? f->done : *slowest;
+    }
+    return any;
+}
+
+static void spool_piece(mlt_io *io, const char *piece, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t n = pwrite(io->spool, piece + at, length - at, (off_t)io->spooled);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            mlt_quit(MLT_EXIT_SYSTEM,
+                     "--stdin all: no memory for the input that some ranks have not read yet "
+                     "(%s)",
+                     strerror(errno));
+        at += (size_t)n;
+        io->spooled += (uint64_t)n;
+    }
+}
+
+// Memory that all have read. In large steps: each is a system call.
+static void drop_read(mlt_io *io, uint64_t slowest)
+{
+    if (slowest < io->dropped + SPOOL_STEP)
+        return;
+    uint64_t bytes = (slowest - io->dropped) / SPOOL_STEP * SPOOL_STEP;
+    (void)fallocate(io->spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)io->dropped,
+                    (off_t)bytes);
+    io->dropped += bytes;
+}
+
+// Reads while somebody wants more, and hands out.
 static void pump(mlt_io *io)
 {
-    bool pollable = true;
-    while (io->waiting == 0) {
-        ssize_t n = read(STDIN_FILENO, io->piece, sizeof io->piece);
+    uint64_t fastest, slowest;
+    while (!io->input_ended && find_readers(io, &fastest, &slowest)) {
+        char piece[READ_BYTES];
+        drop_read(io, slowest);
+        if (io->spooled - fastest >= SPOOL_STEP) { // nobody needs more now
+            mlt_loop_remove(io->loop, &io->input);
+            return;
+        }
+        ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        io->piece_length = n > 0 ? (size_t)n : 0;
-        bool open = false;
-        for (uint32_t p = 0; p < io->plan->proc_count; p++) {
-            feed *f = &io->feeds[p];
-            f->done = 0;
-            if (n <= 0)
-                feed_close(f);
-            else if (!feed_step(f))
-                io->waiting++;
-            open |= f->source.fd >= 0;
-        }
-        if (!open) { // the end, or nobody listens
-            mlt_loop_remove(io->loop, &io->input);
-            return;
-        }
-        pollable = mlt_loop_add(io->loop, &io->input, EPOLLIN);
-        if (pollable)
-            break; // one piece an event, so that mpirun stays awake for the rest
+        io->input_ended = n <= 0;
+        if (n > 0)
+            spool_piece(io, piece, (size_t)n);
+        for (uint32_t p = 0; p < io->plan->proc_count; p++)
+            feed_step(&io->feeds[p]);
+        if (!io->input_ended && mlt_loop_add(io->loop, &io->input, EPOLLIN))
+            return; // one piece an event, so that mpirun stays awake for the rest
     }
-    if (io->waiting)
+    if (io->input_ended || !find_readers(io, &fastest, &slowest))
         mlt_loop_remove(io->loop, &io->input);
 }
 
@@ -425,7 +473,8 @@ static void input_ready(mlt_source *source, uint32_t events)
 static void feed_ready(mlt_source *source, uint32_t events)
 {
     feed *f = mlt_container_of(source, feed, source);
-    if (!feed_step(f) || --f->io->waiting > 0)
+    feed_step(f);
+    if (f->io->input_ended || f->io->spooled - f->done >= SPOOL_STEP)
         return;
     if (!mlt_loop_add(f->io->loop, &f->io->input, EPOLLIN))
         pump(f->io);
@@ -486,6 +535,9 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
                  "process, or let rank 0 read and broadcast it");
     else if (options->stdin_rank == MLT_STDIN_ALL)
         io->feeds = mlt_need(plan->proc_count, sizeof *io->feeds);
+    io->spool = io->feeds ? mlt_os_memfd("millet-stdin", 0) : -1;
+    if (io->feeds && io->spool < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "--stdin all: no memory for the input (%s)", strerror(errno));
     io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         for (int i = 0; options->label && i < 2; i++)
@@ -610,6 +662,8 @@ bool mlt_io_finish(mlt_io *io, bool interrupted)
     mlt_loop_remove(io->loop, &io->input);
     if (io->null_fd >= 0)
         close(io->null_fd);
+    if (io->spool >= 0)
+        close(io->spool);
     free(io->streams);
     free(io->feeds);
     free(io->child_ends);
