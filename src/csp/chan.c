@@ -138,6 +138,8 @@ EXPORT csp_in *csp_chan_in(csp_chan *chan)
     mlt_chan_check(mlt_csp_enter("csp_chan_in"), chan, "csp_chan_in");
     chan->readers++;
     chan->had_readers++;
+    if (chan->remote)
+        mlt_chan_far_ops->take(chan, false);
     return (csp_in *)chan;
 }
 
@@ -146,6 +148,8 @@ EXPORT csp_out *csp_chan_out(csp_chan *chan)
     mlt_chan_check(mlt_csp_enter("csp_chan_out"), chan, "csp_chan_out");
     chan->writers++;
     chan->had_writers++;
+    if (chan->remote)
+        mlt_chan_far_ops->take(chan, true);
     return (csp_out *)chan;
 }
 

@@ -108,6 +108,7 @@ typedef struct mlt_chan_far {
     bool (*withdraw)(csp_chan *chan, mlt_offer *offer, bool writes);
     void (*poison)(csp_chan *chan, bool writer);
     void (*retire)(csp_chan *chan, bool writer);
+    void (*take)(csp_chan *chan, bool writer); // one more end was taken here
 } mlt_chan_far;
 extern const mlt_chan_far *mlt_chan_far_ops;
 

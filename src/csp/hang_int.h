@@ -129,5 +129,9 @@ bool mlt_group_is_wide(const csp_group *group); // other workers have members, o
 void mlt_words_of_port(mlt_words *words, const csp_port *port); // "port 'numbers'"
 void mlt_words_of_target(mlt_words *words, const csp_target *target);
 void mlt_words_of_far(mlt_words *words, const csp_chan *chan); // " of rank 3": stand-ins
+bool mlt_chan_is_stand_in(const csp_chan *chan);
+// ", whose writing end rank 2 has", or, after others, "; rank 2 has its writing end, too". False:
+// nobody elsewhere has one, or who has it is not known here.
+bool mlt_words_of_far_ends(mlt_words *words, const csp_chan *chan, bool writers, bool others);
 
 #endif

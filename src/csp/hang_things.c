@@ -62,9 +62,29 @@ void mlt_words_of_target(mlt_words *w, const csp_target *target)
         mlt_words_add(w, " of %s", stream->route->who);
 }
 
+bool mlt_chan_is_stand_in(const csp_chan *chan)
+{
+    return chan->remote && chan->net && !mlt_net_chan_of(chan)->home;
+}
+
+bool mlt_words_of_far_ends(mlt_words *w, const csp_chan *chan, bool writers, bool others)
+{
+    char who[MLT_ENDS_TEXT];
+    uint32_t count = chan->net ? mlt_net_chan_ends(chan, writers, who, sizeof who) : UINT32_MAX;
+    const char *end = writers ? "writing" : "reading";
+    if (count == UINT32_MAX || (count == 0 && !mlt_chan_is_stand_in(chan)))
+        return false;
+    const char *verb = count > 1 ? "have" : "has";
+    if (others)
+        mlt_words_add(w, "; %s %s its %s end, too", who, verb, end);
+    else
+        mlt_words_add(w, ", whose %s end %s %s", end, count ? who : "nobody", verb);
+    return true;
+}
+
 void mlt_words_of_far(mlt_words *w, const csp_chan *chan)
 {
-    if (!chan->remote || !chan->net || mlt_net_chan_of(chan)->home)
+    if (!mlt_chan_is_stand_in(chan))
         return;
     const char *who = mlt_net_chan_route(chan)->who;
     if (!strstr(chan->name, who)) // as in "channel 3 of rank 1", which was found without a name

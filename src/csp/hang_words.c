@@ -157,17 +157,22 @@ static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *n
     bool writes = need->kind == MLT_CSP_WRITE; // whoever waits
     const mlt_fiber *last = writes ? chan->last_reader : chan->last_writer;
     servers s = servers_of(g, need);
-    if (chan->remote)
-        return; // who uses it there is not known here
+    if (mlt_chan_is_stand_in(chan)) {
+        (void)mlt_words_of_far_ends(w, chan, !writes, false);
+        return;
+    }
     if (s.count == 1 && s.node[0] == need->node && !s.perhaps) {
         mlt_words_add(w, ", which it %ss itself", writes ? "read" : "write");
+        (void)mlt_words_of_far_ends(w, chan, !writes, true);
     } else if (s.count > 0) {
         mlt_words_add(w, ", which ");
         add_servers(w, g, &s);
         mlt_words_add(w, " %s%s%s", s.perhaps ? "may " : "", writes ? "read" : "write",
                       s.count == 1 && !s.perhaps && !s.more ? "s" : "");
         (void)add_elsewhere_users(w, chan, !writes, true);
-    } else if (add_elsewhere_users(w, chan, !writes, false)) {
+        (void)mlt_words_of_far_ends(w, chan, !writes, true);
+    } else if (add_elsewhere_users(w, chan, !writes, false) ||
+               mlt_words_of_far_ends(w, chan, !writes, false)) {
         return;
     } else if (chan->registered) {
         mlt_words_add(w, ", which other workers may %s", writes ? "read" : "write");

@@ -66,6 +66,9 @@
 // belong to those who read elsewhere: each gets its part (LEFT) before it hears of the end, keeps
 // it, and reads it first.
 //
+// Stand-ins of the job are told who has the other end (ENDS), when they are opened and whenever
+// that changes: hang reports name it. Of many holders, the first few are told and named.
+//
 // A share in a parcel is counted at home like any other. The home remembers it by a ticket, which
 // is good for one OPEN. It gives the ticket out before the parcel exists (GIVE, GIVEN), so no OPEN
 // can come before it.

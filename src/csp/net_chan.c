@@ -28,12 +28,24 @@ typedef struct stand_in {
     bool writer;
     bool gone;     // retired, or given away
     mlt_link link; // gone: in net->retired
+    // Who has the other end; UINT32_MAX: the home has not told.
+    uint32_t other_ends;
+    char others[MLT_ENDS_TEXT];
 } stand_in;
 
 const mlt_route *mlt_net_chan_route(const csp_chan *chan)
 {
     const stand_in *s = chan->net;
     return s->route;
+}
+
+uint32_t mlt_net_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size)
+{
+    const stand_in *s = chan->net;
+    if (s->base.home)
+        return mlt_home_ends(chan, writer, text, size);
+    snprintf(text, size, "%s", s->others);
+    return writer != s->writer ? s->other_ends : UINT32_MAX;
 }
 
 csp_status mlt_net_life_status(const csp_chan *chan)
@@ -214,6 +226,12 @@ static void retire_at(csp_chan *chan, bool writer)
     bury(s);
 }
 
+static void take_at(csp_chan *chan, bool writer)
+{
+    if (mlt_net_chan_of(chan)->home)
+        mlt_home_ends_change(chan, writer);
+}
+
 static void forget(csp_chan *chan)
 {
     stand_in *s = chan->net;
@@ -227,8 +245,11 @@ static void forget(csp_chan *chan)
 // Once, before any thread is there.
 __attribute__((constructor)) static void hook(void)
 {
-    static const mlt_chan_far ops = {
-        .offer = offer_at, .withdraw = withdraw_at, .poison = poison_at, .retire = retire_at};
+    static const mlt_chan_far ops = {.offer = offer_at,
+                                     .withdraw = withdraw_at,
+                                     .poison = poison_at,
+                                     .retire = retire_at,
+                                     .take = take_at};
     mlt_chan_far_ops = &ops;
     mlt_chan_forget = forget;
 }
@@ -347,6 +368,12 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
         value_left(chan, data, bytes);
         return;
     }
+    if (chan && packet->kind == MLT_CHAN_ENDS) {
+        stand_in *s = chan->net;
+        s->other_ends = (uint32_t)packet->dst;
+        snprintf(s->others, sizeof s->others, "%.*s", (int)bytes, (const char *)data);
+        return;
+    }
     mlt_offer *offer = chan ? find_op(chan, (uint32_t)packet->word) : NULL;
     if (!offer) {
         nobody_is_here(route, packet);
@@ -431,6 +458,7 @@ static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool wri
         *(writer ? &chan->writers : &chan->readers) += 1;
         *(writer ? &chan->had_writers : &chan->had_readers) += 1;
     }
+    mlt_home_ends_change(chan, writer);
     *out = chan;
     return CSP_OK;
 }
@@ -451,6 +479,7 @@ csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t 
     s->route = route;
     s->far = number;
     s->writer = writer;
+    s->other_ends = UINT32_MAX;
     chan->net = s;
     chan->remote = true;
     *(writer ? &chan->writers : &chan->readers) = 1;

@@ -37,9 +37,10 @@ typedef enum mlt_chan_packet_kind {
     MLT_CHAN_LIFE,  // dst: mlt_chan_life
     MLT_CHAN_GIVEN, // word: the question; dst: the status; data: uint64_t, the parcel's ticket
     MLT_CHAN_LEFT,  // data: a value that was in the buffer when the channel went; the reader's now
+    MLT_CHAN_ENDS,  // dst: how many have the other end; data: who, in words (mlt_home_ends)
 } mlt_chan_packet_kind;
 
-enum { MLT_OPEN_WRITER = 1 };
+enum { MLT_OPEN_WRITER = 1, MLT_ENDS_TEXT = 120 };
 
 typedef struct mlt_chan_opening {
     uint64_t ticket; // of the parcel whose share is taken over; 0: one more holder
@@ -62,6 +63,10 @@ static inline mlt_net_chan *mlt_net_chan_of(const csp_chan *chan)
 // Of a stand-in: the way to its home.
 const mlt_route *mlt_net_chan_route(const csp_chan *chan);
 
+// Who has that end, in words for reports: "rank 0, rank 2 and a parcel". Of a home: who but this
+// worker. Returns how many they are, or UINT32_MAX: it is not known here.
+uint32_t mlt_net_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size);
+
 // Of a channel whose life is over.
 csp_status mlt_net_life_status(const csp_chan *chan);
 
@@ -80,6 +85,8 @@ void mlt_home_poison(csp_chan *chan);
 void mlt_home_retire(csp_chan *chan, bool writer);
 void mlt_home_forget(csp_chan *chan); // it is being freed
 void mlt_home_bequeath(csp_chan *chan);
+uint32_t mlt_home_ends(const csp_chan *chan, bool writer, char *text, size_t size);
+void mlt_home_ends_change(csp_chan *chan, bool writer); // some have other ends of that side now
 
 // The share of a holder goes into a parcel, which has that ticket; and out of it again. False: the
 // channel has no such parcel, or it was unpacked before.

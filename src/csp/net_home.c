@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The home of a channel that others have ends of: all offers stand in its queues, those of this
 // worker's processes and those of others (struct far), and are matched here. net.h has the rules.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,9 @@ typedef struct ticket {
 
 typedef struct home {
     mlt_net_chan base;
-    mlt_link holders;
+    // Of reading ends, of writing ends:
+    mlt_link holders[2];
+    uint32_t away[2]; // shares of holders and in parcels; the others are this worker's
     mlt_link tickets;
     uint64_t last_ticket;
 } home;
@@ -314,10 +317,11 @@ static void life_ends(csp_chan *chan)
     csp_status status = mlt_net_life_status(chan);
     free_held(chan, false);
     free_held(chan, true);
-    for (mlt_link *l = h->holders.next; l != &h->holders; l = l->next) {
-        holder *who = mlt_container_of(l, holder, link);
-        tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
-    }
+    for (int writer = 0; writer < 2; writer++)
+        for (mlt_link *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
+            holder *who = mlt_container_of(l, holder, link);
+            tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
+        }
     sweep(chan, false, status);
     sweep(chan, true, status);
 }
@@ -348,6 +352,7 @@ static void one_less(csp_chan *chan, bool writer, mlt_chan_life life)
 void mlt_home_retire(csp_chan *chan, bool writer)
 {
     one_less(chan, writer, MLT_CHAN_RETIRED);
+    mlt_home_ends_change(chan, writer);
 }
 
 // ---- offers
@@ -532,10 +537,96 @@ static void said_no(csp_chan *chan, far *f, bool later)
     seek_all(chan, !writes);
 }
 
+// ---- who has which end, for hang reports
+
+enum { ENDS_SEEN = 16, ENDS_NAMED = 3 };
+
+typedef struct ends {
+    const char *name[ENDS_NAMED];
+    uint32_t count, seen;
+} ends;
+
+// A worker may have several.
+static void add_end(ends *e, const char *who)
+{
+    for (uint32_t i = 0; i < e->count && i < ENDS_NAMED; i++)
+        if (strcmp(e->name[i], who) == 0)
+            return;
+    if (e->count < ENDS_NAMED)
+        e->name[e->count] = who;
+    e->count++;
+}
+
+// A bounded number of them is looked at, whoever they are.
+static ends ends_away(const home *h, bool writer, const char *here)
+{
+    ends e = {0};
+    if (here)
+        add_end(&e, here);
+    for (const mlt_link *l = h->holders[writer].next;
+         l != &h->holders[writer] && e.seen++ < ENDS_SEEN; l = l->next)
+        add_end(&e, mlt_container_of(l, holder, link)->route->who);
+    for (const mlt_link *l = h->tickets.next; l != &h->tickets && e.seen++ < 2 * ENDS_SEEN;
+         l = l->next)
+        if (mlt_container_of(l, ticket, link)->writer == writer)
+            add_end(&e, "a parcel");
+    return e;
+}
+
+static void word_ends(const ends *e, char *text, size_t size)
+{
+    size_t length = 0;
+    uint32_t named = e->count < ENDS_NAMED ? e->count : ENDS_NAMED;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < named && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s",
+                                   i == 0              ? ""
+                                   : i + 1 == e->count ? " and "
+                                                       : ", ",
+                                   e->name[i]);
+    if (e->count > named && length < size)
+        snprintf(text + length, size - length, " and others");
+}
+
+uint32_t mlt_home_ends(const csp_chan *chan, bool writer, char *text, size_t size)
+{
+    ends e = ends_away(chan->net, writer, NULL);
+    word_ends(&e, text, size);
+    return e.count;
+}
+
+// Holders of one side hear who has the other one. Those of other programs do not: they have ranks
+// of their own.
+static void tell_ends(csp_chan *chan, const holder *who)
+{
+    const home *h = chan->net;
+    bool writer = !who->writer;
+    uint32_t all = writer ? chan->writers : chan->readers;
+    char text[MLT_ENDS_TEXT];
+    if (who->route->worker == UINT32_MAX)
+        return;
+    const char *here = mlt_route_to_worker(chan->csp, chan->csp->worker->index)->who;
+    ends e = ends_away(h, writer, all > h->away[writer] ? here : NULL);
+    word_ends(&e, text, sizeof text);
+    tell(chan, who->route, who->stand_in, MLT_CHAN_ENDS, 0, (int32_t)e.count, text,
+         strlen(text) + 1);
+}
+
+void mlt_home_ends_change(csp_chan *chan, bool writer)
+{
+    const home *h = chan->net;
+    uint32_t told = 0;
+    for (const mlt_link *l = h->holders[!writer].next;
+         l != &h->holders[!writer] && told++ < ENDS_SEEN && chan->life == MLT_CHAN_LIVES;
+         l = l->next)
+        tell_ends(chan, mlt_container_of(l, holder, link));
+}
+
 // ---- holders
 
 static void drop_holder(holder *who)
 {
+    who->home->away[who->writer]--;
     mlt_list_remove(&who->link);
     mlt_list_remove(&who->user.link);
     free(who);
@@ -579,15 +670,17 @@ static void holder_lost(mlt_route_user *user, mlt_route *route)
     settle_late(chan);
     drop_holder(who);
     one_less(chan, writer, route->ended ? MLT_CHAN_RETIRED : MLT_CHAN_LOST);
+    mlt_home_ends_change(chan, writer);
 }
 
 static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand_in)
 {
-    for (mlt_link *l = h->holders.next; l != &h->holders; l = l->next) {
-        holder *who = mlt_container_of(l, holder, link);
-        if (who->route == route && who->stand_in == stand_in)
-            return who;
-    }
+    for (int writer = 0; writer < 2; writer++)
+        for (mlt_link *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
+            holder *who = mlt_container_of(l, holder, link);
+            if (who->route == route && who->stand_in == stand_in)
+                return who;
+        }
     return NULL;
 }
 
@@ -597,6 +690,8 @@ uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
     ticket *t = mlt_take(1, sizeof *t);
     *t = (ticket){.number = ++h->last_ticket, .writer = writer};
     mlt_list_push_back(&h->tickets, &t->link);
+    h->away[writer]++;
+    mlt_home_ends_change(chan, writer);
     return t->number;
 }
 
@@ -609,6 +704,7 @@ bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
             continue;
         mlt_list_remove(l);
         free(t);
+        h->away[writer]--;
         return true;
     }
     return false;
@@ -651,7 +747,8 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
                     .route = route,
                     .stand_in = (uint32_t)packet->src,
                     .writer = writer};
-    mlt_list_push_back(&h->holders, &who->link);
+    mlt_list_push_back(&h->holders[writer], &who->link);
+    h->away[writer]++;
     mlt_list_push_back(&route->users, &who->user.link);
     if (!o.ticket) {
         *(writer ? &chan->writers : &chan->readers) += 1;
@@ -659,6 +756,8 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
     }
     if (chan->life != MLT_CHAN_LIVES && chan->held == 0)
         tell(chan, route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
+    tell_ends(chan, who);
+    mlt_home_ends_change(chan, writer);
 }
 
 // chan is NULL if it was freed: the others have been told, but for who asks.
@@ -684,7 +783,7 @@ static void holder_leaves(csp_chan *chan, mlt_route *route, const mlt_packet *pa
     if (packet->kind == MLT_CHAN_GIVE)
         share_given(who ? chan : NULL, route, packet, writer);
     else if (who)
-        one_less(chan, writer, MLT_CHAN_RETIRED);
+        mlt_home_retire(chan, writer);
 }
 
 static void withdrawn(csp_chan *chan, mlt_route *route, const mlt_packet *packet)
@@ -757,7 +856,8 @@ uint32_t mlt_net_share(csp_chan *chan)
         return h->base.number;
     h = mlt_take(1, sizeof *h);
     h->base = (mlt_net_chan){.chan = chan, .home = true};
-    mlt_list_init(&h->holders);
+    mlt_list_init(&h->holders[0]);
+    mlt_list_init(&h->holders[1]);
     mlt_list_init(&h->tickets);
     h->base.number = mlt_net_add(chan->csp, chan, MLT_OBJECT_CHAN);
     chan->net = h;
@@ -776,8 +876,9 @@ void mlt_home_end(csp_chan *chan)
                 free_far(far_of(mlt_container_of(l, mlt_offer, link)));
         }
     }
-    while (!mlt_list_empty(&h->holders))
-        drop_holder(mlt_container_of(h->holders.next, holder, link));
+    for (int writer = 0; writer < 2; writer++)
+        while (!mlt_list_empty(&h->holders[writer]))
+            drop_holder(mlt_container_of(h->holders[writer].next, holder, link));
     for (mlt_link *l; (l = mlt_list_pop_front(&h->tickets));)
         free(mlt_container_of(l, ticket, link));
     mlt_net_drop(chan->csp, h->base.number);
@@ -789,14 +890,9 @@ void mlt_home_end(csp_chan *chan)
 // The next holder after `who` that reads; NULL: nobody does.
 static holder *next_reader(home *h, const holder *who)
 {
-    mlt_link *at = who ? who->link.next : h->holders.next;
-    for (int round = 0; round < 2; round++, at = h->holders.next)
-        for (; at != &h->holders; at = at->next) {
-            holder *next = mlt_container_of(at, holder, link);
-            if (!next->writer)
-                return next;
-        }
-    return NULL;
+    const mlt_link *readers = &h->holders[0];
+    mlt_link *at = who && who->link.next != readers ? who->link.next : readers->next;
+    return at != readers ? mlt_container_of(at, holder, link) : NULL;
 }
 
 // Those who read elsewhere get what is in the buffer, in turn. Of a poisoned one nothing is there.

@@ -59,6 +59,56 @@ static void channel(void)
     csp_read(in, &v);
 }
 
+// Rank 1 reads what rank 2 does not write; rank 0 has the channel, and waits to write to another
+// one that rank 2 could read. Everybody has its end before rank 0 tells the others to go on.
+static void ends(void)
+{
+    int v = 0;
+    char c;
+    csp_port *go = csp_port_new("go", 0);
+    csp_chan *both[] = {csp_chan_new("numbers", sizeof v), csp_chan_new("answers", sizeof v)};
+    csp_in *in = NULL;
+    csp_out *out;
+    if (me == 0) {
+        csp_register_chan("numbers", both[0]);
+        csp_register_chan("answers", both[1]);
+    } else if (me == 1) {
+        csp_find_in("numbers", sizeof v, &in, CSP_NEVER);
+    } else {
+        csp_find_out("numbers", sizeof v, &out, CSP_NEVER);
+        csp_find_in("answers", sizeof v, &in, CSP_NEVER);
+    }
+    for (int i = 1; i < size; i++) {
+        csp_target *to;
+        csp_target_at((me + i) % size, "go", &to, CSP_NEVER);
+        csp_send(to, "x", 1);
+    }
+    for (int i = 1; i < size; i++)
+        csp_receive(go, &c, 1, NULL, NULL);
+    if (me == 0)
+        csp_write(csp_chan_out(both[1]), &v);
+    else if (me == 1)
+        csp_read(in, &v);
+    else
+        csp_receive(go, &c, 1, NULL, NULL);
+}
+
+// The end that rank 1 waits for is in a parcel that nobody unpacks.
+static void parcel(void)
+{
+    int v = 0;
+    csp_parcel lost;
+    csp_in *in;
+    if (me == 0) {
+        csp_chan *numbers = csp_chan_new("numbers", sizeof v);
+        csp_register_chan("numbers", numbers);
+        csp_pack_out(csp_chan_out(numbers), &lost);
+        silent();
+    }
+    csp_find_in("numbers", sizeof v, &in, CSP_NEVER);
+    csp_read(in, &v);
+}
+
 // One member of a group does not come.
 typedef struct member {
     csp_group *group;
@@ -93,8 +143,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"ports", ports}, {"silent", silent},   {"full", full},
-               {"name", name},   {"channel", channel}, {"group", group}};
+    } all[] = {{"ports", ports},     {"silent", silent}, {"full", full}, {"name", name},
+               {"channel", channel}, {"group", group},   {"ends", ends}, {"parcel", parcel}};
     me = csp_node();
     size = csp_nodes();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
