@@ -12,6 +12,10 @@
 // KiB and more take half as long as with one shared message at a time. A message below SHARE_LEAST
 // is shared only if others wait behind it.
 //
+// A message that came before its receive does not wait in that way: after MPI_Irecv the receiver
+// may compute for long, and the sender would stand still meanwhile. It is offered to the sender,
+// who can copy all of it alone, or read at once.
+//
 // The ring from the sender to the receiver has a word for each of a few shared messages:
 //
 //     number of the message (16 bits) | pieces that somebody has taken on (24) | broken (1) |
@@ -196,18 +200,25 @@ static void share_begin(mlt_worker *w, mlt_req *recv, mlt_peer *peer)
     mlt_p2p_control_with(w, peer, SLOT_SHARE, &body, sizeof body, 0, recv->got);
 }
 
+// alone: no other message waits to be fetched.
+static bool is_worth_sharing(const mlt_worker *w, const mlt_req *recv, const mlt_peer *peer,
+                             bool alone)
+{
+    enum { ALL = (1 << MLT_RING_SHARES) - 1 };
+    return recv->share == SHARE_NONE && peer->shares != ALL && recv->rank->sends_open == 0 &&
+           (!alone || recv->got >= SHARE_LEAST) && w->p2p->read_peers;
+}
+
 // Offers to the senders those messages at the head of the list that are worth it.
 static void share_first(mlt_worker *w)
 {
-    enum { ALL = (1 << MLT_RING_SHARES) - 1 };
     mlt_link *list = &w->p2p->fetches;
     bool alone = list->next->next == list;
     uint32_t n = 0;
     for (mlt_link *l = list->next; l != list && n < MLT_RING_SHARES; l = l->next, n++) {
         mlt_req *recv = mlt_container_of(l, mlt_req, link);
         mlt_peer *peer = &w->wire->peers[recv->remote_worker];
-        if (recv->share == SHARE_NONE && peer->shares != ALL && recv->rank->sends_open == 0 &&
-            (!alone || recv->got >= SHARE_LEAST) && w->p2p->read_peers)
+        if (is_worth_sharing(w, recv, peer, alone))
             share_begin(w, recv, peer);
     }
 }
@@ -265,7 +276,7 @@ bool mlt_p2p_fetch_some(mlt_worker *w)
 }
 
 mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
-                                  uint64_t address)
+                                  uint64_t address, bool late)
 {
     if (!w->p2p->read_peers)
         return MLT_ERR_UNSUPPORTED;
@@ -273,9 +284,12 @@ mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, 
     recv->address = address;
     recv->remote_worker = peer->worker;
     recv->share = SHARE_NONE;
-    if (recv->got < FETCH_LEAST || w->p2p->crowded || recv->got / SHARE_MOST >= SHARE_PIECES)
+    if (recv->got < FETCH_LEAST || w->p2p->crowded || recv->got / SHARE_MOST >= SHARE_PIECES ||
+        (late && !is_worth_sharing(w, recv, peer, true)))
         return read_whole(w, recv, peer);
     recv->stage = STAGE_MOVING;
     mlt_list_push_back(&w->p2p->fetches, &recv->link);
+    if (late)
+        share_begin(w, recv, peer);
     return MLT_PENDING;
 }

@@ -175,9 +175,10 @@ static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t tota
 // direct.c
 
 // Fetches a plain message out of the sender's process. MLT_OK: it is there; MLT_PENDING: not yet,
-// and the receive will be completed; an error: it cannot be, and the sender still waits.
+// and the receive will be completed; an error: it cannot be, and the sender still waits. late: the
+// message came before its receive, which nobody may be waiting for yet.
 mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
-                                  uint64_t address) MLT_MUST_CHECK;
+                                  uint64_t address, bool late) MLT_MUST_CHECK;
 bool mlt_p2p_fetch_some(mlt_worker *w); // a piece of what waits; true if there was one
 void mlt_p2p_share_taken(mlt_worker *w, mlt_peer *peer, mlt_req *recv); // TAKEN has come
 // SHARE has come; true if the message has left.

@@ -161,7 +161,7 @@ void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64
 
 // The sender waits with its buffer: fetch the data in the best way for the distance.
 static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
-                  uint8_t flags)
+                  uint8_t flags, bool late)
 {
     bool plain = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
     if (recv->got > 0 && peer->distance == MLT_SAME_PROCESS) {
@@ -179,8 +179,8 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
             move(recv, send->buf, send->type, recv->got);
         }
     } else if (recv->got > 0) {
-        mlt_status status =
-            plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address) : MLT_ERR_UNSUPPORTED;
+        mlt_status status = plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address, late)
+                                  : MLT_ERR_UNSUPPORTED;
         if (status != MLT_OK) {
             if (status != MLT_PENDING)
                 mlt_p2p_ask_for_chunks(w, recv, peer, sender);
@@ -210,7 +210,7 @@ static void deliver(mlt_req *recv, mlt_msg *msg)
         break;
     }
     case MLT_MSG_REMOTE:
-        fetch(w, recv, msg->peer, msg->sender, msg->address, msg->flags);
+        fetch(w, recv, msg->peer, msg->sender, msg->address, msg->flags, true);
         break;
     }
     mlt_p2p_drop(w, msg);
@@ -326,7 +326,7 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     if (recv) {
         accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
-        fetch(w, recv, peer, names.sender, names.other, slot->flags);
+        fetch(w, recv, peer, names.sender, names.other, slot->flags, false);
         return;
     }
     mlt_msg *msg = new_msg(w, peer, 0);

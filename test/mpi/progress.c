@@ -3,7 +3,13 @@
 // Progress. A rank that polls must let the rank that it polls for go on, even if both share a
 // thread; and a rank that is blocked in one call must serve its other communication.
 
+#define _GNU_SOURCE // beyond C11: signals
 #include "check.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #define WORLD MPI_COMM_WORLD
 
@@ -143,10 +149,66 @@ static void blocked_serves(int way, int n)
     free(buf);
 }
 
+// Rank 0 sends large messages that have arrived when rank 1 starts its receives. Rank 1 then leaves
+// MPI until rank 0, which it cannot help any more, has sent all. busy: rank 1 has a send of its own
+// open.
+static void late_receives(int n, int count, int busy)
+{
+    enum { MOST = 16, SECONDS = 10 };
+    int pid = (int)getpid(), flag = 0;
+    MPI_Request reqs[MOST + 1];
+    char *buf = must_alloc((size_t)n * (size_t)count), *own = must_alloc((size_t)n);
+    CHECK_OK(MPI_Bcast(&pid, 1, MPI_INT, 1, WORLD));
+    if (world_rank() == 0) {
+        pattern_fill(buf, (size_t)n * (size_t)count, (unsigned)n);
+        for (int i = 0; i < count; i++)
+            CHECK_OK(MPI_Isend(buf + (size_t)i * (size_t)n, n, MPI_BYTE, 1, TAG, WORLD, &reqs[i]));
+        CHECK_OK(MPI_Send(NULL, 0, MPI_BYTE, 1, TAG + 1, WORLD));
+        CHECK_OK(MPI_Waitall(count, reqs, MPI_STATUSES_IGNORE));
+        CHECK(kill((pid_t)pid, SIGUSR1) == 0);
+        if (busy)
+            CHECK_OK(MPI_Recv(own, n, MPI_BYTE, 1, TAG + 2, WORLD, MPI_STATUS_IGNORE));
+    } else {
+        sigset_t usr1;
+        sigemptyset(&usr1);
+        sigaddset(&usr1, SIGUSR1);
+        CHECK_OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG + 1, WORLD, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Iprobe(0, TAG, WORLD, &flag, MPI_STATUS_IGNORE));
+        CHECK(flag);
+        reqs[count] = MPI_REQUEST_NULL;
+        if (busy)
+            CHECK_OK(MPI_Isend(own, n, MPI_BYTE, 0, TAG + 2, WORLD, &reqs[count]));
+        for (int i = 0; i < count; i++)
+            CHECK_OK(MPI_Irecv(buf + (size_t)i * (size_t)n, n, MPI_BYTE, 0, TAG, WORLD, &reqs[i]));
+        CHECK(sigtimedwait(&usr1, NULL, &(struct timespec){.tv_sec = SECONDS}) == SIGUSR1);
+        CHECK_OK(MPI_Waitall(count + 1, reqs, MPI_STATUSES_IGNORE));
+        CHECK_PATTERN(buf, (size_t)n * (size_t)count, (unsigned)n);
+    }
+    free(own);
+    free(buf);
+}
+
+static void all_late_receives(void)
+{
+    const int sizes[] = {20000, 70000, 300000, BIG};
+    sigset_t usr1;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    CHECK(sigprocmask(SIG_BLOCK, &usr1, NULL) == 0);
+    for (int i = 0; i < 2 * COUNT_OF(sizes); i++) {
+        late_receives(sizes[i / 2], 1, i % 2 != 0);
+        late_receives(sizes[i / 2], 10, i % 2 != 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const int sizes[] = {8, 5000, 70000, BIG};
     CHECK_OK(MPI_Init(&argc, &argv));
+    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+        all_late_receives();
+        return MPI_Finalize();
+    }
     for (int how = 0; how < POLLS; how++) {
         token((enum poll)how, 1);
         token((enum poll)how, -1);
