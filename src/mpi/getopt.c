@@ -111,11 +111,10 @@ static void give_turn(uint32_t own)
 
 static bool is_settled(mlt_job *job, uint32_t worker)
 {
-    // acquire: a worker that sleeps has no rank that runs.
-    uint32_t asleep =
-        atomic_load_explicit(&mlt_job_worker_at(job, worker)->asleep, memory_order_acquire);
-    return all.settled[worker] || asleep == MLT_WORKER_ASLEEP || asleep == MLT_WORKER_LISTENS ||
-           asleep == MLT_WORKER_ENDED;
+    mlt_worker_sleep sleep = mlt_job_sleep_of(mlt_job_worker_at(job, worker));
+    atomic_thread_fence(memory_order_acquire); // a worker that sleeps has no rank that runs
+    return all.settled[worker] || sleep == MLT_WORKER_ASLEEP || sleep == MLT_WORKER_LISTENS ||
+           sleep == MLT_WORKER_ENDED;
 }
 
 static bool are_settled(const mlt_rank *me)
