@@ -215,6 +215,12 @@ mlt_flow_program *mlt_flow_come_back(void)
     return program;
 }
 
+void mlt_flow_forked(void)
+{
+    left = NULL;
+    mlt_flow_self = NULL;
+}
+
 // csp's rare path.
 static mlt_csp *come_back(void)
 {

@@ -45,6 +45,9 @@ static inline void mlt_flow_leave(mlt_flow_program *program)
 // The calling thread has the worker again, if it was away. NULL: it was not.
 mlt_flow_program *mlt_flow_come_back(void) MLT_COLD;
 
+// In a child that has just been forked: it runs no instance, and has no helper.
+void mlt_flow_forked(void);
+
 // Ends the helper, if there is one. The caller has the worker.
 void mlt_flow_help_end(mlt_flow_program *program);
 

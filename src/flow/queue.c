@@ -270,8 +270,8 @@ static MLT_COLD _Noreturn void no_such_queue(const flow_queue *queue, const char
         mlt_csp_fault(call, "the queue is NULL: only init, run and fini of a module have queues");
     if (!mlt_flow_self)
         mlt_flow_fault(queue->instance,
-                       "%s on %s by a thread that the module made: only the thread that runs the "
-                       "instance has its queues",
+                       "%s on %s by a thread that the module made or in a child that it forked: "
+                       "only the thread that runs the instance has its queues",
                        call, queue->decl->name);
     mlt_flow_fault(queue->instance, "%s on %s, which is an %s queue", call, queue->decl->name,
                    queue->decl->input ? "input" : "output");
@@ -290,7 +290,7 @@ static MLT_COLD void enter_for(const char *call)
     if (!mlt_flow_come_back())
         mlt_csp_fault(call,
                       "this thread runs no instance: only the thread that runs a module's has "
-                      "its data");
+                      "its data, and no child that it forked");
 }
 
 static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t count,

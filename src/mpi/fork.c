@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "csp/state.h"
+#include "flow/help.h"
 #include "mpi/entry.h"
 #include "mpi/output.h"
 #include "mpi/thread.h"
@@ -33,7 +34,7 @@ mlt_rank *mlt_fork_rank(void)
     return forked.rank;
 }
 
-// From now on the thread is no rank's: the fast ways of MPI and csp.h do not let it in.
+// From now on the thread is no rank's: the fast ways of MPI, csp.h and flow.h do not let it in.
 static void in_child(void)
 {
     forked.early = !mlt_entry_joined();
@@ -43,6 +44,7 @@ static void in_child(void)
     forked.child = true;
     mlt_fiber_user = NULL;
     mlt_csp_self = NULL;
+    mlt_flow_forked();
     if (forked.rank)
         mlt_output_forked(forked.rank);
 }

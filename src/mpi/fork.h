@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A child that a rank forks has the rank's memory, but is no rank: what it would send or receive is
 // the rank's own. It may ask whether MPI is initialised, print, exec and exit; any other call of
-// MPI, and any of csp.h, ends the job with a sentence. (A child of vfork or of a bare clone system
-// call is not seen. POSIX allows it nothing but exec and _exit.)
+// MPI, and any of csp.h or flow.h, ends the job with a sentence. (A child of vfork or of a bare
+// clone system call is not seen. POSIX allows it nothing but exec and _exit.)
 #ifndef MLT_MPI_FORK_H
 #define MLT_MPI_FORK_H
 

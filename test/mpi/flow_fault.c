@@ -112,6 +112,19 @@ static int child_exits(void)
     return child < 0 || waitpid(child, &status, 0) != child || status != 0;
 }
 
+// The child would send what the module itself sends.
+static int child_sends(Bad *my)
+{
+    long v = 1;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)flow_send(my, &v, 1);
+        _exit(0);
+    }
+    return child < 0 || waitpid(child, &status, 0) != child || status != 1 << 8;
+}
+
 static int Bad_run(Bad *my)
 {
     long *v;
@@ -140,6 +153,8 @@ static int Bad_run(Bad *my)
         exit_in_thread();
     if (is(my, "child-exits")) // a child is no module
         return child_exits();
+    if (is(my, "child-sends"))
+        return child_sends(my);
     if (is(my, "wrong-way"))
         (void)flow_queue_send((flow_queue *)(void *)my->q.in.queue, &count, FLOW_ANY, 1, 1);
     if (is(my, "other-way"))
