@@ -22,7 +22,7 @@ ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
 SEEDS = 100
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
-NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert)|coll_.* x(7|17|18|64)\])"
+NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert|large-frame)|group_share |coll_.* x(7|17|18|64)\])"
 # What TSan sees with workers as threads: programs in which threads share something, each way of sharing once or twice. What a rank does with its own
 # objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's.
 SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
