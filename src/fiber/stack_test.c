@@ -2,10 +2,12 @@
 // Tests of stacks: sizes, guards of each kind, recycling, and giving memory back.
 #include "fiber/stack.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +100,35 @@ static void test_take_give(void)
           mlt_stack_take(&stacks, 13) == a); // last in, first out
     CHECK(mlt_stack_guard_owner(&stacks, b - 1) == 12);
     CHECK(mlt_stack_take(&stacks, 14) > b && mlt_stack_take(&stacks, 15) > b && stacks.fresh == 4);
+    mlt_stacks_fini(&stacks);
+}
+
+static bool is_guarded(char *at)
+{
+    return getrandom(at, 1, GRND_NONBLOCK) == -1 && errno == EFAULT;
+}
+
+// Those that were prepared together, and those that were not as the system did not do it.
+static void test_ahead(bool refused)
+{
+    enum { COUNT = MLT_STACK_WIDE_MOST / 2 };
+    mlt_stacks stacks;
+    struct rlimit before, none;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = (struct rlimit){0, before.rlim_max};
+    CHECK(mlt_stacks_init(&stacks, COUNT, 8 * COUNT, MLT_STACK_MIN, MLT_STACK_GUARD_BEST, why,
+                          sizeof why) == MLT_OK);
+    CHECK(!refused || setrlimit(RLIMIT_NOFILE, &none) == 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        char *stack = mlt_stack_take(&stacks, i);
+        CHECK(mlt_stack_guard_owner(&stacks, stack - 1) == i);
+        CHECK(stacks.guard != MLT_STACK_GUARD_PAGES ||
+              (is_guarded(stack - 1) && is_guarded(stack - MLT_STACK_GUARD_BYTES) &&
+               !is_guarded(stack) && !is_guarded(stack + stacks.size - 1)));
+        CHECK(stacks.ready > i && stacks.ready <= COUNT && stacks.ready - i <= 1 + i / 16);
+    }
+    CHECK(!refused || stacks.guard != MLT_STACK_GUARD_PAGES || stacks.one_by_one);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
     mlt_stacks_fini(&stacks);
 }
 
@@ -361,6 +392,8 @@ int main(void)
     test_little_address_space();
     test_take_give();
     test_wide_guards();
+    test_ahead(false);
+    test_ahead(true);
     test_trim_free();
     test_kinds();
     test_map_count();

@@ -27,6 +27,14 @@ void mlt_os_want_huge(void *at, size_t bytes);
 // Guards an address range so that touching it raises SIGSEGV. guard_install needs no mapping of its
 // own (Linux 6.13) and says MLT_ERR_UNSUPPORTED elsewhere; protect splits the mapping.
 mlt_status mlt_os_guard_install(void *at, size_t bytes) MLT_MUST_CHECK;
+
+// Ranges of equal length, `stride` bytes apart, at most MLT_OS_RANGES, by one system call. Guards
+// them, as guard_install does (MLT_ERR_UNSUPPORTED: not all of them); or brings their pages in, as
+// writing there would, if the system can.
+enum { MLT_OS_RANGES = 64 };
+mlt_status mlt_os_guard_ranges(char *at, size_t bytes, size_t stride,
+                               uint32_t count) MLT_MUST_CHECK;
+void mlt_os_fault_in_ranges(char *at, size_t bytes, size_t stride, uint32_t count);
 mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
 
 // Whole pages of a mapping: may only be read from now on; become this process's own copy, which
