@@ -83,15 +83,24 @@ typedef struct mlt_ctl_call {
     uint64_t calls, time_ns;
 } mlt_ctl_call;
 
+// What runs inside of a worker's ranks beside `main`; bits.
+typedef enum mlt_ctl_inner {
+    MLT_INNER_THREADS = 1,   // that call MPI
+    MLT_INNER_PROCESSES = 2, // of millet/csp.h, or the modules of a flow program
+} mlt_ctl_inner;
+
 typedef struct mlt_ctl_stats {
     uint64_t messages[3], bytes[3]; // sent: same worker, same process, same host
     uint64_t eager, rendezvous;
     uint64_t wait_ns;  // asleep or polling with nothing runnable
     uint64_t total_ns; // from attach to end
     uint64_t switches;
+    uint64_t slack;           // the other ranks that could run too, summed over the switches
     uint64_t unexpected_peak; // bytes held for receives that had not been posted
     uint64_t peak_rss;        // of the process
     uint64_t stack_size;
+    uint32_t ranks;
+    uint32_t inner; // mlt_ctl_inner: what else the ranks are made of
     char guard[16], policy[24], large_thread[16], large_process[16]; // what was chosen
 } mlt_ctl_stats;
 

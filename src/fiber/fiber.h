@@ -103,6 +103,8 @@ struct mlt_sched {
     uint32_t count;             // spawned
     uint32_t limit;             // how many may be spawned
     bool list;                  // plain, if it were not for `pinned`
+    bool measures;              // as in the conf
+    uint64_t slack;             // of one that measures: the others that could run, at each switch
     const char *pinned;         // what runs now and must not suspend (mlt_sched_pin); NULL: nothing
     mlt_fiber *fibers;          // all spawned ones, dense by id
     void (*idle)(void *arg);    // called when nothing is runnable; must make progress or sleep
@@ -135,6 +137,7 @@ typedef struct mlt_sched_conf {
     size_t stack_size;       // 0: chosen by the number of fibers
     uint32_t process_fibers; // fibers of all workers of the process together, for that choice
     uint8_t guard;           // mlt_stack_guard: 0 is the best there is; tests ask for a lesser one
+    bool measures;           // count `slack`; every switch then goes the general way
     void (*idle)(void *arg);
     void (*breathe)(void *arg);
     void *idle_arg;

@@ -49,11 +49,16 @@ static void idle_never(void *arg)
     abort();
 }
 
+static _Thread_local bool measures; // what `make` makes
+
 static mlt_sched *make(const char *policy, uint32_t fibers, size_t stack_size)
 {
     char why[256] = "";
-    mlt_sched_conf conf = {
-        .policy = policy, .fibers = fibers, .stack_size = stack_size, .idle = idle_never};
+    mlt_sched_conf conf = {.policy = policy,
+                           .fibers = fibers,
+                           .stack_size = stack_size,
+                           .measures = measures,
+                           .idle = idle_never};
     if (mlt_sched_new(&conf, &sched, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         exit(1);
@@ -366,11 +371,59 @@ static void order_of(const char *policy, const char *yields, const char *wakes)
     CHECK(order_is(wakes));
 }
 
+static void wakes_last(void *user)
+{
+    (void)user;
+    mlt_fiber_wake_last(sched, &sched->fibers[0]);
+    note(me());
+    mlt_fiber_yield(sched);
+    note(me());
+}
+
+static void order_of_last(const char *policy)
+{
+    make(policy, 3, 0);
+    mlt_fiber_spawn(sched, parker, NULL);
+    mlt_fiber_spawn(sched, wakes_last, NULL);
+    mlt_fiber_spawn(sched, noter, (void *)2);
+    run_and_free();
+    CHECK(order_is("abcabc"));
+}
+
+// Whoever measures sees what runs without.
 static void test_orders(void)
 {
-    order_of("rr", "abcabcabc", "abcdefabcdef");
-    order_of("direct", "abcabcabc", "abcdaefbcdef"); // a goes ahead of e and f, b and c queue
-    order_of("priority", "abcabcabc", "abcdefabcdef");
+    for (int i = 0; i < 2; i++) {
+        measures = i == 1;
+        order_of("rr", "abcabcabc", "abcdefabcdef");
+        order_of("direct", "abcabcabc", "abcdaefbcdef"); // a goes ahead of e and f, b and c queue
+        order_of("priority", "abcabcabc", "abcdefabcdef");
+        order_of_last("rr");
+        order_of_last("direct");
+    }
+    measures = false;
+}
+
+static uint64_t slack_of(const char *policy)
+{
+    make(policy, 8, 0);
+    for (intptr_t i = 0; i < 8; i++)
+        mlt_fiber_spawn(sched, keeper, (void *)i);
+    mlt_sched_run(sched);
+    uint64_t slack = sched->slack;
+    mlt_sched_free(sched);
+    return slack;
+}
+
+static void test_slack(void)
+{
+    CHECK(slack_of("rr") == 0);
+    measures = true;
+    // Seven others at the first switch and at each of 800 yields; then one less at each end.
+    uint64_t all = 7 * (1 + 800) + (6 + 5 + 4 + 3 + 2 + 1);
+    CHECK(slack_of("rr") == all && slack_of("direct") == all);
+    CHECK(slack_of("priority") == all && slack_of("random:5") > 0);
+    measures = false;
 }
 
 static void test_priority(void)
@@ -740,6 +793,7 @@ int main(int argc, char **argv)
     test_recycling();
     test_spawn_later();
     test_orders();
+    test_slack();
     test_priority();
     test_random();
     test_no_starvation();

@@ -99,7 +99,7 @@ static void note_guard(mlt_sched *sched)
 {
     sched->canary =
         has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
-    sched->list = !sched->policy->take && !sched->canary && !MLT_SANITIZED;
+    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !MLT_SANITIZED;
     sched->plain = sched->list && !sched->pinned;
 }
 
@@ -145,6 +145,7 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     sched->policy = policy;
     sched->policy_argument = argument;
     sched->solo = conf->fibers == 0;
+    sched->measures = conf->measures;
     sched->idle = conf->idle;
     sched->breathe = conf->breathe;
     sched->idle_arg = conf->idle_arg;
@@ -318,7 +319,7 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
 
 void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber)
 {
-    if (!sched->plain) {
+    if (MLT_UNLIKELY(!sched->plain) && (sched->solo || sched->policy->take)) {
         mlt_fiber_wake(sched, fiber);
         return;
     }
@@ -474,44 +475,6 @@ go_with_baggage(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
         *sched->exceptions = exceptions;
 }
 
-// The general way to suspend: whatever the policy, and with all that is rare.
-static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched,
-                                                                       mlt_fiber *me)
-{
-    me->saved_errno = *sched->error;
-    bool breath = ++sched->switches % BREATH == 0;
-    if (breath)
-        take_breath(sched);
-    mlt_fiber *to = &sched->home;
-    if (sched->alive > 0 || sched->member) {
-        while (sched->runnable == 0)
-            sched->idle(sched->idle_arg);
-        to = sched->policy->take ? sched->policy->take(sched) : mlt_policy_list_take(sched, breath);
-        sched->runnable--;
-    }
-    if (sched->canary)
-        look_for_overflow(sched, me);
-    if (to->state == MLT_FIBER_NEW)
-        give_birth(sched, to);
-    // Not before: the new fiber must not get the stack we stand on.
-    if (me->state == MLT_FIBER_ENDED) {
-        mlt_stack_give(stacks_of(sched, me), me->stack);
-        me->stack = NULL;
-        if (me->crew) { // nobody takes it before we have left
-            me->next = sched->crew->free;
-            sched->crew->free = me;
-        }
-    }
-    if (to == me) {
-        me->state = MLT_FIBER_RUNNING;
-        *sched->error = me->saved_errno;
-    } else if (has_baggage(sched)) {
-        go_with_baggage(sched, me, to);
-    } else {
-        go(sched, me, to);
-    }
-}
-
 // Of a million processes every stack is cold, and its page's translation too. But who wakes whom is
 // often as it was the last time, so the stack of the one that will run three switches from now is
 // asked for, if there are so many (CREW_COLD). (A token round a ring of a million: 100 to 150
@@ -547,6 +510,65 @@ static inline __attribute__((always_inline)) void foresee_ranks(const mlt_fiber 
             __builtin_prefetch(sp[i] + 64 * line);
 }
 
+// `to` runs next. Where there are thousands, their stacks are cold: the one after it is asked for
+// now.
+static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sched,
+                                                             const mlt_fiber *to)
+{
+    if (to->crew && sched->crew->alive > CREW_COLD)
+        foresee(sched->crew->fibers, to);
+    const mlt_fiber *soon = sched->head;
+    if (soon) {
+        __builtin_prefetch(soon->sp);
+        __builtin_prefetch((const char *)soon->sp + 64);
+    }
+    if (to->id % FORESEEN == 0 && soon == to + 1 && !to->crew &&
+        to->id + UINT64_C(4) * FORESEEN <= sched->alive && sched->alive > RANKS_COLD)
+        foresee_ranks(to);
+}
+
+// The general way to suspend: whatever the policy, and with all that is rare.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched,
+                                                                       mlt_fiber *me)
+{
+    me->saved_errno = *sched->error;
+    bool breath = ++sched->switches % BREATH == 0;
+    if (breath)
+        take_breath(sched);
+    mlt_fiber *to = &sched->home;
+    if (sched->alive > 0 || sched->member) {
+        while (sched->runnable == 0)
+            sched->idle(sched->idle_arg);
+        to = sched->policy->take ? sched->policy->take(sched) : mlt_policy_list_take(sched, breath);
+        sched->runnable--;
+        if (sched->measures) {
+            sched->slack += sched->runnable;
+            look_ahead(sched, to);
+        }
+    }
+    if (sched->canary)
+        look_for_overflow(sched, me);
+    if (to->state == MLT_FIBER_NEW)
+        give_birth(sched, to);
+    // Not before: the new fiber must not get the stack we stand on.
+    if (me->state == MLT_FIBER_ENDED) {
+        mlt_stack_give(stacks_of(sched, me), me->stack);
+        me->stack = NULL;
+        if (me->crew) { // nobody takes it before we have left
+            me->next = sched->crew->free;
+            sched->crew->free = me;
+        }
+    }
+    if (to == me) {
+        me->state = MLT_FIBER_RUNNING;
+        *sched->error = me->saved_errno;
+    } else if (has_baggage(sched)) {
+        go_with_baggage(sched, me, to);
+    } else {
+        go(sched, me, to);
+    }
+}
+
 // The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain).
 MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
 {
@@ -562,17 +584,7 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
     if (me->saved_errno != *sched->error)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
-    if (to->crew && sched->crew->alive > CREW_COLD)
-        foresee(sched->crew->fibers, to);
-    // Where there are thousands, their stacks are cold: the one after this is asked for now.
-    const mlt_fiber *soon = sched->head;
-    if (soon) {
-        __builtin_prefetch(soon->sp);
-        __builtin_prefetch((const char *)soon->sp + 64);
-    }
-    if (to->id % FORESEEN == 0 && soon == to + 1 && !to->crew &&
-        to->id + UINT64_C(4) * FORESEEN <= sched->alive && sched->alive > RANKS_COLD)
-        foresee_ranks(to);
+    look_ahead(sched, to);
     go(sched, me, to);
 }
 

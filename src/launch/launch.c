@@ -309,6 +309,7 @@ static void print_report(launch *l, mlt_report *report, mlt_path_map *map)
     mlt_report_print(report, l->options->apps[0].argv[0], mlt_os_now_ns() - l->job->started_ns,
                      out);
     mlt_path_map_report(map, out);
+    mlt_report_advise(report, out);
     fclose(out);
     mlt_say_raw(text, size);
     free(text);

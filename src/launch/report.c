@@ -2,6 +2,7 @@
 #include "launch/report.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,14 @@
 #include "launch/numbers.h"
 #include "launch/say.h"
 
-enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20 };
+enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20, MOST_WORKERS_SHOWN = 8 };
+
+typedef struct load {
+    uint32_t worker, ranks, inner; // mlt_ctl_inner
+    double idle;                   // the share of its time in which none of its ranks could run
+    double slack;                  // others that could run too when one began to, in the mean
+    uint64_t total_ns;
+} load;
 
 struct mlt_report {
     const mlt_plan *plan;
@@ -18,6 +26,8 @@ struct mlt_report {
     size_t call_count;
     mlt_ctl_stats sum; // sums; the texts and sizes are the first worker's
     uint32_t workers;  // that have told their numbers
+    load *loads;       // [of the plan's workers], theirs
+    uint32_t load_count;
     uint64_t peak;
     uint32_t ended;
     mlt_ctl_queue queues[MOST_QUEUES_SHOWN]; // of a flow program
@@ -30,13 +40,16 @@ mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores)
     mlt_report *report = mlt_need(1, sizeof *report);
     report->plan = plan;
     report->cores = cores;
+    report->loads = mlt_need(plan->workers, sizeof *report->loads);
     return report;
 }
 
 void mlt_report_free(mlt_report *report)
 {
-    if (report)
+    if (report) {
         free(report->calls);
+        free(report->loads);
+    }
     free(report);
 }
 
@@ -67,9 +80,29 @@ void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t coun
     }
 }
 
-void mlt_report_stats(mlt_report *report, const mlt_ctl_stats *stats)
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void add_load(mlt_report *report, uint32_t worker, const mlt_ctl_stats *stats)
+{
+    if (report->load_count == report->plan->workers)
+        return;
+    report->loads[report->load_count++] = (load){
+        .worker = worker,
+        .ranks = stats->ranks,
+        .inner = stats->inner,
+        .idle = share(stats->wait_ns, stats->total_ns),
+        .slack = share(stats->slack, stats->switches),
+        .total_ns = stats->total_ns,
+    };
+}
+
+void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *stats)
 {
     mlt_ctl_stats *sum = &report->sum;
+    add_load(report, worker, stats);
     if (report->workers++ == 0) {
         *sum = *stats;
         close_text(sum->guard, sizeof sum->guard);
@@ -206,6 +239,34 @@ static void print_messages(const mlt_report *report, FILE *out)
     fprintf(out, "at most %s held unexpected in a worker\n", mlt_bytes(a, sum->unexpected_peak));
 }
 
+static int by_idleness(const void *a, const void *b)
+{
+    const load *x = a, *y = b;
+    if (x->idle != y->idle)
+        return x->idle < y->idle ? 1 : -1;
+    return x->worker < y->worker ? -1 : x->worker > y->worker;
+}
+
+static void print_loads(const mlt_report *report, FILE *out)
+{
+    char number[MLT_NUMBER_BYTES];
+    qsort(report->loads, report->load_count, sizeof *report->loads, by_idleness);
+    uint32_t shown =
+        report->load_count < MOST_WORKERS_SHOWN ? report->load_count : MOST_WORKERS_SHOWN;
+    for (uint32_t i = 0; i < shown; i++) {
+        const load *w = &report->loads[i];
+        // A thread that computes while another waits in MPI is not seen.
+        fprintf(out, "  %-11s worker %-5u %9s rank%s  idle %s%.1f %%, slackness %.1f\n",
+                i == 0 ? "workers" : "", w->worker, mlt_number(number, w->ranks),
+                w->ranks == 1 ? " " : "s", w->inner & MLT_INNER_THREADS ? "at most " : "",
+                100 * w->idle, w->slack);
+    }
+    if (shown < report->load_count)
+        fprintf(out, "  %-11s and %s more, the busiest of them idle %.1f %%\n", "",
+                mlt_number(number, report->load_count - shown),
+                100 * report->loads[report->load_count - 1].idle);
+}
+
 static const char *or_none(const char *text)
 {
     return *text ? text : "-";
@@ -219,8 +280,8 @@ void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns,
     fprintf(out, "mpirun: report of %s\n", program);
     fprintf(out, "  %-11s %s", "time", mlt_time(a, wall_ns));
     if (sum->total_ns)
-        fprintf(out, "; workers waited %.1f %% of theirs",
-                100 * (double)sum->wait_ns / (double)sum->total_ns);
+        fprintf(out, "; workers were idle %.1f %% of theirs",
+                100 * share(sum->wait_ns, sum->total_ns));
     fprintf(out, "\n  %-11s %s rank%s in %s worker%s, ", "job", mlt_number(a, plan->ranks),
             plan->ranks == 1 ? "" : "s", mlt_number(b, plan->workers),
             plan->workers == 1 ? "" : "s");
@@ -239,10 +300,67 @@ void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns,
     print_queues(report, out);
     print_messages(report, out);
     print_calls(report, out);
+    print_loads(report, out);
     fprintf(out, "  %-11s %s, ", "stacks",
             sum->stack_size ? mlt_bytes(a, sum->stack_size) : "the process's");
     fprintf(out, "guard: %s; scheduler %s, %s switches\n", or_none(sum->guard),
             or_none(sum->policy), mlt_number(a, sum->switches));
     fprintf(out, "  %-11s between threads: %s; between processes: %s\n", "large data",
             or_none(sum->large_thread), or_none(sum->large_process));
+}
+
+// ---- Advice
+
+enum {
+    LEAST_JUDGED_MS = 100, // a shorter life is mostly start and end
+    MOST_TIMES = 16,       // as many ranks as now: further than that nobody can see
+};
+
+static const double idles = 0.25;   // from here on a worker's idleness matters
+static const double filled = 0.05;  // a worker that is idle less than this is well used
+static const double overlaps = 0.1; // less slackness than this: its ranks take turns
+
+// Whether more ranks might give this worker something to do while others of it wait. Threads and
+// processes inside of ranks do that in their own way.
+static bool lacks_ranks(const load *w)
+{
+    return w->idle >= idles && w->idle <= 1 && w->slack < 1 && !w->inner && w->ranks > 0 &&
+           (w->ranks == 1 || w->slack >= overlaps) &&
+           w->total_ns >= LEAST_JUDGED_MS * UINT64_C(1000000);
+}
+
+// All of them must lack ranks: where one is busy, the others may just wait for it. Nor is there
+// anything to gain where workers share cores: one that is idle leaves its core to another.
+static bool all_lack_ranks(const mlt_report *report)
+{
+    if (report->load_count != report->plan->workers || report->load_count < 2 ||
+        report->plan->workers > report->cores)
+        return false;
+    for (uint32_t i = 0; i < report->load_count; i++)
+        if (!lacks_ranks(&report->loads[i]) || report->loads[i].ranks != report->loads[0].ranks)
+            return false;
+    return true;
+}
+
+// If ranks wait independently of each other, a worker with twice as many is idle for the square of
+// the share.
+static uint64_t enough_ranks(const load *w)
+{
+    uint64_t times = 1;
+    for (double idle = w->idle; idle > filled && times < MOST_TIMES; idle *= idle)
+        times *= 2;
+    return times * w->ranks;
+}
+
+void mlt_report_advise(const mlt_report *report, FILE *out)
+{
+    if (!all_lack_ranks(report))
+        return;
+    const load *busiest = &report->loads[report->load_count - 1];
+    fprintf(out, "  %-11s every worker was idle for %.0f %% of its time or more%s; ", "advice",
+            100 * busiest->idle, busiest->ranks == 1 ? ", as its only rank waited" : "");
+    fprintf(out,
+            "if the program divides its work among its ranks, more ranks a worker (-nfg %" PRIu64
+            ") would give the workers something to do while they wait\n",
+            enough_ranks(busiest));
 }

@@ -30,7 +30,7 @@ static void take_piece(mlt_report *report, const uint8_t **data, size_t *size)
     } else if (kind % 2) {
         mlt_ctl_stats stats;
         fuzz_take(data, size, &stats, sizeof stats);
-        mlt_report_stats(report, &stats);
+        mlt_report_stats(report, stats.ranks, &stats);
     } else {
         mlt_ctl_call call;
         fuzz_take(data, size, &call, sizeof call);
@@ -52,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *out = open_memstream(&text, &text_size);
     FUZZ_CHECK(out);
     mlt_report_print(report, "./program", UINT64_MAX, out);
+    mlt_report_advise(report, out);
     fclose(out);
     fuzz_check_lines(text, text_size);
     for (size_t i = 0; i < text_size; i++) {

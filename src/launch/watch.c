@@ -563,7 +563,7 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
         break;
     case MLT_CTL_STATS:
         if (report && head->length == sizeof(mlt_ctl_stats))
-            mlt_report_stats(report, (const mlt_ctl_stats *)(void *)body);
+            mlt_report_stats(report, head->detail, (const mlt_ctl_stats *)(void *)body);
         break;
     case MLT_CTL_QUEUES:
         if (report)

@@ -145,6 +145,7 @@ static void play(void *argument)
     FILE *out = open_memstream(&text, &size);
     FUZZ_CHECK(out);
     mlt_report_print(report, "./program", 1, out);
+    mlt_report_advise(report, out);
     mlt_path_map_report(&map, out);
     mlt_path_map_print(&map, "./program", out);
     mlt_path_map_draw(&map, "./program", out);

@@ -133,6 +133,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
         .fibers = w->count > 1 ? w->count : 0,
         .stack_size = (size_t)mlt_conf.stack_size,
         .process_fibers = process_fibers,
+        .measures = boot->job->profile,
         .idle = mlt_p2p_idle,
         .breathe = mlt_p2p_breathe, // alone in the job too: there may be work for later
         .idle_arg = w,

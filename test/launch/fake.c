@@ -8,6 +8,9 @@
 //     abort N TEXT | crash SIGNAL TEXT | kill SIGNAL
 //     fatal SIGNAL         crash with a message, then die of it
 //     sleep SECONDS | say TEXT | child COMMAND | stats | queues | tell
+//     load IDLE SLACK      the numbers of workers that were idle for IDLE % of a second, and had
+//                          SLACK other ranks that could run at each of 10 switches
+//     inner BITS           what the ranks of `load` consist of (mlt_ctl_inner)
 //     wait right|right:N|left|any|barrier|csp|RANK    all ranks are blocked like that for ever;
 //                          answers reports; csp: with words about processes
 //     busy                 never answers
@@ -151,6 +154,23 @@ static void stats(void)
     }
 }
 
+static uint32_t inner;
+
+static void load_of(double idle, double slack)
+{
+    const mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
+    for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++) {
+        mlt_ctl_stats all = {.wait_ns = (uint64_t)(idle * 1e7),
+                             .total_ns = 1000000000,
+                             .switches = 10,
+                             .slack = (uint64_t)(10 * slack),
+                             .ranks = proc->ranks / proc->workers,
+                             .inner = inner};
+        mlt_ctl head = {.type = MLT_CTL_STATS, .rank = -1, .detail = w, .length = sizeof all};
+        mlt_ctl_send(boot.ctl, &head, &all);
+    }
+}
+
 // Of a flow program.
 static void queues(void)
 {
@@ -252,6 +272,12 @@ static int act(const char *verb, const char *a, const char *b)
         while (nanosleep(&t, &t) != 0 && errno == EINTR)
             ;
     }
+    if (strcmp(verb, "inner") == 0)
+        inner = (uint32_t)atoi(a);
+    if (strcmp(verb, "load") == 0) {
+        load_of(atof(a), atof(b));
+        return 2;
+    }
     if (strcmp(verb, "abort") == 0) {
         send_text(MLT_CTL_ABORT, (int32_t)first_rank, atoi(a), b);
         return 2;
@@ -268,7 +294,7 @@ static int act(const char *verb, const char *a, const char *b)
 static int arguments_of(const char *verb)
 {
     static const char *const none[] = {"join", "init", "final", "stats", "queues", "tell", "busy"};
-    static const char *const two[] = {"abort", "crash", "fatal"};
+    static const char *const two[] = {"abort", "crash", "fatal", "load"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (strcmp(verb, none[i]) == 0)
             return 0;
