@@ -74,23 +74,6 @@ static mlt_status join_alone(mlt_boot *boot, char *why, size_t why_size)
     return status;
 }
 
-// The state letter of a process, 0 if there is none; its parent.
-static char state_of(long pid, long *parent)
-{
-    char path[48], text[256];
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *after_name = strrchr(text, ')');
-    if (!after_name || !after_name[1] || !after_name[2])
-        return '\0';
-    *parent = strtol(after_name + 3, NULL, 10);
-    return after_name[2];
-}
-
 // True if mpirun is still there: its end of the control channel is open. For a moment after its
 // death a sibling of ours that has not called exec yet may hold that end too; so a launcher that
 // cannot be seen gets a few more looks.
@@ -102,8 +85,7 @@ static bool launcher_lives(int ctl)
         if (poll(&about, 1, look ? PAUSE_MS : 0) > 0 &&
             about.revents & (POLLHUP | POLLERR | POLLNVAL))
             return false;
-        long parent;
-        char state = state_of(number_of("MILLET_LAUNCHER"), &parent);
+        char state = mlt_os_state_of((pid_t)number_of("MILLET_LAUNCHER"), 0, NULL);
         if (state == 'Z' || state == 'X')
             return false;
         if (state)
@@ -119,11 +101,10 @@ static bool is_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-static bool is_descendant(long pid, long of)
+static bool is_descendant(pid_t pid, pid_t of)
 {
     while (pid > 1 && pid != of)
-        if (!state_of(pid, &pid))
-            return false;
+        (void)mlt_os_state_of(pid, 0, &pid);
     return pid == of;
 }
 
@@ -140,7 +121,7 @@ static mlt_status take_place(mlt_job *job, long proc, char *why, size_t why_size
                                                 (uint32_t)getpid(), memory_order_relaxed,
                                                 memory_order_relaxed))
         return MLT_OK;
-    if (holder != (uint32_t)getpid() && is_descendant(holder, getpid())) {
+    if (holder != (uint32_t)getpid() && is_descendant((pid_t)holder, getpid())) {
         snprintf(why, why_size,
                  "process %u, which this one started before it called MPI_Init, is an MPI program "
                  "too and has taken its place in the job; call MPI_Init first",

@@ -3,17 +3,15 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "launch/say.h"
+#include "os/os.h"
 
 enum { MOST_ROUNDS = 1000 }; // of a millisecond
 
@@ -21,24 +19,6 @@ typedef struct entry {
     pid_t pid, parent;
     bool ours;
 } entry;
-
-static pid_t parent_of(const char *pid)
-{
-    char path[300], text[512];
-    snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (n <= 0)
-        return -1;
-    text[n] = '\0';
-    // "pid (name) state parent": the name may hold anything, blanks and brackets included.
-    const char *end = strrchr(text, ')');
-    int parent;
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : -1;
-}
 
 static size_t list_processes(entry **out)
 {
@@ -49,7 +29,9 @@ static size_t list_processes(entry **out)
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;
         list = mlt_need_more(list, count + 1, sizeof *list);
-        list[count++] = (entry){.pid = (pid_t)atol(e->d_name), .parent = parent_of(e->d_name)};
+        entry *next = &list[count++];
+        *next = (entry){.pid = (pid_t)atol(e->d_name)};
+        (void)mlt_os_state_of(next->pid, 0, &next->parent);
     }
     if (proc)
         closedir(proc);

@@ -13,7 +13,6 @@
 #include "launch/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -246,27 +245,13 @@ static bool sleeps(mlt_watch *w, uint32_t worker, uint32_t *epoch)
            !atomic_load_explicit(&own->open, memory_order_acquire);
 }
 
-// The state letter of a thread of the job, 0 if it cannot be seen.
-static char state_of(pid_t pid, uint32_t thread)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)pid, thread ? thread : (unsigned)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *after_name = strrchr(text, ')');
-    return after_name && after_name[1] ? after_name[2] : '\0';
-}
-
 // Why a worker did not answer.
 static mlt_hang_state unanswered(const mlt_watch *w, uint32_t index, uint32_t first, uint32_t ranks)
 {
     const proc *p = &w->procs[mlt_plan_proc_of(w->conf.plan, first)];
     const mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, index);
     uint32_t thread = atomic_load_explicit(&worker->thread, memory_order_relaxed);
-    switch (state_of(p->mpi_pid ? p->mpi_pid : p->pid, thread)) {
+    switch (mlt_os_state_of(p->mpi_pid ? p->mpi_pid : p->pid, thread, NULL)) {
     case 'T':
         return MLT_HANG_STOPPED;
     case 't':

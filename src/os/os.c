@@ -323,6 +323,28 @@ int mlt_os_threads(void)
     return threads;
 }
 
+char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent)
+{
+    char path[64], text[512], state = '\0';
+    int saved = errno, above = -1, end = snprintf(path, sizeof path, "/proc/%d", (int)process);
+    if (thread)
+        end += snprintf(path + end, sizeof path - (size_t)end, "/task/%u", thread);
+    snprintf(path + end, sizeof path - (size_t)end, "/stat");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    text[n > 0 ? n : 0] = '\0';
+    // "pid (name) state parent": the name may hold anything, blanks and brackets included.
+    const char *after_name = strrchr(text, ')');
+    if (!after_name || sscanf(after_name + 1, " %c %d", &state, &above) != 2)
+        state = '\0';
+    if (parent)
+        *parent = state ? (pid_t)above : -1;
+    return state;
+}
+
 uint32_t mlt_os_thread_id(void)
 {
     return (uint32_t)syscall(SYS_gettid);

@@ -88,6 +88,11 @@ uint64_t mlt_os_thread_ns(void); // processor time of this thread
 int mlt_os_cores(void);          // cores that this process may run on, at least 1
 int mlt_os_threads(void);        // threads of this process; 0 if the system does not say
 uint32_t mlt_os_thread_id(void);
+
+// The state letter that /proc has of a process, or of a thread of it (0: none in particular), and
+// its parent, if that is not NULL. 0 and -1: it cannot be seen. errno stays.
+char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent);
+
 void mlt_os_yield(void); // let another runnable thread of this core run
 
 // Reads from another process's memory, or writes to it, in one copy. MLT_OK only if all bytes were
