@@ -420,8 +420,10 @@ static _Noreturn MLT_SANITIZE_NONE void fiber_main(void *arg)
 static __attribute__((noinline)) void give_birth(mlt_sched *sched, mlt_fiber *fiber)
 {
     mlt_stacks *stacks = stacks_of(sched, fiber);
+    uint32_t fresh = stacks->fresh;
     fiber->stack = mlt_stack_take(stacks, fiber->id);
-    note_guard(sched);
+    if (MLT_UNLIKELY(stacks->fresh != fresh))
+        note_guard(sched);
     fiber->sp = mlt_arch_fiber_init(fiber->stack + stacks->size, fiber_main, (void *)fiber->entry);
     mlt_sanitize_born(fiber); // takes the place of entry
 }

@@ -212,26 +212,33 @@ static void prepare(mlt_stacks *stacks, uint32_t index)
     stacks->ready = index + 1;
 }
 
+// Apart: a stack that was used before, as most are, saves no registers for it.
+static __attribute__((noinline)) char *take_fresh(mlt_stacks *stacks, uint32_t owner)
+{
+    mlt_assert(stacks->fresh < stacks->count);
+    uint32_t index = stacks->fresh++;
+    char *stack = stack_at(stacks, index);
+    prepare(stacks, index);
+    if (stacks->valgrind)
+        stacks->valgrind[index] = mlt_sanitize_valgrind_tell(stack, stack + stacks->size);
+    stacks->owner[index] = owner;
+    mlt_sanitize_fresh(stack, stacks->size);
+    return stack;
+}
+
 char *mlt_stack_take(mlt_stacks *stacks, uint32_t owner)
 {
     uint32_t index = stacks->free;
-    char *stack;
-    if (index != MLT_STACK_NONE) { // the one used last: its pages are warm
-        uint32_t next = stacks->owner[index] & ~FREE_BIT;
-        stacks->free = next == (MLT_STACK_NONE & ~FREE_BIT) ? MLT_STACK_NONE : next;
-        stacks->free_count--;
-        if (stacks->free_clean > stacks->free_count)
-            stacks->free_clean = stacks->free_count;
-        stack = stack_at(stacks, index);
-    } else {
-        mlt_assert(stacks->fresh < stacks->count);
-        index = stacks->fresh++;
-        stack = stack_at(stacks, index);
-        prepare(stacks, index);
-        if (stacks->valgrind)
-            stacks->valgrind[index] = mlt_sanitize_valgrind_tell(stack, stack + stacks->size);
-    }
+    if (MLT_UNLIKELY(index == MLT_STACK_NONE))
+        return take_fresh(stacks, owner);
+    // The one used last: its pages are warm.
+    uint32_t next = stacks->owner[index] & ~FREE_BIT;
+    stacks->free = next == (MLT_STACK_NONE & ~FREE_BIT) ? MLT_STACK_NONE : next;
+    stacks->free_count--;
+    if (stacks->free_clean > stacks->free_count)
+        stacks->free_clean = stacks->free_count;
     stacks->owner[index] = owner;
+    char *stack = stack_at(stacks, index);
     mlt_sanitize_fresh(stack, stacks->size);
     return stack;
 }
