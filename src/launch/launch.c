@@ -299,20 +299,22 @@ static void start_all(launch *l)
     mlt_io_run(l->io);
 }
 
-static void print_report(launch *l, mlt_report *report, mlt_path_map *map)
+// False: there is no memory for it.
+static bool print_report(launch *l, mlt_report *report, mlt_path_map *map)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        return;
+        return false;
     mlt_report_print(report, l->options->apps[0].argv[0], mlt_os_now_ns() - l->job->started_ns,
                      out);
     mlt_path_map_report(map, out);
     mlt_report_advise(report, out);
-    fclose(out);
+    bool whole = fclose(out) == 0;
     mlt_say_raw(text, size);
     free(text);
+    return whole;
 }
 
 // A book whose paths count is answered, whether or not anybody asks.
@@ -359,13 +361,15 @@ int mlt_launch(const mlt_options *options)
     mlt_spawn_restore(signal_fd);
     if (!mlt_io_finish(l.io, interrupted) && !code)
         code = MLT_EXIT_FAILED;
-    if (report)
-        print_report(&l, report, &map);
+    if (report && !print_report(&l, report, &map)) {
+        mlt_say("memory is exhausted: there is no report");
+        code = code ? code : MLT_EXIT_SYSTEM;
+    }
     print_paths(options, &map);
     mlt_path_map_fini(&map);
     mlt_report_free(report);
     mlt_watch_free(l.watch);
     mlt_job_close(l.job);
     mlt_say_finish(interrupted ? 0 : -1);
-    return code;
+    return mlt_say_lost() && !code ? MLT_EXIT_FAILED : code;
 }

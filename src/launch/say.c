@@ -31,6 +31,20 @@ static struct {
     int fd;           // -1: none
 } own = {.fd = -1};
 
+static bool lost;
+
+bool mlt_say_lost(void)
+{
+    return lost;
+}
+
+// A reader that is gone (a pipe, a terminal, a closed descriptor) misses nothing.
+static bool is_missed(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG ||
+           (error == EIO && S_ISREG(own.file.st_mode));
+}
+
 static void open_own(const struct stat *about)
 {
     if (own.fd >= 0)
@@ -62,7 +76,7 @@ static ssize_t write_some(const char *text, size_t bytes)
     return done;
 }
 
-// Writes what there is room for. Returns how much is done: all of it if nobody listens.
+// Writes what there is room for. Returns how much is done with: all of it if it cannot be written.
 static size_t write_now(const char *text, size_t bytes)
 {
     size_t done = 0;
@@ -70,8 +84,10 @@ static size_t write_now(const char *text, size_t bytes)
         ssize_t n = write_some(text + done, bytes - done);
         if (n < 0 && errno == EAGAIN)
             return done;
-        if (n <= 0)
+        if (n <= 0) {
+            lost = lost || (n < 0 && is_missed(errno));
             return bytes;
+        }
         done += (size_t)n;
     }
     return done;
@@ -96,11 +112,14 @@ void mlt_say_raw(const char *text, size_t bytes)
 {
     mlt_say_go_on();
     size_t done = mlt_say_waits() ? 0 : write_now(text, bytes), left = bytes - done;
-    if (left == 0 || waiting.end + left > MOST_WAITING)
+    if (left == 0)
         return;
-    char *more = realloc(waiting.text, waiting.end + left);
-    if (!more)
+    bool fits = waiting.end + left <= MOST_WAITING;
+    char *more = fits ? realloc(waiting.text, waiting.end + left) : NULL;
+    if (!more) {
+        lost = true;
         return;
+    }
     waiting.text = more;
     memcpy(more + waiting.end, text + done, left);
     waiting.end += left;

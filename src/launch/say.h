@@ -22,8 +22,8 @@ enum {
 // Writes "mpirun: <sentence>\n" to standard error, in one write.
 void mlt_say(const char *format, ...) MLT_PRINTF(1, 2);
 
-// Writes all bytes to standard error; gives up quietly if nobody listens. Never blocks: what does
-// not fit waits until the event loop or mlt_say_finish writes it.
+// Writes all bytes to standard error; gives up if nobody listens. Never blocks: what does not fit
+// waits until the event loop or mlt_say_finish writes it.
 void mlt_say_raw(const char *text, size_t bytes);
 
 // For the event loop: whether something waits, the descriptor that must get room for it, and
@@ -35,6 +35,9 @@ void mlt_say_go_on(void);
 // Waits until all is written, for at most that time (-1: as long as it takes), or until a signal
 // that ends mpirun is there.
 void mlt_say_finish(int limit_ms);
+
+// Something could not be written, though somebody would read it: the disk is full, or memory.
+bool mlt_say_lost(void);
 
 // Says the sentence and ends mpirun. Only before the first rank has been started.
 _Noreturn void mlt_quit(int code, const char *format, ...) MLT_PRINTF(2, 3) MLT_COLD;
