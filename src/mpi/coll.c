@@ -547,17 +547,6 @@ static __attribute__((noinline)) mlt_status meet_small(mlt_rank *me, const mlt_c
     return status;
 }
 
-static __attribute__((noinline)) mlt_status meet(mlt_rank *me, const mlt_comm *comm, mlt_team *team,
-                                                 uint32_t number, const mlt_coll_what *what,
-                                                 const void *in, void *out)
-{
-    mlt_status status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
-    if (status != MLT_PENDING)
-        return status;
-    park(me, comm, team, number);
-    return mlt_team_met(team, number);
-}
-
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out)
 {
@@ -572,8 +561,13 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
                      : join_flat(me, comm, team, number, what, in, out);
     else if (mlt_team_is_small(what))
         status = meet_small(me, comm, team, number, what, in, out);
-    else
-        status = meet(me, comm, team, number, what, in, out);
+    else {
+        status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
+        if (status == MLT_PENDING) {
+            park(me, comm, team, number);
+            status = mlt_team_met(team, number);
+        }
+    }
     if (MLT_LIKELY(status == MLT_OK))
         return MPI_SUCCESS;
     return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
