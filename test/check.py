@@ -252,9 +252,10 @@ def stage_mpi(stage, quick):
     if quick:
         script(stage, *run, "--mode", "fiber")
         return
-    # Collectives as threads and as fibers of several processes: that is how the sanitizers run them below.
+    # As threads and as fibers of several processes: only what the sanitizers leave out, who run all others in these modes below.
     script(stage, *run, "--mode", "proc", "--mode", "fiber", "--mode", "split", "--mode", "alone")
-    script(stage, *run, "--mode", "thread", "--mode", "splitproc", "--only", r"^(?!coll_)")
+    script(stage, *run, "--mode", "thread", "--only", f"^(?!coll_)(?!{SHARED[1:]})")
+    script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
 
 
 def stage_seeds(stage, quick):
@@ -332,8 +333,8 @@ def stage_jitter(stage, quick):
     if preset(stage, "jitter", targets):
         stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
         run = ["test/run_mpi", "--build", ROOT / "build-jitter", "--patience", "3", "--cflags=-O0", "-j", "3"]
-        script(stage, *run, "--only", SHARED, "--mode", "proc", "--mode", "thread", "--mode", "splitproc")
-        script(stage, *run, "--only", "^(coll_threads|threads_|csp_|goal_offload)", "--mode", "proc")
+        script(stage, *run, "--only", SHARED, "--mode", "proc", "--mode", "thread")
+        script(stage, *run, "--only", "^(coll_threads|threads_|goal_offload)", "--mode", "proc")
 
 
 def stage_cross(stage, quick):
