@@ -807,7 +807,7 @@ def test_threads():
         said = flow("run", file, modules[0], wrong, modules[2], "-pthread", code=1)
         queue = "in" if "dequeue" in call else "out"
         says(said, rf"millet: module Square, instance q\[\d\], on rank 0: {call.split('(')[0]} on {queue} by a thread that the "
-                   "module made: only the thread that runs the instance has its queues")
+                   "module made or in a child that it forked: only the thread that runs the instance has its queues")
 
 
 def test_hang_of_reduction():
