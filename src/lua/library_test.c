@@ -40,8 +40,8 @@ static const char *const endless[] = {
     "xpcall(function() while true do end end, function() while true do pcall(error) end end)",
     "error(setmetatable({}, {__tostring = function() while true do end end}))",
     "local t <close> = setmetatable({}, {__close = function() while true do end end}) error('x')",
-    "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
-    "while true do pcall(function() return t[1] end) end",
+    ("local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
+     "while true do pcall(function() return t[1] end) end"),
     "local s = ('a'):rep(40) s:find(('a?'):rep(40) .. s)",
     "local s = ('a'):rep(3000) s:find('.-.-.-.-.-b')",
     "local s = ('a'):rep(3000) s:match('(.*)(.*)(.*)b')",
