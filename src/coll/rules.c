@@ -46,6 +46,8 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE, "rabenseifner", own_share),
     RULE(REDUCE, "binomial_pipelined", "keeps the order of operands, and their brackets"),
 
+    RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 16,
+         .bytes_to = 8 * KI, .radix = 16),
     RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .bytes_to = 8 * KI,
          .radix = 8),
     RULE(ALLREDUCE, "binomial",
@@ -76,7 +78,9 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(SCATTER, "linear", no_byte_twice),
 
     RULE(ALLGATHER, "linear", few_switches, .crowded = 1, .ranks_to = 8, .bytes_to = 256),
-    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .ranks_to = 32, .bytes_to = 8 * KI,
+    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .ranks_to = 32, .bytes_from = 1 * KI + 1,
+         .bytes_to = 8 * KI, .radix = 2),
+    RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .ranks_to = 32, .bytes_to = 1 * KI,
          .radix = 4),
     RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .bytes_to = 1 * KI, .radix = 4),
     RULE(ALLGATHER, "linear", "every block is copied once, from its rank's own memory",
