@@ -37,24 +37,10 @@ typedef struct asked {
     uint32_t sizes;
 } asked;
 
-// In the order of mlt_collective.
-static const char *const functions[MLT_COLLECTIVES] = {
-    [MLT_COLL_BARRIER] = "MPI_Barrier",
-    [MLT_COLL_BCAST] = "MPI_Bcast",
-    [MLT_COLL_REDUCE] = "MPI_Reduce",
-    [MLT_COLL_ALLREDUCE] = "MPI_Allreduce",
-    [MLT_COLL_GATHER] = "MPI_Gather",
-    [MLT_COLL_ALLGATHER] = "MPI_Allgather",
-    [MLT_COLL_SCATTER] = "MPI_Scatter",
-    [MLT_COLL_ALLTOALL] = "MPI_Alltoall",
-    [MLT_COLL_REDUCE_SCATTER] = "MPI_Reduce_scatter_block",
-    [MLT_COLL_SCAN] = "MPI_Scan",
-    [MLT_COLL_EXSCAN] = "MPI_Exscan",
-};
-
-const char *mlt_tune_function(mlt_collective collective)
+// Those that a call of MPI's own makes, with blocks that are alike.
+static bool is_measured(int collective)
 {
-    return functions[collective];
+    return collective != MLT_COLL_REDUCE_TO && collective != MLT_COLL_EXCHANGE;
 }
 
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
@@ -311,7 +297,7 @@ static int read_ranks(const mlt_arg_command *command, asked *a)
 static int read_colls(const mlt_arg_command *command, asked *a)
 {
     for (int c = 0; c < MLT_COLLECTIVES; c++)
-        a->chosen[c] = !a->colls.count && functions[c];
+        a->chosen[c] = !a->colls.count && is_measured(c);
     for (size_t i = 0; i < a->colls.count; i++) {
         char why[WHY_BYTES];
         const char *name = a->colls.items[i];
@@ -320,7 +306,7 @@ static int read_colls(const mlt_arg_command *command, asked *a)
             mlt_coll_no_collective(name, strlen(name), why, sizeof why);
             return mlt_args_wrong(command, "%s", why);
         }
-        if (!functions[c])
+        if (!is_measured(c))
             return mlt_args_wrong(command, "%s is not chosen by rules", name);
         a->chosen[c] = true;
     }

@@ -51,9 +51,6 @@ typedef struct mlt_tune_job { // how ranks are started
 } mlt_tune_job;
 int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
 
-// The MPI function of a collective, "MPI_Allreduce".
-const char *mlt_tune_function(mlt_collective collective);
-
 int mlt_tune_main(int argc, char **argv);
 
 #endif
