@@ -40,11 +40,15 @@ running = set()  # commands of all stages that run now
 class Stage:
     """One line of output: counts what passed, failed and was skipped, and logs every command."""
 
+    begun = set()
+
     def __init__(self, name):
         self.name, self.passed, self.failed = name, 0, 0
         self.skipped, self.faults = [], []
         self.log = LOGS / f"{name}.log"
-        self.log.write_text("")
+        if name not in Stage.begun:  # the thread that builds its tree has one of its own
+            Stage.begun.add(name)
+            self.log.write_text("")
 
     def skip(self, why):
         self.skipped.append(why)
@@ -139,14 +143,45 @@ def tail(output, lines=8):
     return "\n".join(wrong[:lines] or said[-lines:])
 
 
-def preset(stage, name, targets=(), options=()):
+def preset(stage, name, targets=(), options=(), prefix=()):
     """Configures and builds a preset; False if that failed."""
     jobs = ["--", "-k", "0"]
-    if not stage.step(f"configure {name}", ["cmake", "--preset", name, *options], 120):
+    if not stage.step(f"configure {name}", [*prefix, "cmake", "--preset", name, *options], 600):
         return False
     folder = {"release": "build", "cross-x86_64": "build-cross", "cross-aarch64": "build-cross"}.get(name, f"build-{name}")
     chosen = ["--target", *targets] if targets else []
-    return stage.step(f"build {name}", ["cmake", "--build", folder, *chosen, *jobs], 600)
+    return stage.step(f"build {name}", [*prefix, "cmake", "--build", folder, *chosen, *jobs], 1200)
+
+
+class Trees:
+    """The build trees of later stages. One thread builds them, one after the other, with the cycles that the tests of earlier stages
+    leave over: many tests wait, and a compiler at the lowest priority takes nothing from those that do not."""
+
+    def __init__(self):
+        self.pool, self.futures = concurrent.futures.ThreadPoolExecutor(1), {}
+
+    def start(self, stage_name):
+        stage = Stage(stage_name)
+        self.futures[stage_name] = self.pool.submit(self.build, stage)
+
+    def build(self, stage):
+        name, targets, options = TREES[stage.name]()
+        return stage, preset(stage, name, targets, options, ["nice", "-n", "19"])
+
+    def wait(self, stage):
+        """True if the stage's tree is built; else the stage has the build's faults."""
+        if stage.name not in self.futures:
+            self.start(stage.name)
+        builder, built = self.futures[stage.name].result()
+        stage.failed += builder.failed
+        stage.faults += builder.faults
+        return built
+
+    def end(self, wait=True):
+        self.pool.shutdown(wait=wait, cancel_futures=True)
+
+
+trees = Trees()
 
 
 def no_address_randomisation():
@@ -295,29 +330,55 @@ def stage_systems(stage, quick):
     script(stage, "test/build_test.py", "--build", BUILD)
 
 
+ASAN_LAYERS = [*ENGINE, "goal", "coll", "csp", "flow", "flowc", "lua", "tools"]
+CROSS_LAYERS = ["arch", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]
+ENGINE_TARGETS = ["mpi_abi", "mpirun", "millet_lua"]
+
+
+def tests_of(layers):
+    return [f"tests_{layer}" for layer in layers]
+
+
+def other_processor():
+    return "x86_64" if os.uname().machine == "aarch64" else "aarch64"
+
+
+# The build tree of a stage: its preset, the targets (none: all), options of CMake.
+TREES = {
+    "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
+    "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate"], ["-DMLT_TEST_TIMEOUT=240"]),
+    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "csp_net"], []),
+    "cross": lambda: (f"cross-{other_processor()}", tests_of(CROSS_LAYERS), ["-DMLT_TEST_TIMEOUT=240"]),
+    "clang": lambda: ("clang", [], ["-DMLT_OPTIMIZE=-O0"]),  # clang's warnings do not need the optimiser
+}
+TREE_TOOLS = {"clang": lambda: ["clang"], "cross": lambda: [f"{other_processor()}-linux-gnu-gcc", f"qemu-{other_processor()}"]}
+
+
+def missing_tools(stage_name):
+    return [tool for tool in TREE_TOOLS.get(stage_name, list)() if not shutil.which(tool)]
+
+
 def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
-    layers = [*ENGINE, "goal", "coll", "csp", "flow", "flowc", "lua", "tools"]
-    targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in layers)]
-    if preset(stage, "asan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
+    if trees.wait(stage):
         # Without what goes over the same code once more, with other programs and mutants of them.
-        stage.ctest("build-asan", layers, prefix=no_address_randomisation(), without=f"goal_check_brute|coll_(mutate|pass)$|{MODEL}")
+        stage.ctest("build-asan", ASAN_LAYERS, prefix=no_address_randomisation(), without=f"goal_check_brute|coll_(mutate|pass)$|{MODEL}")
         # Programs may end without freeing; the engine's own tests above may not.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--patience", "3", "--mode", "splitproc",
-               "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
+               "-j", "3", "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
 
 
 def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
-    targets = ["mpi_abi", "mpirun", "millet_lua", "tests_wire", "tests_p2p", "fiber_gate"]
-    if preset(stage, "tsan", targets, ["-DMLT_TEST_TIMEOUT=240"]):
+    if trees.wait(stage):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"p2p_match$|{MODEL}")  # one thread
         status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test/fiber_gate"], 240)
         if status == 0:
             stage.passed += 1
         else:
             stage.fault(f"fiber_gate: status {status}\n{tail(output)}")
-        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", SANITIZED_FLAGS, "--patience", "3", "--only"]
+        run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", SANITIZED_FLAGS, "--patience", "3", "-j", "3",
+               "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
         stage.runner([*run, SHARED, "--mode", "thread"], 600)
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
@@ -329,8 +390,7 @@ def stage_tsan(stage, quick):
 
 def stage_jitter(stage, quick):
     """sleeping and waking: the tests of workers that share something, in a build that delays threads at random where interleavings matter"""
-    targets = ["mpi_abi", "mpirun", "millet_lua", *(f"tests_{layer}" for layer in ("boot", "wire", "p2p")), "fiber_gate", "csp_net"]
-    if preset(stage, "jitter", targets):
+    if trees.wait(stage):
         stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
         run = ["test/run_mpi", "--build", ROOT / "build-jitter", "--patience", "3", "--cflags=-O0", "-j", "3"]
         script(stage, *run, "--only", SHARED, "--mode", "proc", "--mode", "thread")
@@ -339,21 +399,18 @@ def stage_jitter(stage, quick):
 
 def stage_cross(stage, quick):
     """fibers, rings, datatypes, GOAL and the MPI layer's unit tests for the other processor, under qemu-user"""
-    other = "x86_64" if os.uname().machine == "aarch64" else "aarch64"
-    for tool in (f"{other}-linux-gnu-gcc", f"qemu-{other}"):
-        if not shutil.which(tool):
-            return stage.skip(f"there is no {tool}")
-    layers = ["arch", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]
-    if preset(stage, f"cross-{other}", [f"tests_{layer}" for layer in layers], ["-DMLT_TEST_TIMEOUT=240"]):
+    for tool in missing_tools("cross"):
+        return stage.skip(f"there is no {tool}")
+    if trees.wait(stage):
         # What only computes, and takes long at that, gives the same everywhere.
-        stage.ctest("build-cross", layers, without=f"goal_(check_brute|pass_large|pass|sim_random|derive)|flow_(lower_tokens|lower|graph|place)$|{MODEL}")
+        stage.ctest("build-cross", CROSS_LAYERS, without=f"goal_(check_brute|pass_large|pass|sim_random|derive)|flow_(lower_tokens|lower|graph|place)$|{MODEL}")
 
 
 def stage_clang(stage, quick):
     """everything compiles with clang, warnings are errors"""
-    if not shutil.which("clang"):
-        return stage.skip("there is no clang")
-    if preset(stage, "clang", options=["-DMLT_OPTIMIZE=-O0"]):  # clang's warnings do not need the optimiser
+    for tool in missing_tools("clang"):
+        return stage.skip(f"there is no {tool}")
+    if trees.wait(stage):
         stage.passed += 1
 
 
@@ -416,8 +473,13 @@ def main():
             stages.append(run_stage(name, args.quick))
             if name == "build" and stages[-1].failed:
                 break  # nothing else can say anything then
+            if name == "build":
+                for later in names:
+                    if later in TREES and not missing_tools(later):
+                        trees.start(later)
         if beside:
             stages.append(beside.result())
+    trees.end()
     print(f"{time.monotonic() - start:.0f} s in all; logs in {LOGS.relative_to(ROOT)}/")
     for stage in stages:
         for why in stage.skipped:
@@ -430,6 +492,7 @@ def main():
 
 
 def interrupt(number, frame):
+    trees.end(wait=False)
     for process in list(running):  # those of the stage that runs beside, too
         end_group(process)
     raise KeyboardInterrupt

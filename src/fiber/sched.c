@@ -24,7 +24,7 @@ enum {
     TRIM_PERIOD_MAX = 1 << 18,  // if there is plenty: a look costs up to 100 us
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
-    CREW_STACK = 192 << 10,     // as those of many ranks
+    CREW_STACK = 176 << 10,     // as those of many ranks
     RANKS_COLD = 512,           // ranks of a worker whose stacks are cold after a round of all
     FORESEEN = 8,               // stacks that are asked for at once
     LINES = 8,                  // of each: the frames of a rank that waits in a reduction

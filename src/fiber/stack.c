@@ -22,15 +22,15 @@ enum { AHEAD_PART = 16 };
 
 // Up to so many fibers a process, so many usable bytes. Programs assume their shell's 8 MiB. A
 // stack whose slot is 2 MiB or more costs a page-table page of its own (4 KiB), of smaller slots
-// many share one: 1.1 MiB 2.1 KiB each, 256 KiB 0.6, 192 KiB 0.5 and 64 KiB 0.25. The budget of a
-// rank is 8 KiB in all, so the steps keep page tables below a quarter of it where ranks are many.
+// many share one: 1.1 MiB 2.1 KiB each, 240 KiB 0.5 and 64 KiB 0.25. The budget of a
+// rank is 5 KiB in all where ranks are many: one page of stack, and 480 bytes of page tables.
 static const struct {
     uint32_t fibers;
     size_t bytes;
 } steps[] = {
     {4096, 8u << 20},
     {32768, 1u << 20},
-    {UINT32_MAX, 192u << 10},
+    {UINT32_MAX, 176u << 10},
 };
 
 size_t mlt_stack_size_for(uint32_t process_fibers)
