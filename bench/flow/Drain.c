@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the bandwidth, but for the first tenth of the elements. Elements of another process are read in place, so each is
-// copied into memory of this one, as a message's receive would.
+// Prints the bandwidth, but for the first tenth of the elements. Elements of another process are
+// read in place, so each is copied into memory of this one, as a message's receive would.
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
