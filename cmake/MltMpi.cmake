@@ -11,7 +11,7 @@ set(MLT_GENERATED ${MLT_SURFACE} ${MLT_GEN}/mpi_fn.h ${MLT_GEN}/mpi_bodies.h ${M
     ${CMAKE_BINARY_DIR}/include/mpi.h)
 
 # The bodies say which functions are built, so they are an input of the tables' output.
-file(GLOB MLT_BODIES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpi/*.c)
+file(GLOB_RECURSE MLT_BODIES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpi/*.c)
 file(GLOB MLT_SPEC CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/*)
 add_custom_command(
   OUTPUT ${MLT_GEN}/stamp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests beside what they test: src/LAYER/x_test.c becomes build/test/LAYER_x, linked with the objects of its layer and of all
+# Tests beside what they test: src/LAYER/x_test.c becomes build/test/LAYER_x, src/LAYER/WING/x_test.c LAYER_WING_x, linked with the objects of its layer and of all
 # below, and a CTest test of that name with the layer as its label. `ctest -L '^fiber$'` runs one layer's.
 #
 # A test passes by exit status 0; 77 means that this machine cannot run it (skipped). It has MLT_TEST_TIMEOUT seconds.
@@ -10,9 +10,9 @@ set(MLT_TEST_DIR ${CMAKE_BINARY_DIR}/test)
 
 # mlt_test_program(LAYER FILE OUT): the executable of one test file; its name in OUT.
 function(mlt_test_program LAYER FILE OUT)
-  get_filename_component(STEM ${FILE} NAME_WE)
-  string(REGEX REPLACE "_test$" "" STEM ${STEM})
-  set(NAME ${LAYER}_${STEM})
+  file(RELATIVE_PATH NAME ${CMAKE_SOURCE_DIR}/src ${FILE})
+  string(REGEX REPLACE "(_test)?\\.c$" "" NAME ${NAME})
+  string(REPLACE "/" "_" NAME ${NAME})
   add_executable(${NAME} ${FILE})
   mlt_layer_closure(${LAYER} OBJECTS)
   target_link_libraries(${NAME} PRIVATE mlt_flags ${OBJECTS} m)

@@ -8,6 +8,7 @@ Writes OUT_DIR/include/mpi.h and OUT_DIR/gen/*; a file whose text would not chan
 compiled again without need.
 """
 import os
+import pathlib
 import re
 import sys
 
@@ -153,10 +154,10 @@ def pair_twins(functions):
 
 def find_bodies(functions, folder):
     defined = set()
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".c") and not name.endswith("_test.c"):
-            with open(os.path.join(folder, name), encoding="utf-8") as f:
-                defined.update(re.findall(r"^\w[\w \*]*\bmlt_mpi_([A-Z]\w*)\([^;]*?\)\s*\{", f.read(), re.M))
+    for path in sorted(pathlib.Path(folder).rglob("*.c")):
+        if not path.name.endswith("_test.c"):
+            text = path.read_text(encoding="utf-8")
+            defined.update(re.findall(r"^\w[\w \*]*\bmlt_mpi_([A-Z]\w*)\([^;]*?\)\s*\{", text, re.M))
     for f in functions:
         f.built = f.body in defined
     unknown = defined - {f.body for f in functions}
@@ -361,7 +362,7 @@ def body_prototype(f):
 
 def bodies_h(functions):
     out = [NOTE, "#ifndef MLT_GEN_MPI_BODIES_H\n#define MLT_GEN_MPI_BODIES_H\n\n#include <mpi.h>\n\n"
-           '#include "mpi/comm.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n']
+           '#include "mpi/comm/comm.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n']
     out += [f"{body_prototype(f)};\n" for f in functions if f.body == f.name]
     out.append("\n#endif\n")
     return "".join(out)
@@ -608,7 +609,7 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name):
-    out = [NOTE, '#include <mpi.h>\n\n#include "mpi/errhandler.h"\n#include "mpi/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n#include "mpi/session.h"\n'
+    out = [NOTE, '#include <mpi.h>\n\n#include "mpi/error/errhandler.h"\n#include "mpi/error/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n#include "mpi/comm/session.h"\n'
            '#include "mpi/thread.h"\n#include "mpi_bodies.h"\n\n#define EXPORT __attribute__((visibility("default")))\n\n']
     for f in functions:
         out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"

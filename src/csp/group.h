@@ -25,7 +25,7 @@
 #include "coll/team.h"
 #include "csp/state.h"
 
-// Messages of groups have contexts that communicators never get (mpi/context.c): the first for
+// Messages of groups have contexts that communicators never get (mpi/comm/context.c): the first for
 // founding, then one for each group, in the order of founding, which all nodes have alike. They are
 // not used again: a job may found 2^28 groups.
 #define MLT_GROUP_CONTEXTS UINT32_C(0xf0000000)

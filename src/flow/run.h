@@ -31,7 +31,7 @@
 #include "flow/lower.h"
 #include "flow/place.h"
 
-// Contexts of flow's own messages, which communicators never get (mpi/context.c): the first for
+// Contexts of flow's own messages, which communicators never get (mpi/comm/context.c): the first for
 // links, then one for each reduction. Groups' are above.
 #define MLT_FLOW_CONTEXTS UINT32_C(0xe0000000)
 

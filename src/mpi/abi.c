@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/error.h"
-#include "mpi/info.h"
+#include "mpi/error/error.h"
+#include "mpi/info/info.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "type/type.h"

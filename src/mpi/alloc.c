@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "boot/shmem.h"
-#include "mpi/error.h"
-#include "mpi/info.h"
+#include "mpi/error/error.h"
+#include "mpi/info/info.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "os/os.h"

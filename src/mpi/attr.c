@@ -17,10 +17,10 @@
 #include "base/log.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
-#include "mpi/dtype.h"
-#include "mpi/error.h"
+#include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
+#include "mpi/type/dtype.h"
 #include "mpi/win.h"
 #include "mpi_bodies.h"
 

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/error.h"
+#include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "os/os.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/file.h"
 
-#include "mpi/errhandler.h"
-#include "mpi/error.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/error/error.h"
 #include "mpi/own.h"
 #include "mpi/self.h"
 

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mpi/comm.h"
-#include "mpi/dtype.h"
+#include "mpi/comm/comm.h"
 #include "mpi/self.h"
+#include "mpi/type/dtype.h"
 #include "p2p/p2p.h"
 #include "type/type.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "mpi/error.h"
+#include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi_bodies.h"
 

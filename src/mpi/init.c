@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mpi/barrier.h"
-#include "mpi/buffer.h"
-#include "mpi/coll.h"
-#include "mpi/comm_int.h"
+#include "mpi/coll/barrier.h"
+#include "mpi/coll/coll.h"
+#include "mpi/comm/shared.h"
 #include "mpi/entry.h"
-#include "mpi/errhandler.h"
-#include "mpi/error.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/error/error.h"
 #include "mpi/file.h"
 #include "mpi/getopt.h"
-#include "mpi/goal.h"
+#include "mpi/goal/goal.h"
+#include "mpi/p2p/buffer.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "mpi/coll.h"
-#include "mpi/comm_int.h"
-#include "mpi/context.h"
-#include "mpi/dtype.h"
-#include "mpi/errhandler.h"
-#include "mpi/group.h"
+#include "mpi/coll/coll.h"
+#include "mpi/comm/context.h"
+#include "mpi/comm/group.h"
+#include "mpi/comm/session.h"
+#include "mpi/comm/shared.h"
+#include "mpi/error/errhandler.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
-#include "mpi/reorder.h"
-#include "mpi/session.h"
+#include "mpi/topo/reorder.h"
+#include "mpi/type/dtype.h"
 
 // A communicator of consecutive world ranks.
 static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t size, int32_t base)

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "fiber/sanitize.h"
 #include "mpi/entry.h"
-#include "mpi/error.h"
+#include "mpi/error/error.h"
 #include "mpi/fork.h"
 #include "mpi/own.h"
 #include "mpi/settings.h"

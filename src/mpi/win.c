@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/error.h"
+#include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
 int mlt_bad_win(mlt_rank *me, MPI_Win handle)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Dims_create: the standard's examples, what every answer must hold, and wrong arguments. The
-// best answers are checked against brute force in src/mpi/dims_test.c.
+// best answers are checked against brute force in src/mpi/topo/dims_test.c.
 
 #include "comm_check.h"
 

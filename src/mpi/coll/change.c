@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules of a communicator that change between calls: its info keys millet_coll_COLLECTIVE, and
+// MPIX_Coll_load.
+//
+// All ranks must choose alike, so first they agree (an allreduce of the library's own, which is a
+// meeting, too): on what each of them says, by a hash, and that nobody finds a fault with it. If
+// one does, its sentence goes to all, and nothing changes.
+#include <millet/coll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coll/book.h"
+#include "coll/choice.h"
+#include "coll/ledger.h"
+#include "coll/path.h"
+#include "mpi/coll/change.h"
+#include "mpi/coll/coll.h"
+#include "mpi/coll/op.h"
+#include "mpi/comm/shared.h"
+#include "mpi/error/error.h"
+#include "mpi/goal/goal.h"
+#include "mpi/info/info.h"
+#include "mpi/self.h"
+
+enum { WHY = 1024, AGREED = 3 };
+
+// ---- agreeing
+
+static const mlt_type *predefined(MPI_Datatype type)
+{
+    return &mlt_type_predefined[(uintptr_t)type % 1024];
+}
+
+static int run_plain(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job)
+{
+    job->comm = comm;
+    job->what.plain = true;
+    return mlt_coll_go(me, job, MLT_BLOCKING);
+}
+
+static int greatest(mlt_rank *me, mlt_comm *comm, uint64_t values[AGREED])
+{
+    mlt_coll_job job = {.what = {.collective = MLT_COLL_ALLREDUCE, .count = AGREED}};
+    const mlt_type *type = predefined(MPI_UINT64_T);
+    uint64_t out[AGREED];
+    int code;
+    if (!mlt_op_of(me, comm, MPI_MAX, type, &job.op, &code))
+        return code;
+    job.what.op = &job.op;
+    job.what.element = job.op.element;
+    job.in = (mlt_coll_side){.buf = values, .type = type, .blocks = 1, .count = AGREED};
+    job.out = (mlt_coll_side){.buf = out, .type = type, .blocks = 1, .count = AGREED};
+    job.writes_out = true;
+    code = run_plain(me, comm, &job);
+    memcpy(values, out, sizeof out);
+    return code;
+}
+
+static int spread_sentence(mlt_rank *me, mlt_comm *comm, uint32_t from, char why[WHY])
+{
+    bool mine = (uint32_t)mlt_comm_order(comm) == from;
+    mlt_coll_job job = {
+        .what = {.collective = MLT_COLL_BCAST, .root = from, .element = 1, .count = WHY},
+        .out = {.buf = why, .type = predefined(MPI_BYTE), .blocks = 1, .count = WHY},
+        .reads_out = mine,
+        .writes_out = !mine,
+    };
+    return run_plain(me, comm, &job);
+}
+
+// Calls that are on their way along a path ask for their rules when they have come to its end.
+static void wait_for_walks(mlt_rank *me, mlt_comm *comm)
+{
+    const mlt_team *team = comm->inter ? NULL : mlt_comm_team(comm);
+    const mlt_team *flat = comm->extra ? comm->extra->flat : NULL;
+    while ((team && mlt_paths_walking(team)) || (flat && mlt_paths_walking(flat)))
+        mlt_p2p_poll(me);
+}
+
+// All ranks give the same hash and no sentence in why: MPI_SUCCESS. Else an error of that class is
+// raised on all, with the sentence of the lowest rank that has one.
+static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char why[WHY])
+{
+    uint64_t own = why[0] ? UINT32_MAX - (uint64_t)mlt_comm_order(comm) : 0;
+    uint64_t all[AGREED] = {hash, ~hash, own};
+    wait_for_walks(me, comm);
+    int code = greatest(me, comm, all);
+    if (code != MPI_SUCCESS)
+        return code;
+    uint32_t from = UINT32_MAX - (uint32_t)all[2];
+    if (all[2] && (code = spread_sentence(me, comm, from, why)) != MPI_SUCCESS)
+        return code;
+    if (all[2])
+        return mlt_mpi_raise(me, comm, me->fn, class, "rank %u of %s: %s", from,
+                             mlt_comm_name(me, comm), why);
+    if (all[0] != ~all[1])
+        return mlt_mpi_raise(me, comm, me->fn, class,
+                             "the ranks of %s do not say the same: nothing is changed",
+                             mlt_comm_name(me, comm));
+    return MPI_SUCCESS;
+}
+
+// ---- info keys
+
+static const char prefix[] = "millet_coll_";
+
+mlt_collective mlt_coll_key(const char *key)
+{
+    size_t n = sizeof prefix - 1;
+    return strncmp(key, prefix, n) == 0 ? mlt_collective_named(key + n, strlen(key + n))
+                                        : MLT_COLLECTIVES;
+}
+
+// The value of a collective's key; NULL: the info has none.
+static const char *said_of(const mlt_info *info, mlt_collective collective)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s%s", prefix, mlt_collective_names[collective]);
+    return mlt_info_get(info, key);
+}
+
+bool mlt_coll_info_says(const mlt_info *info)
+{
+    for (uint32_t c = 0; info && c < MLT_COLLECTIVES; c++)
+        if (said_of(info, (mlt_collective)c))
+            return true;
+    return false;
+}
+
+// What is wrong with a value, into why; "": nothing.
+static void try_values(mlt_comm *comm, const mlt_info *info, char why[WHY])
+{
+    mlt_coll_sources *own = mlt_comm_sources(comm);
+    mlt_coll_sources trial = {.own_book = own->own_book, .book = own->book};
+    why[0] = '\0';
+    for (uint32_t c = 0; c < MLT_COLLECTIVES && !why[0]; c++) {
+        const char *value = said_of(info, (mlt_collective)c);
+        if (value && mlt_coll_sources_say(&trial, (mlt_collective)c, value, why, WHY) == MLT_OK)
+            why[0] = '\0';
+    }
+    mlt_coll_sources_fini(&trial);
+}
+
+int mlt_coll_info_check(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
+{
+    char why[WHY];
+    if (!mlt_coll_info_says(info))
+        return MPI_SUCCESS;
+    try_values(comm, info, why);
+    return why[0] ? mlt_mpi_raise(me, comm, me->fn, MPI_ERR_INFO_VALUE, "%s", why) : MPI_SUCCESS;
+}
+
+void mlt_coll_info_apply(mlt_coll_sources *sources, const mlt_info *info)
+{
+    char why[WHY];
+    for (uint32_t c = 0; info && c < MLT_COLLECTIVES; c++) {
+        const char *value = said_of(info, (mlt_collective)c);
+        if (value) // it has been tried
+            (void)!mlt_coll_sources_say(sources, (mlt_collective)c, value, why, sizeof why);
+    }
+}
+
+static uint64_t hash_info(const mlt_info *info)
+{
+    uint64_t h = 1;
+    for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
+        const char *value = said_of(info, (mlt_collective)c);
+        if (value)
+            h = mlt_hash(h + c, value, strlen(value) + 1);
+    }
+    return h;
+}
+
+int mlt_coll_info_set(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
+{
+    char why[WHY];
+    if (!mlt_coll_info_says(info))
+        return MPI_SUCCESS;
+    mlt_comm_shared_of(comm);
+    try_values(comm, info, why);
+    int code = agree(me, comm, MPI_ERR_INFO_VALUE, hash_info(info), why);
+    if (code != MPI_SUCCESS)
+        return code;
+    bool first = mlt_comm_rules_first(comm, comm->coll_calls);
+    if (first)
+        mlt_coll_info_apply(mlt_comm_sources(comm), info);
+    mlt_comm_refresh(comm, first);
+    return MPI_SUCCESS;
+}
+
+// ---- books
+
+// Reading and proving a book wants a stack that a rank may not have.
+typedef struct reading {
+    const char *file;
+    bool proves;
+    mlt_coll_book *book; // NULL: it is proven only
+    char *why;
+    bool fine;
+} reading;
+
+static void *read_book(void *arg)
+{
+    reading *r = arg;
+    r->fine = (!r->proves || mlt_coll_book_check(r->file, r->why, WHY) == MLT_OK) &&
+              mlt_coll_book_open(r->file, &r->book, r->why, WHY) == MLT_OK;
+    return NULL;
+}
+
+static void read_apart(reading *r)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, read_book, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        snprintf(r->why, WHY, "%s: there is no thread to read it: %s", r->file, strerror(error));
+    else
+        pthread_join(thread, NULL);
+}
+
+// What the file holds, as all processes must find it.
+static uint64_t hash_file(const char *file, char why[WHY])
+{
+    FILE *in = fopen(file, "r");
+    char buffer[4096];
+    uint64_t h = 2;
+    if (!in) {
+        snprintf(why, WHY, "%s cannot be read: %m", file);
+        return 0;
+    }
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
+        h = mlt_hash(h, buffer, n);
+    if (ferror(in))
+        snprintf(why, WHY, "%s cannot be read: %m", file);
+    fclose(in);
+    return h;
+}
+
+static int load(mlt_rank *me, mlt_comm *comm, const char *file)
+{
+    char why[WHY] = "";
+    uint64_t hash = 1;
+    mlt_comm_shared_of(comm);
+    // The worker's first one reads for all its ranks, the communicator's first one proves.
+    mlt_coll_book **found = mlt_comm_rules_found(comm, comm->coll_calls);
+    if (file)
+        hash = hash_file(file, why);
+    if (file && !why[0] && (!*found || comm->rank == 0)) {
+        reading r = {.file = file, .proves = comm->rank == 0, .why = why};
+        read_apart(&r);
+        if (r.fine)
+            why[0] = '\0';
+        if (r.book && *found)
+            r.book->free(r.book);
+        else if (r.book)
+            *found = r.book;
+    }
+    int code = agree(me, comm, MPI_ERR_ARG, hash, why);
+    bool first = mlt_comm_rules_first(comm, comm->coll_calls);
+    if (first) {
+        mlt_coll_book *book = *found;
+        *found = NULL;
+        if (code == MPI_SUCCESS)
+            mlt_comm_rules_load(comm, book);
+        else if (book)
+            book->free(book);
+    }
+    if (code == MPI_SUCCESS)
+        mlt_comm_refresh(comm, first);
+    return code;
+}
+
+MLT_GOAL_EXPORT int MPIX_Coll_load(MPI_Comm handle, const char *file)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Coll_load);
+    int code;
+    mlt_comm *comm = mlt_goal_comm_of(call.me, handle, &code);
+    if (comm)
+        code = load(call.me, comm, file);
+    mlt_goal_leave(&call);
+    return code;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules that a communicator says itself: info keys such as millet_coll_allreduce = "ring
+// segment=8192".
+#ifndef MLT_MPI_COLL_CHANGE_H
+#define MLT_MPI_COLL_CHANGE_H
+
+#include <stdbool.h>
+
+#include "coll/choose.h"
+#include "mpi/comm/comm.h"
+#include "mpi/info/info.h"
+#include "p2p/p2p.h"
+
+// The collective that an info key speaks of; MLT_COLLECTIVES: none.
+mlt_collective mlt_coll_key(const char *key);
+
+bool mlt_coll_info_says(const mlt_info *info); // NULL is fine
+
+// MPI_Comm_set_info: collective if the info has such a key. May suspend. A code, raised.
+int mlt_coll_info_set(mlt_rank *me, mlt_comm *comm, const mlt_info *info);
+
+// Of an info that a new communicator will have: raises MPI_ERR_INFO_VALUE if a value is wrong. Its
+// sources take it when they are made.
+int mlt_coll_info_check(mlt_rank *me, mlt_comm *comm, const mlt_info *info);
+void mlt_coll_info_apply(mlt_coll_sources *sources, const mlt_info *info);
+
+// ---- coll_rules.c: what the ranks of a worker share while they change rules
+
+// True for the first rank of the worker that asks with that number, which all ranks agree on.
+bool mlt_comm_rules_first(mlt_comm *comm, uint32_t number);
+// Where the book is that a rank of the worker has read for the change with that number.
+mlt_coll_book **mlt_comm_rules_found(mlt_comm *comm, uint32_t number);
+// Takes another book (NULL: none); the old one goes with the communicator.
+void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_book *book);
+
+#endif

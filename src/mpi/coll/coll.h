@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective operations of MPI: from what the user gives to a call of a team (coll/team.h), and
+// back.
+//
+// A body checks its arguments, fills in a job and hands it to mlt_coll_go with the way to drive it:
+// blocking, nonblocking or persistent. Everything else is the same for the three.
+//
+//     side    where a rank's data lies, as the user says: buffer, datatype, counts, displacements
+//     job     two sides, what the call is about, the operation; on the stack of a blocking call, in
+//             the worker's pool for the others
+//
+// The team works on bytes that lie one behind the other. A side that does not look so is packed
+// before the call and unpacked after it, in memory that the worker keeps for the next time.
+//
+// Users' functions with derived types want elements in the type's own layout: such a side is copied
+// with its gaps (`layout`), and only the data comes back.
+#ifndef MLT_MPI_COLL_COLL_H
+#define MLT_MPI_COLL_COLL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/op.h"
+#include "coll/path.h"
+#include "coll/team.h"
+#include "mpi/comm/comm.h"
+#include "mpi/self.h"
+#include "mpi/type/dtype.h"
+#include "p2p/p2p.h"
+
+typedef struct mlt_coll_side {
+    void *buf;              // the user's; NULL: the side has no data
+    const mlt_type *type;   // NULL: the side has no data
+    uint64_t blocks;        // how many
+    uint64_t count;         // elements of each, unless
+    const uint64_t *counts; // [blocks] says; the job's memory
+    const int64_t *displs;  // [blocks] where they begin, in extents; NULL: one behind the other
+    const mlt_type *const *types; // [blocks] of each, instead of `type`; displs are bytes then, and
+                                  // must be there; NULL: all are `type`
+    bool copied;                  // it is copied though it lies well: it will be overwritten
+    unsigned char *packed;        // the copy that the team works on; NULL: `buf` itself
+    uint64_t bytes;               // of the copy
+} mlt_coll_side;
+
+typedef struct mlt_coll_job {
+    mlt_comm *comm;
+    mlt_coll_what what;
+    mlt_coll_op op;        // of a reduction; what.op points here
+    void *op_object;       // the user's operation, held; NULL: predefined
+    mlt_coll_side in, out; // bcast: out. In place: in.buf NULL
+    bool reads_out;        // out is packed before, too: in place, bcast's root
+    bool writes_out;       // out is unpacked after it
+    bool layout;           // see above
+    bool copies_in;        // in place where the team cannot: in is a copy of out (alltoall, ...)
+    void *memory;          // goes with the job: counts, displacements, starts, keys; from
+                           // mlt_coll_memory_take; NULL: none
+    // Private.
+    mlt_team *team;
+    uint32_t number, check; // check: of what goes before it along a path that checks
+    const char *call;       // "MPI_Bcast"
+    bool fixed;
+    bool chosen; // the rules say which team: they may change between starts
+} mlt_coll_job;
+
+typedef enum mlt_coll_way {
+    MLT_COLL_BLOCKING,
+    MLT_COLL_NONBLOCKING,
+    MLT_COLL_PERSISTENT
+} mlt_coll_way;
+
+// How a call is driven; `request` is where the request goes, for the latter two.
+typedef struct mlt_coll_how {
+    mlt_coll_way way;
+    MPI_Request *request;
+    MPI_Info info; // of the last one: hints that nobody asks for, but a valid handle
+} mlt_coll_how;
+
+#define MLT_BLOCKING               ((mlt_coll_how){.way = MLT_COLL_BLOCKING})
+#define MLT_NONBLOCKING(req)       ((mlt_coll_how){.way = MLT_COLL_NONBLOCKING, .request = req})
+#define MLT_PERSISTENT(req, hints) ((mlt_coll_how){MLT_COLL_PERSISTENT, req, hints})
+
+// Runs, starts or keeps the job, whose memory stays the caller's only for a blocking call: the
+// others copy it. Blocking: may suspend. An MPI code, raised.
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
+
+// The same on a team and with a number of the caller's, for calls that not all ranks of the
+// communicator join. Numbers of ordinary and of persistent calls are counted apart.
+int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                   mlt_coll_how how);
+
+// The short way for a blocking call on an intracommunicator whose buffers the team can work on as
+// they are. What it is given is not held: the caller sees to it that no other thread frees it.
+// `what` and its op must stay until the call returns only if the rank is alone in its worker.
+int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                   void *out);
+
+// True if it may be taken.
+static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
+{
+    return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
+           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY) &&
+           MLT_LIKELY(!atomic_load_explicit(&mlt_paths_exist, memory_order_relaxed));
+}
+
+// The teams of a communicator. The first is shared by the worker's ranks; the second is the
+// rank's own view; of an intercommunicator only that one is there, over the ranks of both groups,
+// the first group's first.
+mlt_team *mlt_comm_find_team(mlt_comm *comm) MLT_COLD; // the first time
+static inline mlt_team *mlt_comm_team(mlt_comm *comm)
+{
+    return MLT_LIKELY(comm->team != NULL) ? comm->team : mlt_comm_find_team(comm);
+}
+mlt_team *mlt_comm_flat(mlt_comm *comm);
+
+// Fills in what all teams of a communicator have in common, whoever makes one.
+void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *facts);
+
+// Rules for a communicator, shared by the worker's ranks; made when first asked for.
+struct mlt_coll_sources *mlt_comm_sources(mlt_comm *comm);
+void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
+
+// The sources of a communicator have changed, and all its ranks have begun all calls before.
+void mlt_comm_refresh(mlt_comm *comm, bool first); // first: of the ranks of the worker
+
+// The job's book and what it forces; ends the process with a sentence if they are wrong.
+void mlt_coll_worker_init(mlt_worker *worker);
+void mlt_coll_worker_fini(mlt_worker *worker);
+
+// At the end: tells the launcher what was chosen and measured.
+void mlt_coll_tell(mlt_worker *worker);
+
+// The rank makes no call with that number, which has a list of messages: its own one is wrong, and
+// that is raised. What others send in theirs is not told again.
+void mlt_coll_refused(mlt_comm *comm, uint32_t number);
+
+// When all ranks of the job have come to MPI_Finalize: a message of a collective call that nobody
+// has received is an error of the program's, unless one was raised of some call before. An MPI
+// code, raised unless `handler` lets it return.
+int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler);
+
+#define MLT_COLL_MOST ((UINT64_C(1) << 60) - 1) // bytes of a reduction: some copies can be counted
+
+// ---- checks, for bodies. Each raises and returns a code, or MPI_SUCCESS.
+
+// True if no element of the type can lie at MPI_BOTTOM, which is NULL.
+static inline bool mlt_coll_needs_address(const mlt_type *type)
+{
+    return type->code || type->contiguous;
+}
+
+// count of elements of type at buf, an argument of that name ("send" or "recv" stands before
+// "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
+// NULL (a bad handle).
+int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                          MPI_Count count, const mlt_type *type) MLT_COLD;
+static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which,
+                                      const void *buf, MPI_Count count, const mlt_type *type)
+{
+    if (MLT_LIKELY(type && type->committed && buf && (uint64_t)count <= UINT32_MAX &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_oddity(me, comm, which, buf, count, type);
+}
+// The same for operands of a reduction, whose count has another name (`count`) and whose type has
+// been looked at. element: bytes of one in the team's memory, several copies of which can be
+// counted.
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                                const char *name, MPI_Count count, const mlt_type *type,
+                                uint32_t element) MLT_COLD;
+static inline int mlt_coll_check_operands(mlt_rank *me, mlt_comm *comm, const char *which,
+                                          const void *buf, const char *name, MPI_Count count,
+                                          const mlt_type *type, uint32_t element)
+{
+    if (MLT_LIKELY(buf && (uint64_t)count <= INT32_MAX && element <= INT32_MAX / 4 &&
+                   type->size <= INT32_MAX))
+        return MPI_SUCCESS;
+    return mlt_coll_check_odd_operands(me, comm, which, buf, name, count, type, element);
+}
+// Where the request goes and the hints, if there are any; mlt_coll_go asks, too.
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
+// A root of an intracommunicator.
+int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
+// MPI_IN_PLACE where it may not be.
+int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;
+
+// Whether what is read and what is written share a byte; both lie one behind the other.
+static inline bool mlt_coll_overlap(const void *read, uint64_t read_bytes, const void *written,
+                                    uint64_t written_bytes)
+{
+    uintptr_t r = (uintptr_t)read, w = (uintptr_t)written;
+    return (w - r < read_bytes && written_bytes) || (r - w < written_bytes && read_bytes);
+}
+int mlt_coll_bad_overlap(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+
+// What a rank sends to itself, in bytes, is not what it receives from itself.
+int mlt_coll_bad_sizes(mlt_rank *me, mlt_comm *comm, uint64_t sent, uint64_t received) MLT_COLD;
+// All blocks together have more bytes than can be counted.
+int mlt_coll_bad_total(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+
+static inline bool mlt_coll_in_place(const void *buf)
+{
+    return buf == MPI_IN_PLACE;
+}
+
+// Memory of the worker's that is kept for the next time; zero bytes: NULL.
+void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes);
+void mlt_coll_memory_give(mlt_rank *me, void *memory);
+
+// ---- requests (MLT_REQF_COLL)
+
+void mlt_coll_request_end(mlt_req *req); // mlt_req_close of one
+int mlt_coll_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
+int mlt_coll_request_start(mlt_rank *me, mlt_req *req); // MPI_Start
+
+void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
+
+extern const size_t mlt_coll_job_bytes; // of an object of the worker's pool
+
+struct mlt_coll_rooms; // memory of a worker
+void mlt_coll_rooms_free(struct mlt_coll_rooms *rooms);
+
+#endif

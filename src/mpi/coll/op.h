@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduction operations: the predefined ones are handle values, the user's are counted objects.
+//
+// An operation is alive as long as the user has its handle or a call under way holds it; without
+// its handle it is refused as an argument. Objects belong to the process (shelf.h), so ranks that
+// share it may use each other's: MPI_Op variables of programs are often global.
+//
+// The user's functions compute inout = in op inout, so that "second op result" (reversed) is their
+// own order; the other one needs a copy, unless the operation commutes. Schedules call them on
+// whatever stack of the worker drives the run, with the run's rank as the calling one, and inside
+// the gate if there is one: like all functions of reductions they may ask about datatypes, but must
+// not communicate, and not wait for a thread that is in MPI. MPI_Reduce_local calls them outside
+// the gate, on the caller's stack. An int for the length is enough for any count, as they are
+// called in pieces.
+#ifndef MLT_MPI_COLL_OP_H
+#define MLT_MPI_COLL_OP_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "coll/op.h"
+#include "mpi/comm/comm.h"
+#include "p2p/p2p.h"
+#include "type/reduce.h"
+#include "type/type.h"
+
+typedef struct mlt_user_op mlt_user_op;
+
+// The object of the user's operation; NULL: predefined, freed, or no operation.
+mlt_user_op *mlt_op_object(MPI_Op handle);
+
+// A call under way has it, has it no more. NULL, for a predefined one, is fine.
+void mlt_op_hold(mlt_user_op *op);
+void mlt_op_drop(mlt_user_op *op);
+
+// True if it is predefined, and which one.
+bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out);
+
+// How a collective operation reduces elements of `type` by it. False: it cannot, and *code says so,
+// raised. Nothing is held: who keeps *out longer than the call holds the object and the type.
+bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type, mlt_coll_op *out,
+               int *code) MLT_MUST_CHECK;
+
+// A copy of what mlt_op_of gave, for whoever keeps it.
+static inline void mlt_op_keep(mlt_coll_op *to, const mlt_coll_op *from)
+{
+    mlt_coll_op_copy(to, from);
+}
+
+#endif

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions: MPI_Reduce, MPI_Allreduce, MPI_Reduce_scatter and its block twin, MPI_Scan,
+// MPI_Exscan.
+//
+// The team sees elements as far apart as the type's extent, since functions of operations do. A
+// type with gaps is copied with them (mlt_coll_job.layout).
+#include <string.h>
+
+#include "mpi/coll/coll.h"
+#include "mpi/coll/inter.h"
+#include "mpi/coll/op.h"
+#include "mpi/error/error.h"
+#include "mpi_bodies.h"
+
+// ---- the operation
+
+// Type and operation. The type may be NULL.
+static inline int prepare(mlt_rank *me, mlt_comm *comm, const mlt_type *type, MPI_Op op,
+                          mlt_inter_op *out)
+{
+    int code = MPI_SUCCESS;
+    if (MLT_UNLIKELY(!type) || MLT_UNLIKELY(!type->committed))
+        return mlt_coll_check_data(me, comm, "", NULL, 0, type);
+    if (MLT_UNLIKELY(!mlt_op_of(me, comm, op, type, &out->op, &code)))
+        return code;
+    out->object = mlt_op_object(op);
+    out->layout = !out->op.direct;
+    return MPI_SUCCESS;
+}
+
+// Elements without bytes are none: they need no memory, and no function sees them.
+static inline MPI_Count with_bytes(MPI_Count count, const mlt_type *type)
+{
+    return MLT_UNLIKELY(!type->size) && count > 0 ? 0 : count;
+}
+
+static inline int check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbuf, void *recvbuf,
+                                MPI_Count count, const mlt_type *type, uint32_t element,
+                                bool receives)
+{
+    int code = MPI_SUCCESS;
+    if (!mlt_coll_in_place(sendbuf))
+        code = mlt_coll_check_operands(me, comm, "send", sendbuf, "count", count, type, element);
+    if (MLT_LIKELY(code == MPI_SUCCESS) && receives)
+        code = mlt_coll_check_operands(me, comm, "recv", recvbuf, "count", count, type, element);
+    if (MLT_LIKELY(code == MPI_SUCCESS) && receives && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
+        code = mlt_coll_bad_in_place(me, comm, "recvbuf");
+    if (MLT_LIKELY(code == MPI_SUCCESS) && receives && type->contiguous) {
+        uint64_t bytes = (uint64_t)count * type->size;
+        if (MLT_UNLIKELY(mlt_coll_overlap(sendbuf, bytes, recvbuf, bytes)) &&
+            !mlt_coll_in_place(sendbuf))
+            code = mlt_coll_bad_overlap(me, comm);
+    }
+    return code;
+}
+
+// The job of what the body has put together. Not in place: `in` says where the operands lie.
+static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
+              const mlt_type *type, mlt_coll_side in, mlt_coll_side out, void *memory,
+              mlt_coll_how how)
+{
+    mlt_coll_job job = {
+        .comm = comm,
+        .what = *what,
+        .op_object = op->object,
+        .in = in,
+        .out = out,
+        .reads_out = true, // in place, or an exscan that leaves it as it is
+        .writes_out = true,
+        .layout = op->layout,
+        .memory = memory,
+    };
+    job.in.type = in.buf || in.count || in.counts ? type : NULL;
+    job.out.type = out.buf || out.count || out.counts ? type : NULL;
+    mlt_coll_op_copy(&job.op, &op->op);
+    job.what.op = &job.op;
+    return mlt_coll_go(me, &job, how);
+}
+
+static inline mlt_coll_side side(const void *buf, uint64_t count)
+{
+    return (mlt_coll_side){.buf = (void *)(uintptr_t)buf, .blocks = 1, .count = count};
+}
+
+// ---- one block: reduce, allreduce, scan, exscan
+
+// Apart, for the stack of who waits in a quick call (coll_bcast.c).
+static __attribute__((noinline)) int
+one_block_otherwise(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
+                    const mlt_type *type, const void *in, bool gives, void *out, bool receives,
+                    mlt_coll_how how)
+{
+    return go(me, comm, what, op, type, gives ? side(in, what->count) : (mlt_coll_side){0},
+              receives ? side(out, what->count) : (mlt_coll_side){0}, NULL, how);
+}
+
+typedef struct draft {
+    mlt_inter_op op;
+    mlt_coll_what what;
+} draft;
+
+static inline __attribute__((always_inline)) int
+one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
+             MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
+             mlt_coll_how how)
+{
+    bool rooted = collective == MLT_COLL_REDUCE;
+    if (rooted && MLT_UNLIKELY(root == MPI_PROC_NULL) && comm->inter)
+        return mlt_inter_idle(me, MLT_COLL_REDUCE, comm, how);
+    int code = prepare(me, comm, type, handle, &d->op);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    count = with_bytes(count, type);
+    if (MLT_UNLIKELY(comm->inter))
+        return rooted ? mlt_inter_reduce(me, sendbuf, recvbuf, count, type, &d->op, root, comm, how)
+               : collective == MLT_COLL_ALLREDUCE
+                   ? mlt_inter_allreduce(me, sendbuf, recvbuf, count, type, &d->op, comm, how)
+                   : mlt_inter_no_scan(me, comm);
+    if (rooted && (code = mlt_coll_check_root(me, comm, root)) != MPI_SUCCESS)
+        return code;
+    bool in_place = mlt_coll_in_place(sendbuf);
+    bool receives = rooted                          ? comm->rank == root
+                    : collective == MLT_COLL_EXSCAN ? comm->rank > 0 || in_place // 0 gets nothing
+                                                    : true;
+    code = check_buffers(me, comm, sendbuf, recvbuf, count, type, d->op.op.element, receives);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    if (MLT_UNLIKELY(in_place && !receives))
+        return mlt_coll_bad_in_place(me, comm, "sendbuf of a rank that is not the root");
+    d->what = (mlt_coll_what){
+        .collective = (uint8_t)collective,
+        .in_place = in_place && !rooted,
+        .kind = mlt_type_kind(type),
+        .kind_sent = mlt_type_kind(type),
+        .root = (uint32_t)root,
+        .element = d->op.op.element,
+        .count = (uint64_t)count,
+        .op = &d->op.op,
+    };
+    const void *in = in_place ? NULL : sendbuf;
+    void *out = receives ? recvbuf : NULL;
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!d->op.layout))
+        return mlt_coll_quick(me, comm, &d->what, in, out);
+    return one_block_otherwise(me, comm, &d->what, &d->op, type, in, !in_place, out, receives, how);
+}
+
+// Of ranks that share a worker there may be thousands, which wait in here, and every line of their
+// stacks that they touch when they go on is cold: so what they say lies elsewhere. It is the
+// thread's, as nobody else runs until the call has copied it.
+static __attribute__((noinline)) int one_block_shared(mlt_rank *me, mlt_collective collective,
+                                                      const void *sendbuf, void *recvbuf,
+                                                      MPI_Count count, const mlt_type *type,
+                                                      MPI_Op handle, int root, mlt_comm *comm,
+                                                      mlt_coll_how how)
+{
+    static _Thread_local draft d __attribute__((tls_model("initial-exec")));
+    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
+}
+
+static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
+                     MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
+                     mlt_coll_how how)
+{
+    draft d;
+    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
+}
+
+int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                   const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm)
+{
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm, MLT_BLOCKING);
+}
+
+int mlt_mpi_Ireduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                    const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
+                    MPI_Request *request)
+{
+    return (me->worker->count > 1 ? one_block_shared
+                                  : one_block)(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count,
+                                               datatype, op, root, comm, MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Reduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                        const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
+                        MPI_Info info, MPI_Request *request)
+{
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
+        MLT_PERSISTENT(request, info));
+}
+
+int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                      const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+{
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm, MLT_BLOCKING);
+}
+
+int mlt_mpi_Iallreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                       const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
+{
+    return (me->worker->count > 1 ? one_block_shared : one_block)(me, MLT_COLL_ALLREDUCE, sendbuf,
+                                                                  recvbuf, count, datatype, op, 0,
+                                                                  comm, MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Allreduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                           const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
+                           MPI_Request *request)
+{
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
+        MLT_PERSISTENT(request, info));
+}
+
+int mlt_mpi_Scan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                 const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+{
+    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                     MLT_BLOCKING);
+}
+
+int mlt_mpi_Iscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                  const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
+{
+    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                     MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Scan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                      const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
+                      MPI_Request *request)
+{
+    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                     MLT_PERSISTENT(request, info));
+}
+
+int mlt_mpi_Exscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                   const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+{
+    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                     MLT_BLOCKING);
+}
+
+int mlt_mpi_Iexscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                    const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
+{
+    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                     MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Exscan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                        const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
+                        MPI_Request *request)
+{
+    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
+                     MLT_PERSISTENT(request, info));
+}
+
+// ---- reduce_scatter
+
+#define SUM "recvcounts, all together," // the name of what is checked
+
+// starts: NULL if all blocks have `count` elements, else [size + 1]; the job's memory from now on.
+static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t count,
+                   uint64_t *starts, const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
+                   mlt_coll_how how)
+{
+    uint64_t size = (uint64_t)comm->size, all = starts ? starts[size] : size * count;
+    uint64_t own = starts ? starts[comm->rank + 1] - starts[comm->rank] : count;
+    bool in_place = mlt_coll_in_place(sendbuf);
+    mlt_coll_what what = {
+        .collective = MLT_COLL_REDUCE_SCATTER,
+        .kind = mlt_type_kind(type),
+        .kind_sent = mlt_type_kind(type),
+        .element = op->op.element,
+        .count = count,
+        .starts = starts,
+        .op = &op->op,
+    };
+    int code = MPI_SUCCESS;
+    if (!in_place)
+        code = mlt_coll_check_operands(me, comm, "send", sendbuf, SUM, (MPI_Count)all, type,
+                                       what.element);
+    if (MLT_LIKELY(code == MPI_SUCCESS)) // all of them: what has no address, or too many
+        code = mlt_coll_check_operands(me, comm, "recv", recvbuf, SUM,
+                                       (MPI_Count)(in_place ? all : own), type, what.element);
+    if (MLT_LIKELY(code == MPI_SUCCESS) && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
+        code = mlt_coll_bad_in_place(me, comm, "recvbuf");
+    if (MLT_LIKELY(code == MPI_SUCCESS) && !in_place && type->contiguous &&
+        MLT_UNLIKELY(mlt_coll_overlap(sendbuf, all * type->size, recvbuf, own * type->size)))
+        code = mlt_coll_bad_overlap(me, comm);
+    bool quick = MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && !op->layout && !in_place;
+    if (MLT_UNLIKELY(code != MPI_SUCCESS) || quick) {
+        if (code == MPI_SUCCESS)
+            code = mlt_coll_quick(me, comm, &what, sendbuf, recvbuf);
+        mlt_coll_memory_give(me, starts);
+        return code;
+    }
+    mlt_coll_side in = side(in_place ? recvbuf : sendbuf, all);
+    in.copied = in_place;
+    return go(me, comm, &what, op, type, in, side(recvbuf, own), starts, how);
+}
+
+static int block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+                 const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
+{
+    mlt_inter_op op;
+    int code = prepare(me, comm, type, handle, &op);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    recvcount = with_bytes(recvcount, type);
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_inter_reduce_scatter_block(me, sendbuf, recvbuf, recvcount, type, &op, comm,
+                                              how);
+    int64_t all;
+    if (MLT_UNLIKELY(recvcount < 0) || __builtin_mul_overflow(recvcount, comm->size, &all))
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, "recvcount", recvcount,
+                             "at least 0, and those of all ranks together fit into 63 bits");
+    return scatter(me, sendbuf, recvbuf, (uint64_t)recvcount, NULL, type, &op, comm, how);
+}
+
+// Where the blocks begin; NULL if all are alike, and then *count says so. A code.
+static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, const mlt_type *type,
+                       uint64_t **starts, uint64_t *count)
+{
+    *starts = NULL;
+    if (MLT_UNLIKELY(!counts.at))
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "recvcounts", "the counts of all ranks");
+    int64_t first = with_bytes(mlt_coll_number(counts, 0), type), all = 0;
+    bool alike = true;
+    for (int32_t r = 0; r < comm->size; r++) {
+        int64_t n = mlt_coll_number(counts, (uint64_t)r);
+        if (MLT_UNLIKELY(n < 0))
+            return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
+                                 "argument recvcounts[%d] is %lld, but should be at least 0",
+                                 (int)r, (long long)n);
+        n = with_bytes(n, type);
+        if (MLT_UNLIKELY(__builtin_add_overflow(all, n, &all)))
+            return mlt_coll_bad_total(me, comm);
+        alike = alike && n == first;
+    }
+    *count = (uint64_t)first;
+    if (alike)
+        return MPI_SUCCESS;
+    uint64_t *at = *starts = mlt_coll_memory_take(me, ((uint64_t)comm->size + 1) * sizeof *at);
+    at[0] = 0;
+    for (int32_t r = 0; r < comm->size; r++)
+        at[r + 1] = at[r] + (uint64_t)mlt_coll_number(counts, (uint64_t)r);
+    return MPI_SUCCESS;
+}
+
+static int blocks(mlt_rank *me, const void *sendbuf, void *recvbuf, mlt_coll_numbers counts,
+                  const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
+{
+    mlt_inter_op op;
+    uint64_t *starts, count = 0;
+    int code = prepare(me, comm, type, handle, &op);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_inter_reduce_scatter(me, sendbuf, recvbuf, counts, type, &op, comm, how);
+    code = read_counts(me, comm, counts, type, &starts, &count);
+    return code == MPI_SUCCESS ? scatter(me, sendbuf, recvbuf, count, starts, type, &op, comm, how)
+                               : code;
+}
+
+int mlt_mpi_Reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                 MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
+                                 mlt_comm *comm)
+{
+    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_BLOCKING);
+}
+
+int mlt_mpi_Ireduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                  MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
+                                  mlt_comm *comm, MPI_Request *request)
+{
+    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Reduce_scatter_block_init(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                      MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
+                                      mlt_comm *comm, MPI_Info info, MPI_Request *request)
+{
+    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                 MLT_PERSISTENT(request, info));
+}
+
+int mlt_mpi_Reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, const int recvcounts[],
+                           const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+{
+    return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
+                  MLT_BLOCKING);
+}
+
+int mlt_mpi_Reduce_scatter_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                             const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
+                             mlt_comm *comm)
+{
+    return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
+                  MLT_BLOCKING);
+}
+
+int mlt_mpi_Ireduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                            const int recvcounts[], const mlt_type *datatype, MPI_Op op,
+                            mlt_comm *comm, MPI_Request *request)
+{
+    return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
+                  MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Ireduce_scatter_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                              const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
+                              mlt_comm *comm, MPI_Request *request)
+{
+    return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
+                  MLT_NONBLOCKING(request));
+}
+
+int mlt_mpi_Reduce_scatter_init(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                const int recvcounts[], const mlt_type *datatype, MPI_Op op,
+                                mlt_comm *comm, MPI_Info info, MPI_Request *request)
+{
+    return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
+                  MLT_PERSISTENT(request, info));
+}
+
+int mlt_mpi_Reduce_scatter_init_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                  const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
+                                  mlt_comm *comm, MPI_Info info, MPI_Request *request)
+{
+    return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
+                  MLT_PERSISTENT(request, info));
+}

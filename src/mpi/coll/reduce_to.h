@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions between two sets of a communicator's ranks (millet/coll.h), as one rank knows them.
+//
+// Not all ranks of the communicator call, so they cannot be numbered with its other calls. Each
+// pair of sets has a team of its own, made at its first use without asking anybody: its context is
+// a hash of the communicator's context and the sets, out of the upper half of the numbers, which
+// communicators do not use. Two pairs with the same hash could be mistaken for each other only by
+// ranks that are in both, and such a rank sees it and says so (once in 2^30 pairs).
+#ifndef MLT_MPI_COLL_REDUCE_TO_H
+#define MLT_MPI_COLL_REDUCE_TO_H
+
+#include "coll/team.h"
+
+struct mlt_reduce_tos;                                // of a communicator, in mlt_comm_extra
+void mlt_reduce_tos_free(struct mlt_reduce_tos *all); // NULL is fine; none is under way
+
+// Calls `tell` for the team of each pair. NULL is fine.
+void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team));
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a communicator's rules come from: the job's book (MILLET_COLL), what the job forces
+// (MILLET_FORCE), the communicator's own info keys and the book that was loaded for it.
+//
+// Ranks of a communicator must choose alike. So whoever changes its rules first meets all its
+// ranks: then every call before has begun everywhere, and none after it has. The first rank of a
+// worker that comes out of the meeting changes what all of them share.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/job.h"
+#include "coll/book.h"
+#include "coll/choice.h"
+#include "coll/ledger.h"
+#include "coll/path.h"
+#include "coll/settings.h"
+#include "mpi/coll/change.h"
+#include "mpi/coll/coll.h"
+#include "mpi/coll/reduce_to.h"
+#include "mpi/comm/shared.h"
+#include "mpi/self.h"
+
+enum { WHY = 4096 };
+
+void mlt_coll_worker_init(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    const char *file = mlt_coll_conf_now.file, *force = mlt_coll_conf_now.force;
+    char *why = mlt_take(WHY, 1);
+    bool fine = true;
+    if (file && file[0]) {
+        if (!worker->boot->job->launched) // mpirun has proven it otherwise
+            fine = mlt_coll_book_check(file, why, WHY) == MLT_OK;
+        fine = fine && mlt_coll_book_open(file, &w->book, why, WHY) == MLT_OK;
+    }
+    if (fine && force && force[0])
+        fine = mlt_coll_force_parse(force, w->book, &w->forced, why, WHY) == MLT_OK;
+    if (!fine)
+        mlt_fatal("%s", why);
+    free(why);
+    w->ledger = mlt_take(1, sizeof *w->ledger);
+    mlt_ledger_init(w->ledger);
+    w->ledger->measures = mlt_coll_conf_now.paths;
+    bool paths = mlt_coll_conf_now.paths || (w->book && w->book->paths_count);
+    w->ledger->choices = mlt_mpi_profiling || paths;
+    if (paths)
+        atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+}
+
+void mlt_coll_worker_fini(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    free(w->forced);
+    mlt_ledger_fini(w->ledger);
+    free(w->ledger);
+    if (w->book)
+        w->book->free(w->book);
+}
+
+void mlt_coll_tell(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (w->world->team) // others have told when they were freed
+        mlt_team_tell(w->world->team);
+    mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
+}
+
+// What a worker knows of a communicator's rules.
+typedef struct rules {
+    mlt_coll_sources sources; // shared->sources points here
+    uint32_t changed;         // 1 and the number of the last change
+    mlt_coll_book *found;     // read for the next one
+    uint32_t found_at;        // 1 and its number
+    mlt_coll_book **old;      // loaded before: answers of them may be in use
+    uint32_t old_count;
+} rules;
+
+static rules *rules_of(mlt_comm *comm)
+{
+    return (rules *)mlt_comm_sources(comm);
+}
+
+mlt_coll_sources *mlt_comm_sources(mlt_comm *comm)
+{
+    mlt_comm_shared *shared = mlt_comm_shared_of(comm);
+    if (!shared->sources) {
+        const mlt_mpi_worker *w = mlt_mpi_worker_of(comm->owner);
+        rules *r = mlt_take(1, sizeof *r);
+        r->sources.forced = w->forced;
+        r->sources.book = w->book;
+        shared->sources = &r->sources;
+        if (comm->extra)
+            mlt_coll_info_apply(shared->sources, comm->extra->info);
+    }
+    return shared->sources;
+}
+
+bool mlt_comm_rules_first(mlt_comm *comm, uint32_t number)
+{
+    rules *r = rules_of(comm);
+    bool first = r->changed != number + 1;
+    r->changed = number + 1;
+    return first;
+}
+
+mlt_coll_book **mlt_comm_rules_found(mlt_comm *comm, uint32_t number)
+{
+    rules *r = rules_of(comm);
+    if (r->found_at != number + 1)
+        mlt_assert(!r->found);
+    r->found_at = number + 1;
+    return &r->found;
+}
+
+void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_book *book)
+{
+    rules *r = rules_of(comm);
+    mlt_coll_book *before = mlt_coll_sources_load(&r->sources, book);
+    if (before) {
+        r->old = mlt_take_more(r->old, r->old_count + 1ull, sizeof *r->old);
+        r->old[r->old_count++] = before;
+    }
+    if (book && book->paths_count) {
+        mlt_mpi_worker_of(comm->owner)->ledger->choices = true;
+        atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+    }
+}
+
+void mlt_comm_sources_free(mlt_coll_sources *sources)
+{
+    if (!sources)
+        return;
+    mlt_coll_book *book = mlt_coll_sources_load(sources, NULL);
+    if (book)
+        book->free(book);
+    mlt_coll_sources_fini(sources);
+    rules *r = (rules *)sources;
+    for (uint32_t i = 0; i < r->old_count; i++)
+        r->old[i]->free(r->old[i]);
+    free(r->old);
+    free(r);
+}
+
+void mlt_comm_refresh(mlt_comm *comm, bool first)
+{
+    if (first && comm->shared->team)
+        mlt_team_refresh(comm->shared->team);
+    if (comm->extra && comm->extra->flat)
+        mlt_team_refresh(comm->extra->flat);
+    if (comm->extra)
+        mlt_reduce_tos_each(comm->extra->reduce_to, mlt_team_refresh);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll/signature.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/type/dtype.h"
+
+// A type is made of one or more others, one after the other.
+typedef struct parts {
+    int64_t n;                   // 0: it is basic
+    const mlt_type *const *type; // [n]
+    const int64_t *length;       // NULL: one of each; a single type: as often as it fits
+    const mlt_type *two[2];      // room for a pair's
+} parts;
+
+static void split_pair(const mlt_type *pair, parts *p)
+{
+    static const MPI_Datatype all[][3] = {
+        {MPI_FLOAT_INT, MPI_FLOAT, MPI_INT},
+        {MPI_DOUBLE_INT, MPI_DOUBLE, MPI_INT},
+        {MPI_LONG_INT, MPI_LONG, MPI_INT},
+        {MPI_2INT, MPI_INT, MPI_INT},
+        {MPI_SHORT_INT, MPI_SHORT, MPI_INT},
+        {MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, MPI_INT},
+        {MPI_2REAL, MPI_REAL, MPI_REAL},
+        {MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION},
+        {MPI_2INTEGER, MPI_INTEGER, MPI_INTEGER},
+    };
+    size_t i = 0;
+    while ((uintptr_t)all[i][0] != pair->code)
+        mlt_assert(++i < sizeof all / sizeof *all);
+    for (int k = 0; k < 2; k++)
+        p->two[k] = &mlt_type_predefined[(uintptr_t)all[i][1 + k] % 1024];
+    p->n = 2;
+    p->type = p->two;
+}
+
+static void split(const mlt_type *type, parts *p)
+{
+    p->n = 0;
+    p->length = NULL;
+    if (type->code) {
+        if (mlt_type_is_pair(type))
+            split_pair(type, p);
+        return;
+    }
+    const mlt_contents *c = &mlt_dtype_of(type)->contents;
+    p->n = c->types;
+    p->type = c->type;
+    if (c->combiner == MPI_COMBINER_STRUCT)
+        p->length = c->number + 1;
+    else if (c->types == 0) // one of Fortran's: the named type that it is
+        p->n = 1;
+}
+
+static bool is_basic(const mlt_type *type)
+{
+    return type->code && !mlt_type_is_pair(type);
+}
+
+uint16_t mlt_type_kind_of(const mlt_type *type)
+{
+    parts p;
+    uint16_t kind = 0;
+    for (;;) {
+        if (is_basic(type))
+            return type->code == (uintptr_t)MPI_PACKED ? 0 : type->code;
+        split(type, &p);
+        if (p.n != 1)
+            break;
+        type = p.type[0];
+    }
+    for (int64_t i = 0; i < p.n; i++) {
+        if (!is_basic(p.type[i]) || (kind && p.type[i]->code != kind))
+            return 0;
+        kind = p.type[i]->code;
+    }
+    return kind == (uintptr_t)MPI_PACKED ? 0 : kind;
+}
+
+int64_t mlt_signature_count(const mlt_type *type, uint64_t bytes)
+{
+    uint64_t count = 0;
+    if (bytes > 0 && type->size == 0)
+        return -1;
+    while (bytes > 0) {
+        parts p;
+        count += bytes / type->size * mlt_type_basics(type);
+        bytes %= type->size;
+        if (bytes == 0)
+            break;
+        if (is_basic(type))
+            return -1;
+        split(type, &p);
+        int64_t i = 0;
+        for (; p.n > 1 || p.length; i++) { // the part where the bytes end
+            uint64_t n = p.length ? (uint64_t)p.length[i] : 1;
+            if (bytes <= n * p.type[i]->size)
+                break;
+            bytes -= n * p.type[i]->size;
+            count += n * mlt_type_basics(p.type[i]);
+        }
+        type = p.type[i];
+    }
+    return (int64_t)count;
+}
+
+uint64_t mlt_signature_bytes(const mlt_type *type, uint64_t basics)
+{
+    uint64_t bytes = 0;
+    mlt_assert(basics == 0 || type->size > 0);
+    while (basics > 0) {
+        parts p;
+        uint64_t each = mlt_type_basics(type);
+        bytes += basics / each * type->size;
+        basics %= each;
+        if (basics == 0)
+            break;
+        split(type, &p);
+        int64_t i = 0;
+        for (; p.n > 1 || p.length; i++) { // the part where they end
+            uint64_t n = (p.length ? (uint64_t)p.length[i] : 1) * mlt_type_basics(p.type[i]);
+            if (basics <= n)
+                break;
+            basics -= n;
+            bytes += (p.length ? (uint64_t)p.length[i] : 1) * p.type[i]->size;
+        }
+        type = p.type[i];
+    }
+    return bytes;
+}
+
+// ---- walking
+
+// A type with several parts that the walk is inside of.
+typedef struct level {
+    const mlt_type *type;
+    uint64_t left; // elements of it, this one included
+    int64_t next;  // part of this one
+} level;
+
+// Structs nest without limit, and a fiber's stack is small: only the first levels are on it.
+typedef struct levels {
+    level few[16], *all;
+    size_t n, room;
+} levels;
+
+static void push(levels *l, const mlt_type *type, uint64_t count)
+{
+    if (l->n == l->room) {
+        level *old = l->all == l->few ? NULL : l->all;
+        l->all = realloc(old, 2 * l->room * sizeof *l->all);
+        if (!l->all)
+            mlt_fatal("memory is exhausted: no room to walk a datatype that is nested %zu deep",
+                      l->n);
+        if (!old)
+            memcpy(l->all, l->few, sizeof l->few);
+        l->room *= 2;
+    }
+    l->all[l->n++] = (level){.type = type, .left = count};
+}
+
+// The next part of what the walk is inside of; false: it is through.
+static bool next_part(levels *l, const mlt_type **type, uint64_t *count)
+{
+    parts p;
+    while (l->n > 0) {
+        level *top = &l->all[l->n - 1];
+        split(top->type, &p);
+        if (top->next < p.n) {
+            *type = p.type[top->next];
+            *count = p.length ? (uint64_t)p.length[top->next] : 1;
+            top->next++;
+            return true;
+        }
+        top->next = 0;
+        if (--top->left == 0)
+            l->n--;
+    }
+    return false;
+}
+
+// A basic type, or a pair.
+static void run_named(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user)
+{
+    parts p;
+    if (is_basic(type)) {
+        run(user, type, count);
+        return;
+    }
+    split(type, &p);
+    for (uint64_t k = 0; k < count; k++)
+        for (int64_t i = 0; i < p.n; i++)
+            run(user, p.type[i], 1);
+}
+
+void mlt_signature_walk(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user)
+{
+    parts p;
+    levels l = {.n = 0, .room = sizeof l.few / sizeof *l.few};
+    l.all = l.few;
+    do {
+        if (type->size == 0)
+            continue;
+        while (count > 0 && !type->code) {
+            split(type, &p);
+            if (p.n != 1)
+                break;
+            count *= p.length ? (uint64_t)p.length[0] : type->size / p.type[0]->size;
+            type = p.type[0];
+        }
+        if (count > 0 && !type->code)
+            push(&l, type, count);
+        else if (count > 0)
+            run_named(type, count, run, user);
+    } while (next_part(&l, &type, &count));
+    if (l.all != l.few)
+        free(l.all);
+}

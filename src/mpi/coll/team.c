@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The teams of a communicator: which workers have which of its ranks.
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/job.h"
+#include "mpi/coll/coll.h"
+#include "mpi/comm/shared.h"
+#include "mpi/self.h"
+#include "mpi/settings.h"
+
+static const mlt_type *byte_type(void)
+{
+    return &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024];
+}
+
+static int32_t speaker(const void *at, int32_t place)
+{
+    return ((const mlt_team_worker *)at)[place].speaker;
+}
+
+static int32_t map_world(const void *map, int32_t rank)
+{
+    return mlt_map_world(map, rank);
+}
+
+// ---- who is where
+
+typedef struct survey {
+    mlt_team_worker *at; // in the order of their lowest ranks
+    uint32_t *place;     // [workers of the job] place in at, + 1; 0: none of its ranks so far
+    uint32_t workers;
+    bool contiguous;
+    uint8_t reach;
+} survey;
+
+static survey look(const mlt_worker *w, const mlt_map *map)
+{
+    mlt_job *job = w->boot->job;
+    survey s = {.at = mlt_take(job->workers, sizeof *s.at),
+                .place = mlt_take(job->workers, sizeof *s.place),
+                .contiguous = true,
+                .reach = MLT_REACH_PROCESS};
+    uint32_t last = UINT32_MAX, proc = 0;
+    for (int32_t r = 0; r < map->size; r++) {
+        int32_t world = mlt_map_world(map, r);
+        uint32_t worker = mlt_worker_of_rank(w, world);
+        if (!s.place[worker]) {
+            uint32_t home = mlt_job_worker_at(job, worker)->proc;
+            if (s.workers && home != proc)
+                s.reach = MLT_REACH_HOST;
+            proc = home;
+            s.at[s.workers] = (mlt_team_worker){.first = (uint32_t)r, .speaker = world};
+            s.place[worker] = ++s.workers;
+        } else if (worker != last) {
+            s.contiguous = false;
+        }
+        s.at[s.place[worker] - 1].present++;
+        last = worker;
+    }
+    return s;
+}
+
+// The ranks of this worker, ascending.
+static int32_t *find_locals(const mlt_worker *w, const mlt_map *map, uint32_t present)
+{
+    int32_t *locals = mlt_take(present, sizeof *locals);
+    for (int32_t r = 0, n = 0; r < map->size; r++)
+        if (mlt_worker_of_rank(w, mlt_map_world(map, r)) == w->index)
+            locals[n++] = r;
+    return locals;
+}
+
+// True if the speakers are base + place * stride.
+static bool is_linear(const mlt_team_worker *at, uint32_t workers, int32_t *base, int32_t *stride)
+{
+    *base = at[0].speaker;
+    *stride = workers > 1 ? at[1].speaker - at[0].speaker : 1;
+    for (uint32_t w = 2; w < workers; w++)
+        if (at[w].speaker != *base + (int32_t)w * *stride)
+            return false;
+    return true;
+}
+
+void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *f)
+{
+    mlt_worker *w = comm->owner->worker;
+    f->worker = w;
+    f->watched = true;
+    f->crowded = !w->boot->job->lean;
+    f->reads = w->reads;
+    f->reproducible = mlt_mpi_settings.reproducible;
+    f->sources = mlt_comm_sources(comm);
+    f->ledger = mlt_mpi_worker_of(comm->owner)->ledger;
+    f->name = mlt_comm_name(comm->owner, comm);
+}
+
+static mlt_team *make_level(mlt_comm *comm)
+{
+    mlt_worker *w = comm->owner->worker;
+    mlt_comm_shared *shared = mlt_comm_shared_of(comm);
+    mlt_map *map = mlt_comm_group(comm);
+    survey s = look(w, map);
+    uint32_t place = s.place[w->index] - 1;
+    const mlt_team_worker *own = &s.at[place];
+    bool solo = s.workers == (uint32_t)map->size;
+    mlt_team_facts f = {.ranks = (uint32_t)map->size,
+                        .workers = s.workers,
+                        .place = place,
+                        .at = solo ? NULL : s.at,
+                        .contiguous = s.contiguous,
+                        .reach = s.reach};
+    mlt_comm_team_facts(comm, &f);
+    f.ordinary = (mlt_run_place){
+        .rank = &w->ranks[own->speaker - w->first_rank],
+        .byte = byte_type(),
+        .context = comm->context + MLT_CONTEXT_LEVEL,
+        .self = (int32_t)place,
+    };
+    bool linear = is_linear(s.at, s.workers, &f.ordinary.base, &f.ordinary.stride);
+    if (!linear) {
+        f.ordinary.world = solo ? map_world : speaker;
+        f.ordinary.group = map; // else the team's own
+    }
+    f.fixed = f.ordinary;
+    f.fixed.context = comm->context + MLT_CONTEXT_LEVEL_FIXED;
+    mlt_team *team = mlt_team_new(&f);
+    if (!linear && !solo)
+        team->ordinary.group = team->fixed.group = team->at;
+    if (!s.contiguous)
+        shared->locals = find_locals(w, map, own->present);
+    free(s.at);
+    free(s.place);
+    return team;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+mlt_team *mlt_comm_find_team(mlt_comm *comm)
+{
+    mlt_comm_shared *shared = mlt_comm_shared_of(comm);
+    if (!shared->team)
+        shared->team = make_level(comm);
+    mlt_team *team = comm->team = shared->team;
+    if (!shared->locals) {
+        comm->local = team->at ? (uint32_t)comm->rank - team->first : 0;
+        return team;
+    }
+    const int32_t *own =
+        bsearch(&comm->rank, shared->locals, team->present, sizeof *own, by_number);
+    mlt_assert(own);
+    comm->local = (uint32_t)(own - shared->locals);
+    return team;
+}
+
+// ---- a rank's own view
+
+// Of an intercommunicator: the ranks of the first group, then those of the second.
+static int32_t both_world(const void *shared_, int32_t rank)
+{
+    const mlt_comm_shared *shared = shared_;
+    int32_t first = shared->group[0]->size;
+    return rank < first ? mlt_map_world(shared->group[0], rank)
+                        : mlt_map_world(shared->group[1], rank - first);
+}
+
+static mlt_team *make_flat(mlt_comm *comm)
+{
+    mlt_comm_shared *shared = mlt_comm_shared_of(comm);
+    uint32_t ranks = (uint32_t)(comm->inter ? comm->size + comm->peers : comm->size);
+    mlt_team_facts f = {
+        .ranks = ranks,
+        .workers = ranks,
+        .place = (uint32_t)mlt_comm_order(comm),
+        .contiguous = true,
+        .flat = true,
+        .reach = comm->owner->worker->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
+    };
+    mlt_comm_team_facts(comm, &f);
+    f.ordinary = (mlt_run_place){
+        .rank = comm->owner,
+        .byte = byte_type(),
+        .context = comm->context + MLT_CONTEXT_FLAT,
+        .self = mlt_comm_order(comm),
+        .base = comm->base,
+        .stride = comm->stride,
+        .world = comm->inter ? both_world
+                 : comm->map ? map_world
+                             : NULL,
+        .group = comm->inter ? (const void *)shared : comm->map,
+    };
+    f.fixed = f.ordinary;
+    f.fixed.context = comm->context + MLT_CONTEXT_FLAT_FIXED;
+    return mlt_team_new(&f);
+}
+
+mlt_team *mlt_comm_flat(mlt_comm *comm)
+{
+    mlt_comm_extra *extra = mlt_comm_extra_of(comm);
+    if (!extra->flat)
+        extra->flat = make_flat(comm);
+    return extra->flat;
+}

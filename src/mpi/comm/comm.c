@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "coll/team.h"
+#include "mpi/error/error.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
+{
+    uint32_t first = context - context % MLT_CONTEXTS;
+    if (first == MLT_CONTEXT_SELF)
+        return rank->world;
+    const mlt_mpi *mpi = rank->mpi;
+    if (first < MLT_CONTEXT_FIRST || !mpi || peer < 0)
+        return peer;
+    for (const mlt_link *l = mpi->comms.next; l != &mpi->comms; l = l->next) {
+        const mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
+        if (comm->context == first)
+            return peer < comm->peers ? mlt_comm_world_rank(comm, peer) : peer;
+    }
+    return peer;
+}
+
+mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
+{
+    if (!comm->extra && !(comm->extra = calloc(1, sizeof *comm->extra)))
+        mlt_fatal("memory is exhausted: no room for the name or buffer of a communicator");
+    return comm->extra;
+}
+
+MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm)
+{
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    return comm == &mpi->world  ? MPI_COMM_WORLD
+           : comm == &mpi->self ? MPI_COMM_SELF
+           : comm->magic        ? (MPI_Comm)comm
+                                : MPI_COMM_NULL;
+}
+
+const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
+{
+    if (comm->extra && comm->extra->name)
+        return comm->extra->name;
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    return comm == &mpi->world  ? "MPI_COMM_WORLD"
+           : comm == &mpi->self ? "MPI_COMM_SELF"
+                                : "the communicator";
+}
+
+int mlt_mpi_Comm_rank(mlt_rank *me, mlt_comm *comm, int *rank)
+{
+    *rank = comm->rank;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_size(mlt_rank *me, mlt_comm *comm, int *size)
+{
+    *size = comm->size;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_remote_size(mlt_rank *me, mlt_comm *comm, int *size)
+{
+    if (!comm->inter)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                             "%s is no intercommunicator, so it has no remote group",
+                             mlt_comm_name(me, comm));
+    *size = comm->peers;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
+{
+    *flag = comm->inter;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *result)
+{
+    *result = MPI_UNEQUAL;
+    if (comm1 == comm2) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    if (comm1->inter != comm2->inter || comm1->size != comm2->size)
+        return MPI_SUCCESS;
+    mlt_comm_shared_of(comm1);
+    mlt_comm_shared_of(comm2);
+    mlt_map *own1 = mlt_comm_group(comm1), *peers1 = mlt_comm_peer_group(comm1);
+    mlt_map *own2 = mlt_comm_group(comm2), *peers2 = mlt_comm_peer_group(comm2);
+    if (mlt_map_equal(own1, own2) && mlt_map_equal(peers1, peers2))
+        *result = MPI_CONGRUENT;
+    else if (mlt_map_similar(own1, own2) && mlt_map_similar(peers1, peers2))
+        *result = MPI_SIMILAR;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_get_name(mlt_rank *me, mlt_comm *comm, char *comm_name, int *resultlen)
+{
+    const mlt_mpi *mpi = mlt_mpi_of(me);
+    bool named =
+        comm && ((comm->extra && comm->extra->name) || comm == &mpi->world || comm == &mpi->self);
+    const char *name = !comm ? "MPI_COMM_NULL" : named ? mlt_comm_name(me, comm) : "";
+    *resultlen = (int)strlen(name);
+    memcpy(comm_name, name, (size_t)*resultlen + 1);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
+{
+    char *copy = strndup(comm_name, MPI_MAX_OBJECT_NAME - 1);
+    if (!copy)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    mlt_comm_extra *extra = mlt_comm_extra_of(comm);
+    free(extra->name);
+    extra->name = copy;
+    if (comm->shared && comm->shared->team)
+        mlt_team_rename(comm->shared->team, copy);
+    if (extra->flat)
+        mlt_team_rename(extra->flat, copy);
+    return MPI_SUCCESS;
+}

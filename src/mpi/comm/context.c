@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm/context.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "boot/job.h"
+#include "flow/run.h"
+#include "mpi/comm/comm.h"
+#include "mpi/self.h"
+
+enum { NOTE_CONTEXT = 1, NONE = UINT32_MAX };
+
+// A number of this worker's own: how many workers still use it, or which free number is next. Free
+// ones form a queue, so that a number rests as long as possible.
+typedef struct number {
+    uint32_t users; // 0: free
+    uint32_t next;
+} number;
+
+struct mlt_contexts {
+    number *numbers;
+    uint32_t count, room;
+    uint32_t first_free, last_free; // NONE: none
+};
+
+struct mlt_contexts *mlt_contexts_new(void)
+{
+    struct mlt_contexts *c = calloc(1, sizeof *c);
+    if (!c)
+        mlt_fatal("memory is exhausted: no room for context numbers");
+    c->first_free = NONE;
+    return c;
+}
+
+void mlt_contexts_free(struct mlt_contexts *c)
+{
+    if (c)
+        free(c->numbers);
+    free(c);
+}
+
+static struct mlt_contexts *contexts_of(const mlt_worker *worker)
+{
+    return ((mlt_mpi_worker *)worker->mpi)->contexts;
+}
+
+static uint32_t new_number(struct mlt_contexts *c, uint32_t workers)
+{
+    // Those above are for flow and for groups of processes.
+    if (c->count == (MLT_FLOW_CONTEXTS - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / workers)
+        return NONE;
+    if (c->count == c->room) {
+        c->room = c->room ? 2 * c->room : 16;
+        c->numbers = realloc(c->numbers, c->room * sizeof *c->numbers);
+        if (!c->numbers)
+            mlt_fatal("memory is exhausted: no room for %u context numbers", c->room);
+    }
+    return c->count++;
+}
+
+uint32_t mlt_context_take(mlt_worker *worker, uint32_t users)
+{
+    struct mlt_contexts *c = contexts_of(worker);
+    uint32_t workers = worker->boot->job->workers, n = c->first_free;
+    if (n != NONE)
+        c->first_free = c->numbers[n].next;
+    else if ((n = new_number(c, workers)) == NONE)
+        return 0;
+    c->numbers[n] = (number){.users = users, .next = NONE};
+    return MLT_CONTEXT_FIRST + MLT_CONTEXTS * (n * workers + worker->index);
+}
+
+mlt_context *mlt_context_join(mlt_worker *worker, uint32_t first)
+{
+    mlt_context *context = malloc(sizeof *context);
+    if (!context)
+        mlt_fatal("memory is exhausted: no room for a communicator");
+    *context = (mlt_context){.refs = 1, .first = first, .worker = worker};
+    return context;
+}
+
+mlt_context *mlt_context_hold(mlt_context *context)
+{
+    context->refs++;
+    return context;
+}
+
+void mlt_context_drop(mlt_context *context)
+{
+    if (!context || --context->refs > 0)
+        return;
+    mlt_worker *worker = context->worker;
+    uint32_t giver =
+        (context->first - MLT_CONTEXT_FIRST) / MLT_CONTEXTS % worker->boot->job->workers;
+    mlt_p2p_note(worker, giver, NOTE_CONTEXT, context->first);
+    free(context);
+}
+
+void mlt_context_noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value)
+{
+    mlt_assert(what == NOTE_CONTEXT);
+    if (!worker->mpi)
+        return; // it has ended
+    struct mlt_contexts *c = contexts_of(worker);
+    uint32_t n = ((uint32_t)value - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / worker->boot->job->workers;
+    mlt_assert(n < c->count && c->numbers[n].users > 0);
+    if (--c->numbers[n].users > 0)
+        return;
+    c->numbers[n].next = NONE;
+    if (c->first_free == NONE)
+        c->first_free = n;
+    else
+        c->numbers[c->last_free].next = n;
+    c->last_free = n;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups: a rank map as an object of the user's. The handle is the address; MPI_GROUP_EMPTY is
+// predefined.
+#ifndef MLT_MPI_COMM_GROUP_H
+#define MLT_MPI_COMM_GROUP_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "mpi/comm/map.h"
+#include "p2p/p2p.h"
+
+enum { MLT_GROUP_MAGIC = 0x06409b01 };
+
+struct mlt_comm;
+struct mlt_session;
+
+typedef struct mlt_group {
+    uint32_t magic;  // MLT_GROUP_MAGIC while it lives
+    int32_t rank;    // of its owner; MPI_UNDEFINED if it is not a member
+    mlt_rank *owner; // NULL: MPI_GROUP_EMPTY
+    mlt_map *map;
+    struct mlt_session *session; // that it stems from, by MPI_Group_from_session_pset; NULL: none
+    mlt_link link;               // among the session's groups, if it has one
+} mlt_group;
+
+// The group of a handle that this rank may use; NULL: MPI_GROUP_NULL or a bad handle. For
+// MPI_GROUP_EMPTY: a group without members that is never freed.
+mlt_group *mlt_group_of(mlt_rank *me, MPI_Group handle);
+
+// A group of these ranks, MPI_GROUP_EMPTY if there are none. Consumes the reference on the map.
+MPI_Group mlt_group_new(mlt_rank *me, mlt_map *map, struct mlt_session *session);
+
+// Ends a group that is not MPI_GROUP_EMPTY: the handle is dead.
+void mlt_group_end(mlt_rank *me, mlt_group *group);
+
+// What MPI_GROUP_EMPTY means to the ranks of a worker; goes with the pool, its map apart.
+mlt_group *mlt_group_new_empty(mlt_pool *pool);
+
+// Raises MPI_ERR_GROUP for an argument that is no group, with the handler of comm (NULL: of
+// MPI_COMM_SELF).
+int mlt_group_bad(mlt_rank *me, struct mlt_comm *comm, const char *name, MPI_Group handle) MLT_COLD;
+
+#endif

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Intercommunicators: two groups that do not overlap, in one context. Which of them comes first is
+// decided once, so that all ranks have the same order of both.
+//
+// MPI_Intercomm_create: the leaders tell each other their groups, and one of them takes the context
+// number; each leader tells its own group in a meeting of the local communicator; then all ranks of
+// both groups meet, in the new context, and each worker makes the communicators of all its ranks.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/comm/group.h"
+#include "mpi/comm/shared.h"
+#include "mpi/error/error.h"
+#include "mpi/handle.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+typedef struct inter_guest {
+    mlt_guest guest;
+    mlt_map *group[2];
+    int side;
+    const mlt_comm *old; // NULL: none
+    mlt_comm *new;
+} inter_guest;
+
+static void finish_inter(mlt_meet *meet)
+{
+    uint32_t context = meet->context ? meet->context : (uint32_t)meet->place.key;
+    if (meet->place.wants_id && !meet->context)
+        return;
+    const inter_guest *any = (inter_guest *)meet->guests;
+    mlt_comm_shared *shared =
+        mlt_comm_shared_new(mlt_context_join(meet->worker, context), mlt_map_hold(any->group[0]),
+                            mlt_map_hold(any->group[1]));
+    shared->party = mlt_party_hold(meet->place.party);
+    for (mlt_guest *g = meet->guests; g; g = g->next) {
+        inter_guest *guest = (inter_guest *)g;
+        int32_t before = guest->side ? guest->group[0]->size : 0;
+        guest->new = mlt_comm_new(g->rank, shared, guest->side, g->order - before, guest->old);
+    }
+}
+
+// rank: in the group of that side.
+static mlt_comm *meet_both(mlt_rank *me, const mlt_meet_place *place, mlt_map *group0,
+                           mlt_map *group1, int side, int32_t rank, const mlt_comm *old)
+{
+    inter_guest g = {
+        .guest = {.rank = me, .order = side ? group0->size + rank : rank},
+        .group = {group0, group1},
+        .side = side,
+        .old = old,
+    };
+    mlt_meet_come(&g.guest, place, NULL, 0);
+    mlt_meet_wait(&g.guest, place->context);
+    return g.new;
+}
+
+// True if no rank is in both.
+static bool disjoint(mlt_map *a, mlt_map *b)
+{
+    for (int32_t r = 0; r < a->size; r++)
+        if (mlt_map_rank(b, mlt_map_world(a, r)) >= 0)
+            return false;
+    return true;
+}
+
+// ---- leaders
+
+// What a leader tells its own group; the world ranks of the remote group follow.
+typedef struct tidings {
+    int32_t failed; // a leader's error class; 0: all is well
+    uint32_t context;
+    int32_t first; // the own group comes first
+    int32_t remote;
+} tidings;
+
+// Sends to and receives from the other leader.
+static void exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const void *out,
+                     uint64_t out_bytes, void *in, uint64_t in_bytes)
+{
+    mlt_req common = {
+        .magic = MLT_REQ_MAGIC,
+        .rank = me,
+        .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
+        .context = peer->context + MLT_CONTEXT_LEADERS,
+        .self = peer->rank,
+        .tag = tag,
+    };
+    mlt_req send = common, recv = common;
+    send.buf = (void *)(uintptr_t)out;
+    send.count = out_bytes;
+    send.peer = mlt_comm_world_rank(peer, leader);
+    recv.buf = in;
+    recv.count = in_bytes;
+    recv.peer = leader;
+    mlt_p2p_recv(&recv);
+    mlt_p2p_send(&send);
+    mlt_req_wait(&send, mlt_mpi_call(me));
+    mlt_req_wait(&recv, mlt_mpi_call(me));
+}
+
+static int32_t *worlds_of(const mlt_map *map)
+{
+    int32_t *worlds = malloc((size_t)map->size * sizeof *worlds);
+    for (int32_t r = 0; worlds && r < map->size; r++)
+        worlds[r] = mlt_map_world(map, r);
+    return worlds;
+}
+
+// The number for the new communicator: the leader of the first group takes it, the other hears it.
+static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int tag, bool first,
+                                 const mlt_map *local, const mlt_map *remote)
+{
+    uint32_t mine = 0, theirs = 0;
+    if (first) {
+        mlt_party *party = mlt_party_new(me->worker, local, remote);
+        mine = mlt_context_take(me->worker, party->workers);
+        mlt_party_drop(party);
+    }
+    exchange(me, peer, leader, tag, &mine, sizeof mine, &theirs, sizeof theirs);
+    return first ? mine : theirs;
+}
+
+// The leader's part. Returns what it tells its group, to be freed; *bytes is its length.
+static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int leader, int tag,
+                     size_t *bytes)
+{
+    mlt_map *local = mlt_comm_group(local_comm);
+    int32_t count = 0;
+    exchange(me, peer, leader, tag, &local->size, sizeof local->size, &count, sizeof count);
+    *bytes = sizeof(tidings) + (size_t)count * sizeof(int32_t);
+    tidings *t = malloc(*bytes);
+    int32_t *own = worlds_of(local);
+    if (!t || !own)
+        mlt_fatal("memory is exhausted: no room for the groups of an intercommunicator");
+    int32_t *theirs = (int32_t *)(t + 1);
+    exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
+             (uint64_t)count * sizeof *theirs);
+    mlt_map *remote = mlt_map_new(theirs, count);
+    *t = (tidings){.first = me->world < mlt_comm_world_rank(peer, leader), .remote = count};
+    if (!disjoint(local, remote))
+        t->failed = MPI_ERR_COMM;
+    else
+        t->context = agree_on_context(me, peer, leader, tag, t->first, local, remote);
+    mlt_map_drop(remote);
+    free(own);
+    return t;
+}
+
+// The tidings reach every rank of the local communicator; the map is made once a worker.
+typedef struct told_guest {
+    mlt_guest guest;
+    tidings told;
+    mlt_map *remote;
+} told_guest;
+
+static void finish_telling(mlt_meet *meet)
+{
+    static const tidings silence = {.failed = MPI_ERR_ARG};
+    const mlt_meet_item *item = mlt_meet_next(meet, NULL);
+    const tidings *t = item && !mlt_meet_next(meet, item) ? mlt_meet_item_data(item) : &silence;
+    mlt_map *remote = mlt_map_new((const int32_t *)(t + 1), t->failed ? 0 : t->remote);
+    for (mlt_guest *g = meet->guests; g; g = g->next) {
+        ((told_guest *)g)->told = *t;
+        ((told_guest *)g)->remote = mlt_map_hold(remote);
+    }
+    mlt_map_drop(remote);
+}
+
+// A leader whose own arguments are wrong tells it to its group, which would wait for ever.
+static int check_leader(mlt_rank *me, mlt_comm *local_comm, MPI_Comm peer_comm, int remote_leader,
+                        mlt_comm **peer)
+{
+    *peer = mlt_comm_of(me, peer_comm);
+    if (!*peer)
+        return mlt_bad_handle(me, local_comm, me->fn, MPI_ERR_COMM, "peer_comm", "communicator",
+                              (uintptr_t)peer_comm);
+    if (remote_leader < 0 || remote_leader >= (*peer)->peers)
+        return mlt_bad_rank(me, *peer, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader, "");
+    if (mlt_comm_world_rank(*peer, remote_leader) == me->world)
+        return mlt_mpi_raise(me, *peer, me->fn, MPI_ERR_RANK,
+                             "argument remote_leader is %d, which is the calling rank itself: the "
+                             "groups must not overlap",
+                             remote_leader);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leader,
+                             MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
+{
+    *newintercomm = MPI_COMM_NULL;
+    if (local_comm->inter)
+        return mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
+                             "argument local_comm is an intercommunicator, but should be one of "
+                             "one group");
+    if (local_leader < 0 || local_leader >= local_comm->size)
+        return mlt_bad_rank(me, local_comm, me->fn, MPI_ERR_RANK, "local_leader", local_leader, "");
+    mlt_comm_shared_of(local_comm);
+    tidings bad = {.failed = MPI_ERR_OTHER}, *t = NULL;
+    size_t bytes = 0;
+    int code = MPI_SUCCESS;
+    if (local_comm->rank == local_leader) {
+        mlt_comm *peer;
+        code = check_leader(me, local_comm, peer_comm, remote_leader, &peer);
+        bytes = sizeof bad;
+        if (code == MPI_SUCCESS)
+            t = lead(me, local_comm, peer, remote_leader, tag, &bytes);
+    }
+    told_guest g = {.guest = {.rank = me, .order = mlt_comm_order(local_comm)}};
+    mlt_meet_place place = mlt_comm_place(local_comm, false, finish_telling);
+    mlt_meet_come(&g.guest, &place, t ? t : &bad, bytes);
+    mlt_meet_wait(&g.guest, place.context);
+    free(t);
+    uint32_t context = g.told.context;
+    if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_COMM)
+        code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
+                             "the two groups overlap: no rank may be in both");
+    else if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_ARG)
+        code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_ARG,
+                             "argument local_leader is %d here, but other ranks of %s gave "
+                             "another one; it should be the same for all",
+                             local_leader, mlt_comm_name(me, local_comm));
+    else if (code == MPI_SUCCESS && g.told.failed)
+        code = mlt_mpi_raise(me, local_comm, me->fn, g.told.failed,
+                             "the leader, rank %d of %s, was called with wrong arguments",
+                             local_leader, mlt_comm_name(me, local_comm));
+    else if (code == MPI_SUCCESS && !context)
+        code = mlt_comm_no_context(me, local_comm);
+    if (code == MPI_SUCCESS) {
+        mlt_map *local = mlt_comm_group(local_comm);
+        mlt_map *group[] = {g.told.first ? local : g.remote, g.told.first ? g.remote : local};
+        place = mlt_group_place(me, group[0], group[1], context + MLT_CONTEXT_COLLECTIVE, 0,
+                                context, false, finish_inter);
+        *newintercomm = (MPI_Comm)meet_both(me, &place, group[0], group[1], !g.told.first,
+                                            local_comm->rank, local_comm);
+    }
+    mlt_map_drop(g.remote);
+    return code;
+}
+
+int mlt_mpi_Intercomm_create_from_groups(mlt_rank *me, MPI_Group local_group, int local_leader,
+                                         MPI_Group remote_group, int remote_leader,
+                                         const char *stringtag, MPI_Info info,
+                                         MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+    mlt_group *local = mlt_group_of(me, local_group), *remote = mlt_group_of(me, remote_group);
+    mlt_comm nobody;
+    int code = mlt_comm_check_from_groups(me, stringtag, info, errhandler, &nobody);
+    *newintercomm = MPI_COMM_NULL;
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!local)
+        return mlt_group_bad(me, &nobody, "local_group", local_group);
+    if (!remote)
+        return mlt_group_bad(me, &nobody, "remote_group", remote_group);
+    if (local->rank < 0)
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
+                             "argument local_group does not contain the caller, rank %d of the job",
+                             me->world);
+    if (local_leader < 0 || local_leader >= local->map->size)
+        return mlt_bad_value(me, &nobody, me->fn, MPI_ERR_RANK, "local_leader", local_leader,
+                             "a rank of local_group");
+    if (remote->map->size == 0)
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
+                             "argument remote_group is empty, but should have a rank at least");
+    if (local_leader == local->rank && (remote_leader < 0 || remote_leader >= remote->map->size))
+        return mlt_bad_value(me, &nobody, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader,
+                             "a rank of remote_group");
+    bool first = mlt_map_world(local->map, 0) < mlt_map_world(remote->map, 0);
+    mlt_map *group[] = {first ? local->map : remote->map, first ? remote->map : local->map};
+    uint64_t key = mlt_hash(2, stringtag, strlen(stringtag));
+    key = mlt_map_hash(mlt_map_hash(key, group[0]), group[1]);
+    mlt_meet_place place = mlt_group_place(me, group[0], group[1], MLT_CONTEXT_GROUPS,
+                                           (int)(key >> 33), key, true, finish_inter);
+    if (!mlt_meet_is_open(&place) && !disjoint(local->map, remote->map))
+        return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
+                             "the two groups overlap: no rank may be in both");
+    mlt_comm *new = meet_both(me, &place, group[0], group[1], !first, local->rank, NULL);
+    if (!new)
+        return mlt_comm_no_context(me, &nobody);
+    *newintercomm = (MPI_Comm) new;
+    return mlt_comm_furnish(me, new, local, info, errhandler);
+}
+
+// ---- merging
+
+typedef struct merge_guest {
+    mlt_guest guest;
+    mlt_comm *old, *new;
+    bool mixed; // ranks of one group disagree about `high`
+} merge_guest;
+
+static mlt_map *concatenate(const mlt_map *low, const mlt_map *high)
+{
+    int32_t size = low->size + high->size;
+    int32_t *worlds = malloc((size_t)size * sizeof *worlds);
+    if (!worlds)
+        mlt_fatal("memory is exhausted: no room for a group of %d ranks", size);
+    for (int32_t r = 0; r < size; r++)
+        worlds[r] = r < low->size ? mlt_map_world(low, r) : mlt_map_world(high, r - low->size);
+    mlt_map *map = mlt_map_new(worlds, size);
+    free(worlds);
+    return map;
+}
+
+static void finish_merge(mlt_meet *meet)
+{
+    const mlt_comm_shared *old = ((merge_guest *)meet->guests)->old->shared;
+    int high[2] = {-1, -1};
+    bool mixed = false;
+    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
+        int side = i->order >= old->group[0]->size, told;
+        memcpy(&told, mlt_meet_item_data(i), sizeof told);
+        mixed |= high[side] >= 0 && high[side] != told;
+        high[side] = told;
+    }
+    bool turned = high[0] > high[1]; // the second group comes first
+    mlt_comm_shared *shared = NULL;
+    if (meet->context && !mixed)
+        shared = mlt_comm_shared_new(mlt_context_join(meet->worker, meet->context),
+                                     concatenate(old->group[turned], old->group[!turned]), NULL);
+    else if (meet->context)
+        mlt_context_drop(mlt_context_join(meet->worker, meet->context));
+    for (mlt_guest *g = meet->guests; g; g = g->next) {
+        merge_guest *guest = (merge_guest *)g;
+        guest->mixed = mixed;
+        int32_t before = guest->old->side == (turned ? 0 : 1) ? old->group[turned]->size : 0;
+        if (shared)
+            guest->new = mlt_comm_new(g->rank, shared, 0, before + guest->old->rank, guest->old);
+    }
+}
+
+int mlt_mpi_Intercomm_merge(mlt_rank *me, mlt_comm *intercomm, int high, MPI_Comm *newintracomm)
+{
+    *newintracomm = MPI_COMM_NULL;
+    if (!intercomm->inter)
+        return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_COMM,
+                             "argument intercomm is %s, but should be an intercommunicator",
+                             mlt_comm_name(me, intercomm));
+    merge_guest g = {.guest = {.rank = me, .order = mlt_comm_order(intercomm)}, .old = intercomm};
+    int mine = high != 0;
+    mlt_meet_place place = mlt_comm_place(intercomm, true, finish_merge);
+    mlt_meet_come(&g.guest, &place, &mine, sizeof mine);
+    mlt_meet_wait(&g.guest, place.context);
+    if (g.mixed)
+        return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_ARG,
+                             "argument high is %d here, but differs between ranks of one group; it "
+                             "should be the same for all of them",
+                             high);
+    if (!g.new)
+        return mlt_comm_no_context(me, intercomm);
+    *newintracomm = (MPI_Comm)g.new;
+    return MPI_SUCCESS;
+}

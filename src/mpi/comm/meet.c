@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm/meet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "boot/job.h"
+#include "mpi/comm/context.h"
+#include "mpi/self.h"
+
+// ---- parties
+
+typedef struct seen {
+    struct mlt_party_worker *at; // [workers of the job], speaker -1: none so far
+    uint32_t workers, present;
+} seen;
+
+static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
+{
+    for (int32_t r = 0; map && r < map->size; r++) {
+        int32_t world = mlt_map_world(map, r);
+        uint32_t worker = mlt_worker_of_rank(w, world);
+        if (s->at[worker].speaker < 0) {
+            s->at[worker].speaker = world;
+            s->workers++;
+        }
+        s->present += worker == w->index;
+    }
+}
+
+mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_map *second)
+{
+    uint32_t workers = w->boot->job->workers;
+    seen s = {.at = malloc(workers * sizeof *s.at)};
+    if (!s.at)
+        mlt_fatal("memory is exhausted: no room for a group of workers");
+    for (uint32_t i = 0; i < workers; i++)
+        s.at[i] = (struct mlt_party_worker){i, -1};
+    look_at(w, first, &s);
+    look_at(w, second, &s);
+    mlt_party *party = malloc(sizeof *party + s.workers * sizeof *party->at);
+    if (!party)
+        mlt_fatal("memory is exhausted: no room for a group of workers");
+    *party = (mlt_party){
+        .refs = 1,
+        .present = s.present,
+        .ranks = first->size + (second ? second->size : 0),
+    };
+    for (uint32_t i = 0; i < workers; i++) {
+        if (i == w->index)
+            party->place = party->workers;
+        if (s.at[i].speaker >= 0)
+            party->at[party->workers++] = s.at[i];
+    }
+    free(s.at);
+    mlt_assert(party->present > 0);
+    return party;
+}
+
+mlt_party *mlt_party_hold(mlt_party *party)
+{
+    party->refs++;
+    return party;
+}
+
+void mlt_party_drop(mlt_party *party)
+{
+    if (party && --party->refs == 0)
+        free(party);
+}
+
+// ---- data
+
+static void *add_room(mlt_meet *m, uint64_t bytes)
+{
+    if (m->room - m->bytes < bytes) {
+        uint64_t room = 2 * m->room > m->bytes + bytes ? 2 * m->room : m->bytes + bytes;
+        m->data = realloc(m->data, room);
+        if (!m->data)
+            mlt_fatal("memory is exhausted: no %llu bytes for what ranks tell each other",
+                      (unsigned long long)room);
+        m->room = room;
+    }
+    m->bytes += bytes;
+    return m->data + m->bytes - bytes;
+}
+
+static void add_item(mlt_meet *m, int32_t order, const void *mine, uint64_t bytes)
+{
+    uint64_t whole = (bytes + 7) & ~UINT64_C(7);
+    mlt_meet_item *item = add_room(m, sizeof *item + whole);
+    *item = (mlt_meet_item){.order = order, .bytes = bytes};
+    memcpy(item + 1, mine, bytes);
+    memset((char *)(item + 1) + bytes, 0, whole - bytes);
+}
+
+const mlt_meet_item *mlt_meet_next(const mlt_meet *m, const mlt_meet_item *item)
+{
+    uint64_t at = 0;
+    if (item)
+        at = (uint64_t)((const unsigned char *)item - m->data) + sizeof *item +
+             ((item->bytes + 7) & ~UINT64_C(7));
+    return at < m->bytes ? (const mlt_meet_item *)(m->data + at) : NULL;
+}
+
+// ---- the exchange
+//
+// The workers of the party form a binomial tree by their places: the parent of p is p without its
+// lowest bit, its children are p + 1, p + 2, p + 4 ... below that bit. One request is under way at
+// a time; each message is a head, and the data if there is any.
+
+typedef enum stage {
+    UP_HEAD, // from a child
+    UP_DATA,
+    GIVE_HEAD, // to the parent
+    GIVE_DATA,
+    DOWN_HEAD, // from the parent
+    DOWN_DATA,
+    CAST_HEAD, // to a child
+    CAST_DATA,
+    OVER,
+} stage;
+
+static void step(mlt_work *work);
+
+static void moved(mlt_req *req)
+{
+    mlt_meet *m = mlt_container_of(req, mlt_meet, req);
+    if (!m->stepping)
+        mlt_worker_later(m->worker, &m->work);
+}
+
+static uint32_t lowest_bit(uint32_t place, uint32_t workers)
+{
+    if (place)
+        return place & -place;
+    uint32_t bit = 1; // above everybody
+    while (bit < workers)
+        bit *= 2;
+    return bit;
+}
+
+// The i-th child (distance 2^i); UINT32_MAX: there is none any more.
+static uint32_t child_of(const mlt_party *party, uint32_t i)
+{
+    uint32_t distance = UINT32_C(1) << i, child = party->place + distance;
+    bool has = distance < lowest_bit(party->place, party->workers) && child < party->workers;
+    return has ? child : UINT32_MAX;
+}
+
+static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, uint64_t bytes)
+{
+    const mlt_party *party = m->place.party;
+    const struct mlt_party_worker *own = &party->at[party->place], *peer = &party->at[place];
+    m->req = (mlt_req){
+        .magic = MLT_REQ_MAGIC,
+        .kind = (uint8_t)kind,
+        .rank = &m->worker->ranks[own->speaker - m->worker->first_rank],
+        .buf = data,
+        .count = bytes,
+        .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
+        .context = m->place.context,
+        .peer = peer->speaker,
+        .self = own->speaker,
+        .tag = m->place.tag,
+        .on_done = moved,
+    };
+    if (kind == MLT_REQ_SEND)
+        mlt_p2p_send(&m->req);
+    else
+        mlt_p2p_recv(&m->req);
+}
+
+// Two meetings with the same context and tag at a time would mix their messages: only a program
+// that makes communicators of the same group, with the same tag, by several threads at once gets
+// there.
+static void check_head(const mlt_meet *m)
+{
+    if (m->head.check != m->place.key)
+        mlt_fatal("two different communicators are being made by the same ranks with the same tag "
+                  "at the same time; use different tags");
+}
+
+static void start_cast(mlt_meet *m)
+{
+    uint32_t child = child_of(m->place.party, m->child);
+    m->context = m->head.context;
+    m->stage = OVER;
+    if (child != UINT32_MAX) {
+        m->stage = CAST_HEAD;
+        start(m, MLT_REQ_SEND, child, &m->head, sizeof m->head);
+    }
+}
+
+static void start_up(mlt_meet *m)
+{
+    uint32_t child = child_of(m->place.party, m->child);
+    if (child != UINT32_MAX) {
+        m->stage = UP_HEAD;
+        start(m, MLT_REQ_RECV, child, &m->head, sizeof m->head);
+        return;
+    }
+    m->head.bytes = m->bytes;
+    m->head.check = m->place.key;
+    m->child = 0;
+    if (m->place.party->place == 0) { // the root: all data is here
+        m->head.context =
+            m->place.wants_id ? mlt_context_take(m->worker, m->place.party->workers) : 0;
+        start_cast(m);
+        return;
+    }
+    uint32_t parent = m->place.party->place & (m->place.party->place - 1);
+    m->stage = GIVE_HEAD;
+    start(m, MLT_REQ_SEND, parent, &m->head, sizeof m->head);
+}
+
+// What follows when the request of the stage is done.
+static void next_stage(mlt_meet *m)
+{
+    uint32_t parent = m->place.party->place & (m->place.party->place - 1);
+    switch ((stage)m->stage) {
+    case UP_HEAD:
+        check_head(m);
+        if (m->head.bytes) {
+            m->stage = UP_DATA;
+            start(m, MLT_REQ_RECV, child_of(m->place.party, m->child), add_room(m, m->head.bytes),
+                  m->head.bytes);
+            break;
+        }
+        // fall through
+    case UP_DATA:
+        m->child++;
+        start_up(m);
+        break;
+    case GIVE_HEAD:
+        if (m->bytes) {
+            m->stage = GIVE_DATA;
+            start(m, MLT_REQ_SEND, parent, m->data, m->bytes);
+            break;
+        }
+        // fall through
+    case GIVE_DATA:
+        m->stage = DOWN_HEAD;
+        start(m, MLT_REQ_RECV, parent, &m->head, sizeof m->head);
+        break;
+    case DOWN_HEAD:
+        check_head(m);
+        m->bytes = 0;
+        if (m->head.bytes) {
+            m->stage = DOWN_DATA;
+            start(m, MLT_REQ_RECV, parent, add_room(m, m->head.bytes), m->head.bytes);
+            break;
+        }
+        // fall through
+    case DOWN_DATA:
+        start_cast(m);
+        break;
+    case CAST_HEAD:
+        if (m->bytes) {
+            m->stage = CAST_DATA;
+            start(m, MLT_REQ_SEND, child_of(m->place.party, m->child), m->data, m->bytes);
+            break;
+        }
+        m->child++;
+        start_cast(m);
+        break;
+    case CAST_DATA:
+        m->child++;
+        start_cast(m);
+        break;
+    case OVER:
+        break;
+    }
+}
+
+static void end(mlt_meet *m)
+{
+    mlt_sched *sched = m->worker->sched;
+    m->place.finish(m);
+    for (mlt_guest *g = m->guests, *next; g; g = next) {
+        next = g->next; // the guest may be gone when its fiber has run or its request is complete
+        bool heap = g->heap;
+        g->over = true;
+        if (g->req)
+            mlt_req_complete(g->req);
+        else if (g->fiber)
+            mlt_fiber_wake(sched, g->fiber);
+        if (heap)
+            free(g);
+    }
+    mlt_party_drop(m->place.party);
+    free(m->data);
+    free(m);
+}
+
+static void step(mlt_work *work)
+{
+    mlt_meet *m = mlt_container_of(work, mlt_meet, work);
+    m->stepping = true;
+    while (m->stage != OVER && m->req.done)
+        next_stage(m);
+    m->stepping = false;
+    if (m->stage == OVER)
+        end(m);
+}
+
+// ---- guests
+
+static mlt_meet *find(const mlt_meet_place *place)
+{
+    for (mlt_link *l = place->list->next; l != place->list; l = l->next) {
+        mlt_meet *m = mlt_container_of(l, mlt_meet, link);
+        if (m->place.key == place->key && m->place.context == place->context &&
+            m->place.tag == place->tag)
+            return m;
+    }
+    return NULL;
+}
+
+bool mlt_meet_is_open(const mlt_meet_place *place)
+{
+    return find(place) != NULL;
+}
+
+static mlt_meet *open_meet(mlt_worker *worker, const mlt_meet_place *place)
+{
+    mlt_meet *m = calloc(1, sizeof *m);
+    if (!m)
+        mlt_fatal("memory is exhausted: ranks cannot meet to make a communicator");
+    m->place = *place;
+    m->place.party = place->party ? mlt_party_hold(place->party)
+                                  : mlt_party_new(worker, place->group[0], place->group[1]);
+    m->end = &m->guests;
+    m->worker = worker;
+    m->work.run = step;
+    mlt_list_push_back(place->list, &m->link);
+    return m;
+}
+
+void mlt_meet_come(mlt_guest *guest, const mlt_meet_place *place, const void *mine, uint64_t bytes)
+{
+    mlt_meet *m = find(place);
+    if (!m)
+        m = open_meet(guest->rank->worker, place);
+    guest->over = false;
+    guest->fiber = NULL;
+    guest->next = NULL;
+    *m->end = guest;
+    m->end = &guest->next;
+    if (bytes)
+        add_item(m, guest->order, mine, bytes);
+    if (++m->came < m->place.party->present)
+        return;
+    mlt_list_remove(&m->link); // who comes now comes to the next one
+    m->stepping = true;
+    start_up(m);
+    step(&m->work);
+}
+
+void mlt_meet_wait(mlt_guest *guest, uint32_t context)
+{
+    mlt_rank *me = guest->rank;
+    mlt_wait wait = {
+        .call = mlt_mpi_call(me),
+        .kind = MLT_WAIT_BARRIER,
+        .peer = MLT_WAIT_ANYONE,
+        .tag = MLT_WAIT_ANY_TAG,
+        .context = context,
+    };
+    guest->fiber = mlt_rank_fiber(me);
+    while (!guest->over)
+        mlt_fiber_park(me->worker->sched, &wait);
+}

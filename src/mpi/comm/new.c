@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and freeing communicators: the objects, what their ranks share, and the meetings of all
+// ranks of one.
+#include "mpi/comm/new.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "coll/team.h"
+#include "mpi/coll/coll.h"
+#include "mpi/coll/reduce_to.h"
+#include "mpi/comm/shared.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/error/error.h"
+#include "mpi/goal/goal.h"
+#include "mpi/info/info.h"
+#include "mpi/p2p/buffer.h"
+#include "mpi/self.h"
+#include "mpi/topo/topo.h"
+#include "mpi_bodies.h"
+
+// ---- objects
+
+mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *group1)
+{
+    mlt_comm_shared *shared = calloc(1, sizeof *shared);
+    if (!shared)
+        mlt_fatal("memory is exhausted: no room for a communicator");
+    shared->id = id;
+    shared->context = id ? id->first : 0;
+    shared->group[0] = group0;
+    shared->group[1] = group1;
+    mlt_list_init(&shared->meets);
+    return shared;
+}
+
+// A collective call that the user never completed is under way: whoever makes progress, be it for
+// another rank, still works on its memory, which is left as it is.
+static inline bool is_busy(const mlt_team *team)
+{
+    return team && MLT_UNLIKELY(!mlt_team_is_idle(team));
+}
+
+void mlt_comm_shared_drop(mlt_comm_shared *shared)
+{
+    if (!shared || --shared->refs > 0 || is_busy(shared->team))
+        return;
+    mlt_assert(mlt_list_empty(&shared->meets));
+    mlt_map_drop(shared->group[0]);
+    mlt_map_drop(shared->group[1]);
+    mlt_party_drop(shared->party);
+    mlt_topo_drop(shared->topo);
+    mlt_team_free(shared->team);
+    mlt_comm_sources_free(shared->sources);
+    free(shared->locals);
+    mlt_context_drop(shared->id);
+    free(shared);
+}
+
+mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm)
+{
+    if (!comm->shared) { // MPI_COMM_SELF
+        comm->shared = mlt_comm_shared_new(NULL, mlt_map_new_linear(1, comm->base, 1), NULL);
+        comm->shared->context = comm->context;
+        comm->shared->refs = 1;
+    }
+    return comm->shared;
+}
+
+mlt_comm *mlt_comm_new(mlt_rank *me, mlt_comm_shared *shared, int side, int32_t rank,
+                       const mlt_comm *like)
+{
+    mlt_comm *comm = mlt_pool_take(&mlt_mpi_worker_of(me)->comms);
+    const mlt_map *peers = shared->group[shared->group[1] ? !side : 0];
+    bool linear = peers->kind == MLT_MAP_LINEAR;
+    *comm = (mlt_comm){
+        .magic = MLT_COMM_MAGIC,
+        .context = shared->context,
+        .rank = rank,
+        .size = shared->group[side]->size,
+        .peers = peers->size,
+        .base = linear ? peers->base : 0,
+        .stride = linear ? peers->stride : 0,
+        .refs = 1,
+        .errhandler = like ? like->errhandler : MPI_ERRORS_ARE_FATAL,
+        .map = linear ? NULL : peers,
+        .shared = shared,
+        .owner = me,
+        .inter = shared->group[1] != NULL,
+        .side = (uint8_t)side,
+    };
+    shared->refs++;
+    mlt_errhandler_hold(comm->errhandler);
+    if (like && like->extra && like->extra->session)
+        mlt_comm_extra_of(comm)->session = like->extra->session;
+    mlt_list_push_back(&mlt_mpi_of(me)->comms, &comm->link);
+    return comm;
+}
+
+void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
+{
+    if (!extra)
+        return;
+    mlt_buffer_drop(me, &extra->buffer);
+    mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
+    mlt_info_free(extra->info);
+    mlt_goal_runs_drop(extra->goal);
+    mlt_team_free(extra->flat);
+    mlt_reduce_tos_free(extra->reduce_to);
+    free(extra->name);
+    free(extra);
+}
+
+// Everything but the memory of the object itself.
+void mlt_comm_close(mlt_comm *comm)
+{
+    if (comm->extra && is_busy(comm->extra->flat)) {
+        comm->magic = 0;
+        return;
+    }
+    mlt_comm_extra_free(comm->owner, comm->extra);
+    comm->extra = NULL;
+    mlt_errhandler_drop(comm->errhandler);
+    comm->errhandler = mlt_errhandler_initial(); // of MPI_COMM_SELF, after MPI_Finalize
+    mlt_topo_drop(comm->topo);
+    comm->topo = NULL;
+    mlt_comm_shared_drop(comm->shared);
+    comm->shared = NULL;
+    comm->magic = 0;
+}
+
+void mlt_comm_release(mlt_comm *comm)
+{
+    mlt_mpi *mpi = mlt_mpi_of(comm->owner);
+    if (comm == &mpi->world || comm == &mpi->self)
+        return; // MPI_Finalize closed it
+    mlt_list_remove(&comm->link);
+    mlt_comm_close(comm);
+    mlt_pool_give_last(&mlt_mpi_worker_of(comm->owner)->comms, comm);
+}
+
+int mlt_comm_free(mlt_rank *me, mlt_comm *comm)
+{
+    if (comm->extra) {
+        int code = mlt_attrs_delete_all(me, MLT_ATTR_COMM, comm, &comm->extra->attrs);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    comm->magic = 0;
+    mlt_comm_drop(comm);
+    return MPI_SUCCESS;
+}
+
+void mlt_comm_set_topo(mlt_comm *comm, struct mlt_topo *topo)
+{
+    mlt_comm_shared *shared = comm->shared;
+    if (shared->topo && mlt_topo_equal(shared->topo, topo)) {
+        mlt_topo_drop(topo);
+        topo = mlt_topo_hold(shared->topo);
+    } else {
+        mlt_topo_drop(shared->topo);
+        shared->topo = mlt_topo_hold(topo);
+    }
+    mlt_topo_drop(comm->topo);
+    comm->topo = topo;
+}
+
+uint32_t mlt_comm_worker_of(const mlt_comm *comm, int rank)
+{
+    return mlt_worker_of_rank(comm->owner->worker, mlt_comm_world_rank(comm, rank));
+}
+
+// ---- meetings
+
+mlt_party *mlt_comm_party(mlt_comm *comm)
+{
+    mlt_comm_shared *shared = mlt_comm_shared_of(comm);
+    if (!shared->party)
+        shared->party = mlt_party_new(comm->owner->worker, shared->group[0], shared->group[1]);
+    return shared->party;
+}
+
+mlt_meet_place mlt_comm_place(mlt_comm *comm, bool wants_id, void (*finish)(mlt_meet *meet))
+{
+    mlt_party *party = mlt_comm_party(comm);
+    uint32_t call = comm->calls++;
+    return (mlt_meet_place){
+        .list = &comm->shared->meets,
+        .group = {comm->shared->group[0], comm->shared->group[1]},
+        .party = party,
+        .context = comm->context + MLT_CONTEXT_COLLECTIVE,
+        .tag = (int)(call & INT_MAX),
+        .key = call,
+        .wants_id = wants_id,
+        .finish = finish,
+    };
+}
+
+mlt_meet_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1, uint32_t context,
+                               int tag, uint64_t key, bool wants_id, void (*finish)(mlt_meet *meet))
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    return (mlt_meet_place){
+        .list = &w->meets[(key ^ (uint32_t)tag) & w->meet_mask],
+        .group = {group0, group1},
+        .context = context,
+        .tag = tag,
+        .key = key,
+        .wants_id = wants_id,
+        .finish = finish,
+    };
+}
+
+int mlt_comm_no_context(mlt_rank *me, mlt_comm *comm)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_OTHER,
+                         "there are too many communicators: no number is free for a new one; free "
+                         "some with MPI_Comm_free");
+}
+
+// FNV-1a, 64 bits.
+uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count)
+{
+    uint64_t hash = seed ^ UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+uint64_t mlt_map_hash(uint64_t seed, mlt_map *map)
+{
+    uint64_t hash = mlt_map_own_hash(map); // all members of a group ask, and mostly have one map
+    return mlt_hash(seed, &hash, sizeof hash);
+}
+
+// ---- everybody's bytes to everybody
+
+struct mlt_gathered_memory {
+    uint32_t refs;
+    unsigned char *data;
+    uint64_t at[]; // [ranks + 1]
+};
+
+static void finish_gather(mlt_meet *meet)
+{
+    uint64_t ranks = (uint64_t)meet->place.party->ranks, total = 0;
+    struct mlt_gathered_memory *memory = calloc(1, sizeof *memory + (ranks + 1) * sizeof(uint64_t));
+    for (const mlt_meet_item *i = NULL; memory && (i = mlt_meet_next(meet, i));)
+        memory->at[i->order + 1] = i->bytes;
+    for (uint64_t r = 0; memory && r < ranks; r++)
+        memory->at[r + 1] = total += memory->at[r + 1];
+    if (!memory || !(memory->data = malloc(total ? total : 1)))
+        mlt_fatal("memory is exhausted: no room for what %llu ranks tell each other",
+                  (unsigned long long)ranks);
+    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));)
+        memcpy(memory->data + memory->at[i->order], mlt_meet_item_data(i), i->bytes);
+    memory->refs = meet->came;
+    for (mlt_guest *g = meet->guests; g; g = g->next)
+        *(mlt_gathered *)g->user =
+            (mlt_gathered){.data = memory->data, .at = memory->at, .memory = memory};
+}
+
+int mlt_comm_gather(mlt_rank *me, mlt_comm *comm, const void *mine, size_t bytes, mlt_gathered *out)
+{
+    mlt_meet_place place = mlt_comm_place(comm, false, finish_gather);
+    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm), .user = out};
+    mlt_meet_come(&guest, &place, mine, bytes);
+    mlt_meet_wait(&guest, place.context);
+    return MPI_SUCCESS;
+}
+
+void mlt_gathered_free(mlt_gathered *gathered)
+{
+    struct mlt_gathered_memory *memory = gathered->memory;
+    if (memory && --memory->refs == 0) {
+        free(memory->data);
+        free(memory);
+    }
+    *gathered = (mlt_gathered){0};
+}
+
+static void finish_nothing(mlt_meet *meet)
+{
+}
+
+void mlt_comm_meet(mlt_rank *me, mlt_comm *comm)
+{
+    mlt_meet_place place = mlt_comm_place(comm, false, finish_nothing);
+    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm)};
+    mlt_meet_come(&guest, &place, NULL, 0);
+    mlt_meet_wait(&guest, place.context);
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/error/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "mpi/entry.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/error/text.h"
+#include "mpi/error/user.h"
+#include "mpi/fork.h"
+#include "mpi/handle.h"
+#include "mpi/self.h"
+#include "mpi/thread.h"
+
+enum {
+    SLOTS = 254,
+    CLASS_BITS = 6,
+    CLASS_MASK = (1 << CLASS_BITS) - 1,
+    // Its codes would be those of the tool interface, 1001 to 1018.
+    TOOL_SLOT = (MPI_T_ERR_CANNOT_INIT >> CLASS_BITS) - 1,
+};
+_Static_assert(((SLOTS << CLASS_BITS) | CLASS_MASK) <= MPI_ERR_LASTCODE, "codes fit");
+_Static_assert(MPI_ERR_ABI < CLASS_MASK, "classes fit");
+
+// The last sentences of a worker.
+struct mlt_error_log {
+    uint32_t next;
+    struct {
+        uint8_t class; // 0: unused
+        char text[MPI_MAX_ERROR_STRING];
+    } slot[SLOTS];
+};
+
+static int code_of(int class, uint32_t slot)
+{
+    return class | (int)((slot + 1) << CLASS_BITS);
+}
+
+// Words "<function>: <sentence>".
+static void word(char text[MPI_MAX_ERROR_STRING], uint16_t fn, const char *format, va_list args)
+{
+    int n = snprintf(text, MPI_MAX_ERROR_STRING, "%s: ", mlt_fn_name(fn));
+    vsnprintf(text + n, (size_t)(MPI_MAX_ERROR_STRING - n), format, args);
+}
+
+// Keeps the sentence; the plain class if there is no memory for it or no worker.
+static int keep(mlt_rank *me, int class, const char *text)
+{
+    if (!me || !me->worker || !me->worker->mpi)
+        return class;
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (!w->errors)
+        w->errors = calloc(1, sizeof *w->errors);
+    if (!w->errors)
+        return class;
+    if (w->errors->next == TOOL_SLOT)
+        w->errors->next++;
+    uint32_t slot = w->errors->next;
+    w->errors->next = (slot + 1) % SLOTS;
+    w->errors->slot[slot].class = (uint8_t) class;
+    memcpy(w->errors->slot[slot].text, text, strlen(text) + 1);
+    return code_of(class, slot);
+}
+
+bool mlt_mpi_code_class(int code, int *class)
+{
+    *class = code;
+    if (code > MPI_ERR_LASTCODE)
+        return mlt_error_user_class(code, class);
+    if ((code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC) ||
+        code == MPI_ERR_LASTCODE)
+        return true;
+    *class = code & CLASS_MASK;
+    return code >= 0 && code <= code_of(CLASS_MASK, SLOTS - 1) && *class <= MPI_ERR_ABI &&
+           (code == MPI_SUCCESS || *class != MPI_SUCCESS);
+}
+
+const char *mlt_mpi_sentence(mlt_rank *me, int code)
+{
+    int class;
+    if (code > MPI_ERR_LASTCODE)
+        return mlt_error_user_sentence(code);
+    if (!mlt_mpi_code_class(code, &class))
+        return "no error code of Millet's";
+    uint32_t slot = ((uint32_t)code >> CLASS_BITS) - 1;
+    if (code != class && me && me->worker && me->worker->mpi) {
+        struct mlt_error_log *log = mlt_mpi_worker_of(me)->errors;
+        if (log && log->slot[slot].class == class)
+            return log->slot[slot].text;
+    }
+    return mlt_error_text(class);
+}
+
+// Whose handler hears of errors without an object: MPI_COMM_SELF's. Programs that were written for
+// MPI 3 set the world's alone and rely on that.
+static mlt_comm *nobodys_comm(mlt_mpi *mpi)
+{
+    return !mpi->self_handled && mpi->world.magic ? &mpi->world : &mpi->self;
+}
+
+// The sentence is that of the code, but there is no place to keep one without a worker.
+static int call_handler(mlt_rank *me, mlt_comm *comm, int code, const char *sentence)
+{
+    if ((!me || !me->mpi) && mlt_errhandler_initial() == MPI_ERRORS_RETURN)
+        return code;
+    if (!me || !me->mpi)
+        mlt_mpi_abort(me, code & CLASS_MASK, sentence);
+    if (!comm)
+        comm = nobodys_comm(mlt_mpi_of(me));
+    return mlt_errhandler_call(me, comm->errhandler, mlt_comm_handle(me, comm), code);
+}
+
+int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *format, ...)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    va_list args;
+    va_start(args, format);
+    word(text, fn, format, args);
+    va_end(args);
+    mlt_gate *gate = mlt_thread_lock(me);
+    int code = call_handler(me, comm, keep(me, class, text), text);
+    mlt_thread_unlock(gate);
+    return code;
+}
+
+int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    va_list args;
+    va_start(args, format);
+    word(text, fn, format, args);
+    va_end(args);
+    mlt_gate *gate = mlt_thread_lock(me);
+    int code = keep(me, class, text);
+    mlt_thread_unlock(gate);
+    return code;
+}
+
+int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code)
+{
+    (void)fn; // the sentence of the code has it
+    mlt_gate *gate = mlt_thread_lock(me);
+    code = call_handler(me, comm, code, mlt_mpi_sentence(me, code));
+    mlt_thread_unlock(gate);
+    return code;
+}
+
+_Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence)
+{
+    mlt_entry_end_job(me ? me->world : -1, status, sentence);
+}
+
+// ---- the generated checks' ways out
+
+int mlt_mpi_not_ready(uint16_t fn)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    const mlt_rank *rank = mlt_thread_rank();
+    const char *why = "was called before MPI_Init, and no session is open";
+    if (mlt_fork_is_child())
+        why = "was called in a child process that the rank forked; only the rank itself may use "
+              "MPI, and a child may exec or exit";
+    else if (rank && mlt_life(rank) == MLT_LIFE_DONE)
+        why = "was called after MPI_Finalize";
+    else if (rank && mlt_thread_is_kept_out(rank))
+        why = "was called by a thread that the rank started; a rank with processes (csp.h) has "
+              "MPI_THREAD_FUNNELED, so only its own thread may call MPI";
+    else if (rank && mlt_rank_self() != rank && mlt_thread_is_ready(rank))
+        why =
+            rank->worker->count > 1
+                ? "was called by a thread that the rank started; ranks that share a worker (-nfg) "
+                  "have MPI_THREAD_FUNNELED, so only the thread that called MPI_Init may call MPI"
+                : "was called by a thread that the rank started, but the rank has not asked for "
+                  "it: call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE";
+    else if (!rank && mlt_entry_joined())
+        why = "was called by a thread that belongs to no rank: no thread of a rank started it with "
+              "pthread_create or thrd_create";
+    snprintf(text, sizeof text, "%s %s", mlt_fn_name(fn), why);
+    mlt_entry_end_job(rank ? rank->world : -1, MPI_ERR_OTHER, text);
+}
+
+int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    snprintf(text, sizeof text,
+             "%s is not built yet in Millet " MLT_VERSION
+             "; `millet info --functions` lists what is",
+             mlt_fn_name(fn));
+    mlt_gate *gate = mlt_thread_lock(me);
+    int code = keep(me, MPI_ERR_UNSUPPORTED_OPERATION, text);
+    // The tool information interface reports by its return value only.
+    if (strncmp(mlt_fn_name(fn), "MPI_T_", 6) != 0)
+        (void)call_handler(me, comm, code, text);
+    mlt_thread_unlock(gate);
+    return code;
+}
+
+// A handle's null value has a name; anything else is shown as a number.
+static const char *null_name(int class, uintptr_t value)
+{
+    static const struct {
+        int class;
+        uintptr_t value;
+        const char *name;
+    } nulls[] = {
+        {MPI_ERR_COMM, (uintptr_t)MPI_COMM_NULL, "MPI_COMM_NULL"},
+        {MPI_ERR_TYPE, (uintptr_t)MPI_DATATYPE_NULL, "MPI_DATATYPE_NULL"},
+        {MPI_ERR_REQUEST, (uintptr_t)MPI_REQUEST_NULL, "MPI_REQUEST_NULL"},
+        {MPI_ERR_REQUEST, (uintptr_t)MPI_MESSAGE_NULL, "MPI_MESSAGE_NULL"},
+        {MPI_ERR_OP, (uintptr_t)MPI_OP_NULL, "MPI_OP_NULL"},
+        {MPI_ERR_GROUP, (uintptr_t)MPI_GROUP_NULL, "MPI_GROUP_NULL"},
+        {MPI_ERR_INFO, (uintptr_t)MPI_INFO_NULL, "MPI_INFO_NULL"},
+        {MPI_ERR_SESSION, (uintptr_t)MPI_SESSION_NULL, "MPI_SESSION_NULL"},
+        {MPI_ERR_WIN, (uintptr_t)MPI_WIN_NULL, "MPI_WIN_NULL"},
+        {MPI_ERR_ERRHANDLER, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
+        {MPI_ERR_ARG, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
+    };
+    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
+        if (nulls[i].class == class && nulls[i].value == value)
+            return nulls[i].name;
+    return NULL;
+}
+
+int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                   const char *what, uintptr_t value)
+{
+    const char *null = null_name(class, value);
+    const mlt_comm *comm_of_other = class == MPI_ERR_COMM ? mlt_comm_of_other(me, value) : NULL;
+    if (comm_of_other)
+        return mlt_mpi_raise(me, comm, fn, class,
+                             "argument %s is a communicator of rank %d, but should be one of rank "
+                             "%d; ranks of one process share the program's global variables",
+                             name, (int)comm_of_other->owner->world, (int)me->world);
+    if (null)
+        return mlt_mpi_raise(me, comm, fn, class, "argument %s is %s, but should be a valid %s",
+                             name, null, what);
+    return mlt_mpi_raise(
+        me, comm, fn, class,
+        "argument %s is %#llx, but should be a valid %s (was it freed, or never set?)", name,
+        (unsigned long long)value, what);
+}
+
+int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                  int64_t value, const char *should)
+{
+    return mlt_mpi_raise(me, comm, fn, class, "argument %s is %lld, but should be %s", name,
+                         (long long)value, should);
+}
+
+int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                 int64_t value, const char *more)
+{
+    mlt_gate *gate = mlt_thread_lock(me); // for the name
+    int code = mlt_mpi_raise(me, comm, fn, class,
+                             "argument %s is %lld, but should be a rank from 0 to %d of %s%s", name,
+                             (long long)value, comm->peers - 1, mlt_comm_name(me, comm), more);
+    mlt_thread_unlock(gate);
+    return code;
+}
+
+int mlt_bad_uncommitted(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name)
+{
+    return mlt_mpi_raise(
+        me, comm, fn, MPI_ERR_TYPE,
+        "argument %s is a datatype that is not committed; call MPI_Type_commit first", name);
+}
+
+int mlt_bad_null(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
+                 const char *should)
+{
+    return mlt_mpi_raise(me, comm, fn, class, "argument %s is NULL, but should be %s", name,
+                         should);
+}
+
+int mlt_bad_buffer(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, const void *buf,
+                   const char *should)
+{
+    if (!buf)
+        return mlt_bad_null(me, comm, fn, MPI_ERR_BUFFER, name, should);
+    return mlt_mpi_raise(me, comm, fn, MPI_ERR_BUFFER,
+                         "argument %s is MPI_IN_PLACE, which is for collective operations, but "
+                         "should be %s",
+                         name, should);
+}
+
+int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, int64_t value)
+{
+    return mlt_mpi_raise(me, comm, fn, MPI_ERR_VALUE_TOO_LARGE,
+                         "the result %s is %lld, which is too large for an int; call %s_c", name,
+                         (long long)value, mlt_fn_name(fn));
+}

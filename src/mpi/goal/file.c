@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules from text and from files, and into them. Every rank reads the whole and takes its own
+// part; a rank that the program does not know has nothing to do.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "goal/loggopsim.h"
+#include "goal/text.h"
+#include "mpi/error/error.h"
+#include "mpi/goal/goal.h"
+#include "mpi/settings.h"
+
+enum { WHY = 2048 };
+
+// ---- programs
+
+// Names of the own actions, for reports; NULL: none has one.
+static mlt_goal_program *keep_names(const mlt_goal_program *program, uint32_t rank)
+{
+    const mlt_goal_rank *r = &program->rank[rank];
+    uint32_t named = 0;
+    for (uint32_t a = 0; a < r->count; a++)
+        named += r->actions[a].label != 0;
+    if (!named)
+        return NULL;
+    mlt_goal_program *own = mlt_goal_program_new(1);
+    for (uint32_t a = 0; a < r->count; a++) {
+        const char *text = mlt_goal_name_text(program, r->actions[a].label);
+        mlt_goal_action action = {.kind = MLT_GOAL_NOP,
+                                  .label = mlt_goal_name(own, text, strlen(text))};
+        mlt_goal_add(own, 0, &action);
+    }
+    return own;
+}
+
+static int check_ranks(mlt_rank *me, mlt_comm *comm, const char *name, uint32_t ranks)
+{
+    if (ranks <= (uint32_t)comm->size)
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
+                         "%s is a program of %u ranks, but %s has %d", name, (unsigned)ranks,
+                         mlt_comm_name(me, comm), (int)comm->size);
+}
+
+static int finish(mlt_rank *me, struct GOAL_Sched_s *s, GOAL_Sched *out)
+{
+    if (!mlt_goal_sched_furnish(s)) {
+        int code = mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM,
+                                 "there is no memory for the buffers of the schedule");
+        mlt_goal_sched_drop(s);
+        return code;
+    }
+    *out = s;
+    return MPI_SUCCESS;
+}
+
+// Takes the program over.
+static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal_program *program,
+                        GOAL_Sched *out)
+{
+    char why[WHY];
+    int code = check_ranks(me, comm, name, program->ranks);
+    if (code != MPI_SUCCESS) {
+        mlt_goal_program_free(program);
+        return code;
+    }
+    mlt_goal_program_grow(program, (uint32_t)comm->rank + 1);
+    mlt_sched_options options = {.window = (uint32_t)mlt_mpi_settings.goal_window,
+                                 .plain = mlt_goal_has_wildcards(program)};
+    mlt_goal_sched *sched;
+    mlt_goal_program *names = keep_names(program, (uint32_t)comm->rank);
+    mlt_status status = mlt_goal_rank_in_bounds(program, (uint32_t)comm->rank, why, sizeof why);
+    if (status == MLT_OK)
+        status =
+            mlt_sched_compile(program, (uint32_t)comm->rank, &options, &sched, why, sizeof why);
+    mlt_goal_program_free(program);
+    struct GOAL_Sched_s *s = NULL;
+    if (status == MLT_OK)
+        s = mlt_goal_sched_make(me, comm, sched, NULL, NULL, &code);
+    else
+        code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s: %s", name, why);
+    if (!s) {
+        mlt_goal_program_free(names);
+        return code;
+    }
+    s->program = names;
+    return finish(me, s, out);
+}
+
+static int take_text(mlt_rank *me, mlt_comm *comm, const char *name, const char *text,
+                     size_t length, GOAL_Sched *out)
+{
+    char why[WHY];
+    mlt_goal_program *program;
+    mlt_goal_dialect dialect;
+    if (mlt_goal_read(name, text, length, &program, &dialect, why, sizeof why) != MLT_OK)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
+    return take_program(me, comm, name, program, out);
+}
+
+static int read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_Sched *out)
+{
+    int code;
+    mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
+    if (!comm)
+        return code;
+    if (!text || !out)
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, text ? "sched" : "text",
+                            text ? "where the schedule goes" : "a GOAL text");
+    *out = NULL;
+    return take_text(me, comm, "the text", text, strlen(text), out);
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm comm, GOAL_Sched *sched)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_text);
+    int code = read_text(call.me, text, comm, sched);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+// ---- files
+
+static int raise_file(mlt_rank *me, mlt_comm *comm, const char *path, const char *what)
+{
+    int class = errno == ENOENT   ? MPI_ERR_NO_SUCH_FILE
+                : errno == EACCES ? MPI_ERR_ACCESS
+                                  : MPI_ERR_IO;
+    return mlt_mpi_raise(me, comm, me->fn, class, "the file '%s' cannot be %s: %s", path, what,
+                         strerror(errno));
+}
+
+// The whole file, malloc's. NULL: errno tells.
+static unsigned char *read_whole(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t room = 1 << 16, n = 0, got = 1;
+    unsigned char *bytes = file ? malloc(room) : NULL;
+    while (bytes && got > 0) {
+        got = fread(bytes + n, 1, room - n, file);
+        n += got;
+        if (n == room) {
+            unsigned char *larger = realloc(bytes, room *= 2);
+            if (!larger)
+                free(bytes);
+            bytes = larger;
+        }
+    }
+    if (bytes && ferror(file)) {
+        free(bytes);
+        bytes = NULL;
+    }
+    int error = errno;
+    if (file)
+        fclose(file);
+    errno = error;
+    *size = n;
+    return bytes;
+}
+
+// Takes the bytes over.
+static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned char *bytes,
+                      size_t size, GOAL_Sched *out)
+{
+    char why[WHY];
+    mlt_image *image;
+    if (mlt_image_open(path, bytes, size, &image, why, sizeof why) != MLT_OK) {
+        free(bytes);
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
+    }
+    int code = check_ranks(me, comm, path, mlt_image_ranks(image));
+    bool known = (uint32_t)comm->rank < mlt_image_ranks(image);
+    mlt_goal_sched *sched =
+        code == MPI_SUCCESS && known ? mlt_image_sched(image, (uint32_t)comm->rank) : NULL;
+    if (code == MPI_SUCCESS && known && !sched)
+        code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
+                             "the file '%s' does not hold the schedule of rank %d; GOAL_Sched_save "
+                             "of another rank wrote it",
+                             path, (int)comm->rank);
+    struct GOAL_Sched_s *s = NULL;
+    if (sched)
+        s = mlt_goal_sched_make(me, comm, sched, image, bytes, &code); // and what it lies in
+    if (s)
+        return finish(me, s, out);
+    if (!sched) {
+        mlt_image_free(image);
+        free(bytes);
+    }
+    if (code == MPI_SUCCESS) // a rank that the program does not know
+        code = take_program(me, comm, path, mlt_goal_program_new(1), out);
+    return code;
+}
+
+static int load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out)
+{
+    int code;
+    mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
+    if (!comm)
+        return code;
+    if (!path || !out)
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, path ? "sched" : "path",
+                            path ? "where the schedule goes" : "the name of a file");
+    *out = NULL;
+    size_t size;
+    unsigned char *bytes = read_whole(path, &size);
+    if (!bytes)
+        return raise_file(me, comm, path, "read");
+    if (mlt_is_image(bytes, size))
+        return take_image(me, comm, path, bytes, size, out);
+    if (mlt_goal_is_loggopsim(bytes, size)) {
+        char why[WHY];
+        mlt_goal_program *program;
+        if (mlt_goal_loggopsim_read(path, bytes, size, &program, why, sizeof why) == MLT_OK)
+            code = take_program(me, comm, path, program, out);
+        else
+            code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
+    } else {
+        code = take_text(me, comm, path, (const char *)bytes, size, out);
+    }
+    free(bytes);
+    return code;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sched)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_load);
+    int code = load(call.me, path, comm, sched);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+static int save(mlt_rank *me, GOAL_Sched sched, const char *path)
+{
+    int code;
+    char why[WHY];
+    unsigned char *bytes;
+    size_t size;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    if (!s)
+        return code;
+    if (!path)
+        return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "path", "the name of a file");
+    if (s->sched->flags & MLT_SCHED_ADDRESSES)
+        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,
+                             "argument sched has addresses of this process, which mean nothing in "
+                             "a file; name the memory with GOAL_Buffer or GOAL_Alloc");
+    if (mlt_image_write_one(s->sched, &bytes, &size, why, sizeof why) != MLT_OK)
+        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG, "%s", why);
+    FILE *file = fopen(path, "wb");
+    bool written = file && fwrite(bytes, 1, size, file) == size;
+    if (file && fclose(file) != 0)
+        written = false;
+    free(bytes);
+    return written ? MPI_SUCCESS : raise_file(me, s->comm, path, "written");
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_save(GOAL_Sched sched, const char *path)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_save);
+    int code = save(call.me, sched, path);
+    mlt_goal_leave(&call);
+    return code;
+}

@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Building goals: the functions of millet/goal.h that make a program.
+#include "mpi/goal/goal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/error/error.h"
+#include "mpi/handle.h"
+#include "mpi/settings.h"
+
+static mlt_shelf shelf = MLT_SHELF_INIT(struct GOAL_Goal_s);
+
+// ---- memory
+
+mlt_goal_block *mlt_goal_block_new(uint64_t size)
+{
+    if (size > PTRDIFF_MAX - 2 * sizeof(mlt_goal_block))
+        return NULL;
+    uint64_t whole = (sizeof(mlt_goal_block) + size + 63) & ~UINT64_C(63);
+    mlt_goal_block *block = aligned_alloc(64, whole);
+    if (!block)
+        return NULL;
+    memset(block, 0, whole);
+    block->refs = 1;
+    return block;
+}
+
+void mlt_goal_block_drop(mlt_goal_block *block)
+{
+    if (block && --block->refs == 0)
+        free(block);
+}
+
+// Room for one more.
+static void *more(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    *room = *room ? 2 * *room : 8;
+    array = realloc(array, *room * size);
+    if (!array)
+        mlt_fatal("memory is exhausted: no room for what a goal names");
+    return array;
+}
+
+// ---- handles
+
+struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code)
+{
+    struct GOAL_Goal_s *g = handle;
+    if (!mlt_handle_is_address((uintptr_t)g) || !mlt_shelf_is(&g->head, MLT_GOAL_MAGIC)) {
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "goal", "GOAL_Goal", (uintptr_t)g);
+        return NULL;
+    }
+    if (g->rank == me)
+        return g;
+    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
+                          "argument goal is one of rank %d, but should be one of rank %d; ranks of "
+                          "one process share the program's global variables",
+                          (int)g->rank->world, (int)me->world);
+    return NULL;
+}
+
+mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code)
+{
+    mlt_comm *comm = mlt_comm_of(me, handle);
+    if (!comm)
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_COMM, "comm", "communicator",
+                               (uintptr_t)handle);
+    else if (comm->inter)
+        *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                              "argument comm is an intercommunicator, but should be one of one "
+                              "group");
+    return comm && !comm->inter ? comm : NULL;
+}
+
+bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+{
+    if (MLT_LIKELY(g->comm && (g->comm->magic == MLT_COMM_MAGIC ||  // else it has been freed, but
+                               g->comm != &mlt_mpi_of(me)->world))) // only MPI_Finalize frees that
+        return true;
+    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_COMM,
+                          "the goal has no communicator, for there is no MPI_COMM_WORLD before "
+                          "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
+    return false;
+}
+
+MLT_GOAL_EXPORT GOAL_Goal GOAL_Create(void)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
+    struct GOAL_Goal_s *g = mlt_shelf_take(&shelf);
+    mlt_comm *world = &mlt_mpi_of(call.me)->world;
+    if (world->magic == MLT_COMM_MAGIC)
+        mlt_comm_hold(world);
+    else // the rank has sessions only
+        world = NULL;
+    g->rank = call.me;
+    g->comm = world;
+    g->program = mlt_goal_program_new(1);
+    g->named = NULL;
+    g->func = NULL;
+    g->named_count = g->named_room = g->func_count = g->func_room = 0;
+    g->window = (uint32_t)mlt_mpi_settings.goal_window;
+    g->automatic = g->plain = false;
+    mlt_shelf_name(&g->head, MLT_GOAL_MAGIC);
+    mlt_goal_leave(&call);
+    return g;
+}
+
+static int free_goal(mlt_rank *me, GOAL_Goal *goal)
+{
+    int code;
+    if (!goal)
+        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "goal", "the address of a handle");
+    struct GOAL_Goal_s *g = mlt_goal_of(me, *goal, &code);
+    if (!g)
+        return code;
+    mlt_shelf_name(&g->head, 0);
+    mlt_goal_program_free(g->program);
+    for (uint32_t i = 0; i < g->named_count; i++)
+        mlt_goal_block_drop(g->named[i].block);
+    free(g->named);
+    free(g->func);
+    if (g->comm)
+        mlt_comm_drop(g->comm);
+    mlt_shelf_give(&shelf, g);
+    *goal = NULL;
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Free(GOAL_Goal *goal)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
+    int code = free_goal(call.me, goal);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+// ---- buffers
+
+// The last named buffer that begins at or before an address; NULL: none does.
+static const mlt_goal_named *named_before(const struct GOAL_Goal_s *g, uintptr_t at)
+{
+    uint32_t low = 0, high = g->named_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (g->named[middle].base <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &g->named[low - 1] : NULL;
+}
+
+static const char *name_of(const struct GOAL_Goal_s *g, const mlt_goal_named *n)
+{
+    return mlt_goal_name_text(g->program, g->program->rank[0].buffers[n->id - 1].name);
+}
+
+// A named buffer that shares bytes with [at, at + size); NULL: none does.
+static const mlt_goal_named *named_in(const struct GOAL_Goal_s *g, uintptr_t at, uint64_t size)
+{
+    const mlt_goal_named *n = size ? named_before(g, at + size - 1) : NULL;
+    return n && n->base + n->size > at ? n : NULL;
+}
+
+// The span of bytes of the process. False: they lie partly in a named buffer; raised.
+static bool span_of(mlt_rank *me, const struct GOAL_Goal_s *g, const char *argument,
+                    const void *buf, uint64_t size, uint32_t *id, uint64_t *at, int *code)
+{
+    uintptr_t base = (uintptr_t)buf;
+    if (size && !buf) {
+        *code =
+            mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, argument, "the address of the bytes");
+        return false;
+    }
+    if (size > PTRDIFF_MAX || base + size < base) {
+        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                              "%llu bytes from %p on are more than there are addresses",
+                              (unsigned long long)size, buf);
+        return false;
+    }
+    const mlt_goal_named *n = named_in(g, base, size);
+    *id = n ? n->id : MLT_GOAL_ADDRESS;
+    *at = n ? base - n->base : base;
+    if (!n || (n->base <= base && base + size <= n->base + n->size))
+        return true;
+    *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
+                          "argument %s is %p, and its %llu bytes lie partly in the buffer '%s', of "
+                          "%llu bytes at %p; they should lie inside or outside",
+                          argument, buf, (unsigned long long)size, name_of(g, n),
+                          (unsigned long long)n->size, (void *)n->base);
+    return false;
+}
+
+// Spans that are addresses and lie in the new buffer become spans of it.
+static int adopt_spans(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_named *n, bool change)
+{
+    mlt_goal_rank *r = &g->program->rank[0];
+    for (uint32_t a = 0; a < r->count; a++)
+        for (int i = 0; i < 2; i++) {
+            mlt_goal_action *action = &r->actions[a];
+            uint64_t from = action->at[i], to = from + action->size[i];
+            if (action->buf[i] != MLT_GOAL_ADDRESS || to <= n->base || from >= n->base + n->size ||
+                from == to)
+                continue;
+            if (from < n->base || to > n->base + n->size)
+                return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
+                                     "action %u has bytes that lie partly in the new buffer; they "
+                                     "should lie inside or outside",
+                                     (unsigned)a);
+            if (change) {
+                action->buf[i] = n->id;
+                action->at[i] = from - n->base;
+            }
+        }
+    return MPI_SUCCESS;
+}
+
+static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt_goal_named n)
+{
+    if (!name || !name[0])
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                             "argument name is %s, but should be the name of a buffer",
+                             name ? "empty" : "NULL");
+    if (mlt_goal_buffer_find(g->program, 0, name) != MLT_GOAL_NOWHERE)
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                             "argument name is '%s', but the goal has a buffer of that name", name);
+    const mlt_goal_named *other = named_in(g, n.base, n.size);
+    if (other)
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
+                             "the buffer '%s' would overlap with '%s', of %llu bytes at %p", name,
+                             name_of(g, other), (unsigned long long)other->size,
+                             (void *)other->base);
+    int code = adopt_spans(me, g, &n, false);
+    if (code != MPI_SUCCESS)
+        return code;
+    n.id = mlt_goal_buffer_add(g->program, 0, name, n.size);
+    (void)adopt_spans(me, g, &n, true); // which found nothing wrong
+    g->named = more(g->named, g->named_count, &g->named_room, sizeof *g->named);
+    uint32_t at = g->named_count++;
+    for (; at > 0 && g->named[at - 1].base > n.base; at--)
+        g->named[at] = g->named[at - 1];
+    g->named[at] = n;
+    return MPI_SUCCESS;
+}
+
+static int name_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, void *base, size_t size)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g)
+        return code;
+    if (!base)
+        return mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, "base", "the address of a buffer");
+    if (size == 0 || size > PTRDIFF_MAX || (uintptr_t)base + size < size)
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                             "argument size is %zu, but should be at least 1 and end before the "
+                             "last address",
+                             size);
+    return add_buffer(me, g, name, (mlt_goal_named){.base = (uintptr_t)base, .size = size});
+}
+
+MLT_GOAL_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
+    int code = name_buffer(call.me, goal, name, base, size);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t size)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g)
+        return NULL;
+    if (size == 0) {
+        mlt_bad_value(me, g->comm, me->fn, MPI_ERR_COUNT, "size", 0, "at least 1");
+        return NULL;
+    }
+    mlt_goal_block *block = mlt_goal_block_new(size);
+    if (!block) {
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_NO_MEM, "there is no memory for %zu bytes",
+                      size);
+        return NULL;
+    }
+    mlt_goal_named n = {.base = (uintptr_t)block->bytes, .size = size, .block = block};
+    if (add_buffer(me, g, name, n) == MPI_SUCCESS)
+        return block->bytes;
+    mlt_goal_block_drop(block);
+    return NULL;
+}
+
+MLT_GOAL_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
+    void *base = alloc_buffer(call.me, goal, name, size);
+    mlt_goal_leave(&call);
+    return base;
+}
+
+// ---- actions
+
+static GOAL_id add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_action *action)
+{
+    if (g->program->rank[0].count < INT_MAX)
+        return (GOAL_id)mlt_goal_add(g->program, 0, action);
+    mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_OTHER, "a goal has at most %d actions", INT_MAX);
+    return -1;
+}
+
+static bool check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer, int *code)
+{
+    const char *name = sends ? "dest" : "source";
+    if (!mlt_goal_has_comm(me, g, code))
+        return false;
+    if (peer == MPI_PROC_NULL || (peer >= 0 && peer < g->comm->size))
+        return true;
+    if (!sends && peer == MPI_ANY_SOURCE) {
+        if (g->plain)
+            return true;
+        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_RANK,
+                              "argument source is MPI_ANY_SOURCE, but messages of this goal are "
+                              "matched by their place in the programs; set GOAL_PLAIN on all ranks "
+                              "to match them as they come");
+        return false;
+    }
+    *code = mlt_bad_rank(me, g->comm, me->fn, MPI_ERR_RANK, name, peer, " or MPI_PROC_NULL");
+    return false;
+}
+
+static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void *buf, size_t size,
+                           int peer, int tag)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g || !check_peer(me, g, sends, peer, &code))
+        return -1;
+    if (tag < 0) {
+        if (tag == MPI_ANY_TAG)
+            mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_TAG,
+                          "argument tag is MPI_ANY_TAG, but should be at least 0: messages of a "
+                          "schedule are matched by their tags");
+        else
+            mlt_bad_value(me, g->comm, me->fn, MPI_ERR_TAG, "tag", tag, "at least 0");
+        return -1;
+    }
+    mlt_goal_action action = {
+        .kind = (uint8_t)(sends ? MLT_GOAL_SEND : MLT_GOAL_RECV),
+        .peer = peer == MPI_ANY_SOURCE ? MLT_GOAL_ANY : peer,
+        .tag = tag,
+        .buf = {0, MLT_GOAL_NOWHERE},
+        .size = {size, 0},
+    };
+    if (!span_of(me, g, "buf", buf, size, &action.buf[0], &action.at[0], &code))
+        return -1;
+    if (peer == MPI_PROC_NULL)
+        action = (mlt_goal_action){.kind = MLT_GOAL_NOP};
+    return add(me, g, &action);
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
+    GOAL_id id = add_message(call.me, goal, true, buf, size, dest, 0);
+    mlt_goal_leave(&call);
+    return id;
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int source)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
+    GOAL_id id = add_message(call.me, goal, false, buf, size, source, 0);
+    mlt_goal_leave(&call);
+    return id;
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest,
+                                      int tag)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
+    GOAL_id id = add_message(call.me, goal, true, buf, size, dest, tag);
+    mlt_goal_leave(&call);
+    return id;
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
+    GOAL_id id = add_message(call.me, goal, false, buf, size, source, tag);
+    mlt_goal_leave(&call);
+    return id;
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(call.me, goal, &code);
+    mlt_goal_action action = {.kind = MLT_GOAL_NOP};
+    GOAL_id id = g ? add(call.me, g, &action) : -1;
+    mlt_goal_leave(&call);
+    return id;
+}
+
+// ---- local work
+
+static GOAL_fid register_function(mlt_rank *me, GOAL_Goal goal, GOAL_Func *func)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g)
+        return -1;
+    if (!func) {
+        mlt_bad_null(me, g->comm, me->fn, MPI_ERR_ARG, "func", "a function");
+        return -1;
+    }
+    if (g->func_count > UINT16_MAX) {
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_OTHER, "a goal has at most %d functions",
+                      UINT16_MAX + 1);
+        return -1;
+    }
+    g->func = more(g->func, g->func_count, &g->func_room, sizeof *g->func);
+    g->func[g->func_count] = func;
+    return (GOAL_fid)g->func_count++;
+}
+
+MLT_GOAL_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
+    GOAL_fid fid = register_function(call.me, goal, func);
+    mlt_goal_leave(&call);
+    return fid;
+}
+
+// The sizes and places of a predefined function's operands. False: raised.
+static bool check_predefined(mlt_rank *me, const struct GOAL_Goal_s *g, const mlt_goal_action *a)
+{
+    unsigned bytes = mlt_op_type_bytes[a->type];
+    if (a->size[0] != a->size[1] || a->size[0] % bytes) {
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                      "arguments size1 and size2 are %llu and %llu, but should be the same, and a "
+                      "multiple of the %u bytes of %s",
+                      (unsigned long long)a->size[0], (unsigned long long)a->size[1], bytes,
+                      mlt_op_type_names[a->type]);
+        return false;
+    }
+    if (a->buf[0] != a->buf[1] || a->at[0] == a->at[1] || a->at[0] + a->size[0] <= a->at[1] ||
+        a->at[1] + a->size[1] <= a->at[0])
+        return true;
+    mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
+                  "buf1 and buf2 overlap; they should be the same bytes or different ones");
+    return false;
+}
+
+static bool check_user(mlt_rank *me, const struct GOAL_Goal_s *g, const mlt_goal_action *a)
+{
+    if (a->size[0] > INT_MAX || a->size[1] > INT_MAX)
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                      "a function of the user's is given %llu bytes, but sizes are an int there, "
+                      "so at most %d",
+                      (unsigned long long)a->size[a->size[0] <= INT_MAX], INT_MAX);
+    else if ((a->flags & MLT_GOAL_REVERSED) && a->size[0] != a->size[1])
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                      "arguments size1 and size2 are %llu and %llu, but reversed operands should "
+                      "have the same size",
+                      (unsigned long long)a->size[0], (unsigned long long)a->size[1]);
+    else
+        return true;
+    return false;
+}
+
+static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
+                        const void *buf2, size_t size2, int flags)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g)
+        return -1;
+    unsigned op = (unsigned)func >> 8 & 0xff, type = (unsigned)func & 0xff;
+    bool user = func >= 0 && func < (GOAL_fid)g->func_count;
+    if (!user && (func >> 16 != 1 || op >= MLT_OPS || type >= MLT_OP_TYPES)) {
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_OP,
+                      "argument func is %d, but should be a predefined function such as "
+                      "GOAL_sumInt32, or one that GOAL_Reg_func gave (there are %u)",
+                      func, (unsigned)g->func_count);
+        return -1;
+    }
+    mlt_goal_action action = {
+        .kind = (uint8_t)(user ? MLT_GOAL_USER : MLT_GOAL_EXEC),
+        .op = (uint8_t)(user ? 0 : op),
+        .type = (uint8_t)(user ? 0 : type),
+        .flags = (uint8_t)flags,
+        .user = (uint16_t)(user ? func : 0),
+        .size = {size1, size2},
+    };
+    if (!span_of(me, g, "buf1", buf1, size1, &action.buf[0], &action.at[0], &code) ||
+        !span_of(me, g, "buf2", buf2, size2, &action.buf[1], &action.at[1], &code) ||
+        !(user ? check_user(me, g, &action) : check_predefined(me, g, &action)))
+        return -1;
+    return add(me, g, &action);
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
+                                  const void *buf2, size_t size2)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
+    GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
+    mlt_goal_leave(&call);
+    return id;
+}
+
+MLT_GOAL_EXPORT GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
+                                           const void *buf2, size_t size2)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
+    GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
+    mlt_goal_leave(&call);
+    return id;
+}
+
+// ---- dependencies, settings
+
+static int require(mlt_rank *me, GOAL_Goal goal, GOAL_id a, GOAL_id b, uint32_t flag)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g)
+        return code;
+    GOAL_id ids[] = {a, b}, count = (GOAL_id)g->program->rank[0].count;
+    for (int i = 0; i < 2; i++)
+        if (ids[i] < 0 || ids[i] >= count)
+            return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                                 "argument %s is %d, but should be the id of an action: the goal "
+                                 "has %d",
+                                 i ? "b" : "a", ids[i], count);
+    if (a == b)
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                             "arguments a and b are both %d, but no action can wait for itself", a);
+    mlt_goal_require(g->program, 0, (uint32_t)a, (uint32_t)b | flag);
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
+    int code = require(call.me, goal, a, b, 0);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+MLT_GOAL_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
+    int code = require(call.me, goal, a, b, MLT_GOAL_STARTED);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code)
+{
+    if (value == 0 || value == 1)
+        return true;
+    *code = mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "value", value, "0 or 1");
+    return false;
+}
+
+// False: a receive takes any source, so messages must be matched as they come; raised.
+static bool has_no_any(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+{
+    const mlt_goal_rank *r = &g->program->rank[0];
+    for (uint32_t a = 0; a < r->count; a++) {
+        if (r->actions[a].kind != MLT_GOAL_RECV || r->actions[a].peer != MLT_GOAL_ANY)
+            continue;
+        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                              "argument value is 0, but action %u receives from MPI_ANY_SOURCE, "
+                              "which needs GOAL_PLAIN",
+                              (unsigned)a);
+        return false;
+    }
+    return true;
+}
+
+static int set(mlt_rank *me, GOAL_Goal goal, int what, long value)
+{
+    int code = MPI_SUCCESS;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g)
+        return code;
+    if (what == GOAL_WINDOW) {
+        if (value < 0 || value > INT_MAX)
+            return mlt_bad_value(me, g->comm, me->fn, MPI_ERR_ARG, "value", value,
+                                 "a number of actions from 0 (no limit) to 2147483647");
+        g->window = (uint32_t)value;
+    } else if (what == GOAL_AUTO) {
+        if (mlt_goal_flag(me, g->comm, value, &code))
+            g->automatic = value;
+    } else if (what == GOAL_PLAIN) {
+        if (mlt_goal_flag(me, g->comm, value, &code) && (value || has_no_any(me, g, &code)))
+            g->plain = value;
+    } else {
+        return mlt_bad_value(me, g->comm, me->fn, MPI_ERR_ARG, "what", what,
+                             "GOAL_AUTO, GOAL_WINDOW or GOAL_PLAIN");
+    }
+    return code;
+}
+
+MLT_GOAL_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
+    int code = set(call.me, goal, what, value);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
+{
+    int code;
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    mlt_comm *comm = g ? mlt_goal_comm_of(me, handle, &code) : NULL;
+    if (!comm)
+        return code;
+    const mlt_goal_rank *r = &g->program->rank[0];
+    for (uint32_t a = 0; a < r->count; a++)
+        if (mlt_goal_is_message(&r->actions[a]) && r->actions[a].peer >= comm->size)
+            return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_RANK,
+                                 "argument comm has %d ranks, but action %u names rank %d",
+                                 (int)comm->size, (unsigned)a, (int)r->actions[a].peer);
+    mlt_comm_hold(comm);
+    if (g->comm)
+        mlt_comm_drop(g->comm);
+    g->comm = comm;
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
+    int code = set_comm(call.me, goal, comm);
+    mlt_goal_leave(&call);
+    return code;
+}

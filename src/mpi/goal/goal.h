@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// millet/goal.h: what its files share, and what requests have to do with schedules.
+//
+// A goal is being built: a program of one rank, the caller's, whatever the communicator's size. A
+// schedule is compiled: immutable code, and one run of it (goal/exec.h), so it is under way once at
+// a time. Both belong to the rank that made them; they lie on shelves of the process, so a stale
+// handle gets its sentence.
+//
+// A run's request is a MLT_REQ_OTHER of the pool's with MLT_REQF_GOAL, whose `extra` is the
+// schedule. A schedule keeps one in reserve, so that a start takes no memory whatever else the pool
+// has to give. A schedule goes with the last of the user's handle and the requests.
+#ifndef MLT_MPI_GOAL_GOAL_H
+#define MLT_MPI_GOAL_GOAL_H
+
+#include <millet/goal.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "goal/exec.h"
+#include "goal/program.h"
+#include "goal/sched.h"
+#include "mpi/comm/comm.h"
+#include "mpi/self.h"
+#include "mpi/shelf.h"
+#include "mpi/thread.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+
+#define MLT_GOAL_EXPORT __attribute__((visibility("default")))
+
+enum { MLT_GOAL_MAGIC = 0x00060a15, MLT_GOAL_SCHED_MAGIC = 0x0005ced0 };
+
+// Memory of goals and schedules, counted.
+typedef struct mlt_goal_block {
+    _Alignas(64) uint32_t refs;
+    _Alignas(64) unsigned char bytes[];
+} mlt_goal_block;
+
+mlt_goal_block *mlt_goal_block_new(uint64_t size); // zeroed; NULL: memory is exhausted
+void mlt_goal_block_drop(mlt_goal_block *block);   // NULL is fine
+
+// Bytes of the process that are a named buffer.
+typedef struct mlt_goal_named {
+    uintptr_t base;
+    uint64_t size;
+    uint32_t id;           // of the program's buffer
+    mlt_goal_block *block; // GOAL_Alloc's; NULL: the user's
+} mlt_goal_named;
+
+struct GOAL_Goal_s {
+    mlt_shelf_head head;
+    mlt_rank *rank;
+    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_has_comm
+    mlt_goal_program *program; // of one rank
+    mlt_goal_named *named;     // by address
+    uint32_t named_count, named_room;
+    GOAL_Func **func;
+    uint32_t func_count, func_room;
+    uint32_t window;
+    bool automatic, plain;
+};
+
+// The runs of a communicator, as one rank counts them.
+typedef struct mlt_goal_runs {
+    uint32_t refs;   // the communicator, schedules
+    uint32_t number; // of the next one
+    mlt_link active; // schedules under way, the oldest first
+} mlt_goal_runs;
+
+void mlt_goal_runs_drop(mlt_goal_runs *runs); // NULL is fine
+
+struct GOAL_Sched_s {
+    mlt_shelf_head head;
+    mlt_rank *rank;
+    mlt_comm *comm; // held
+    uint32_t refs;  // the user's handle, requests
+    uint32_t number;
+    mlt_goal_sched *sched;
+    mlt_goal_program *program; // for the names of its actions; NULL: has none
+    struct mlt_image *image;   // that the schedule lies in; NULL: it is compiled
+    void *file;                // ... and its bytes
+    mlt_run *run;
+    mlt_run_place place;
+    mlt_goal_block **block; // [buffers] memory of its own; NULL: none yet
+    mlt_goal_runs *runs;
+    mlt_link active;       // in runs->active while it is under way
+    mlt_req *spare;        // for the next start; NULL: a request of the user's has it
+    bool bound;            // all functions are there
+    bool offload, watched; // the helper is to drive it; drives it now
+};
+
+// ---- every function of the library
+
+// Its rank, inside the gate if it has one. Ends the job with a sentence if it may not call.
+typedef struct mlt_goal_call {
+    mlt_rank *me;
+    mlt_detour detour;
+    uint16_t fn;
+    bool detours;
+} mlt_goal_call;
+
+static inline mlt_goal_call mlt_goal_enter(uint16_t fn)
+{
+    mlt_goal_call call = {.me = mlt_mpi_enter(fn), .fn = fn};
+    if (MLT_UNLIKELY(!call.me)) {
+        mlt_thread_adopt(fn);
+        call.me = mlt_mpi_enter(fn);
+    }
+    call.detours = mlt_mpi_detours();
+    if (MLT_UNLIKELY(call.detours))
+        call.detour = mlt_detour_begin(call.me, fn);
+    return call;
+}
+
+static inline void mlt_goal_leave(const mlt_goal_call *call)
+{
+    if (MLT_UNLIKELY(call->detours))
+        mlt_detour_end(call->me, call->fn, call->detour);
+}
+
+// The object of a handle of this rank; NULL: it is none, and *code says so, raised.
+struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code);
+struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *code);
+
+// A communicator that schedules may have; NULL: it is none, and *code says so, raised.
+mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code);
+
+// False: it has none yet, and *code says so, raised.
+bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
+
+// A schedule on comm. Takes over `sched`, and the image and file that it lies in, failing or not.
+// NULL: it cannot be run, and *code says so, raised.
+struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
+                                         struct mlt_image *image, void *file, int *code);
+
+// Memory of its own for every buffer that has no address; false: memory is exhausted.
+bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s);
+
+// GOAL_Set and GOAL_Sched_set: a value that is 0 or 1. False: raised.
+bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code);
+
+// ---- requests
+
+// mlt_req_close of a request of a schedule: gives it back.
+void mlt_goal_request_end(mlt_req *req);
+
+// The code, with its sentence, of one that failed.
+int mlt_goal_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
+
+// MPI_Start of a persistent one.
+int mlt_goal_request_start(mlt_rank *me, mlt_req *req);
+
+// For hang reports: mlt_worker_parts of the MPI layer.
+uint32_t mlt_goal_request_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most);
+
+void mlt_goal_sched_drop(struct GOAL_Sched_s *s);
+
+// ---- goal_offload.c: a thread that drives
+
+// A schedule of this rank may be offloaded from now on: gives the worker its gate. An MPI code;
+// raised if the rank is not alone in its worker, or cannot get a gate now.
+int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm);
+// Before the start of one: there is a thread. An MPI code; raised.
+int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s);
+// mlt_run.aside of an offloaded one: a thread of the library's own does it.
+void mlt_goal_offload_aside(mlt_run *run, uint32_t offset);
+// It is under way from now on; it is no more.
+void mlt_goal_offload_watch(struct GOAL_Sched_s *s);
+void mlt_goal_offload_done(struct GOAL_Sched_s *s);
+// The end of MPI in a rank. May suspend.
+void mlt_goal_offload_end(mlt_rank *me);
+
+#endif

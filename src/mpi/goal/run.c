@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running schedules: blocking, nonblocking, persistent; how requests and reports see them.
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/error/error.h"
+#include "mpi/goal/goal.h"
+#include "mpi/handle.h"
+#include "mpi/p2p/request.h"
+
+// ---- starting
+
+// Before its request completes, in whoever's progress.
+static void ended(mlt_run *run)
+{
+    struct GOAL_Sched_s *s = run->done->extra;
+    mlt_list_remove(&s->active);
+    if (MLT_UNLIKELY(s->watched))
+        mlt_goal_offload_done(s);
+}
+
+// Functions of a text or a file may be missing; buffers have memory of their own.
+static MLT_COLD int check_bound(mlt_rank *me, struct GOAL_Sched_s *s)
+{
+    for (uint32_t f = 0; f < s->sched->users; f++)
+        if (!s->run->function[f])
+            return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_OP,
+                                 "the schedule calls function %u of the user's, which is not "
+                                 "there; bind it with GOAL_Sched_func",
+                                 (unsigned)f);
+    return MPI_SUCCESS;
+}
+
+static MLT_COLD int is_running(mlt_rank *me, const struct GOAL_Sched_s *s)
+{
+    return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,
+                         "argument sched is under way already; a schedule has one run at a time, "
+                         "so wait for its request, or compile the goal twice");
+}
+
+static MLT_COLD int too_many(mlt_rank *me, const struct GOAL_Sched_s *s)
+{
+    return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_OTHER,
+                         "a schedule that was started %d starts ago is still under way on %s; wait "
+                         "for its request first",
+                         MLT_RUN_NUMBERS, mlt_comm_name(me, s->comm));
+}
+
+static int prepare(mlt_rank *me, struct GOAL_Sched_s *s)
+{
+    if (MLT_UNLIKELY(s->run->running))
+        return is_running(me, s);
+    if (MLT_UNLIKELY(!s->bound)) {
+        int code = check_bound(me, s);
+        if (code != MPI_SUCCESS)
+            return code;
+        s->bound = true;
+    }
+    mlt_link *oldest = s->runs->active.next;
+    if (MLT_UNLIKELY(oldest != &s->runs->active) &&
+        s->runs->number - mlt_container_of(oldest, struct GOAL_Sched_s, active)->number >=
+            MLT_RUN_NUMBERS)
+        return too_many(me, s);
+    return MLT_UNLIKELY(s->offload) ? mlt_goal_offload_begin(me, s) : MPI_SUCCESS;
+}
+
+// After prepare; `req` stands for the run.
+static inline void start(struct GOAL_Sched_s *s, mlt_req *req)
+{
+    s->number = s->runs->number++;
+    s->run->ended = ended;
+    s->run->aside = s->offload ? mlt_goal_offload_aside : NULL;
+    mlt_list_push_back(&s->runs->active, &s->active);
+    req->done = false;
+    mlt_run_start(s->run, &s->place, s->number, req);
+    if (MLT_UNLIKELY(s->offload) && !req->done)
+        mlt_goal_offload_watch(s);
+}
+
+// A request that stands for runs of the schedule, and holds it. That of the run before may not be
+// waited for yet, so the spare one may be away.
+static mlt_req *open_request(mlt_rank *me, struct GOAL_Sched_s *s, uint32_t flags)
+{
+    mlt_req *req = MLT_LIKELY(s->spare != NULL) ? s->spare : mlt_req_new(me);
+    s->spare = NULL;
+    s->refs++;
+    mlt_req_fill_other(req, me, s->comm);
+    req->context = s->place.context;
+    req->flags = MLT_REQF_GOAL | flags;
+    req->extra = s;
+    return req;
+}
+
+// ---- the three ways
+
+static int run(mlt_rank *me, GOAL_Sched sched)
+{
+    int code;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    if (MLT_UNLIKELY(!s) || MLT_UNLIKELY((code = prepare(me, s)) != MPI_SUCCESS))
+        return code;
+    mlt_req *req = open_request(me, s, 0); // another thread may free the schedule meanwhile
+    start(s, req);
+    mlt_req_wait(req, mlt_mpi_call(me));
+    code = MPI_SUCCESS;
+    if (MLT_UNLIKELY(req->status != MLT_OK))
+        code = mlt_mpi_raise_code(me, s->comm, me->fn, mlt_goal_request_code(me, req));
+    mlt_goal_request_end(req);
+    return code;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_run);
+    int code = run(call.me, sched);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, bool persistent)
+{
+    int code;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    if (MLT_UNLIKELY(!s))
+        return code;
+    if (MLT_UNLIKELY(!request))
+        return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
+    *request = MPI_REQUEST_NULL;
+    if (!persistent && (code = prepare(me, s)) != MPI_SUCCESS)
+        return code;
+    mlt_req *req = open_request(me, s, persistent ? MLT_REQF_PERSISTENT : 0);
+    *request = mlt_req_handle(req);
+    if (persistent)
+        req->done = true;
+    else
+        start(s, req);
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_start);
+    int code = new_request(call.me, sched, request, false);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_init);
+    int code = new_request(call.me, sched, request, true);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+int mlt_goal_request_start(mlt_rank *me, mlt_req *req)
+{
+    struct GOAL_Sched_s *s = req->extra;
+    int code = prepare(me, s);
+    if (code == MPI_SUCCESS)
+        start(s, req);
+    return code;
+}
+
+// ---- what requests ask
+
+void mlt_goal_request_end(mlt_req *req)
+{
+    struct GOAL_Sched_s *s = req->extra;
+    if (s->refs > 1 && !s->spare) {
+        req->magic = 0; // no handle's until the next start
+        s->spare = req;
+    } else {
+        mlt_req_free(req);
+    }
+    mlt_goal_sched_drop(s);
+}
+
+int mlt_goal_request_code(mlt_rank *me, const mlt_req *req)
+{
+    const struct GOAL_Sched_s *s = req->extra;
+    const mlt_run *r = s->run;
+    const mlt_act_message *m = mlt_act_message_of(r->fault);
+    char from[80] = "";
+    if (req->fn != me->fn)
+        snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
+    return mlt_mpi_code(
+        me, me->fn, req->status == MLT_ERR_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER,
+        "action %u of the schedule%s receives %llu bytes from rank %d of %s, but the message has "
+        "%llu; both should have the same size",
+        (unsigned)mlt_run_action(r, r->fault), from, (unsigned long long)m->size,
+        (int)r->fault_from, mlt_comm_name(me, s->comm), (unsigned long long)r->fault_bytes);
+}
+
+static void name_action(const struct GOAL_Sched_s *s, uint32_t action, char *label, size_t size)
+{
+    label[0] = '\0';
+    if (!s->program || action >= s->program->rank[0].count)
+        return;
+    const mlt_goal_action *a = &s->program->rank[0].actions[action];
+    snprintf(label, size, "%s", mlt_goal_name_text(s->program, a->label));
+}
+
+uint32_t mlt_goal_request_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most)
+{
+    if (!(req->flags & MLT_REQF_GOAL))
+        return 0;
+    const struct GOAL_Sched_s *s = req->extra;
+    const mlt_req *reqs[MLT_WORKER_PARTS];
+    uint32_t n = mlt_run_frontier(s->run, reqs, most < MLT_WORKER_PARTS ? most : MLT_WORKER_PARTS);
+    for (uint32_t i = 0; i < n && i < most && i < MLT_WORKER_PARTS; i++) {
+        out[i].req = reqs[i];
+        out[i].action = mlt_run_action(s->run, reqs[i]->extra);
+        name_action(s, out[i].action, out[i].label, sizeof out[i].label);
+    }
+    return n;
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schedules as objects: made, freed, bound to memory and functions.
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "goal/derive.h"
+#include "mpi/error/error.h"
+#include "mpi/goal/goal.h"
+#include "mpi/handle.h"
+#include "mpi/settings.h"
+
+enum { WHY = 1024 };
+
+static mlt_shelf shelf = MLT_SHELF_INIT(struct GOAL_Sched_s);
+
+// ---- handles and lives
+
+struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *code)
+{
+    struct GOAL_Sched_s *s = handle;
+    if (MLT_UNLIKELY(!mlt_handle_is_address((uintptr_t)s) ||
+                     !mlt_shelf_is(&s->head, MLT_GOAL_SCHED_MAGIC))) {
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "sched", "GOAL_Sched", (uintptr_t)s);
+        return NULL;
+    }
+    if (MLT_LIKELY(s->rank == me))
+        return s;
+    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
+                          "argument sched is one of rank %d, but should be one of rank %d; ranks "
+                          "of one process share the program's global variables",
+                          (int)s->rank->world, (int)me->world);
+    return NULL;
+}
+
+void mlt_goal_runs_drop(mlt_goal_runs *runs)
+{
+    if (runs && --runs->refs == 0)
+        free(runs);
+}
+
+static mlt_goal_runs *runs_of(mlt_comm *comm)
+{
+    mlt_comm_extra *extra = mlt_comm_extra_of(comm);
+    if (!extra->goal) {
+        extra->goal = calloc(1, sizeof *extra->goal);
+        if (!extra->goal)
+            mlt_fatal("memory is exhausted: no room for the runs of a communicator");
+        extra->goal->refs = 1;
+        mlt_list_init(&extra->goal->active);
+    }
+    extra->goal->refs++;
+    return extra->goal;
+}
+
+void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
+{
+    if (--s->refs > 0)
+        return;
+    for (uint32_t b = 0; b < s->sched->buffers; b++)
+        mlt_goal_block_drop(s->block[b]);
+    free(s->block);
+    if (s->spare) {
+        s->spare->magic = MLT_REQ_MAGIC;
+        mlt_req_free(s->spare);
+    }
+    if (s->run) {
+        free(s->run->order);
+        free(s->run->scratch);
+    }
+    mlt_run_free(s->run);
+    mlt_goal_sched_free(s->sched);
+    mlt_goal_program_free(s->program);
+    mlt_image_free(s->image);
+    free(s->file);
+    mlt_goal_runs_drop(s->runs);
+    mlt_comm_drop(s->comm);
+    mlt_shelf_give(&shelf, s);
+}
+
+static int32_t map_world(const void *map, int32_t peer)
+{
+    return mlt_map_world(map, peer);
+}
+
+struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
+                                         struct mlt_image *image, void *file, int *code)
+{
+    char why[WHY];
+    struct GOAL_Sched_s *s = mlt_shelf_take(&shelf);
+    memset((char *)s + sizeof s->head, 0, sizeof *s - sizeof s->head);
+    s->rank = me;
+    s->comm = comm;
+    s->refs = 1;
+    s->sched = sched;
+    s->image = image;
+    s->file = file;
+    s->block = calloc(sched->buffers, sizeof(void *));
+    if (!s->block)
+        mlt_fatal("memory is exhausted: no room for a schedule");
+    s->runs = runs_of(comm);
+    mlt_comm_hold(comm);
+    s->place = (mlt_run_place){
+        .rank = me,
+        .byte = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
+        .context = comm->context + MLT_CONTEXT_COLLECTIVE,
+        .self = comm->rank,
+        .base = comm->base,
+        .stride = comm->stride,
+        .world = comm->map ? map_world : NULL,
+        .group = comm->map,
+    };
+    s->offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate; // MPI_Init has seen it
+    if (mlt_run_new(sched, INT_MAX, &s->run, why, sizeof why) == MLT_OK) {
+        if (s->run->result_bytes[true])
+            s->run->scratch = mlt_take(s->run->result_bytes[true], 1);
+        s->spare = mlt_req_new(me);
+        s->spare->magic = 0;
+        mlt_shelf_name(&s->head, MLT_GOAL_SCHED_MAGIC);
+        return s;
+    }
+    mlt_goal_sched_drop(s);
+    *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
+    return NULL;
+}
+
+static bool own_memory(struct GOAL_Sched_s *s, uint32_t b)
+{
+    if (!s->block[b] && s->sched->buffer[b].size)
+        s->block[b] = mlt_goal_block_new(s->sched->buffer[b].size);
+    s->run->base[b] = s->block[b] ? s->block[b]->bytes : NULL;
+    return s->block[b] || !s->sched->buffer[b].size;
+}
+
+bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s)
+{
+    for (uint32_t b = 0; b < s->sched->buffers; b++)
+        if (!s->run->base[b] && !own_memory(s, b))
+            return false;
+    return true;
+}
+
+static int free_sched(mlt_rank *me, GOAL_Sched *sched)
+{
+    int code;
+    if (!sched)
+        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "sched", "the address of a handle");
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, *sched, &code);
+    if (!s)
+        return code;
+    mlt_shelf_name(&s->head, 0);
+    mlt_goal_sched_drop(s);
+    *sched = NULL;
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_free);
+    int code = free_sched(call.me, sched);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+// ---- functions
+
+// The result of a GOAL_Func is its first buffer. Reversed, the other operand comes first, so it is
+// moved there; the own one waits in scratch memory.
+static void call_func(void *func, const mlt_run_operands *o)
+{
+    void *second = o->second;
+    if (o->reversed && o->bytes) {
+        memcpy(o->scratch, o->result, o->bytes);
+        memmove(o->result, o->second, o->bytes);
+        second = o->scratch;
+    }
+    mlt_sched *sched = mlt_sched_self; // NULL on a thread that drives it instead of the worker
+    const char *before = sched ? mlt_sched_pin(sched, "a function of a GOAL schedule") : NULL;
+    // mlt_goal_sched_make lets no larger sizes through.
+    ((GOAL_Func *)(uintptr_t)func)(o->result, (int)o->bytes, second, (int)o->second_bytes);
+    if (sched)
+        mlt_sched_unpin(sched, before);
+}
+
+static void bind_func(mlt_run *run, uint32_t number, GOAL_Func *func)
+{
+    run->function[number] = call_func;
+    run->argument[number] = (void *)(uintptr_t)func;
+}
+
+// ---- compiling
+
+// The goal's program is of one rank, which is the communicator's rank to whoever compiles it.
+static mlt_status compile_one(const mlt_goal_program *program, const mlt_comm *comm,
+                              const mlt_sched_options *options, mlt_goal_sched **out, char *why)
+{
+    mlt_goal_program view = *program;
+    view.ranks = (uint32_t)comm->size;
+    view.rank =
+        (mlt_goal_rank *)((uintptr_t)program->rank - (uintptr_t)comm->rank * sizeof *program->rank);
+    return mlt_sched_compile(&view, (uint32_t)comm->rank, options, out, why, WHY);
+}
+
+static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
+{
+    for (uint32_t i = 0; i < g->named_count; i++) {
+        const mlt_goal_named *n = &g->named[i];
+        s->run->base[n->id] = (unsigned char *)n->base;
+        s->block[n->id] = n->block;
+        if (n->block)
+            n->block->refs++;
+    }
+    for (uint32_t f = 0; f < s->sched->users; f++)
+        bind_func(s->run, f, g->func[f]);
+}
+
+static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
+{
+    int code;
+    char why[WHY];
+    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
+    if (!g || !mlt_goal_has_comm(me, g, &code))
+        return NULL;
+    mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
+    if (derived)
+        mlt_goal_derive(derived, 0);
+    mlt_sched_options options = {.window = g->window, .plain = g->plain};
+    mlt_goal_sched *sched = NULL;
+    mlt_status status = compile_one(derived ? derived : g->program, g->comm, &options, &sched, why);
+    mlt_goal_program_free(derived);
+    if (status != MLT_OK) {
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG, "%s", why);
+        return NULL;
+    }
+    struct GOAL_Sched_s *s = mlt_goal_sched_make(me, g->comm, sched, NULL, NULL, &code);
+    if (s)
+        bind_goal(s, g);
+    return s;
+}
+
+MLT_GOAL_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Compile);
+    struct GOAL_Sched_s *s = compile(call.me, goal);
+    mlt_goal_leave(&call);
+    return s;
+}
+
+// ---- what it is bound to
+
+// False: it is under way; raised.
+static bool rests(mlt_rank *me, struct GOAL_Sched_s *s, int *code)
+{
+    if (!s->run->running)
+        return true;
+    *code = mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,
+                          "argument sched is under way, but should be changed between runs: wait "
+                          "for its request first");
+    return false;
+}
+
+// The buffer of a name; UINT32_MAX: there is none; raised.
+static uint32_t buffer_of(mlt_rank *me, struct GOAL_Sched_s *s, const char *name, int *code)
+{
+    for (uint32_t b = 0; name && b < s->sched->buffers; b++)
+        if (strcmp(s->sched->buffer[b].name, name) == 0)
+            return b;
+    if (name)
+        *code = mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,
+                              "argument name is '%s', but the schedule has no buffer of that name",
+                              name);
+    else
+        *code = mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "name",
+                             "the name of a buffer, or \"\" for the plain memory");
+    return UINT32_MAX;
+}
+
+static int bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *base)
+{
+    int code;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    uint32_t b = s ? buffer_of(me, s, name, &code) : UINT32_MAX;
+    if (b == UINT32_MAX || !rests(me, s, &code))
+        return code;
+    if (base)
+        s->run->base[b] = base;
+    else if (!own_memory(s, b))
+        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM,
+                             "there is no memory for the %llu bytes of the buffer '%s'",
+                             (unsigned long long)s->sched->buffer[b].size, name);
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_bind);
+    int code = bind(call.me, sched, name, base);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+static int tell_buffer(mlt_rank *me, GOAL_Sched sched, const char *name, void **base, size_t *size)
+{
+    int code;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    uint32_t b = s ? buffer_of(me, s, name, &code) : UINT32_MAX;
+    if (b == UINT32_MAX)
+        return code;
+    if (base)
+        *base = s->run->base[b];
+    if (size)
+        *size = s->sched->buffer[b].size;
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_buffer);
+    int code = tell_buffer(call.me, sched, name, base, size);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+static int bind_function(mlt_rank *me, GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
+{
+    int code;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    if (!s || !rests(me, s, &code))
+        return code;
+    if (number < 0 || number > UINT16_MAX)
+        return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "number", number,
+                             "the N of `exec user N`, from 0 to 65535");
+    if (!func)
+        return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "func", "a function");
+    if ((uint32_t)number < s->sched->users) // another rank's part may call it, and this one not
+        bind_func(s->run, (uint32_t)number, func);
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_func);
+    int code = bind_function(call.me, sched, number, func);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+// ---- settings
+
+static void note_order(struct GOAL_Sched_s *s, bool wanted)
+{
+    free(s->run->order);
+    s->run->order = wanted ? calloc((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
+    if (wanted && !s->run->order)
+        mlt_fatal("memory is exhausted: no room for the order of actions");
+}
+
+static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
+{
+    int code = MPI_SUCCESS;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    if (!s || !rests(me, s, &code))
+        return code;
+    if (what != GOAL_OFFLOAD && what != GOAL_ORDER && what != GOAL_CALC)
+        return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "what", what,
+                             "GOAL_OFFLOAD, GOAL_ORDER or GOAL_CALC");
+    if (!mlt_goal_flag(me, s->comm, value, &code))
+        return code;
+    if (what == GOAL_OFFLOAD && value &&
+        (code = mlt_goal_offload_allow(me, s->comm)) != MPI_SUCCESS)
+        return code;
+    if (what == GOAL_OFFLOAD)
+        s->offload = value;
+    else if (what == GOAL_CALC)
+        s->run->takes_time = value;
+    else if (value != (s->run->order != NULL))
+        note_order(s, value);
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_set);
+    int code = set(call.me, sched, what, value);
+    mlt_goal_leave(&call);
+    return code;
+}
+
+// Where an action stands in the code; `offsets` ascend as the code does.
+static uint32_t place_of(const uint32_t *offsets, uint32_t count, uint32_t offset)
+{
+    uint32_t low = 0, high = count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (offsets[middle] <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, int *count)
+{
+    int code;
+    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
+    if (!s || !rests(me, s, &code))
+        return code;
+    if (!s->run->order)
+        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,
+                             "the schedule does not note the order of its actions; set GOAL_ORDER "
+                             "before the run");
+    if (!count || (size > 0 && !ids))
+        return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, count ? "ids" : "count",
+                            count ? "room for ids" : "where the number goes");
+    const mlt_goal_sched *code_of = s->sched;
+    uint32_t n = code_of->actions, *offsets = malloc(((size_t)n + 1) * sizeof *offsets);
+    if (!offsets)
+        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    const mlt_act *act = mlt_sched_first(code_of);
+    for (uint32_t i = 0; i < n; i++, act = mlt_act_next(act))
+        offsets[i] = (uint32_t)((const unsigned char *)act - code_of->code);
+    *count = 0;
+    for (uint32_t i = 0; i < s->run->finished; i++) {
+        uint32_t id = place_of(offsets, n, s->run->order[i]);
+        if (code_of->origin)
+            id = code_of->origin[id];
+        if (id == MLT_GOAL_NONE)
+            continue;
+        if (*count < size)
+            ids[*count] = (GOAL_id)id;
+        ++*count;
+    }
+    free(offsets);
+    return MPI_SUCCESS;
+}
+
+MLT_GOAL_EXPORT int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count)
+{
+    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_order);
+    int code = tell_order(call.me, sched, ids, size, count);
+    mlt_goal_leave(&call);
+    return code;
+}

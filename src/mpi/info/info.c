@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An info object is an array of entries in the order of setting. A deleted entry leaves a hole, so
+// that the others stay where they are; the array is packed when it would have to grow. Few keys are
+// searched one by one; from INDEX_FROM entries on there is a hash table of their places.
+//
+// The n-th key is found from the place where the last search for one ended: going through all keys,
+// in either direction, with or without deleting some, is linear.
+#include "mpi/info/info.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/error/error.h"
+#include "mpi/handle.h"
+#include "mpi/info/info_env.h"
+#include "mpi/shelf.h"
+#include "mpi_bodies.h"
+
+enum { FIRST_ROOM = 4, INDEX_FROM = 16, EMPTY = UINT32_MAX };
+
+typedef struct entry {
+    char *key;      // one block: key, 0, value, 0; NULL: a hole
+    uint32_t hash;  // of the key
+    uint32_t value; // where in the block the value begins
+} entry;
+
+struct mlt_info {
+    mlt_shelf_head head; // MLT_INFO_MAGIC while it lives
+    uint32_t count;      // keys
+    uint32_t used;       // entries, holes among them
+    uint32_t room;       // entries that `entries` has room for
+    entry *entries;
+    uint32_t *index; // places by hash, EMPTY where none; NULL: few entries
+    uint32_t mask;   // of the index
+    uint32_t place;  // an entry, and how many keys there are before it
+    uint32_t before;
+};
+
+// Guards the contents of all objects.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mlt_shelf shelf = MLT_SHELF_INIT(mlt_info);
+
+static void *need(void *memory)
+{
+    if (!memory)
+        mlt_fatal("memory is exhausted: no room for an info object");
+    return memory;
+}
+
+// ---- entries; all with the lock held
+
+static uint32_t hash_of(const char *key)
+{
+    uint32_t hash = 2166136261u; // FNV-1a
+    for (; *key; key++)
+        hash = (hash ^ (uint8_t)*key) * 16777619u;
+    return hash;
+}
+
+static void index_add(mlt_info *info, uint32_t at)
+{
+    uint32_t slot = info->entries[at].hash & info->mask;
+    while (info->index[slot] != EMPTY)
+        slot = (slot + 1) & info->mask;
+    info->index[slot] = at;
+}
+
+static void index_rebuild(mlt_info *info)
+{
+    uint32_t slots = 64;
+    while (slots < 2 * info->room)
+        slots *= 2;
+    if (!info->index || slots != info->mask + 1) {
+        free(info->index);
+        info->index = need(malloc(slots * sizeof *info->index));
+        info->mask = slots - 1;
+    }
+    memset(info->index, 0xff, slots * sizeof *info->index);
+    for (uint32_t i = 0; i < info->used; i++)
+        index_add(info, i);
+}
+
+// The place of a key; EMPTY: it is not there. Holes keep their hash, so searches go on behind them.
+static uint32_t find(const mlt_info *info, const char *key)
+{
+    uint32_t hash = hash_of(key);
+    if (!info->index) {
+        for (uint32_t i = 0; i < info->used; i++)
+            if (info->entries[i].key && info->entries[i].hash == hash &&
+                strcmp(info->entries[i].key, key) == 0)
+                return i;
+        return EMPTY;
+    }
+    for (uint32_t slot = hash & info->mask;; slot = (slot + 1) & info->mask) {
+        uint32_t i = info->index[slot];
+        if (i == EMPTY || (info->entries[i].hash == hash && info->entries[i].key &&
+                           strcmp(info->entries[i].key, key) == 0))
+            return i;
+    }
+}
+
+// Makes room for one more entry: first by filling holes, if they are many.
+static void make_room(mlt_info *info)
+{
+    if (info->used < info->room)
+        return;
+    if (info->count < info->used - info->used / 4) {
+        uint32_t to = 0;
+        for (uint32_t from = 0; from < info->used; from++)
+            if (info->entries[from].key)
+                info->entries[to++] = info->entries[from];
+        info->used = to;
+        info->place = info->before = 0;
+    } else {
+        info->room = info->room ? 2 * info->room : FIRST_ROOM;
+        info->entries = need(realloc(info->entries, info->room * sizeof *info->entries));
+    }
+    if (info->room >= INDEX_FROM)
+        index_rebuild(info);
+}
+
+static void fill(entry *e, uint32_t hash, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    char *block = need(malloc(key_bytes + value_bytes));
+    memcpy(block, key, key_bytes);
+    memcpy(block + key_bytes, value, value_bytes);
+    free(e->key);
+    *e = (entry){.key = block, .hash = hash, .value = (uint32_t)key_bytes};
+}
+
+static void set(mlt_info *info, const char *key, const char *value)
+{
+    uint32_t at = find(info, key);
+    if (at != EMPTY) {
+        fill(&info->entries[at], info->entries[at].hash, key, value);
+        return;
+    }
+    make_room(info);
+    at = info->used++;
+    info->entries[at].key = NULL;
+    fill(&info->entries[at], hash_of(key), key, value);
+    info->count++;
+    if (info->index)
+        index_add(info, at);
+}
+
+static bool delete (mlt_info *info, const char *key)
+{
+    uint32_t at = find(info, key);
+    if (at == EMPTY)
+        return false;
+    free(info->entries[at].key);
+    info->entries[at].key = NULL;
+    info->count--;
+    if (at < info->place)
+        info->before--;
+    return true;
+}
+
+static const char *value_of(const mlt_info *info, const char *key)
+{
+    uint32_t at = find(info, key);
+    return at == EMPTY ? NULL : info->entries[at].key + info->entries[at].value;
+}
+
+static const char *nth(mlt_info *info, uint32_t n)
+{
+    if (n >= info->count)
+        return NULL;
+    while (info->before > n)
+        if (info->entries[--info->place].key)
+            info->before--;
+    while (info->before < n || !info->entries[info->place].key)
+        if (info->entries[info->place++].key)
+            info->before++;
+    return info->entries[info->place].key;
+}
+
+// ---- the contract
+
+mlt_info *mlt_info_of(MPI_Info handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    if (handle == MPI_INFO_ENV)
+        return mlt_info_env();
+    mlt_info *info = (mlt_info *)h;
+    return mlt_handle_is_address(h) && mlt_shelf_is(&info->head, MLT_INFO_MAGIC) ? info : NULL;
+}
+
+MPI_Info mlt_info_handle(const mlt_info *info)
+{
+    return (MPI_Info)(uintptr_t)info;
+}
+
+int mlt_bad_info(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Info handle)
+{
+    return mlt_bad_handle(me, comm, fn, MPI_ERR_INFO, "info", "info object", (uintptr_t)handle);
+}
+
+mlt_info *mlt_info_new(void)
+{
+    mlt_info *info = mlt_shelf_take(&shelf);
+    memset((char *)info + sizeof info->head, 0, sizeof *info - sizeof info->head);
+    mlt_shelf_name(&info->head, MLT_INFO_MAGIC);
+    return info;
+}
+
+mlt_info *mlt_info_dup(const mlt_info *from)
+{
+    mlt_info *info = mlt_info_new();
+    if (!from)
+        return info;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < from->used; i++)
+        if (from->entries[i].key)
+            set(info, from->entries[i].key, from->entries[i].key + from->entries[i].value);
+    pthread_mutex_unlock(&lock);
+    return info;
+}
+
+void mlt_info_free(mlt_info *info)
+{
+    if (!info)
+        return;
+    for (uint32_t i = 0; i < info->used; i++)
+        free(info->entries[i].key);
+    free(info->entries);
+    free(info->index);
+    mlt_shelf_name(&info->head, 0);
+    mlt_shelf_give(&shelf, info);
+}
+
+void mlt_info_set(mlt_info *info, const char *key, const char *value)
+{
+    pthread_mutex_lock(&lock);
+    set(info, key, value);
+    pthread_mutex_unlock(&lock);
+}
+
+const char *mlt_info_get(const mlt_info *info, const char *key)
+{
+    if (!info)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    const char *value = value_of(info, key);
+    pthread_mutex_unlock(&lock);
+    return value;
+}
+
+bool mlt_info_flag(const mlt_info *info, const char *key, bool otherwise)
+{
+    const char *value = mlt_info_get(info, key);
+    if (value && strcmp(value, otherwise ? "false" : "true") == 0)
+        return !otherwise;
+    return otherwise;
+}
+
+bool mlt_info_delete(mlt_info *info, const char *key)
+{
+    pthread_mutex_lock(&lock);
+    bool found = delete (info, key);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+int mlt_info_count(const mlt_info *info)
+{
+    pthread_mutex_lock(&lock);
+    int count = (int)info->count;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+const char *mlt_info_key(mlt_info *info, int n)
+{
+    pthread_mutex_lock(&lock);
+    const char *key = n < 0 ? NULL : nth(info, (uint32_t)n);
+    pthread_mutex_unlock(&lock);
+    return key;
+}
+
+// ---- MPI's functions
+
+static int read_only(mlt_rank *me, uint16_t fn)
+{
+    return mlt_mpi_raise(me, NULL, fn, MPI_ERR_INFO,
+                         "argument info is MPI_INFO_ENV, which is read only, but should be an info "
+                         "object of the program's own, as MPI_Info_create or MPI_Info_dup gives");
+}
+
+// MPI_SUCCESS if the key has a length that a key may have.
+static int check_key(mlt_rank *me, uint16_t fn, const char *key)
+{
+    size_t length = strnlen(key, MPI_MAX_INFO_KEY);
+    if (length == 0)
+        return mlt_mpi_raise(me, NULL, fn, MPI_ERR_INFO_KEY,
+                             "argument key is empty, but should have 1 to %d characters",
+                             MPI_MAX_INFO_KEY - 1);
+    if (length == MPI_MAX_INFO_KEY)
+        return mlt_mpi_raise(me, NULL, fn, MPI_ERR_INFO_KEY,
+                             "argument key is longer than %d characters, but should have 1 to %d: "
+                             "\"%.32s...\"",
+                             MPI_MAX_INFO_KEY - 1, MPI_MAX_INFO_KEY - 1, key);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_create(mlt_rank *me, MPI_Info *info)
+{
+    *info = mlt_info_handle(mlt_info_new());
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_create_env(mlt_rank *me, int argc, char *argv[], MPI_Info *info)
+{
+    mlt_info *env = mlt_info_dup(mlt_info_env());
+    mlt_info_env_arguments(env, argc, argv);
+    *info = mlt_info_handle(env);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_dup(mlt_rank *me, MPI_Info info, MPI_Info *newinfo)
+{
+    const mlt_info *from = mlt_info_of(info);
+    if (!from)
+        return mlt_bad_info(me, NULL, MLT_FN_Info_dup, info);
+    *newinfo = mlt_info_handle(mlt_info_dup(from));
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_free(mlt_rank *me, MPI_Info *info)
+{
+    if (*info == MPI_INFO_ENV)
+        return read_only(me, MLT_FN_Info_free);
+    mlt_info *object = mlt_info_of(*info);
+    if (!object)
+        return mlt_bad_info(me, NULL, MLT_FN_Info_free, *info);
+    mlt_info_free(object);
+    *info = MPI_INFO_NULL;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_set(mlt_rank *me, MPI_Info info, const char *key, const char *value)
+{
+    if (info == MPI_INFO_ENV)
+        return read_only(me, MLT_FN_Info_set);
+    mlt_info *object = mlt_info_of(info);
+    if (!object)
+        return mlt_bad_info(me, NULL, MLT_FN_Info_set, info);
+    int code = check_key(me, MLT_FN_Info_set, key);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (strnlen(value, MPI_MAX_INFO_VAL) == MPI_MAX_INFO_VAL)
+        return mlt_mpi_raise(me, NULL, MLT_FN_Info_set, MPI_ERR_INFO_VALUE,
+                             "argument value, for key \"%s\", is longer than %d characters, but "
+                             "should have at most as many",
+                             key, MPI_MAX_INFO_VAL - 1);
+    mlt_info_set(object, key, value);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_delete(mlt_rank *me, MPI_Info info, const char *key)
+{
+    if (info == MPI_INFO_ENV)
+        return read_only(me, MLT_FN_Info_delete);
+    mlt_info *object = mlt_info_of(info);
+    if (!object)
+        return mlt_bad_info(me, NULL, MLT_FN_Info_delete, info);
+    int code = check_key(me, MLT_FN_Info_delete, key);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!mlt_info_delete(object, key))
+        return mlt_mpi_raise(me, NULL, MLT_FN_Info_delete, MPI_ERR_INFO_NOKEY,
+                             "argument key is \"%s\", but should be a key that is set in this info "
+                             "object of %d keys",
+                             key, mlt_info_count(object));
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_get_nkeys(mlt_rank *me, MPI_Info info, int *nkeys)
+{
+    const mlt_info *object = mlt_info_of(info);
+    if (!object)
+        return mlt_bad_info(me, NULL, MLT_FN_Info_get_nkeys, info);
+    *nkeys = mlt_info_count(object);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_get_nthkey(mlt_rank *me, MPI_Info info, int n, char *key)
+{
+    mlt_info *object = mlt_info_of(info);
+    if (!object)
+        return mlt_bad_info(me, NULL, MLT_FN_Info_get_nthkey, info);
+    pthread_mutex_lock(&lock);
+    const char *found = n < 0 ? NULL : nth(object, (uint32_t)n);
+    if (found)
+        memcpy(key, found, strlen(found) + 1);
+    int count = (int)object->count;
+    pthread_mutex_unlock(&lock);
+    if (!found)
+        return mlt_mpi_raise(me, NULL, MLT_FN_Info_get_nthkey, MPI_ERR_ARG,
+                             "argument n is %d, but should be at least 0 and less than %d, the "
+                             "number of keys",
+                             n, count);
+    return MPI_SUCCESS;
+}
+
+// Copies at most `room` - 1 bytes of the value and a 0 (nothing if room is 0). The length of the
+// value, or -1 if the key is not set.
+static int copy_value(const mlt_info *info, const char *key, char *value, size_t room)
+{
+    pthread_mutex_lock(&lock);
+    const char *found = value_of(info, key);
+    size_t length = found ? strlen(found) : 0;
+    if (found && room > 0) {
+        size_t bytes = length < room ? length : room - 1;
+        memcpy(value, found, bytes);
+        value[bytes] = '\0';
+    }
+    pthread_mutex_unlock(&lock);
+    return found ? (int)length : -1;
+}
+
+// The surface leaves `value` unchecked where no character of it is written.
+static int get(mlt_rank *me, uint16_t fn, MPI_Info info, const char *key, char *value, size_t room,
+               int *length)
+{
+    const mlt_info *object = mlt_info_of(info);
+    if (!object)
+        return mlt_bad_info(me, NULL, fn, info);
+    int code = check_key(me, fn, key);
+    if (code == MPI_SUCCESS)
+        *length = copy_value(object, key, value, room);
+    return code;
+}
+
+int mlt_mpi_Info_get_string(mlt_rank *me, MPI_Info info, const char *key, int *buflen, char *value,
+                            int *flag)
+{
+    if (*buflen < 0)
+        return mlt_bad_value(me, NULL, MLT_FN_Info_get_string, MPI_ERR_ARG, "*buflen", *buflen,
+                             "at least 0");
+    if (!value && *buflen > 0)
+        return mlt_bad_null(me, NULL, MLT_FN_Info_get_string, MPI_ERR_ARG, "value",
+                            "the address of *buflen characters");
+    int length = -1;
+    int code = get(me, MLT_FN_Info_get_string, info, key, value, (size_t)*buflen, &length);
+    if (code != MPI_SUCCESS)
+        return code;
+    *flag = length >= 0;
+    if (*flag)
+        *buflen = length + 1;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Info_get(mlt_rank *me, MPI_Info info, const char *key, int valuelen, char *value,
+                     int *flag)
+{
+    if (valuelen < 0)
+        return mlt_bad_value(me, NULL, MLT_FN_Info_get, MPI_ERR_ARG, "valuelen", valuelen,
+                             "at least 0");
+    int length = -1;
+    int code = get(me, MLT_FN_Info_get, info, key, value, (size_t)valuelen + 1, &length);
+    if (code == MPI_SUCCESS)
+        *flag = length >= 0;
+    return code;
+}
+
+int mlt_mpi_Info_get_valuelen(mlt_rank *me, MPI_Info info, const char *key, int *valuelen,
+                              int *flag)
+{
+    int length = -1;
+    int code = get(me, MLT_FN_Info_get_valuelen, info, key, NULL, 0, &length);
+    if (code != MPI_SUCCESS)
+        return code;
+    *flag = length >= 0;
+    if (*flag)
+        *valuelen = length;
+    return MPI_SUCCESS;
+}

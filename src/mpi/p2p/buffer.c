@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffered sends and their buffers.
+//
+// A message that can leave at once does. Otherwise a block of the buffer takes its request and its
+// packed data, and an ordinary standard send starts from there; when it is done, p2p calls
+// block_done, which frees the block.
+//
+//     the user's memory:  | mlt_block with its request | data |   gap   | mlt_block | data |  gap |
+//
+// The blocks are in a list by address; what lies between them is free. Space is given as the
+// standard's model says, circular and contiguous: behind the last message (at `tail`), else at the
+// start of the buffer; and beyond the model, in the first gap that fits. So a program that computed
+// its buffer's size by that model never runs out. An empty buffer starts again at its beginning.
+//
+// With MPI_BUFFER_AUTOMATIC each block is malloc's.
+#include "mpi/p2p/buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "mpi/comm/session.h"
+#include "mpi/error/error.h"
+#include "mpi/p2p/request.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+enum { ALIGN = 16 };
+
+typedef struct mlt_buffer mlt_buffer;
+
+typedef struct mlt_block {
+    mlt_link link; // in mlt_buffer.blocks, by address; automatic: in any order
+    mlt_buffer *home;
+    uint64_t turn; // number of the message
+    uint64_t size; // of the whole block
+    mlt_req req;
+    _Alignas(ALIGN) char data[];
+} mlt_block;
+
+struct mlt_buffer {
+    void *address; // as the user gave it
+    uint64_t bytes;
+    char *start; // the aligned part of it
+    uint64_t room;
+    mlt_link blocks;
+    uint64_t open;   // messages in the buffer
+    uint64_t used;   // bytes of their blocks
+    uint64_t turns;  // messages that ever were
+    mlt_link *after; // the block before `tail`, or the list's head
+    uint64_t tail;   // offset behind the message that came last
+    mlt_link flushes;
+};
+
+// Completes `req` when the messages that were in the buffer have left.
+typedef struct flush {
+    mlt_link link;
+    mlt_req *req;
+    uint64_t before; // those with a lower turn
+    uint64_t left;   // how many of them are still there
+    bool on_heap;
+} flush;
+
+// The start of the buffer may cost ALIGN - 1 bytes, rounding each block as many.
+_Static_assert(sizeof(mlt_block) + 2 * (ALIGN - 1) <= MPI_BSEND_OVERHEAD,
+               "a message may cost no more than the user was told");
+
+// ---- space
+
+static mlt_block *block_at(mlt_link *link)
+{
+    return mlt_container_of(link, mlt_block, link);
+}
+
+// Where the gap behind `link` (a block or the list's head) begins and ends.
+static uint64_t gap_start(const mlt_buffer *buffer, mlt_link *link)
+{
+    if (link == &buffer->blocks)
+        return 0;
+    const mlt_block *block = block_at(link);
+    return (uint64_t)((const char *)block - buffer->start) + block->size;
+}
+
+static uint64_t gap_end(const mlt_buffer *buffer, mlt_link *link)
+{
+    if (link->next == &buffer->blocks)
+        return buffer->room;
+    return (uint64_t)((const char *)block_at(link->next) - buffer->start);
+}
+
+// Finds `size` bytes: sets buffer->after and buffer->tail to their place.
+static bool find_space(mlt_buffer *buffer, uint64_t size)
+{
+    if (gap_end(buffer, buffer->after) - buffer->tail >= size)
+        return true;
+    mlt_link *link = &buffer->blocks; // the gap at the start first, then all others
+    do {
+        uint64_t from = gap_start(buffer, link);
+        if (gap_end(buffer, link) - from >= size) {
+            buffer->after = link;
+            buffer->tail = from;
+            return true;
+        }
+        link = link->next;
+    } while (link != &buffer->blocks);
+    return false;
+}
+
+static mlt_block *block_new(mlt_buffer *buffer, uint64_t bytes)
+{
+    if (bytes > UINT64_MAX - 2 * sizeof(mlt_block))
+        return NULL;
+    uint64_t size = (sizeof(mlt_block) + bytes + ALIGN - 1) / ALIGN * ALIGN;
+    mlt_block *block;
+    if (buffer->address == MPI_BUFFER_AUTOMATIC) {
+        block = malloc(size);
+        if (!block)
+            return NULL;
+        mlt_list_push_back(&buffer->blocks, &block->link);
+    } else {
+        if (!find_space(buffer, size))
+            return NULL;
+        block = (mlt_block *)(buffer->start + buffer->tail);
+        mlt_list_push_front(buffer->after, &block->link);
+        buffer->after = &block->link;
+        buffer->tail += size;
+    }
+    block->home = buffer;
+    block->turn = buffer->turns++;
+    block->size = size;
+    buffer->open++;
+    buffer->used += size;
+    return block;
+}
+
+static void block_free(mlt_block *block)
+{
+    mlt_buffer *buffer = block->home;
+    buffer->open--;
+    buffer->used -= block->size;
+    if (buffer->after == &block->link)
+        buffer->after = block->link.prev;
+    mlt_list_remove(&block->link);
+    block->req.magic = 0;
+    if (buffer->address == MPI_BUFFER_AUTOMATIC)
+        free(block);
+    if (buffer->open == 0) {
+        buffer->after = &buffer->blocks;
+        buffer->tail = 0;
+    }
+}
+
+// on_done of a message.
+static void block_done(mlt_req *req)
+{
+    mlt_block *block = mlt_container_of(req, mlt_block, req);
+    mlt_buffer *buffer = block->home;
+    uint64_t turn = block->turn;
+    block_free(block);
+    for (mlt_link *link = buffer->flushes.next, *next; link != &buffer->flushes; link = next) {
+        flush *f = mlt_container_of(link, flush, link);
+        next = link->next;
+        if (turn >= f->before || --f->left > 0)
+            continue;
+        mlt_req *done = f->req;
+        mlt_list_remove(link);
+        if (f->on_heap)
+            free(f);
+        mlt_req_complete(done);
+    }
+}
+
+// ---- sending
+
+// The buffer for sends on a communicator: its own, else that of the session that it stems from,
+// else the process's.
+static mlt_buffer *buffer_for(mlt_rank *me, const mlt_comm *comm)
+{
+    const mlt_comm_extra *extra = comm->extra;
+    if (extra && extra->buffer)
+        return extra->buffer;
+    if (extra && extra->session && extra->session->buffer)
+        return extra->session->buffer;
+    return mlt_mpi_of(me)->buffer;
+}
+
+// Whose buffer it is, for sentences.
+static const char *holder_name(mlt_rank *me, const mlt_comm *comm, const mlt_buffer *buffer)
+{
+    if (buffer == mlt_mpi_of(me)->buffer)
+        return "the process";
+    return comm->extra->buffer == buffer ? mlt_comm_name(me, comm) : "the session";
+}
+
+static MLT_COLD int no_buffer(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
+{
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_BUFFER,
+        "no buffer is attached to %s or to the process; this message of %llu bytes needs one of at "
+        "least %llu (MPI_BSEND_OVERHEAD is %d), or MPI_BUFFER_AUTOMATIC: see MPI_Buffer_attach",
+        mlt_comm_name(me, comm), (unsigned long long)bytes,
+        (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), MPI_BSEND_OVERHEAD);
+}
+
+static MLT_COLD int no_space(mlt_rank *me, mlt_comm *comm, const mlt_buffer *buffer, uint64_t bytes)
+{
+    if (buffer->address == MPI_BUFFER_AUTOMATIC)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM,
+                             "there is no memory to buffer a message of %llu bytes; %llu messages "
+                             "wait in the automatic "
+                             "buffer of %s, in %llu bytes",
+                             (unsigned long long)bytes, (unsigned long long)buffer->open,
+                             holder_name(me, comm, buffer), (unsigned long long)buffer->used);
+    char waiting[80] = "";
+    if (buffer->open)
+        snprintf(waiting, sizeof waiting, "; %llu messages in it have not left yet",
+                 (unsigned long long)buffer->open);
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_BUFFER,
+        "the message needs %llu bytes of buffer (%llu of data and MPI_BSEND_OVERHEAD, %d), but the "
+        "buffer of %llu bytes attached to %s has %llu available%s",
+        (unsigned long long)(bytes + MPI_BSEND_OVERHEAD), (unsigned long long)bytes,
+        MPI_BSEND_OVERHEAD, (unsigned long long)buffer->bytes, holder_name(me, comm, buffer),
+        (unsigned long long)(buffer->bytes - buffer->used), waiting);
+}
+
+int mlt_buffer_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
+                    int tag, mlt_comm *comm)
+{
+    mlt_buffer *buffer = buffer_for(me, comm);
+    uint64_t bytes = count * type->size;
+    if (MLT_UNLIKELY(!buffer))
+        return no_buffer(me, comm, bytes);
+    // Too small is an error even if the message would not need the buffer now: it would next time.
+    if (MLT_UNLIKELY(bytes + MPI_BSEND_OVERHEAD > buffer->bytes))
+        return no_space(me, comm, buffer, bytes);
+    if (mlt_send_at_once(me, buf, count, type, dest, tag, comm))
+        return MPI_SUCCESS;
+    mlt_block *block = block_new(buffer, bytes);
+    if (MLT_UNLIKELY(!block)) {
+        mlt_p2p_poll(me); // something may have left, unnoticed so far
+        block = block_new(buffer, bytes);
+        if (!block)
+            return no_space(me, comm, buffer, bytes);
+    }
+    if (bytes)
+        mlt_type_pack(type, buf, 0, block->data, bytes);
+    mlt_req_fill(&block->req, me, MLT_REQ_SEND, block->data, mlt_packed_count(type, count),
+                 mlt_packed_type(type), mlt_comm_world_rank(comm, dest), tag, comm);
+    block->req.on_done = block_done;
+    mlt_p2p_send(&block->req);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Bsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm)
+{
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
+        return MPI_SUCCESS;
+    return mlt_buffer_send(me, buf, (uint64_t)count, type, dest, tag, comm);
+}
+
+int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm, MPI_Request *request)
+{
+    int code = mlt_mpi_Bsend(me, buf, count, type, dest, tag, comm);
+    if (MLT_LIKELY(code == MPI_SUCCESS))
+        *request = mlt_req_sent_handle();
+    return code;
+}
+
+// ---- attaching, detaching, flushing: the same for all three holders
+
+// A holder, as sentences name it; comm (for its error handler) may be NULL. slot is NULL if the
+// holder never had a buffer and is not about to get one.
+typedef struct holder {
+    void **slot;
+    mlt_comm *comm;
+    const char *name;
+} holder;
+
+static mlt_buffer *held_by(holder h)
+{
+    return h.slot ? *h.slot : NULL;
+}
+
+static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
+{
+    const mlt_buffer *old = held_by(h);
+    if (old && old->address == MPI_BUFFER_AUTOMATIC)
+        return mlt_mpi_raise(
+            me, h.comm, me->fn, MPI_ERR_BUFFER,
+            "%s has automatic buffering already: detach MPI_BUFFER_AUTOMATIC first", h.name);
+    if (old)
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER,
+                             "%s has a buffer already, the %llu bytes at %p: detach it first",
+                             h.name, (unsigned long long)old->bytes, old->address);
+    if (address == MPI_BUFFER_AUTOMATIC)
+        bytes = INT64_MAX; // the argument means nothing
+    else if (bytes < 0)
+        return mlt_bad_value(me, h.comm, me->fn, MPI_ERR_ARG, "size", bytes, "at least 0");
+    else if (!address && bytes > 0)
+        return mlt_bad_null(me, h.comm, me->fn, MPI_ERR_BUFFER, "buffer",
+                            "memory or MPI_BUFFER_AUTOMATIC");
+    else if (!address)
+        return MPI_SUCCESS; // what MPI_Buffer_detach gave when there was none
+    mlt_buffer *buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM,
+                             "there is no memory to manage the buffer");
+    buffer->address = address;
+    buffer->bytes = (uint64_t)bytes;
+    if (address != MPI_BUFFER_AUTOMATIC) {
+        uint64_t skip = -(uintptr_t)address % ALIGN;
+        buffer->start = (char *)address + (skip < buffer->bytes ? skip : 0);
+        buffer->room = skip < buffer->bytes ? (buffer->bytes - skip) / ALIGN * ALIGN : 0;
+    }
+    mlt_list_init(&buffer->blocks);
+    mlt_list_init(&buffer->flushes);
+    buffer->after = &buffer->blocks;
+    *h.slot = buffer;
+    return MPI_SUCCESS;
+}
+
+static MLT_COLD int not_attached(mlt_rank *me, holder h)
+{
+    return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER, "%s has no buffer: attach one first",
+                         h.name);
+}
+
+// Not inline: gcc would warn of a flush on the stack, as it cannot see that block_done takes it out
+// of the list again.
+static __attribute__((noinline)) void flush_start(mlt_buffer *buffer, flush *f, mlt_req *req)
+{
+    f->req = req;
+    f->before = buffer->turns;
+    f->left = buffer->open;
+    mlt_list_push_back(&buffer->flushes, &f->link);
+}
+
+// Waits until the buffer is empty: nobody else puts messages in meanwhile.
+static void flush_and_wait(mlt_rank *me, mlt_buffer *buffer, mlt_comm *comm)
+{
+    if (buffer->open == 0)
+        return;
+    mlt_req req;
+    flush f = {.on_heap = false};
+    mlt_req_fill_other(&req, me, comm ? comm : &mlt_mpi_of(me)->self);
+    flush_start(buffer, &f, &req);
+    if (!req.done)
+        mlt_req_wait(&req, mlt_mpi_call(me));
+    mlt_assert(buffer->open == 0);
+}
+
+void mlt_buffer_drop(mlt_rank *me, void **slot)
+{
+    mlt_buffer *buffer = *slot;
+    if (!buffer)
+        return;
+    flush_and_wait(me, buffer, NULL);
+    mlt_assert(mlt_list_empty(&buffer->flushes));
+    *slot = NULL;
+    free(buffer);
+}
+
+// No buffer acts as one of no bytes, as in MPICH: a library may put its own in the place of
+// whatever there was, and restore that afterwards.
+static int detach(mlt_rank *me, holder h, void *address, MPI_Count *bytes)
+{
+    const mlt_buffer *buffer = held_by(h);
+    void *old = buffer ? buffer->address : NULL;
+    *bytes = !buffer || old == MPI_BUFFER_AUTOMATIC ? 0 : (MPI_Count)buffer->bytes;
+    memcpy(address, &old, sizeof old); // `void *` in the interface, really a `void **`
+    if (buffer)
+        mlt_buffer_drop(me, h.slot);
+    return MPI_SUCCESS;
+}
+
+static int flush_now(mlt_rank *me, holder h)
+{
+    mlt_buffer *buffer = held_by(h);
+    if (!buffer)
+        return not_attached(me, h);
+    flush_and_wait(me, buffer, h.comm);
+    return MPI_SUCCESS;
+}
+
+static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
+{
+    mlt_buffer *buffer = held_by(h);
+    if (!buffer)
+        return not_attached(me, h);
+    if (buffer->open == 0) {
+        *request = mlt_req_sent_handle();
+        return MPI_SUCCESS;
+    }
+    flush *f = malloc(sizeof *f);
+    if (!f)
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM,
+                             "there is no memory for the request");
+    mlt_req *req = mlt_req_new(me);
+    mlt_req_fill_other(req, me, h.comm ? h.comm : &mlt_mpi_of(me)->self);
+    mlt_req_hold(req);
+    f->on_heap = true;
+    flush_start(buffer, f, req);
+    *request = mlt_req_handle(req);
+    return MPI_SUCCESS;
+}
+
+// ---- of the process
+
+static holder holder_process(mlt_rank *me)
+{
+    return (holder){&mlt_mpi_of(me)->buffer, NULL, "the process"};
+}
+
+int mlt_mpi_Buffer_attach(mlt_rank *me, void *buffer, MPI_Count size)
+{
+    return attach(me, holder_process(me), buffer, size);
+}
+
+int mlt_mpi_Buffer_detach(mlt_rank *me, void *buffer_addr, MPI_Count *size)
+{
+    return detach(me, holder_process(me), buffer_addr, size);
+}
+
+int mlt_mpi_Buffer_flush(mlt_rank *me)
+{
+    return flush_now(me, holder_process(me));
+}
+
+int mlt_mpi_Buffer_iflush(mlt_rank *me, MPI_Request *request)
+{
+    return flush_later(me, holder_process(me), request);
+}
+
+// ---- of a communicator
+
+static holder holder_comm(mlt_rank *me, mlt_comm *comm)
+{
+    return (holder){comm->extra ? &comm->extra->buffer : NULL, comm, mlt_comm_name(me, comm)};
+}
+
+int mlt_mpi_Comm_attach_buffer(mlt_rank *me, mlt_comm *comm, void *buffer, MPI_Count size)
+{
+    holder h = holder_comm(me, comm);
+    h.slot = &mlt_comm_extra_of(comm)->buffer;
+    return attach(me, h, buffer, size);
+}
+
+int mlt_mpi_Comm_detach_buffer(mlt_rank *me, mlt_comm *comm, void *buffer_addr, MPI_Count *size)
+{
+    return detach(me, holder_comm(me, comm), buffer_addr, size);
+}
+
+int mlt_mpi_Comm_flush_buffer(mlt_rank *me, mlt_comm *comm)
+{
+    return flush_now(me, holder_comm(me, comm));
+}
+
+int mlt_mpi_Comm_iflush_buffer(mlt_rank *me, mlt_comm *comm, MPI_Request *request)
+{
+    return flush_later(me, holder_comm(me, comm), request);
+}
+
+// ---- of a session
+
+// False: no session of this rank; the code is in *code.
+static bool holder_session(mlt_rank *me, MPI_Session handle, holder *h, int *code)
+{
+    mlt_session *session = mlt_session_of(handle);
+    if (!session || session->rank != me) {
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
+                               (uintptr_t)handle);
+        return false;
+    }
+    *h = (holder){&session->buffer, NULL, "the session"};
+    return true;
+}
+
+int mlt_mpi_Session_attach_buffer(mlt_rank *me, MPI_Session session, void *buffer, MPI_Count size)
+{
+    holder h;
+    int code;
+    return holder_session(me, session, &h, &code) ? attach(me, h, buffer, size) : code;
+}
+
+int mlt_mpi_Session_detach_buffer(mlt_rank *me, MPI_Session session, void *buffer_addr,
+                                  MPI_Count *size)
+{
+    holder h;
+    int code;
+    return holder_session(me, session, &h, &code) ? detach(me, h, buffer_addr, size) : code;
+}
+
+int mlt_mpi_Session_flush_buffer(mlt_rank *me, MPI_Session session)
+{
+    holder h;
+    int code;
+    return holder_session(me, session, &h, &code) ? flush_now(me, h) : code;
+}
+
+int mlt_mpi_Session_iflush_buffer(mlt_rank *me, MPI_Session session, MPI_Request *request)
+{
+    holder h;
+    int code;
+    return holder_session(me, session, &h, &code) ? flush_later(me, h, request) : code;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/p2p/grequest.h"
+
+#include "mpi/error/error.h"
+#include "mpi/p2p/status.h"
+#include "mpi/self.h"
+#include "mpi/shelf.h"
+#include "mpi/thread.h"
+#include "mpi_bodies.h"
+
+// mlt_req.extra.
+typedef struct grequest {
+    MPI_Grequest_query_function *query;
+    MPI_Grequest_free_function *free;
+    MPI_Grequest_cancel_function *cancel;
+    void *state;
+} grequest;
+
+static mlt_shelf shelf = MLT_SHELF_INIT(grequest);
+
+int mlt_grequest_query(mlt_rank *me, mlt_req *req, MPI_Status *status)
+{
+    const grequest *g = req->extra;
+    MPI_Status ignored = {.MPI_ERROR = MPI_SUCCESS};
+    if (status == MPI_STATUS_IGNORE)
+        status = &ignored;
+    mlt_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false); // unless the function says more
+    mlt_outside outside = mlt_thread_step_out(me);
+    int code = g->query(g->state, status);
+    mlt_thread_step_in(me, outside);
+    return code;
+}
+
+int mlt_grequest_free(mlt_rank *me, mlt_req *req)
+{
+    grequest *g = req->extra;
+    mlt_outside outside = mlt_thread_step_out(me);
+    int code = g->free(g->state);
+    mlt_thread_step_in(me, outside);
+    req->extra = NULL;
+    mlt_shelf_give(&shelf, g);
+    return code;
+}
+
+int mlt_grequest_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
+{
+    int queried = mlt_grequest_query(me, req, status), freed = mlt_grequest_free(me, req);
+    return freed != MPI_SUCCESS ? freed : queried;
+}
+
+int mlt_grequest_cancel(mlt_rank *me, mlt_req *req)
+{
+    const grequest *g = req->extra;
+    int complete = req->done; // another thread may complete it meanwhile
+    mlt_outside outside = mlt_thread_step_out(me);
+    int code = g->cancel(g->state, complete);
+    mlt_thread_step_in(me, outside);
+    return code;
+}
+
+int mlt_mpi_Grequest_start(mlt_rank *me, MPI_Grequest_query_function *query_fn,
+                           MPI_Grequest_free_function *free_fn,
+                           MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
+                           MPI_Request *request)
+{
+    if (!query_fn || !free_fn || !cancel_fn)
+        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG,
+                            !query_fn  ? "query_fn"
+                            : !free_fn ? "free_fn"
+                                       : "cancel_fn",
+                            "a function");
+    grequest *g = mlt_shelf_take(&shelf);
+    *g = (grequest){query_fn, free_fn, cancel_fn, extra_state};
+    mlt_req *req = mlt_req_new(me);
+    mlt_req_fill_other(req, me, &mlt_mpi_of(me)->self);
+    req->flags = MLT_REQF_GENERALIZED;
+    req->extra = g;
+    *request = mlt_req_handle(req);
+    return MPI_SUCCESS;
+}
+
+// Any rank of the worker may complete it, as any thread of a process may elsewhere; the one that
+// waits is woken.
+int mlt_mpi_Grequest_complete(mlt_rank *me, MPI_Request request)
+{
+    mlt_req *req = mlt_req_of(request);
+    if (!req)
+        return mlt_req_bad(me, -1, request);
+    if (!(req->flags & MLT_REQF_GENERALIZED))
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
+                             "argument request is a request of %s, but should be one of "
+                             "MPI_Grequest_start",
+                             mlt_fn_name(req->fn));
+    if (req->rank->worker != me->worker)
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
+                             "argument request is a request of rank %d, which another thread runs, "
+                             "but should be one of rank %d or of a rank that shares its thread",
+                             (int)req->rank->world, (int)me->world);
+    if (req->done)
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
+                             "argument request is complete already; a generalized request is "
+                             "completed once");
+    bool freed = req->flags & MLT_REQF_FREED;
+    mlt_req_complete(req);
+    if (!freed)
+        return MPI_SUCCESS;
+    int code = mlt_grequest_free(me, req);
+    mlt_req_free(req);
+    return code == MPI_SUCCESS ? code : mlt_mpi_raise_code(me, NULL, me->fn, code);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Request: how the MPI layer uses mlt_req.
+//
+// A handle is the address of
+// - a mlt_req of the worker's pool, freed by the call that completes it (wait, test), or when it is
+//   done if MPI_Request_free came before that;
+// - a persistent one, kept until MPI_Request_free: inactive (and `done`) or active;
+// - mlt_req_sent or mlt_req_nobody: operations that were complete at once. Both are shared by all
+//   ranks of the process and never change, so starting such an operation costs no memory.
+#ifndef MLT_MPI_P2P_REQUEST_H
+#define MLT_MPI_P2P_REQUEST_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/comm/comm.h"
+#include "mpi/error/error.h"
+#include "mpi/handle.h"
+#include "mpi/p2p/status.h"
+#include "mpi/self.h"
+#include "mpi/type/dtype.h"
+#include "p2p/p2p.h"
+
+// mlt_req.flags
+enum {
+    MLT_REQF_PERSISTENT = 1,
+    MLT_REQF_ACTIVE = 2,        // a persistent one between its start and its completion by the user
+    MLT_REQF_SHARED = 4,        // mlt_req_sent, mlt_req_nobody
+    MLT_REQF_BUFFERED = 8,      // persistent: MPI_Bsend_init
+    MLT_REQF_NOBODY = 16,       // persistent: the peer is MPI_PROC_NULL
+    MLT_REQF_OWNS_BUF = 32,     // `buf` is malloc's and freed when done
+    MLT_REQF_HOLDS = 64,        // holds its communicator and datatype
+    MLT_REQF_GENERALIZED = 256, // MPI_Grequest_start's, see grequest.h
+    MLT_REQF_FREED = 512,       // MPI_Request_free came before it was complete
+    MLT_REQF_GOAL = 1024,       // of a schedule, see goal.h
+    MLT_REQF_COLL = 2048,       // of a collective operation, see coll.h
+};
+
+extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
+extern const mlt_req mlt_req_nobody; // a receive from MPI_PROC_NULL
+
+static inline MPI_Request mlt_req_sent_handle(void)
+{
+    return (MPI_Request)(uintptr_t)&mlt_req_sent;
+}
+
+static inline MPI_Request mlt_req_nobody_handle(void)
+{
+    return (MPI_Request)(uintptr_t)&mlt_req_nobody;
+}
+
+static inline bool mlt_req_is_inactive(const mlt_req *req)
+{
+    return (req->flags & (MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE)) == MLT_REQF_PERSISTENT;
+}
+
+// The request of a handle that this rank may use; NULL: a bad handle, MPI_REQUEST_NULL among them.
+static inline mlt_req *mlt_req_mine(const mlt_rank *me, MPI_Request handle)
+{
+    mlt_req *req = mlt_req_of(handle);
+    if (MLT_UNLIKELY(!req) || (req->flags & MLT_REQF_SHARED))
+        return req;
+    return MLT_LIKELY(req->rank == me && !(req->flags & MLT_REQF_FREED)) ? req : NULL;
+}
+
+// Raises the error of a handle that is not: it is the argument `request` (index < 0) or
+// array_of_requests[index].
+int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle) MLT_COLD;
+
+// Fills in everything that p2p wants to know before a start; the mode is standard. peer: as mlt_req
+// says.
+static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, const void *buf,
+                                uint64_t count, const mlt_type *type, int32_t peer, int tag,
+                                mlt_comm *comm)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = (uint8_t)kind;
+    req->mode = MLT_MODE_STANDARD;
+    req->done = false;
+    req->cancelled = false;
+    req->rank = me;
+    req->buf = (void *)(uintptr_t)buf;
+    req->count = count;
+    req->type = type;
+    req->context = comm->context;
+    req->peer = peer;
+    req->self = comm->rank;
+    req->tag = tag;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+    req->owner = comm;
+    req->flags = 0;
+    req->fn = me->fn;
+}
+
+void mlt_goal_request_end(mlt_req *req); // goal.h
+void mlt_coll_request_end(mlt_req *req); // coll.h
+
+// A request of the worker's pool may outlive the user's handles of its communicator and datatype:
+// it holds them. mlt_req_close gives it back.
+static inline void mlt_req_hold(mlt_req *req)
+{
+    req->flags |= MLT_REQF_HOLDS;
+    mlt_comm_hold(req->owner);
+    mlt_dtype_hold(req->type);
+}
+
+static inline void mlt_req_close(mlt_req *req)
+{
+    if (MLT_LIKELY(req->flags & MLT_REQF_HOLDS)) {
+        mlt_comm_drop(req->owner);
+        mlt_dtype_drop(req->type);
+    } else if (req->flags & MLT_REQF_GOAL) {
+        mlt_goal_request_end(req);
+        return;
+    } else if (req->flags & MLT_REQF_COLL) {
+        mlt_coll_request_end(req);
+        return;
+    }
+    mlt_req_free(req);
+}
+
+static inline mlt_req *mlt_req_open(mlt_rank *me, mlt_req_kind kind, const void *buf,
+                                    uint64_t count, const mlt_type *type, int32_t peer, int tag,
+                                    mlt_comm *comm)
+{
+    mlt_req *req = mlt_req_new(me);
+    mlt_req_fill(req, me, kind, buf, count, type, peer, tag, comm);
+    mlt_req_hold(req);
+    return req;
+}
+
+// A MLT_REQ_OTHER request without a result (its status is empty), to be completed by
+// mlt_req_complete.
+void mlt_req_fill_other(mlt_req *req, mlt_rank *me, mlt_comm *comm);
+
+// The code, with its sentence, of a request that is done with an error. No handler is called.
+int mlt_req_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
+
+// on_done of a request that nobody will wait for: gives it back.
+void mlt_req_free_done(mlt_req *req);
+
+// While a blocking call waits, another thread of the rank may free the handles that it was given.
+static inline void mlt_call_hold(mlt_comm *comm, const mlt_type *type)
+{
+    mlt_comm_hold(comm);
+    mlt_dtype_hold(type);
+}
+
+static inline void mlt_call_drop(mlt_comm *comm, const mlt_type *type)
+{
+    mlt_dtype_drop(type);
+    mlt_comm_drop(comm);
+}
+
+// The end of a blocking receive: waits for it, fills in the status and raises its error, if any.
+// May suspend.
+static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
+{
+    int code = MPI_SUCCESS;
+    bool waits = !req->done;
+    if (waits) {
+        mlt_call_hold(req->owner, req->type);
+        mlt_req_wait(req, mlt_mpi_call(me));
+    }
+    mlt_status_set(status, req->from, req->got_tag, req->got, false);
+    if (MLT_UNLIKELY(req->status != MLT_OK))
+        code = mlt_mpi_raise_code(me, req->owner, me->fn, mlt_req_code(me, req));
+    if (waits)
+        mlt_call_drop(req->owner, req->type);
+    return code;
+}
+
+// ---- sends, shared between the files of this chapter; dest is a rank in comm, not MPI_PROC_NULL
+
+// Sends at once if that is possible without a request. False: nothing was done.
+static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t count,
+                                    const mlt_type *type, int dest, int tag, const mlt_comm *comm)
+{
+    return MLT_LIKELY(type->contiguous) &&
+           mlt_p2p_send_now(me, buf, count * type->size, type->code,
+                            mlt_comm_world_rank(comm, dest), comm->rank, tag, comm->context);
+}
+
+// Sends with a request on the stack and waits for it. May suspend.
+void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type,
+                       int dest, int tag, mlt_comm *comm, mlt_send_mode mode);
+
+// The type that a packed copy of elements of `type` travels as, and how many elements of it there
+// are: itself if it is predefined and the packed form is the array, otherwise MPI_PACKED. The user
+// may free a derived one while the copy is under way.
+static inline bool mlt_packs_as_itself(const mlt_type *type)
+{
+    return type->contiguous && type->code;
+}
+
+static inline const mlt_type *mlt_packed_type(const mlt_type *type)
+{
+    return mlt_packs_as_itself(type) ? type : &mlt_type_predefined[(uintptr_t)MPI_PACKED % 1024];
+}
+
+static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)
+{
+    return mlt_packs_as_itself(type) ? count : count * type->size;
+}
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends of standard, synchronous and ready mode. Buffered mode is in buffer.c.
+//
+// A message that can leave at once (the normal case below the rendezvous size) needs no request:
+// the blocking call returns, the nonblocking one hands out the shared request that is done.
+#include "mpi/p2p/request.h"
+
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+// Not inline: its request must not widen the frame of callers that send at once.
+__attribute__((noinline)) void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count,
+                                                 const mlt_type *type, int dest, int tag,
+                                                 mlt_comm *comm, mlt_send_mode mode)
+{
+    mlt_req req;
+    mlt_req_fill(&req, me, MLT_REQ_SEND, buf, count, type, mlt_comm_world_rank(comm, dest), tag,
+                 comm);
+    req.mode = (uint8_t)mode;
+    mlt_p2p_send(&req);
+    if (req.done)
+        return;
+    mlt_call_hold(comm, type);
+    mlt_req_wait(&req, mlt_mpi_call(me));
+    mlt_call_drop(comm, type);
+}
+
+int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                 int tag, mlt_comm *comm)
+{
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
+        return MPI_SUCCESS;
+    if (!mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
+        mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, MLT_MODE_STANDARD);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Rsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm)
+{
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
+        return MPI_SUCCESS;
+    if (!mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
+        mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, MLT_MODE_READY);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Ssend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm)
+{
+    if (MLT_LIKELY(dest != MPI_PROC_NULL))
+        mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, MLT_MODE_SYNC);
+    return MPI_SUCCESS;
+}
+
+static MPI_Request send_start(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                              int dest, int tag, mlt_comm *comm, mlt_send_mode mode)
+{
+    mlt_req *req = mlt_req_open(me, MLT_REQ_SEND, buf, (uint64_t)count, type,
+                                mlt_comm_world_rank(comm, dest), tag, comm);
+    req->mode = (uint8_t)mode;
+    mlt_p2p_send(req);
+    return mlt_req_handle(req);
+}
+
+int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                  int tag, mlt_comm *comm, MPI_Request *request)
+{
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
+        mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
+        *request = mlt_req_sent_handle();
+    else
+        *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_STANDARD);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Irsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm, MPI_Request *request)
+{
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
+        mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
+        *request = mlt_req_sent_handle();
+    else
+        *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_READY);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Issend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm, MPI_Request *request)
+{
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
+        *request = mlt_req_sent_handle();
+    else
+        *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_SYNC);
+    return MPI_SUCCESS;
+}

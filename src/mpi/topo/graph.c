@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Graph topologies: every rank gives the whole graph, and a worker keeps it once. With reorder
+// every rank computes the same new numbers from it.
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mpi/comm/new.h"
+#include "mpi/error/error.h"
+#include "mpi/topo/reorder.h"
+#include "mpi/topo/topo.h"
+#include "mpi_bodies.h"
+
+static int check_graph(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index, const int *edges)
+{
+    if (comm->inter)
+        return mlt_topo_inter(me, comm);
+    if (nnodes < 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "nnodes", nnodes, "at least 0");
+    if (nnodes > comm->size)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
+                             "argument nnodes is %d, but should be at most the %d ranks of %s",
+                             nnodes, comm->size, mlt_comm_name(me, comm));
+    if (nnodes == 0)
+        return MPI_SUCCESS;
+    if (!index)
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "index",
+                            "an array, as nnodes is above 0");
+    for (int i = 0, before = 0; i < nnodes; before = index[i++])
+        if (index[i] < before)
+            return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
+                                 "index[%d] is %d, but should be at least %d, as index counts the "
+                                 "edges of all nodes so far",
+                                 i, index[i], before);
+    if (index[nnodes - 1] > 0 && !edges)
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "edges",
+                            "an array, as index says that there are edges");
+    for (int i = 0; i < index[nnodes - 1]; i++)
+        if (edges[i] < 0 || edges[i] >= nnodes)
+            return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
+                                 "edges[%d] is %d, but should be a node from 0 to %d", i, edges[i],
+                                 nnodes - 1);
+    return MPI_SUCCESS;
+}
+
+static inline int need_graph(mlt_rank *me, mlt_comm *comm)
+{
+    if (MLT_UNLIKELY(!comm->topo || comm->topo->kind != MPI_GRAPH))
+        return mlt_topo_missing(me, comm, MPI_GRAPH);
+    return MPI_SUCCESS;
+}
+
+// The new rank of the calling one, which has a node.
+static int place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index, const int *edges)
+{
+    mlt_where_memory memory;
+    mlt_where where = mlt_where_of(me, comm, nnodes, &memory);
+    if (mlt_where_together(&where))
+        return comm->rank;
+    int count = index[nnodes - 1], rank = comm->rank;
+    mlt_edge *list = malloc((size_t)count * sizeof *list + 1);
+    int32_t *newrank = malloc((size_t)nnodes * sizeof *newrank);
+    if (!list || !newrank)
+        mlt_fatal("memory is exhausted: no room for a graph of %d edges", count);
+    for (int v = 0, i = 0; v < nnodes; v++)
+        for (; i < index[v]; i++)
+            list[i] = (mlt_edge){v, edges[i], 1};
+    if (mlt_reorder_graph(&where, list, count, newrank))
+        rank = newrank[rank];
+    free(list);
+    free(newrank);
+    return rank;
+}
+
+int mlt_mpi_Graph_create(mlt_rank *me, mlt_comm *comm_old, int nnodes, const int index[],
+                         const int edges[], int reorder, MPI_Comm *comm_graph)
+{
+    int code = check_graph(me, comm_old, nnodes, index, edges);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (nnodes == 0) {
+        *comm_graph = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
+    bool member = comm_old->rank < nnodes;
+    int rank = reorder && member ? place_of(me, comm_old, nnodes, index, edges) : comm_old->rank;
+    mlt_comm *new = NULL;
+    code = mlt_comm_split(me, comm_old, member ? 0 : MPI_UNDEFINED, rank, &new);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (new)
+        mlt_comm_set_topo(new, mlt_topo_new_graph(nnodes, index, edges));
+    *comm_graph = new ? mlt_comm_handle(me, new) : MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Graph_map(mlt_rank *me, mlt_comm *comm, int nnodes, const int index[],
+                      const int edges[], int *newrank)
+{
+    int code = check_graph(me, comm, nnodes, index, edges);
+    if (code == MPI_SUCCESS)
+        *newrank = comm->rank < nnodes ? place_of(me, comm, nnodes, index, edges) : MPI_UNDEFINED;
+    return code;
+}
+
+int mlt_mpi_Graphdims_get(mlt_rank *me, mlt_comm *comm, int *nnodes, int *nedges)
+{
+    int code = need_graph(me, comm);
+    if (code != MPI_SUCCESS)
+        return code;
+    *nnodes = comm->topo->graph.nnodes;
+    *nedges = comm->topo->graph.index[*nnodes - 1];
+    return MPI_SUCCESS;
+}
+
+// Room for a list: at least 0 as a number, and `count` elements.
+static int check_room(mlt_rank *me, mlt_comm *comm, const char *name, int room, int count,
+                      const char *what)
+{
+    if (room >= count)
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
+                         "argument %s is %d, but should be at least the number of %s, %d", name,
+                         room, what, count);
+}
+
+int mlt_mpi_Graph_get(mlt_rank *me, mlt_comm *comm, int maxindex, int maxedges, int index[],
+                      int edges[])
+{
+    int code = need_graph(me, comm);
+    if (code != MPI_SUCCESS)
+        return code;
+    int nodes = comm->topo->graph.nnodes, count = comm->topo->graph.index[nodes - 1];
+    code = check_room(me, comm, "maxindex", maxindex, nodes, "nodes");
+    if (code == MPI_SUCCESS)
+        code = check_room(me, comm, "maxedges", maxedges, count, "edges");
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!index || (!edges && count > 0))
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, index ? "edges" : "index",
+                            "an array for the result");
+    memcpy(index, comm->topo->graph.index, (size_t)nodes * sizeof *index);
+    if (count > 0)
+        memcpy(edges, comm->topo->graph.edges, (size_t)count * sizeof *edges);
+    return MPI_SUCCESS;
+}
+
+// The neighbours of a rank that the caller named.
+static int neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **list, int *count)
+{
+    int code = need_graph(me, comm);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (rank < 0 || rank >= comm->size)
+        return mlt_bad_rank(me, comm, me->fn, MPI_ERR_RANK, "rank", rank, "");
+    const int *index = comm->topo->graph.index;
+    int first = rank ? index[rank - 1] : 0;
+    *list = comm->topo->graph.edges + first;
+    *count = index[rank] - first;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Graph_neighbors_count(mlt_rank *me, mlt_comm *comm, int rank, int *nneighbors)
+{
+    const int *list;
+    int count, code = neighbours(me, comm, rank, &list, &count);
+    if (code == MPI_SUCCESS)
+        *nneighbors = count;
+    return code;
+}
+
+int mlt_mpi_Graph_neighbors(mlt_rank *me, mlt_comm *comm, int rank, int maxneighbors,
+                            int neighbors[])
+{
+    const int *list;
+    int count, code = neighbours(me, comm, rank, &list, &count);
+    if (code == MPI_SUCCESS)
+        code = check_room(me, comm, "maxneighbors", maxneighbors, count, "neighbours");
+    if (code != MPI_SUCCESS || count == 0)
+        return code;
+    if (!neighbors)
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "neighbors", "an array for the result");
+    memcpy(neighbors, list, (size_t)count * sizeof *neighbors);
+    return MPI_SUCCESS;
+}

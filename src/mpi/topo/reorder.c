@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Grids, and where ranks live.
+//
+// A plan is an order of the grid's cells; the cell that comes p-th goes to the rank at position p.
+// Such an order is a mixed-radix number, digit by digit from the fastest:
+//
+//     lines    the axes in some order, each one digit; row-major is one of these
+//     blocks   axis d is cut in h[d] * c[d] * b[d]: cells b[] are a worker's block, blocks c[]
+//     those
+//              of a process. Needs the same number of ranks in every worker
+//
+// so a rank finds its cell with one division a digit. How many neighbours an order separates has a
+// closed form for each axis, and nothing is ever counted cell by cell, unless ranks of one worker
+// are scattered among the others.
+#include "mpi/topo/reorder.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "boot/ctl.h"
+#include "boot/job.h"
+#include "mpi/comm/new.h"
+#include "mpi/self.h"
+#include "mpi/topo/dims.h"
+#include "p2p/worker.h"
+
+enum {
+    STEPS = 100000, // of the search for blocks: more only with many dimensions and many workers
+    PLANS = 4, // that a worker remembers: enough for a program that works on two halves at once
+};
+
+static void *get(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        mlt_fatal("memory is exhausted: no room to reorder %zu ranks", count);
+    return memory;
+}
+
+// ---- where ranks live
+
+// The first rank behind `from` that lives in another worker.
+static int32_t run_end(const mlt_where *where, int32_t from)
+{
+    uint32_t worker = where->worker(where->of, from);
+    int64_t same = from, other = where->count, step = 1;
+    while (same + step < other) {
+        if (where->worker(where->of, (int32_t)(same + step)) == worker) {
+            same += step;
+            step *= 2;
+        } else {
+            other = same + step;
+        }
+    }
+    while (other - same > 1) {
+        int64_t middle = same + (other - same) / 2;
+        if (where->worker(where->of, (int32_t)middle) == worker)
+            same = middle;
+        else
+            other = middle;
+    }
+    return (int32_t)other;
+}
+
+static void add_end(mlt_layout *layout, const mlt_where *where, uint32_t worker, int32_t end,
+                    uint32_t *last_process)
+{
+    uint32_t process = where->process(where->of, worker);
+    if (layout->workers % 64 == 0) {
+        size_t room = (size_t)layout->workers + 64;
+        layout->worker_end = realloc(layout->worker_end, room * sizeof(int32_t));
+        layout->process_end = realloc(layout->process_end, room * sizeof(int32_t));
+        if (!layout->worker_end || !layout->process_end)
+            mlt_fatal("memory is exhausted: no room to reorder the ranks of %zu workers", room);
+    }
+    layout->worker_end[layout->workers++] = end;
+    if (layout->processes == 0 || process != *last_process)
+        layout->processes++;
+    *last_process = process;
+    layout->process_end[layout->processes - 1] = end;
+}
+
+// Ranks of a worker are anywhere: sorts them by worker.
+static void gather_scattered(mlt_layout *layout, const mlt_where *where)
+{
+    uint32_t most = 0, process = 0;
+    for (int32_t r = 0; r < where->count; r++) {
+        uint32_t worker = where->worker(where->of, r);
+        most = worker > most ? worker : most;
+    }
+    int32_t *next =
+        get((size_t)most + 2, sizeof *next); // [w + 1]: ranks, then first position, of w
+    for (int32_t r = 0; r < where->count; r++)
+        next[where->worker(where->of, r) + 1]++;
+    for (uint32_t w = 0; w <= most; w++) {
+        next[w + 1] += next[w];
+        if (next[w + 1] > next[w])
+            add_end(layout, where, w, next[w + 1], &process);
+    }
+    layout->position = get((size_t)where->count, sizeof *layout->position);
+    bool moved = false;
+    for (int32_t r = 0; r < where->count; r++) {
+        layout->position[r] = next[where->worker(where->of, r)]++;
+        moved |= layout->position[r] != r;
+    }
+    free(next);
+    if (!moved) {
+        free(layout->position);
+        layout->position = NULL;
+    }
+}
+
+void mlt_layout_init(mlt_layout *layout, const mlt_where *where)
+{
+    *layout = (mlt_layout){.count = where->count};
+    if (!where->ordered) {
+        gather_scattered(layout, where);
+        return;
+    }
+    uint32_t process = 0;
+    for (int32_t r = 0; r < where->count;) {
+        int32_t end = run_end(where, r);
+        add_end(layout, where, where->worker(where->of, r), end, &process);
+        r = end;
+    }
+}
+
+void mlt_layout_fini(mlt_layout *layout)
+{
+    free(layout->worker_end);
+    free(layout->process_end);
+    free(layout->position);
+}
+
+static uint32_t worker_of(const void *of, int32_t rank)
+{
+    return mlt_comm_worker_of(((const mlt_where_memory *)of)->comm, rank);
+}
+
+static uint32_t process_of(const void *of, uint32_t worker)
+{
+    return mlt_job_worker_at(((const mlt_where_memory *)of)->job, worker)->proc;
+}
+
+mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
+                       mlt_where_memory *memory)
+{
+    *memory = (mlt_where_memory){.comm = comm, .job = me->worker->boot->job};
+    // World ranks are numbered worker by worker, so a linear map keeps the workers' order.
+    return (mlt_where){worker_of, process_of, memory, count, .ordered = !comm->map};
+}
+
+bool mlt_where_together(const mlt_where *where)
+{
+    return where->count < 2 || (where->ordered && where->worker(where->of, 0) ==
+                                                      where->worker(where->of, where->count - 1));
+}
+
+// ---- what an order of lines separates
+
+// Of the numbers below x, those whose digit (number / stride % size) is the last one.
+static int64_t last_digits(int64_t x, int64_t stride, int64_t size)
+{
+    int64_t whole = stride * size, rest = x % whole - (size - 1) * stride;
+    return x / whole * stride + (rest > 0 ? rest : 0);
+}
+
+// Pairs along one axis, both of which are in positions from..end-1.
+static int64_t pairs_inside(int64_t from, int64_t end, int64_t stride, int64_t size, bool period)
+{
+    int64_t inside = 0, first = from + (size - 1) * stride;
+    if (end - stride > from)
+        inside = end - stride - from -
+                 (last_digits(end - stride, stride, size) - last_digits(from, stride, size));
+    if (period && first < end)
+        inside += last_digits(end, stride, size) - last_digits(first, stride, size);
+    return inside;
+}
+
+static int64_t pairs_apart(const int32_t *ends, int32_t runs, int64_t count, int64_t stride,
+                           int64_t size, bool period)
+{
+    int64_t apart = count / size * (size - 1 + period), from = 0;
+    for (int32_t i = 0; i < runs; i++) {
+        apart -= pairs_inside(from, ends[i], stride, size, period);
+        from = ends[i];
+    }
+    return apart;
+}
+
+// ---- plans
+
+typedef struct digit {
+    int32_t size, weight; // weight: the distance of neighbours in the new rank
+} digit;
+
+struct mlt_cart_plan {
+    // What it is for.
+    int ndims;
+    int32_t count;
+    int32_t base, stride; // the old communicator's ranks, if it has no map
+    mlt_map *map;         // held; NULL: linear
+    int *dims, *periods;
+    // The answer.
+    bool stays;
+    int digits;
+    digit *digit;      // [3 * ndims], the fastest first
+    int32_t *position; // as the layout's
+    mlt_cut cut, before;
+};
+
+// Cells of the axes in this order, the last one fastest.
+static mlt_cut lines_cut(const mlt_cart_plan *plan, const mlt_layout *layout, const int *order,
+                         bool processes)
+{
+    mlt_cut cut = {0};
+    int64_t stride = 1;
+    for (int i = plan->ndims - 1; i >= 0; i--) {
+        int size = plan->dims[order[i]];
+        bool period = plan->periods[order[i]] && size > 1;
+        cut.workers +=
+            pairs_apart(layout->worker_end, layout->workers, plan->count, stride, size, period);
+        if (processes)
+            cut.processes += pairs_apart(layout->process_end, layout->processes, plan->count,
+                                         stride, size, period);
+        stride *= size;
+    }
+    return cut;
+}
+
+// Every rank stays, and those of a worker are scattered: counts cell by cell.
+static mlt_cut scattered_cut(const mlt_cart_plan *plan, const mlt_where *where, bool processes)
+{
+    mlt_cut cut = {0};
+    int64_t stride = 1;
+    for (int d = plan->ndims - 1; d >= 0; d--) {
+        int64_t size = plan->dims[d];
+        for (int32_t r = 0; r < plan->count && size > 1; r++) {
+            bool last = r / stride % size == size - 1;
+            if (last && !plan->periods[d])
+                continue;
+            uint32_t a = where->worker(where->of, r);
+            uint32_t b =
+                where->worker(where->of, (int32_t)(last ? r - (size - 1) * stride : r + stride));
+            cut.workers += a != b;
+            cut.processes +=
+                processes && where->process(where->of, a) != where->process(where->of, b);
+        }
+        stride *= size;
+    }
+    return cut;
+}
+
+static bool better(mlt_cut a, mlt_cut b)
+{
+    return a.workers < b.workers || (a.workers == b.workers && a.processes < b.processes);
+}
+
+// The distance of neighbours in row-major order.
+static int32_t row_stride(const mlt_cart_plan *plan, int axis)
+{
+    int32_t stride = 1;
+    for (int d = plan->ndims - 1; d > axis; d--)
+        stride *= plan->dims[d];
+    return stride;
+}
+
+static void use_lines(mlt_cart_plan *plan, const int *order, mlt_cut cut)
+{
+    plan->stays = false;
+    plan->cut = cut;
+    plan->digits = 0;
+    for (int i = plan->ndims - 1; i >= 0; i--)
+        plan->digit[plan->digits++] = (digit){plan->dims[order[i]], row_stride(plan, order[i])};
+}
+
+// The axes by length, the longest first: slabs across it are the smallest.
+static int *axes_by_length(const mlt_cart_plan *plan)
+{
+    int *order = get((size_t)plan->ndims, sizeof *order);
+    for (int i = 0; i < plan->ndims; i++) {
+        int at = i;
+        for (; at > 0 && plan->dims[order[at - 1]] < plan->dims[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
+// ---- blocks
+
+// A search for the numbers of parts of every axis, whose product is given, that separate least.
+typedef struct blocks {
+    const mlt_cart_plan *plan;
+    const int *limit; // the parts of an axis divide this
+    int *divisors, divisor_count;
+    int *now, *best;      // [ndims]
+    int64_t least;        // separated so far; a find is below it
+    struct blocks *inner; // how workers form processes; NULL: not asked
+    int64_t inner_least;  // at `least`, the inner one must be below this
+    int *steps;           // left
+} blocks;
+
+static void blocks_init(blocks *b, const mlt_cart_plan *plan, const int *limit, int parts,
+                        int *steps)
+{
+    *b = (blocks){.plan = plan, .limit = limit, .steps = steps};
+    b->divisors = mlt_dims_divisors(parts, &b->divisor_count);
+    b->now = get(2 * (size_t)plan->ndims, sizeof *b->now);
+    b->best = b->now + plan->ndims;
+}
+
+static void blocks_fini(blocks *b)
+{
+    free(b->divisors);
+    free(b->now);
+}
+
+static void search_blocks(blocks *b, int axis, int left, int64_t cut);
+
+static void found_blocks(blocks *b, int64_t cut)
+{
+    if (b->inner) {
+        int processes = b->inner->divisors[b->inner->divisor_count - 1];
+        int64_t limit = cut < b->least ? INT64_MAX : b->inner_least;
+        b->inner->least = limit;
+        search_blocks(b->inner, 0, processes, 0);
+        if (b->inner->least == limit)
+            return;
+        b->inner_least = b->inner->least;
+    } else if (cut >= b->least) {
+        return;
+    }
+    b->least = cut;
+    memcpy(b->best, b->now, (size_t)b->plan->ndims * sizeof *b->now);
+}
+
+static void search_blocks(blocks *b, int axis, int left, int64_t cut)
+{
+    if (cut > b->least || --*b->steps < 0)
+        return;
+    if (axis == b->plan->ndims) {
+        if (left == 1)
+            found_blocks(b, cut);
+        return;
+    }
+    int size = b->plan->dims[axis];
+    bool period = b->plan->periods[axis] != 0;
+    for (int i = 0; i < b->divisor_count && b->divisors[i] <= left; i++) {
+        int parts = b->divisors[i];
+        if (left % parts || b->limit[axis] % parts)
+            continue;
+        b->now[axis] = parts;
+        int64_t here = parts == 1 ? 0 : (parts - 1 + (int64_t)period) * (b->plan->count / size);
+        search_blocks(b, axis + 1, left / parts, cut + here);
+    }
+}
+
+// Every one has the same number.
+static bool even(const int32_t *ends, int32_t runs)
+{
+    for (int32_t i = 0; i < runs; i++)
+        if (ends[i] != (i + 1) * (int64_t)ends[0])
+            return false;
+    return true;
+}
+
+static void use_blocks(mlt_cart_plan *plan, const blocks *b)
+{
+    int n = plan->ndims;
+    plan->stays = false;
+    plan->cut = (mlt_cut){b->least, b->inner ? b->inner_least : 0};
+    plan->digits = 3 * n;
+    for (int d = 0; d < n; d++) {
+        int outer = b->inner ? b->inner->best[d] : 1;
+        int middle = b->best[d] / outer, block = plan->dims[d] / b->best[d];
+        int32_t stride = row_stride(plan, d);
+        int at = n - 1 - d;
+        plan->digit[at] = (digit){block, stride};
+        plan->digit[n + at] = (digit){middle, stride * block};
+        plan->digit[2 * n + at] = (digit){outer, stride * block * middle};
+    }
+}
+
+static void try_blocks(mlt_cart_plan *plan, const mlt_layout *layout, bool processes)
+{
+    int steps = STEPS;
+    blocks b, inner;
+    blocks_init(&b, plan, plan->dims, layout->workers, &steps);
+    b.least = plan->cut.workers;
+    b.inner_least = plan->cut.processes;
+    if (processes) {
+        blocks_init(&inner, plan, b.now, layout->processes, &steps);
+        b.inner = &inner;
+    }
+    search_blocks(&b, 0, layout->workers, 0);
+    if (better((mlt_cut){b.least, b.inner_least}, plan->cut))
+        use_blocks(plan, &b);
+    blocks_fini(&b);
+    if (processes)
+        blocks_fini(&inner);
+}
+
+static void make_plan(mlt_cart_plan *plan, const mlt_where *where, mlt_layout *layout)
+{
+    bool blocks_fit = even(layout->worker_end, layout->workers);
+    // Processes count only where they are something else than workers and every order can be asked.
+    bool processes = layout->processes > 1 && layout->processes < layout->workers &&
+                     (!blocks_fit || even(layout->process_end, layout->processes));
+    int *order = axes_by_length(plan), *rows = get((size_t)plan->ndims, sizeof *rows);
+    for (int d = 0; d < plan->ndims; d++)
+        rows[d] = d;
+    plan->before = layout->position ? scattered_cut(plan, where, processes)
+                                    : lines_cut(plan, layout, rows, processes);
+    plan->cut = plan->before;
+    if (layout->position) {
+        mlt_cut cut = lines_cut(plan, layout, rows, processes);
+        if (better(cut, plan->cut))
+            use_lines(plan, rows, cut);
+    }
+    mlt_cut cut = lines_cut(plan, layout, order, processes);
+    if (better(cut, plan->cut))
+        use_lines(plan, order, cut);
+    if (blocks_fit)
+        try_blocks(plan, layout, processes);
+    free(order);
+    free(rows);
+}
+
+mlt_cart_plan *mlt_cart_plan_new(const mlt_where *where, int ndims, const int *dims,
+                                 const int *periods)
+{
+    mlt_cart_plan *plan = get(1, sizeof *plan);
+    plan->ndims = ndims;
+    plan->count = where->count;
+    plan->stays = true;
+    plan->dims = get(2 * (size_t)ndims, sizeof *plan->dims);
+    plan->periods = plan->dims + ndims;
+    plan->digit = get(3 * (size_t)ndims, sizeof *plan->digit);
+    for (int d = 0; d < ndims; d++) {
+        plan->dims[d] = dims[d];
+        plan->periods[d] = periods[d] != 0;
+    }
+    if (mlt_where_together(where))
+        return plan;
+    mlt_layout layout;
+    mlt_layout_init(&layout, where);
+    if (layout.workers > 1)
+        make_plan(plan, where, &layout);
+    if (!plan->stays) {
+        plan->position = layout.position;
+        layout.position = NULL;
+    }
+    mlt_layout_fini(&layout);
+    return plan;
+}
+
+void mlt_cart_plan_free(mlt_cart_plan *plan)
+{
+    mlt_map_drop(plan->map);
+    free(plan->dims);
+    free(plan->digit);
+    free(plan->position);
+    free(plan);
+}
+
+int32_t mlt_cart_plan_rank(const mlt_cart_plan *plan, int32_t rank)
+{
+    if (plan->stays)
+        return rank;
+    int32_t rest = plan->position ? plan->position[rank] : rank, new = 0;
+    for (int i = 0; i < plan->digits && rest > 0; i++) {
+        new += rest % plan->digit[i].size * plan->digit[i].weight;
+        rest /= plan->digit[i].size;
+    }
+    return new;
+}
+
+mlt_cut mlt_cart_plan_cut(const mlt_cart_plan *plan)
+{
+    return plan->cut;
+}
+
+mlt_cut mlt_cart_plan_cut_before(const mlt_cart_plan *plan)
+{
+    return plan->before;
+}
+
+// ---- what a worker remembers
+
+struct mlt_cart_plans {
+    mlt_cart_plan *plan[PLANS];
+    uint32_t next; // the one to replace
+};
+
+static bool fits(const mlt_cart_plan *plan, const mlt_comm *comm, const mlt_map *map, int ndims,
+                 const int *dims, const int *periods, int count)
+{
+    if (plan->ndims != ndims || plan->count != count || plan->map != map ||
+        (!map && (plan->base != comm->base || plan->stride != comm->stride)))
+        return false;
+    for (int d = 0; d < ndims; d++)
+        if (plan->dims[d] != dims[d] || plan->periods[d] != (periods[d] != 0))
+            return false;
+    return true;
+}
+
+int mlt_reorder_cart(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, const int *periods,
+                     int count)
+{
+    if (comm->rank >= count)
+        return MPI_UNDEFINED;
+    mlt_where_memory memory;
+    mlt_where where = mlt_where_of(me, comm, count, &memory);
+    if (mlt_where_together(&where))
+        return comm->rank;
+    mlt_mpi_worker *worker = mlt_mpi_worker_of(me);
+    if (!worker->plans)
+        worker->plans = get(1, sizeof *worker->plans);
+    struct mlt_cart_plans *plans = worker->plans;
+    mlt_map *map = comm->map ? mlt_comm_group(comm) : NULL;
+    for (int i = 0; i < PLANS; i++)
+        if (plans->plan[i] && fits(plans->plan[i], comm, map, ndims, dims, periods, count))
+            return mlt_cart_plan_rank(plans->plan[i], comm->rank);
+    mlt_cart_plan *plan = mlt_cart_plan_new(&where, ndims, dims, periods);
+    plan->base = comm->base;
+    plan->stride = comm->stride;
+    plan->map = map ? mlt_map_hold(map) : NULL;
+    uint32_t at = plans->next++ % PLANS;
+    if (plans->plan[at])
+        mlt_cart_plan_free(plans->plan[at]);
+    plans->plan[at] = plan;
+    return mlt_cart_plan_rank(plan, comm->rank);
+}
+
+void mlt_reorder_forget(struct mlt_cart_plans *plans)
+{
+    for (int i = 0; plans && i < PLANS; i++)
+        if (plans->plan[i])
+            mlt_cart_plan_free(plans->plan[i]);
+    free(plans);
+}

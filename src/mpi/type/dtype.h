@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Derived datatypes as objects: a mlt_type with its owner, its references, how it was made
+// (envelope and contents), name and attributes. The handle is the address of `type`.
+//
+// References: one for all handles that the user has (until MPI_Type_free gives the last one back,
+// which clears the magic at once, so that the handle is dead), every type built from it (contents
+// need it), every request and message that is under way with it. A type belongs to the worker of
+// the rank that made it, and only that worker's thread counts; so ranks of one worker may use each
+// other's types, and those of another worker are refused.
+//
+// Types that the standard calls predefined but unnamed (MPI_Type_create_f90_real and its kin,
+// MPI_Type_get_value_index) are derived ones that cannot be freed. A worker has each once.
+#ifndef MLT_MPI_TYPE_DTYPE_H
+#define MLT_MPI_TYPE_DTYPE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "mpi/attr.h"
+#include "mpi/comm/comm.h"
+#include "p2p/p2p.h"
+#include "type/type.h"
+
+struct mlt_mpi_worker; // self.h
+
+enum { MLT_CONTENTS_FEW = 4 };
+
+// What the constructor was given, in the order of MPI_Type_get_contents. Numbers are kept wide.
+typedef struct mlt_contents {
+    int combiner;
+    bool large;                                 // made by a _c function that has counts
+    int64_t integers, addresses, counts, types; // how many of each
+    int64_t *number;                            // integers, then addresses, then counts
+    const mlt_type **type;                      // held; of Fortran's: the named type, not counted
+    int64_t few[MLT_CONTENTS_FEW]; // where they are if they fit: most types need no memory for them
+    const mlt_type *one;
+} mlt_contents;
+
+typedef struct mlt_dtype {
+    mlt_type type; // first: the handle's address
+    uint32_t refs;
+    uint32_t users;      // handles that the user must free; 0: the magic is cleared
+    mlt_rank *owner;     // who made it
+    bool permanent;      // unnamed, but predefined
+    uint64_t basics;     // basic elements in an element
+    uint64_t external32; // bytes of an element in that representation
+    mlt_contents contents;
+    mlt_attrs attrs;
+    struct mlt_dtype *next; // permanent: of the worker; else for mlt_dtype_release
+} mlt_dtype;
+
+static inline mlt_dtype *mlt_dtype_of(const mlt_type *type)
+{
+    return (mlt_dtype *)(uintptr_t)type;
+}
+
+void mlt_dtype_release(mlt_dtype *dtype);
+
+// Predefined types are not counted, but may be given; NULL too.
+static inline void mlt_dtype_hold(const mlt_type *type)
+{
+    if (type && !type->code)
+        mlt_dtype_of(type)->refs++;
+}
+
+static inline void mlt_dtype_drop(const mlt_type *type)
+{
+    if (type && !type->code && --mlt_dtype_of(type)->refs == 0)
+        mlt_dtype_release(mlt_dtype_of(type));
+}
+
+// The handle that the user knows it by.
+static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
+{
+    return type->code ? (MPI_Datatype)(uintptr_t)type->code : (MPI_Datatype)(uintptr_t)type;
+}
+
+// Makes the handle of a type valid for a function of the user's that a call under way is given it
+// for, even if the user has freed it meanwhile. True: he has, and it must be hidden again.
+static inline bool mlt_dtype_show(const mlt_type *type)
+{
+    mlt_dtype *dtype = mlt_dtype_of(type);
+    if (type->magic == MLT_TYPE_MAGIC)
+        return false;
+    dtype->type.magic = MLT_TYPE_MAGIC;
+    dtype->users++;
+    mlt_dtype_hold(type);
+    return true;
+}
+
+static inline void mlt_dtype_hide(const mlt_type *type)
+{
+    mlt_dtype *dtype = mlt_dtype_of(type);
+    if (--dtype->users > 0)
+        return; // MPI_Type_get_contents has given it back to the user
+    dtype->type.magic = 0;
+    mlt_dtype_drop(type);
+}
+
+// True if a rank of another worker made it.
+static inline bool mlt_dtype_is_foreign(const mlt_rank *me, const mlt_type *type)
+{
+    return !type->code && mlt_dtype_of(type)->owner->worker != me->worker;
+}
+
+// ---- making
+
+// An object with room for its contents, to be filled in: all numbers, and types, which are held by
+// mlt_dtype_set_type. NULL: memory is exhausted. `type` is for the functions of type/build.h.
+mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t addresses,
+                         int64_t counts, int64_t types) MLT_MUST_CHECK;
+
+static inline void mlt_dtype_set_type(mlt_dtype *dtype, int64_t i, const mlt_type *type)
+{
+    mlt_dtype_hold(type);
+    dtype->contents.type[i] = type;
+}
+
+// Gives up what was never finished; its `type` has not been made.
+void mlt_dtype_discard(mlt_dtype *dtype);
+
+// The end of every constructor. MLT_OK: `type` was made, the handle goes to *newtype. Otherwise
+// discards it and raises the error. Returns an MPI code.
+int mlt_dtype_finish(mlt_rank *me, mlt_dtype *dtype, mlt_status status, MPI_Datatype *newtype);
+
+int mlt_dtype_no_memory(mlt_rank *me) MLT_COLD;
+
+// The worker's permanent type with this combiner and contents, if there is one.
+mlt_dtype *mlt_dtype_find_permanent(mlt_rank *me, int combiner, int64_t first, int64_t second,
+                                    const mlt_type *value, const mlt_type *index);
+
+// mlt_dtype_finish for a permanent type: committed, and never freed.
+int mlt_dtype_finish_permanent(mlt_rank *me, mlt_dtype *dtype, mlt_status status,
+                               MPI_Datatype *newtype);
+
+// ---- asking
+
+static inline bool mlt_type_is_pair(const mlt_type *type)
+{
+    uintptr_t first = (uintptr_t)MPI_FLOAT_INT, last = (uintptr_t)MPI_2INTEGER;
+    return type->code >= first && type->code <= last;
+}
+
+// What all data of a type are made of, as code of a named type: of a pair of two equal ones, or of
+// a derived type, that one. 0: it has several, or MPI_PACKED, which fits everything.
+uint16_t mlt_type_kind_of(const mlt_type *type) MLT_COLD;
+static inline uint16_t mlt_type_kind(const mlt_type *type)
+{
+    if (MLT_LIKELY(type->code && type->code != (uintptr_t)MPI_PACKED && !mlt_type_is_pair(type)))
+        return type->code;
+    return mlt_type_kind_of(type);
+}
+
+// Basic elements in one element; a pair of value and index has two.
+static inline uint64_t mlt_type_basics(const mlt_type *type)
+{
+    return type->code ? 1u + mlt_type_is_pair(type) : mlt_dtype_of(type)->basics;
+}
+
+// The attributes of a type. Those of predefined types, named or not, belong to the calling rank; if
+// it has none of this type, NULL, or with `make` an empty list.
+mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make);
+
+// Its name for MPI_Type_get_name, "" if it has none.
+const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type);
+
+// Raises the error of a handle that is no datatype, or one of another worker's.
+int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
+                 MPI_Datatype handle) MLT_COLD;
+
+// The end of a worker: forgets what its ranks have noted about predefined types.
+void mlt_dtype_worker_fini(struct mlt_mpi_worker *worker, uint32_t ranks);
+
+#endif
