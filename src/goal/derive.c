@@ -8,7 +8,7 @@
 // one piece of all that it covers, so pieces stay few. Lists of readers are never changed, only put
 // behind a new head: pieces that are split share them.
 //
-// Reduction (pass_transitive.c). Seen as events, an action's start is before its end, a dependency
+// Reduction (reduce.c). Seen as events, an action's start is before its end, a dependency
 // puts an end (or a start) before a start, and a dependency is left out if another chain of events
 // says the same. In a graph without cycles what is left is unique, so all can be judged by the full
 // graph.
@@ -19,7 +19,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/pass_int.h"
+#include "goal/reduce.h"
 
 enum { LEVELS = 24, NOBODY = 0 };
 
@@ -257,5 +257,5 @@ void mlt_goal_derive(mlt_goal_program *program, uint32_t rank)
         mlt_goal_require(program, rank, d.dep[i].action, d.dep[i].on);
     free(d.dep);
     free(d.last);
-    mlt_pass_reduce(r, true);
+    mlt_goal_reduce(r, true);
 }

@@ -90,7 +90,7 @@ static bool lasts(const walk *w, uint32_t copy, uint32_t reader)
     uint32_t place = flow->graph->place[copy];
     for (uint32_t i = flow->read_at[place]; i < flow->read_at[place + 1]; i++) {
         uint32_t over = flow->values[flow->reads[i].value].over;
-        if (over != MLT_GOAL_NONE && !mlt_pass_before(flow->reach, reader, over))
+        if (over != MLT_GOAL_NONE && !mlt_goal_before(flow->reach, reader, over))
             return false;
     }
     return true;

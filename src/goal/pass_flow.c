@@ -147,7 +147,7 @@ static void in_order(void *user, uint32_t first, uint32_t second)
     order_check *check = user;
     if (check->flow->unclear || (first == check->first && second == check->second))
         return;
-    check->flow->unclear = !mlt_pass_before(check->flow->reach, first, second);
+    check->flow->unclear = !mlt_goal_before(check->flow->reach, first, second);
     check->first = first;
     check->second = second;
 }
@@ -161,7 +161,7 @@ mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank_
         flow->unclear = true;
         return flow;
     }
-    flow->reach = mlt_pass_reach_new(flow->graph);
+    flow->reach = mlt_goal_reach_new(flow->graph);
     cells_make(flow, rank);
     uint64_t all = touches(flow, rank);
     if (all > TOUCHES)
@@ -188,7 +188,7 @@ void mlt_pass_flow_free(mlt_pass_flow *flow)
 {
     if (!flow)
         return;
-    mlt_pass_reach_free(flow->reach);
+    mlt_goal_reach_free(flow->reach);
     mlt_goal_graph_free(flow->graph);
     free(flow->cells);
     free(flow->values);
@@ -204,7 +204,7 @@ mlt_pass_flow **mlt_pass_flows_new(const mlt_goal_program *program)
     mlt_pass_flow **flows = mlt_take(program->ranks, sizeof *flows);
     for (uint32_t r = 0; r < program->ranks; r++) {
         flows[r] = mlt_pass_flow_new(program, r);
-        mlt_pass_reach_free(flows[r]->reach);
+        mlt_goal_reach_free(flows[r]->reach);
         flows[r]->reach = NULL;
     }
     return flows;
@@ -283,14 +283,14 @@ mlt_status mlt_pass_keep_valid(const mlt_goal_program *program, const char *keep
 
 enum { LOCAL_WORK = 64 }; // actions that are looked at
 
-static bool ready(const mlt_goal_rank *rank, mlt_pass_reach *reach, uint32_t other, uint32_t recv,
+static bool ready(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_t other, uint32_t recv,
                   uint32_t *budget)
 {
     if (*budget == 0 || mlt_goal_plain(other) == recv)
         return false;
     --*budget;
-    if (mlt_pass_before(reach, mlt_goal_plain(other), recv) ||
-        (other & MLT_GOAL_STARTED && mlt_pass_starts(reach, mlt_goal_plain(other), recv)))
+    if (mlt_goal_before(reach, mlt_goal_plain(other), recv) ||
+        (other & MLT_GOAL_STARTED && mlt_goal_starts(reach, mlt_goal_plain(other), recv)))
         return true;
     other = mlt_goal_plain(other);
     if (rank->actions[other].kind != MLT_GOAL_EXEC && rank->actions[other].kind != MLT_GOAL_NOP)
@@ -302,7 +302,7 @@ static bool ready(const mlt_goal_rank *rank, mlt_pass_reach *reach, uint32_t oth
     return true;
 }
 
-bool mlt_pass_ready_by(const mlt_goal_rank *rank, mlt_pass_reach *reach, uint32_t other,
+bool mlt_pass_ready_by(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_t other,
                        uint32_t recv)
 {
     uint32_t budget = LOCAL_WORK;

@@ -60,7 +60,7 @@ static bool can_fuse(const mlt_goal_rank *rank, mlt_pass_flow *flow, uint32_t re
     for (uint32_t i = graph->next_at[recv]; i < graph->next_at[recv + 1] && follows; i++) {
         uint32_t next = graph->next[i];
         if (next != exec && !(next & MLT_GOAL_STARTED))
-            follows = mlt_pass_before(flow->reach, exec, next);
+            follows = mlt_goal_before(flow->reach, exec, next);
     }
     return follows;
 }

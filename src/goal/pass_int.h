@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What passes share. Private to src/goal/pass*.c, but for mlt_pass_reduce, which derive.c needs
-// too.
+// What passes share.
 //
-//     pass_reach.c    who comes before whom, in little memory for long programs
 //     pass_flow.c     which bytes an action's results reach, on one rank
 //     pass_events.c   starts and ends of all ranks' actions as one graph
 //     pass_edit.c     taking actions out, putting one in the place of two
@@ -17,31 +15,12 @@
 #include "goal/pairs.h"
 #include "goal/pass.h"
 #include "goal/program.h"
+#include "goal/reach.h"
 
 static inline bool mlt_pass_local(const mlt_goal_action *action) // waits for nobody once started
 {
     return !mlt_goal_is_message(action);
 }
-
-// ---- reach
-//
-// Answers are exact where they are true. A false one may also mean that looking further would have
-// taken too long, so nobody may conclude anything from it.
-
-typedef struct mlt_pass_reach {
-    const mlt_goal_graph *graph;
-    uint32_t chains;              // of the table
-    uint32_t *chain, *pos;        // of an action: its chain (or NONE) and place in it
-    uint32_t *seen_to;            // [action * chains + chain]: 1 + the last one that comes before
-    bool *mixed;                  // some action waits for its start only
-    uint32_t *stamp, now, *stack; // of a search
-} mlt_pass_reach;
-
-// The graph has no cycle and outlives it.
-mlt_pass_reach *mlt_pass_reach_new(const mlt_goal_graph *graph);
-void mlt_pass_reach_free(mlt_pass_reach *reach);
-bool mlt_pass_starts(mlt_pass_reach *reach, uint32_t a, uint32_t b); // a == b, or a starts first
-bool mlt_pass_before(mlt_pass_reach *reach, uint32_t a, uint32_t b); // a ends before b starts
 
 // ---- flow
 //
@@ -69,7 +48,7 @@ typedef struct mlt_pass_cell {
 
 typedef struct mlt_pass_flow {
     mlt_goal_graph *graph; // NULL order: a cycle, and nothing else is there
-    mlt_pass_reach *reach; // NULL in flows of all ranks
+    mlt_goal_reach *reach; // NULL in flows of all ranks
     bool unclear;
     mlt_pass_cell *cells;
     uint32_t cells_count;
@@ -105,7 +84,7 @@ mlt_status mlt_pass_keep_valid(const mlt_goal_program *program, const char *keep
 
 // True if posting `recv` only after `other` too makes it wait for nobody else and for no long work:
 // `other` is before it anyway, or is a local operation of which that holds.
-bool mlt_pass_ready_by(const mlt_goal_rank *rank, mlt_pass_reach *reach, uint32_t other,
+bool mlt_pass_ready_by(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_t other,
                        uint32_t recv);
 
 // ---- events
@@ -146,10 +125,6 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone);
 // Who takes the place of an action: into[a] is a itself, or an action that does its work too; then
 // whoever waited for a's start waits for the other's end. Those merged are taken out.
 void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into);
-
-// Drops dependencies that others imply. How many. Exact: all of them, also where finding out takes
-// long; else some stay in such programs. With a cycle none.
-uint64_t mlt_pass_reduce(mlt_goal_rank *rank, bool exact);
 
 // ---- sends that are ready together
 //

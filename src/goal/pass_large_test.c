@@ -175,29 +175,29 @@ static void check_reduction(uint64_t seed)
         mlt_goal_require(program, 0, to, below(to) | (below(4) ? 0 : MLT_GOAL_STARTED));
     }
     mlt_goal_graph *before = mlt_goal_graph_new(&program->rank[0]);
-    mlt_pass_reach *reach = mlt_pass_reach_new(before);
+    mlt_goal_reach *reach = mlt_goal_reach_new(before);
     run("transitive", program, (mlt_pass_options){.segment = 0});
     mlt_goal_rank *rank = &program->rank[0];
     mlt_goal_graph *after = mlt_goal_graph_new(rank);
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t b = 0; b < n; b++) {
             CHECK(mlt_goal_before(before, a, b) == mlt_goal_before(after, a, b));
-            CHECK(mlt_goal_before(before, a, b) == mlt_pass_before(reach, a, b));
+            CHECK(mlt_goal_before(before, a, b) == mlt_goal_before(reach, a, b));
         }
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
         rank->deps[d] = rank->deps[--rank->deps_count];
         mlt_goal_graph *less = mlt_goal_graph_new(rank);
-        mlt_pass_reach *way = mlt_pass_reach_new(less);
+        mlt_goal_reach *way = mlt_goal_reach_new(less);
         uint32_t on = mlt_goal_plain(dep.on);
-        CHECK(dep.on & MLT_GOAL_STARTED ? !mlt_pass_starts(way, on, dep.action)
+        CHECK(dep.on & MLT_GOAL_STARTED ? !mlt_goal_starts(way, on, dep.action)
                                         : !mlt_goal_before(less, on, dep.action));
-        mlt_pass_reach_free(way);
+        mlt_goal_reach_free(way);
         mlt_goal_graph_free(less);
         rank->deps[rank->deps_count++] = rank->deps[d];
         rank->deps[d] = dep;
     }
-    mlt_pass_reach_free(reach);
+    mlt_goal_reach_free(reach);
     mlt_goal_graph_free(before);
     mlt_goal_graph_free(after);
     mlt_goal_program_free(program);

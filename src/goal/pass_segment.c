@@ -347,7 +347,7 @@ static bool build_rank(const cutter *c, mlt_goal_program *to, uint32_t r)
             b.whole = false;
     }
     order_conflicts(&b, c->flow[r]);
-    mlt_pass_reduce(&to->rank[r], false);
+    mlt_goal_reduce(&to->rank[r], false);
     free(b.at);
     return b.whole;
 }

@@ -799,7 +799,7 @@ static mlt_goal_program *random_program(uint64_t seed)
             shuffle(&program->rank[r]);
     if (below(2)) // orders that only others imply
         for (uint32_t r = 0; r < program->ranks; r++)
-            mlt_pass_reduce(&program->rank[r], below(2));
+            mlt_goal_reduce(&program->rank[r], below(2));
     return program;
 }
 

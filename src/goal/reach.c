@@ -3,7 +3,7 @@
 // them every action knows the last member that starts before it, so questions about members are one
 // look. Others are answered by a search that ends at members of chains, at the order, and at a
 // bound: long programs are mostly long chains.
-#include "goal/pass_int.h"
+#include "goal/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int by_length(const void *pa, const void *pb)
 }
 
 // Numbers the longest chains 0, 1, ...; members of others belong to none.
-static void choose(mlt_pass_reach *reach, uint32_t chains, const uint32_t *length)
+static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *length)
 {
     uint32_t n = reach->graph->count;
     uint64_t *sorted = mlt_take(chains, sizeof *sorted);
@@ -67,10 +67,10 @@ static void choose(mlt_pass_reach *reach, uint32_t chains, const uint32_t *lengt
     free(sorted);
 }
 
-mlt_pass_reach *mlt_pass_reach_new(const mlt_goal_graph *graph)
+mlt_goal_reach *mlt_goal_reach_new(const mlt_goal_graph *graph)
 {
     uint32_t n = graph->count;
-    mlt_pass_reach *reach = mlt_take(1, sizeof *reach);
+    mlt_goal_reach *reach = mlt_take(1, sizeof *reach);
     reach->graph = graph;
     reach->chain = mlt_take(n, sizeof *reach->chain);
     reach->pos = mlt_take(n, sizeof *reach->pos);
@@ -99,7 +99,7 @@ mlt_pass_reach *mlt_pass_reach_new(const mlt_goal_graph *graph)
     return reach;
 }
 
-void mlt_pass_reach_free(mlt_pass_reach *reach)
+void mlt_goal_reach_free(mlt_goal_reach *reach)
 {
     if (!reach)
         return;
@@ -113,13 +113,13 @@ void mlt_pass_reach_free(mlt_pass_reach *reach)
 }
 
 // Of a member of a chain of the table.
-static bool member_starts(const mlt_pass_reach *reach, uint32_t a, uint32_t b)
+static bool member_starts(const mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     return reach->seen_to[(size_t)b * reach->chains + reach->chain[a]] > reach->pos[a];
 }
 
 // 1: yes; 0: no; -1: too long a search.
-static int forward(mlt_pass_reach *reach, uint32_t a, uint32_t b)
+static int forward(mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     const mlt_goal_graph *graph = reach->graph;
     uint32_t count = 0, steps = 0, limit = graph->place[b], at = a;
@@ -145,7 +145,7 @@ static int forward(mlt_pass_reach *reach, uint32_t a, uint32_t b)
     }
 }
 
-static bool backward(mlt_pass_reach *reach, uint32_t a, uint32_t b)
+static bool backward(mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     const mlt_goal_graph *graph = reach->graph;
     uint32_t count = 0, steps = 0, limit = graph->place[a], at = b;
@@ -168,7 +168,7 @@ static bool backward(mlt_pass_reach *reach, uint32_t a, uint32_t b)
     }
 }
 
-bool mlt_pass_starts(mlt_pass_reach *reach, uint32_t a, uint32_t b)
+bool mlt_goal_starts(mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     if (a == b)
         return true;
@@ -180,13 +180,13 @@ bool mlt_pass_starts(mlt_pass_reach *reach, uint32_t a, uint32_t b)
     return found < 0 ? backward(reach, a, b) : found;
 }
 
-bool mlt_pass_before(mlt_pass_reach *reach, uint32_t a, uint32_t b)
+bool mlt_goal_before(mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     const mlt_goal_graph *graph = reach->graph;
     if (graph->place[a] >= graph->place[b])
         return false;
     if (!reach->mixed[a]) // whoever starts after it does so after its end
-        return mlt_pass_starts(reach, a, b);
+        return mlt_goal_starts(reach, a, b);
     uint32_t tried = 0;
     for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1] && tried < STEPS; e++) {
         tried++;
@@ -199,7 +199,7 @@ bool mlt_pass_before(mlt_pass_reach *reach, uint32_t a, uint32_t b)
         if (to & MLT_GOAL_STARTED || graph->place[to] > graph->place[b])
             continue;
         tried++;
-        if (mlt_pass_starts(reach, to, b))
+        if (mlt_goal_starts(reach, to, b))
             return true;
     }
     return false;
