@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mlt_layer(NAME [TOOL] [USES layer...] [WITHOUT file...]): one layer of the house. Its C files (not *_test.c) become the
+# mlt_layer(NAME [TOOL] [USES layer...] [TESTS layer...] [WITHOUT file...]): one layer of the house. Its C files (not *_test.c) become the
 # object library mlt_NAME. USES names the layers directly below; what those use is allowed too. test/layers_test.py reads
-# ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library. WITHOUT: its files that are
+# ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library.
+# TESTS names layers that only its tests may use. WITHOUT: its files that are
 # not for this build.
 #
-# mlt_layer_closure(NAME OUT): NAME and every layer below it that has sources, for linking.
+# mlt_layer_closure(OUT NAME...): these and every layer below them that has sources, for linking.
 set(MLT_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
     -Wvla -Wno-unused-parameter)
 
@@ -36,14 +37,15 @@ target_link_libraries(mlt_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 set(MLT_LAYERS "")    # layers of the library that have sources, lowest first
 set(MLT_LAYER_LIST "") # all declared layers
 function(mlt_layer NAME)
-  cmake_parse_arguments(LAYER "TOOL" "" "USES;WITHOUT" ${ARGN})
-  foreach(BELOW IN LISTS LAYER_USES)
+  cmake_parse_arguments(LAYER "TOOL" "" "USES;TESTS;WITHOUT" ${ARGN})
+  foreach(BELOW IN LISTS LAYER_USES LAYER_TESTS)
     if(NOT BELOW IN_LIST MLT_LAYER_LIST)
       message(FATAL_ERROR "layer '${NAME}' uses '${BELOW}', which is not declared above it")
     endif()
   endforeach()
   set(MLT_LAYER_LIST ${MLT_LAYER_LIST} ${NAME} PARENT_SCOPE)
   set(MLT_LAYER_USES_${NAME} "${LAYER_USES}" PARENT_SCOPE)
+  set(MLT_LAYER_TESTS_${NAME} "${LAYER_TESTS}" PARENT_SCOPE)
 
   if(NAME STREQUAL arch)
     file(GLOB SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/arch/${CMAKE_SYSTEM_PROCESSOR}/*.[cS])
@@ -65,8 +67,8 @@ function(mlt_layer NAME)
   endif()
 endfunction()
 
-function(mlt_layer_closure NAME OUT)
-  set(OPEN ${NAME})
+function(mlt_layer_closure OUT)
+  set(OPEN ${ARGN})
   set(FOUND "")
   while(OPEN)
     list(POP_FRONT OPEN LAYER)
@@ -89,7 +91,8 @@ function(mlt_layers_write)
   set(TEXT "")
   foreach(LAYER IN LISTS MLT_LAYER_LIST)
     string(REPLACE ";" " " USES "${MLT_LAYER_USES_${LAYER}}")
-    string(APPEND TEXT "${LAYER}: ${USES}\n")
+    string(REPLACE ";" " " TESTS "${MLT_LAYER_TESTS_${LAYER}}")
+    string(APPEND TEXT "${LAYER}: ${USES} | ${TESTS}\n")
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/layers.txt CONTENT "${TEXT}" @ONLY)
 endfunction()

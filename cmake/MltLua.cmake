@@ -23,7 +23,7 @@ endfunction()
 # mlt_lua_plugin(): lib/millet/millet_lua.so, the layer lua with what it needs of those below, for the library and mpirun to
 # load when asked (src/os/plugin.h). An archive, so that no more than needed comes in; one name is visible.
 function(mlt_lua_plugin)
-  mlt_layer_closure(coll BELOW)
+  mlt_layer_closure(BELOW coll judge)
   set(OBJECTS "")
   foreach(LAYER IN LISTS BELOW)
     list(APPEND OBJECTS $<TARGET_OBJECTS:${LAYER}>)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests beside what they test: src/LAYER/x_test.c becomes build/test/LAYER_x, src/LAYER/WING/x_test.c LAYER_WING_x, linked with the objects of its layer and of all
-# below, and a CTest test of that name with the layer as its label. `ctest -L '^fiber$'` runs one layer's.
+# Tests beside what they test: src/LAYER/x_test.c becomes build/test/LAYER_x, src/LAYER/WING/x_test.c LAYER_WING_x, linked with the objects of its layer, of all
+# below, and of those that it names for its tests, and a CTest test of that name with the layer as its label. `ctest -L '^fiber$'` runs one layer's.
 #
 # A test passes by exit status 0; 77 means that this machine cannot run it (skipped). It has MLT_TEST_TIMEOUT seconds.
 # The tests of whole jobs are started by test/run_mpi, test/launch/run and test/build_test.py; ./check runs everything.
@@ -14,7 +14,7 @@ function(mlt_test_program LAYER FILE OUT)
   string(REGEX REPLACE "(_test)?\\.c$" "" NAME ${NAME})
   string(REPLACE "/" "_" NAME ${NAME})
   add_executable(${NAME} ${FILE})
-  mlt_layer_closure(${LAYER} OBJECTS)
+  mlt_layer_closure(OBJECTS ${LAYER} ${MLT_LAYER_TESTS_${LAYER}})
   target_link_libraries(${NAME} PRIVATE mlt_flags ${OBJECTS} m)
   mlt_after_generation(${NAME})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${MLT_TEST_DIR})
@@ -62,7 +62,7 @@ function(mlt_fuzz_program LAYER FILE)
 endfunction()
 
 # Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
-set(MLT_LEAKS_ONLY_IN goal_read goal_image goal_check goal_pass goal_derive coll_coll coll_choose lua_generate lua_book tools_goal_gen)
+set(MLT_LEAKS_ONLY_IN goal_text_read goal_image_image judge_check_check judge_pass_pass goal_derive coll_coll coll_choose lua_generate lua_book tools_goal_gen)
 
 foreach(LAYER IN LISTS MLT_LAYER_LIST)
   file(GLOB_RECURSE MLT_TEST_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_test.c)
@@ -71,7 +71,7 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
     mlt_test_program(${LAYER} ${FILE} NAME)
     add_test(NAME ${NAME} COMMAND ${NAME})
     set_tests_properties(${NAME} PROPERTIES LABELS ${LAYER} TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
-    if(LAYER MATCHES "^(goal|coll|lua|tools)$" AND NOT NAME IN_LIST MLT_LEAKS_ONLY_IN)
+    if(LAYER MATCHES "^(goal|judge|coll|lua|tools)$" AND NOT NAME IN_LIST MLT_LEAKS_ONLY_IN)
       set_tests_properties(${NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     endif()
     list(APPEND MLT_LAYER_TESTS ${NAME})
@@ -99,13 +99,13 @@ endforeach()
 
 function(mlt_bench_program NAME LAYER)
   add_executable(bench_${NAME} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/${NAME}/${NAME}.c)
-  mlt_layer_closure(${LAYER} OBJECTS)
+  mlt_layer_closure(OBJECTS ${LAYER})
   target_link_libraries(bench_${NAME} PRIVATE mlt_flags ${OBJECTS} m)
   mlt_after_generation(bench_${NAME})
   set_target_properties(bench_${NAME} PROPERTIES OUTPUT_NAME ${NAME} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 endfunction()
 
-mlt_bench_program(sim goal)
+mlt_bench_program(sim judge)
 
 # ---- measuring this machine
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "goal/sim.h"
+#include "judge/sim/sim.h"
 #include "os/os.h"
 
 static mlt_goal_span span(uint64_t size)

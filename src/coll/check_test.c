@@ -11,7 +11,7 @@
 #include "coll/coll.h"
 #include "coll/shape_test.h"
 #include "fiber/sanitize.h"
-#include "goal/check.h"
+#include "judge/check/check.h"
 
 static double now(void)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "coll/choice.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 enum { WHY = 512 };
 

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "coll/list.h"
-#include "goal/check.h"
+#include "judge/check/check.h"
 
 enum { MOST = 24 };
 

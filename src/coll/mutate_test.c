@@ -25,7 +25,7 @@
 #include "coll/coll.h"
 #include "coll/hand_test.h"
 #include "coll/shape_test.h"
-#include "goal/check.h"
+#include "judge/check/check.h"
 
 static uint64_t seed = 1;
 

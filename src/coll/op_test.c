@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 #include "type/build.h"
 
 enum { COUNT = 5, ROOM = 1024, MIDDLE = 512 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every algorithm through every pass, alone and all together: the checker proves the result before
 // and after, and runs on real bytes agree. And what the passes are for, by the simulator.
-#include "goal/pass.h"
+#include "judge/pass/pass.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 
 #include "coll/coll.h"
 #include "coll/shape_test.h"
-#include "goal/check.h"
-#include "goal/pass_oracle.h"
-#include "goal/sim.h"
+#include "judge/check/check.h"
+#include "judge/pass/oracle.h"
+#include "judge/sim/sim.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "coll/coll_int.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 enum { MOST = 64 };
 

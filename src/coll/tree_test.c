@@ -10,7 +10,7 @@
 
 #include "coll/circulant.h"
 #include "coll/coll_int.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static uint32_t children_of(const mlt_tree *t, uint32_t rank)
 {

@@ -10,8 +10,8 @@
 
 #include "fiber/sanitize.h"
 #include "flow/place_hand_test.h"
-#include "goal/check.h"
-#include "goal/unit_test.h"
+#include "judge/check/check.h"
+#include "base/unit_test.h"
 
 static const flow_op in_order = {.name = "chain", .ordered = true};
 

@@ -12,7 +12,7 @@
 #include "fiber/sanitize.h"
 #include "flow/lower.h"
 #include "flow/place_hand_test.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 enum { TOKENS = 7, QUEUES = 4 };
 

@@ -9,7 +9,7 @@
 
 #include "flow/place_hand_test.h"
 #include "flow/place_int.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static mlt_flow_placing *place(const mlt_flow_graph *g, const mlt_flow_sites *s)
 {

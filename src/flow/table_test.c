@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 enum { MANY = 5000 };
 

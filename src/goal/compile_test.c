@@ -8,7 +8,7 @@
 
 #include "goal/graph.h"
 #include "goal/sched.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static mlt_goal_sched *compiled(const mlt_goal_program *program, uint32_t rank, uint32_t window)
 {

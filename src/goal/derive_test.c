@@ -10,7 +10,7 @@
 
 #include "goal/graph.h"
 #include "goal/sched.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 // ---- events: action a starts at 2a, ends at 2a + 1
 

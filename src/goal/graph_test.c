@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 enum { MOST = 24 };
 

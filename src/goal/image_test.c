@@ -8,7 +8,7 @@
 #include "goal/graph.h"
 #include "goal/image_int.h"
 #include "goal/pairs.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 typedef struct file {
     unsigned char *bytes;

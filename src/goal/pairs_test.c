@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static bool in_flow(const mlt_goal_action *action, bool send, uint32_t peer, int32_t tag)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "goal/loggopsim_int.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static char why[1024];
 

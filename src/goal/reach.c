@@ -168,7 +168,7 @@ static bool backward(mlt_goal_reach *reach, uint32_t a, uint32_t b)
     }
 }
 
-bool mlt_goal_starts(mlt_goal_reach *reach, uint32_t a, uint32_t b)
+bool mlt_goal_reach_starts(mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     if (a == b)
         return true;
@@ -180,13 +180,13 @@ bool mlt_goal_starts(mlt_goal_reach *reach, uint32_t a, uint32_t b)
     return found < 0 ? backward(reach, a, b) : found;
 }
 
-bool mlt_goal_before(mlt_goal_reach *reach, uint32_t a, uint32_t b)
+bool mlt_goal_reach_before(mlt_goal_reach *reach, uint32_t a, uint32_t b)
 {
     const mlt_goal_graph *graph = reach->graph;
     if (graph->place[a] >= graph->place[b])
         return false;
     if (!reach->mixed[a]) // whoever starts after it does so after its end
-        return mlt_goal_starts(reach, a, b);
+        return mlt_goal_reach_starts(reach, a, b);
     uint32_t tried = 0;
     for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1] && tried < STEPS; e++) {
         tried++;
@@ -199,7 +199,7 @@ bool mlt_goal_before(mlt_goal_reach *reach, uint32_t a, uint32_t b)
         if (to & MLT_GOAL_STARTED || graph->place[to] > graph->place[b])
             continue;
         tried++;
-        if (mlt_goal_starts(reach, to, b))
+        if (mlt_goal_reach_starts(reach, to, b))
             return true;
     }
     return false;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "goal/read_int.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static char why[1024];
 static mlt_goal_dialect dialect;

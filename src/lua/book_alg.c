@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "goal/check.h"
+#include "judge/check/check.h"
 #include "lua/book_int.h"
 #include "lua/limit.h"
 

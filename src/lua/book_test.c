@@ -9,8 +9,8 @@
 
 #include "coll/book.h"
 #include "coll/choice.h"
-#include "goal/check.h"
-#include "goal/unit_test.h"
+#include "judge/check/check.h"
+#include "base/unit_test.h"
 
 enum { WHY = 4096 };
 

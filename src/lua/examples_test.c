@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/check.h"
+#include "judge/check/check.h"
 #include "goal/graph.h"
-#include "goal/pass.h"
+#include "judge/pass/pass.h"
 #include "goal/text.h"
 #include "lua/generate.h"
 

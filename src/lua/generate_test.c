@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "goal/graph.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 static char why[1000];
 

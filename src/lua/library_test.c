@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 #include "lua/generate.h"
 
 enum { STEPS = 300 * 1000 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/word.h"
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 typedef struct values {
     bool flag;

@@ -9,7 +9,7 @@
 
 #include "goal/pairs.h"
 #include "goal/program.h"
-#include "goal/sim.h"
+#include "judge/sim/sim.h"
 
 enum { MLT_DRAW_LABEL_BYTES = 64, MLT_DRAW_TEXT_BYTES = 512 };
 

@@ -2,7 +2,7 @@
 // `millet goal check`: what the checker proves, and what it finds.
 #include <stdio.h>
 
-#include "goal/check.h"
+#include "judge/check/check.h"
 #include "tools/args.h"
 #include "tools/goal.h"
 #include "tools/progress.h"

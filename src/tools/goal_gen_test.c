@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "coll/coll.h"
-#include "goal/check.h"
+#include "judge/check/check.h"
 #include "goal/text.h"
 #include "tools/args.h"
 #include "tools/goal.h"

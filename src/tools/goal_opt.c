@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "goal/check.h"
-#include "goal/pass.h"
+#include "judge/check/check.h"
+#include "judge/pass/pass.h"
 #include "tools/args.h"
 #include "tools/goal.h"
 #include "tools/machine.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "goal/sim.h"
+#include "judge/sim/sim.h"
 #include "goal/text.h"
 #include "launch/numbers.h"
 #include "tools/args.h"

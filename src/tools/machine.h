@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "goal/sim.h"
+#include "judge/sim/sim.h"
 #include "tools/args.h"
 
 enum { MLT_MACHINE_PARAMETERS = 7, MLT_MACHINE_ARGS = MLT_MACHINE_PARAMETERS + 1 };

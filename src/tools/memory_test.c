@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 // What mlt_memory_print writes; valid until the next call.
 static const char *shown(mlt_op_type type, const void *bytes, uint64_t size, uint64_t most)

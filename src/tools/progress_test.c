@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "goal/unit_test.h"
+#include "base/unit_test.h"
 
 // What a task of so many seconds shows on that file as standard error.
 static void show(int fd, double seconds)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "coll/choose.h"
-#include "goal/sim.h"
+#include "judge/sim/sim.h"
 #include "tools/args.h"
 #include "tools/progress.h"
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An exchange: which bytes of which rank's `in` belong where in `out`, by the lists of all ranks.
+// Both lists are sorted by (sender, receiver, tag, place in the list); then they must be the same
+// row of messages.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "judge/check/claim.h"
+
+typedef struct entry {
+    uint32_t from, to, index;
+    int32_t tag;
+    uint64_t at, bytes;
+} entry;
+
+static int by_number(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+// 0: both go the same way with the same tag.
+static int by_flow(const entry *a, const entry *b)
+{
+    int order = by_number(a->from, b->from);
+    order = order ? order : by_number(a->to, b->to);
+    return order ? order : a->tag < b->tag ? -1 : a->tag > b->tag;
+}
+
+static int by_message(const void *a, const void *b)
+{
+    int order = by_flow(a, b);
+    return order ? order : by_number(((const entry *)a)->index, ((const entry *)b)->index);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    return by_number(((const mlt_claim_piece *)a)->at, ((const mlt_claim_piece *)b)->at);
+}
+
+// All ranks' sends, or receives; NULL: one has no meaning, which is found.
+static entry *entries(const mlt_claim *claim, mlt_check *check, bool sends, uint64_t *count)
+{
+    const mlt_goal_parts *parts = claim->is->parts;
+    uint64_t n = 0;
+    for (uint32_t r = 0; r < claim->ranks; r++)
+        n += sends ? parts[r].sends : parts[r].recvs;
+    entry *list = mlt_take(n, sizeof *list);
+    *count = n;
+    n = 0;
+    for (uint32_t r = 0; r < claim->ranks; r++) {
+        const mlt_goal_part *part = sends ? parts[r].send : parts[r].recv;
+        uint64_t room = sends ? parts[r].in : parts[r].out;
+        for (uint32_t i = 0; i < (sends ? parts[r].sends : parts[r].recvs); i++, part++) {
+            const char *wrong = part->peer >= claim->ranks ? "has a rank that is not there"
+                                : part->at > room || part->bytes > room - part->at
+                                    ? "is beyond its buffer"
+                                    : NULL;
+            if (wrong) {
+                mlt_claim_wrong(check, r, "%s %" PRIu32 " of rank %" PRIu32 "'s list %s",
+                                sends ? "send" : "receive", i, r, wrong);
+                free(list);
+                return NULL;
+            }
+            list[n++] = (entry){sends ? r : part->peer,
+                                sends ? part->peer : r,
+                                i,
+                                part->tag,
+                                part->at,
+                                part->bytes};
+        }
+    }
+    qsort(list, n, sizeof *list, by_message);
+    return list;
+}
+
+static bool same_messages(mlt_check *check, const entry *send, uint64_t sends, const entry *recv,
+                          uint64_t recvs)
+{
+    for (uint64_t i = 0; i < sends || i < recvs; i++) {
+        bool both = i < sends && i < recvs;
+        int order = both ? by_flow(&send[i], &recv[i]) : i < sends ? -1 : 1;
+        const entry *here = order <= 0 ? &send[i] : &recv[i];
+        if (!order && send[i].bytes == recv[i].bytes)
+            continue;
+        mlt_claim_wrong(check, order <= 0 ? here->from : here->to,
+                        "%s %" PRIu32 " of the list of rank %" PRIu32 " has %s in that of rank "
+                        "%" PRIu32,
+                        order <= 0 ? "send" : "receive", here->index,
+                        order <= 0 ? here->from : here->to,
+                        !order      ? "another size"
+                        : order < 0 ? "no receive"
+                                    : "no send",
+                        order <= 0 ? here->to : here->from);
+        return false;
+    }
+    return true;
+}
+
+// By place in out, and apart from each other.
+static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
+{
+    mlt_claim_piece *piece = claim->pieces + claim->pieces_at[rank];
+    uint64_t count = claim->pieces_at[rank + 1] - claim->pieces_at[rank];
+    if (!count)
+        return true;
+    qsort(piece, count, sizeof *piece, by_place);
+    for (uint64_t i = 0; i + 1 < count; i++)
+        if (piece[i].at + piece[i].bytes > piece[i + 1].at) {
+            mlt_claim_wrong(check, rank,
+                            "two receives of rank %" PRIu32 "'s list have byte %" PRIu64
+                            " of out in common",
+                            rank, piece[i + 1].at);
+            return false;
+        }
+    return true;
+}
+
+// In and out are apart: else nobody could say what out held before.
+static bool apart(const mlt_claim *claim, mlt_check *check, uint32_t rank)
+{
+    mlt_goal_span in = claim->in[rank], out = claim->out[rank];
+    bool fine = in.buf != out.buf || !in.size || !out.size || in.at >= out.at + out.size ||
+                out.at >= in.at + in.size;
+    if (!fine)
+        mlt_claim_wrong(check, rank, "in and out of rank %" PRIu32 " overlap", rank);
+    return fine;
+}
+
+bool mlt_claim_parts(mlt_claim *claim, mlt_check *check)
+{
+    uint64_t sends = 0, recvs = 0;
+    entry *send = entries(claim, check, true, &sends);
+    entry *recv = send ? entries(claim, check, false, &recvs) : NULL;
+    bool fine = recv && same_messages(check, send, sends, recv, recvs);
+    claim->pieces_at = mlt_take((size_t)claim->ranks + 1, sizeof *claim->pieces_at);
+    claim->pieces = mlt_take(recvs, sizeof *claim->pieces);
+    if (fine) {
+        for (uint64_t i = 0; i < recvs; i++)
+            claim->pieces_at[recv[i].to + 1] += recv[i].bytes != 0;
+        for (uint32_t r = 0; r < claim->ranks; r++)
+            claim->pieces_at[r + 1] += claim->pieces_at[r];
+        uint64_t *next = mlt_take(claim->ranks, sizeof *next);
+        for (uint64_t i = 0; i < recvs; i++)
+            if (recv[i].bytes)
+                claim->pieces[claim->pieces_at[recv[i].to] + next[recv[i].to]++] =
+                    (mlt_claim_piece){recv[i].at, recv[i].bytes, send[i].at, recv[i].from};
+        free(next);
+    }
+    for (uint32_t r = 0; r < claim->ranks && fine; r++)
+        fine = apart(claim, check, r) && sort_pieces(claim, check, r);
+    free(send);
+    free(recv);
+    return fine;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The result by symbolic execution: the events are played in the order that the deadlock proof
+// found, with memory that holds symbols. If there are no races, every other order gives the same.
+//
+// A send takes its bytes when it starts; all else happens when the action ends.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/check/claim.h"
+#include "judge/check/check_int.h"
+#include "judge/check/judge.h"
+#include "judge/check/memory.h"
+#include "judge/check/value.h"
+
+static mlt_cells *cells_of(mlt_state *s, uint32_t rank, uint32_t buf)
+{
+    uint32_t last = s->check->program->rank[rank].buffers_count + 1;
+    return &s->cells[rank][buf == MLT_GOAL_ADDRESS ? last : buf];
+}
+
+void mlt_state_read(mlt_state *s, uint32_t rank, mlt_goal_span span, bool use, mlt_runs *runs)
+{
+    uint32_t before = mlt_value_junk(&s->values, rank, span.buf);
+    if (span.buf == MLT_GOAL_NOWHERE) {
+        mlt_runs_add(runs, span.size, before, 0);
+        return;
+    }
+    mlt_cells_read(cells_of(s, rank, span.buf), span.at, span.at + span.size, before,
+                   use ? s->used + s->check->pairs->first[rank] : NULL, runs);
+}
+
+static void write_span(mlt_state *s, uint32_t rank, mlt_goal_span span, const mlt_runs *runs,
+                       uint32_t writer)
+{
+    if (span.buf != MLT_GOAL_NOWHERE)
+        mlt_cells_write(cells_of(s, rank, span.buf), span.at, runs, writer);
+}
+
+static mlt_goal_span span_of(const mlt_goal_action *action, int which)
+{
+    return (mlt_goal_span){action->buf[which], action->at[which], action->size[which]};
+}
+
+// ---- local work
+
+typedef struct cursor {
+    const mlt_runs *runs;
+    uint64_t run, into; // bytes of the run that are done
+} cursor;
+
+static uint64_t cursor_left(const cursor *c)
+{
+    return c->runs->run[c->run].length - c->into;
+}
+
+static void cursor_skip(cursor *c, uint64_t bytes)
+{
+    while (bytes) {
+        uint64_t step = cursor_left(c) < bytes ? cursor_left(c) : bytes;
+        c->into += step;
+        bytes -= step;
+        if (!cursor_left(c)) {
+            c->run++;
+            c->into = 0;
+        }
+    }
+}
+
+// left op right, element by element. An element whose bytes come from several values, on either
+// side, is a mix of which nothing is known.
+static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const mlt_runs *left,
+                    const mlt_runs *right, uint64_t size, mlt_runs *out)
+{
+    cursor l = {left, 0, 0}, r = {right, 0, 0};
+    op = mlt_value_op_plain(op); // then bitwise ones have elements of a byte, wherever they are cut
+    uint64_t element = op.op == MLT_OPS ? s->claim->element : mlt_op_type_bytes[op.type];
+    for (uint64_t at = 0; at < size;) {
+        uint64_t whole = cursor_left(&l) < cursor_left(&r) ? cursor_left(&l) : cursor_left(&r);
+        whole -= whole % element;
+        if (whole) {
+            const mlt_run *a = &left->run[l.run], *b = &right->run[r.run];
+            uint64_t a_at = a->offset + l.into, b_at = b->offset + r.into;
+            uint32_t phase = (uint32_t)(a_at % element);
+            mlt_runs_add(out, whole,
+                         mlt_value_node(&s->values, op, phase, a->value, b->value, b_at - a_at),
+                         a_at);
+        } else {
+            whole = element;
+            mlt_runs_add(out, whole, mlt_value_opaque(&s->values, place.rank, place.action), at);
+        }
+        cursor_skip(&l, whole);
+        cursor_skip(&r, whole);
+        at += whole;
+    }
+}
+
+// True if it is known what the user's function does there: the claim names it, elements are whole,
+// and its two buffers are the same or apart. Otherwise one element's result might be another one's
+// operand.
+static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
+{
+    bool apart = action->buf[0] != action->buf[1] || action->at[0] == action->at[1] ||
+                 action->at[0] >= action->at[1] + action->size[1] ||
+                 action->at[1] >= action->at[0] + action->size[0];
+    return s->values.wanted.op == MLT_OPS && s->values.wanted.user == action->user &&
+           action->size[0] == action->size[1] && action->size[0] % s->claim->element == 0 && apart;
+}
+
+// What the local work of an action leaves in its first span. A copy is its right operand.
+static void work(mlt_state *s, mlt_goal_place place)
+{
+    const mlt_goal_action *action = mlt_check_action(s->check, place);
+    bool user = action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
+    mlt_value_op op = {.op = user ? (uint8_t)MLT_OPS : action->op,
+                       .type = user ? 0 : action->type,
+                       .user = user ? action->user : 0};
+    bool copies = !user && op.op == MLT_OP_COPY, reversed = action->flags & MLT_GOAL_REVERSED;
+    const mlt_runs *left = reversed ? &s->second : &s->first, *made = &s->made;
+    const mlt_runs *right = reversed ? &s->first : &s->second;
+    s->first.count = s->second.count = s->made.count = 0;
+    if (!copies || !reversed)
+        mlt_state_read(s, place.rank, span_of(action, 1), true, &s->second);
+    if (!copies || reversed)
+        mlt_state_read(s, place.rank, span_of(action, 0), true, &s->first);
+    if (copies)
+        made = right;
+    else if (!user || is_claimed(s, action))
+        combine(s, place, op, left, right, action->size[0], &s->made);
+    else
+        mlt_runs_add(&s->made, action->size[0],
+                     mlt_value_opaque(&s->values, place.rank, place.action), 0);
+    write_span(s, place.rank, span_of(action, 0), made, place.action);
+}
+
+// ---- events
+
+static void receive(mlt_state *s, mlt_goal_place place, int which)
+{
+    mlt_goal_place from = mlt_goal_partner(s->check->pairs, place.rank, place.action);
+    mlt_runs *message = &s->flying[s->check->pairs->first[from.rank] + from.action];
+    write_span(s, place.rank, span_of(mlt_check_action(s->check, place), which), message,
+               place.action);
+    free(message->run);
+    *message = (mlt_runs){0};
+}
+
+static void play(mlt_state *s, uint32_t event)
+{
+    mlt_goal_place place = {s->rank_of[event / 2], 0};
+    place.action = (uint32_t)(event / 2 - s->check->pairs->first[place.rank]);
+    const mlt_goal_action *action = mlt_check_action(s->check, place);
+    bool end = event % 2;
+    if (action->kind == MLT_GOAL_SEND) {
+        if (!end)
+            mlt_state_read(s, place.rank, span_of(action, 0), true, &s->flying[event / 2]);
+        return;
+    }
+    if (!end)
+        return;
+    switch (action->kind) {
+    case MLT_GOAL_RECV:
+        receive(s, place, 0);
+        break;
+    case MLT_GOAL_RECV_EXEC:
+    case MLT_GOAL_RECV_USER:
+        receive(s, place, 1);
+        work(s, place);
+        break;
+    case MLT_GOAL_EXEC:
+    case MLT_GOAL_USER:
+        work(s, place);
+        break;
+    default:
+        break;
+    }
+}
+
+static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
+{
+    const mlt_goal_program *program = check->program;
+    uint64_t actions = check->pairs->first[program->ranks];
+    *s = (mlt_state){.check = check, .claim = claim};
+    mlt_values_init(&s->values, mlt_claim_op(claim), claim->rank_of);
+    s->cells = mlt_take(program->ranks, sizeof *s->cells);
+    s->flying = mlt_take(actions, sizeof *s->flying);
+    s->used = mlt_take(actions, 1);
+    s->rank_of = mlt_take(actions, sizeof *s->rank_of);
+    for (uint32_t r = 0; r < program->ranks; r++) {
+        s->cells[r] = mlt_take((size_t)program->rank[r].buffers_count + 2, sizeof **s->cells);
+        for (uint64_t a = check->pairs->first[r]; a < check->pairs->first[r + 1]; a++)
+            s->rank_of[a] = r;
+        mlt_goal_span in = claim->in[r];
+        if (!in.size)
+            continue;
+        s->first.count = 0;
+        mlt_runs_add(&s->first, in.size, mlt_value_leaf(&s->values, claim->leaf[r]), 0);
+        write_span(s, r, in, &s->first, MLT_GOAL_NONE);
+    }
+}
+
+static void state_fini(mlt_state *s)
+{
+    for (uint32_t r = 0; r < s->check->program->ranks; r++) {
+        for (uint32_t b = 0; b < s->check->program->rank[r].buffers_count + 2; b++)
+            free(s->cells[r][b].piece);
+        free(s->cells[r]);
+    }
+    for (uint64_t a = 0; a < s->check->pairs->first[s->check->program->ranks]; a++)
+        free(s->flying[a].run);
+    free(s->cells);
+    free(s->flying);
+    free(s->used);
+    free(s->rank_of);
+    free(s->first.run);
+    free(s->second.run);
+    free(s->made.run);
+    mlt_values_fini(&s->values);
+}
+
+// ---- barrier
+//
+// The end of a rank's work must come after some start on every other rank. Sets of ranks flow along
+// the waits; buffered sends give the fewest of these, so what holds for them holds for all. Sets of
+// all ranks may not fit into memory, so they are made in several passes of some words each.
+
+enum { BARRIER_BYTES = 1 << 28 };
+
+typedef struct unheard {
+    uint32_t count, first; // ranks that may not have started when this one finishes
+} unheard;
+
+static void tell_barrier(mlt_check *check, uint32_t rank, unheard u)
+{
+    mlt_goal_finding *finding =
+        mlt_check_found(check, MLT_FAULT_RESULT, (mlt_goal_place){rank, MLT_GOAL_NONE},
+                        (mlt_goal_place){u.first, MLT_GOAL_NONE});
+    if (!finding)
+        return;
+    mlt_check_say(finding, "rank %" PRIu32 " may finish before rank %" PRIu32, rank, u.first);
+    if (u.count > 1)
+        mlt_check_say(finding, " and %" PRIu32 " more ranks", u.count - 1);
+    mlt_check_say(finding, " %s started", u.count > 1 ? "have" : "has");
+    if (!check->program->rank[rank].count)
+        mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so it waits for nobody",
+                      rank);
+    else if (!check->program->rank[u.first].count)
+        mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so nobody can wait for it",
+                      u.first);
+    else
+        mlt_check_say(finding,
+                      "\n    no chain of messages from rank %" PRIu32 " reaches rank %" PRIu32,
+                      u.first, rank);
+}
+
+// One pass, for ranks low .. high - 1; sets[event] has `words` words.
+static void barrier_pass(const mlt_check *check, const mlt_waits *waits, uint64_t *sets,
+                         size_t words, uint32_t low, uint32_t high, unheard *all)
+{
+    const uint64_t *first = check->pairs->first;
+    memset(sets, 0, check->events * words * sizeof *sets);
+    for (uint32_t r = low; r < high; r++)
+        for (uint64_t a = first[r]; a < first[r + 1]; a++)
+            sets[mlt_check_event(a, false) * words + (r - low) / 64] |= 1ull << (r - low) % 64;
+    for (uint32_t i = 0; i < check->events; i++) {
+        uint32_t e = check->order[i];
+        for (uint64_t n = waits->at[e]; n < waits->at[e + 1]; n++)
+            for (size_t w = 0; w < words; w++)
+                sets[waits->to[n] * words + w] |= sets[e * words + w];
+    }
+    uint64_t *seen = mlt_take(words, sizeof *seen);
+    for (uint32_t r = 0; r < check->program->ranks; r++) {
+        memset(seen, 0, words * sizeof *seen);
+        for (uint64_t a = first[r]; a < first[r + 1]; a++)
+            for (size_t w = 0; w < words; w++)
+                seen[w] |= sets[mlt_check_event(a, true) * words + w];
+        for (uint32_t other = low; other < high; other++)
+            if (other != r && !(seen[(other - low) / 64] >> (other - low) % 64 & 1))
+                if (all[r].count++ == 0)
+                    all[r].first = other;
+    }
+    free(seen);
+}
+
+static void check_barrier(mlt_check *check)
+{
+    uint32_t ranks = check->program->ranks;
+    uint64_t room = BARRIER_BYTES / 8 / (check->events ? check->events : 1);
+    size_t words = (ranks + 63) / 64;
+    words = words <= room ? words : room ? room : 1;
+    uint64_t *sets = mlt_take(check->events * words, sizeof *sets);
+    unheard *all = mlt_take(ranks, sizeof *all);
+    mlt_waits waits;
+    mlt_check_waits(check, false, &waits);
+    for (uint64_t low = 0, high; low < ranks; low = high) {
+        high = low + 64 * words < ranks ? low + 64 * words : ranks;
+        barrier_pass(check, &waits, sets, words, (uint32_t)low, (uint32_t)high, all);
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        if (all[r].count)
+            tell_barrier(check, r, all[r]);
+    free(all);
+    free(sets);
+    mlt_waits_fini(&waits);
+}
+
+// ---- all
+
+void mlt_check_result(mlt_check *check)
+{
+    const uint64_t *found = check->verdict->found;
+    mlt_claim claim;
+    // Without both ends of every message, or with some that never come, there is no final state.
+    bool playable = check->order && !check->wildcards && !found[MLT_FAULT_INVALID] &&
+                    !found[MLT_FAULT_UNMATCHED] && !found[MLT_FAULT_SIZE];
+    if (mlt_claim_init(&claim, check) && playable) {
+        mlt_check_looked(check, MLT_FAULT_RESULT);
+        if (claim.is->collective == MLT_COLL_BARRIER) {
+            check_barrier(check);
+        } else {
+            mlt_state state;
+            state_init(&state, check, &claim);
+            for (uint32_t i = 0; i < check->events; i++) {
+                play(&state, check->order[i]);
+                if (i % 65536 == 65535)
+                    mlt_check_progress(check, 0.6 + 0.3 * i / check->events);
+            }
+            mlt_check_progress(check, 0.9);
+            mlt_judge(&state);
+            state_fini(&state);
+        }
+    }
+    mlt_claim_fini(&claim);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deadlock in a window. The waits are those of the compiled code, so they are what the executor
+// obeys: segments have their no-ops in the code, and if the window slides, an action starts only
+// after all that stand `window` places or more before it have ended. An executor that lets more run
+// waits for less.
+//
+// Events of a rank: start and end of each action of the code, then for each action "all up to here
+// have ended".
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "judge/check/check_int.h"
+#include "goal/sched.h"
+
+typedef struct listing {
+    mlt_goal_sched *sched;
+    const mlt_act **act; // in the code's order
+    uint32_t *action;    // of the program, for messages; else MLT_GOAL_NONE
+    uint32_t first;      // event: the start of act[0]
+} listing;
+
+typedef struct codes {
+    mlt_check *check;
+    listing *code;   // [ranks]
+    uint32_t *place; // by number of a message's action: its place in the code
+    uint32_t events;
+    bool synchronous;
+} codes;
+
+// ---- the code's messages and the program's
+
+typedef struct message {
+    int32_t peer;
+    uint32_t receives, order, second; // order: slot, or tag; second: 0, or action
+    uint32_t at;                      // place, or action
+} message;
+
+static int by_flow(const void *pa, const void *pb)
+{
+    const message *a = pa, *b = pb;
+    if (a->peer != b->peer)
+        return a->peer < b->peer ? -1 : 1;
+    if (a->receives != b->receives)
+        return a->receives < b->receives ? -1 : 1;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
+    return a->second < b->second ? -1 : a->second > b->second;
+}
+
+static bool is_message(const mlt_act *act)
+{
+    return mlt_goal_is_message(&(mlt_goal_action){.kind = (uint8_t)(act->type & MLT_ACT_KIND)});
+}
+
+// Slots number a flow's messages by tag, then by action: both lists, sorted, are the same one.
+static void name_messages(codes *c, uint32_t r)
+{
+    const mlt_goal_rank *rank = &c->check->program->rank[r];
+    listing *code = &c->code[r];
+    message *ours = mlt_take(rank->count, sizeof *ours);
+    message *theirs = mlt_take(rank->count, sizeof *theirs);
+    uint32_t n = 0, m = 0;
+    for (uint32_t a = 0; a < rank->count; a++) {
+        const mlt_goal_action *action = &rank->actions[a];
+        if (mlt_goal_is_message(action))
+            ours[n++] =
+                (message){action->peer, mlt_goal_is_recv(action), (uint32_t)action->tag, a, a};
+    }
+    for (uint32_t i = 0; i < code->sched->actions && m < n; i++) {
+        const mlt_act *act = code->act[i];
+        const mlt_act_message *its = (const mlt_act_message *)(act + 1);
+        if (is_message(act))
+            theirs[m++] =
+                (message){its->peer, (act->type & MLT_ACT_KIND) != MLT_GOAL_SEND, its->slot, 0, i};
+    }
+    qsort(ours, n, sizeof *ours, by_flow);
+    qsort(theirs, m, sizeof *theirs, by_flow);
+    for (uint32_t i = 0; i < m; i++) {
+        code->action[theirs[i].at] = ours[i].at;
+        c->place[c->check->pairs->first[r] + ours[i].at] = theirs[i].at;
+    }
+    free(ours);
+    free(theirs);
+}
+
+// ---- waits
+
+static uint32_t start_of(const listing *code, uint32_t place)
+{
+    return code->first + 2 * place;
+}
+
+static uint32_t place_of(const listing *code, uint32_t offset)
+{
+    uint32_t low = 0, high = code->sched->actions;
+    const mlt_act *act = mlt_sched_act(code->sched, offset);
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (code->act[middle] <= act)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void emit_list(mlt_waits *waits, const listing *code, uint32_t event,
+                      const mlt_act_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        mlt_waits_edge(waits, event, start_of(code, place_of(code, list->offset[i])));
+}
+
+static void emit_message(mlt_waits *waits, const codes *c, uint32_t r, uint32_t place)
+{
+    const listing *code = &c->code[r];
+    uint32_t action = code->action[place], start = start_of(code, place);
+    if (action == MLT_GOAL_NONE || c->check->program->rank[r].actions[action].kind != MLT_GOAL_SEND)
+        return;
+    mlt_goal_place other = mlt_goal_partner(c->check->pairs, r, action);
+    if (other.action == MLT_GOAL_NONE)
+        return;
+    uint32_t recv =
+        start_of(&c->code[other.rank], c->place[c->check->pairs->first[other.rank] + other.action]);
+    mlt_waits_edge(waits, start, recv + 1);
+    if (c->synchronous || c->check->program->rank[r].actions[action].flags & MLT_GOAL_SYNCHRONOUS)
+        mlt_waits_edge(waits, recv, start + 1);
+}
+
+static void emit(mlt_waits *waits, void *user)
+{
+    const codes *c = user;
+    for (uint32_t r = 0; r < c->check->program->ranks; r++) {
+        const listing *code = &c->code[r];
+        uint32_t count = code->sched->actions, window = code->sched->window;
+        uint32_t all = code->first + 2 * count; // event: all up to act[0] have ended
+        bool slides = window && !(code->sched->flags & MLT_SCHED_SEGMENTS);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t start = start_of(code, i);
+            mlt_waits_edge(waits, start, start + 1);
+            emit_list(waits, code, start + 1, mlt_act_dependents(code->act[i]));
+            if (code->act[i]->type & MLT_ACT_STARTERS)
+                emit_list(waits, code, start, mlt_act_starters(code->act[i]));
+            emit_message(waits, c, r, i);
+            if (!slides)
+                continue;
+            mlt_waits_edge(waits, start + 1, all + i);
+            if (i + 1 < count)
+                mlt_waits_edge(waits, all + i, all + i + 1);
+            if (i + (uint64_t)window < count)
+                mlt_waits_edge(waits, all + i, start_of(code, i + window));
+        }
+    }
+}
+
+// ---- telling
+
+static uint32_t rank_of(const codes *c, uint32_t event)
+{
+    uint32_t low = 0, high = c->check->program->ranks;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (c->code[middle].first <= event)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const char *describe(const codes *c, uint32_t r, uint32_t place, char text[MLT_CHECK_TEXT])
+{
+    uint32_t action = c->code[r].action[place];
+    if (action != MLT_GOAL_NONE)
+        return mlt_check_describe(c->check, (mlt_goal_place){r, action}, text);
+    static const char *const what[MLT_GOAL_KINDS] = {[MLT_GOAL_EXEC] = "an exec",
+                                                     [MLT_GOAL_USER] = "an exec",
+                                                     [MLT_GOAL_CALC] = "a calc",
+                                                     [MLT_GOAL_NOP] = "a no-op"};
+    snprintf(text, MLT_CHECK_TEXT, "rank %" PRIu32 ", place %" PRIu32 " of the code (%s)", r, place,
+             what[c->code[r].act[place]->type & MLT_ACT_KIND]);
+    return text;
+}
+
+typedef struct event {
+    uint32_t rank, place;
+    bool end, all;
+} event;
+
+static event event_of(const codes *c, uint32_t number)
+{
+    event e = {.rank = rank_of(c, number)};
+    uint32_t into = number - c->code[e.rank].first, count = c->code[e.rank].sched->actions;
+    e.all = into >= 2 * count;
+    e.place = e.all ? into - 2 * count : into / 2;
+    e.end = e.all || into % 2;
+    return e;
+}
+
+// A chain of "all up to here" is one wait: for the last link's action.
+static void tell_cycle(codes *c, mlt_goal_finding *finding, const uint32_t *cycle, uint32_t count)
+{
+    enum { SHOWN = 8 };
+    char text[MLT_CHECK_TEXT];
+    uint32_t first = 0, shown = 0;
+    while (first < count && event_of(c, cycle[first]).all)
+        first++;
+    for (uint32_t i = 0; i < count;) {
+        if (shown == SHOWN) {
+            mlt_check_say(finding, "\n    ... and so on round");
+            return;
+        }
+        event one = event_of(c, cycle[(first + i) % count]), other;
+        bool window = false;
+        do {
+            other = event_of(c, cycle[(first + ++i) % count]);
+            window |= other.all;
+        } while (other.all);
+        if (one.rank == other.rank && one.place == other.place)
+            continue;
+        shown++;
+        mlt_check_say(finding, "\n    %s %s only after", describe(c, one.rank, one.place, text),
+                      one.end ? "ends" : "starts");
+        mlt_check_say(finding, "\n        %s has %s%s", describe(c, other.rank, other.place, text),
+                      other.end ? "ended" : "started", window ? " and left the window" : "");
+    }
+}
+
+static void tell(codes *c, const uint32_t *cycle, uint32_t count)
+{
+    event e = event_of(c, cycle[0]);
+    mlt_goal_place place = {e.rank, c->code[e.rank].action[e.place]};
+    mlt_goal_finding *finding = mlt_check_found(c->check, MLT_FAULT_DEADLOCK, place, place);
+    if (!finding)
+        return;
+    const mlt_goal_sched *sched = c->code[e.rank].sched;
+    mlt_check_say(finding,
+                  "in a window of %" PRIu32 " actions (it %s) and %s, actions wait for "
+                  "each other in a circle",
+                  sched->window,
+                  sched->flags & MLT_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
+                  c->synchronous ? "if sends end only when they are received"
+                                 : "even if every send is buffered");
+    tell_cycle(c, finding, cycle, count);
+}
+
+// ---- all
+
+static bool compile(codes *c, uint32_t r)
+{
+    mlt_check *check = c->check;
+    mlt_sched_options options = {.window = check->options->window, .plain = check->wildcards};
+    listing *code = &c->code[r];
+    char why[512];
+    if (mlt_sched_compile(check->program, r, &options, &code->sched, why, sizeof why) != MLT_OK) {
+        mlt_goal_finding *finding =
+            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){r, MLT_GOAL_NONE},
+                            (mlt_goal_place){r, MLT_GOAL_NONE});
+        if (finding)
+            mlt_check_say(finding, "%s", why);
+        return false;
+    }
+    uint32_t count = code->sched->actions;
+    code->act = mlt_take(count, sizeof *code->act);
+    code->action = mlt_take(count, sizeof *code->action);
+    const mlt_act *act = mlt_sched_first(code->sched);
+    for (uint32_t i = 0; i < count; i++, act = mlt_act_next(act)) {
+        code->act[i] = act;
+        code->action[i] = MLT_GOAL_NONE;
+    }
+    code->first = c->events;
+    c->events += 3 * count;
+    name_messages(c, r);
+    return true;
+}
+
+// True: there is an order.
+static bool look(codes *c)
+{
+    mlt_waits waits;
+    mlt_waits_init(&waits, c->events, emit, c);
+    uint32_t *cycle = NULL, count = 0, blocked = 0;
+    uint32_t *order = mlt_waits_order(&waits, &cycle, &count, &blocked);
+    bool fine = order != NULL;
+    if (!fine)
+        tell(c, cycle, count);
+    free(order);
+    free(cycle);
+    mlt_waits_fini(&waits);
+    return fine;
+}
+
+void mlt_check_window(mlt_check *check)
+{
+    uint32_t ranks = check->program->ranks;
+    codes c = {.check = check};
+    c.code = mlt_take(ranks, sizeof *c.code);
+    c.place = mlt_take(check->pairs->first[ranks], sizeof *c.place);
+    bool compiled = check->pairs->first[ranks] < UINT32_MAX / 8; // no-ops of segments among them
+    if (!compiled) {
+        mlt_goal_finding *finding =
+            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){0, MLT_GOAL_NONE},
+                            (mlt_goal_place){0, MLT_GOAL_NONE});
+        if (finding)
+            mlt_check_say(finding, "the program has too many actions to be checked with a window");
+    }
+    for (uint32_t r = 0; r < ranks && compiled; r++)
+        compiled = compile(&c, r);
+    if (compiled) {
+        check->verdict->window = check->options->window;
+        bool fine = look(&c);
+        c.synchronous = true;
+        if (fine && !check->options->assume_buffered)
+            look(&c);
+    }
+    for (uint32_t r = 0; r < ranks; r++) {
+        mlt_goal_sched_free(c.code[r].sched);
+        free(c.code[r].act);
+        free(c.code[r].action);
+    }
+    free(c.code);
+    free(c.place);
+}

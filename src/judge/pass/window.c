@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// window: no-ops cut every rank's program into segments of at most options.window actions, so that
+// it can run in constant space (Theorem 4). All actions of a segment end before the next begins.
+//
+// Cutting each rank by itself could make ranks wait for each other: one of them in its first
+// segment for a message of the other's second, and the other way round. So all ranks' actions are
+// put into one order, in which the two ends of a message are one step, and each rank is cut along
+// it. Then the first step of that order that is not done can always be done: all that comes before
+// it on its ranks is done, so it is in the current segment of both. If there is no such order, but
+// the program is free of deadlock with buffered sends only, sends come before their receives and
+// the same holds with buffered sends. Otherwise the program is left alone: it posts receives first,
+// whose senders wait for what comes after.
+#include "judge/pass/pass_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+typedef struct steps {
+    const mlt_goal_program *program;
+    const mlt_goal_pairs *pairs;
+    uint64_t count, *at, *to; // edges by step; a step is known by the number of its action, of its
+                              // send if it is a message
+    bool merged, counting;    // merged: messages are one step
+} steps;
+
+static uint64_t step_of(const steps *s, uint32_t rank, uint32_t a)
+{
+    const mlt_goal_action *action = &s->program->rank[rank].actions[a];
+    if (!mlt_goal_is_recv(action))
+        return s->pairs->first[rank] + a;
+    mlt_goal_place send = mlt_goal_partner(s->pairs, rank, a);
+    bool one =
+        s->merged || s->program->rank[send.rank].actions[send.action].flags & MLT_GOAL_SYNCHRONOUS;
+    return one ? s->pairs->first[send.rank] + send.action : s->pairs->first[rank] + a;
+}
+
+static void edge(steps *s, uint64_t from, uint64_t to)
+{
+    if (s->counting)
+        s->at[from + 2]++;
+    else
+        s->to[s->at[from + 1]++] = to;
+}
+
+static void edges(steps *s)
+{
+    for (uint32_t r = 0; r < s->program->ranks; r++) {
+        const mlt_goal_rank *rank = &s->program->rank[r];
+        for (uint32_t d = 0; d < rank->deps_count; d++)
+            edge(s, step_of(s, r, mlt_goal_plain(rank->deps[d].on)),
+                 step_of(s, r, rank->deps[d].action));
+        for (uint32_t a = 0; a < rank->count; a++) {
+            uint64_t recv = step_of(s, r, a);
+            mlt_goal_place send = mlt_goal_partner(s->pairs, r, a);
+            if (mlt_goal_is_recv(&rank->actions[a]) && recv == s->pairs->first[r] + a)
+                edge(s, s->pairs->first[send.rank] + send.action, recv);
+        }
+    }
+}
+
+// The place of every action in one order of all; NULL: there is none.
+static uint64_t *common_order(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                              bool merged)
+{
+    steps s = {program, pairs, pairs->first[program->ranks], NULL, NULL, merged, true};
+    s.at = mlt_take(s.count + 2, sizeof *s.at);
+    edges(&s);
+    for (uint64_t i = 2; i < s.count + 2; i++)
+        s.at[i] += s.at[i - 1];
+    s.to = mlt_take(s.at[s.count + 1], sizeof *s.to);
+    s.counting = false;
+    edges(&s);
+    uint32_t *open = mlt_take(s.count, sizeof *open);
+    uint64_t *order = mlt_take(s.count, sizeof *order), head = 0, tail = 0;
+    uint64_t *place = mlt_take(s.count, sizeof *place);
+    for (uint64_t e = 0; e < s.at[s.count]; e++)
+        open[s.to[e]]++;
+    for (uint64_t i = 0; i < s.count; i++)
+        if (!open[i])
+            order[tail++] = i; // receives that are one with their send stand here too, harmlessly
+    for (; head < tail; head++) {
+        uint64_t i = order[head];
+        place[i] = head;
+        for (uint64_t e = s.at[i]; e < s.at[i + 1]; e++)
+            if (--open[s.to[e]] == 0)
+                order[tail++] = s.to[e];
+    }
+    bool whole = tail == s.count;
+    for (uint32_t r = 0; r < program->ranks && whole; r++)
+        for (uint32_t a = 0; a < program->rank[r].count; a++)
+            order[pairs->first[r] + a] = place[step_of(&s, r, a)];
+    free(place);
+    free(open);
+    free(s.at);
+    free(s.to);
+    if (whole)
+        return order;
+    free(order);
+    return NULL;
+}
+
+typedef struct placed {
+    uint64_t place;
+    uint32_t action;
+} placed;
+
+static int by_place(const void *pa, const void *pb)
+{
+    const placed *a = pa, *b = pb;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return a->action < b->action ? -1 : a->action > b->action;
+}
+
+// Which segment an action belongs to; how many there are. The two ends of a rank's message to
+// itself are one step, so they stay together.
+static uint32_t segments(const placed *sorted, uint32_t n, uint32_t window, uint32_t *segment)
+{
+    uint32_t now = 0, used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool pair = i + 1 < n && sorted[i + 1].place == sorted[i].place;
+        if (used == window || (pair && used + 1 == window)) {
+            now++;
+            used = 0;
+        }
+        segment[sorted[i].action] = now;
+        used++;
+    }
+    return now + 1;
+}
+
+// How many no-ops.
+static uint32_t cut_rank(mlt_goal_program *program, uint32_t number, const uint64_t *place,
+                         uint32_t window)
+{
+    mlt_goal_rank *rank = &program->rank[number];
+    uint32_t n = rank->count, kept = 0;
+    if (n <= window)
+        return 0;
+    placed *sorted = mlt_take(n, sizeof *sorted);
+    uint32_t *segment = mlt_take(n, sizeof *segment);
+    for (uint32_t a = 0; a < n; a++)
+        sorted[a] = (placed){place[a], a};
+    qsort(sorted, n, sizeof *sorted, by_place);
+    uint32_t nops = segments(sorted, n, window, segment) - 1;
+    // Dependencies within segments stay. Only those need the no-ops that have nobody there before
+    // them, or nobody who waits for their end.
+    bool *waits = mlt_take(n, sizeof *waits), *ends = mlt_take(n, sizeof *ends);
+    for (uint32_t d = 0; d < rank->deps_count; d++) {
+        mlt_goal_dep dep = rank->deps[d];
+        if (segment[dep.action] != segment[mlt_goal_plain(dep.on)])
+            continue;
+        rank->deps[kept++] = dep;
+        waits[dep.action] = true;
+        if (!(dep.on & MLT_GOAL_STARTED))
+            ends[dep.on] = true;
+    }
+    rank->deps_count = kept;
+    for (uint32_t i = 0; i < nops; i++)
+        mlt_goal_add(program, number, &(mlt_goal_action){.kind = MLT_GOAL_NOP});
+    for (uint32_t i = 0; i < n; i++) { // no-op n + s stands between segments s and s + 1
+        uint32_t a = sorted[i].action, s = segment[a];
+        if (s > 0 && !waits[a])
+            mlt_goal_require(program, number, a, n + s - 1);
+        if (s < nops && !ends[a])
+            mlt_goal_require(program, number, n + s, a);
+    }
+    free(sorted);
+    free(segment);
+    free(waits);
+    free(ends);
+    return nops;
+}
+
+static bool sends_to_itself(const mlt_goal_program *program)
+{
+    for (uint32_t r = 0; r < program->ranks; r++)
+        for (uint32_t a = 0; a < program->rank[r].count; a++) {
+            const mlt_goal_action *action = &program->rank[r].actions[a];
+            if (action->kind == MLT_GOAL_SEND && action->peer == (int32_t)r)
+                return true;
+        }
+    return false;
+}
+
+static bool ends_at_all(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                        bool synchronous)
+{
+    mlt_pass_events *events = mlt_pass_events_new(program, pairs, synchronous);
+    bool ends = events->order != NULL;
+    mlt_pass_events_free(events);
+    return ends;
+}
+
+mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_pass_options *options,
+                           mlt_pass_report *report, char *why, size_t why_size)
+{
+    mlt_goal_pairs *pairs;
+    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    uint64_t *place = NULL;
+    if (!options->window)
+        snprintf(report->text, sizeof report->text, "left alone: no window is set");
+    else if (!pairs)
+        snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
+    else if (options->window == 1 && sends_to_itself(program))
+        snprintf(report->text, sizeof report->text,
+                 "left alone: a message of a rank to itself needs a window of two");
+    else if (!ends_at_all(program, pairs, false)) {
+        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
+        status = MLT_ERR_INVALID;
+    } else {
+        place = common_order(program, pairs, true);
+        if (!place && !ends_at_all(program, pairs, true))
+            place = common_order(program, pairs, false);
+        if (!place)
+            snprintf(report->text, sizeof report->text,
+                     "left alone: receives must be posted before what their senders wait for");
+    }
+    for (uint32_t r = 0; r < program->ranks && place; r++)
+        report->changed += cut_rank(program, r, place + pairs->first[r], options->window);
+    if (place)
+        snprintf(report->text, sizeof report->text,
+                 "inserted %" PRIu64 " no-ops, one after %" PRIu32 " actions", report->changed,
+                 options->window);
+    free(place);
+    mlt_goal_pairs_free(pairs);
+    return status;
+}

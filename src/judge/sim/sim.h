@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator: what a program would cost on a machine of that many ranks, under LogGOPS.
+//
+// Times are in picoseconds inside, so that parts of a nanosecond a byte are exact enough; options
+// and reports speak of nanoseconds. The rules are LogGOPSim's (docs/goal-simulator.md): a send
+// holds its CPU for o+(s-1)O and its NIC for g+(s-1)G; the first byte arrives o+L after the start;
+// on arrival the receiver's CPU is busy for o+max((s-1)O,(s-1)G) and its NIC for g+(s-1)G, receive
+// posted or not; posting costs nothing; a message of more than S bytes ends for its sender when it
+// is matched. Ties go by order of insertion. exec costs `exec` times its bytes.
+//
+// Messages meet their receives as program.h says: by the order of the program, or, if some receive
+// of the program is a wildcard, as they come. A message is handled by the CPU and NIC that its
+// receive names; with wildcards, by those that its send names.
+#ifndef MLT_JUDGE_SIM_SIM_H
+#define MLT_JUDGE_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "goal/pairs.h"
+#include "goal/program.h"
+
+typedef struct mlt_loggops {
+    double L, o, g, G, O; // ns, ns, ns, ns a byte, ns a byte
+    uint64_t S;           // bytes
+    double exec;          // ns a byte of a local operation
+} mlt_loggops;
+extern const mlt_loggops mlt_loggops_default; // LogGOPSim's: 2500, 1500, 1000, 6, 0, 65535; exec 0
+
+typedef struct mlt_sim_options {
+    mlt_loggops machine;
+    bool keep_times;                           // start and end of every action: for the timeline
+    bool keep_path;                            // the critical path
+    bool by_arrival;                           // equal tags: as messages come, as LogGOPSim does
+    void (*progress)(void *user, double done); // finished actions, 0..1; may be NULL
+    void *user;
+} mlt_sim_options;
+
+// Why a step of the critical path began when it did.
+typedef enum mlt_sim_why {
+    MLT_SIM_FIRST,   // nothing before it
+    MLT_SIM_DEPENDS, // the step before it, of the same rank, had to finish (or start)
+    MLT_SIM_MESSAGE, // the step before it, of another rank, sent it
+    MLT_SIM_CPU,     // the CPU was busy with the step before it
+    MLT_SIM_NIC,     // the NIC was
+    MLT_SIM_MATCHED, // a rendezvous: the step before it, of another rank, posted the receive
+} mlt_sim_why;
+
+typedef struct mlt_sim_step {
+    mlt_goal_place place;
+    mlt_sim_why why;
+    uint64_t start_ps, end_ps;
+} mlt_sim_step;
+
+typedef struct mlt_sim_result {
+    uint32_t ranks;
+    uint64_t *end_ps;  // [ranks]: when a rank's last action ended
+    uint64_t total_ps; // the greatest
+    uint64_t events, messages, bytes, actions;
+    uint64_t unexpected_ps; // how long those waited for their receive, summed
+    uint64_t unexpected;    // messages that came before their receive
+    // With keep_times: by the action's number as in mlt_goal_pairs (ranks one behind the other).
+    // A receive starts when it is posted; busy_ps is when a CPU took up its message. For the others
+    // busy_ps is start_ps.
+    uint64_t *start_ps, *busy_ps, *finish_ps;
+    mlt_goal_place *other; // with keep_times, of a message action: whom it met
+    mlt_sim_step *path;    // with keep_path: first to last
+    uint64_t path_count;
+    double seconds; // of simulation, real time
+} mlt_sim_result;
+
+// On failure (a deadlock: then which actions wait for what; a send that nobody receives; a program
+// or a machine that is not valid; more than 2^62 ps) one sentence. At most 2^31 - 1 actions. The
+// caller frees the result.
+mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
+                             mlt_sim_result **out, char *why, size_t why_size) MLT_MUST_CHECK;
+void mlt_sim_result_free(mlt_sim_result *result);
+
+#endif

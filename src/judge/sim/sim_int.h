@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator's inside: a program as flat arrays over all ranks, and the state of a run. Only for
+// src/goal/sim*.c.
+//
+//     sim_build.c   program -> actions, dependents, lanes; which send meets which receive
+//     sim_run.c     the events
+//     sim_path.c    the critical path; the sentence of a deadlock
+//     sim.c         mlt_goal_simulate: in this order
+//
+// An action has a number: ranks one behind the other, as in mlt_goal_pairs. A lane is a pair of CPU
+// and NIC of a rank; programs that use but one of each have lane = rank, and one cache line is then
+// all the state of a rank. Lanes of the same CPU share the first one's cpu_free, those of the same
+// NIC the first one's send_free and recv_free.
+//
+// Two modes. `fixed`, without wildcards: a receive is the partner of its send from the beginning,
+// an event of a message names the receive, and matching is a look at two bits. Otherwise an event
+// of a message names the send, and posted receives and unexpected messages wait in lists, a pair of
+// lists a rank.
+//
+// Waiting. Whoever finds its CPU or NIC busy is tried again when they are free, with the number
+// that it had. Those that wait for the same (sends of a lane, messages of a lane, local work of a
+// CPU) are tried in the order of their numbers, so only the first of them is in the queue; the
+// others are parked in a ring behind it.
+#ifndef MLT_JUDGE_SIM_SIM_INT_H
+#define MLT_JUDGE_SIM_SIM_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "goal/program.h"
+#include "judge/sim/sim.h"
+#include "judge/sim/queue.h"
+
+enum { MLT_SIM_NONE = UINT32_MAX };
+enum { MLT_SIM_MOST_ACTIONS = INT32_MAX };           // an event's `what` has one bit more
+#define MLT_SIM_MOST_TIME  (UINT64_C(1) << 62)       // ps
+#define MLT_SIM_MOST_BYTES ((UINT64_C(1) << 52) - 1) // of an action; ns of a calc
+
+enum { // mlt_sim_action.bits: kind, then flags, then size
+    MLT_SIM_SEND = 0,
+    MLT_SIM_RECV = 1,
+    MLT_SIM_CALC = 2, // size is ns
+    MLT_SIM_EXEC = 3, // size is bytes
+    MLT_SIM_NOP = 4,
+    MLT_SIM_KIND = 7,
+    MLT_SIM_STARTERS = 1 << 3,  // somebody waits for its start only
+    MLT_SIM_SYNC = 1 << 4,      // a send that ends when it is matched
+    MLT_SIM_THEN_EXEC = 1 << 5, // a receive with work behind it
+    MLT_SIM_POSTED = 1 << 6,    // a receive
+    MLT_SIM_ARRIVED = 1 << 7,   // a receive (fixed): its message was there first
+    MLT_SIM_RECEIVED = 1 << 8,  // a receive: only its work is left
+    MLT_SIM_FINISHED = 1 << 9,
+    MLT_SIM_STARTED = 1 << 10,
+    MLT_SIM_FREE = 1 << 11, // it has no dependencies at all
+    MLT_SIM_SIZE_SHIFT = 12,
+};
+
+typedef struct mlt_sim_action {
+    uint64_t bits;
+    uint64_t time;    // before it is ready: when it is so far. Parked: its number. A send whose
+                      // message has come before its receive: when a CPU took up the message
+    uint32_t link;    // before it is ready: dependencies left. Then: the next in a ring or list
+    uint32_t partner; // the other end. Not fixed, a send that is not matched: lane of its message
+    uint32_t lane;
+    uint32_t next_at; // its dependents: next[next_at .. that of the following action)
+} mlt_sim_action;
+_Static_assert(sizeof(mlt_sim_action) == 32, "two to a cache line");
+
+typedef struct mlt_sim_waiters {
+    uint32_t first; // seq of the first, which is in the queue; MLT_SIM_NONE: nobody waits
+    uint32_t last;  // the last parked one; it links to the first parked one
+} mlt_sim_waiters;
+
+enum { MLT_SIM_WAIT_SEND, MLT_SIM_WAIT_MESSAGE, MLT_SIM_WAIT_LOCAL, MLT_SIM_WAITS };
+
+typedef struct mlt_sim_lane {
+    uint64_t cpu_free, send_free, recv_free;
+    mlt_sim_waiters wait[MLT_SIM_WAITS];
+    uint32_t cpu, nic; // the lanes whose *_free count
+    uint64_t end;      // of the last action here
+} mlt_sim_lane;
+_Static_assert(sizeof(mlt_sim_lane) == 64, "one cache line");
+
+// ---- for the critical path: why something happened when it did
+
+typedef enum mlt_sim_point {
+    MLT_SIM_AT_START,
+    MLT_SIM_AT_SECOND, // a send: its message is taken up; a receive: its work begins
+    MLT_SIM_AT_FINISH,
+} mlt_sim_point;
+
+typedef struct mlt_sim_ref {
+    uint32_t action;
+    uint8_t point; // mlt_sim_point
+    uint8_t why;   // mlt_sim_why
+} mlt_sim_ref;
+
+typedef struct mlt_sim_node {
+    uint64_t time;
+    mlt_sim_ref cause;
+} mlt_sim_node;
+
+typedef struct mlt_sim_holders { // of a lane: who kept it busy last
+    mlt_sim_ref cpu, send, recv;
+} mlt_sim_holders;
+
+typedef struct mlt_sim_lists { // of a rank, if not fixed; first and last, MLT_SIM_NONE: empty
+    uint32_t posted, posted_last;
+    uint32_t unexpected, unexpected_last;
+} mlt_sim_lists;
+
+typedef struct mlt_sim {
+    const mlt_goal_program *program;
+    mlt_sim_queue queue;
+    mlt_sim_action *actions; // [count + 1]: the last one ends the dependents
+    uint32_t *next;          // dependents' numbers, MLT_GOAL_STARTED: on the start only
+    mlt_sim_lane *lanes;
+    uint64_t L, o, g;         // ps
+    double G, O, exec;        // ps a byte
+    uint32_t seq;             // the next number
+    uint32_t count, finished; // actions
+    uint32_t lanes_count, lanes_room;
+    bool fixed, late;   // late: the time went beyond MLT_SIM_MOST_TIME
+    uint32_t *first;    // [ranks + 1]: number of a rank's first action
+    uint64_t *sync_end; // [count]: when a synchronous send's CPU was free; NULL: there are none
+    mlt_sim_lists *lists;
+    // Several CPUs or NICs. NULL: lane = rank.
+    uint32_t *lane_rank, *lane_next; // a rank's lanes are linked, from rank_lane
+    uint16_t *lane_key;              // cpu << 8 | nic
+    uint32_t *rank_lane;
+    // keep_path
+    mlt_sim_node *nodes; // [2 * count]: AT_START, AT_SECOND
+    mlt_sim_holders *holders;
+    uint32_t last_action; // the one that ended last
+    mlt_sim_result *result;
+} mlt_sim;
+
+static inline uint64_t mlt_sim_size(const mlt_sim_action *action)
+{
+    return action->bits >> MLT_SIM_SIZE_SHIFT;
+}
+
+// Of what becomes ready at once, sends go first, then receives, then the rest.
+static inline unsigned mlt_sim_order(uint64_t bits)
+{
+    unsigned kind = bits & MLT_SIM_KIND;
+    return kind < MLT_SIM_CALC ? kind : MLT_SIM_CALC;
+}
+
+static inline uint32_t mlt_sim_rank(const mlt_sim *sim, uint32_t lane)
+{
+    return sim->lane_rank ? sim->lane_rank[lane] : lane;
+}
+
+// ---- prices, in ps; never more than an eighth of MLT_SIM_MOST_TIME, so that sums stay sums
+
+static inline uint64_t mlt_sim_price(double ps)
+{
+    double most = (double)(MLT_SIM_MOST_TIME / 8);
+    return (uint64_t)((ps < most ? ps : most) + 0.5);
+}
+
+static inline uint64_t mlt_sim_bytes(uint64_t size, double per_byte) // all but the first
+{
+    return size > 1 ? mlt_sim_price((double)(size - 1) * per_byte) : 0;
+}
+
+static inline uint64_t mlt_sim_send_cpu(const mlt_sim *sim, uint64_t size)
+{
+    return sim->o + mlt_sim_bytes(size, sim->O);
+}
+
+static inline uint64_t mlt_sim_recv_cpu(const mlt_sim *sim, uint64_t size)
+{
+    return sim->o + mlt_sim_bytes(size, sim->O > sim->G ? sim->O : sim->G);
+}
+
+static inline uint64_t mlt_sim_nic(const mlt_sim *sim, uint64_t size)
+{
+    return sim->g + mlt_sim_bytes(size, sim->G);
+}
+
+// What a calc, an exec, or the work behind a receive costs.
+uint64_t mlt_sim_work(const mlt_sim *sim, uint32_t number);
+
+mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number);
+
+// ---- the parts
+
+mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why,
+                         size_t why_size) MLT_MUST_CHECK;
+void mlt_sim_run(mlt_sim *sim, const mlt_sim_options *options);
+void mlt_sim_path(mlt_sim *sim);
+void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size);
+
+#endif
