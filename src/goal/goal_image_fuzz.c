@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/image_int.h"
+#include "goal/image/image_int.h"
 
 enum { MOST_RANKS = 64, MOST_ACTIONS = 200 };
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 
 // Room for one element more in an array that grows by doubling.
 static void *more(void *array, uint32_t count, uint32_t *room, size_t element)

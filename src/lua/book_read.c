@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "coll/choice.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "lua/book_int.h"
 
 enum { SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_STAGES = 64 };

@@ -9,7 +9,7 @@
 #include "judge/check/check.h"
 #include "goal/graph.h"
 #include "judge/pass/pass.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "lua/generate.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))

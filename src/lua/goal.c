@@ -12,7 +12,7 @@
 #include "base/character.h"
 #include "coll/coll.h"
 #include "goal/derive.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "lua/library.h"
 
 typedef struct address { // userdata: a place in a named buffer

@@ -22,7 +22,7 @@
 
 #include "base/memory.h"
 #include "goal/graph.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "tools/draw.h"
 #include "tools/svg.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "tools/draw.h"
 #include "tools/svg.h"
 

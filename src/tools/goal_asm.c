@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "goal/loggopsim.h"
+#include "goal/text/loggopsim.h"
 #include "goal/sched.h"
 #include "launch/numbers.h"
 #include "tools/args.h"

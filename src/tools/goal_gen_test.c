@@ -8,7 +8,7 @@
 
 #include "coll/coll.h"
 #include "judge/check/check.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "tools/args.h"
 #include "tools/goal.h"
 

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "goal/sched.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal.h"

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "judge/sim/sim.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "goal/loggopsim.h"
+#include "goal/text/loggopsim.h"
 #include "goal/sched.h"
 #include "lua/generate.h"
 #include "tools/progress.h"

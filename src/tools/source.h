@@ -10,7 +10,7 @@
 
 #include "coll/coll.h"
 #include "goal/program.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "tools/args.h"
 
 enum { MLT_SOURCE_ARGS = 13 };

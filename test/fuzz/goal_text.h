@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/loggopsim.h"
-#include "goal/read_int.h"
-#include "goal/text.h"
+#include "goal/text/loggopsim.h"
+#include "goal/text/read_int.h"
+#include "goal/text/text.h"
 
 enum { FUZZ_RANKS = 64 }; // a short text may ask for millions
 

@@ -13,7 +13,7 @@
 #include "judge/pass/pass_int.h"
 #include "judge/pass/oracle.h"
 #include "judge/sim/sim.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
 

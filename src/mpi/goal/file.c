@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "goal/loggopsim.h"
-#include "goal/text.h"
+#include "goal/text/loggopsim.h"
+#include "goal/text/text.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/settings.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LogGOPSim's binary file: a small one byte by byte, both versions, and everything that can be
 // wrong with one.
-#include "goal/loggopsim.h"
+#include "goal/text/loggopsim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/text.h"
+#include "goal/text/text.h"
 #include "base/unit_test.h"
 
 static char why[512];

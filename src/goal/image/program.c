@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "goal/image_int.h"
+#include "goal/image/image_int.h"
 
 static bool has_message(int kind)
 {

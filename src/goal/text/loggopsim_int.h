@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank as LogGOPSim can say it: sends, receives and calculations, no memory.
-#ifndef MLT_GOAL_LOGGOPSIM_INT_H
-#define MLT_GOAL_LOGGOPSIM_INT_H
+#ifndef MLT_GOAL_TEXT_LOGGOPSIM_INT_H
+#define MLT_GOAL_TEXT_LOGGOPSIM_INT_H
 
 #include "goal/program.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/character.h"
-#include "goal/read_int.h"
+#include "goal/text/read_int.h"
 
 enum { SPACE = 1, LETTER = 2, DIGIT = 4, INSIDE = LETTER | DIGIT };
 

@@ -15,7 +15,7 @@
 //         65 bytes more in the later version, for operations that a GOAL program does not have
 //
 // Everything is checked on reading: parts that overlap or lie outside, nodes, edges, counts, roots.
-#include "goal/loggopsim.h"
+#include "goal/text/loggopsim.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/loggopsim_int.h"
+#include "goal/text/loggopsim_int.h"
 
 enum { COOKIE = 4223, COOKIE_SPOILED = 2342, COOKIE_BYTES = 8 };
 enum { HEAD_BYTES = 6, ENTRY_BYTES = 16, NODE_BYTES = 39, LATER_NODE_BYTES = 104 };

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/read_int.h"
+#include "goal/text/read_int.h"
 
 enum { SMALL = 16 }; // actions and buffers of a rank that needs no table
 

@@ -6,8 +6,8 @@
 // Ranks whose schedules are the same but for their number share code and buffers: `like` is the
 // place in the table of the first of them. Parts follow each other without gaps, in the order of
 // the table, so that checking takes linear time whatever a file says.
-#ifndef MLT_GOAL_IMAGE_INT_H
-#define MLT_GOAL_IMAGE_INT_H
+#ifndef MLT_GOAL_IMAGE_IMAGE_INT_H
+#define MLT_GOAL_IMAGE_IMAGE_INT_H
 
 #include <stdbool.h>
 #include <stddef.h>

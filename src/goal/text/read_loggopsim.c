@@ -12,7 +12,7 @@
 // clear. Messages have a size and no memory.
 #include <inttypes.h>
 
-#include "goal/read_int.h"
+#include "goal/text/read_int.h"
 
 // True if the token stands on the line of the one before it.
 static bool same_line(const mlt_goal_reader *r, uint32_t line)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "goal/image_int.h"
+#include "goal/image/image_int.h"
 
 bool mlt_is_image(const void *bytes, size_t size)
 {

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/image_int.h"
+#include "goal/image/image_int.h"
 
 enum { LONGEST_NAME = 255 };
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "goal/loggopsim_int.h"
-#include "goal/read_int.h"
-#include "goal/text.h"
+#include "goal/text/loggopsim_int.h"
+#include "goal/text/read_int.h"
+#include "goal/text/text.h"
 
 // ---- output: into a string of limited size, or through a buffer into a file
 

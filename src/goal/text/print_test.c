@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The printer: what it writes, to the letter; that reading it gives the same program, also for
 // programs that no reader made; and that a million ranks take a bearable time.
-#include "goal/text.h"
+#include "goal/text/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/loggopsim_int.h"
+#include "goal/text/loggopsim_int.h"
 #include "base/unit_test.h"
 
 static char why[1024];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LogGOPSim's binary file: read in both of its versions (39- and 104-byte nodes), written in the
 // first. Little-endian, unaligned; nothing in it is believed before it is checked.
-#ifndef MLT_GOAL_LOGGOPSIM_H
-#define MLT_GOAL_LOGGOPSIM_H
+#ifndef MLT_GOAL_TEXT_LOGGOPSIM_H
+#define MLT_GOAL_TEXT_LOGGOPSIM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "goal/graph.h"
-#include "goal/image_int.h"
+#include "goal/image/image_int.h"
 #include "goal/pairs.h"
 #include "base/unit_test.h"
 

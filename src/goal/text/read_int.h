@@ -3,8 +3,8 @@
 // dependencies that wait for a label. For read*.c and their tests only.
 //
 // A function that returns bool has said why in the reader's `why` if it is false.
-#ifndef MLT_GOAL_READ_INT_H
-#define MLT_GOAL_READ_INT_H
+#ifndef MLT_GOAL_TEXT_READ_INT_H
+#define MLT_GOAL_TEXT_READ_INT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "goal/program.h"
-#include "goal/text.h"
+#include "goal/text/text.h"
 
 enum { // mlt_goal_token.kind; other signs are their own kind: '{', ';'
     MLT_TOKEN_END = 0,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader: what each dialect means, and for every kind of wrong text the message, its place, the
 // line and the caret.
-#include "goal/text.h"
+#include "goal/text/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/read_int.h"
+#include "goal/text/read_int.h"
 #include "base/unit_test.h"
 
 static char why[1024];

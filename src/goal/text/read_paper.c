@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "goal/read_int.h"
+#include "goal/text/read_int.h"
 
 typedef struct interval {
     uint32_t first, last;

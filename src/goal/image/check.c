@@ -6,7 +6,7 @@
 // Nothing is followed before it is known to lie in the code.
 #include <string.h>
 
-#include "goal/image_int.h"
+#include "goal/image/image_int.h"
 
 typedef struct check {
     const mlt_image_header *header;
