@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/coll.h"
-#include "coll/hand_test.h"
+#include "coll/alg/coll.h"
+#include "coll/alg/hand_test.h"
 #include "goal/graph.h"
 #include "goal/pairs.h"
 

@@ -162,7 +162,7 @@ static inline bool is_rooted(const mlt_coll_what *what)
 }
 
 // Bytes of a message of the rank's lists, in the mean. Other ranks may have another answer, and
-// with it another algorithm: those for lists get along with each other (coll/exchange.h).
+// with it another algorithm: those for lists get along with each other (coll/alg/exchange.h).
 static uint64_t mean_of(const mlt_goal_parts *parts)
 {
     uint64_t bytes = 0, messages = (uint64_t)parts->sends + parts->recvs;

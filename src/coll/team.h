@@ -37,7 +37,7 @@
 
 #include "base/list.h"
 #include "coll/choose.h"
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "coll/plan.h"
 #include "goal/exec.h"
 #include "p2p/p2p.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "csp/wait.h"
 #include "type/op.h"
 

@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/reduce_to.h"
+#include "coll/alg/reduce_to.h"
 #include "flow/graph.h"
 #include "flow/place.h"
 

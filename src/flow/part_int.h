@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "coll/ledger.h"
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "coll/plan.h"
 #include "coll/team.h"
 #include "flow/run.h"
@@ -49,7 +49,7 @@ typedef struct mlt_flow_pair {
 } mlt_flow_pair;
 
 // The contributors of one part. `next` says how the n-th elements become one: left to right, or in
-// canonical brackets (coll/tree.h).
+// canonical brackets (coll/alg/tree.h).
 typedef struct mlt_flow_combiner {
     flow_instance *task;
     const flow_op *op;

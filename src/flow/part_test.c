@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/tree.h"
+#include "coll/alg/tree.h"
 #include "csp/chan.h"
 #include "csp/state.h"
 #include "flow/part_int.h"

@@ -11,7 +11,7 @@
 
 #include "base/list.h"
 #include "base/pool.h"
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "mpi/comm/comm.h"
 #include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
 #include "p2p/p2p.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/coll.h"
+#include "coll/alg/coll.h"
 #include "tools/args.h"
 #include "tools/goal.h"
 #include "tools/print.h"

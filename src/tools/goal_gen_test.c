@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coll/coll.h"
+#include "coll/alg/coll.h"
 #include "judge/check/check.h"
 #include "goal/text/text.h"
 #include "tools/args.h"

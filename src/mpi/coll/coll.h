@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "coll/path.h"
 #include "coll/team.h"
 #include "mpi/comm/comm.h"

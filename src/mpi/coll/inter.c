@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/inter.h"
+#include "coll/alg/inter.h"
 #include "mpi/coll/list.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"

@@ -14,7 +14,7 @@
 //
 // The schedules are over the ranks of both groups, those of the first group first (mlt_comm_flat);
 // where a tree pays, they are algorithms of coll.h over one group, or over the root and the other
-// group (src/coll/inter.h).
+// group (src/coll/alg/inter.h).
 #ifndef MLT_MPI_COLL_INTER_H
 #define MLT_MPI_COLL_INTER_H
 
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/exchange.h"
 #include "mpi/comm/comm.h"

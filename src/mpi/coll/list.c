@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "coll/list.h"
+#include "coll/alg/list.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "coll/op.h"
+#include "coll/alg/op.h"
 #include "mpi/comm/comm.h"
 #include "p2p/p2p.h"
 #include "type/reduce.h"

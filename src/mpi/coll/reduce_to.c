@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
-#include "coll/reduce_to.h"
+#include "coll/alg/reduce_to.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/op.h"
 #include "mpi/comm/group.h"

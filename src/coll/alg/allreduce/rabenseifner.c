@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduce, Rabenseifner: recursive halving, then the same way back with the results. A send on
+// the way back waits for the one before it, which waited for what that one sent: so two
+// dependencies a round are enough.
+#include "coll/alg/coll_int.h"
+#include "coll/alg/halving.h"
+#include "coll/alg/operands.h"
+
+static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    mlt_operands o = mlt_operands_begin(&e, true);
+    if (e.ranks == 1) {
+        mlt_operands_copy(&e, &o);
+        return;
+    }
+    mlt_halving h = mlt_halving_begin(&e, 0);
+    if (h.me == NONE) {
+        uint32_t send = mlt_emit_send(&e, o.in, rank + 1, NONE);
+        mlt_emit_recv(&e, o.out, rank + 1, o.in_place ? send : (uint32_t)NONE);
+        return;
+    }
+    mlt_halving_reduce(&e, &h, o.in, o.out);
+    uint32_t sent = NONE, got = h.last;
+    for (uint32_t k = h.rounds; k-- > 0;) {
+        uint32_t partner = mlt_halving_partner(&e, &h, k);
+        uint32_t send = mlt_emit_send(&e, mlt_halving_part(&e, &h, o.out, h.keep[k]), partner, got);
+        mlt_emit_after(&e, send, sent);
+        got = mlt_emit_recv(&e, mlt_halving_part(&e, &h, o.out, h.give[k]), partner, h.sent[k]);
+        sent = send;
+    }
+    if (mlt_fold_has(h.fold, h.me))
+        mlt_emit_after(&e, mlt_emit_send(&e, o.out, rank - 1, got), sent);
+}
+
+const mlt_coll_alg mlt_allreduce_rabenseifner = {
+    .collective = MLT_COLL_ALLREDUCE,
+    .name = "rabenseifner",
+    .help = "halving, then doubling: 2 log2 P rounds and the fewest bytes: long messages",
+    .in_order = true,
+    .in_place = true,
+    .emit = emit,
+};

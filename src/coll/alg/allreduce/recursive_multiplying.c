@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduce, recursive multiplying: as recursive doubling, but in each round up to k ranks tell
+// each other. The rounds' widths are k as long as it goes, then what is left; ranks beyond their
+// product fold into the rank before. Everybody reduces what came in the order of ranks, from the
+// left, so all get the same bits.
+#include "coll/alg/coll_int.h"
+#include "coll/alg/emit.h"
+#include "coll/alg/operands.h"
+#include "coll/alg/tree.h"
+
+typedef struct plan {
+    uint32_t rounds, width[32];
+    uint32_t stay, rest; // ranks that stay, of which the first `rest` have one folded into them
+} plan;
+
+static plan plan_of(uint32_t ranks, uint32_t radix)
+{
+    plan p = {.stay = 1};
+    for (uint32_t left = ranks; left > 1;) {
+        uint32_t width = left < radix ? left : radix;
+        p.width[p.rounds++] = width;
+        p.stay *= width;
+        left /= width;
+    }
+    p.rest = ranks - p.stay;
+    return p;
+}
+
+typedef struct state {
+    const mlt_emit *e;
+    mlt_operands o;
+    bool empty; // the result: one's own is in `in`
+    uint32_t last;
+    mlt_goal_span tmp;
+} state;
+
+static mlt_goal_span slot(state *s)
+{
+    mlt_goal_span at = mlt_emit_part(s->tmp, 0, s->e->n);
+    s->tmp.at += s->e->n;
+    return at;
+}
+
+static uint32_t rank_of(const plan *p, uint32_t number)
+{
+    return number < p->rest ? 2 * number : number + p->rest;
+}
+
+// The rank's own comes in: as a message, or if it is in the result already, before what has come.
+static void add_own(state *s, mlt_goal_span before, uint32_t ready, uint32_t first, uint32_t sends)
+{
+    if (s->empty) {
+        s->last = mlt_emit_exec(s->e, s->o.out, s->o.in, ready);
+        return;
+    }
+    s->last = mlt_emit_exec_reversed(s->e, s->o.out, before, ready);
+    for (uint32_t i = 0; i < sends; i++)
+        mlt_emit_after(s->e, s->last, first + i);
+}
+
+// Tells `width` ranks, of which this is number `digit`, what it has, and combines what they tell.
+static void round_of(state *s, const plan *p, uint32_t me, uint32_t weight, uint32_t width)
+{
+    const mlt_emit *e = s->e;
+    uint32_t digit = me / weight % width, first = NONE, count = 0, done = NONE;
+    mlt_goal_span have = s->empty ? s->o.in : s->o.out, left = {0};
+    for (uint32_t by = 1; by < width; by++) {
+        uint32_t to = me + (uint32_t)(((digit + by) % width - digit) * weight);
+        uint32_t send = mlt_emit_send(e, have, rank_of(p, to), s->last);
+        first = count++ ? first : send;
+    }
+    if (first == NONE) // there is nothing to tell
+        return;
+    for (uint32_t d = 0; d < width; d++) {
+        if (d == digit) {
+            if (d)
+                add_own(s, left, done, first, count);
+            continue;
+        }
+        bool straight = s->empty && d == (digit ? 0 : 1);
+        mlt_goal_span at = straight ? s->o.out : slot(s);
+        uint32_t recv = mlt_emit_recv(e, at, rank_of(p, me + (d - digit) * weight), NONE), exec;
+        if (!d) { // what is before one's own is reduced where the first of it is
+            left = at;
+            done = recv;
+        } else if (d < digit) {
+            exec = mlt_emit_exec(e, left, at, recv);
+            mlt_emit_after(e, exec, done);
+            done = exec;
+        } else if (straight) {
+            s->last = mlt_emit_exec_reversed(e, s->o.out, s->o.in, recv);
+        } else {
+            exec = mlt_emit_exec(e, s->o.out, at, recv);
+            if (d == 1 && !digit && !s->empty) // the first to write what was sent
+                for (uint32_t i = 0; i < count; i++)
+                    mlt_emit_after(e, exec, first + i);
+            else
+                mlt_emit_after(e, exec, s->last);
+            s->last = exec;
+        }
+    }
+    s->empty = false;
+}
+
+static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
+    if (e.ranks == 1) {
+        mlt_operands_copy(&e, &s.o);
+        return;
+    }
+    plan p = plan_of(e.ranks, mlt_tree_radix(shape));
+    bool folded = rank < 2 * p.rest;
+    if (folded && rank % 2) {
+        uint32_t send = mlt_emit_send(&e, s.o.in, rank - 1, NONE);
+        mlt_emit_recv(&e, s.o.out, rank - 1, s.o.in_place ? send : (uint32_t)NONE);
+        return;
+    }
+    uint32_t me = folded ? rank / 2 : rank - p.rest, weight = 1;
+    s.empty = !s.o.in_place;
+    uint64_t slots = folded;
+    for (uint32_t k = 0; k < p.rounds; k++)
+        slots += p.width[k] - 1;
+    slots -= s.empty;
+    if (slots)
+        s.tmp = mlt_emit_buffer(&e, "tmp", slots * e.n);
+    if (folded) {
+        mlt_goal_span at = s.empty ? s.o.out : slot(&s);
+        uint32_t recv = mlt_emit_recv(&e, at, rank + 1, NONE);
+        s.last = s.empty ? mlt_emit_exec_reversed(&e, at, s.o.in, recv)
+                         : mlt_emit_exec(&e, s.o.out, at, recv);
+        s.empty = false;
+    }
+    for (uint32_t k = 0; k < p.rounds; weight *= p.width[k++])
+        round_of(&s, &p, me, weight, p.width[k]);
+    if (folded)
+        mlt_emit_send(&e, s.o.out, rank + 1, s.last);
+}
+
+const mlt_coll_alg mlt_allreduce_recursive_multiplying = {
+    .collective = MLT_COLL_ALLREDUCE,
+    .name = "recursive_multiplying",
+    .help = "up to --radix k (4) tell each other in a round: short messages, fewer rounds",
+    .in_order = true,
+    .in_place = true,
+    .uses_radix = true,
+    .refuses = mlt_tree_refuses,
+    .emit = emit,
+};

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier, tree: up a k-nomial tree, and down again.
+#include "coll/alg/coll_int.h"
+#include "coll/alg/emit.h"
+#include "coll/alg/tree.h"
+
+static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    uint32_t radix = mlt_tree_radix(shape);
+    if (e.ranks == 1)
+        return;
+    // The root's no-op spares a dependency from each child to each child.
+    uint32_t up =
+        rank ? mlt_emit_signal(&e, mlt_tree_parent(rank, radix), NONE) : mlt_emit_nop(&e, NONE);
+    mlt_tree_child child = mlt_tree_children(rank, e.ranks, radix);
+    while (mlt_tree_next(&child))
+        mlt_emit_after(&e, up, mlt_emit_await(&e, child.v, NONE));
+    if (rank)
+        up = mlt_emit_await(&e, mlt_tree_parent(rank, radix), NONE);
+    child = mlt_tree_children_end(rank, e.ranks, radix);
+    while (mlt_tree_back(&child))
+        mlt_emit_signal(&e, child.v, up);
+}
+
+const mlt_coll_alg mlt_barrier_tree = {
+    .collective = MLT_COLL_BARRIER,
+    .name = "tree",
+    .help = "up and down a tree with --radix k (4): the fewest messages, 2(P-1)",
+    .uses_radix = true,
+    .refuses = mlt_tree_refuses,
+    .emit = emit,
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Broadcast, binomial tree: Listing 2 of the paper, from any root. In round r whoever has the data
+// among the first 2^r sends it 2^r further on.
+#include "coll/alg/coll_int.h"
+#include "coll/alg/emit.h"
+#include "coll/alg/tree.h"
+
+static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
+    uint32_t v = mlt_emit_virtual(&e), recv = NONE, r = 0;
+    if (v) {
+        r = 31 - (uint32_t)__builtin_clz(v); // the round in which it comes
+        recv = mlt_emit_recv(&e, buf, mlt_emit_real(&e, v - (1u << r)), NONE);
+        r++;
+    }
+    for (; r < mlt_rounds(e.ranks) && v + (1u << r) < e.ranks; r++)
+        mlt_emit_send(&e, buf, mlt_emit_real(&e, v + (1u << r)), recv);
+}
+
+const mlt_coll_alg mlt_bcast_binomial = {
+    .collective = MLT_COLL_BCAST,
+    .name = "binomial",
+    .help = "binomial tree, ceil(log2 P) rounds: short messages",
+    .emit = emit,
+};

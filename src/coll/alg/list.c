@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/alg/list.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "coll/alg/emit.h"
+
+typedef struct list {
+    mlt_emit e;
+    const mlt_goal_parts *parts;
+    mlt_goal_span in, out;
+} list;
+
+static mlt_goal_span sent(const list *l, const mlt_goal_part *part)
+{
+    return mlt_emit_part(l->in, part->at, part->bytes);
+}
+
+static mlt_goal_span received(const list *l, const mlt_goal_part *part)
+{
+    return mlt_emit_part(l->out, part->at, part->bytes);
+}
+
+static void emit_send(const list *l, const mlt_goal_part *part, int32_t tag)
+{
+    if (part->bytes)
+        mlt_goal_send(l->e.program, l->e.slot, sent(l, part), (int32_t)part->peer, tag);
+}
+
+static uint32_t emit_recv(const list *l, const mlt_goal_part *part, int32_t tag)
+{
+    if (!part->bytes)
+        return NONE;
+    return mlt_goal_recv(l->e.program, l->e.slot, received(l, part), (int32_t)part->peer, tag);
+}
+
+// ---- different bytes for everybody
+
+// The receive that takes what the rank sends to itself as entry s: the first with its tag that is
+// not taken yet. Mostly it is the first one that is not.
+static uint32_t own_match(const list *l, uint32_t s, const bool *taken, uint32_t from)
+{
+    const mlt_goal_parts *p = l->parts;
+    for (uint32_t r = from; r < p->recvs; r++)
+        if (!taken[r] && p->recv[r].peer == l->e.rank && p->recv[r].tag == p->send[s].tag)
+            return r;
+    return NONE;
+}
+
+// Copies; taken[r], gone[s]: the entries that they were.
+static void copy_own(const list *l, bool *taken, bool *gone)
+{
+    const mlt_goal_parts *p = l->parts;
+    uint32_t from = 0;
+    for (uint32_t s = 0; s < p->sends; s++) {
+        if (p->send[s].peer != l->e.rank)
+            continue;
+        while (from < p->recvs && (taken[from] || p->recv[from].peer != l->e.rank))
+            from++;
+        uint32_t r = own_match(l, s, taken, from);
+        if (r == NONE || p->recv[r].bytes != p->send[s].bytes)
+            return; // the rest go as messages
+        taken[r] = gone[s] = true;
+        mlt_emit_copy(&l->e, received(l, &p->recv[r]), sent(l, &p->send[s]), NONE);
+    }
+}
+
+static void emit_each(const list *l)
+{
+    const mlt_goal_parts *p = l->parts;
+    bool *taken = mlt_take(p->recvs + 1ull, sizeof *taken);
+    bool *gone = mlt_take(p->sends + 1ull, sizeof *gone);
+    copy_own(l, taken, gone);
+    for (uint32_t r = 0; r < p->recvs; r++)
+        if (!taken[r])
+            emit_recv(l, &p->recv[r], p->recv[r].tag);
+    for (uint32_t s = 0; s < p->sends; s++)
+        if (!gone[s])
+            emit_send(l, &p->send[s], p->send[s].tag);
+    free(taken);
+    free(gone);
+}
+
+// ---- the same bytes for everybody
+
+typedef struct entry {
+    uint32_t peer, index;
+} entry;
+
+static int by_peer(const void *pa, const void *pb)
+{
+    const entry *a = pa, *b = pb;
+    if (a->peer != b->peer)
+        return a->peer < b->peer ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static entry *sorted(const mlt_goal_part *part, uint32_t count)
+{
+    entry *entries = mlt_take(count + 1ull, sizeof *entries);
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (entry){part[i].peer, i};
+    qsort(entries, count, sizeof *entries, by_peer);
+    return entries;
+}
+
+static void emit_same(const list *l)
+{
+    const mlt_goal_parts *p = l->parts;
+    entry *recv = sorted(p->recv, p->recvs), *send = sorted(p->send, p->sends);
+    mlt_goal_span first = {0};
+    // Else the run finds the fault.
+    bool own = p->recvs && p->sends && p->recv[0].bytes == p->send[0].bytes;
+    for (uint32_t i = 0, came = NONE; i < p->recvs; i++) {
+        const mlt_goal_part *part = &p->recv[recv[i].index];
+        if (own && part->peer == l->e.rank) {
+            mlt_emit_copy(&l->e, received(l, part), sent(l, &p->send[0]), NONE);
+        } else if (i && recv[i - 1].peer == part->peer) {
+            mlt_emit_copy(&l->e, received(l, part), first, came);
+        } else {
+            first = received(l, part);
+            came = emit_recv(l, part, 0);
+        }
+    }
+    for (uint32_t i = 0; i < p->sends; i++)
+        if (!(own && send[i].peer == l->e.rank) && (!i || send[i - 1].peer != send[i].peer))
+            emit_send(l, &p->send[send[i].index], 0);
+    free(recv);
+    free(send);
+}
+
+void mlt_list_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_parts *parts, bool same)
+{
+    static const mlt_coll_shape bytes = {.ranks = 1, .type = MLT_OP_UINT8, .element = 1};
+    list l = {.e = mlt_emit_begin(&bytes, program, rank), .parts = parts};
+    l.in = mlt_emit_buffer(&l.e, "in", parts->in);
+    l.out = mlt_emit_buffer(&l.e, "out", parts->out);
+    if (same)
+        emit_same(&l);
+    else
+        emit_each(&l);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An algorithm as a part of a larger schedule: it runs among some of the ranks, on any memory,
+// after something else.
+//
+// The algorithm emits as if it were alone; then what it emitted is moved: its ranks become those of
+// the schedule, its buffers `in`, `out` and `buf` become spans, its temporary ones stay. Parts that
+// two ranks have in common must be emitted by both in the same order, since messages between two
+// ranks are told apart by that.
+#ifndef MLT_COLL_ALG_PART_H
+#define MLT_COLL_ALG_PART_H
+
+#include <stdint.h>
+
+#include "coll/alg/coll.h"
+#include "goal/program.h"
+
+// Rank v of the part is rank first + v; with a head, rank 0 is the head, and v > 0 is first + v
+// - 1.
+typedef struct mlt_part {
+    uint32_t head; // MLT_GOAL_NONE: it has none
+    uint32_t first;
+    uint32_t self;         // own number in the part
+    mlt_goal_span in, out; // out: buf, too
+    uint32_t after;        // it begins after this action; MLT_GOAL_NONE: at once
+} mlt_part;
+
+// Adds the own rank's part to a program of one rank. Returns an action that comes after all of it;
+// NONE if there is nothing to do: then what it had to wait for is returned.
+uint32_t mlt_part_emit(mlt_goal_program *program, const mlt_part *part, const mlt_coll_alg *alg,
+                       const mlt_coll_shape *shape);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduction over a circulant graph: the broadcast (bcast_circulant.c) backwards. A block that is
+// sent on there comes in here, and is combined; what is received there goes out here. Each segment
+// has its own tree, so the operation must commute.
+#include <stdlib.h>
+
+#include "coll/alg/circulant.h"
+#include "coll/alg/coll_int.h"
+#include "coll/alg/emit.h"
+#include "coll/alg/operands.h"
+
+typedef struct state {
+    const mlt_emit *e;
+    mlt_operands o;
+    mlt_goal_span acc, tmp;
+    uint32_t *last; // [blocks] what wrote it; NONE: one's own only
+} state;
+
+static void take(state *s, uint64_t block, uint32_t from)
+{
+    const mlt_emit *e = s->e;
+    mlt_goal_span to = mlt_emit_segment(e, s->acc, block);
+    if (s->last[block] == NONE && !s->o.in_place) {
+        uint32_t recv = mlt_emit_recv(e, to, from, NONE);
+        s->last[block] = mlt_emit_exec(e, to, mlt_emit_segment(e, s->o.in, block), recv);
+        return;
+    }
+    mlt_goal_span at = mlt_emit_part(s->tmp, 0, to.size);
+    s->tmp.at += to.size;
+    uint32_t exec = mlt_emit_exec(e, to, at, mlt_emit_recv(e, at, from, NONE));
+    mlt_emit_after(e, exec, s->last[block]);
+    s->last[block] = exec;
+}
+
+// Bytes that come, except those that go straight into the result, and whether something comes.
+static uint64_t memory(const mlt_emit *e, const mlt_circulant *c, uint32_t v, uint64_t blocks,
+                       bool in_place, bool *any)
+{
+    uint64_t bytes = 0;
+    uint32_t *seen = mlt_emit_actions((uint32_t)blocks);
+    *any = false;
+    for (uint64_t i = blocks - 1 + c->rounds; i-- > 0;) {
+        uint64_t give = mlt_circulant_at(c, e->ranks, v, blocks, i).give;
+        if (give == UINT64_MAX)
+            continue;
+        *any = true;
+        if (seen[give] != NONE || in_place)
+            bytes += mlt_emit_segment(e, (mlt_goal_span){0}, give).size;
+        seen[give] = 0;
+    }
+    free(seen);
+    return bytes;
+}
+
+static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    state s = {.e = &e, .o = mlt_operands_begin(&e, rank == shape->root)};
+    uint64_t blocks = mlt_emit_segments(&e);
+    uint32_t v = mlt_emit_virtual(&e);
+    if (e.ranks == 1)
+        mlt_operands_copy(&e, &s.o);
+    mlt_circulant c = mlt_circulant_of(e.ranks, v);
+    if (!c.rounds || !blocks)
+        return;
+    bool any;
+    uint64_t bytes = memory(&e, &c, v, blocks, s.o.in_place, &any);
+    s.acc = s.o.out;
+    if (v && any)
+        s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
+    if (bytes)
+        s.tmp = mlt_emit_buffer(&e, "tmp", bytes);
+    s.last = mlt_emit_actions((uint32_t)blocks);
+    for (uint64_t i = blocks - 1 + c.rounds; i-- > 0;) {
+        mlt_circulant_round r = mlt_circulant_at(&c, e.ranks, v, blocks, i);
+        if (r.give != UINT64_MAX)
+            take(&s, r.give, mlt_emit_real(&e, r.to));
+        if (r.take == UINT64_MAX)
+            continue;
+        mlt_goal_span what = s.last[r.take] == NONE ? s.o.in : s.acc;
+        mlt_emit_send(&e, mlt_emit_segment(&e, what, r.take), mlt_emit_real(&e, r.from),
+                      s.last[r.take]);
+    }
+    free(s.last);
+}
+
+const mlt_coll_alg mlt_reduce_circulant = {
+    .collective = MLT_COLL_REDUCE,
+    .name = "circulant",
+    .help = "segments over a circulant graph in the fewest rounds, any P: long messages",
+    .in_place = true,
+    .uses_segment = true,
+    .emit = emit,
+};

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduction, Rabenseifner: recursive halving, then the pieces are gathered at the root up a
+// binomial tree. The root counts as 0, or if ranks fold as 1, so that it stays.
+#include "coll/alg/coll_int.h"
+#include "coll/alg/halving.h"
+#include "coll/alg/operands.h"
+
+static void gather(const mlt_emit *e, const mlt_halving *h)
+{
+    uint32_t got[32], count = 0, k = h->rounds;
+    mlt_range have = h->keep[h->rounds - 1];
+    while (k-- > 0 && !(h->me >> k & 1)) {
+        uint32_t from = mlt_halving_partner(e, h, k);
+        got[count++] =
+            mlt_emit_recv(e, mlt_halving_part(e, h, h->acc, h->give[k]), from, h->sent[k]);
+        have = k ? h->keep[k - 1] : (mlt_range){0, h->fold.power};
+    }
+    if (!h->me)
+        return;
+    uint32_t send = mlt_emit_send(e, mlt_halving_part(e, h, h->acc, have),
+                                  mlt_halving_partner(e, h, k), h->last);
+    while (count)
+        mlt_emit_after(e, send, got[--count]);
+}
+
+static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
+    if (e.ranks == 1) {
+        mlt_operands_copy(&e, &o);
+        return;
+    }
+    bool folds = mlt_fold_of(e.ranks).rest > 0;
+    mlt_halving h = mlt_halving_begin(&e, mlt_emit_down(&e, shape->root, folds));
+    if (h.me == NONE) {
+        mlt_emit_send(&e, o.in, mlt_emit_up(&e, rank, 1), NONE);
+        return;
+    }
+    mlt_goal_span acc = h.me ? mlt_emit_buffer(&e, "tmp_acc", e.n) : o.out;
+    mlt_halving_reduce(&e, &h, o.in, acc);
+    gather(&e, &h);
+}
+
+const mlt_coll_alg mlt_reduce_rabenseifner = {
+    .collective = MLT_COLL_REDUCE,
+    .name = "rabenseifner",
+    .help = "halving, then gathering: 2 log2 P rounds: long messages",
+    .in_place = true,
+    .emit = emit,
+};

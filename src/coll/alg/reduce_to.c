@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/alg/reduce_to.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "coll/alg/emit.h"
+
+static void *room(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        mlt_fatal("no memory to plan a reduction");
+    return memory;
+}
+
+// ---- load
+
+mlt_reduce_to_load *mlt_reduce_to_load_new(uint32_t ranks)
+{
+    mlt_reduce_to_load *load = room(1, sizeof *load);
+    load->ranks = ranks;
+    load->in = room(ranks, sizeof *load->in);
+    load->out = room(ranks, sizeof *load->out);
+    return load;
+}
+
+void mlt_reduce_to_load_free(mlt_reduce_to_load *load)
+{
+    if (!load)
+        return;
+    free(load->in);
+    free(load->out);
+    free(load);
+}
+
+static void load_edge(mlt_reduce_to_load *load, mlt_reduce_to_edge edge)
+{
+    load->out[edge.from]++;
+    load->in[edge.to]++;
+    if (edge.kind == MLT_REDUCE_TO_MEET) {
+        load->out[edge.to]++;
+        load->in[edge.from]++;
+    }
+}
+
+void mlt_reduce_to_load_add(mlt_reduce_to_load *load, const mlt_coll_shape *shape)
+{
+    mlt_reduce_to_plan plan =
+        mlt_reduce_to_plan_new(shape->ranks, shape->contributes, shape->receives, load);
+    mlt_reduce_to_plan_count(&plan, load);
+    mlt_reduce_to_plan_free(&plan);
+}
+
+void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load)
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        load_edge(load, plan->edges[i]);
+}
+
+// ---- plan
+
+typedef struct node {
+    uint32_t rank;
+    bool needs;       // the result, by taking part to the end
+    int64_t receives; // edges in less edges out: the more, the sooner it gives its part away
+    uint64_t edges;
+} node;
+
+typedef struct planner {
+    mlt_reduce_to_plan plan;
+    uint32_t plan_room;
+    mlt_reduce_to_load *load; // a copy, that grows with the plan
+    node *active, *told;      // who holds a part; who is told at the end
+    uint32_t actives, tells, needs;
+} planner;
+
+static void edge(planner *p, uint32_t from, uint32_t to, mlt_reduce_to_kind kind)
+{
+    if (p->plan.count == p->plan_room) {
+        p->plan_room = p->plan_room ? 2 * p->plan_room : 32;
+        p->plan.edges = realloc(p->plan.edges, p->plan_room * sizeof *p->plan.edges);
+        if (!p->plan.edges)
+            mlt_fatal("no memory to plan a reduction");
+    }
+    p->plan.edges[p->plan.count++] = (mlt_reduce_to_edge){from, to, kind};
+    load_edge(p->load, p->plan.edges[p->plan.count - 1]);
+}
+
+// Those that need the result first, then those that should rather receive than send.
+static int by_load(const void *x, const void *y)
+{
+    const node *a = x, *b = y;
+    if (a->needs != b->needs)
+        return a->needs ? -1 : 1;
+    if (a->receives != b->receives)
+        return a->receives < b->receives ? -1 : 1;
+    if (a->edges != b->edges)
+        return a->edges < b->edges ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void sort(planner *p, node *nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t r = nodes[i].rank, in = p->load->in[r], out = p->load->out[r];
+        nodes[i].receives = (int64_t)in - out;
+        nodes[i].edges = (uint64_t)in + out;
+    }
+    qsort(nodes, count, sizeof *nodes, by_load);
+}
+
+// The last `count` of those that hold a part give it to the first ones. Whoever needs the result is
+// told later.
+static void give(planner *p, uint32_t count)
+{
+    sort(p, p->active, p->actives);
+    uint32_t stay = p->actives - count;
+    for (uint32_t i = 0; i < count; i++) {
+        node *from = &p->active[stay + i];
+        edge(p, from->rank, p->active[i].rank, MLT_REDUCE_TO_GIVE);
+        if (from->needs) {
+            p->told[p->tells++] = *from;
+            p->needs--;
+        }
+    }
+    p->actives = stay;
+}
+
+static uint32_t wanted(const planner *p)
+{
+    return p->needs > p->tells ? p->needs : p->tells;
+}
+
+// Recursive doubling; the first `keep` get the result.
+static void meet(planner *p, uint32_t keep)
+{
+    for (uint32_t step = 1; step < p->actives; step *= 2)
+        for (uint32_t i = 0; i < p->actives; i++) {
+            uint32_t j = i ^ step;
+            bool last = 2 * step == p->actives;
+            if (i > j)
+                continue;
+            if (!last || j < keep)
+                edge(p, p->active[i].rank, p->active[j].rank, MLT_REDUCE_TO_MEET);
+            else if (i < keep)
+                edge(p, p->active[j].rank, p->active[i].rank, MLT_REDUCE_TO_GIVE);
+        }
+}
+
+// The first `have` have the result and tell those that are waiting, who tell others.
+static void tell(planner *p, uint32_t have)
+{
+    uint32_t done = 0;
+    node *holders = room((size_t)have + p->tells, sizeof *holders);
+    memcpy(holders, p->active, have * sizeof *holders);
+    sort(p, p->told, p->tells);
+    while (done < p->tells) {
+        uint32_t count = have;
+        for (uint32_t i = 0; i < count && done < p->tells; i++, done++) {
+            edge(p, holders[i].rank, p->told[done].rank, MLT_REDUCE_TO_TELL);
+            holders[have++] = p->told[done];
+        }
+    }
+    free(holders);
+}
+
+static planner begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *receives,
+                     const mlt_reduce_to_load *load)
+{
+    planner p = {.load = mlt_reduce_to_load_new(ranks),
+                 .active = room(ranks, sizeof *p.active),
+                 .told = room(ranks, sizeof *p.told)};
+    if (load) {
+        memcpy(p.load->in, load->in, ranks * sizeof *load->in);
+        memcpy(p.load->out, load->out, ranks * sizeof *load->out);
+    }
+    for (uint32_t r = 0; r < ranks; r++) {
+        node n = {.rank = r, .needs = !receives || receives[r]};
+        if (!contributes || contributes[r]) {
+            p.active[p.actives++] = n;
+            p.needs += n.needs;
+        } else if (n.needs) {
+            p.told[p.tells++] = n;
+        }
+    }
+    return p;
+}
+
+mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contributes,
+                                          const uint8_t *receives, const mlt_reduce_to_load *load)
+{
+    planner p = begin(ranks, contributes, receives, load);
+    if (p.actives && wanted(&p)) {
+        uint32_t power = 1u << (31 - __builtin_clz(p.actives));
+        if (p.actives > power)
+            give(&p, p.actives - power);
+        while (p.actives > 1 && p.actives >= 2 * wanted(&p))
+            give(&p, p.actives / 2);
+        sort(&p, p.active, p.actives);
+        uint32_t keep = wanted(&p) < p.actives ? wanted(&p) : p.actives;
+        meet(&p, keep);
+        tell(&p, keep);
+    }
+    mlt_reduce_to_load_free(p.load);
+    free(p.active);
+    free(p.told);
+    return p.plan;
+}
+
+void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan)
+{
+    free(plan->edges);
+}
+
+const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape)
+{
+    for (uint32_t r = 0; r < shape->ranks; r++)
+        if (!shape->contributes || shape->contributes[r])
+            return NULL;
+    return "there must be a rank that contributes";
+}
+
+// ---- as GOAL
+
+typedef struct state {
+    const mlt_emit *e;
+    mlt_goal_span in, acc, tmp; // acc: where the result or a part of it is built
+    bool empty;                 // acc
+    uint32_t last;
+    uint32_t gave; // what left acc for good; the result may come there afterwards
+} state;
+
+static uint32_t combined(const state *s, bool acc_first, mlt_goal_span with, uint32_t after)
+{
+    return acc_first ? mlt_emit_exec(s->e, s->acc, with, after)
+                     : mlt_emit_exec_reversed(s->e, s->acc, with, after);
+}
+
+static void combine(state *s, uint32_t from, uint32_t sent)
+{
+    const mlt_emit *e = s->e;
+    bool lower = from < e->rank;
+    if (s->empty) {
+        s->last = combined(s, lower, s->in, mlt_emit_recv(e, s->acc, from, NONE));
+        s->empty = false;
+        return;
+    }
+    mlt_goal_span at = mlt_emit_part(s->tmp, 0, e->n);
+    s->tmp.at += e->n;
+    uint32_t exec = combined(s, !lower, at, mlt_emit_recv(e, at, from, NONE));
+    mlt_emit_after(e, exec, sent != NONE ? sent : s->last);
+    s->last = exec;
+}
+
+static void follow(state *s, mlt_reduce_to_edge edge)
+{
+    const mlt_emit *e = s->e;
+    bool from = edge.from == e->rank;
+    uint32_t other = from ? edge.to : edge.from, sent = NONE;
+    if (edge.kind == MLT_REDUCE_TO_TELL && !from) {
+        s->last = mlt_emit_recv(e, s->acc, other, s->gave);
+        s->empty = false;
+        return;
+    }
+    if (from || edge.kind == MLT_REDUCE_TO_MEET)
+        sent = mlt_emit_send(e, s->empty ? s->in : s->acc, other, s->last);
+    if (edge.kind == MLT_REDUCE_TO_GIVE && from && !s->empty)
+        s->gave = sent;
+    if (!from || edge.kind == MLT_REDUCE_TO_MEET)
+        combine(s, other, sent);
+}
+
+void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
+                             mlt_goal_program *program, uint32_t rank)
+{
+    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    state s = {.e = &e, .empty = true, .last = NONE, .gave = NONE};
+    uint32_t combines = 0;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        mlt_reduce_to_edge at = plan->edges[i];
+        bool from = at.from == rank, to = at.to == rank;
+        combines +=
+            at.kind == MLT_REDUCE_TO_MEET ? from || to : to && at.kind != MLT_REDUCE_TO_TELL;
+    }
+    bool gives = !shape->contributes || shape->contributes[rank];
+    bool gets = !shape->receives || shape->receives[rank];
+    if (gives)
+        s.in = mlt_emit_buffer(&e, "in", e.n);
+    if (gets)
+        s.acc = mlt_emit_buffer(&e, "out", e.n);
+    else if (combines)
+        s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
+    if (combines > 1)
+        s.tmp = mlt_emit_buffer(&e, "tmp", (combines - 1) * e.n);
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->edges[i].from == rank || plan->edges[i].to == rank)
+            follow(&s, plan->edges[i]);
+    if (gives && gets && s.empty) // the result is its own
+        mlt_emit_copy(&e, s.acc, s.in, NONE);
+}

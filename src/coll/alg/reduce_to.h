@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions from any set of ranks to any other: Aspen's algorithm (sections 3.2 and 3.3 of the
+// paper), as a list of edges that everybody computes alike.
+//
+//     fold     contributors beyond a power of two give what they have to others
+//     halve    as long as twice as many ranks hold a part as are needed, half of them give theirs
+//     away meet     those that are left do recursive doubling; in its last round only links towards
+//     those
+//              that need the result are kept
+//     tell     receivers that did not contribute, or were folded, are told by those that have it,
+//              whose number doubles
+//
+// Several at once, on sets that overlap: a rank that sends for one should receive for another, for
+// a link carries both ways at once. So whoever plans a reduction is told the load so far, edges in
+// and out of each rank, and lets ranks with many edges in and few out give their part away; then he
+// adds its edges to the load:
+//
+//     mlt_reduce_to_load *load = mlt_reduce_to_load_new(ranks);
+//     for each reduction, in the same order on all ranks {
+//         shape.contributes = ...; shape.receives = ...; shape.user = load;
+//         reduce_to.aspen emits;                     // reads the load
+//         mlt_reduce_to_load_add(load, &shape);      // once a rank has emitted, or all have
+//     }
+//     mlt_reduce_to_load_free(load);
+//
+// All ranks must know the same load, for they emit alike. shape.user NULL: no load. With all ranks'
+// programs made at once (mlt_coll_program) the load is added after that.
+#ifndef MLT_COLL_ALG_REDUCE_TO_H
+#define MLT_COLL_ALG_REDUCE_TO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/alg/coll.h"
+
+typedef struct mlt_reduce_to_load {
+    uint32_t ranks;
+    uint32_t *in, *out; // [ranks] edges so far
+} mlt_reduce_to_load;
+
+mlt_reduce_to_load *mlt_reduce_to_load_new(uint32_t ranks);
+void mlt_reduce_to_load_free(mlt_reduce_to_load *load);
+
+// Adds the edges of the reduction that reduce_to.aspen makes of that shape under this load.
+void mlt_reduce_to_load_add(mlt_reduce_to_load *load, const mlt_coll_shape *shape);
+
+typedef enum mlt_reduce_to_kind {
+    MLT_REDUCE_TO_GIVE, // `to` combines what it gets with what it has
+    MLT_REDUCE_TO_MEET, // both do
+    MLT_REDUCE_TO_TELL, // `to` gets the result
+} mlt_reduce_to_kind;
+
+typedef struct mlt_reduce_to_edge {
+    uint32_t from, to;
+    mlt_reduce_to_kind kind;
+} mlt_reduce_to_edge;
+
+typedef struct mlt_reduce_to_plan {
+    mlt_reduce_to_edge *edges; // in the order in which each rank does its own
+    uint32_t count;
+} mlt_reduce_to_plan;
+
+// The edges; free them. load NULL: none; a set that is NULL: all ranks. At least one contributes.
+mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contributes,
+                                          const uint8_t *receives, const mlt_reduce_to_load *load);
+void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan);
+
+// Adds to `load` what the plan's edges are.
+void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load);
+
+// Adds to `program` what `rank` does of any plan, which need not be Aspen's: the shape's
+// contributors and receivers are whom the plan was made for. Whoever combines two values puts that
+// of the lower rank first; so a plan in which neighbours only are combined keeps the order of
+// ranks.
+void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
+                             mlt_goal_program *program, uint32_t rank);
+
+// mlt_coll_alg.refuses of what reduces so: somebody must contribute.
+const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape);
+
+#endif
