@@ -18,7 +18,7 @@
 #include "os/os.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
-#include "tools/info_coll.h"
+#include "tools/coll/info.h"
 
 enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/flow.h"
-#include "tools/goal.h"
+#include "tools/flow/flow.h"
+#include "tools/goal/goal.h"
 #include "tools/info.h"
-#include "tools/names.h"
-#include "tools/tune.h"
+#include "tools/names/names.h"
+#include "tools/coll/tune.h"
 
 static const struct {
     const char *name;

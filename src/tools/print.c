@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tools/sink.h"
+#include "tools/goal/sink.h"
 
 void mlt_print_args(mlt_print_options *options, mlt_arg out[MLT_PRINT_ARGS])
 {

@@ -4,7 +4,7 @@
 #define MLT_TOOLS_PRINT_H
 
 #include "tools/args.h"
-#include "tools/source.h"
+#include "tools/goal/source.h"
 
 enum { MLT_PRINT_ARGS = 3 };
 

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet info --coll`: which algorithm a collective would use and why; or all collectives,
+// algorithms and rules.
+#ifndef MLT_TOOLS_COLL_INFO_H
+#define MLT_TOOLS_COLL_INFO_H
+
+// argv[0] is the command's name, the rest are its words and options without --coll.
+int mlt_info_coll_main(int argc, char **argv);
+
+#endif

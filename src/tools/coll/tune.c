@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/coll/tune.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "coll/choice.h"
+#include "launch/numbers.h"
+#include "lua/book.h"
+#include "os/os.h"
+#include "tools/goal/machine.h"
+#include "tools/goal/sink.h"
+
+enum { WHY_BYTES = 4096, MOST_RANKS = 64, NAME_BYTES = 96 };
+
+static const double worth = 0.97; // another algorithm must be that much faster, or it is not worth
+                                  // a rule
+
+typedef struct asked {
+    mlt_arg_texts ranks, colls;
+    uint64_t from, to, factor, budget_ms;
+    bool sim;
+    int workers;
+    const char *file, *out;
+    mlt_machine_options machine_options;
+    mlt_loggops machine;
+    char **mpirun;
+    mlt_coll_book *book;
+    uint32_t rank_counts[MOST_RANKS];
+    size_t rank_count;
+    bool chosen[MLT_COLLECTIVES];
+    uint64_t bytes[MLT_TUNE_SIZES];
+    uint32_t sizes;
+} asked;
+
+// Those that a call of MPI's own makes, with blocks that are alike.
+static bool is_measured(int collective)
+{
+    return collective != MLT_COLL_REDUCE_TO && collective != MLT_COLL_EXCHANGE;
+}
+
+mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
+                                    bool crowded)
+{
+    return (mlt_coll_question){
+        .collective = c->collective,
+        .ranks = c->ranks,
+        .all_ranks = c->ranks,
+        .bytes = bytes,
+        .op = MLT_OP_SUM,
+        .type = MLT_OP_FLOAT64,
+        .element = 8,
+        .commutes = true,
+        .crowded = crowded,
+        .sharing = crowded ? mlt_coll_sharing(c->ranks, (uint32_t)mlt_os_cores()) : 1,
+        .reach = reach,
+        .comm = "MPI_COMM_WORLD"};
+}
+
+// ---- candidates
+
+static void add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment, uint32_t radix)
+{
+    if (c->count == MLT_TUNE_CANDIDATES)
+        return;
+    double *ns = mlt_take(c->sizes, sizeof *ns);
+    c->candidates[c->count++] = (mlt_tune_candidate){alg, segment, radix, ns};
+}
+
+static void add_all(mlt_tune_case *c, const mlt_coll_alg *alg)
+{
+    static const uint64_t segments[] = {4096, 16384, 65536};
+    static const uint32_t radixes[] = {2, 4, 8};
+    if (alg->collective != c->collective)
+        return;
+    add(c, alg, 0, 0);
+    for (int i = 0; alg->uses_segment && i < 3; i++)
+        add(c, alg, segments[i], 0);
+    for (int i = 0; alg->uses_radix && i < 3; i++)
+        add(c, alg, 0, radixes[i]);
+}
+
+static const char *name_of(const mlt_tune_candidate *candidate, char text[NAME_BYTES])
+{
+    int n = snprintf(text, NAME_BYTES, "%s", candidate->alg->name);
+    if (candidate->segment)
+        snprintf(text + n, NAME_BYTES - (size_t)n, " segment %" PRIu64, candidate->segment);
+    if (candidate->radix)
+        snprintf(text + n, NAME_BYTES - (size_t)n, " radix %" PRIu32, candidate->radix);
+    return text;
+}
+
+// ---- from times to rules
+
+// The fastest at a size, and the one after it with another algorithm; -1: none.
+static int fastest(const mlt_tune_case *c, uint32_t size, int but)
+{
+    int best = -1;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const mlt_tune_candidate *x = &c->candidates[i];
+        if (x->ns[size] < 0 || (but >= 0 && x->alg == c->candidates[but].alg))
+            continue;
+        if (best < 0 || x->ns[size] < c->candidates[best].ns[size])
+            best = (int)i;
+    }
+    return best;
+}
+
+// The one that rules name: the fastest, unless the one of the size before is nearly as fast.
+static void decide(const mlt_tune_case *c, int *winner)
+{
+    for (uint32_t s = 0; s < c->sizes; s++) {
+        winner[s] = fastest(c, s, -1);
+        if (s == 0 || winner[s] < 0 || winner[s - 1] < 0)
+            continue;
+        double before = c->candidates[winner[s - 1]].ns[s];
+        if (before >= 0 && c->candidates[winner[s]].ns[s] > worth * before)
+            winner[s] = winner[s - 1];
+    }
+}
+
+static const char *time_text(double ns, char text[MLT_NUMBER_BYTES])
+{
+    return mlt_time(text, (uint64_t)(ns + 0.5));
+}
+
+static void write_times(const mlt_tune_case *c, const int *winner, FILE *to)
+{
+    for (uint32_t s = 0; s < c->sizes; s++) {
+        char name[2][NAME_BYTES], time[2][MLT_NUMBER_BYTES];
+        if (winner[s] < 0)
+            continue;
+        const mlt_tune_candidate *first = &c->candidates[winner[s]];
+        int next = fastest(c, s, winner[s]);
+        fprintf(to, "-- %9" PRIu64 " bytes: %-32s %-10s", c->bytes[s], name_of(first, name[0]),
+                time_text(first->ns[s], time[0]));
+        if (next >= 0)
+            fprintf(to, " then %s %s", name_of(&c->candidates[next], name[1]),
+                    time_text(c->candidates[next].ns[s], time[1]));
+        fputc('\n', to);
+    }
+}
+
+static void write_range(const char *key, uint64_t from, uint64_t to, FILE *out)
+{
+    if (to == UINT64_MAX && from)
+        fprintf(out, ", %s = {%" PRIu64 "}", key, from);
+    else if (to == from)
+        fprintf(out, ", %s = %" PRIu64, key, from);
+    else if (to != UINT64_MAX)
+        fprintf(out, ", %s = {%" PRIu64 ", %" PRIu64 "}", key, from, to);
+}
+
+// A rule for each run of sizes with the same winner: from its first size to the one before the next
+// run's; the first begins at 0, the last has no end.
+static void write_rules(const mlt_tune_case *c, const int *winner, uint64_t ranks_to,
+                        const char *how, FILE *to)
+{
+    for (uint32_t s = 0, end; s < c->sizes; s = end) {
+        char time[2][MLT_NUMBER_BYTES];
+        for (end = s + 1; end < c->sizes && winner[end] == winner[s]; end++)
+            ;
+        if (winner[s] < 0)
+            continue;
+        const mlt_tune_candidate *x = &c->candidates[winner[s]];
+        fprintf(to, "rule { coll = \"%s\"", mlt_collective_names[c->collective]);
+        write_range("ranks", c->ranks, ranks_to, to);
+        if (c->sizes > 1)
+            write_range("bytes", s ? c->bytes[s] : 0,
+                        end < c->sizes ? c->bytes[end] - 1 : UINT64_MAX, to);
+        fprintf(to, ", alg = \"%s\"", x->alg->name);
+        if (x->segment)
+            fprintf(to, ", segment = %" PRIu64, x->segment);
+        if (x->radix)
+            fprintf(to, ", radix = %" PRIu32, x->radix);
+        fprintf(to, ",\n       why = \"%s %s", how, time_text(x->ns[s], time[0]));
+        if (end > s + 1)
+            fprintf(to, " to %s", time_text(x->ns[end - 1], time[1]));
+        fprintf(to, "\" }\n");
+    }
+}
+
+static void write_head(const asked *a, FILE *to)
+{
+    char date[64] = "";
+    time_t now = time(NULL);
+    struct tm tm;
+    if (localtime_r(&now, &tm))
+        strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &tm);
+    fprintf(to, "-- Rules for collectives by `millet tune`, %s.\n", date);
+    if (a->sim) {
+        const mlt_loggops *m = &a->machine;
+        fprintf(to,
+                "-- Simulated under LogGOPS: L %.6g, o %.6g, g %.6g, G %.6g, O %.6g, S %" PRIu64
+                ", exec %.6g.\n",
+                m->L, m->o, m->g, m->G, m->O, m->S, m->exec);
+    } else
+        fprintf(to, "-- Measured on this machine, %d cores, between %s.\n", mlt_os_cores(),
+                a->workers ? "threads" : "processes");
+    fprintf(to, "-- mpirun --coll FILE takes them; the first rule that fits decides.\n"
+                "-- Comments have the fastest at each size, and the next one of another kind.\n");
+}
+
+// ---- the work
+
+static int tune_case(const asked *a, mlt_tune_case *c, uint64_t ranks_to, FILE *to)
+{
+    int winner[MLT_TUNE_SIZES];
+    bool crowded = !a->sim && c->ranks > (uint32_t)mlt_os_cores();
+    mlt_tune_job job = {.threads = a->workers == 1,
+                        .crowded = crowded,
+                        .file = a->file,
+                        .budget_ms = a->budget_ms,
+                        .mpirun = a->mpirun};
+    int code = a->sim ? mlt_tune_simulate(c, &a->machine) : mlt_tune_measure(c, &job);
+    if (code != MLT_ARGS_GO)
+        return code;
+    decide(c, winner);
+    fprintf(to, "\n-- %s, %" PRIu32 " ranks%s\n", mlt_collective_names[c->collective], c->ranks,
+            crowded ? ", more than cores" : "");
+    write_times(c, winner, to);
+    write_rules(c, winner, ranks_to, a->sim ? "simulated" : "measured", to);
+    return MLT_ARGS_GO;
+}
+
+static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collective collective,
+                    size_t which, mlt_progress *progress, double done, double share, FILE *to)
+{
+    static const uint64_t nothing = 0;
+    bool barrier = collective == MLT_COLL_BARRIER;
+    mlt_tune_case c = {.command = command,
+                       .collective = collective,
+                       .ranks = a->rank_counts[which],
+                       .bytes = barrier ? &nothing : a->bytes,
+                       .sizes = barrier ? 1 : a->sizes,
+                       .progress = progress,
+                       .done = done,
+                       .share = share};
+    uint64_t ranks_to = c.ranks; // up to the next number that was asked for
+    if (which + 1 < a->rank_count)
+        ranks_to = a->rank_counts[which + 1] - 1;
+    for (int i = 0; mlt_coll_algs[i]; i++)
+        add_all(&c, mlt_coll_algs[i]);
+    for (uint32_t i = 0; a->book && i < a->book->algs_count; i++)
+        add_all(&c, a->book->algs[i]);
+    int code = tune_case(a, &c, ranks_to, to);
+    for (uint32_t i = 0; i < c.count; i++)
+        free(c.candidates[i].ns);
+    return code;
+}
+
+static int tune_all(const mlt_arg_command *command, const asked *a, FILE *to)
+{
+    mlt_progress progress;
+    int code = MLT_ARGS_GO;
+    double cases = 0, done = 0;
+    for (int c = 0; c < MLT_COLLECTIVES; c++)
+        cases += a->chosen[c] ? (double)a->rank_count : 0;
+    write_head(a, to);
+    mlt_progress_begin(&progress, a->sim ? "simulating" : "measuring");
+    for (int c = 0; c < MLT_COLLECTIVES; c++)
+        for (size_t r = 0; a->chosen[c] && r < a->rank_count && code == MLT_ARGS_GO; r++) {
+            code =
+                tune_one(command, a, (mlt_collective)c, r, &progress, done / cases, 1 / cases, to);
+            done++;
+        }
+    mlt_progress_end(&progress);
+    return code;
+}
+
+// ---- the command line
+
+static int read_ranks(const mlt_arg_command *command, asked *a)
+{
+    for (size_t i = 0; i < a->ranks.count; i++) {
+        char why[WHY_BYTES];
+        uint64_t n = 0;
+        mlt_arg number = {.kind = MLT_ARG_NUMBER, .value = &n, .least = 1, .most = 1 << 20};
+        if (!mlt_arg_parse(&number, "option --ranks", a->ranks.items[i], why, sizeof why))
+            return mlt_args_wrong(command, "%s", why);
+        if (a->rank_count == MOST_RANKS ||
+            (a->rank_count && n <= a->rank_counts[a->rank_count - 1]))
+            return mlt_args_wrong(command, "numbers of --ranks go up, and are at most %d",
+                                  MOST_RANKS);
+        a->rank_counts[a->rank_count++] = (uint32_t)n;
+    }
+    if (!a->rank_count)
+        return mlt_args_wrong(command, "it needs --ranks, the number of ranks; several make rules "
+                                       "for what is between them, too");
+    return MLT_ARGS_GO;
+}
+
+static int read_colls(const mlt_arg_command *command, asked *a)
+{
+    for (int c = 0; c < MLT_COLLECTIVES; c++)
+        a->chosen[c] = !a->colls.count && is_measured(c);
+    for (size_t i = 0; i < a->colls.count; i++) {
+        char why[WHY_BYTES];
+        const char *name = a->colls.items[i];
+        mlt_collective c = mlt_collective_named(name, strlen(name));
+        if (c == MLT_COLLECTIVES) {
+            mlt_coll_no_collective(name, strlen(name), why, sizeof why);
+            return mlt_args_wrong(command, "%s", why);
+        }
+        if (!is_measured(c))
+            return mlt_args_wrong(command, "%s is not chosen by rules", name);
+        a->chosen[c] = true;
+    }
+    return MLT_ARGS_GO;
+}
+
+static int read_sizes(const mlt_arg_command *command, asked *a)
+{
+    if (a->from > a->to)
+        return mlt_args_wrong(command, "sizes go from %" PRIu64 " to %" PRIu64 ": there are none",
+                              a->from, a->to);
+    uint64_t bytes = a->from, next;
+    do {
+        if (a->sizes == MLT_TUNE_SIZES)
+            return mlt_args_wrong(command, "that are more than %d sizes; take a greater --factor",
+                                  MLT_TUNE_SIZES);
+        a->bytes[a->sizes++] = bytes;
+    } while (!__builtin_mul_overflow(bytes, a->factor, &next) && (bytes = next) <= a->to);
+    if (a->bytes[a->sizes - 1] < a->to && a->sizes < MLT_TUNE_SIZES)
+        a->bytes[a->sizes++] = a->to; // it was asked for
+    return MLT_ARGS_GO;
+}
+
+// The machine's parameters say nothing about a measurement.
+static bool machine_given(const mlt_machine_options *options)
+{
+    bool given = options->file || options->S != UINT64_MAX;
+    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
+        given = given || options->given[i] >= 0;
+    return given;
+}
+
+static int read_words(const mlt_arg_command *command, asked *a)
+{
+    char why[WHY_BYTES];
+    int code = read_ranks(command, a);
+    if (code == MLT_ARGS_GO)
+        code = read_colls(command, a);
+    if (code == MLT_ARGS_GO)
+        code = read_sizes(command, a);
+    if (code == MLT_ARGS_GO && !a->sim && machine_given(&a->machine_options))
+        code = mlt_args_wrong(command, "a machine's parameters are for --sim");
+    if (code == MLT_ARGS_GO && a->sim && a->mpirun && *a->mpirun)
+        code = mlt_args_wrong(command, "nothing is started with --sim, so mpirun's options are "
+                                       "for nothing");
+    if (code == MLT_ARGS_GO)
+        code = mlt_machine_read(&a->machine_options, command, &a->machine);
+    if (code == MLT_ARGS_GO && a->file &&
+        (mlt_lua_book_open(mlt_coll_algs, a->file, &a->book, why, sizeof why) ||
+         mlt_lua_book_prove(a->book, why, sizeof why)))
+        code = mlt_args_failed(command, "%s", why);
+    return code;
+}
+
+static int run(const mlt_arg_command *command, asked *a)
+{
+    mlt_sink sink;
+    int code = read_words(command, a);
+    if (code != MLT_ARGS_GO)
+        return code;
+    code = mlt_sink_open(&sink, command, a->out); // before the work, not after it
+    if (code != MLT_ARGS_GO)
+        return code;
+    code = tune_all(command, a, sink.to);
+    int closed = mlt_sink_close(&sink, command, code == MLT_ARGS_GO);
+    return code == MLT_ARGS_GO ? closed : code;
+}
+
+int mlt_tune_main(int argc, char **argv)
+{
+    asked a = {.from = 8, .to = 1 << 20, .factor = 4, .budget_ms = 50};
+    mlt_arg machine[MLT_MACHINE_ARGS];
+    mlt_machine_args(&a.machine_options, machine);
+    const mlt_arg args[] = {
+        {"ranks", 'n', MLT_ARG_TEXTS, &a.ranks, "N",
+         .help = "number of ranks; several times: several, upwards"},
+        {"coll", 0, MLT_ARG_TEXTS, &a.colls, "NAME",
+         .help = "that collective; several times: several (all)"},
+        {"from", 0, MLT_ARG_SIZE, &a.from, "BYTES", .least = 8, .help = "the least size (8)"},
+        {"to", 0, MLT_ARG_SIZE, &a.to, "BYTES", .least = 8, .most = 1 << 30,
+         .help = "the greatest (1M)"},
+        {"factor", 0, MLT_ARG_NUMBER, &a.factor, "N", .least = 2, .most = 1 << 20,
+         .help = "between two sizes (4)"},
+        {"file", 0, MLT_ARG_TEXT, &a.file, "FILE.lua", .help = "its algorithms, too"},
+        {"output", 'o', MLT_ARG_TEXT, &a.out, "FILE",
+         .help = "write to FILE, not to standard output"},
+    };
+    const mlt_arg measure[] = {
+        {"workers", 0, MLT_ARG_CHOICE, &a.workers, "HOW", .choices = "process|thread",
+         .help = "what ranks are: process or thread (process)"},
+        {"budget", 0, MLT_ARG_NUMBER, &a.budget_ms, "MS", .least = 1, .most = 60000,
+         .help = "milliseconds for each size of each algorithm (50)"},
+    };
+    const mlt_arg simulate[] = {
+        {"sim", 0, MLT_ARG_FLAG, &a.sim, NULL, .help = "simulate instead, for another machine"}};
+    const mlt_arg_group groups[] = {
+        {NULL, args, sizeof args / sizeof *args},
+        {"Measuring here", measure, sizeof measure / sizeof *measure},
+        {"Simulating", simulate, 1},
+        {"The machine", machine, MLT_MACHINE_ARGS},
+    };
+    const mlt_arg_command command = {
+        .name = "millet tune",
+        .words = "[-- mpirun's options]",
+        .purpose = "Measures every algorithm of every collective on this machine, or simulates "
+                   "them for another one, and writes a file of rules for mpirun --coll. Let "
+                   "nothing else run meanwhile.",
+        .groups = groups,
+        .count = sizeof groups / sizeof *groups};
+    mlt_arg_texts words = {NULL, 0};
+    int code = mlt_args_read(&command, argc, argv, &words, &a.mpirun);
+    if (code != MLT_ARGS_GO)
+        return code;
+    code = run(&command, &a);
+    if (a.book)
+        a.book->free(a.book);
+    mlt_arg_texts_free(&a.ranks);
+    mlt_arg_texts_free(&a.colls);
+    mlt_arg_texts_free(&words);
+    return code;
+}

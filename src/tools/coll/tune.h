@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet tune`: a file of rules by what algorithms cost, measured here or simulated.
+//
+// A candidate is an algorithm with parameters. One half (tune_sim.c, tune_measure.c) fills in what
+// each costs at each size; tune.c makes rules of it.
+#ifndef MLT_TOOLS_COLL_TUNE_H
+#define MLT_TOOLS_COLL_TUNE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/choose.h"
+#include "judge/sim/sim.h"
+#include "tools/args.h"
+#include "tools/progress.h"
+
+typedef struct mlt_tune_candidate {
+    const mlt_coll_alg *alg;
+    uint64_t segment; // 0: its own
+    uint32_t radix;
+    double *ns; // [sizes]; below 0: it cannot do this size
+} mlt_tune_candidate;
+
+enum { MLT_TUNE_SIZES = 64, MLT_TUNE_CANDIDATES = 64 };
+
+// One collective with one number of ranks.
+typedef struct mlt_tune_case {
+    const mlt_arg_command *command;
+    mlt_collective collective;
+    uint32_t ranks;
+    const uint64_t *bytes; // [sizes] ascending
+    uint32_t sizes;
+    mlt_tune_candidate candidates[MLT_TUNE_CANDIDATES];
+    uint32_t count;
+    mlt_progress *progress;
+    double done, share; // of the whole: before this case, and its part
+} mlt_tune_case;
+
+// The question that a call of that size asks.
+mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
+                                    bool crowded);
+
+// Each fills in the candidates' ns: MLT_ARGS_GO, or a sentence and the exit code.
+int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine) MLT_MUST_CHECK;
+
+typedef struct mlt_tune_job { // how ranks are started
+    bool threads, crowded;
+    const char *file;   // of the user's; NULL: none
+    uint64_t budget_ms; // for a size, about
+    char **mpirun;      // more options of mpirun, NULL at the end; NULL: none
+} mlt_tune_job;
+int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
+
+int mlt_tune_main(int argc, char **argv);
+
+#endif

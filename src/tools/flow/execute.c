@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Other programs, and folders for what they leave.
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/flow/make.h"
+
+int mlt_flow_beside(const mlt_arg_command *command, const char *name, char path[PATH_MAX])
+{
+    char self[PATH_MAX - 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0)
+        return mlt_args_failed(command, "/proc/self/exe cannot be read: %s", strerror(errno));
+    self[n] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    snprintf(path, PATH_MAX, "%s/%s", self, name);
+    if (access(path, X_OK) != 0)
+        return mlt_args_failed(command, "'%s' is missing, which belongs to Millet", path);
+    return MLT_ARGS_GO;
+}
+
+int mlt_flow_temporary(const mlt_arg_command *command, char path[PATH_MAX])
+{
+    const char *where = getenv("TMPDIR");
+    if (!where || !*where)
+        where = "/tmp";
+    int n = snprintf(path, PATH_MAX, "%s/millet-flow-XXXXXX", where);
+    if (n >= PATH_MAX || !mkdtemp(path))
+        return mlt_args_failed(command, "there is no temporary folder in '%s': %s", where,
+                               n >= PATH_MAX ? "its name is too long" : strerror(errno));
+    return MLT_ARGS_GO;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    (void)about, (void)kind, (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+void mlt_flow_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+// The child, for the handler; 0: none.
+static volatile sig_atomic_t child;
+
+static void pass_on(int signal_number)
+{
+    if (child > 0)
+        kill((pid_t)child, signal_number);
+}
+
+int mlt_flow_execute(const mlt_arg_command *command, char *const *argv, int err_fd)
+{
+    // A terminal sends Ctrl-C to the child too; others send SIGTERM to this process alone.
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    enum { SIGNALS = sizeof signals / sizeof *signals };
+    struct sigaction old[SIGNALS], passes = {.sa_handler = pass_on};
+    sigset_t all, before;
+    sigemptyset(&all);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaddset(&all, signals[i]);
+    fflush(NULL);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        if (err_fd >= 0)
+            dup2(err_fd, STDERR_FILENO);
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    int status = -1;
+    if (pid > 0) {
+        child = pid;
+        for (int i = 0; i < SIGNALS; i++) {
+            sigaction(signals[i], NULL, &old[i]);
+            if (old[i].sa_handler != SIG_IGN)
+                sigaction(signals[i], &passes, NULL);
+        }
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (pid < 0) {
+        mlt_args_failed(command, "'%s' cannot be started: %s", argv[0], strerror(errno));
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    child = 0;
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &old[i], NULL);
+    return status;
+}

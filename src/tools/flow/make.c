@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/flow/make.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "flowc/gen.h"
+#include "tools/goal/sink.h"
+#include "tools/goal/source.h"
+
+// ---- files
+
+bool mlt_flow_ends(const char *word, const char *with)
+{
+    size_t n = strlen(word), e = strlen(with);
+    return n > e && strcmp(word + n - e, with) == 0;
+}
+
+// C++, as gcc and clang know it by its name.
+static bool is_cxx(const char *word)
+{
+    return mlt_flow_ends(word, ".cc") || mlt_flow_ends(word, ".cpp") ||
+           mlt_flow_ends(word, ".cxx") || mlt_flow_ends(word, ".c++") || mlt_flow_ends(word, ".C");
+}
+
+bool mlt_flow_is_module(const char *word)
+{
+    return mlt_flow_ends(word, ".c") || mlt_flow_ends(word, ".o") || mlt_flow_ends(word, ".a") ||
+           is_cxx(word);
+}
+
+// The same bytes already? Then its date stays, and whoever depends on it has nothing to do.
+static bool is_there(const char *path, const char *text, size_t size)
+{
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return false;
+    char *old = mlt_take(1, size + 1);
+    bool same = fread(old, 1, size + 1, f) == size && memcmp(old, text, size) == 0;
+    free(old);
+    fclose(f);
+    return same;
+}
+
+static int put_file(const mlt_arg_command *command, const char *path, const char *text, size_t size)
+{
+    mlt_sink sink;
+    if (is_there(path, text, size))
+        return MLT_ARGS_GO;
+    int code = mlt_sink_open(&sink, command, path);
+    if (code != MLT_ARGS_GO)
+        return code;
+    fwrite(text, 1, size, sink.to);
+    code = mlt_sink_close(&sink, command, true);
+    return code == MLT_EXIT_FINE ? MLT_ARGS_GO : code;
+}
+
+// FOLDER/NAME.flow.h or .c; false and a sentence if that is too long.
+static int join(const mlt_arg_command *command, char path[PATH_MAX], const char *folder,
+                const char *name, const char *end)
+{
+    if (snprintf(path, PATH_MAX, "%s/%s%s", folder, name, end) >= PATH_MAX)
+        return mlt_args_failed(command, "the name of '%s/%s' is too long", folder, name);
+    return MLT_ARGS_GO;
+}
+
+static int make_folder(const mlt_arg_command *command, const char *path)
+{
+    struct stat about;
+    if (mkdir(path, 0777) == 0 ||
+        (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
+        return MLT_ARGS_GO;
+    return mlt_args_failed(command, "the folder '%s' cannot be made: %s", path, strerror(errno));
+}
+
+int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *file,
+                          const char *folder)
+{
+    int code = make_folder(command, folder);
+    size_t count;
+    mlt_flow_declaration *modules = mlt_flow_gen_modules(file, &count);
+    for (size_t i = 0; i <= count && code == MLT_ARGS_GO; i++) {
+        if (i == count && !file->operations)
+            break;
+        char path[PATH_MAX], *text = NULL;
+        size_t size = 0;
+        code = join(command, path, folder, i < count ? modules[i].name : "operations", ".flow.h");
+        if (code != MLT_ARGS_GO)
+            break;
+        FILE *memory = open_memstream(&text, &size);
+        if (!memory) {
+            code = mlt_args_failed(command, "there is no memory");
+            break;
+        }
+        if (i < count)
+            mlt_flow_gen_header(file, &modules[i], path, memory);
+        else
+            mlt_flow_gen_operations(file, memory);
+        fclose(memory);
+        code = put_file(command, path, text, size);
+        free(text);
+    }
+    free(modules);
+    return code;
+}
+
+static int make_program_text(const mlt_arg_command *command, const mlt_flow_input *input,
+                             const char *hosts, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return mlt_args_failed(command, "there is no memory");
+    mlt_flow_gen_program(input->file, input->overrides, input->override_count, hosts, memory);
+    fclose(memory);
+    int code = put_file(command, path, text, size);
+    free(text);
+    return code;
+}
+
+// ---- what the linker says
+
+// The name in "undefined reference to `Chemical_run'" (GNU), "undefined symbol: Chemical_run"
+// (LLVM); its length, or 0.
+static size_t undefined(const char *line, size_t length, const char **name)
+{
+    static const char *const words[] = {"undefined reference to `", "undefined reference to '",
+                                        "undefined symbol: ", "hidden symbol `"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = memmem(line, length, words[i], strlen(words[i]));
+        if (at) {
+            *name = at + strlen(words[i]);
+            return strcspn(*name, "'\n\r ");
+        }
+    }
+    return 0;
+}
+
+typedef struct missing {
+    const mlt_flow_file *file;
+    const mlt_flow_declaration *modules;
+    size_t count;
+    bool *run;        // [count]: module without NAME_run
+    bool *operations; // in their order
+    bool any;
+} missing;
+
+static bool is_missing(missing *m, const char *name, size_t length)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        size_t n = strlen(m->modules[i].name);
+        if (length == n + 4 && strncmp(name, m->modules[i].name, n) == 0 &&
+            strncmp(name + n, "_run", 4) == 0)
+            return m->any = m->run[i] = true;
+    }
+    size_t k = 0;
+    for (const mlt_flow_operation *o = m->file->operations; o; o = o->next, k++)
+        if (strlen(o->name) == length && strncmp(name, o->name, length) == 0)
+            return m->any = m->operations[k] = true;
+    return false;
+}
+
+// Lines that say only that linking failed, or where.
+static bool says_nothing(const char *line, size_t length)
+{
+    static const char *const words[] = {": in function `", "ld returned 1 exit status",
+                                        "final link failed", "linker command failed with exit code",
+                                        ">>> "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (memmem(line, length, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+// Prints the compiler's words, but for what is said better below.
+static void tell(const mlt_flow_input *input, const char *text)
+{
+    missing m = {.file = input->file};
+    mlt_flow_declaration *modules = mlt_flow_gen_modules(input->file, &m.count);
+    size_t operations = 0, others = 0;
+    for (const mlt_flow_operation *o = input->file->operations; o; o = o->next)
+        operations++;
+    m.modules = modules;
+    m.run = mlt_take(m.count + 1, sizeof *m.run);
+    m.operations = mlt_take(operations + 1, sizeof *m.operations);
+    for (int turn = 0; turn < 2; turn++)
+        for (const char *line = text; *line;) {
+            size_t length = strcspn(line, "\n");
+            length += line[length] == '\n';
+            const char *name;
+            size_t n = undefined(line, length, &name);
+            bool ours = n && is_missing(&m, name, n), idle = says_nothing(line, length);
+            if (turn == 0)
+                others += !ours && !idle;
+            else if (!m.any || (others && !ours))
+                fwrite(line, 1, length, stderr);
+            line += length;
+        }
+    const char *path = input->file->path;
+    for (size_t i = 0; i < m.count; i++)
+        if (m.run[i])
+            fprintf(stderr, "%s:%d: error: module %s has no %s_run in the files given\n", path,
+                    modules[i].line, modules[i].name, modules[i].name);
+    size_t k = 0;
+    for (const mlt_flow_operation *o = input->file->operations; o; o = o->next, k++)
+        if (m.operations[k])
+            fprintf(stderr,
+                    "%s:%d: error: operation %s has no function in the files given: void %s(%s "
+                    "*into, const %s *with, size_t count)\n",
+                    path, o->line, o->name, o->name, o->type, o->type);
+    free(m.run);
+    free(m.operations);
+    free(modules);
+}
+
+// ---- compiling
+
+static void show(const mlt_arg_texts *argv)
+{
+    for (size_t i = 0; i < argv->count; i++) {
+        const char *word = argv->items[i];
+        bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                                                 "XYZ0123456789_/.,:=+@%^-")];
+        fprintf(stderr, "%s%s%s%s", i ? " " : "", plain ? "" : "'", word, plain ? "" : "'");
+    }
+    fputc('\n', stderr);
+}
+
+// Runs the compiler and tells what it said.
+static int compile(const mlt_arg_command *command, const mlt_flow_input *input,
+                   const mlt_arg_texts *argv)
+{
+    FILE *said = tmpfile();
+    if (!said)
+        return mlt_args_failed(command, "there is no temporary file: %s", strerror(errno));
+    int status = mlt_flow_execute(command, (char *const *)argv->items, fileno(said)), code;
+    long size = fseek(said, 0, SEEK_END) == 0 ? ftell(said) : 0;
+    rewind(said);
+    char *text = mlt_take(1, (size_t)(size > 0 ? size : 0) + 1);
+    size_t got = fread(text, 1, (size_t)(size > 0 ? size : 0), said);
+    text[got] = '\0';
+    fclose(said);
+    if (*text)
+        tell(input, text);
+    if (status == -1)
+        code = MLT_EXIT_FOUND;
+    else if (WIFSIGNALED(status))
+        code = mlt_args_failed(command, "the compiler was ended by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) == 0)
+        code = MLT_ARGS_GO;
+    else if (*text)
+        code = MLT_EXIT_FOUND;
+    else
+        code = mlt_args_failed(command, "the compiler failed (exit code %d)", WEXITSTATUS(status));
+    free(text);
+    return code;
+}
+
+static int build_in(const mlt_arg_command *command, const mlt_flow_make *make,
+                    const mlt_flow_input *input, const char *hosts, const char *folder)
+{
+    char program[PATH_MAX], mpicc[PATH_MAX];
+    char *stem = mlt_flow_stem(make->path), *beside = mlt_flow_folder(make->path);
+    int code = mlt_flow_make_headers(command, input->file, folder);
+    if (code == MLT_ARGS_GO)
+        code = join(command, program, folder, stem, ".flow.c");
+    if (code == MLT_ARGS_GO)
+        code = make_program_text(command, input, hosts, program);
+    if (code == MLT_ARGS_GO)
+        code = mlt_flow_beside(command, "mpicc", mpicc);
+    if (code == MLT_ARGS_GO) {
+        // The program comes first: archives with modules are looked into for what it needs.
+        // -rdynamic: crash reports have names of functions.
+        const char *const words[] = {mpicc, "-O2",  "-g",    "-rdynamic", "-I",     folder,
+                                     "-I",  beside, program, "-o",        make->out};
+        mlt_arg_texts argv = {NULL, 0};
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            mlt_arg_texts_add(&argv, words[i]);
+        if (isatty(STDERR_FILENO))
+            mlt_arg_texts_add(&argv, "-fdiagnostics-color=always");
+        bool cxx = false;
+        for (size_t i = 0; i < make->words.count; i++) {
+            mlt_arg_texts_add(&argv, make->words.items[i]);
+            cxx |= is_cxx(make->words.items[i]);
+        }
+        if (cxx) // C's compiler knows C++ by its name, but does not link its library
+            mlt_arg_texts_add(&argv, "-lstdc++");
+        if (make->verbose)
+            show(&argv);
+        code = compile(command, input, &argv);
+        mlt_arg_texts_free(&argv);
+    }
+    free(stem);
+    free(beside);
+    return code;
+}
+
+int mlt_flow_make_program(const mlt_arg_command *command, const mlt_flow_make *make)
+{
+    mlt_flow_input input;
+    char *hosts = NULL, folder[PATH_MAX];
+    int code = mlt_flow_input_read(command, make->path, &make->defines, &input);
+    if (code == MLT_ARGS_GO)
+        code = mlt_flow_input_text(command, make->hostfile, &hosts);
+    if (code == MLT_ARGS_GO && make->keep)
+        code = build_in(command, make, &input, hosts, make->keep);
+    else if (code == MLT_ARGS_GO && (code = mlt_flow_temporary(command, folder)) == MLT_ARGS_GO) {
+        code = build_in(command, make, &input, hosts, folder);
+        mlt_flow_remove(folder);
+    }
+    free(hosts);
+    mlt_flow_input_free(&input);
+    return code;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet goal`: programs of group operations, read, proven, drawn, changed, run and priced. One
+// file a command; each takes argv[0] as its own name and returns the exit code (args.h).
+#ifndef MLT_TOOLS_GOAL_GOAL_H
+#define MLT_TOOLS_GOAL_GOAL_H
+
+int mlt_goal_main(int argc, char **argv); // the dispatcher
+
+int mlt_goal_check_main(int argc, char **argv);
+int mlt_goal_fmt_main(int argc, char **argv);
+int mlt_goal_asm_main(int argc, char **argv);
+int mlt_goal_dis_main(int argc, char **argv);
+int mlt_goal_opt_main(int argc, char **argv);
+int mlt_goal_run_main(int argc, char **argv);
+int mlt_goal_sim_main(int argc, char **argv);
+int mlt_goal_draw_main(int argc, char **argv);
+int mlt_goal_measure_main(int argc, char **argv);
+int mlt_goal_gen_main(int argc, char **argv);
+
+#endif

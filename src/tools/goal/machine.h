@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parameters of the simulated machine as options and as a file: `--L 2500 --o 1500 ...`, or
+// lines of name and value ("L 2500"; '#' begins a comment) as `millet goal measure` writes them.
+// Options win over the file.
+#ifndef MLT_TOOLS_GOAL_MACHINE_H
+#define MLT_TOOLS_GOAL_MACHINE_H
+
+#include <stdio.h>
+
+#include "judge/sim/sim.h"
+#include "tools/args.h"
+
+enum { MLT_MACHINE_PARAMETERS = 7, MLT_MACHINE_ARGS = MLT_MACHINE_PARAMETERS + 1 };
+
+typedef struct mlt_machine_options {
+    double given[MLT_MACHINE_PARAMETERS]; // below 0: not given
+    uint64_t S;                           // UINT64_MAX: not given
+    const char *file;
+} mlt_machine_options;
+
+// Sets the options to nothing given and fills in their lines.
+void mlt_machine_args(mlt_machine_options *options, mlt_arg out[MLT_MACHINE_ARGS]);
+
+// What was given, over the file, over LogGOPSim's defaults. MLT_ARGS_GO, or a sentence and the
+// exit code.
+int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *command,
+                     mlt_loggops *out) MLT_MUST_CHECK;
+
+// One machine from a text; `name` is what errors call it. Parameters that it does not name stay;
+// one it must name.
+bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, char *why,
+                       size_t why_size) MLT_MUST_CHECK;
+void mlt_machine_print(const mlt_loggops *machine, FILE *to); // so that it can be read again
+
+#endif

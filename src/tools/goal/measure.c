@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet goal measure`: LogGOPS's parameters between two ranks of this machine. It starts mpirun,
+// found beside itself, with the program goalmeasure, which does the measuring and prints a file of
+// parameters; lines with '@' tell how far it is.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/args.h"
+#include "tools/goal/goal.h"
+#include "tools/goal/machine.h"
+#include "tools/mpirun.h"
+#include "tools/progress.h"
+#include "tools/goal/sink.h"
+
+enum { MOST_TEXT = 4096, WHY_BYTES = 512 };
+
+static const char *const worker_names[] = {"process", "thread"};
+
+// The job's lines until it ends: how far it is to the progress bar, all others into text.
+static void hear(FILE *from, void *user)
+{
+    char *text = user; // [MOST_TEXT]
+    mlt_progress progress;
+    char line[256];
+    size_t length = 0;
+    mlt_progress_begin(&progress, "measuring");
+    while (fgets(line, sizeof line, from)) {
+        size_t n = strlen(line);
+        if (line[0] == '@')
+            mlt_progress_step(&progress, strtod(line + 1, NULL));
+        else if (length + n < MOST_TEXT) {
+            memcpy(text + length, line, n + 1);
+            length += n;
+        }
+    }
+    mlt_progress_end(&progress);
+}
+
+// What came must be whole: a parameter that is not there would silently be LogGOPSim's.
+static int check_text(const mlt_arg_command *command, const char *text)
+{
+    mlt_loggops machine = {-1, -1, -1, -1, -1, UINT64_MAX, -1};
+    char why[WHY_BYTES];
+    if (!mlt_machine_parse("goalmeasure", text, &machine, why, sizeof why))
+        return mlt_args_failed(command, "%s", why);
+    if (machine.L < 0 || machine.o < 0 || machine.g < 0 || machine.G < 0 || machine.O < 0 ||
+        machine.S == UINT64_MAX || machine.exec < 0)
+        return mlt_args_failed(command, "goalmeasure ended without all parameters");
+    return MLT_ARGS_GO;
+}
+
+static int measure(const mlt_arg_command *command, const char *workers, bool quick, const char *out)
+{
+    char text[MOST_TEXT] = "";
+    mlt_mpirun mpirun;
+    mlt_sink sink;
+    int code = mlt_sink_open(&sink, command, out); // before the work, not after it
+    if (code != MLT_ARGS_GO)
+        return code;
+    code = mlt_mpirun_find(command, "goalmeasure", &mpirun);
+    if (code == MLT_ARGS_GO) {
+        char how[16];
+        snprintf(how, sizeof how, "%s", workers);
+        char *argv[] = {mpirun.path, "-n",         "2", "--workers",
+                        how,         mpirun.ranks, how, quick ? "--quick" : NULL,
+                        NULL};
+        code = mlt_mpirun_run(command, "the measurement", argv, hear, text);
+    }
+    if (code == MLT_ARGS_GO)
+        code = check_text(command, text);
+    if (code == MLT_ARGS_GO)
+        fputs(text, sink.to);
+    int closed = mlt_sink_close(&sink, command, code == MLT_ARGS_GO);
+    return code == MLT_ARGS_GO ? closed : code;
+}
+
+int mlt_goal_measure_main(int argc, char **argv)
+{
+    int workers = 0;
+    bool quick = false;
+    const char *out = NULL;
+    const mlt_arg args[] = {
+        {.name = "workers",
+         .kind = MLT_ARG_CHOICE,
+         .value = &workers,
+         .word = "HOW",
+         .choices = "process|thread",
+         .help = "what the two ranks are: process or thread (process)"},
+        {.name = "output",
+         .letter = 'o',
+         .kind = MLT_ARG_TEXT,
+         .value = &out,
+         .word = "FILE",
+         .help = "write to FILE, not to standard output"},
+        {.name = "quick", .kind = MLT_ARG_FLAG, .value = &quick, .help = "an eighth of the work"},
+    };
+    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
+    const mlt_arg_command command = {
+        .name = "millet goal measure",
+        .words = "",
+        .purpose = "Measures L, o, g, G, O, S and the price of a local operation between two ranks "
+                   "of this machine, in a few seconds, and prints them for `millet goal sim "
+                   "--params FILE`. Let nothing else run meanwhile.",
+        .groups = groups,
+        .count = 1};
+    mlt_arg_texts words = {NULL, 0}; // it takes none
+    int code = mlt_args_read(&command, argc, argv, &words, NULL);
+    return code == MLT_ARGS_GO ? measure(&command, worker_names[workers], quick, out) : code;
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet goal sim`: what programs would cost. One program gets a report, several a table.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "judge/sim/sim.h"
+#include "goal/text/text.h"
+#include "launch/numbers.h"
+#include "tools/args.h"
+#include "tools/goal/goal.h"
+#include "tools/goal/machine.h"
+#include "tools/progress.h"
+#include "tools/goal/sink.h"
+#include "tools/goal/source.h"
+
+enum { WHY_BYTES = 4096, ACTION_BYTES = 160, BINS = 8, BAR = 40, SLOWEST = 3 };
+
+typedef struct asked {
+    mlt_source_options source;
+    mlt_machine_options machine_options;
+    mlt_loggops machine;
+    bool times, path;
+    uint64_t steps; // of the path that are printed
+    const char *csv;
+} asked;
+
+// 1.5 us: times of the simulation, which are often below one nanosecond apart.
+static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
+{
+    if (ps < 1000000 && ps % 1000)
+        snprintf(text, MLT_NUMBER_BYTES, "%.3f ns", (double)ps / 1000);
+    else if (ps < 10000000) // up to 10 us: the nanoseconds count
+        snprintf(text, MLT_NUMBER_BYTES, "%" PRIu64 " ns", (ps + 500) / 1000);
+    else
+        mlt_time(text, (ps + 500) / 1000);
+    return text;
+}
+
+static int simulate(const mlt_arg_command *command, const asked *a, const mlt_source *source,
+                    mlt_sim_result **out)
+{
+    char why[WHY_BYTES];
+    mlt_progress progress;
+    mlt_sim_options options = {.machine = a->machine,
+                               .keep_path = a->path,
+                               .by_arrival = mlt_source_is_loggopsim(source),
+                               .progress = mlt_progress_step,
+                               .user = &progress};
+    mlt_progress_begin(&progress, "simulating");
+    mlt_status status = mlt_goal_simulate(source->program, &options, out, why, sizeof why);
+    mlt_progress_end(&progress);
+    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s: %s", source->name, why);
+}
+
+// ---- the report of one
+
+static int by_end(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// When ranks end: a line for each of some equal parts of the time between first and last.
+static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t most)
+{
+    uint64_t bins[BINS] = {0}, greatest = 0;
+    double width = (double)(most - least) / BINS;
+    for (uint32_t r = 0; r < result->ranks; r++) {
+        int bin = (int)((double)(result->end_ps[r] - least) / width);
+        bins[bin < BINS ? bin : BINS - 1]++;
+    }
+    for (int i = 0; i < BINS; i++)
+        greatest = bins[i] > greatest ? bins[i] : greatest;
+    for (int i = 0; i < BINS; i++) {
+        char until[MLT_NUMBER_BYTES], count[MLT_NUMBER_BYTES];
+        int length = (int)((double)bins[i] / (double)greatest * BAR + 0.5);
+        printf("    until %10s  %10s%s", time_of(until, least + (uint64_t)(width * (i + 1))),
+               mlt_number(count, bins[i]), length ? "  " : "");
+        for (int j = 0; j < length; j++)
+            putchar('#');
+        putchar('\n');
+    }
+}
+
+static void slowest(const mlt_sim_result *result)
+{
+    char text[MLT_NUMBER_BYTES];
+    uint32_t found[SLOWEST];
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < result->ranks; r++) { // kept in falling order
+        uint32_t at = count < SLOWEST ? count++ : SLOWEST;
+        while (at > 0 && result->end_ps[r] > result->end_ps[found[at - 1]]) {
+            if (at < SLOWEST)
+                found[at] = found[at - 1];
+            at--;
+        }
+        if (at < SLOWEST)
+            found[at] = r;
+    }
+    printf("    last: ");
+    for (uint32_t i = 0; i < count; i++)
+        printf("%srank %" PRIu32 " (%s)", i ? ", " : "", found[i],
+               time_of(text, result->end_ps[found[i]]));
+    putchar('\n');
+}
+
+static void print_times(const mlt_sim_result *result, bool all)
+{
+    char text[3][MLT_NUMBER_BYTES];
+    uint64_t least = UINT64_MAX, most = 0;
+    double sum = 0;
+    for (uint32_t r = 0; r < result->ranks; r++) {
+        uint64_t end = result->end_ps[r];
+        least = end < least ? end : least;
+        most = end > most ? end : most;
+        sum += (double)end;
+    }
+    uint64_t *sorted = malloc(result->ranks * sizeof *sorted);
+    if (!sorted)
+        mlt_fatal("there is no memory for the times of %" PRIu32 " ranks", result->ranks);
+    memcpy(sorted, result->end_ps, result->ranks * sizeof *sorted);
+    qsort(sorted, result->ranks, sizeof *sorted, by_end);
+    uint64_t median = sorted[result->ranks / 2];
+    free(sorted);
+    printf("  ranks end  first %s, median %s, mean %s\n", time_of(text[0], least),
+           time_of(text[1], median), time_of(text[2], (uint64_t)(sum / result->ranks)));
+    if (all) {
+        for (uint32_t r = 0; r < result->ranks; r++)
+            printf("    rank %" PRIu32 "  %s\n", r, time_of(text[0], result->end_ps[r]));
+        return;
+    }
+    if (result->ranks > 2)
+        slowest(result);
+    if (result->ranks > 16 && most > least)
+        histogram(result, least, most);
+}
+
+static const char *const reasons[] = {
+    [MLT_SIM_FIRST] = "the beginning",
+    [MLT_SIM_DEPENDS] = "it depends on the step before",
+    [MLT_SIM_MESSAGE] = "the message came",
+    [MLT_SIM_CPU] = "the CPU was busy with the step before",
+    [MLT_SIM_NIC] = "the NIC was busy with the step before",
+    [MLT_SIM_MATCHED] = "the receive was posted",
+};
+
+static void print_step(const mlt_goal_program *program, const mlt_sim_step *step)
+{
+    char text[ACTION_BYTES], from[MLT_NUMBER_BYTES], to[MLT_NUMBER_BYTES], label[64] = "";
+    const mlt_goal_action *action = &program->rank[step->place.rank].actions[step->place.action];
+    if (action->label)
+        snprintf(label, sizeof label, "%s: ", mlt_goal_name_text(program, action->label));
+    mlt_goal_print_action(program, step->place.rank, action, text, sizeof text);
+    printf("    %12s to %12s ns  rank %-4" PRIu32 " %s%-34s %s\n",
+           mlt_number(from, (step->start_ps + 500) / 1000),
+           mlt_number(to, (step->end_ps + 500) / 1000), step->place.rank, label, text,
+           reasons[step->why]);
+}
+
+static void print_path(const asked *a, const mlt_goal_program *program,
+                       const mlt_sim_result *result)
+{
+    char count[MLT_NUMBER_BYTES];
+    printf("  critical path, %s step%s\n", mlt_number(count, result->path_count),
+           result->path_count == 1 ? "" : "s");
+    uint64_t half = (a->steps + 1) / 2, left = result->path_count;
+    for (uint64_t i = 0; i < result->path_count; i++, left--) {
+        if (a->steps && i == half && left > half + 1) {
+            uint64_t skipped = left - half;
+            printf("    ... %s more (--steps 0 shows all)\n", mlt_number(count, skipped));
+            i += skipped - 1;
+            left -= skipped - 1;
+            continue;
+        }
+        print_step(program, &result->path[i]);
+    }
+}
+
+// To the last nanosecond, for those who compare with sums by hand; and for those who do not.
+static void print_total(const mlt_sim_result *result)
+{
+    char text[2][MLT_NUMBER_BYTES], part[8] = "";
+    if (result->total_ps % 1000)
+        snprintf(part, sizeof part, ".%03u", (unsigned)(result->total_ps % 1000));
+    printf("  total      %s%s ns", mlt_number(text[0], result->total_ps / 1000), part);
+    if (result->total_ps >= 100000000)
+        printf(" (%s)", time_of(text[0], result->total_ps));
+    printf(", on %s rank%s\n", mlt_number(text[1], result->ranks), result->ranks == 1 ? "" : "s");
+}
+
+static void print_report(const asked *a, const mlt_source *source, const mlt_sim_result *result)
+{
+    char text[4][MLT_NUMBER_BYTES];
+    const mlt_loggops *m = &a->machine;
+    printf("%s\n", source->name);
+    printf("  machine    L %g, o %g, g %g, G %g, O %g ns, S %" PRIu64 " bytes, exec %g ns a byte\n",
+           m->L, m->o, m->g, m->G, m->O, m->S, m->exec);
+    print_total(result);
+    print_times(result, a->times);
+    printf("  messages   %s, %s in all", mlt_number(text[0], result->messages),
+           mlt_bytes(text[1], result->bytes));
+    if (result->unexpected)
+        printf("; %s came before their receives, which kept them waiting for %s in all",
+               mlt_number(text[2], result->unexpected), time_of(text[3], result->unexpected_ps));
+    putchar('\n');
+    if (a->path)
+        print_path(a, source->program, result);
+    printf("  simulated  %s actions, %s events in %.3g s", mlt_number(text[0], result->actions),
+           mlt_number(text[1], result->events), result->seconds);
+    if (result->seconds > 0)
+        printf(": %.1f million events a second", (double)result->events / result->seconds / 1e6);
+    putchar('\n');
+}
+
+static int write_csv(const mlt_arg_command *command, const char *path, const mlt_sim_result *result)
+{
+    mlt_sink sink;
+    int code = mlt_sink_open(&sink, command, path);
+    if (code != MLT_ARGS_GO)
+        return code;
+    fprintf(sink.to, "rank,end_ns\n");
+    for (uint32_t r = 0; r < result->ranks; r++)
+        fprintf(sink.to, "%" PRIu32 ",%.3f\n", r, (double)result->end_ps[r] / 1000);
+    return mlt_sink_close(&sink, command, true);
+}
+
+// ---- several
+
+static void table_head(void)
+{
+    printf("%-32s %10s %12s %9s %12s %10s\n", "program", "ranks", "total", "to first", "messages",
+           "bytes");
+}
+
+static void table_row(const mlt_source *source, const mlt_sim_result *result, uint64_t first_ps)
+{
+    char text[4][MLT_NUMBER_BYTES], ratio[MLT_NUMBER_BYTES] = "";
+    if (first_ps)
+        snprintf(ratio, sizeof ratio, "%.3f", (double)result->total_ps / (double)first_ps);
+    printf("%-32s %10s %12s %9s %12s %10s\n", source->name, mlt_number(text[0], result->ranks),
+           time_of(text[1], result->total_ps), ratio, mlt_number(text[2], result->messages),
+           mlt_bytes(text[3], result->bytes));
+}
+
+// Files first, then algorithms.
+static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_texts *files,
+                const mlt_arg_texts *algs)
+{
+    size_t count = files->count + algs->count;
+    uint64_t first_ps = 0;
+    int code = MLT_EXIT_FINE;
+    for (size_t i = 0; i < count && code == MLT_EXIT_FINE; i++) {
+        mlt_source_options options = a->source;
+        options.alg = i < files->count ? NULL : algs->items[i - files->count];
+        options.shared = algs->count > 0 && count > 1;
+        mlt_source source;
+        mlt_sim_result *result = NULL;
+        code = mlt_source_read(command, &options, options.alg ? NULL : files->items[i], &source);
+        if (code == MLT_ARGS_GO)
+            code = simulate(command, a, &source, &result);
+        if (code == MLT_ARGS_GO) {
+            code = MLT_EXIT_FINE;
+            if (count == 1) {
+                print_report(a, &source, result);
+                if (a->csv)
+                    code = write_csv(command, a->csv, result);
+            } else {
+                if (i == 0) {
+                    table_head();
+                    first_ps = result->total_ps;
+                }
+                table_row(&source, result, first_ps);
+                fflush(stdout);
+            }
+        }
+        mlt_sim_result_free(result);
+        mlt_source_free(&source);
+    }
+    return code;
+}
+
+static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *words,
+                 const mlt_arg_texts *algs)
+{
+    size_t count = words->count + algs->count;
+    if (!count)
+        return mlt_args_wrong(command, "it needs a file, or --alg and --ranks; %s --help shows how",
+                              command->name);
+    if (count > 1 && (a->csv || a->times || a->path))
+        return mlt_args_wrong(command, "%s is about one program, but there are %zu",
+                              a->csv     ? "--csv"
+                              : a->times ? "--times"
+                                         : "--path",
+                              count);
+    int code = mlt_machine_read(&a->machine_options, command, &a->machine);
+    return code == MLT_ARGS_GO ? each(command, a, words, algs) : code;
+}
+
+int mlt_goal_sim_main(int argc, char **argv)
+{
+    asked a = {.steps = 30};
+    mlt_arg_texts words = {NULL, 0}, algs = {NULL, 0};
+    mlt_arg from[MLT_SOURCE_ARGS], machine[MLT_MACHINE_ARGS];
+    mlt_source_args(&a.source, from);
+    mlt_machine_args(&a.machine_options, machine);
+    from[0].kind = MLT_ARG_TEXTS; // --alg more than once compares
+    from[0].value = &algs;
+    const mlt_arg args[] = {
+        {"times", 0, MLT_ARG_FLAG, &a.times, NULL, .help = "when each rank ends"},
+        {"csv", 0, MLT_ARG_TEXT, &a.csv, "FILE", .help = "the same into a file"},
+        {"path", 0, MLT_ARG_FLAG, &a.path, NULL,
+         .help = "the critical path: each step and why it began then"},
+        {"steps", 0, MLT_ARG_NUMBER, &a.steps, "N",
+         .help = "steps of the path that are shown, half at each end; 0: all (30)"},
+    };
+    const mlt_arg_group groups[] = {
+        {NULL, args, sizeof args / sizeof *args},
+        {"The machine", machine, MLT_MACHINE_ARGS},
+        {"Programs without a file", from, MLT_SOURCE_ARGS},
+    };
+    const mlt_arg_command command = {
+        .name = "millet goal sim",
+        .words = "FILE...",
+        .most = SIZE_MAX,
+        .purpose = "Simulates programs under LogGOPS: when each rank ends, messages and bytes, the "
+                   "critical path. Several files, or --alg several times, give a table.",
+        .groups = groups,
+        .count = sizeof groups / sizeof *groups};
+    int code = mlt_args_read(&command, argc, argv, &words, NULL);
+    if (code != MLT_ARGS_GO)
+        return code;
+    code = start(&command, &a, &words, &algs);
+    mlt_arg_texts_free(&a.source.set);
+    mlt_arg_texts_free(&algs);
+    mlt_arg_texts_free(&words);
+    return code;
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/goal/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "goal/text/loggopsim.h"
+#include "goal/sched.h"
+#include "lua/generate.h"
+#include "tools/progress.h"
+
+enum { WHY_BYTES = 4096, FIRST_ROOM = 1 << 16 };
+
+void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
+{
+    *options = (mlt_source_options){.ranks = MLT_NOT_GIVEN,
+                                    .count = MLT_NOT_GIVEN,
+                                    .root = MLT_NOT_GIVEN,
+                                    .segment = MLT_NOT_GIVEN,
+                                    .radix = MLT_NOT_GIVEN,
+                                    .throttle = MLT_NOT_GIVEN,
+                                    .steps = MLT_NOT_GIVEN};
+    const mlt_arg lines[MLT_SOURCE_ARGS] = {
+        {"alg", 'a', MLT_ARG_TEXT, &options->alg, "NAME",
+         .help = "instead of a file: bcast.binomial and others, `millet goal gen --list` names "
+                 "them"},
+        {"ranks", 'n', MLT_ARG_NUMBER, &options->ranks, "P", .least = 1, .most = MLT_GOAL_MAX_RANKS,
+         .help = "of an algorithm or a Lua script"},
+        {"count", 0, MLT_ARG_NUMBER, &options->count, "N", .help = "elements of a block (1)"},
+        {"type", 0, MLT_ARG_TEXT, &options->type, "TYPE", .help = "of an element (Int32)"},
+        {"op", 0, MLT_ARG_TEXT, &options->op, "OP",
+         .help = "of a reduction: sum, maxFloat64 (sum)"},
+        {"root", 0, MLT_ARG_NUMBER, &options->root, "R", .most = MLT_GOAL_MAX_RANKS,
+         .help = "of bcast, reduce, gather, scatter (0)"},
+        {"segment", 0, MLT_ARG_NUMBER, &options->segment, "N",
+         .help = "elements of a piece, for pipelines"},
+        {"radix", 0, MLT_ARG_NUMBER, &options->radix, "K", .most = UINT32_MAX,
+         .help = "of trees and disseminations"},
+        {"throttle", 0, MLT_ARG_NUMBER, &options->throttle, "N", .least = 1, .most = UINT32_MAX,
+         .help = "messages under way at once"},
+        {"in-place", 0, MLT_ARG_FLAG, &options->in_place, NULL,
+         .help = "what a rank brings lies where its result goes"},
+        {"blocks", 0, MLT_ARG_TEXT, &options->blocks, "N,N,...",
+         .help = "of different sizes, one for each rank, in elements (of a file: bytes; of an "
+                 "alltoall: weights)"},
+        {"set", 0, MLT_ARG_TEXTS, &options->set, "NAME=VALUE",
+         .help = "for a Lua script: arg.NAME is \"VALUE\""},
+        {"lua-steps", 0, MLT_ARG_NUMBER, &options->steps, "N", .least = 1, .most = INT64_MAX,
+         .help = "for a Lua script: the most that it may take for a rank (1000000000)"},
+    };
+    memcpy(out, lines, sizeof lines);
+}
+
+// ---- bytes
+
+static int cannot(const mlt_arg_command *command, const char *file)
+{
+    return mlt_args_failed(command, "'%s' cannot be read: %s", file, strerror(errno));
+}
+
+static int read_stream(const mlt_arg_command *command, const char *file, int fd, mlt_file *out)
+{
+    char *bytes = NULL;
+    size_t size = 0, room = 0;
+    for (;;) {
+        if (size == room) {
+            room = room ? 2 * room : FIRST_ROOM;
+            char *more = realloc(bytes, room);
+            if (!more)
+                mlt_fatal("there is no memory for '%s': %zu bytes and more", file, size);
+            bytes = more;
+        }
+        ssize_t n = read(fd, bytes + size, room - size);
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            free(bytes);
+            return cannot(command, file);
+        }
+        size += (size_t)n;
+    }
+    *out = (mlt_file){bytes, size, false};
+    return MLT_ARGS_GO;
+}
+
+int mlt_file_read(const mlt_arg_command *command, const char *file, mlt_file *out)
+{
+    if (strcmp(file, "-") == 0)
+        return read_stream(command, "standard input", STDIN_FILENO, out);
+    int fd = open(file, O_RDONLY | O_CLOEXEC), code = MLT_ARGS_GO;
+    struct stat about;
+    if (fd < 0 || fstat(fd, &about) != 0) {
+        code = cannot(command, file);
+    } else if (S_ISDIR(about.st_mode)) {
+        code = mlt_args_failed(command, "'%s' is a directory, but should be a file", file);
+    } else {
+        void *map = S_ISREG(about.st_mode) && about.st_size > 0
+                        ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                        : MAP_FAILED;
+        if (map != MAP_FAILED)
+            *out = (mlt_file){map, (size_t)about.st_size, true};
+        else
+            code = read_stream(command, file, fd, out);
+    }
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+void mlt_file_drop(mlt_file *bytes)
+{
+    if (bytes->mapped)
+        munmap((void *)bytes->bytes, bytes->size);
+    else
+        free((void *)bytes->bytes);
+    *bytes = (mlt_file){NULL, 0, false};
+}
+
+// ---- algorithms
+
+bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type)
+{
+    for (int t = 0; t < MLT_OP_TYPES; t++)
+        if (strcmp(text, mlt_op_type_names[t]) == 0) {
+            *type = (mlt_op_type)t;
+            return true;
+        }
+    for (int o = 0; o < MLT_OPS; o++) {
+        size_t n = strlen(mlt_op_names[o]);
+        if (strncmp(text, mlt_op_names[o], n) != 0)
+            continue;
+        for (int t = 0; t < MLT_OP_TYPES; t++)
+            if (strcmp(text + n, mlt_op_type_names[t]) == 0) {
+                *op = (mlt_op)o;
+                *type = (mlt_op_type)t;
+                return true;
+            }
+        if (!text[n]) {
+            *op = (mlt_op)o;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Where blocks of those sizes begin, for so many ranks.
+static int read_blocks(const mlt_arg_command *command, const char *text, uint32_t ranks,
+                       uint64_t **out)
+{
+    uint64_t *starts = calloc(ranks + 1ull, sizeof *starts), block;
+    if (!starts)
+        mlt_fatal("there is no memory for the blocks of %" PRIu32 " ranks", ranks);
+    *out = starts;
+    uint32_t count = 0;
+    bool fine = true;
+    for (const char *at = text; fine; at++) {
+        char *end;
+        errno = 0;
+        block = strtoull(at, &end, 10);
+        fine = *at >= '0' && *at <= '9' && !errno && (*end == ',' || !*end);
+        if (fine && count < ranks)
+            fine = !__builtin_add_overflow(starts[count], block, &starts[count + 1]);
+        count += fine;
+        if (!*end)
+            break;
+        at = end;
+    }
+    if (!fine)
+        return mlt_args_wrong(command, "option --blocks is '%s', but should be sizes such as 4,0,7",
+                              text);
+    if (count != ranks)
+        return mlt_args_wrong(
+            command, "option --blocks has %" PRIu32 " sizes, but there are %" PRIu32 " ranks",
+            count, ranks);
+    return MLT_ARGS_GO;
+}
+
+// The lists of an exchange: from every rank to every one a block.
+static void make_parts(mlt_source *source)
+{
+    mlt_coll_shape *shape = &source->shape;
+    uint32_t ranks = shape->ranks;
+    uint64_t n = shape->count * mlt_op_type_bytes[shape->type];
+    source->parts = calloc(ranks, sizeof *source->parts);
+    source->part = calloc(ranks, sizeof *source->part);
+    if (!source->parts || !source->part)
+        mlt_fatal("there is no memory for the messages of %" PRIu32 " ranks", ranks);
+    for (uint32_t r = 0; r < ranks; r++) {
+        source->part[r] = (mlt_goal_part){r, 0, r * n, n};
+        source->parts[r] =
+            (mlt_goal_parts){source->part, source->part, ranks, ranks, ranks * n, ranks * n};
+    }
+    shape->parts = source->parts;
+}
+
+static int read_shape(const mlt_arg_command *command, const mlt_source_options *options,
+                      mlt_coll_shape *out)
+{
+    uint64_t ranks = options->ranks, root = mlt_given_or(options->root, 0);
+    if (ranks == MLT_NOT_GIVEN)
+        return mlt_args_wrong(command, "--alg %s needs --ranks, the number of ranks", options->alg);
+    if (root >= ranks)
+        return mlt_args_wrong(command,
+                              "the root is rank %" PRIu64 ", but there are %" PRIu64
+                              " ranks: 0 to %" PRIu64 " are right",
+                              root, ranks, ranks - 1);
+    *out = (mlt_coll_shape){.ranks = (uint32_t)ranks,
+                            .root = (uint32_t)root,
+                            .count = mlt_given_or(options->count, 1),
+                            .op = MLT_OP_SUM,
+                            .type = MLT_OP_INT32,
+                            .segment = mlt_given_or(options->segment, 0),
+                            .radix = (uint32_t)mlt_given_or(options->radix, 0),
+                            .window = (uint32_t)mlt_given_or(options->throttle, 0),
+                            .in_place = options->in_place};
+    mlt_op unused = MLT_OPS;
+    if (options->op && !mlt_source_function(options->op, &out->op, &out->type))
+        return mlt_args_wrong(command,
+                              "option --op is '%s', but should be an operation such as sum or "
+                              "maxFloat64",
+                              options->op);
+    if (options->type &&
+        (!mlt_source_function(options->type, &unused, &out->type) || unused != MLT_OPS))
+        return mlt_args_wrong(command,
+                              "option --type is '%s', but should be Int8 to Int64, UInt8 to UInt64 "
+                              "or Float16 to Float64",
+                              options->type);
+    return MLT_ARGS_GO;
+}
+
+// Options that would change what an algorithm does, if it took them, are refused, not ignored.
+static int not_for_alg(const mlt_arg_command *command, const mlt_source_options *options,
+                       const mlt_coll_alg *alg)
+{
+    const char *lost = options->shared                                           ? NULL
+                       : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
+                       : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
+                       : options->throttle != MLT_NOT_GIVEN && !alg->uses_window ? "throttle"
+                       : options->set.count                                      ? "set"
+                       : options->steps != MLT_NOT_GIVEN                         ? "lua-steps"
+                                                                                 : NULL;
+    if (!lost)
+        return MLT_ARGS_GO;
+    return mlt_args_wrong(command,
+                          "--%s says nothing about %s; `millet goal gen --list` tells what "
+                          "algorithms take",
+                          lost, options->alg);
+}
+
+static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
+                    mlt_source *out)
+{
+    char why[WHY_BYTES];
+    int code = read_shape(command, options, &out->shape);
+    if (code != MLT_ARGS_GO)
+        return code;
+    out->form = MLT_SOURCE_ALG;
+    out->alg = mlt_coll_find(options->alg, why, sizeof why);
+    if (!out->alg)
+        return mlt_args_wrong(command, "%s", why);
+    code = not_for_alg(command, options, out->alg);
+    if (code == MLT_ARGS_GO && options->blocks)
+        code = read_blocks(command, options->blocks, out->shape.ranks, &out->starts);
+    if (code != MLT_ARGS_GO)
+        return code;
+    out->shape.starts = out->starts;
+    if (out->alg->collective == MLT_COLL_EXCHANGE)
+        make_parts(out);
+    snprintf(out->name, sizeof out->name, "%s, %" PRIu64 " rank%s", options->alg, options->ranks,
+             options->ranks == 1 ? "" : "s");
+    mlt_progress progress;
+    mlt_progress_begin(&progress, "generating");
+    mlt_status status = mlt_coll_program(out->alg, &out->shape, mlt_progress_step, &progress,
+                                         &out->program, why, sizeof why);
+    mlt_progress_end(&progress);
+    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
+}
+
+// ---- files
+
+static int read_lua(const mlt_arg_command *command, const mlt_source_options *options,
+                    const char *file, const mlt_file *bytes, mlt_source *out)
+{
+    char why[WHY_BYTES];
+    if (options->ranks == MLT_NOT_GIVEN)
+        return mlt_args_wrong(command, "a Lua script needs --ranks, the number of ranks");
+    mlt_lua_arg *args = calloc(options->set.count + 1, sizeof *args);
+    char **names = calloc(options->set.count + 1, sizeof *names);
+    if (!args || !names)
+        mlt_fatal("there is no memory for the arguments of '%s'", file);
+    int code = MLT_ARGS_GO;
+    for (size_t i = 0; i < options->set.count && code == MLT_ARGS_GO; i++) {
+        const char *text = options->set.items[i], *equals = strchr(text, '=');
+        if (!equals || equals == text)
+            code = mlt_args_wrong(command, "option --set is '%s', but should be NAME=VALUE", text);
+        else if (!(names[i] = strndup(text, (size_t)(equals - text))))
+            mlt_fatal("there is no memory for the arguments of '%s'", file);
+        else
+            args[i] = (mlt_lua_arg){names[i], equals + 1};
+    }
+    if (code == MLT_ARGS_GO) {
+        mlt_progress progress;
+        mlt_progress_begin(&progress, "generating");
+        mlt_status status =
+            mlt_lua_generate(file, bytes->bytes, bytes->size, (uint32_t)options->ranks, args,
+                             options->set.count, mlt_given_or(options->steps, 0), mlt_progress_step,
+                             &progress, &out->program, why, sizeof why);
+        mlt_progress_end(&progress);
+        if (status != MLT_OK)
+            code = mlt_args_failed(command, "%s", why);
+    }
+    for (size_t i = 0; i < options->set.count; i++)
+        free(names[i]);
+    free(names);
+    free(args);
+    return code;
+}
+
+static mlt_status read_image(const char *name, const mlt_file *bytes, mlt_source *out, char *why,
+                             size_t why_size)
+{
+    mlt_image *image;
+    mlt_status status = mlt_image_open(name, bytes->bytes, bytes->size, &image, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    out->program = mlt_image_program(image);
+    mlt_image_free(image);
+    return MLT_OK;
+}
+
+bool mlt_source_is_script(const mlt_source_options *options, const char *file)
+{
+    size_t n = strlen(file);
+    return (n >= 4 && strcmp(file + n - 4, ".lua") == 0) ||
+           (options->scripts && strcmp(file, "-") == 0);
+}
+
+// Options that say nothing about a file are refused, not ignored.
+static int not_for_files(const mlt_arg_command *command, const mlt_source_options *options,
+                         const char *name, bool lua)
+{
+    if (options->shared)
+        return MLT_ARGS_GO;
+    if (!lua && options->ranks != MLT_NOT_GIVEN)
+        return mlt_args_wrong(command,
+                              "--ranks is for --alg and Lua scripts, whose names end with .lua; "
+                              "'%s' says itself how many ranks it has",
+                              name);
+    if (!lua && (options->set.count || options->steps != MLT_NOT_GIVEN))
+        return mlt_args_wrong(
+            command, "--%s is for Lua scripts, but '%s' is none (its name would end with .lua)",
+            options->set.count ? "set" : "lua-steps", name);
+    const char *lost = options->count != MLT_NOT_GIVEN      ? "--count"
+                       : options->type                      ? "--type"
+                       : options->segment != MLT_NOT_GIVEN  ? "--segment"
+                       : options->radix != MLT_NOT_GIVEN    ? "--radix"
+                       : options->throttle != MLT_NOT_GIVEN ? "--throttle"
+                       : options->files_have_op             ? NULL
+                       : options->in_place                  ? "--in-place"
+                       : options->blocks                    ? "--blocks"
+                       : options->root != MLT_NOT_GIVEN     ? "--root"
+                       : options->op                        ? "--op"
+                                                            : NULL;
+    if (lost)
+        return mlt_args_wrong(command, "%s is for --alg; it says nothing about '%s'", lost, name);
+    return MLT_ARGS_GO;
+}
+
+static int read_file(const mlt_arg_command *command, const mlt_source_options *options,
+                     const char *file, mlt_source *out)
+{
+    const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
+    const char *slash = strrchr(name, '/');
+    snprintf(out->name, sizeof out->name, "%s", slash && slash[1] ? slash + 1 : name);
+    bool lua = mlt_source_is_script(options, file);
+    int code = not_for_files(command, options, name, lua);
+    if (code != MLT_ARGS_GO)
+        return code;
+    mlt_file bytes;
+    code = mlt_file_read(command, file, &bytes);
+    if (code != MLT_ARGS_GO)
+        return code;
+    char why[WHY_BYTES] = "";
+    mlt_status status = MLT_OK;
+    if (lua) {
+        out->form = MLT_SOURCE_LUA;
+        code = read_lua(command, options, name, &bytes, out);
+    } else if (mlt_is_image(bytes.bytes, bytes.size)) {
+        out->form = MLT_SOURCE_IMAGE;
+        status = read_image(name, &bytes, out, why, sizeof why);
+    } else if (mlt_goal_is_loggopsim(bytes.bytes, bytes.size)) {
+        out->form = MLT_SOURCE_LOGGOPSIM;
+        status =
+            mlt_goal_loggopsim_read(name, bytes.bytes, bytes.size, &out->program, why, sizeof why);
+    } else {
+        out->form = MLT_SOURCE_TEXT;
+        status = mlt_goal_read(name, bytes.bytes, bytes.size, &out->program, &out->dialect, why,
+                               sizeof why);
+    }
+    mlt_file_drop(&bytes);
+    if (status != MLT_OK) { // place and caret of the readers speak for themselves
+        fflush(stdout);
+        fprintf(stderr, "%s\n", why);
+        return MLT_EXIT_FOUND;
+    }
+    if (code == MLT_ARGS_GO && options->blocks && options->files_have_op)
+        code = read_blocks(command, options->blocks, out->program->ranks, &out->starts);
+    return code;
+}
+
+int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *options,
+                    const char *file, mlt_source *out)
+{
+    *out = (mlt_source){.program = NULL};
+    return file ? read_file(command, options, file, out) : read_alg(command, options, out);
+}
+
+int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,
+                        const mlt_arg_texts *words, mlt_source *out)
+{
+    *out = (mlt_source){.program = NULL};
+    if (words->count && options->alg)
+        return mlt_args_wrong(command, "'%s' and --alg %s are two programs; give one",
+                              words->items[0], options->alg);
+    if (!words->count && !options->alg)
+        return mlt_args_wrong(command, "it needs a file, or --alg and --ranks; %s --help shows how",
+                              command->name);
+    return mlt_source_read(command, options, words->count ? words->items[0] : NULL, out);
+}
+
+bool mlt_source_is_loggopsim(const mlt_source *source)
+{
+    return source->form == MLT_SOURCE_LOGGOPSIM ||
+           (source->form == MLT_SOURCE_TEXT && source->dialect == MLT_GOAL_LOGGOPSIM);
+}
+
+void mlt_source_free(mlt_source *source)
+{
+    mlt_goal_program_free(source->program);
+    free(source->starts);
+    free(source->parts);
+    free(source->part);
+    *source = (mlt_source){.program = NULL};
+}

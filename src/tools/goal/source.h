@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A program from what the user gave: a file (text of either dialect, an image, LogGOPSim's binary:
+// told apart by content; '-' is standard input), a Lua script with --ranks, or an algorithm with
+// --alg and its shape.
+#ifndef MLT_TOOLS_GOAL_SOURCE_H
+#define MLT_TOOLS_GOAL_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "coll/alg/coll.h"
+#include "goal/program.h"
+#include "goal/text/text.h"
+#include "tools/args.h"
+
+enum { MLT_SOURCE_ARGS = 13 };
+#define MLT_NOT_GIVEN UINT64_MAX
+
+typedef struct mlt_source_options {
+    const char *alg, *op, *type, *blocks;
+    uint64_t ranks, count, root, segment, radix, throttle, steps; // MLT_NOT_GIVEN: not given
+    bool in_place;
+    mlt_arg_texts set;
+    bool files_have_op; // --op, --root, --in-place and --blocks mean something for files too
+    bool scripts;       // standard input is a Lua script
+    bool shared;        // others read with these options too: what is not for files is no fault
+} mlt_source_options;
+
+typedef enum mlt_source_form {
+    MLT_SOURCE_TEXT,
+    MLT_SOURCE_IMAGE,
+    MLT_SOURCE_LOGGOPSIM, // its binary
+    MLT_SOURCE_LUA,
+    MLT_SOURCE_ALG,
+} mlt_source_form;
+
+typedef struct mlt_source {
+    mlt_goal_program *program;
+    char name[64]; // for titles and tables: the file's name, or the algorithm's
+    mlt_source_form form;
+    mlt_goal_dialect dialect; // TEXT
+    const mlt_coll_alg *alg;  // ALG
+    mlt_coll_shape shape;     // ALG
+    uint64_t *starts;         // of --blocks, in elements, for files in bytes; NULL: not given
+    mlt_goal_parts *parts;    // ALG, of an exchange: each sends each a block
+    mlt_goal_part *part;
+} mlt_source;
+
+// Sets the defaults and fills in the options' lines.
+void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS]);
+
+// True if the file is a Lua script, by its name.
+bool mlt_source_is_script(const mlt_source_options *options, const char *file);
+
+// Reads a file, or with file NULL what --alg says. MLT_ARGS_GO, or a sentence on standard error and
+// the exit code. Ask of command lines: one of both, not both.
+int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *options,
+                    const char *file, mlt_source *out) MLT_MUST_CHECK;
+void mlt_source_free(mlt_source *source);
+
+// It was written for LogGOPSim, in text or binary, and is simulated as there.
+bool mlt_source_is_loggopsim(const mlt_source *source);
+
+// For commands of one program: the one file of words, or --alg; a sentence if both or neither.
+int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,
+                        const mlt_arg_texts *words, mlt_source *out) MLT_MUST_CHECK;
+
+static inline uint64_t mlt_given_or(uint64_t value, uint64_t initial)
+{
+    return value == MLT_NOT_GIVEN ? initial : value;
+}
+
+// "sum", "sumInt32", "Int32": what it names of both. False: neither.
+bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type) MLT_MUST_CHECK;
+
+// The bytes of a file, mapped if it can be. mlt_file_drop gives them back.
+typedef struct mlt_file {
+    const char *bytes;
+    size_t size;
+    bool mapped;
+} mlt_file;
+int mlt_file_read(const mlt_arg_command *command, const char *file, mlt_file *out) MLT_MUST_CHECK;
+void mlt_file_drop(mlt_file *bytes);
+
+#endif

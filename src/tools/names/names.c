@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/names/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "csp/names_file.h"
+#include "csp/names_text.h"
+#include "csp/net.h"
+#include "os/line.h"
+#include "tools/args.h"
+#include "tools/names/serve.h"
+
+enum { WHY_BYTES = 1024, PATIENCE_MS = 10000 }; // for an answer of the server
+
+// ---- where it is
+
+// The file that a question goes by: --dir, then MILLET_NAMES, then the usual place.
+static bool file_of(const char *dir, char path[MLT_NAMES_PATH], char *why, size_t why_size)
+{
+    const char *told = getenv("MILLET_NAMES");
+    char folder[MLT_NAMES_PATH];
+    int n;
+    if (!dir && told && *told && strcmp(told, "job") != 0)
+        n = snprintf(path, MLT_NAMES_PATH, "%s", told);
+    else {
+        if (!dir && !mlt_names_usual_folder(folder, why, why_size))
+            return false;
+        n = snprintf(path, MLT_NAMES_PATH, "%s/names", dir ? dir : folder);
+    }
+    if (n > 0 && n < MLT_NAMES_PATH)
+        return true;
+    snprintf(why, why_size, "the name of the folder is too long");
+    return false;
+}
+
+// ---- asking
+
+typedef struct line {
+    int fd;
+    size_t held;
+    unsigned char in[MLT_NAMES_FRAME];
+} line;
+
+static bool wait_for(int fd, bool writes, char *why, size_t why_size)
+{
+    if (mlt_os_line_wait(fd, writes, PATIENCE_MS))
+        return true;
+    snprintf(why, why_size, "the name server does not answer");
+    return false;
+}
+
+static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
+{
+    for (;;) {
+        int bytes = mlt_names_decode(l->in, l->held, m);
+        if (bytes > 0) {
+            l->held -= (size_t)bytes;
+            memmove(l->in, l->in + bytes, l->held);
+            if (m->verb != MLT_NAMES_REFUSED)
+                return true;
+            snprintf(why, why_size, "%s", m->text);
+            return false;
+        }
+        if (bytes < 0) {
+            snprintf(why, why_size, "what listens there is no name server");
+            return false;
+        }
+        if (!wait_for(l->fd, false, why, why_size))
+            return false;
+        ssize_t n = mlt_os_line_read(l->fd, l->in + l->held, sizeof l->in - l->held);
+        if (n < 0 && errno == EAGAIN)
+            continue;
+        if (n <= 0) {
+            snprintf(why, why_size, "the name server has hung up");
+            return false;
+        }
+        l->held += (size_t)n;
+    }
+}
+
+static bool tell(line *l, const mlt_names_message *m, char *why, size_t why_size)
+{
+    unsigned char frame[MLT_NAMES_FRAME];
+    size_t bytes = mlt_names_encode(m, frame);
+    for (size_t at = 0; at < bytes;) {
+        ssize_t n = mlt_os_line_write(l->fd, frame + at, bytes - at);
+        if (n >= 0)
+            at += (size_t)n;
+        else if (errno == EAGAIN) {
+            if (!wait_for(l->fd, true, why, why_size))
+                return false;
+        } else
+            return true; // hearing tells why: it said so before it hung up
+    }
+    return true;
+}
+
+// Opens a line to the server of that folder. On failure a sentence; *absent: there is none.
+static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t why_size)
+{
+    char path[MLT_NAMES_PATH];
+    mlt_names_file file;
+    l->held = 0;
+    l->fd = -1;
+    *absent = false;
+    if (!file_of(dir, path, why, why_size))
+        return false;
+    mlt_status status = mlt_names_file_read(path, &file, why, why_size);
+    if (status == MLT_ERR_NOT_FOUND) {
+        *absent = true;
+        snprintf(why, why_size,
+                 "no name server runs: there is no file '%s' (millet names start makes it)", path);
+    }
+    if (status != MLT_OK)
+        return false;
+    l->fd = mlt_os_line_connect(file.socket);
+    if (l->fd < 0) {
+        *absent = errno == ECONNREFUSED || errno == ENOENT;
+        if (*absent)
+            snprintf(why, why_size, "no name server runs: nobody listens at '%s'", file.socket);
+        else
+            snprintf(why, why_size, "'%s': %s", file.socket, strerror(errno));
+        return false;
+    }
+    if (!mlt_os_line_own(l->fd, NULL)) {
+        snprintf(why, why_size, "another user's server listens at '%s'", file.socket);
+        close(l->fd);
+        return false;
+    }
+    mlt_names_message m = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};
+    memcpy(m.key, file.key, sizeof m.key);
+    snprintf(m.text, sizeof m.text, "millet names");
+    if (tell(l, &m, why, why_size) && hear(l, &m, why, why_size) && m.verb == MLT_NAMES_WELCOME)
+        return true;
+    close(l->fd);
+    l->fd = -1;
+    return false;
+}
+
+// ---- the commands
+
+static const char *dir;
+static bool foreground;
+
+static const mlt_arg where_args[] = {
+    {"dir", 0, MLT_ARG_TEXT, &dir, "DIR",
+     .help = "the server's folder; $XDG_RUNTIME_DIR/millet, or else ~/.millet"},
+};
+static const mlt_arg start_args[] = {
+    {"foreground", 0, MLT_ARG_FLAG, &foreground, NULL,
+     .help = "stay in the foreground, until SIGTERM, SIGINT or `millet names stop`"},
+};
+static const mlt_arg_group where_groups[] = {{NULL, where_args, 1}};
+static const mlt_arg_group start_groups[] = {{NULL, where_args, 1}, {NULL, start_args, 1}};
+
+static int serve_here(const mlt_arg_command *command, const char *folder, int tell_fd)
+{
+    char why[WHY_BYTES] = "";
+    mlt_names_serve *serve;
+    mlt_status status = mlt_names_serve_new(folder, &serve, why, sizeof why);
+    if (status != MLT_OK && tell_fd < 0)
+        return mlt_args_failed(command, "%s", why);
+    if (tell_fd >= 0) { // whoever started it waits for this
+        size_t bytes = strlen(why) + 1;
+        bool told = write(tell_fd, why, bytes) == (ssize_t)bytes;
+        close(tell_fd);
+        if (status != MLT_OK || !told)
+            return MLT_EXIT_FOUND;
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int fd = 0; fd < 3; fd++)
+            dup2(null, fd);
+        close(null);
+    } else {
+        printf("the name server runs: process %d, file '%s/names'\n", (int)getpid(), folder);
+        fflush(stdout);
+    }
+    mlt_names_serve_run(serve);
+    mlt_names_serve_free(serve);
+    return MLT_EXIT_FINE;
+}
+
+static int serve_behind(const mlt_arg_command *command, const char *folder)
+{
+    int ends[2];
+    char why[WHY_BYTES] = "it has ended at once";
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return mlt_args_failed(command, "no pipe can be made: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid < 0)
+        return mlt_args_failed(command, "no process can be made: %s", strerror(errno));
+    if (pid == 0) {
+        close(ends[0]);
+        setsid();
+        signal(SIGHUP, SIG_IGN);
+        if (chdir("/") != 0)
+            _exit(MLT_EXIT_FOUND);
+        _exit(serve_here(command, folder, ends[1]));
+    }
+    close(ends[1]);
+    size_t held = 0;
+    for (ssize_t n; held < sizeof why - 1; held += (size_t)n) {
+        n = read(ends[0], why + held, sizeof why - 1 - held);
+        if (n <= 0)
+            break;
+    }
+    close(ends[0]);
+    if (held > 0)
+        why[held] = '\0';
+    if (*why)
+        return mlt_args_failed(command, "%s", why);
+    printf("the name server runs: process %d, file '%s/names'\n", (int)pid, folder);
+    return MLT_EXIT_FINE;
+}
+
+static int run_start(const mlt_arg_command *command)
+{
+    char folder[MLT_NAMES_PATH], why[WHY_BYTES];
+    if (dir) { // absolute, since clients are elsewhere
+        char here[MLT_NAMES_PATH] = "";
+        if (*dir != '/' && !getcwd(here, sizeof here))
+            return mlt_args_failed(command, "the current folder: %s", strerror(errno));
+        int n = snprintf(folder, sizeof folder, "%s%s%s", here, *here ? "/" : "", dir);
+        if (n < 0 || n >= (int)sizeof folder)
+            return mlt_args_failed(command, "the name of the folder is too long");
+    } else if (!mlt_names_usual_folder(folder, why, sizeof why))
+        return mlt_args_failed(command, "%s", why);
+    return foreground ? serve_here(command, folder, -1) : serve_behind(command, folder);
+}
+
+static int run_stop(const mlt_arg_command *command)
+{
+    char why[WHY_BYTES];
+    line l;
+    bool absent;
+    mlt_names_message m = {.verb = MLT_NAMES_STOP, .id = 1};
+    if (!call_up(dir, &l, &absent, why, sizeof why))
+        return mlt_args_failed(command, "%s", why);
+    bool good = tell(&l, &m, why, sizeof why) && hear(&l, &m, why, sizeof why);
+    // It hangs up when it lets go of everything; then a new one may start.
+    while (good && hear(&l, &m, why, sizeof why))
+        ;
+    close(l.fd);
+    if (!good)
+        return mlt_args_failed(command, "%s", why);
+    printf("the name server has stopped\n");
+    return MLT_EXIT_FINE;
+}
+
+static int run_status(const mlt_arg_command *command)
+{
+    char why[WHY_BYTES];
+    line l;
+    bool absent;
+    mlt_names_message m = {.verb = MLT_NAMES_STATUS, .id = 1};
+    if (!call_up(dir, &l, &absent, why, sizeof why)) {
+        if (absent)
+            printf("%s\n", why);
+        return absent ? MLT_EXIT_FOUND : mlt_args_failed(command, "%s", why);
+    }
+    bool good = tell(&l, &m, why, sizeof why) && hear(&l, &m, why, sizeof why);
+    close(l.fd);
+    if (!good)
+        return mlt_args_failed(command, "%s", why);
+    printf("the name server runs: process %llu, for %.1f s; programs: %llu, names: %llu, waiting: "
+           "%llu\n",
+           (unsigned long long)m.numbers[0], (double)m.numbers[4] / 1000,
+           (unsigned long long)m.numbers[1], (unsigned long long)m.numbers[2],
+           (unsigned long long)m.numbers[3]);
+    return MLT_EXIT_FINE;
+}
+
+static void print_entry(const mlt_names_message *m)
+{
+    char what[MLT_NAME_TEXT + 32];
+    if (m->name.kind == MLT_OBJECT_CHAN)
+        snprintf(what, sizeof what, "channel of %u bytes", m->name.size);
+    else if (m->name.kind == MLT_OBJECT_PORT)
+        snprintf(what, sizeof what, "port");
+    else
+        snprintf(what, sizeof what, "text \"%s\"", m->name.text);
+    for (char *c = what; *c; c++) // texts are the programs': they shall not talk to the terminal
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    printf("%-24s %-20s %s (process %llu, rank %d)\n", m->name.name, what, m->text,
+           (unsigned long long)m->numbers[0], (int)m->name.node);
+}
+
+static int run_list(const mlt_arg_command *command)
+{
+    char why[WHY_BYTES];
+    line l;
+    bool absent, good = true, more = true;
+    mlt_names_message ask = {.verb = MLT_NAMES_LIST, .id = 1}, m;
+    if (!call_up(dir, &l, &absent, why, sizeof why))
+        return mlt_args_failed(command, "%s", why);
+    while (good && more) {
+        int entries = 0;
+        good = tell(&l, &ask, why, sizeof why);
+        while (good && (good = hear(&l, &m, why, sizeof why)) && m.verb == MLT_NAMES_ENTRY) {
+            print_entry(&m);
+            ask.name = m.name;
+            entries++;
+        }
+        more = entries == MLT_NAMES_PAGE;
+    }
+    close(l.fd);
+    return good ? MLT_EXIT_FINE : mlt_args_failed(command, "%s", why);
+}
+
+// ---- which
+
+static const struct {
+    mlt_arg_command command;
+    int (*run)(const mlt_arg_command *command);
+    const char *help;
+} commands[] = {
+    {{.name = "millet names start",
+      .words = "",
+      .purpose = "Starts the name server of this user's programs: they register channels and ports "
+                 "by name and find those of others. It goes on in the background. Programs find it "
+                 "at the usual place, or by MILLET_NAMES, the file that it writes: DIR/names.",
+      .groups = start_groups,
+      .count = 2},
+     run_start,
+     "start the server"},
+    {{.name = "millet names stop",
+      .words = "",
+      .purpose = "Stops the name server. What its programs said to each other goes on; their names "
+                 "come back with the next server in that folder.",
+      .groups = where_groups,
+      .count = 1},
+     run_stop,
+     "stop it"},
+    {{.name = "millet names list",
+      .words = "",
+      .purpose = "Lists all names: what each is, and whose.",
+      .groups = where_groups,
+      .count = 1},
+     run_list,
+     "all names"},
+    {{.name = "millet names status",
+      .words = "",
+      .purpose = "Says whether the name server runs (exit code 0), and for whom.",
+      .groups = where_groups,
+      .count = 1},
+     run_status,
+     "whether it runs"},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void help(FILE *to)
+{
+    fprintf(to, "usage: millet names COMMAND [--dir DIR]\n\n"
+                "The name server, by which programs that were started separately find each "
+                "other.\n\n");
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].command.name + strlen("millet names "),
+                commands[i].help);
+    fprintf(to, "\n  millet names COMMAND --help says more\n");
+}
+
+int mlt_names_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return MLT_EXIT_WRONG;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        help(stdout);
+        return MLT_EXIT_FINE;
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        const mlt_arg_command *command = &commands[i].command;
+        if (strcmp(argv[1], command->name + strlen("millet names ")) != 0)
+            continue;
+        mlt_arg_texts words = {NULL, 0};
+        int code = mlt_args_read(command, argc - 1, argv + 1, &words, NULL);
+        mlt_arg_texts_free(&words);
+        return code == MLT_ARGS_GO ? commands[i].run(command) : code;
+    }
+    fprintf(stderr, "millet names: there is no command '%s'; millet names --help lists them\n",
+            argv[1]);
+    return MLT_EXIT_WRONG;
+}

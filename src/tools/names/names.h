@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet names`: the name server of a user's programs, and questions to it.
+#ifndef MLT_TOOLS_NAMES_NAMES_H
+#define MLT_TOOLS_NAMES_NAMES_H
+
+int mlt_names_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection is a stranger until it has said HELLO with the key, for which it has STRANGER_NS;
+// there are at most STRANGERS of them, the oldest goes first. A member may be silent for ever.
+// Nobody is waited for: what a socket does not take is kept, and who does not read his answers is
+// not read from either, so what is kept is bounded.
+//
+// Connections that are over are closed at once and freed at the end of the round, since later
+// events of it may still point to them.
+#include "tools/names/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/names_file.h"
+#include "csp/names_text.h"
+#include "os/fd.h"
+#include "os/line.h"
+#include "os/os.h"
+#include "tools/names/book.h"
+
+enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, ROUNDS = 16 };
+
+#define STRANGER_NS UINT64_C(3000000000)
+#define PAUSE_NS    UINT64_C(100000000) // without descriptors left nobody is accepted for so long
+
+typedef struct client {
+    mlt_link link; // strangers, members or gone
+    mlt_names_serve *serve;
+    int fd; // -1: closed
+    bool admitted;
+    uint32_t events; // that epoll was asked for
+    uint64_t until_ns;
+    mlt_book_owner owner; // if admitted
+    size_t held;          // bytes of `in`
+    unsigned char in[MLT_NAMES_FRAME];
+    unsigned char *out;
+    size_t out_at, out_end, out_room;
+} client;
+
+struct mlt_names_serve {
+    char folder[MLT_NAMES_PATH];
+    mlt_names_file file;
+    int lock, listener, signals, epoll;
+    bool stop;
+    uint64_t pause_until_ns; // 0: accepts
+    uint64_t began_ns;
+    mlt_link strangers, members, gone;
+    uint32_t stranger_count, member_count;
+    mlt_book book;
+};
+
+// ---- a connection
+
+static void ask_events(client *c)
+{
+    uint32_t events = c->out_end > c->out_at ? EPOLLOUT : 0;
+    if (c->out_end - c->out_at < OUT_MOST)
+        events |= EPOLLIN;
+    if (c->fd < 0 || events == c->events)
+        return;
+    c->events = events;
+    struct epoll_event e = {.events = events, .data.ptr = c};
+    epoll_ctl(c->serve->epoll, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+static void hang_up(client *c)
+{
+    mlt_names_serve *serve = c->serve;
+    if (c->fd < 0)
+        return;
+    close(c->fd);
+    c->fd = -1;
+    if (c->admitted) {
+        mlt_book_leave(&serve->book, &c->owner);
+        serve->member_count--;
+    } else
+        serve->stranger_count--;
+    mlt_list_remove(&c->link);
+    mlt_list_push_back(&serve->gone, &c->link);
+}
+
+static void write_out(client *c)
+{
+    while (c->fd >= 0 && c->out_at < c->out_end) {
+        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0) {
+            hang_up(c);
+            return;
+        }
+        c->out_at += (size_t)n;
+    }
+    if (c->out_at == c->out_end) {
+        c->out_at = c->out_end = 0;
+        if (c->out_room > OUT_MOST) { // a burst is over
+            free(c->out);
+            c->out = NULL;
+            c->out_room = 0;
+        }
+    }
+    ask_events(c);
+}
+
+static void say(client *c, const mlt_names_message *message)
+{
+    unsigned char frame[MLT_NAMES_FRAME];
+    size_t bytes = mlt_names_encode(message, frame);
+    if (c->fd < 0)
+        return;
+    if (c->out_end + bytes > c->out_room) {
+        if (c->out_at > 0) // NULL if nothing was said yet
+            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
+        c->out_end -= c->out_at;
+        c->out_at = 0;
+        while (c->out_end + bytes > c->out_room)
+            c->out_room = c->out_room ? 2 * c->out_room : 2 * MLT_NAMES_FRAME;
+        c->out = mlt_take_more(c->out, c->out_room, 1);
+    }
+    memcpy(c->out + c->out_end, frame, bytes);
+    c->out_end += bytes;
+}
+
+static void answer(client *c, uint32_t id, csp_status status, const char *why)
+{
+    mlt_names_message m = {.verb = MLT_NAMES_ANSWER, .id = id, .status = (uint8_t)status};
+    snprintf(m.text, sizeof m.text, "%s", status == CSP_OK ? "" : why);
+    say(c, &m);
+}
+
+// One sentence, as far as the socket takes it, and out.
+static void refuse(client *c, const char *sentence)
+{
+    mlt_names_message m = {.verb = MLT_NAMES_REFUSED};
+    snprintf(m.text, sizeof m.text, "%s", sentence);
+    say(c, &m);
+    write_out(c);
+    hang_up(c);
+}
+
+// ---- requests
+
+static void tell_found(mlt_book_owner *owner, uint32_t id, const mlt_book_name *name)
+{
+    client *c = mlt_container_of(owner, client, owner);
+    mlt_names_message m = {.verb = MLT_NAMES_FOUND, .id = id};
+    mlt_book_copy(name, &m.name);
+    say(c, &m);
+    ask_events(
+        c); // not written here: a failure would take waits out of the list that is gone through
+}
+
+static void find(client *c, const mlt_names_message *m)
+{
+    mlt_book *book = &c->serve->book;
+    char why[MLT_NAMES_SAID];
+    const mlt_book_name *name = mlt_book_find(book, m->name.name);
+    if (name) {
+        tell_found(&c->owner, m->id, name);
+        return;
+    }
+    csp_status status = CSP_NO_NAME;
+    if (m->flag)
+        status = mlt_book_wait(book, &c->owner, m->name.name, m->id, why, sizeof why);
+    else
+        snprintf(why, sizeof why, "nothing has the name '%s'", m->name.name);
+    if (status != CSP_OK)
+        answer(c, m->id, status, why);
+}
+
+// At most MLT_NAMES_PAGE of them; who wants more asks again.
+static void list(client *c, const mlt_names_message *m)
+{
+    const mlt_book *book = &c->serve->book;
+    size_t first = mlt_book_after(book, m->name.name), end = first + MLT_NAMES_PAGE;
+    for (size_t i = first; i < end && i < book->count; i++) {
+        const mlt_book_name *name = book->names[i];
+        mlt_names_message entry = {.verb = MLT_NAMES_ENTRY, .id = m->id};
+        mlt_book_copy(name, &entry.name);
+        entry.numbers[0] = (uint64_t)name->owner->pid;
+        snprintf(entry.text, sizeof entry.text, "%s", name->owner->program);
+        say(c, &entry);
+    }
+    answer(c, m->id, CSP_OK, "");
+}
+
+static void tell_numbers(client *c, uint32_t id)
+{
+    const mlt_names_serve *serve = c->serve;
+    mlt_names_message m = {.verb = MLT_NAMES_NUMBERS, .id = id};
+    m.numbers[0] = (uint64_t)getpid();
+    m.numbers[1] = serve->member_count - 1; // without the one that asks
+    m.numbers[2] = serve->book.count;
+    m.numbers[3] = serve->book.waiting;
+    m.numbers[4] = (mlt_os_now_ns() - serve->began_ns) / 1000000;
+    say(c, &m);
+}
+
+static void admit(client *c, const mlt_names_message *m)
+{
+    mlt_names_serve *serve = c->serve;
+    int32_t pid = 0;
+    if (m->verb != MLT_NAMES_HELLO)
+        refuse(c, "the name server hears nothing but a HELLO with its key first");
+    else if (m->version != MLT_NAMES_VERSION)
+        refuse(c, "the name server is of another version of Millet");
+    else if (!mlt_names_same_key(m->key, serve->file.key))
+        refuse(c, "the name server has another key; is its file the one that it wrote?");
+    else {
+        mlt_os_line_own(c->fd, &pid);
+        mlt_book_enter(&c->owner, pid, m->text);
+        mlt_list_remove(&c->link);
+        mlt_list_push_back(&serve->members, &c->link);
+        c->admitted = true;
+        serve->stranger_count--;
+        serve->member_count++;
+        say(c, &(mlt_names_message){.verb = MLT_NAMES_WELCOME, .numbers = {(uint64_t)getpid()}});
+    }
+}
+
+static void handle(client *c, const mlt_names_message *m)
+{
+    mlt_book *book = &c->serve->book;
+    char why[MLT_NAMES_SAID] = "";
+    csp_status status;
+    switch (m->verb) {
+    case MLT_NAMES_PUT:
+        status = mlt_book_put(book, &c->owner, &m->name, why, sizeof why);
+        answer(c, m->id, status, why);
+        break;
+    case MLT_NAMES_FIND:
+        find(c, m);
+        break;
+    case MLT_NAMES_CANCEL:
+        mlt_book_cancel(book, &c->owner, m->id);
+        break;
+    case MLT_NAMES_DROP:
+        status = mlt_book_drop(book, &c->owner, m->name.name, why, sizeof why);
+        answer(c, m->id, status, why);
+        break;
+    case MLT_NAMES_LIST:
+        list(c, m);
+        break;
+    case MLT_NAMES_STATUS:
+        tell_numbers(c, m->id);
+        break;
+    case MLT_NAMES_STOP:
+        answer(c, m->id, CSP_OK, "");
+        write_out(c);
+        c->serve->stop = true;
+        break;
+    default:
+        refuse(c, "the name server does not know what this program says");
+    }
+}
+
+// All messages that are there, while there is room for their answers.
+static void handle_held(client *c)
+{
+    size_t at = 0;
+    int bytes = 0;
+    while (c->fd >= 0 && c->out_end - c->out_at < OUT_MOST) {
+        mlt_names_message m;
+        bytes = mlt_names_decode(c->in + at, c->held - at, &m);
+        if (bytes <= 0)
+            break;
+        at += (size_t)bytes;
+        if (c->admitted)
+            handle(c, &m);
+        else
+            admit(c, &m);
+    }
+    if (c->fd < 0)
+        return;
+    memmove(c->in, c->in + at, c->held - at);
+    c->held -= at;
+    if (bytes < 0)
+        refuse(c, c->admitted ? "the name server does not understand what this program says"
+                              : "this is a name server of Millet, and its key is needed");
+}
+
+// What was read is handled before it returns, as far as there is room for answers: nothing may come
+// after it.
+static void read_in(client *c)
+{
+    for (int rounds = 0; c->fd >= 0; rounds++) {
+        handle_held(c);
+        write_out(c);
+        if (c->fd < 0 || rounds == ROUNDS || c->out_end - c->out_at >= OUT_MOST)
+            return;
+        ssize_t n = mlt_os_line_read(c->fd, c->in + c->held, sizeof c->in - c->held);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            hang_up(c);
+            return;
+        }
+        c->held += (size_t)n;
+    }
+}
+
+// ---- who comes and goes
+
+static void accept_one(mlt_names_serve *serve, int fd)
+{
+    client *c = mlt_take(1, sizeof *c);
+    c->serve = serve;
+    c->fd = fd;
+    c->until_ns = mlt_os_now_ns() + STRANGER_NS;
+    c->events = EPOLLIN;
+    mlt_list_push_back(&serve->strangers, &c->link);
+    serve->stranger_count++;
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+    if (epoll_ctl(serve->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
+        hang_up(c);
+    else if (!mlt_os_line_own(fd, NULL))
+        refuse(c, "this name server is another user's");
+    else
+        read_in(c);
+    if (serve->stranger_count > STRANGERS)
+        refuse(mlt_container_of(serve->strangers.next, client, link),
+               "too many connections to the name server say nothing");
+}
+
+static void listen_again(mlt_names_serve *serve, bool on)
+{
+    struct epoll_event e = {.events = on ? EPOLLIN : 0, .data.ptr = &serve->listener};
+    serve->pause_until_ns = on ? 0 : mlt_os_now_ns() + PAUSE_NS;
+    epoll_ctl(serve->epoll, EPOLL_CTL_MOD, serve->listener, &e);
+}
+
+static void accept_some(mlt_names_serve *serve)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        int fd = mlt_os_line_accept(serve->listener);
+        if (fd >= 0) {
+            accept_one(serve, fd);
+            continue;
+        }
+        if (errno == EAGAIN)
+            return;
+        if (mlt_list_empty(&serve->strangers)) { // no descriptors are left
+            listen_again(serve, false);
+            return;
+        }
+        refuse(mlt_container_of(serve->strangers.next, client, link),
+               "the name server has no room for connections that say nothing");
+    }
+}
+
+// Strangers are in the order of their coming.
+static void end_patience(mlt_names_serve *serve, uint64_t now)
+{
+    while (!mlt_list_empty(&serve->strangers)) {
+        client *c = mlt_container_of(serve->strangers.next, client, link);
+        if (c->until_ns > now)
+            break;
+        refuse(c, "the name server heard nothing, or only half of a message");
+    }
+    if (serve->pause_until_ns && serve->pause_until_ns <= now)
+        listen_again(serve, true);
+}
+
+static int patience_ms(const mlt_names_serve *serve, uint64_t now)
+{
+    uint64_t until = serve->pause_until_ns ? serve->pause_until_ns : UINT64_MAX;
+    if (!mlt_list_empty(&serve->strangers)) {
+        uint64_t first = mlt_container_of(serve->strangers.next, client, link)->until_ns;
+        until = first < until ? first : until;
+    }
+    if (until == UINT64_MAX)
+        return -1;
+    return until <= now ? 0 : (int)((until - now) / 1000000 + 1);
+}
+
+static void free_gone(mlt_names_serve *serve)
+{
+    while (!mlt_list_empty(&serve->gone)) {
+        client *c = mlt_container_of(mlt_list_pop_front(&serve->gone), client, link);
+        free(c->out);
+        free(c);
+    }
+}
+
+void mlt_names_serve_run(mlt_names_serve *serve)
+{
+    while (!serve->stop) {
+        struct epoll_event events[EVENTS];
+        int n = epoll_wait(serve->epoll, events, EVENTS, patience_ms(serve, mlt_os_now_ns()));
+        for (int i = 0; i < n && !serve->stop; i++) {
+            void *what = events[i].data.ptr;
+            if (what == &serve->listener)
+                accept_some(serve);
+            else if (what == &serve->signals)
+                serve->stop = true;
+            else {
+                client *c = what;
+                write_out(c);
+                read_in(c); // what waited for room for its answers, too
+                // Nothing can be told to it, whatever it still has to say.
+                if (c->fd >= 0 && (events[i].events & (EPOLLHUP | EPOLLERR)))
+                    hang_up(c);
+            }
+        }
+        end_patience(serve, mlt_os_now_ns());
+        free_gone(serve);
+    }
+}
+
+// ---- coming up and going down
+
+static mlt_status take_folder(mlt_names_serve *serve, char *why, size_t why_size)
+{
+    struct stat about;
+    char path[MLT_NAMES_PATH + 16];
+    if (mkdir(serve->folder, 0700) != 0 && errno != EEXIST) {
+        snprintf(why, why_size, "the folder '%s' cannot be made: %s", serve->folder,
+                 strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
+    if (stat(serve->folder, &about) != 0 || !S_ISDIR(about.st_mode)) {
+        snprintf(why, why_size, "'%s' is no folder", serve->folder);
+        return MLT_ERR_INVALID;
+    }
+    if (about.st_uid != geteuid() || (about.st_mode & 077)) {
+        snprintf(why, why_size, "the folder '%s' must be your own and nobody else's (chmod 700)",
+                 serve->folder);
+        return MLT_ERR_INVALID;
+    }
+    snprintf(path, sizeof path, "%s/names.lock", serve->folder);
+    serve->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (serve->lock < 0) {
+        snprintf(why, why_size, "'%s': %s", path, strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
+    if (flock(serve->lock, LOCK_EX | LOCK_NB) == 0)
+        return MLT_OK;
+    char name[MLT_NAMES_PATH + 16], wrong[256];
+    snprintf(name, sizeof name, "%s/names", serve->folder);
+    if (mlt_names_file_read(name, &serve->file, wrong, sizeof wrong) == MLT_OK)
+        snprintf(why, why_size, "a name server runs already: process %u, file '%s'",
+                 serve->file.pid, name);
+    else
+        snprintf(why, why_size, "a name server runs already in '%s'", serve->folder);
+    return MLT_ERR_INVALID;
+}
+
+// The socket of a server that died is in the way, and nobody's: this one has the lock.
+static mlt_status listen_there(mlt_names_serve *serve, char *why, size_t why_size)
+{
+    int n =
+        snprintf(serve->file.socket, sizeof serve->file.socket, "%s/names.socket", serve->folder);
+    if (n < 0 || n >= (int)sizeof serve->file.socket) {
+        snprintf(why, why_size, "the folder '%s' has too long a name for a socket in it",
+                 serve->folder);
+        return MLT_ERR_INVALID;
+    }
+    unlink(serve->file.socket);
+    serve->listener = mlt_os_line_listen(serve->file.socket);
+    if (serve->listener >= 0 && chmod(serve->file.socket, 0600) == 0)
+        return MLT_OK;
+    snprintf(why, why_size, "'%s': %s", serve->file.socket, strerror(errno));
+    return MLT_ERR_SYSTEM;
+}
+
+// A file that is there has the key that running programs know. One that others could read has none.
+static mlt_status write_file(mlt_names_serve *serve, char *why, size_t why_size)
+{
+    char path[MLT_NAMES_PATH + 16], wrong[256];
+    mlt_names_file old;
+    snprintf(path, sizeof path, "%s/names", serve->folder);
+    if (mlt_names_file_read(path, &old, wrong, sizeof wrong) == MLT_OK)
+        memcpy(serve->file.key, old.key, sizeof old.key);
+    else if (mlt_os_random(serve->file.key, sizeof serve->file.key) != MLT_OK) {
+        snprintf(why, why_size, "the system gives no random bytes for a key: %s", strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
+    serve->file.pid = (uint32_t)getpid();
+    return mlt_names_file_write(path, &serve->file, why, why_size);
+}
+
+static mlt_status watch_all(mlt_names_serve *serve, char *why, size_t why_size)
+{
+    sigset_t set;
+    struct rlimit files;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files); // else: fewer programs at once
+    }
+    serve->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    serve->epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &serve->listener};
+    struct epoll_event s = {.events = EPOLLIN, .data.ptr = &serve->signals};
+    if (serve->signals >= 0 && serve->epoll >= 0 &&
+        epoll_ctl(serve->epoll, EPOLL_CTL_ADD, serve->listener, &e) == 0 &&
+        epoll_ctl(serve->epoll, EPOLL_CTL_ADD, serve->signals, &s) == 0)
+        return MLT_OK;
+    snprintf(why, why_size, "the name server cannot wait for connections: %s", strerror(errno));
+    return MLT_ERR_SYSTEM;
+}
+
+mlt_status mlt_names_serve_new(const char *folder, mlt_names_serve **out, char *why,
+                               size_t why_size)
+{
+    mlt_names_serve *serve = mlt_take(1, sizeof *serve);
+    *out = NULL;
+    serve->lock = serve->listener = serve->signals = serve->epoll = -1;
+    serve->began_ns = mlt_os_now_ns();
+    snprintf(serve->folder, sizeof serve->folder, "%s", folder);
+    mlt_list_init(&serve->strangers);
+    mlt_list_init(&serve->members);
+    mlt_list_init(&serve->gone);
+    mlt_book_init(&serve->book);
+    serve->book.found = tell_found;
+    mlt_status status = take_folder(serve, why, why_size);
+    if (status == MLT_OK)
+        status = listen_there(serve, why, why_size);
+    if (status == MLT_OK)
+        status = watch_all(serve, why, why_size);
+    if (status == MLT_OK) // last: who reads it finds a server that listens
+        status = write_file(serve, why, why_size);
+    if (status == MLT_OK)
+        *out = serve;
+    else
+        mlt_names_serve_free(serve);
+    return status;
+}
+
+static void hang_up_all(mlt_link *clients)
+{
+    while (!mlt_list_empty(clients))
+        hang_up(mlt_container_of(clients->next, client, link));
+}
+
+void mlt_names_serve_free(mlt_names_serve *serve)
+{
+    if (serve->listener >= 0) {
+        unlink(serve->file.socket);
+        close(serve->listener);
+    }
+    if (serve->signals >= 0)
+        close(serve->signals);
+    if (serve->epoll >= 0)
+        close(serve->epoll);
+    if (serve->lock >= 0)
+        close(
+            serve
+                ->lock); // and with it the folder is free: who hears that it ends may start another
+    hang_up_all(&serve->strangers);
+    hang_up_all(&serve->members);
+    free_gone(serve);
+    mlt_book_fini(&serve->book);
+    free(serve);
+}
