@@ -12,7 +12,7 @@
 #include "coll/ledger.h"
 #include "coll/settings.h"
 #include "csp/group.h"
-#include "csp/route.h"
+#include "csp/net/route.h"
 #include "csp/wait.h"
 #include "p2p/worker.h"
 

@@ -19,7 +19,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "csp/net.h"
+#include "csp/net/net.h"
 #include "csp/wait.h"
 #include "flow/element_store.h"
 #include "flow/help.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "csp/net.h"
+#include "csp/net/net.h"
 #include "csp/proc.h"
 #include "flow/element_large.h"
 #include "p2p/job_test.h"

@@ -24,7 +24,7 @@
 
 #include "base/pool.h"
 #include "csp/chan.h"
-#include "csp/route.h"
+#include "csp/net/route.h"
 #include "csp/state.h"
 #include "flow/element.h"
 #include "flow/graph.h"
@@ -158,7 +158,7 @@ flow_instance *mlt_flow_calling(void);
 void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet);
 
-// Packets (csp/route.h) from other workers: main.c hands them to whom their kind belongs. All
+// Packets (csp/net/route.h) from other workers: main.c hands them to whom their kind belongs. All
 // workers have their program before the first one sends any; those that come when it is over are
 // dropped.
 enum { MLT_FLOW_PACKET_LINK = 0x400, MLT_FLOW_PACKET_PART = 0x480 };

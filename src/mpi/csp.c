@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "csp/hang.h"
-#include "csp/route.h"
+#include "csp/hang/hang.h"
+#include "csp/net/route.h"
 #include "csp/state.h"
 #include "fiber/fiber.h"
 #include "mpi/entry.h"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "csp/names.h"
-#include "csp/net.h"
+#include "csp/names/names.h"
+#include "csp/net/net.h"
 #include "csp/state.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"

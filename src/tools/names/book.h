@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "csp/names.h"
+#include "csp/names/names.h"
 
 enum {
     MLT_BOOK_NAMES = 16384, // of one program

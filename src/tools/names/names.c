@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "csp/names_file.h"
-#include "csp/names_text.h"
-#include "csp/net.h"
+#include "csp/names/file.h"
+#include "csp/names/text.h"
+#include "csp/net/net.h"
 #include "os/line.h"
 #include "tools/args.h"
 #include "tools/names/serve.h"

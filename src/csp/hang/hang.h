@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker's processes wait for, in lines for hang reports: each process with its channel,
+// alternation or barrier, who could serve it as far as that is known, and a cycle if there is one.
+#ifndef MLT_CSP_HANG_HANG_H
+#define MLT_CSP_HANG_HANG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "csp/state.h"
+#include "p2p/worker.h"
+
+// Sets the hook by which the worker's report asks (mlt_worker_procs). Once a process at least.
+void mlt_csp_hang_install(void);
+
+// Whole lines that begin with two spaces, at most `size` bytes (a 0 at the end is not counted);
+// returns how many. Bounded in length and nearly linear in processes, whatever their number.
+size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size);
+
+// Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
+// 4", or "" (nobody). Set once by the layer above. Returns how many they are.
+extern uint32_t (*mlt_hang_elsewhere)(const csp_chan *chan, bool writers, char *text, size_t size);
+
+// How long lines of many processes are made: mpirun does not wait for ever. The others are counted.
+// Tests set it.
+extern uint64_t mlt_csp_hang_patience_ns;
+
+#endif

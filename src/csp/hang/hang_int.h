@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who waits for what, and who could serve it: a graph that hang.c builds, and hang_words.c words.
+//
+//     process --need--> side of a thing --claim--> process
+//
+// A thing is a channel, a barrier, a PAR or a child that somebody waits for. A channel has two
+// sides: what waits to read it is served by those who write it, and the other way round. Processes
+// claim to serve a side: they used that end last, they hold it (csp_hold), they are members of that
+// PAR; or perhaps: an end is in their argument block, and what they do with it is not known.
+#ifndef MLT_CSP_HANG_HANG_INT_H
+#define MLT_CSP_HANG_HANG_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "csp/chan.h"
+#include "csp/state.h"
+#include "csp/wait.h"
+#include "fiber/fiber.h"
+
+// ---- text of a bounded length
+
+typedef struct mlt_words {
+    char *at;
+    size_t size, length; // size counts the 0 at the end
+} mlt_words;
+
+void mlt_words_add(mlt_words *words, const char *format, ...) MLT_PRINTF(2, 3);
+
+// ---- the graph
+
+enum { MLT_NO_NODE = UINT32_MAX };
+
+typedef enum mlt_node_state {
+    MLT_NODE_NONE, // no process has that record now
+    MLT_NODE_RUNS,
+    MLT_NODE_STUCK,   // only another process of this worker can wake it
+    MLT_NODE_OUTSIDE, // it waits for time, a descriptor, a message: others can wake it
+} mlt_node_state;
+
+typedef enum mlt_side {
+    MLT_SIDE_READS,  // of those who wait to read (or at anything but a channel)
+    MLT_SIDE_WRITES, // of those who wait to write
+    MLT_SIDES,
+} mlt_side;
+
+typedef enum mlt_claim_how {
+    MLT_CLAIM_USED,   // that end last
+    MLT_CLAIM_MEMBER, // of the PAR, or the child
+    MLT_CLAIM_HOLDS,
+    MLT_CLAIM_PERHAPS, // has its address
+    MLT_CLAIM_PARENT,  // used or holds it, but waits for its own processes: they have it now, or
+                       // nobody
+} mlt_claim_how;
+
+// Claims count in turns: sure ones, if there are none those that may be, then the parents.
+static inline int mlt_claim_class(mlt_claim_how how)
+{
+    return how < MLT_CLAIM_PERHAPS ? 0 : how == MLT_CLAIM_PERHAPS ? 1 : 2;
+}
+
+typedef struct mlt_need {
+    uint32_t node, thing;
+    uint8_t side; // mlt_side
+    uint8_t kind; // mlt_csp_wait_kind: READ, WRITE, SYNC, GROUP, PAR, JOIN
+} mlt_need;
+
+typedef struct mlt_claim {
+    uint32_t node, thing;
+    uint32_t next;  // of that thing, sure ones first; UINT32_MAX: none
+    uint8_t serves; // bits: 1 << mlt_side
+    uint8_t how;    // mlt_claim_how
+} mlt_claim;
+
+typedef struct mlt_thing {
+    const void *at;
+    uint32_t claims; // the first; UINT32_MAX: none
+    bool chan;
+} mlt_thing;
+
+typedef struct mlt_graph {
+    const mlt_csp *csp;
+    // Ranks' own fibers, then the crew's by their ids.
+    uint32_t ranks, nodes;
+    uint8_t *state;       // [nodes] mlt_node_state
+    uint32_t *first_need; // [nodes + 1]
+    mlt_need *needs;
+    uint32_t need_count, need_room;
+    mlt_thing *things;
+    uint32_t thing_count, thing_room;
+    uint32_t *table; // open hashing of things by address: index + 1
+    uint32_t mask;
+    mlt_claim *claims;
+    uint32_t claim_count, claim_room;
+    uint32_t running, waiting; // processes, ranks' own included
+} mlt_graph;
+
+// False if memory is exhausted; free it in any case.
+bool mlt_graph_make(mlt_graph *graph, const mlt_csp *csp) MLT_MUST_CHECK;
+void mlt_graph_free(mlt_graph *graph);
+
+const mlt_fiber *mlt_graph_fiber(const mlt_graph *graph, uint32_t node);
+uint32_t mlt_graph_node(const mlt_graph *graph, const mlt_fiber *fiber); // or MLT_NO_NODE
+
+// A cycle of processes of which none can go on, from its lowest on: a need of each, which the next
+// one serves (or could serve, if perhaps). The caller frees it. NULL: none is known.
+typedef struct mlt_cycle_step {
+    uint32_t node;
+    mlt_need need;
+    bool perhaps;
+} mlt_cycle_step;
+mlt_cycle_step *mlt_graph_cycle(const mlt_graph *graph, uint32_t *length) MLT_MUST_CHECK;
+
+// ---- words
+
+// "csp_write to 'pick 1', which fork[1] reads", without the process's own name.
+void mlt_words_of_wait(mlt_words *words, const mlt_graph *graph, uint32_t node);
+// "waits to write 'pick 1', which fork[1] reads".
+void mlt_words_of_step(mlt_words *words, const mlt_graph *graph, const mlt_cycle_step *step,
+                       uint32_t next);
+void mlt_words_of_name(mlt_words *words, const mlt_graph *graph, uint32_t node);
+
+// Things of other modules (hang_things.c).
+void mlt_words_of_barrier(mlt_words *words, const csp_barrier *barrier); // "'z', where 3 of 4 ..."
+void mlt_words_of_group(mlt_words *words, const csp_group *group, uint64_t call); // as that
+bool mlt_group_is_wide(const csp_group *group); // other workers have members, or it is being made
+void mlt_words_of_port(mlt_words *words, const csp_port *port); // "port 'numbers'"
+void mlt_words_of_target(mlt_words *words, const csp_target *target);
+void mlt_words_of_far(mlt_words *words, const csp_chan *chan); // " of rank 3": stand-ins
+bool mlt_chan_is_stand_in(const csp_chan *chan);
+// ", whose writing end rank 2 has", or, after others, "; rank 2 has its writing end, too". False:
+// nobody elsewhere has one, or who has it is not known here.
+bool mlt_words_of_far_ends(mlt_words *words, const csp_chan *chan, bool writers, bool others);
+
+#endif

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csp/hang/hang.h"
+#include "csp/hang/hang_int.h"
+#include "csp/names/names.h"
+#include "csp/proc.h"
+#include "p2p/worker.h"
+
+enum {
+    NAME_BYTES = 64,
+    SERVERS_SHOWN = 3,
+    GUARDS_SHOWN = 4,
+    CLAIMS_SEEN = 64, // of a thing, for one line
+    MOST_ADDED = 640, // at once
+    NAMES_BYTES = 256,
+};
+
+uint32_t (*mlt_hang_elsewhere)(const csp_chan *chan, bool writers, char *text, size_t size);
+
+static void add_text(mlt_words *w, const char *text)
+{
+    char *to = w->at + w->length, *end = w->at + w->size - 1;
+    for (; *text && to < end; text++) // names are the program's
+        *to++ = isprint((unsigned char)*text) || *text == '\n' ? *text : '?';
+    *to = '\0';
+    w->length = (size_t)(to - w->at);
+}
+
+void mlt_words_add(mlt_words *w, const char *format, ...)
+{
+    if (w->length + 1 >= w->size)
+        return;
+    if (!strchr(format, '%')) { // as most are, and a million processes have ten each
+        add_text(w, format);
+        return;
+    }
+    char text[MOST_ADDED];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    add_text(w, text);
+}
+
+static void add_name(mlt_words *w, char *name)
+{
+    for (char *c = name; *c; c++) // it stays on its line
+        if (*c == '\n')
+            *c = '?';
+    add_text(w, name);
+}
+
+void mlt_words_of_name(mlt_words *w, const mlt_graph *g, uint32_t node)
+{
+    char name[NAME_BYTES];
+    const mlt_fiber *fiber = mlt_graph_fiber(g, node);
+    const mlt_rank *rank = fiber->user;
+    if (node < g->ranks && g->ranks == 1) { // the same words from each worker that does the same
+        mlt_words_add(w, "main");
+        return;
+    }
+    if (node >= g->ranks && g->ranks > 1 && rank) // whose ranks may all have processes of that name
+        mlt_words_add(w, "rank %d's ", rank->world);
+    mlt_proc_name(g->csp, fiber, name, sizeof name);
+    add_name(w, name);
+}
+
+static void add_chan_name(mlt_words *w, const csp_chan *chan)
+{
+    char name[NAME_BYTES];
+    mlt_chan_name(chan, name, sizeof name);
+    if (chan->queue)
+        add_text(w, "queue ");
+    if (chan->name[0])
+        add_text(w, "'");
+    add_name(w, name);
+    if (chan->name[0])
+        add_text(w, "'");
+    mlt_words_of_far(w, chan);
+}
+
+// ---- who could serve
+
+typedef struct servers {
+    uint32_t node[SERVERS_SHOWN];
+    uint32_t count; // all
+    bool perhaps;
+    bool more; // than were looked at
+} servers;
+
+// Those of the first class of claims that there are.
+static servers servers_of(const mlt_graph *g, const mlt_need *need)
+{
+    servers s = {0};
+    uint32_t seen = 0;
+    int class = 0;
+    for (uint32_t c = g->things[need->thing].claims; c != UINT32_MAX; c = g->claims[c].next) {
+        const mlt_claim *claim = &g->claims[c];
+        if (++seen > CLAIMS_SEEN) {
+            s.more = true;
+            break;
+        }
+        if (!(claim->serves & 1 << need->side))
+            continue;
+        if (s.count > 0 && mlt_claim_class(claim->how) != class)
+            break;
+        class = mlt_claim_class(claim->how);
+        bool again = false;
+        for (uint32_t i = 0; i < s.count && i < SERVERS_SHOWN; i++)
+            again |= s.node[i] == claim->node;
+        if (again)
+            continue;
+        s.perhaps = claim->how == MLT_CLAIM_PERHAPS;
+        if (s.count < SERVERS_SHOWN)
+            s.node[s.count] = claim->node;
+        s.count++;
+    }
+    return s;
+}
+
+static void add_servers(mlt_words *w, const mlt_graph *g, const servers *s)
+{
+    uint32_t shown = s->count <= SERVERS_SHOWN && !s->more ? s->count : SERVERS_SHOWN - 1;
+    shown = shown < s->count ? shown : s->count;
+    for (uint32_t i = 0; i < shown; i++) {
+        if (i > 0)
+            mlt_words_add(w, i + 1 < s->count || s->more ? ", " : " and ");
+        mlt_words_of_name(w, g, s->node[i]);
+    }
+    if (s->more)
+        mlt_words_add(w, " and others");
+    else if (shown < s->count)
+        mlt_words_add(w, " and %u others", s->count - shown);
+}
+
+// Those on other workers. After others: " and p[1] on rank 3".
+static bool add_elsewhere_users(mlt_words *w, const csp_chan *chan, bool writers, bool others)
+{
+    char names[NAMES_BYTES];
+    uint32_t count = chan->queue ? mlt_hang_elsewhere(chan, writers, names, sizeof names) : 0;
+    if (count == 0)
+        return false;
+    mlt_words_add(w, others ? " and " : ", which ");
+    add_name(w, names);
+    mlt_words_add(w, " %s%s", writers ? "write" : "read", count == 1 ? "s" : "");
+    return true;
+}
+
+// ", which fork[1] reads".
+static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *need)
+{
+    const csp_chan *chan = g->things[need->thing].at;
+    bool writes = need->kind == MLT_CSP_WRITE; // whoever waits
+    const mlt_fiber *last = writes ? chan->last_reader : chan->last_writer;
+    servers s = servers_of(g, need);
+    if (mlt_chan_is_stand_in(chan)) {
+        (void)mlt_words_of_far_ends(w, chan, !writes, false);
+        return;
+    }
+    if (s.count == 1 && s.node[0] == need->node && !s.perhaps) {
+        mlt_words_add(w, ", which it %ss itself", writes ? "read" : "write");
+        (void)mlt_words_of_far_ends(w, chan, !writes, true);
+    } else if (s.count > 0) {
+        mlt_words_add(w, ", which ");
+        add_servers(w, g, &s);
+        mlt_words_add(w, " %s%s%s", s.perhaps ? "may " : "", writes ? "read" : "write",
+                      s.count == 1 && !s.perhaps && !s.more ? "s" : "");
+        (void)add_elsewhere_users(w, chan, !writes, true);
+        (void)mlt_words_of_far_ends(w, chan, !writes, true);
+    } else if (add_elsewhere_users(w, chan, !writes, false) ||
+               mlt_words_of_far_ends(w, chan, !writes, false)) {
+        return;
+    } else if (chan->registered) {
+        mlt_words_add(w, ", which other workers may %s", writes ? "read" : "write");
+    } else if (last) {
+        mlt_words_add(w, ", whose last %s has ended without csp_retire",
+                      writes ? "reader" : "writer");
+    } else if ((writes ? chan->had_readers : chan->had_writers) == 0) {
+        mlt_words_add(w, ", whose %s end nobody has", writes ? "reading" : "writing");
+    } else {
+        mlt_words_add(w, ", which nobody has %s so far", writes ? "read" : "written");
+    }
+}
+
+// ---- what a process waits for
+
+static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *need)
+{
+    const mlt_thing *thing = &g->things[need->thing];
+    if (thing->chan) {
+        add_chan_name(w, thing->at);
+        add_chan_servers(w, g, need);
+        return;
+    }
+    servers s = servers_of(g, need);
+    if (need->kind == MLT_CSP_SYNC || need->kind == MLT_CSP_GROUP) {
+        const mlt_csp_wait *own = mlt_graph_fiber(g, need->node)->wait->list;
+        if (need->kind == MLT_CSP_SYNC)
+            mlt_words_of_barrier(w, thing->at);
+        else
+            mlt_words_of_group(w, thing->at, own->number);
+        if (s.count > 0) {
+            mlt_words_add(w, ", but not ");
+            add_servers(w, g, &s);
+        }
+        return;
+    }
+    const mlt_csp_wait *team = thing->at;
+    if (need->kind == MLT_CSP_PAR && team->number > 1)
+        mlt_words_add(w, "%llu processes%s", (unsigned long long)team->number, s.count ? ": " : "");
+    if (need->kind == MLT_CSP_PAR && s.more) {
+        s.more = false;
+        s.count = (uint32_t)team->number;
+    }
+    add_servers(w, g, &s);
+}
+
+static void add_alt(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_alt *alt)
+{
+    uint32_t open = 0, shown = 0, need = g->first_need[node];
+    for (uint32_t i = 0; i < alt->count; i++)
+        open += !alt->guards[i].off;
+    mlt_words_add(w, " over %u guard%s: ", open, open == 1 ? "" : "s");
+    for (uint32_t i = 0; i < alt->count; i++) {
+        const csp_guard *guard = &alt->guards[i];
+        if (guard->off)
+            continue;
+        if (shown++ == GUARDS_SHOWN) {
+            mlt_words_add(w, "; and %u more", open - GUARDS_SHOWN);
+            return;
+        }
+        mlt_words_add(w, shown > 1 ? "; " : "");
+        switch (guard->kind) {
+        case CSP_GUARD_READ:
+        case CSP_GUARD_WRITE:
+        case CSP_GUARD_SYNC:
+            mlt_words_add(w, "%s ",
+                          guard->kind == CSP_GUARD_READ    ? "read"
+                          : guard->kind == CSP_GUARD_WRITE ? "write"
+                                                           : "sync on");
+            add_need_words(w, g, &g->needs[need++]);
+            break;
+        case CSP_GUARD_READABLE:
+        case CSP_GUARD_WRITABLE:
+            mlt_words_add(w, "descriptor %d %s", guard->fd,
+                          guard->kind == CSP_GUARD_READABLE ? "readable" : "writable");
+            break;
+        case CSP_GUARD_PORT:
+            mlt_words_add(w, "receive at ");
+            mlt_words_of_port(w, guard->port);
+            break;
+        default:
+            mlt_words_add(w, "time");
+            break;
+        }
+    }
+}
+
+// A process that waits in MPI; what its rank waits for has wait records.
+static void add_mpi(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_wait *wait)
+{
+    const mlt_rank *rank = mlt_graph_fiber(g, node)->user;
+    int32_t peer = wait->peer;
+    add_text(w, wait->call ? wait->call : "a call");
+    bool receives = wait->kind == MLT_WAIT_RECV || wait->kind == MLT_WAIT_PROBE;
+    if (wait->kind == MLT_WAIT_ALL || wait->kind == MLT_WAIT_ANY)
+        mlt_words_add(w, " for %s of %u operations", wait->kind == MLT_WAIT_ALL ? "all" : "one",
+                      wait->n);
+    if (!receives && wait->kind != MLT_WAIT_SEND)
+        return;
+    if (receives && peer >= 0 && rank)
+        peer = mlt_worker_world_rank(rank, wait->context, peer);
+    mlt_words_add(w, receives ? " from " : " to ");
+    if (peer < 0)
+        mlt_words_add(w, "any rank");
+    else
+        mlt_words_add(w, "rank %d", peer);
+    if (wait->tag >= 0)
+        mlt_words_add(w, ", tag %d", wait->tag);
+}
+
+static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
+{
+    switch (wait->kind) {
+    case MLT_CSP_FD:
+        mlt_words_add(w, " of descriptor %llu", (unsigned long long)wait->number);
+        break;
+    case MLT_CSP_RECEIVE:
+        mlt_words_add(w, " at ");
+        mlt_words_of_port(w, wait->what);
+        break;
+    case MLT_CSP_SEND:
+        mlt_words_add(w, " to ");
+        mlt_words_of_target(w, wait->what);
+        mlt_words_add(w, ", where there is no room");
+        break;
+    case MLT_CSP_NAME:
+        if (wait->what)
+            mlt_words_add(w, ": nothing has the name '%.60s' so far%s", (const char *)wait->what,
+                          mlt_names_hint(mlt_csp_self));
+        break;
+    case MLT_CSP_REMOTE:
+        if (wait->what) {
+            mlt_words_add(w, " of ");
+            add_chan_name(w, wait->what);
+        }
+        break;
+    case MLT_CSP_UPPER:
+        mlt_words_add(w, " %.300s", (const char *)wait->what);
+        break;
+    default:
+        break;
+    }
+}
+
+void mlt_words_of_wait(mlt_words *w, const mlt_graph *g, uint32_t node)
+{
+    const mlt_wait *wait = mlt_graph_fiber(g, node)->wait;
+    if (wait->kind != MLT_WAIT_CSP) {
+        add_mpi(w, g, node, wait);
+        return;
+    }
+    const mlt_csp_wait *own = wait->list;
+    const mlt_need *need = &g->needs[g->first_need[node]];
+    add_text(w, wait->call ? wait->call : "a call");
+    switch (own->kind) {
+    case MLT_CSP_READ:
+    case MLT_CSP_WRITE:
+        mlt_words_add(w, own->kind == MLT_CSP_READ ? " from " : " to ");
+        break;
+    case MLT_CSP_SYNC:
+        mlt_words_add(w, " on ");
+        break;
+    case MLT_CSP_PAR:
+        mlt_words_add(w, " waits for ");
+        break;
+    case MLT_CSP_JOIN:
+    case MLT_CSP_GROUP:
+        mlt_words_add(w, " of ");
+        break;
+    case MLT_CSP_ALT:
+        add_alt(w, g, node, own->what);
+        return;
+    default:
+        add_elsewhere(w, own);
+        return;
+    }
+    add_need_words(w, g, need);
+}
+
+void mlt_words_of_step(mlt_words *w, const mlt_graph *g, const mlt_cycle_step *step, uint32_t next)
+{
+    bool itself = next == step->node;
+    mlt_words_of_name(w, g, step->node);
+    switch (step->need.kind) {
+    case MLT_CSP_READ:
+    case MLT_CSP_WRITE: {
+        bool reads = step->need.kind == MLT_CSP_READ;
+        mlt_words_add(w, " waits to %s ", reads ? "read" : "write");
+        add_chan_name(w, g->things[step->need.thing].at);
+        mlt_words_add(w, ", which ");
+        if (itself)
+            mlt_words_add(w, "it");
+        else
+            mlt_words_of_name(w, g, next);
+        mlt_words_add(w, " %s%s%s%s", step->perhaps ? "may " : "", reads ? "write" : "read",
+                      step->perhaps ? "" : "s", itself ? " itself" : "");
+        return;
+    }
+    case MLT_CSP_SYNC:
+    case MLT_CSP_GROUP:
+        mlt_words_add(w, step->need.kind == MLT_CSP_SYNC ? " waits at a barrier for "
+                                                         : " waits in its group for ");
+        break;
+    case MLT_CSP_JOIN:
+        mlt_words_add(w, " waits to join ");
+        break;
+    default:
+        mlt_words_add(w, " waits for its process ");
+        break;
+    }
+    mlt_words_of_name(w, g, next);
+}

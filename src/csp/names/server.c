@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker's connection to the name server. Processes ask and park; what comes over the connection
+// is handled in the background, when its descriptor is ready.
+//
+// The server may be killed and started again. Then everything that the worker registered is
+// registered anew, and what processes still wait for is asked anew: at once if the server is there,
+// else it is tried again and again; requests are given up after GRACE_NS. While nothing is
+// registered and nobody waits, the connection is not watched: it is no reason to believe that
+// something may still happen to this worker.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/deadline.h"
+#include "csp/names/names.h"
+#include "csp/names/names_int.h"
+#include "csp/net/net.h"
+#include "csp/wait.h"
+#include "os/fd.h"
+#include "os/line.h"
+#include "os/os.h"
+
+#define GRACE_NS   UINT64_C(5000000000)  // for a server that was there, to come back
+#define SILENCE_NS UINT64_C(10000000000) // for the answer of one that is
+#define PAUSE_NS   UINT64_C(5000000)     // between the first two tries
+#define PAUSE_MOST UINT64_C(500000000)
+
+typedef struct mlt_names mlt_names;
+
+// A question of a process, on its stack.
+typedef struct ask {
+    mlt_link link;
+    mlt_fiber *fiber;
+    mlt_names_message *message; // the question, then the answer
+    bool done;
+    csp_status status;
+} ask;
+
+typedef struct kept {
+    mlt_link link;
+    uint32_t id; // under which it was registered anew
+    mlt_name name;
+} kept;
+
+static void lose(mlt_names *names);
+
+// ---- answers
+
+static void finish(mlt_names *names, ask *a, csp_status status)
+{
+    mlt_list_remove(&a->link);
+    a->status = status;
+    a->done = true;
+    mlt_fiber_wake(names->csp->sched, a->fiber);
+}
+
+static void finish_all(mlt_names *names, const char *why)
+{
+    mlt_csp *csp = names->csp;
+    while (!mlt_list_empty(&names->asks)) {
+        ask *a = mlt_container_of(names->asks.next, ask, link);
+        snprintf(a->message->text, sizeof a->message->text, "%s", why);
+        finish(names, a, CSP_REFUSED);
+    }
+    snprintf(csp->why, sizeof csp->why, "%s", why);
+}
+
+static kept *kept_as(mlt_names *names, const char *name)
+{
+    for (mlt_link *l = names->kept.next; l != &names->kept; l = l->next) {
+        kept *k = mlt_container_of(l, kept, link);
+        if (strcmp(k->name.name, name) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+// The server that came back has a name otherwise: somebody was faster.
+static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
+{
+    for (mlt_link *l = names->kept.next; l != &names->kept; l = l->next) {
+        kept *k = mlt_container_of(l, kept, link);
+        if (k->id != m->id || m->status == CSP_OK)
+            continue;
+        snprintf(names->csp->why, sizeof names->csp->why,
+                 "the name server was started again, and since then: %s", m->text);
+        mlt_list_remove(&k->link);
+        free(k);
+        return;
+    }
+}
+
+// ---- the connection
+
+static void close_line(mlt_names *names)
+{
+    mlt_sched *sched = names->csp->sched;
+    mlt_watch_stop(sched, &names->reads);
+    mlt_watch_stop(sched, &names->writes);
+    if (names->fd >= 0)
+        mlt_os_close(names->fd);
+    names->fd = -1;
+    names->state = MLT_NAMES_OFF;
+    names->held = names->out_at = names->out_end = 0;
+}
+
+static bool watch(mlt_names *names, mlt_watch *w)
+{
+    w->fd = names->fd;
+    return w->link.next || mlt_watch_start(names->csp->sched, w) == MLT_PENDING;
+}
+
+// True if the line holds.
+static bool flush(mlt_names *names)
+{
+    while (names->out_at < names->out_end) {
+        ssize_t n = mlt_os_line_write(names->fd, names->out + names->out_at,
+                                      names->out_end - names->out_at);
+        if (n < 0)
+            return errno == EAGAIN && watch(names, &names->writes);
+        names->out_at += (size_t)n;
+    }
+    names->out_at = names->out_end = 0;
+    return true;
+}
+
+static void say(mlt_names *names, const mlt_names_message *m)
+{
+    unsigned char frame[MLT_NAMES_FRAME];
+    size_t bytes = mlt_names_encode(m, frame);
+    if (names->out_end + bytes > names->out_room) {
+        names->out_room = 2 * (names->out_end + bytes);
+        names->out = mlt_take_more(names->out, names->out_room, 1);
+    }
+    memcpy(names->out + names->out_end, frame, bytes);
+    names->out_end += bytes;
+}
+
+bool mlt_names_dial(mlt_names *names, bool *absent)
+{
+    mlt_csp *csp = names->csp;
+    char wrong[sizeof csp->why - 64];
+    mlt_names_file file;
+    *absent = false;
+    mlt_status status = mlt_names_file_read(names->path, &file, wrong, sizeof wrong);
+    if (status != MLT_OK) {
+        *absent = status == MLT_ERR_NOT_FOUND;
+        snprintf(csp->why, sizeof csp->why, "the file of the name server: %s", wrong);
+        return false;
+    }
+    int fd = mlt_os_line_connect(file.socket);
+    if (fd < 0) {
+        *absent = errno == ECONNREFUSED || errno == ENOENT;
+        snprintf(csp->why, sizeof csp->why, "no name server is at '%s': %s", file.socket,
+                 strerror(errno));
+        return false;
+    }
+    if (!mlt_os_line_own(fd, NULL)) {
+        mlt_os_close(fd);
+        snprintf(csp->why, sizeof csp->why, "another user listens at '%s'", file.socket);
+        return false;
+    }
+    names->file = file;
+    names->fd = fd;
+    names->state = MLT_NAMES_GREETING;
+    mlt_names_message hello = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};
+    memcpy(hello.key, file.key, sizeof hello.key);
+    snprintf(hello.text, sizeof hello.text, "%.90s", program_invocation_name);
+    say(names, &hello);
+    if (flush(names) && watch(names, &names->reads))
+        return true;
+    snprintf(csp->why, sizeof csp->why, "the name server at '%s' has hung up", file.socket);
+    close_line(names);
+    return false;
+}
+
+// ---- what it says
+
+static void send_all(mlt_names *names)
+{
+    for (mlt_link *l = names->kept.next; l != &names->kept; l = l->next) {
+        kept *k = mlt_container_of(l, kept, link);
+        k->id = ++names->ids;
+        mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
+        say(names, &m);
+    }
+    for (mlt_link *l = names->asks.next; l != &names->asks; l = l->next)
+        say(names, mlt_container_of(l, ask, link)->message);
+}
+
+static void hear(mlt_names *names, const mlt_names_message *m)
+{
+    switch (m->verb) {
+    case MLT_NAMES_WELCOME:
+        names->state = MLT_NAMES_READY;
+        names->lost_ns = 0;
+        send_all(names);
+        return;
+    case MLT_NAMES_REFUSED:
+        finish_all(names, m->text);
+        lose(names);
+        return;
+    case MLT_NAMES_ANSWER:
+    case MLT_NAMES_FOUND:
+        for (mlt_link *l = names->asks.next; l != &names->asks; l = l->next) {
+            ask *a = mlt_container_of(l, ask, link);
+            if (a->message->id != m->id)
+                continue;
+            *a->message = *m;
+            finish(names, a, m->verb == MLT_NAMES_FOUND ? CSP_OK : (csp_status)m->status);
+            return;
+        }
+        hear_of_kept(names, m);
+        return;
+    }
+}
+
+static bool handle_held(mlt_names *names)
+{
+    size_t at = 0;
+    int bytes;
+    mlt_names_message m;
+    while ((bytes = mlt_names_decode(names->in + at, names->held - at, &m)) > 0) {
+        at += (size_t)bytes;
+        hear(names, &m);
+        if (names->state == MLT_NAMES_OFF)
+            return true;
+    }
+    memmove(names->in, names->in + at, names->held - at);
+    names->held -= at;
+    return bytes == 0;
+}
+
+// Nobody asks and nothing is registered: it need not be listened to.
+static bool rests(const mlt_names *names)
+{
+    return mlt_list_empty(&names->asks) && mlt_list_empty(&names->kept);
+}
+
+static void hears(mlt_watch *w)
+{
+    mlt_names *names = mlt_container_of(w, mlt_names, reads);
+    for (;;) {
+        ssize_t n =
+            mlt_os_line_read(names->fd, names->in + names->held, sizeof names->in - names->held);
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n <= 0) {
+            lose(names);
+            return;
+        }
+        names->held += (size_t)n;
+        bool good = handle_held(names);
+        if (names->state == MLT_NAMES_OFF)
+            return;
+        if (!good) {
+            finish_all(names, "the name server says what nobody understands");
+            lose(names);
+            return;
+        }
+    }
+    if (!flush(names) || (!rests(names) && !watch(names, &names->reads)))
+        lose(names);
+}
+
+static void can_write(mlt_watch *w)
+{
+    mlt_names *names = mlt_container_of(w, mlt_names, writes);
+    if (!flush(names))
+        lose(names);
+}
+
+// ---- when it is gone
+
+static void try_later(mlt_names *names)
+{
+    uint64_t now = mlt_os_now_ns();
+    if (!names->lost_ns) {
+        names->lost_ns = now;
+        names->pause_ns = 0;
+    }
+    if (!rests(names))
+        mlt_timer_set(names->csp->sched, &names->again, now + names->pause_ns);
+    names->pause_ns = names->pause_ns ? 2 * names->pause_ns : PAUSE_NS;
+    if (names->pause_ns > PAUSE_MOST)
+        names->pause_ns = PAUSE_MOST;
+}
+
+static void lose(mlt_names *names)
+{
+    close_line(names);
+    try_later(names);
+}
+
+static void tries_again(mlt_timer *timer)
+{
+    mlt_names *names = mlt_container_of(timer, mlt_names, again);
+    bool absent;
+    if (names->state != MLT_NAMES_OFF || mlt_names_dial(names, &absent))
+        return;
+    if (mlt_os_now_ns() - names->lost_ns > GRACE_NS) {
+        char why[sizeof names->csp->why];
+        snprintf(why, sizeof why, "the name server has ended, and none came instead: %.*s", 400,
+                 names->csp->why);
+        finish_all(names, why);
+    }
+    try_later(names);
+}
+
+// ---- what processes call
+
+// Connected, or soon again. False: csp->why tells.
+static bool is_there(mlt_names *names)
+{
+    bool absent;
+    if (names->state != MLT_NAMES_OFF) {
+        if (watch(names, &names->reads))
+            return true;
+        lose(names);
+        return true;
+    }
+    if (names->lost_ns && mlt_os_now_ns() - names->lost_ns <= GRACE_NS)
+        return true;
+    return mlt_names_dial(names, &absent);
+}
+
+static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *m,
+                             csp_time deadline)
+{
+    mlt_names *names = mlt_net_of(csp)->names;
+    char name[MLT_NAME_MOST + 1]; // the answer takes the question's place
+    mlt_deadline late;
+    mlt_csp_wait wait;
+    if (!is_there(names))
+        return CSP_REFUSED;
+    snprintf(name, sizeof name, "%s", m->name.name);
+    m->id = ++names->ids;
+    ask a = {.fiber = csp->sched->current, .message = m};
+    mlt_list_push_back(&names->asks, &a.link);
+    if (names->state == MLT_NAMES_READY) {
+        say(names, m);
+        if (!flush(names))
+            lose(names);
+    } else if (names->state == MLT_NAMES_OFF)
+        mlt_timer_set(csp->sched, &names->again, mlt_os_now_ns());
+    const mlt_wait *w = mlt_csp_wait_for(&wait, call, MLT_CSP_NAME, name, 0);
+    mlt_deadline_begin(csp, &late, deadline);
+    while (!a.done && !late.passed)
+        mlt_fiber_park(csp->sched, w);
+    mlt_deadline_end(csp, &late);
+    if (a.done) {
+        if (a.status != CSP_OK)
+            snprintf(csp->why, sizeof csp->why, "%s", m->text);
+        return a.status;
+    }
+    mlt_list_remove(&a.link);
+    if (names->state == MLT_NAMES_READY && m->verb == MLT_NAMES_FIND) {
+        say(names, &(mlt_names_message){.verb = MLT_NAMES_CANCEL, .id = m->id});
+        if (!flush(names))
+            lose(names);
+    }
+    if (rests(names))
+        mlt_watch_stop(csp->sched, &names->reads);
+    return CSP_LATE;
+}
+
+// For questions that the server answers at once.
+static csp_status ask_now(mlt_csp *csp, const char *call, mlt_names_message *m)
+{
+    csp_status status = ask_server(csp, call, m, (csp_time)(mlt_os_now_ns() + SILENCE_NS));
+    if (status != CSP_LATE)
+        return status;
+    snprintf(csp->why, sizeof csp->why, "the name server does not answer");
+    return CSP_REFUSED;
+}
+
+static bool good_name(mlt_csp *csp, const char *name)
+{
+    const char *wrong;
+    if (mlt_names_good(name, &wrong))
+        return true;
+    snprintf(csp->why, sizeof csp->why, "the name '%.80s' %s", name, wrong);
+    return false;
+}
+
+static csp_status server_put(mlt_csp *csp, const mlt_name *name)
+{
+    mlt_names *names = mlt_net_of(csp)->names;
+    if (!good_name(csp, name->name))
+        return CSP_REFUSED;
+    kept *k = mlt_take(1, sizeof *k);
+    k->name = *name;
+    mlt_names_message m = {.verb = MLT_NAMES_PUT, .name = *name};
+    csp_status status = ask_now(csp, "csp_register", &m);
+    if (status != CSP_OK) {
+        free(k);
+        return status;
+    }
+    mlt_list_push_back(&names->kept, &k->link);
+    // From now on its end matters. It may have gone since it answered.
+    if (names->state == MLT_NAMES_OFF)
+        try_later(names);
+    else if (!watch(names, &names->reads))
+        lose(names);
+    return CSP_OK;
+}
+
+static csp_status server_find(mlt_csp *csp, const char *name, mlt_name *out, csp_time deadline)
+{
+    if (!good_name(csp, name))
+        return CSP_NO_NAME;
+    mlt_names_message m = {.verb = MLT_NAMES_FIND, .flag = deadline != CSP_AT_ONCE};
+    snprintf(m.name.name, sizeof m.name.name, "%s", name);
+    csp_status status = deadline == CSP_AT_ONCE ? ask_now(csp, "csp_find", &m)
+                                                : ask_server(csp, "csp_find", &m, deadline);
+    if (status == CSP_OK)
+        *out = m.name;
+    else if (status == CSP_LATE)
+        snprintf(csp->why, sizeof csp->why, "nothing had the name '%s' in time", name);
+    return status;
+}
+
+static csp_status server_drop(mlt_csp *csp, const char *name)
+{
+    mlt_names *names = mlt_net_of(csp)->names;
+    if (!good_name(csp, name))
+        return CSP_NO_NAME;
+    mlt_names_message m = {.verb = MLT_NAMES_DROP};
+    snprintf(m.name.name, sizeof m.name.name, "%s", name);
+    // Where there is no connection, there is no name of this worker: nobody need be asked.
+    bool away = names->state == MLT_NAMES_OFF && kept_as(names, name);
+    csp_status status = away ? CSP_OK : ask_now(csp, "csp_unregister", &m);
+    kept *k = kept_as(names, name);
+    if (k) { // whatever the answer was: it shall not come back with the next server
+        mlt_list_remove(&k->link);
+        free(k);
+    }
+    if (rests(names))
+        mlt_watch_stop(csp->sched, &names->reads);
+    return status;
+}
+
+const mlt_names_ops mlt_names_server = {
+    .put = server_put,
+    .find = server_find,
+    .drop = server_drop,
+};
+
+// ---- coming and going
+
+mlt_names *mlt_names_new(mlt_csp *csp, const char *path)
+{
+    mlt_names *names = mlt_take(1, sizeof *names);
+    names->csp = csp;
+    names->fd = -1;
+    snprintf(names->path, sizeof names->path, "%s", path);
+    names->reads.fire = hears;
+    names->writes.fire = can_write;
+    names->writes.writes = true;
+    names->again.fire = tries_again;
+    mlt_list_init(&names->asks);
+    mlt_list_init(&names->kept);
+    return names;
+}
+
+void mlt_names_free(mlt_names *names)
+{
+    mlt_timer_stop(names->csp->sched, &names->again);
+    close_line(names);
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&names->kept)))
+        free(mlt_container_of(l, kept, link));
+    free(names->out);
+    free(names);
+}

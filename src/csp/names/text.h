@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the name server and its clients say to each other.
+//
+// A message is a length (4 bytes, of what follows), a verb (1 byte) and the verb's fields; numbers
+// have their lowest byte first, texts a length before them. The client says HELLO with the key
+// first; the server says WELCOME, or REFUSED with a sentence and closes. Then every request has an
+// id, and one answer.
+//
+// Endpoints carry a kind of address; so far there is none but the Unix socket of the abstract name
+// space, so all that is found is on this host.
+#ifndef MLT_CSP_NAMES_TEXT_H
+#define MLT_CSP_NAMES_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "csp/names/names.h"
+#include "csp/names/file.h"
+
+enum {
+    MLT_NAMES_FRAME = 2048, // the longest message, its length included
+    MLT_NAMES_SAID = 400,
+};
+
+// ---- messages
+
+typedef enum mlt_names_verb {
+    MLT_NAMES_HELLO = 1, // version, key, text: the program
+    MLT_NAMES_WELCOME,   // numbers[0]: the server's process
+    MLT_NAMES_REFUSED,   // text: why
+    MLT_NAMES_PUT,       // id, name: all of it
+    MLT_NAMES_FIND,      // id, flag: wait until there is one, name.name
+    MLT_NAMES_CANCEL,    // id: of a FIND, which is not waited for any more; no answer
+    MLT_NAMES_DROP,      // id, name.name
+    MLT_NAMES_LIST,      // id, name.name: entries after that one ("": from the first)
+    MLT_NAMES_STATUS,    // id
+    MLT_NAMES_STOP,      // id
+    MLT_NAMES_ANSWER,    // id, status, text: why
+    MLT_NAMES_FOUND,     // id, name
+    MLT_NAMES_ENTRY,     // id, name, numbers[0]: its process, text: its program
+    MLT_NAMES_NUMBERS,   // id, numbers: process, programs, names, finds that wait, milliseconds up
+    MLT_NAMES_VERBS,
+} mlt_names_verb;
+
+enum { MLT_NAMES_NUMBERS_MOST = 5, MLT_NAMES_PAGE = 64 }; // PAGE: entries of one LIST
+
+typedef struct mlt_names_message {
+    uint8_t verb, version, flag, status; // status: csp_status
+    uint32_t id;
+    unsigned char key[MLT_NAMES_KEY];
+    uint64_t numbers[MLT_NAMES_NUMBERS_MOST];
+    mlt_name name;
+    char text[MLT_NAMES_SAID];
+} mlt_names_message;
+
+// Returns its bytes.
+size_t mlt_names_encode(const mlt_names_message *message, unsigned char out[MLT_NAMES_FRAME]);
+
+// The message that the bytes begin with. Returns how many it has; 0: it is not all there yet; -1:
+// it is none.
+int mlt_names_decode(const unsigned char *in, size_t bytes, mlt_names_message *out);
+
+// Not empty, not too long, without control characters. Otherwise the end of a sentence: "is empty".
+bool mlt_names_good(const char *name, const char **wrong);
+
+// The place of one byte after another, for readers and writers of messages (wire_frame.c too).
+typedef struct mlt_names_cursor {
+    const unsigned char *in;
+    unsigned char *out;
+    size_t at, end;
+    bool failed; // there was not enough, or no room
+} mlt_names_cursor;
+
+void mlt_names_put_number(mlt_names_cursor *c, uint64_t value, int bytes);
+uint64_t mlt_names_get_number(mlt_names_cursor *c, int bytes);
+void mlt_names_put_bytes(mlt_names_cursor *c, const void *data, size_t bytes);
+void mlt_names_get_bytes(mlt_names_cursor *c, void *data, size_t bytes);
+void mlt_names_put_text(mlt_names_cursor *c, const char *text);
+void mlt_names_get_text(mlt_names_cursor *c, char *text, size_t size);
+void mlt_names_put_endpoint(mlt_names_cursor *c, const mlt_endpoint *at);
+void mlt_names_get_endpoint(mlt_names_cursor *c, mlt_endpoint *at);
+
+#endif

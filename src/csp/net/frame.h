@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What two programs say to each other over a connection (wire_socket.h): a greeting each, then
+// frames. A greeting is a length (2 bytes) and so many bytes, in the encoding of names_text.h:
+//
+//     the connector       HELLO: version, key, own endpoint, process, program
+//     the one that it is  HELLO: likewise; the connection is a route now
+//       connected to      BUSY: there is, or will be, another connection of the two
+//                         REFUSED: a sentence
+//
+// A frame is a head and its data, padded to 8 bytes so that the data of the next one are aligned,
+// in the byte order of the host: the two are on one.
+#ifndef MLT_CSP_NET_FRAME_H
+#define MLT_CSP_NET_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "csp/names/file.h"
+#include "csp/net/route.h"
+#include "p2p/p2p.h"
+
+typedef enum mlt_greeting_verb {
+    MLT_GREETING_HELLO = 1,
+    MLT_GREETING_BUSY,
+    MLT_GREETING_REFUSED,
+    MLT_GREETING_VERBS,
+} mlt_greeting_verb;
+
+enum { MLT_GREETING_MOST = 512, MLT_GREETING_TEXT = 200, MLT_WIRE_VERSION = 2 };
+
+typedef struct mlt_greeting {
+    uint8_t verb, version;
+    unsigned char key[MLT_NAMES_KEY];
+    mlt_endpoint from;
+    uint32_t pid;
+    char text[MLT_GREETING_TEXT]; // the program, or a sentence
+} mlt_greeting;
+
+size_t mlt_greeting_encode(const mlt_greeting *greeting, unsigned char out[MLT_GREETING_MOST]);
+
+// How many bytes it has; 0: it is not all there yet; -1: it is none.
+int mlt_greeting_decode(const unsigned char *in, size_t bytes, mlt_greeting *out);
+
+typedef struct mlt_frame {
+    uint32_t bytes; // of data
+    uint16_t kind, magic;
+    uint32_t object;
+    int32_t word, src, dst;
+} mlt_frame;
+_Static_assert(sizeof(mlt_frame) == 24, "it is sent as it is");
+
+enum { MLT_FRAME_MAGIC = 0x4d57, MLT_FRAME_MOST = 64 << 10, MLT_FRAME_ALIGN = 8 };
+
+mlt_frame mlt_frame_of(const mlt_packet *packet, uint64_t bytes);
+
+static inline size_t mlt_frame_room(uint64_t bytes) // with the head, padded
+{
+    return sizeof(mlt_frame) + (((size_t)bytes + MLT_FRAME_ALIGN - 1) & ~(size_t)7);
+}
+
+// The frame that the (aligned) bytes begin with: how many bytes it takes; 0: it is not all there
+// yet; -1: it is none.
+int64_t mlt_frame_decode(const unsigned char *in, size_t bytes, mlt_packet *packet,
+                         const unsigned char **data, uint64_t *data_bytes);
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Objects with numbers, and names for them.
+#include "csp/net/net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "csp/net/chan.h"
+#include "csp/net/port.h"
+#include "csp/net/reach.h"
+#include "csp/net/socket.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { FIRST_SLOTS = 64, NUMBER_MOST = 0x7fffffff };
+
+// ---- numbers
+
+static void make_slots(mlt_net *net, uint32_t slots)
+{
+    net->objects = mlt_take(slots, sizeof *net->objects);
+    net->checks = mlt_take(slots, sizeof *net->checks);
+    net->kinds = mlt_take(slots, sizeof *net->kinds);
+    net->slots = slots;
+}
+
+mlt_net *mlt_net_of(mlt_csp *csp)
+{
+    if (MLT_LIKELY(csp->net != NULL))
+        return csp->net;
+    mlt_net *net = mlt_take(1, sizeof *net);
+    net->csp = csp;
+    net->to = mlt_take(csp->worker->boot->job->workers, sizeof(mlt_route *));
+    make_slots(net, FIRST_SLOTS);
+    mlt_list_init(&net->routes);
+    mlt_list_init(&net->named);
+    mlt_list_init(&net->retired);
+    mlt_list_init(&net->streams);
+    mlt_list_init(&net->port_asks);
+    csp->net = net;
+    mlt_route_catch_up(csp);
+    return net;
+}
+
+// Twice as many slots: what differed in its last bits still does.
+static void grow(mlt_net *net)
+{
+    mlt_net old = *net;
+    make_slots(net, old.slots * 2);
+    for (uint32_t i = 0; i < old.slots; i++) {
+        if (!old.checks[i])
+            continue;
+        uint32_t at = old.checks[i] & (net->slots - 1);
+        net->objects[at] = old.objects[i];
+        net->checks[at] = old.checks[i];
+        net->kinds[at] = old.kinds[i];
+    }
+    free(old.objects);
+    free(old.checks);
+    free(old.kinds);
+}
+
+uint32_t mlt_net_add(mlt_csp *csp, void *object, mlt_object_kind kind)
+{
+    mlt_net *net = mlt_net_of(csp);
+    if (net->used * 2 >= net->slots)
+        grow(net);
+    uint32_t at;
+    do {
+        net->next = net->next == NUMBER_MOST ? 1 : net->next + 1;
+        at = net->next & (net->slots - 1);
+    } while (net->checks[at]);
+    net->objects[at] = object;
+    net->checks[at] = net->next;
+    net->kinds[at] = (uint8_t)kind;
+    net->used++;
+    return net->next;
+}
+
+void *mlt_net_find(mlt_csp *csp, uint32_t number, mlt_object_kind kind)
+{
+    const mlt_net *net = csp->net;
+    uint32_t at = number & (net->slots - 1);
+    return net->checks[at] == number && net->kinds[at] == kind && number ? net->objects[at] : NULL;
+}
+
+void mlt_net_drop(mlt_csp *csp, uint32_t number)
+{
+    mlt_net *net = csp->net;
+    uint32_t at = number & (net->slots - 1);
+    if (number == 0 || net->checks[at] != number)
+        return;
+    net->checks[at] = 0;
+    net->objects[at] = NULL;
+    net->used--;
+}
+
+// ---- names
+
+typedef struct named {
+    mlt_link link; // in net->named
+    uint32_t number;
+    char name[];
+} named;
+
+bool mlt_net_name_fits(mlt_csp *csp, const char *name, const char *call)
+{
+    if (!name)
+        mlt_csp_fault(call, "the name is NULL");
+    size_t bytes = strlen(name);
+    if (bytes > 0 && bytes <= MLT_NAME_MOST)
+        return true;
+    snprintf(csp->why, sizeof csp->why,
+             "%s: a name has at least 1 byte and at most %d; this one has %zu", call, MLT_NAME_MOST,
+             bytes);
+    return false;
+}
+
+csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind, uint32_t number,
+                            size_t size, const char *call)
+{
+    if (!mlt_net_name_fits(csp, name, call))
+        return CSP_REFUSED;
+    const mlt_names_ops *names = mlt_names_of(csp);
+    const mlt_endpoint *own = names ? mlt_route_own(csp, names != &mlt_names_job) : NULL;
+    if (!own)
+        return CSP_REFUSED;
+    mlt_name entry = {.kind = (uint8_t)kind,
+                      .size = (uint32_t)size,
+                      .object = number,
+                      .node = mlt_csp_rank()->world,
+                      .at = *own};
+    snprintf(entry.name, sizeof entry.name, "%s", name);
+    csp_status status = names->put(csp, &entry);
+    if (status != CSP_OK)
+        return status;
+    named *n = mlt_take(1, sizeof *n + strlen(name) + 1);
+    n->number = number;
+    memcpy(n->name, name, strlen(name) + 1);
+    mlt_list_push_back(&csp->net->named, &n->link);
+    return CSP_OK;
+}
+
+csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kind, mlt_name *out,
+                             csp_time deadline, const char *call)
+{
+    if (!mlt_net_name_fits(csp, name, call))
+        return CSP_NO_NAME;
+    (void)mlt_net_of(csp);
+    const mlt_names_ops *names = mlt_names_of(csp);
+    if (!names)
+        return CSP_REFUSED;
+    csp_status status = names->find(csp, name, out, deadline);
+    if (status == CSP_OK && out->kind != kind) {
+        static const char *const kinds[] = {
+            [MLT_OBJECT_NONE] = "text", [MLT_OBJECT_CHAN] = "channel", [MLT_OBJECT_PORT] = "port"};
+        snprintf(csp->why, sizeof csp->why, "'%s' is the name of a %s, not of a %s", name,
+                 out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing", kinds[kind]);
+        return CSP_NO_NAME;
+    }
+    return status;
+}
+
+void mlt_net_forget_names(mlt_csp *csp, uint32_t number)
+{
+    mlt_link *list = &csp->net->named;
+    for (mlt_link *l = list->next, *next; l != list; l = next) {
+        next = l->next;
+        named *n = mlt_container_of(l, named, link);
+        if (n->number != number)
+            continue;
+        mlt_list_remove(l);
+        const mlt_names_ops *names = mlt_names_of(csp);
+        if (names)
+            (void)names->drop(csp, n->name); // if not, the keeper of names has gone
+        free(n);
+        next = list->next; // it waited: the list may have changed
+    }
+}
+
+EXPORT csp_status csp_unregister(const char *name)
+{
+    mlt_csp *csp = mlt_csp_enter("csp_unregister");
+    if (!mlt_net_name_fits(csp, name, "csp_unregister"))
+        return CSP_NO_NAME;
+    (void)mlt_net_of(csp);
+    const mlt_names_ops *names = mlt_names_of(csp);
+    if (!names)
+        return CSP_REFUSED;
+    csp_status status = names->drop(csp, name);
+    mlt_link *list = &csp->net->named;
+    for (mlt_link *l = list->next; status == CSP_OK && l != list; l = l->next) {
+        named *n = mlt_container_of(l, named, link);
+        if (strcmp(n->name, name) != 0)
+            continue;
+        mlt_list_remove(l);
+        free(n);
+        break;
+    }
+    return status;
+}
+
+// ---- the end
+
+void mlt_net_end(mlt_csp *csp)
+{
+    mlt_net *net = csp->net;
+    mlt_link *l;
+    if (!net)
+        return;
+    mlt_ports_end(csp);
+    mlt_net_chan_end(csp);
+    mlt_names_leave(csp);
+    mlt_socket_end(csp);
+    while ((l = mlt_list_pop_front(&net->named)))
+        free(mlt_container_of(l, named, link));
+    mlt_routes_end(csp);
+    free(net->objects);
+    free(net->checks);
+    free(net->kinds);
+    free(net);
+    csp->net = NULL;
+}

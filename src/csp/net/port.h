@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports: queues for messages, and the streams that lead to them.
+//
+// A worker sends to a port along one stream, whichever of its processes sends. A message counts as
+// its length, but as 64 bytes at least and as `room` at most; the stream has `used` of the port's
+// room, and a message leaves if it fits into the rest. The receiver gives room back when a message
+// was taken, some at a time:
+//
+//     sender                                   port
+//     LOOK(question, node, name or number) --> when there is one:
+//                       <--------------------- FOUND(question, {number, room})
+//     MESSAGE(port, stream, data) -----------> a process that waits gets it, or it is queued
+//                       <--------------------- ROOM(stream, bytes): a quarter of the room was taken
+//     WANT(port, stream) --------------------> the sender waits for room:
+//                       <--------------------- ROOM, as soon as all that it sent was taken
+//     LEAVE(port, stream) -------------------> nobody there sends any more
+//                       <--------------------- CLOSED(stream): the port is gone
+//
+// A message that is longer than the room comes as FIRST (its length) and PARTs, whose room goes
+// back when they arrive, but for the last one's, which stands for the whole. OFF: no more will
+// come.
+//
+// So a sender that waits gets something when a quarter was taken, and everything when all was:
+// then any message fits.
+#ifndef MLT_CSP_NET_PORT_H
+#define MLT_CSP_NET_PORT_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "csp/alt.h"
+#include "csp/net/route.h"
+#include "csp/state.h"
+
+enum { MLT_PORT_MAGIC = 0x706f7274, MLT_TARGET_MAGIC = 0x74726774, MLT_PORT_ROOM = 256 << 10 };
+
+// Those who sent to a port, at the port.
+typedef struct mlt_port_sender {
+    mlt_link link; // in the port
+    mlt_route_user user;
+    csp_port *port;
+    mlt_route *route; // NULL: lost or gone; kept for the messages that it left
+    uint32_t stream;
+    bool wants;
+    uint32_t queued;          // messages
+    uint64_t untold;          // room that was taken, and not given back yet
+    struct message *arriving; // in pieces; NULL: none
+    uint64_t arrived;         // bytes of it
+} mlt_port_sender;
+
+struct csp_port {
+    uint32_t magic;
+    uint32_t number; // of the object
+    mlt_csp *csp;
+    mlt_link messages;     // that nobody has taken
+    mlt_link offers;       // of those who wait
+    mlt_port_sender *last; // that a message came from; NULL: none
+    mlt_link senders;
+    uint64_t room;            // for each sender
+    uint64_t held, held_most; // bytes in the queue, now and ever
+    int32_t node;             // the rank that made it
+    bool named;               // registered under a name
+    mlt_link all;             // in csp->ports
+    uint64_t id;              // of a port without a name
+    char name[256];
+};
+
+// What this worker sends to one port.
+typedef struct mlt_stream {
+    mlt_link link; // in net->streams
+    mlt_route_user user;
+    mlt_route *route;
+    uint32_t number, port; // objects here, there
+    uint32_t targets;      // that use it
+    csp_status status;     // CSP_OK, or why nothing can be sent any more
+    bool wants;            // the port was told that somebody waits
+    int32_t node;
+    uint64_t room, used;
+    mlt_link waiting;          // sends, in order
+    struct sending *piecewise; // that sends in pieces; NULL: none
+} mlt_stream;
+
+struct csp_target {
+    uint32_t magic;
+    mlt_csp *csp;
+    mlt_stream *stream;
+    char name[256]; // for reports
+};
+
+// "numbers" or "port 7". Returns text.
+const char *mlt_port_name(const csp_port *port, char *text, size_t size);
+
+void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
+
+// mlt_net_end calls it.
+void mlt_ports_end(mlt_csp *csp);
+
+#endif

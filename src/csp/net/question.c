@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "csp/net/question.h"
+
+#include <string.h>
+
+#include "csp/net/net.h"
+
+static void settle(mlt_question *q, csp_status status)
+{
+    if (q->status != MLT_QUESTION_OPEN)
+        return;
+    q->status = (int32_t)status;
+    if (q->fiber)
+        mlt_fiber_wake(q->csp->sched, q->fiber);
+}
+
+static void route_is_lost(mlt_route_user *user, mlt_route *route)
+{
+    settle(mlt_container_of(user, mlt_question, user), mlt_route_loss(route));
+}
+
+static void is_late(mlt_timer *timer)
+{
+    settle(mlt_container_of(timer, mlt_question, timer), CSP_LATE);
+}
+
+void mlt_question_begin(mlt_csp *csp, mlt_question *q, mlt_route *route, void *answer,
+                        uint64_t size)
+{
+    *q = (mlt_question){.user = {.lost = route_is_lost},
+                        .timer = {.fire = is_late},
+                        .csp = csp,
+                        .route = route,
+                        .status = route->lost ? (int32_t)mlt_route_loss(route) : MLT_QUESTION_OPEN,
+                        .answer = answer,
+                        .size = size};
+    mlt_list_push_back(&route->users, &q->user.link);
+    q->number = mlt_net_add(csp, q, MLT_OBJECT_QUESTION);
+}
+
+csp_status mlt_question_wait(mlt_question *q, const char *call, mlt_csp_wait_kind kind,
+                             const void *what, csp_time deadline)
+{
+    mlt_csp_wait wait;
+    if (q->status == MLT_QUESTION_OPEN && deadline != CSP_NEVER)
+        mlt_timer_set(q->csp->sched, &q->timer, (uint64_t)deadline);
+    q->fiber = q->csp->sched->current;
+    mlt_route_check(q->route);
+    while (q->status == MLT_QUESTION_OPEN)
+        mlt_fiber_park(q->csp->sched, mlt_csp_wait_for(&wait, call, kind, what, 0));
+    if (deadline != CSP_NEVER)
+        mlt_timer_stop(q->csp->sched, &q->timer);
+    mlt_net_drop(q->csp, q->number);
+    mlt_list_remove(&q->user.link);
+    return (csp_status)q->status;
+}
+
+bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const void *data,
+                         uint64_t bytes)
+{
+    mlt_question *q = mlt_net_find(csp, number, MLT_OBJECT_QUESTION);
+    if (!q || q->status != MLT_QUESTION_OPEN)
+        return false;
+    q->bytes = bytes < q->size ? bytes : q->size;
+    if (q->bytes)
+        memcpy(q->answer, data, q->bytes);
+    settle(q, status);
+    return true;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A question to another worker: a process sends a packet with the question's number in `word` and
+// waits for the one that answers it. The loss of the route is an answer, too.
+#ifndef MLT_CSP_NET_QUESTION_H
+#define MLT_CSP_NET_QUESTION_H
+
+#include <millet/csp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "csp/net/route.h"
+#include "csp/state.h"
+#include "csp/wait.h"
+#include "fiber/io.h"
+
+enum { MLT_QUESTION_OPEN = -1 };
+
+// On the asking process's stack.
+typedef struct mlt_question {
+    mlt_route_user user;
+    mlt_timer timer;
+    mlt_csp *csp;
+    mlt_route *route;
+    mlt_fiber *fiber; // waits; NULL: not yet
+    uint32_t number;
+    int32_t status; // csp_status, or MLT_QUESTION_OPEN
+    void *answer;   // where its data go
+    uint64_t size, bytes;
+} mlt_question;
+
+// Gives it a number. The caller sends the question, then waits in any case.
+void mlt_question_begin(mlt_csp *csp, mlt_question *question, mlt_route *route, void *answer,
+                        uint64_t size);
+
+// Waits, as a process. CSP_LATE: the answer may still come, and will find nobody.
+csp_status mlt_question_wait(mlt_question *question, const char *call, mlt_csp_wait_kind kind,
+                             const void *what, csp_time deadline);
+
+// The answer came. False: nobody asks any more.
+bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const void *data,
+                         uint64_t bytes);
+
+#endif

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Routes between the workers of a job, and what all routes have in common.
+#include "csp/net/route.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/names/job.h"
+#include "csp/net/net.h"
+#include "csp/net/reach.h"
+#include "csp/net/socket.h"
+#include "os/jitter.h"
+
+enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, TELL_ALL = 64 };
+
+#define PACKET_MOST (UINT64_C(1) << 40)
+
+// A packet that came before the worker had anything to do with processes.
+typedef struct early {
+    mlt_link link;
+    uint32_t from;
+    mlt_packet packet;
+    uint64_t bytes;
+    unsigned char data[];
+} early;
+
+mlt_reach *mlt_reach_of(mlt_worker *worker)
+{
+    mlt_reach *reach = worker->reach;
+    if (reach)
+        return reach;
+    reach = mlt_take(1, sizeof *reach);
+    reach->met = mlt_take(worker->boot->job->workers, 1);
+    mlt_list_init(&reach->early);
+    worker->reach = reach;
+    return reach;
+}
+
+// Who has met this worker hears of its end.
+static inline mlt_reach *meet(mlt_worker *worker, uint32_t other)
+{
+    mlt_reach *reach = mlt_reach_of(worker);
+    reach->met[other] = 1;
+    return reach;
+}
+
+static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
+                                const void *data, uint64_t bytes)
+{
+    early *e = mlt_take(1, sizeof *e + bytes);
+    e->from = from;
+    e->packet = *packet;
+    e->bytes = bytes;
+    if (bytes)
+        memcpy(e->data, data, bytes);
+    mlt_list_push_back(&meet(worker, from)->early, &e->link);
+}
+
+void mlt_route_catch_up(mlt_csp *csp)
+{
+    mlt_reach *reach = mlt_reach_of(csp->worker);
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&reach->early))) {
+        early *e = mlt_container_of(l, early, link);
+        mlt_route_packet(csp->worker, e->from, &e->packet, e->data, e->bytes);
+        free(e);
+    }
+}
+
+// ---- sending
+
+static void send_one(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    if (MLT_LIKELY(route->worker != UINT32_MAX))
+        mlt_p2p_packet(route->csp->worker, route->worker, packet, data, bytes);
+    else
+        mlt_socket_send(route, packet, data, bytes);
+}
+
+// All but the last piece go ahead; the first says how much there will be.
+static MLT_COLD void send_long(mlt_route *route, const mlt_packet *packet, const void *data,
+                               uint64_t bytes, uint64_t most)
+{
+    const unsigned char *at = data;
+    mlt_packet part = {
+        .kind = PACKET_PART, .object = (uint32_t)bytes, .word = (int32_t)(uint32_t)(bytes >> 32)};
+    for (; bytes > most; bytes -= most, at += most)
+        send_one(route, &part, at, most);
+    send_one(route, packet, at, bytes);
+}
+
+void mlt_route_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    enum { SURELY = 1024 }; // every carrier takes that much at once
+    if (MLT_UNLIKELY(route->lost))
+        return;
+    if (MLT_UNLIKELY(bytes > SURELY) && bytes > mlt_route_most(route))
+        send_long(route, packet, data, bytes, mlt_route_most(route));
+    else
+        send_one(route, packet, data, bytes);
+}
+
+uint64_t mlt_route_most(const mlt_route *route)
+{
+    return route->worker != UINT32_MAX ? mlt_p2p_packet_most(route->csp->worker, route->worker)
+                                       : mlt_socket_most();
+}
+
+// ---- making
+
+static void name_worker(mlt_route *route, uint32_t worker)
+{
+    const mlt_job_worker *w = mlt_job_worker_at(route->csp->worker->boot->job, worker);
+    if (w->ranks == 1)
+        snprintf(route->who, sizeof route->who, "rank %u", w->first_rank);
+    else
+        snprintf(route->who, sizeof route->who, "the worker of ranks %u to %u", w->first_rank,
+                 w->first_rank + w->ranks - 1);
+}
+
+static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
+{
+    mlt_job *job = csp->worker->boot->job;
+    mlt_net *net = csp->net;
+    mlt_assert(worker < job->workers);
+    mlt_route *route = mlt_take(1, sizeof *route);
+    route->csp = csp;
+    route->worker = worker;
+    route->to = (mlt_endpoint){.job = job->identity, .worker = worker};
+    mlt_list_init(&route->users);
+    mlt_list_push_back(&net->routes, &route->link);
+    name_worker(route, worker);
+    net->to[worker] = route;
+    meet(csp->worker, worker);
+    return route;
+}
+
+void mlt_route_check(mlt_route *route)
+{
+    if (route->heard || route->worker == UINT32_MAX || route->worker == route->csp->worker->index)
+        return;
+    mlt_job_worker *other = mlt_job_worker_at(route->csp->worker->boot->job, route->worker);
+    mlt_jitter();
+    // Pairs with the fence of mlt_route_end: it has seen the packet, or this sees that it is gone.
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&other->gone, memory_order_relaxed) ||
+        atomic_load_explicit(&other->asleep, memory_order_relaxed) == MLT_WORKER_ENDED)
+        mlt_route_ends(route);
+}
+
+mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker)
+{
+    mlt_route *route = mlt_net_of(csp)->to[worker];
+    if (MLT_LIKELY(route != NULL))
+        return route;
+    route = new_route(csp, worker);
+    mlt_route_check(route);
+    return route;
+}
+
+mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline, csp_status *status)
+{
+    *status = CSP_OK;
+    if (to->job != csp->worker->boot->job->identity)
+        return mlt_socket_to(csp, to, deadline, status);
+    if (to->worker < csp->worker->boot->job->workers)
+        return mlt_route_to_worker(csp, to->worker);
+    snprintf(csp->why, sizeof csp->why, "the job has no worker %u", to->worker);
+    *status = CSP_LOST;
+    return NULL;
+}
+
+const mlt_endpoint *mlt_route_own(mlt_csp *csp, bool listen)
+{
+    mlt_net *net = mlt_net_of(csp);
+    net->own.job = csp->worker->boot->job->identity;
+    net->own.worker = csp->worker->index;
+    if (listen && !net->own.socket[0] && !mlt_socket_listen(csp, &net->own))
+        return NULL;
+    return &net->own;
+}
+
+// ---- arriving
+
+static void drop_parts(mlt_route *route)
+{
+    free(route->parts);
+    route->parts = NULL;
+    route->got = route->want = 0;
+}
+
+// A piece that is not the last. False: it does not fit to what was announced.
+static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, const void *data,
+                                  uint64_t bytes)
+{
+    if (!route->parts) {
+        route->want = packet->object | (uint64_t)(uint32_t)packet->word << 32;
+        if (route->want > PACKET_MOST) // nobody has so much; of another program it may be nonsense
+            return false;
+        route->parts = malloc(route->want + 1);
+        if (!route->parts)
+            return false;
+    }
+    if (bytes > route->want - route->got)
+        return false;
+    memcpy(route->parts + route->got, data, bytes);
+    route->got += bytes;
+    return true;
+}
+
+mlt_packet_handler *mlt_route_upper;
+
+static void upper_packet(mlt_route *route, const mlt_packet *packet, const void *data,
+                         uint64_t bytes)
+{
+    if (mlt_route_upper && route->worker != UINT32_MAX)
+        mlt_route_upper(route, packet, data, bytes);
+    else
+        mlt_route_lose(route, "it sent a packet of a kind that is not known");
+}
+
+void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    static mlt_packet_handler *const handlers[] = {
+        [1] = mlt_port_packet, [2] = mlt_chan_packet, [3] = mlt_names_packet, [4] = upper_packet};
+    enum { HANDLERS = sizeof handlers / sizeof *handlers };
+    uint32_t range = packet->kind / MLT_PACKET_RANGE;
+    if (MLT_UNLIKELY(route->lost))
+        return;
+    if (MLT_UNLIKELY(route->parts && packet->kind != PACKET_PART)) {
+        if (!part_arrived(route, packet, data, bytes) || route->got != route->want) {
+            mlt_route_lose(route, "a long packet from it came in pieces that do not fit");
+            return;
+        }
+        unsigned char *whole = route->parts;
+        bytes = route->want;
+        route->parts = NULL;
+        drop_parts(route);
+        mlt_route_arrived(route, packet, whole, bytes);
+        free(whole);
+        return;
+    }
+    if (MLT_LIKELY(range < HANDLERS && handlers[range]))
+        handlers[range](route, packet, data, bytes);
+    else if (packet->kind == PACKET_BYE)
+        mlt_route_ends(route);
+    else if (packet->kind != PACKET_PART)
+        mlt_route_lose(route, "it sent a packet that nobody understands");
+    else if (!part_arrived(route, packet, data, bytes))
+        mlt_route_lose(route, "a long packet from it came in pieces that do not fit");
+}
+
+void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
+                      uint64_t bytes)
+{
+    mlt_csp *csp = mlt_csp_self;
+    if (MLT_UNLIKELY(packet->kind / MLT_PACKET_RANGE == MLT_PACKET_NAMES / MLT_PACKET_RANGE) &&
+        mlt_names_keep(worker, from, packet, data, bytes)) {
+        meet(worker, from);
+        return;
+    }
+    if (MLT_UNLIKELY(packet->kind == PACKET_BYE))
+        mlt_names_ended(worker, from);
+    if (MLT_UNLIKELY(!csp || csp->worker != worker)) {
+        keep_early(worker, from, packet, data, bytes);
+        return;
+    }
+    mlt_net *net = csp->net ? csp->net : mlt_net_of(csp);
+    mlt_route *route = net->to[from];
+    if (MLT_UNLIKELY(!route))
+        route = new_route(csp, from);
+    route->heard = true;
+    mlt_route_arrived(route, packet, data, bytes);
+}
+
+static void tell_users(mlt_route *route)
+{
+    mlt_link *l;
+    route->lost = true;
+    drop_parts(route);
+    while ((l = mlt_list_pop_front(&route->users))) {
+        mlt_route_user *user = mlt_container_of(l, mlt_route_user, link);
+        user->lost(user, route);
+    }
+}
+
+void mlt_route_lose(mlt_route *route, const char *why)
+{
+    if (route->lost)
+        return;
+    snprintf(route->csp->why, sizeof route->csp->why, "%s is lost: %s", route->who, why);
+    tell_users(route);
+}
+
+void mlt_route_ends(mlt_route *route)
+{
+    if (route->lost)
+        return;
+    route->ended = true;
+    snprintf(route->csp->why, sizeof route->csp->why, "%s has ended", route->who);
+    tell_users(route);
+}
+
+void mlt_route_say_bye(mlt_route *route)
+{
+    mlt_route_send(route, &(mlt_packet){.kind = PACKET_BYE}, NULL, 0);
+}
+
+void mlt_routes_end(mlt_csp *csp)
+{
+    mlt_net *net = csp->net;
+    for (uint32_t i = 0; i < csp->worker->boot->job->workers; i++)
+        if (net->to[i]) {
+            drop_parts(net->to[i]);
+            free(net->to[i]);
+        }
+    free(net->to);
+}
+
+// ---- the end
+
+// Whoever spoke to this worker, or may be about to, must not wait for it for ever. In large jobs
+// those that it never met see its end when they make a route.
+static void tell_end(mlt_worker *worker, const mlt_reach *reach)
+{
+    mlt_job *job = worker->boot->job;
+    const mlt_packet bye = {.kind = PACKET_BYE};
+    for (uint32_t i = 0; i < job->workers; i++)
+        if (i != worker->index && (reach->met[i] || job->workers <= TELL_ALL) &&
+            atomic_load_explicit(&mlt_job_worker_at(job, i)->asleep, memory_order_relaxed) !=
+                MLT_WORKER_ENDED)
+            mlt_p2p_packet(worker, i, &bye, NULL, 0);
+}
+
+static void end_reach(mlt_worker *worker)
+{
+    mlt_reach *reach = worker->reach;
+    if (!reach)
+        return;
+    mlt_names_job_end(worker); // before: who keeps the names next must have them
+    tell_end(worker, reach);
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&reach->early)))
+        free(mlt_container_of(l, early, link));
+    free(reach->met);
+    free(reach);
+    worker->reach = NULL;
+}
+
+void mlt_route_end(mlt_worker *worker)
+{
+    mlt_job *job = worker->boot->job;
+    end_reach(worker);
+    if (job->workers == 1)
+        return;
+    atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->gone, 1, memory_order_relaxed);
+    mlt_jitter();
+    atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_check
+    mlt_p2p_last_look(worker);
+    end_reach(worker); // for those whose first packet came only now
+}

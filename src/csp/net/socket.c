@@ -1,0 +1,732 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection is GREETING until both sides have said HELLO, then OPEN until it is lost, when it is
+// freed; its route stays. One that this worker began may be PAUSING: it is tried again soon.
+//
+//     begun here:   [PAUSING ->] GREETING -> OPEN      the waiters get the route
+//     accepted:                  GREETING -> OPEN      at most STRANGERS, for STRANGER_NS
+//
+// When two workers connect to each other at the same time, the connection that the one with the
+// lower number began is the one: the other side says BUSY to whatever else comes from it.
+//
+// Loss is told from the background alone (never from inside of a send): a broken connection ends,
+// and that is what its reader sees, behind everything that had arrived.
+#include "csp/net/socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "csp/deadline.h"
+#include "csp/names/names.h"
+#include "csp/net/net.h"
+#include "csp/wait.h"
+#include "csp/net/frame.h"
+#include "fiber/io.h"
+#include "os/fd.h"
+#include "os/line.h"
+#include "os/os.h"
+
+enum {
+    STRANGERS = 128,
+    SCRATCH = 256 << 10, // bytes that one read takes
+    ACCEPTS = 64,
+    TRIES = 400,            // of a connection that the other side is busy for
+    QUEUE_MOST = 256 << 20, // bytes that a peer has not taken
+    FLUSH_MS = 2000,        // at the end, for a peer that takes nothing
+    QUEUE_KEEP = 1 << 20,   // room that stays when a queue has become empty
+};
+
+#define STRANGER_NS UINT64_C(5000000000)
+#define SILENCE_NS  UINT64_C(10000000000)
+#define PAUSE_NS    UINT64_C(5000000)
+
+typedef enum conn_state { PAUSING, GREETING, OPEN } conn_state;
+
+typedef struct conn {
+    mlt_link link; // of the worker
+    struct sockets *of;
+    int fd; // -1: PAUSING
+    conn_state state;
+    bool begun;  // here
+    bool broken; // nothing is sent any more; its end is to come
+    uint32_t tries;
+    mlt_endpoint to;  // begun here, or OPEN
+    mlt_route *route; // OPEN
+    mlt_link waiters; // begun here
+    mlt_watch reads, writes;
+    mlt_timer timer;     // PAUSING: tries again; accepted and GREETING: gives up
+    unsigned char *part; // what was read, but is not all there yet
+    size_t part_bytes;
+    unsigned char *out;
+    size_t out_at, out_end, out_room;
+} conn;
+
+// A process that waits for a route, on its stack.
+typedef struct waiter {
+    mlt_link link;
+    mlt_fiber *fiber;
+    bool done;
+    mlt_route *route; // NULL: the status and csp->why tell
+    csp_status status;
+} waiter;
+
+typedef struct sockets {
+    mlt_csp *csp;
+    int listener; // -1: it does not listen
+    mlt_watch accepts;
+    mlt_timer pause; // when there are no descriptors left
+    mlt_link conns;  // those that were accepted and have not greeted yet in order
+    uint32_t strangers;
+    unsigned char *scratch; // [SCRATCH + the longest frame]
+} sockets;
+
+static void accept_some(mlt_watch *w);
+static void accept_again(mlt_timer *t);
+static void reads(mlt_watch *w);
+static void writes(mlt_watch *w);
+static void times_out(mlt_timer *t);
+static bool begin(conn *c);
+
+static sockets *sockets_of(mlt_csp *csp)
+{
+    mlt_net *net = mlt_net_of(csp);
+    if (net->listener)
+        return net->listener;
+    sockets *s = mlt_take(1, sizeof *s);
+    s->csp = csp;
+    s->listener = -1;
+    s->accepts.fire = accept_some;
+    s->pause.fire = accept_again;
+    s->scratch = mlt_take(SCRATCH + mlt_frame_room(MLT_FRAME_MOST), 1);
+    mlt_list_init(&s->conns);
+    net->listener = s;
+    return s;
+}
+
+static bool watch(conn *c, mlt_watch *w)
+{
+    w->fd = c->fd;
+    return w->link.next || mlt_watch_start(c->of->csp->sched, w) == MLT_PENDING;
+}
+
+// ---- connections
+
+static conn *conn_new(sockets *s, int fd, bool begun)
+{
+    conn *c = mlt_take(1, sizeof *c);
+    c->of = s;
+    c->fd = fd;
+    c->begun = begun;
+    c->state = begun ? PAUSING : GREETING;
+    c->reads.fire = reads;
+    c->writes.fire = writes;
+    c->writes.writes = true;
+    c->timer.fire = times_out;
+    mlt_list_init(&c->waiters);
+    mlt_list_push_back(&s->conns, &c->link);
+    s->strangers += !begun;
+    return c;
+}
+
+static void hang_up(conn *c)
+{
+    mlt_sched *sched = c->of->csp->sched;
+    mlt_watch_stop(sched, &c->reads);
+    mlt_watch_stop(sched, &c->writes);
+    mlt_timer_stop(sched, &c->timer);
+    if (c->fd >= 0)
+        mlt_os_close(c->fd);
+    c->fd = -1;
+    free(c->part);
+    free(c->out);
+    c->part = c->out = NULL;
+    c->part_bytes = c->out_at = c->out_end = c->out_room = 0;
+}
+
+static void conn_free(conn *c)
+{
+    hang_up(c);
+    if (c->state == GREETING && !c->begun)
+        c->of->strangers--;
+    if (c->route)
+        c->route->socket = NULL;
+    mlt_list_remove(&c->link);
+    free(c);
+}
+
+// All who wait for it go on.
+static void answer(conn *c, mlt_route *route, csp_status status)
+{
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&c->waiters))) {
+        waiter *w = mlt_container_of(l, waiter, link);
+        w->done = true;
+        w->route = route;
+        w->status = status;
+        mlt_fiber_wake(c->of->csp->sched, w->fiber);
+    }
+}
+
+// A connection that was begun here comes to nothing.
+static void give_up(conn *c, csp_status status, const char *why)
+{
+    mlt_csp *csp = c->of->csp;
+    snprintf(csp->why, sizeof csp->why, "the program that has it cannot be reached: %s", why);
+    answer(c, NULL, status);
+    conn_free(c);
+}
+
+// OPEN: tells everybody. Else: who waits hears why.
+static void lose(conn *c, const char *why)
+{
+    mlt_route *route = c->route;
+    if (c->state != OPEN) {
+        if (c->begun)
+            give_up(c, CSP_LOST, why);
+        else
+            conn_free(c);
+        return;
+    }
+    conn_free(c);
+    mlt_route_lose(route, why);
+}
+
+// ---- sending
+
+static void queue(conn *c, const void *data, size_t bytes)
+{
+    if (bytes == 0) // data may be NULL
+        return;
+    if (c->out_end + bytes > c->out_room) {
+        if (c->out_at > 0) // NULL if nothing was sent yet
+            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
+        c->out_end -= c->out_at;
+        c->out_at = 0;
+        while (c->out_end + bytes > c->out_room)
+            c->out_room = c->out_room ? 2 * c->out_room : 4096;
+        c->out = mlt_take_more(c->out, c->out_room, 1);
+    }
+    memcpy(c->out + c->out_end, data, bytes);
+    c->out_end += bytes;
+}
+
+// Nothing goes out any more. The end of the connection comes to the reader.
+static void break_off(conn *c)
+{
+    c->broken = true;
+    c->out_at = c->out_end = 0;
+    mlt_watch_stop(c->of->csp->sched, &c->writes);
+    mlt_os_line_end(c->fd);
+}
+
+static void flush(conn *c)
+{
+    while (!c->broken && c->out_at < c->out_end) {
+        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
+        if (n >= 0) {
+            c->out_at += (size_t)n;
+        } else if (errno == EAGAIN) {
+            if (!watch(c, &c->writes))
+                break_off(c);
+            return;
+        } else {
+            c->broken = true;
+        }
+    }
+    c->out_at = c->out_end = 0;
+    if (c->out_room > QUEUE_KEEP) {
+        free(c->out);
+        c->out = NULL;
+        c->out_room = 0;
+    }
+}
+
+static void writes(mlt_watch *w)
+{
+    flush(mlt_container_of(w, conn, writes));
+}
+
+uint64_t mlt_socket_most(void)
+{
+    return MLT_FRAME_MOST;
+}
+
+void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    static const unsigned char zeros[MLT_FRAME_ALIGN];
+    conn *c = route->socket;
+    mlt_frame head = mlt_frame_of(packet, bytes);
+    size_t whole = mlt_frame_room(bytes), padding = whole - sizeof head - (size_t)bytes, sent = 0;
+    if (!c || c->broken)
+        return;
+    const mlt_os_piece parts[] = {{&head, sizeof head}, {data, (size_t)bytes}, {zeros, padding}};
+    if (c->out_at == c->out_end) { // nothing waits before it
+        ssize_t n = mlt_os_line_write_pieces(c->fd, parts, 3);
+        if (n < 0 && errno != EAGAIN) {
+            c->broken = true; // what it sent before it went is still to be read, then its end
+            return;
+        }
+        sent = n > 0 ? (size_t)n : 0;
+        if (sent == whole)
+            return;
+    } else if (c->out_end - c->out_at + whole > QUEUE_MOST) {
+        break_off(c);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        size_t skip = sent < parts[i].bytes ? sent : parts[i].bytes;
+        sent -= skip;
+        queue(c, (const char *)parts[i].data + skip, parts[i].bytes - skip);
+    }
+    if (!watch(c, &c->writes))
+        break_off(c);
+}
+
+// ---- greetings
+
+static void greet(conn *c, mlt_greeting_verb verb, const char *text)
+{
+    mlt_csp *csp = c->of->csp;
+    unsigned char bytes[MLT_GREETING_MOST];
+    mlt_greeting g = {.verb = (uint8_t)verb, .pid = (uint32_t)getpid()};
+    snprintf(g.text, sizeof g.text, "%.*s", (int)sizeof g.text - 1, text);
+    if (verb == MLT_GREETING_HELLO) {
+        const unsigned char *key = mlt_names_key(csp, false);
+        mlt_assert(key); // else it would not listen, and begin nothing
+        memcpy(g.key, key, sizeof g.key);
+        g.from = *mlt_route_own(csp, false);
+    }
+    queue(c, bytes, mlt_greeting_encode(&g, bytes));
+    flush(c);
+}
+
+static bool same_worker(const mlt_endpoint *a, const mlt_endpoint *b)
+{
+    return a->job == b->job && a->worker == b->worker;
+}
+
+static bool is_lower(const mlt_endpoint *a, const mlt_endpoint *b)
+{
+    return a->job != b->job ? a->job < b->job : a->worker < b->worker;
+}
+
+static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
+{
+    for (mlt_link *l = s->conns.next; l != &s->conns; l = l->next) {
+        conn *c = mlt_container_of(l, conn, link);
+        if ((open ? c->state == OPEN : c->begun && c->state != OPEN) && same_worker(&c->to, to))
+            return c;
+    }
+    return NULL;
+}
+
+static bool has_key(mlt_csp *csp, const mlt_greeting *g)
+{
+    for (int again = 0; again < 2; again++) { // a new server may have a new key
+        const unsigned char *key = mlt_names_key(csp, again);
+        if (key && mlt_names_same_key(key, g->key))
+            return true;
+    }
+    return false;
+}
+
+static void become_route(conn *c, const mlt_greeting *g)
+{
+    mlt_route *route = mlt_take(1, sizeof *route);
+    mlt_timer_stop(c->of->csp->sched, &c->timer);
+    if (!c->begun)
+        c->of->strangers--;
+    c->to = g->from;
+    c->state = OPEN;
+    c->route = route;
+    route->csp = c->of->csp;
+    route->worker = UINT32_MAX;
+    route->to = g->from;
+    route->socket = c;
+    mlt_list_init(&route->users);
+    mlt_list_push_back(&mlt_net_of(c->of->csp)->routes, &route->link);
+    snprintf(route->who, sizeof route->who, "program %.60s (process %u)", g->text, g->pid);
+}
+
+static void refuse(conn *c, mlt_greeting_verb verb, const char *why)
+{
+    greet(c, verb, why);
+    conn_free(c);
+}
+
+// Of an accepted one. True: it is a route now; else it is freed.
+static bool hear_first(conn *c, const mlt_greeting *g)
+{
+    sockets *s = c->of;
+    conn *mine = conn_to(s, &g->from, false);
+    if (g->verb != MLT_GREETING_HELLO || g->version != MLT_WIRE_VERSION) {
+        refuse(c, MLT_GREETING_REFUSED, "it is of another version of Millet");
+        return false;
+    }
+    if (!has_key(s->csp, g)) {
+        refuse(c, MLT_GREETING_REFUSED, "its name server has another key");
+        return false;
+    }
+    if (conn_to(s, &g->from, true) ||
+        (mine && mine->state == GREETING && is_lower(mlt_route_own(s->csp, false), &g->from))) {
+        refuse(c, MLT_GREETING_BUSY, "");
+        return false;
+    }
+    become_route(c, g);
+    greet(c, MLT_GREETING_HELLO, program_invocation_name);
+    if (mine) { // this one is the better one
+        answer(mine, c->route, CSP_OK);
+        conn_free(mine);
+    }
+    return true;
+}
+
+static void try_again(conn *c)
+{
+    if (++c->tries > TRIES) {
+        lose(c, "it is always busy");
+        return;
+    }
+    hang_up(c);
+    c->state = PAUSING;
+    mlt_timer_set(c->of->csp->sched, &c->timer, mlt_os_now_ns() + PAUSE_NS);
+}
+
+// Of one that was begun here. True: it is a route now.
+static bool hear_second(conn *c, const mlt_greeting *g)
+{
+    switch (g->verb) {
+    case MLT_GREETING_BUSY: // the other one comes, or the end of an old one
+        try_again(c);
+        return false;
+    case MLT_GREETING_REFUSED:
+        give_up(c, CSP_REFUSED, g->text);
+        return false;
+    }
+    if (g->version != MLT_WIRE_VERSION)
+        give_up(c, CSP_REFUSED, "it is of another version of Millet");
+    else if (!has_key(c->of->csp, g))
+        give_up(c, CSP_REFUSED, "its name server has another key");
+    else if (!same_worker(&g->from, &c->to))
+        lose(c, "its program has ended, and another one listens in its place");
+    else {
+        become_route(c, g);
+        answer(c, c->route, CSP_OK);
+        return true;
+    }
+    return false;
+}
+
+// ---- receiving
+
+// The greeting among these bytes. How many it took; -1: the connection is over, or tried anew.
+static int64_t take_greeting(conn *c, const unsigned char *in, size_t bytes)
+{
+    mlt_greeting g;
+    int n = mlt_greeting_decode(in, bytes, &g);
+    if (n == 0)
+        return 0;
+    if (n < 0 && c->begun)
+        lose(c, "what listens there is no program of Millet");
+    else if (n < 0)
+        refuse(c, MLT_GREETING_REFUSED, "it says what nobody understands");
+    else if (c->begun ? hear_second(c, &g) : hear_first(c, &g))
+        return n;
+    return -1;
+}
+
+// Frames must be aligned; what follows a greeting is not.
+static int64_t take_frames(conn *c, unsigned char *in, size_t bytes)
+{
+    size_t at = 0;
+    for (;;) {
+        mlt_packet packet;
+        const unsigned char *data;
+        uint64_t data_bytes;
+        int64_t n = mlt_frame_decode(in + at, bytes - at, &packet, &data, &data_bytes);
+        if (n == 0)
+            return (int64_t)at;
+        // Names and groups are a job's own business.
+        if (n < 0 || packet.kind >= MLT_PACKET_CHAN + MLT_PACKET_RANGE) {
+            lose(c, "it says what nobody understands");
+            return -1;
+        }
+        at += (size_t)n;
+        mlt_route_arrived(c->route, &packet, data, data_bytes);
+        if (c->route->lost) { // it said something wrong
+            conn_free(c);
+            return -1;
+        }
+    }
+}
+
+// Handles what is there, keeps the rest. False: the connection is over, or tried anew.
+static bool take_in(conn *c, unsigned char *in, size_t bytes)
+{
+    int64_t n;
+    if (c->state == GREETING) {
+        n = take_greeting(c, in, bytes);
+        if (n < 0)
+            return false;
+        bytes -= (size_t)n;
+        memmove(in, in + n, bytes);
+    }
+    if (c->state == OPEN) {
+        n = take_frames(c, in, bytes);
+        if (n < 0)
+            return false;
+        bytes -= (size_t)n;
+        in += n;
+    }
+    if (bytes > 0) {
+        c->part = mlt_take_more(c->part, bytes, 1);
+        memcpy(c->part, in, bytes);
+    }
+    c->part_bytes = bytes;
+    return true;
+}
+
+static void read_some(conn *c)
+{
+    unsigned char *in = c->of->scratch;
+    size_t part = c->part_bytes;
+    if (part)
+        memcpy(in, c->part, part);
+    ssize_t n = mlt_os_line_read(c->fd, in + part, SCRATCH);
+    if (n > 0) {
+        if (!take_in(c, in, part + (size_t)n))
+            return;
+    } else if (n == 0 || errno != EAGAIN) {
+        if (c->state == GREETING && c->begun)
+            try_again(c); // it has ended, which the next try tells, or had no room
+        else
+            lose(c, "its program has ended");
+        return;
+    }
+    if (!watch(c, &c->reads))
+        lose(c, "the system does not let this program wait for it");
+}
+
+static void reads(mlt_watch *w)
+{
+    read_some(mlt_container_of(w, conn, reads));
+}
+
+// ---- connecting
+
+// Connects and says HELLO. False: it came to nothing, and is freed.
+static bool begin(conn *c)
+{
+    c->fd = mlt_os_line_connect(c->to.socket);
+    if (c->fd < 0 && errno == EAGAIN) { // many connect at once
+        try_again(c);
+        return true;
+    }
+    if (c->fd < 0) {
+        lose(c,
+             errno == ECONNREFUSED || errno == ENOENT ? "its program has ended" : strerror(errno));
+        return false;
+    }
+    if (!mlt_os_line_own(c->fd, NULL)) {
+        lose(c, "another user listens in its place");
+        return false;
+    }
+    c->state = GREETING;
+    c->broken = false;
+    greet(c, MLT_GREETING_HELLO, program_invocation_name);
+    if (watch(c, &c->reads))
+        return true;
+    lose(c, "the system does not let this program wait for it");
+    return false;
+}
+
+static void times_out(mlt_timer *t)
+{
+    conn *c = mlt_container_of(t, conn, timer);
+    if (!c->begun) {
+        refuse(c, MLT_GREETING_REFUSED, "it said nothing, or half of it");
+        return;
+    }
+    conn *open = conn_to(c->of, &c->to, true);
+    if (open) { // the other side was faster
+        answer(c, open->route, CSP_OK);
+        conn_free(c);
+    } else
+        (void)begin(c);
+}
+
+mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
+                         csp_status *status)
+{
+    sockets *s = sockets_of(csp);
+    mlt_deadline late;
+    mlt_csp_wait wait;
+    conn *c = conn_to(s, to, true);
+    *status = CSP_OK;
+    if (c)
+        return c->route;
+    *status = CSP_REFUSED;
+    if (!to->socket[0]) {
+        snprintf(csp->why, sizeof csp->why,
+                 "the program that has it cannot be reached from outside of its job");
+        return NULL;
+    }
+    if (!mlt_names_key(csp, false))
+        return NULL;
+    waiter w = {.fiber = csp->sched->current};
+    c = conn_to(s, to, false);
+    bool fresh = !c;
+    if (fresh) {
+        c = conn_new(s, -1, true);
+        c->to = *to;
+    }
+    mlt_list_push_back(&c->waiters, &w.link);
+    if (fresh)
+        (void)begin(c); // if that fails, the waiter is told
+    const mlt_wait *what = mlt_csp_wait_for(&wait, "csp_find", MLT_CSP_NAME, to->socket, 0);
+    // Who does not want to wait for a name does want to hear of the program that has it.
+    mlt_deadline_begin(
+        csp, &late, deadline == CSP_AT_ONCE ? (csp_time)(mlt_os_now_ns() + SILENCE_NS) : deadline);
+    while (!w.done && !late.passed)
+        mlt_fiber_park(csp->sched, what);
+    mlt_deadline_end(csp, &late);
+    if (w.done) {
+        *status = w.status;
+        return w.route;
+    }
+    mlt_list_remove(&w.link); // the connection is made anyway, for the next who wants it
+    *status = CSP_LATE;
+    snprintf(csp->why, sizeof csp->why, "the program that has it has not answered in time");
+    return NULL;
+}
+
+// ---- listening
+
+static void accept_one(sockets *s, int fd)
+{
+    conn *c = conn_new(s, fd, false);
+    if (s->strangers > STRANGERS)
+        for (mlt_link *l = s->conns.next; l != &s->conns; l = l->next) {
+            conn *oldest = mlt_container_of(l, conn, link);
+            if (oldest->begun || oldest->state != GREETING)
+                continue;
+            refuse(oldest, MLT_GREETING_REFUSED, "too many connections say nothing");
+            break;
+        }
+    if (!mlt_os_line_own(fd, NULL)) {
+        refuse(c, MLT_GREETING_REFUSED, "this is another user's program");
+        return;
+    }
+    mlt_timer_set(s->csp->sched, &c->timer, mlt_os_now_ns() + STRANGER_NS);
+    read_some(c);
+}
+
+static void accept_again(mlt_timer *t)
+{
+    sockets *s = mlt_container_of(t, sockets, pause);
+    accept_some(&s->accepts);
+}
+
+static void accept_some(mlt_watch *w)
+{
+    sockets *s = mlt_container_of(w, sockets, accepts);
+    for (int i = 0; i < ACCEPTS; i++) {
+        int fd = mlt_os_line_accept(s->listener);
+        if (fd >= 0) {
+            accept_one(s, fd);
+            continue;
+        }
+        if (errno == EAGAIN)
+            break;
+        // No descriptors, or no memory: those that are there go on, others wait.
+        mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
+        return;
+    }
+    if (mlt_watch_start(s->csp->sched, &s->accepts) != MLT_PENDING)
+        mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
+}
+
+bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
+{
+    sockets *s = sockets_of(csp);
+    unsigned char random[16];
+    if (s->listener >= 0)
+        return true;
+    if (!mlt_names_key(csp, false))
+        return false;
+    if (mlt_os_random(random, sizeof random) != MLT_OK) {
+        snprintf(csp->why, sizeof csp->why, "the system gives no random bytes: %s",
+                 strerror(errno));
+        return false;
+    }
+    int n = snprintf(own->socket, sizeof own->socket, "@millet-");
+    for (size_t i = 0; i < sizeof random; i++)
+        n += snprintf(own->socket + n, sizeof own->socket - (size_t)n, "%02x", random[i]);
+    s->listener = s->accepts.fd = mlt_os_line_listen(own->socket);
+    if (s->listener >= 0 && mlt_watch_start(csp->sched, &s->accepts) == MLT_PENDING)
+        return true;
+    snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
+             strerror(errno));
+    if (s->listener >= 0)
+        mlt_os_close(s->listener);
+    s->listener = -1;
+    own->socket[0] = '\0';
+    return false;
+}
+
+// ---- the end
+
+// Nothing else runs any more, so blocking is right.
+static void say_the_rest(conn *c)
+{
+    while (!c->broken && c->out_at < c->out_end) {
+        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
+        if (n >= 0)
+            c->out_at += (size_t)n;
+        else if (errno != EAGAIN || !mlt_os_line_wait(c->fd, true, FLUSH_MS))
+            break;
+    }
+}
+
+void mlt_socket_flush(mlt_csp *csp)
+{
+    sockets *s = csp->net ? csp->net->listener : NULL;
+    for (mlt_link *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
+        conn *c = mlt_container_of(l, conn, link);
+        if (c->state != OPEN)
+            continue;
+        mlt_route_say_bye(c->route);
+        say_the_rest(c);
+    }
+}
+
+void mlt_socket_end(mlt_csp *csp)
+{
+    sockets *s = csp->net ? csp->net->listener : NULL;
+    if (!s)
+        return;
+    mlt_socket_flush(csp);
+    csp->net->listener = NULL;
+    while (!mlt_list_empty(&s->conns))
+        conn_free(mlt_container_of(s->conns.next, conn, link));
+    mlt_link *routes = &csp->net->routes;
+    for (mlt_link *l = routes->next, *next; l != routes; l = next) {
+        mlt_route *route = mlt_container_of(l, mlt_route, link);
+        next = l->next;
+        if (route->worker != UINT32_MAX)
+            continue;
+        mlt_list_remove(l);
+        free(route->parts);
+        free(route);
+    }
+    mlt_watch_stop(csp->sched, &s->accepts);
+    mlt_timer_stop(csp->sched, &s->pause);
+    if (s->listener >= 0)
+        mlt_os_close(s->listener);
+    free(s->scratch);
+    free(s);
+}
