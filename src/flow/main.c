@@ -25,7 +25,7 @@
 #include "csp/net/route.h"
 #include "flow/help.h"
 #include "flow/link.h"
-#include "flow/number.h"
+#include "flow/graph/number.h"
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "os/fd.h"

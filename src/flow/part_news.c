@@ -27,7 +27,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "flow/ops.h"
+#include "flow/graph/ops.h"
 #include "flow/part_int.h"
 
 enum { CHANGES = 1024 }; // of types: those that are remembered

@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "flow/ops.h"
+#include "flow/graph/ops.h"
 #include "flow/part_int.h"
 
 // ---- words

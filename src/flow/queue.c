@@ -22,7 +22,7 @@
 #include "flow/element.h"
 #include "flow/help.h"
 #include "flow/link.h"
-#include "flow/ops.h"
+#include "flow/graph/ops.h"
 #include "flow/run.h"
 #include "os/os.h"
 

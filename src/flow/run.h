@@ -27,9 +27,9 @@
 #include "csp/net/route.h"
 #include "csp/state.h"
 #include "flow/element.h"
-#include "flow/graph.h"
-#include "flow/lower.h"
-#include "flow/place.h"
+#include "flow/graph/graph.h"
+#include "flow/lower/lower.h"
+#include "flow/place/place.h"
 
 // Contexts of flow's own messages, which communicators never get (mpi/comm/context.c): the first for
 // links, then one for each reduction. Groups' are above.

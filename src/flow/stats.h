@@ -3,7 +3,7 @@
 // (--report), and into the file that setting flow_report names.
 //
 // The file is text. Its first line is a comment that names the columns; each further line is one
-// line of the program as it was placed (flow/lower.h), with tabs between:
+// line of the program as it was placed (flow/lower/lower.h), with tabs between:
 //
 //     queue  from  elements  bytes  deepest  blocked_ns  starved_ns  place
 //
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flow/lower.h"
+#include "flow/lower/lower.h"
 
 #define MLT_FLOW_STATS_HEAD                                                                        \
     "# queue\tfrom\telements\tbytes\tdeepest\tblocked_ns\tstarved_ns\tplace\n"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "flow/ops.h"
+#include "flow/graph/ops.h"
 #include "flowc/arena.h"
 #include "flowc/check_int.h"
 

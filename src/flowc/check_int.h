@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "flow/table.h"
+#include "flow/graph/table.h"
 #include "flowc/ast.h"
 #include "flowc/check.h"
 
@@ -69,7 +69,7 @@ void mlt_check_names_add(mlt_check_names *names, const char *name);
 typedef struct mlt_check_hint {
     char text[240];
 } mlt_check_hint;
-// As flow/hint.h has it. The names are gone then.
+// As flow/graph/hint.h has it. The names are gone then.
 mlt_check_hint mlt_check_hint_of(mlt_check_names *names, const char *asked);
 
 const flow_module *mlt_check_built_in(const char *name); // NULL: none

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "flow/hint.h"
-#include "flow/ops.h"
+#include "flow/graph/hint.h"
+#include "flow/graph/ops.h"
 #include "flowc/check_int.h"
 
 // ---- looking up

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/lower.h"
-#include "flow/place.h"
+#include "flow/lower/lower.h"
+#include "flow/place/place.h"
 #include "flowc/ast.h"
 #include "flowc/check.h"
 #include "flowc/gen.h"

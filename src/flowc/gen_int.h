@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "flow/table.h"
+#include "flow/graph/table.h"
 #include "flowc/ast.h"
 #include "flowc/check.h"
 

@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "flow/graph.h"
-#include "flow/lower.h"
+#include "flow/graph/graph.h"
+#include "flow/lower/lower.h"
 
 enum { MLT_SCENE_NAME = 96, MLT_SCENE_TIP = 256 };
 

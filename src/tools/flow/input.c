@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "flow/number.h"
+#include "flow/graph/number.h"
 #include "tools/goal/source.h"
 
 // "N=32" -> its name and value. False: it is not of that form.

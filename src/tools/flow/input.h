@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "flow/graph.h"
+#include "flow/graph/graph.h"
 #include "flowc/ast.h"
 #include "flowc/check.h"
 #include "tools/args.h"

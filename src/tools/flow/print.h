@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "flow/graph.h"
+#include "flow/graph/graph.h"
 
 // Constants, instances, wires: those of a statement between the same queues are one line.
 void mlt_flow_print(const mlt_flow_graph *graph, FILE *to);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/lower.h"
-#include "flow/place.h"
+#include "flow/lower/lower.h"
+#include "flow/place/place.h"
 #include "tools/args.h"
 
 enum { MLT_FLOW_SITE_ARGS = 5 };

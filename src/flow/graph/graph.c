@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flow/graph/graph.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "flow/graph/graph_int.h"
+#include "flow/graph/hint.h"
+
+// ---- lists, texts, sentences
+
+void mlt_flow_room(void **at, uint32_t count, uint32_t *room, size_t size)
+{
+    if (count < *room)
+        return;
+    *room = *room ? *room * 2 : 16;
+    *at = mlt_take_more(*at, *room, size);
+}
+
+// Names are pieces of memory, each with the address of the one before at its beginning.
+static char *take_text(mlt_flow_builder *b, size_t bytes)
+{
+    enum { PIECE = 1 << 16 };
+    if (b->names_used + bytes > b->names_size || !b->graph->names) {
+        size_t size = sizeof(char *) + (bytes > PIECE ? bytes : PIECE);
+        char *piece = mlt_take_more(NULL, size, 1);
+        memcpy(piece, &b->graph->names, sizeof(char *));
+        b->graph->names = piece;
+        b->names_used = sizeof(char *);
+        b->names_size = size;
+    }
+    char *text = b->graph->names + b->names_used;
+    b->names_used += bytes;
+    return text;
+}
+
+char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    size_t bytes = (size_t)vsnprintf(NULL, 0, format, args) + 1;
+    char *text = take_text(b, bytes);
+    vsnprintf(text, bytes, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
+                   const char *format, ...)
+{
+    mlt_flow_graph *g = b->graph;
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    // What is wrong in a nested root is so in each of its instances: once is enough.
+    for (uint32_t i = 0; i < g->sentence_count; i++)
+        if (g->sentences[i].line == line && strcmp(g->sentences[i].text, text) == 0)
+            return;
+    g->errors += !warning;
+    if (g->sentence_count >= MLT_FLOW_SENTENCES)
+        return;
+    mlt_flow_room((void **)&g->sentences, g->sentence_count, &b->sentence_room,
+                  sizeof *g->sentences);
+    size_t bytes = strlen(text) + 1;
+    char *copy = mlt_take_more(NULL, bytes, 1);
+    memcpy(copy, text, bytes);
+    g->sentences[g->sentence_count++] =
+        (mlt_flow_sentence){.file = file, .line = line, .warning = warning, .text = copy};
+}
+
+bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line)
+{
+    for (uint32_t i = 0; i < b->told_count; i++)
+        if (b->told[i].what == what && b->told[i].line == line)
+            return false;
+    if (b->told_count < MLT_FLOW_SENTENCES) {
+        b->told[b->told_count].what = what;
+        b->told[b->told_count++].line = line;
+    }
+    return true;
+}
+
+// ---- names
+
+const char *mlt_flow_kind_name(mlt_flow_kind kind)
+{
+    static const char *const names[MLT_FLOW_KINDS] = {"module", "Reduce", "Broadcast", "Deal",
+                                                      "Collect"};
+    return names[kind];
+}
+
+const char *mlt_flow_node_name(const mlt_flow_graph *g, uint32_t node, char *text, size_t size)
+{
+    const mlt_flow_vector *v = mlt_flow_vector_of(g, node);
+    if (v->scalar)
+        snprintf(text, size, "%s", v->name);
+    else
+        snprintf(text, size, "%s[%u]", v->name, node - v->first);
+    return text;
+}
+
+static const char *queue_name(const mlt_flow_graph *g, uint32_t node, uint16_t queue, char *text,
+                              size_t size)
+{
+    const mlt_flow_vector *v = mlt_flow_vector_of(g, node);
+    mlt_flow_node_name(g, node, text, size);
+    size_t used = strlen(text);
+    if (v->kind == MLT_FLOW_MODULE)
+        snprintf(text + used, size - used, ".%s", v->module->queues[queue].name);
+    return text;
+}
+
+const char *mlt_flow_out_name(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
+                              size_t size)
+{
+    return queue_name(g, e->from, e->out, text, size);
+}
+
+const char *mlt_flow_in_name(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
+                             size_t size)
+{
+    return queue_name(g, e->to, e->in, text, size);
+}
+
+const char *mlt_flow_pin_text(const mlt_flow_pin *pin, char *text, size_t size)
+{
+    if (!pin->host)
+        snprintf(text, size, "%ld", pin->place);
+    else if (pin->place < 0)
+        snprintf(text, size, "%s", pin->host);
+    else
+        snprintf(text, size, "%s:%ld", pin->host, pin->place);
+    return text;
+}
+
+const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char *text, size_t size)
+{
+    if (!(end.id & MLT_FLOW_PORT))
+        return queue_name(b->graph, end.id, end.queue, text, size);
+    const mlt_flow_port *port = &b->ports.at[end.id & ~MLT_FLOW_PORT];
+    const mlt_flow_roots *r = &b->roots.at[b->instances.at[port->instance].roots];
+    const char *queue = r->root->queues[port->queue].name;
+    if (r->scalar)
+        snprintf(text, size, "%s.%s", r->name, queue);
+    else
+        snprintf(text, size, "%s[%u].%s", r->name, port->instance - r->first, queue);
+    return text;
+}
+
+// ---- from the beginning to the end
+
+// Edges in the order of one end's nodes; `order` NULL: as they are.
+static void sort_by_node(const mlt_flow_graph *g, bool out, const uint32_t *order,
+                         uint32_t **first_of, uint32_t **edges_of)
+{
+    uint32_t *first = mlt_take((size_t)g->node_count + 1, sizeof *first);
+    uint32_t *edges = mlt_take(g->edge_count, sizeof *edges);
+    for (uint32_t e = 0; e < g->edge_count; e++)
+        first[out ? g->edges[e].from : g->edges[e].to]++;
+    uint32_t sum = 0; // first[n] becomes the end of n's edges, then their beginning
+    for (uint32_t n = 0; n <= g->node_count; n++) {
+        sum += first[n];
+        first[n] = sum;
+    }
+    for (uint32_t i = g->edge_count; i-- > 0;) {
+        uint32_t e = order ? order[i] : i;
+        edges[--first[out ? g->edges[e].from : g->edges[e].to]] = e;
+    }
+    *first_of = first;
+    *edges_of = edges;
+}
+
+// Edges by where their source was wired.
+static uint32_t *by_source(const mlt_flow_builder *b)
+{
+    uint32_t count = b->graph->edge_count, most = 0;
+    for (uint32_t e = 0; e < count; e++)
+        most = b->first_at[e] > most ? b->first_at[e] : most;
+    uint32_t *order = mlt_take(count, sizeof *order);
+    uint32_t *first = mlt_take((size_t)most + 2, sizeof *first);
+    for (uint32_t e = 0; e < count; e++)
+        first[b->first_at[e] + 1]++;
+    for (uint32_t k = 0; k <= most; k++)
+        first[k + 1] += first[k];
+    for (uint32_t e = 0; e < count; e++)
+        order[first[b->first_at[e]]++] = e;
+    free(first);
+    return order;
+}
+
+static void sort_edges(mlt_flow_builder *b)
+{
+    mlt_flow_graph *g = b->graph;
+    uint32_t *order = b->first_at ? by_source(b) : NULL;
+    sort_by_node(g, true, order, &g->out_first, &g->out_edges);
+    sort_by_node(g, false, NULL, &g->in_first, &g->in_edges);
+    free(order);
+}
+
+// A Reduce that leads nowhere gives its result to all contributors.
+static void add_receivers(mlt_flow_builder *b)
+{
+    mlt_flow_graph *g = b->graph;
+    uint32_t wired = g->edge_count;
+    uint32_t *seen = NULL; // by node: the collective that it receives from
+    for (uint32_t c = 0; c < b->collectives.count; c++) {
+        const mlt_flow_collective *r = &b->collectives.at[c];
+        if (r->out_statement || mlt_flow_vector_of(g, r->node)->kind != MLT_FLOW_REDUCE)
+            continue;
+        if (!seen)
+            seen = mlt_take(g->node_count, sizeof *seen);
+        for (uint32_t i = g->in_first[r->node]; i < g->in_first[r->node + 1]; i++) {
+            uint32_t n = g->edges[g->in_edges[i]].from;
+            const mlt_flow_vector *v = mlt_flow_vector_of(g, n);
+            uint16_t in = b->modules.at[b->more.at[g->vector_of[n]].module].in;
+            char text[200], who[200];
+            if (v->kind != MLT_FLOW_MODULE || in == UINT16_MAX) {
+                mlt_flow_tell(b, b->root->file, r->in_line, false,
+                              "%s leads nowhere, so its result goes to all contributors, but %s %s",
+                              mlt_flow_node_name(g, r->node, text, sizeof text),
+                              mlt_flow_node_name(g, n, who, sizeof who),
+                              v->kind != MLT_FLOW_MODULE ? "is none that could take it"
+                                                         : "has no default input");
+                break;
+            }
+            if (seen[n] == c + 1)
+                continue;
+            seen[n] = c + 1;
+            mlt_flow_mark_input(b, n, in);
+            mlt_flow_room((void **)&g->edges, g->edge_count, &b->edge_room, sizeof *g->edges);
+            g->edges[g->edge_count++] =
+                (mlt_flow_edge){.from = r->node, .to = n, .in = in, .line = r->in_line};
+        }
+    }
+    free(seen);
+    if (g->edge_count == wired)
+        return;
+    if (b->first_at) {
+        b->first_at = mlt_take_more(b->first_at, g->edge_count, sizeof *b->first_at);
+        for (uint32_t e = wired; e < g->edge_count; e++)
+            b->first_at[e] = b->first_at[wired ? wired - 1 : 0];
+    }
+    free(g->out_first);
+    free(g->out_edges);
+    free(g->in_first);
+    free(g->in_edges);
+    sort_edges(b);
+}
+
+static void check_given(mlt_flow_builder *b)
+{
+    const mlt_flow_graph *g = b->graph;
+    for (size_t i = 0; i < b->given_count; i++) {
+        const char **names = mlt_take(g->constant_count, sizeof *names);
+        bool there = false;
+        for (uint32_t k = 0; k < g->constant_count; k++) {
+            names[k] = g->constants[k].name;
+            there |= strcmp(names[k], b->given[i].name) == 0;
+        }
+        char hint[300];
+        mlt_flow_hint(hint, sizeof hint, b->given[i].name, names, g->constant_count);
+        if (!there)
+            mlt_flow_tell(b, b->root->file, b->root->line, false,
+                          "-D %s=%ld: %s has no constant of that name%s", b->given[i].name,
+                          b->given[i].value, b->root->name, *hint ? hint : ", and no other");
+        free(names);
+    }
+}
+
+static void call_root(void *arg, const flow_root *root, flow_wiring *w)
+{
+    (void)arg;
+    root->wire(w);
+}
+
+static void builder_free(mlt_flow_builder *b)
+{
+    for (uint32_t m = 0; m < b->modules.count; m++) {
+        free(b->modules.at[m].wired);
+        free(b->modules.at[m].bare);
+    }
+    free(b->more.at);
+    free(b->modules.at);
+    free(b->collectives.at);
+    free(b->roots.at);
+    free(b->instances.at);
+    free(b->ports.at);
+    free(b->from.at);
+    free(b->to.at);
+    free(b->first_at);
+    free(b->marks);
+}
+
+mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *given,
+                                  size_t given_count, mlt_flow_wirer *wire, void *arg)
+{
+    mlt_flow_graph *g = mlt_take(1, sizeof *g);
+    mlt_flow_builder b = {
+        .graph = g,
+        .root = root,
+        .wire = wire,
+        .arg = arg,
+        .given = given,
+        .given_count = given_count,
+    };
+    flow_wiring w = {.builder = &b, .root = root, .prefix = "", .copies = 1};
+    if (root->queue_count)
+        mlt_flow_tell(&b, root->file, root->line, false,
+                      "%s is the main root, so nothing is outside of it, but it has the queue %s",
+                      root->name, root->queues[0].name);
+    wire(arg, root, &w);
+    mlt_flow_wiring_fini(&w);
+    if (!g->node_count && !g->errors)
+        mlt_flow_tell(&b, root->file, root->line, false,
+                      "%s has no instances: there is nothing to run", root->name);
+    check_given(&b);
+    mlt_flow_check_wires(&b);
+    mlt_flow_resolve_ports(&b);
+    sort_edges(&b);
+    add_receivers(&b);
+    mlt_flow_check_whole(&b);
+    builder_free(&b);
+    return g;
+}
+
+mlt_flow_graph *mlt_flow_graph_new(const flow_root *root, const mlt_flow_given *given,
+                                   size_t given_count)
+{
+    return mlt_flow_graph_by(root, given, given_count, call_root, NULL);
+}
+
+void mlt_flow_graph_free(mlt_flow_graph *g)
+{
+    if (!g)
+        return;
+    for (char *piece = g->names, *before; piece; piece = before) {
+        memcpy(&before, piece, sizeof before);
+        free(piece);
+    }
+    for (uint32_t i = 0; i < g->sentence_count; i++)
+        free(g->sentences[i].text);
+    free(g->vectors);
+    free(g->vector_of);
+    free(g->edges);
+    free(g->out_first);
+    free(g->out_edges);
+    free(g->in_first);
+    free(g->in_edges);
+    free(g->pins);
+    free(g->constants);
+    free(g->sentences);
+    free(g);
+}

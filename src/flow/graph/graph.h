@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The graph as written: nodes (instances of modules and of collectives) and edges (from an output
+// queue to an input queue). Roots are gone from it: a nested root's instances are nodes with longer
+// names, and what is wired to its queues is wired to the inner ones.
+//
+// It is made by the wiring functions of millet/flow.h, on every rank alike, and checked as it is
+// made. Sentences are collected; each has the line of the root file that it is about.
+//
+//     node     0 .. node_count-1, vector by vector; nodes of a vector follow each other
+//     edge     in the order of statements, and within one in the order of its parts
+//
+// A Reduce has its contributors as edges in and its receivers as edges out, in order; one that
+// leads nowhere has all its contributors' default inputs as receivers.
+//
+// If there were no errors: every collective has an edge in and one out, every Reduce an operation
+// (those of a vector have the same), an output queue of a module at most one edge, and a node at
+// most one pin.
+#ifndef MLT_FLOW_GRAPH_GRAPH_H
+#define MLT_FLOW_GRAPH_GRAPH_H
+
+#include <millet/flow.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mlt_flow_kind {
+    MLT_FLOW_MODULE,
+    MLT_FLOW_REDUCE,    // the n-th element out combines the n-th of every edge in
+    MLT_FLOW_BROADCAST, // every edge out gets every element
+    MLT_FLOW_DEAL,      // elements go to the edges out in turn
+    MLT_FLOW_COLLECT,   // elements come from the edges in in turn
+    MLT_FLOW_KINDS,
+} mlt_flow_kind;
+
+const char *mlt_flow_kind_name(mlt_flow_kind kind); // "Reduce"
+
+// Elements of a queue, if nothing is declared; and bytes, unless these are two elements only.
+enum { MLT_FLOW_CAP = 64, MLT_FLOW_BYTES = 4 << 20 };
+
+typedef struct mlt_flow_vector {
+    const char *name;          // in full: "stage[2].p"
+    const flow_module *module; // of collectives: flow_Reduce, ...
+    mlt_flow_kind kind;
+    uint32_t first, count; // nodes
+    bool scalar;           // no subscript in its nodes' names
+    int line;
+    const flow_op *op; // of a Reduce: what its statement said
+    uint32_t weight;
+} mlt_flow_vector;
+
+typedef struct mlt_flow_edge {
+    uint32_t from, to; // nodes
+    uint16_t out, in;  // queues: numbers in module->queues; of collectives 0
+    int line;
+} mlt_flow_edge;
+
+// Where a node has to be: `@`.
+typedef struct mlt_flow_pin {
+    uint32_t node;
+    const char *host; // NULL: by number
+    long place;       // of the host, or of all; -1: anywhere on that host
+    int line;
+} mlt_flow_pin;
+
+typedef struct mlt_flow_constant {
+    const char *name;
+    long value;
+    bool overridden;
+} mlt_flow_constant;
+
+typedef struct mlt_flow_sentence {
+    const char *file;
+    int line;
+    bool warning;
+    char *text;
+} mlt_flow_sentence;
+
+typedef struct mlt_flow_graph {
+    mlt_flow_vector *vectors;
+    uint32_t vector_count, node_count;
+    uint32_t *vector_of; // [node_count]
+    mlt_flow_edge *edges;
+    uint32_t edge_count;
+    // Edges by node: those out of node n are out_edges[out_first[n]] to out_first[n + 1] - 1, in
+    // the order in which its statement names them; the same for in. Without nested roots that is
+    // the order of edges. What leads through a root's queue stands among the edges where its last
+    // piece was wired, and has that line.
+    uint32_t *out_first, *out_edges, *in_first, *in_edges;
+    mlt_flow_pin *pins;
+    uint32_t pin_count;
+    mlt_flow_constant *constants;
+    uint32_t constant_count;
+    mlt_flow_sentence *sentences;
+    uint32_t sentence_count, errors;
+    char *names; // memory
+} mlt_flow_graph;
+
+// Constants from the command line: known before the root is wired.
+typedef struct mlt_flow_given {
+    const char *name;
+    long value;
+} mlt_flow_given;
+
+// Calls root->wire and checks everything. Never NULL: ask graph->errors. The root and what it
+// points to stay while the graph does.
+mlt_flow_graph *mlt_flow_graph_new(const flow_root *root, const mlt_flow_given *given,
+                                   size_t given_count);
+void mlt_flow_graph_free(mlt_flow_graph *graph); // NULL is fine
+
+// The same for whoever has no functions: `wire(arg, w)` is called instead of root->wire (of nested
+// roots too, with theirs), so that a tool can interpret a file.
+typedef void mlt_flow_wirer(void *arg, const flow_root *root, flow_wiring *w);
+mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *given,
+                                  size_t given_count, mlt_flow_wirer *wire, void *arg);
+
+static inline const mlt_flow_vector *mlt_flow_vector_of(const mlt_flow_graph *g, uint32_t node)
+{
+    return &g->vectors[g->vector_of[node]];
+}
+
+// "c[3]", "r1". Returns text.
+const char *mlt_flow_node_name(const mlt_flow_graph *g, uint32_t node, char *text, size_t size);
+// "p[1].outQueue1"; the default queues of modules "p[1].out"; of collectives the node's name.
+const char *mlt_flow_out_name(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
+                              size_t size);
+const char *mlt_flow_in_name(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
+                             size_t size);
+
+// What stands behind `@`: "host1", "host1:0", "3".
+const char *mlt_flow_pin_text(const mlt_flow_pin *pin, char *text, size_t size);
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A graph while it is being made. Files: graph.c (begin and end, names, adjacency), graph_wire.c
+// (the wiring functions of millet/flow.h), graph_port.c (queues of nested roots), graph_check.c
+// (what can be said only of the whole).
+//
+// An end of a wire is a node, or a port: a queue of one instance of a nested root. Ports are
+// numbered through, with the highest bit set, so that wires to and from them are edges like others
+// until graph_port.c replaces them.
+//
+//     outside          s[2]                outside        edges while wiring      in the end
+//     x ────────────> in ──> p ... q ──> out ──────> y    x-in, in-p, q-out, out-y    x-p, q-y
+//
+// A port has any number of edges in and one out, inside or outside.
+#ifndef MLT_FLOW_GRAPH_GRAPH_INT_H
+#define MLT_FLOW_GRAPH_GRAPH_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flow/graph/graph.h"
+#include "flow/graph/table.h"
+
+#define MLT_FLOW_PORT UINT32_C(0x80000000)
+#define MLT_FLOW_NONE UINT32_MAX
+
+enum { MLT_FLOW_SENTENCES = 100 }; // that are kept; errors are counted on
+
+// What would be told of every instance of a nested root is told once for a line.
+typedef enum mlt_flow_told {
+    MLT_FLOW_TOLD_ENTER,
+    MLT_FLOW_TOLD_TWICE,
+    MLT_FLOW_TOLD_TYPE,
+    MLT_FLOW_TOLD_COLLECTIVE,
+    MLT_FLOW_TOLD_PIN,
+} mlt_flow_told;
+
+// What a vector has beside what the graph tells.
+typedef struct mlt_flow_vector_more {
+    uint32_t module;     // in `modules`
+    uint32_t collective; // number of its first node among collectives; MLT_FLOW_NONE: a module
+    const char *file;    // of the root that has it
+    size_t mark;         // in `marks`: of queue 0 of its first node
+} mlt_flow_vector_more;
+
+typedef struct mlt_flow_module_row {
+    const flow_module *module;
+    uint32_t instances;
+    uint16_t in, out; // default queues; UINT16_MAX: none
+    uint32_t *wired;  // [queue_count] instances of which that queue is wired
+    uint32_t *bare;   // [queue_count] the first node of which it is not
+} mlt_flow_module_row;
+
+// A node that is a collective.
+typedef struct mlt_flow_collective {
+    uint32_t node;
+    uint32_t in_statement, out_statement; // 0: none yet
+    int in_line, out_line;
+    uint32_t same; // union of collectives that pass elements to each other, by type
+    uint32_t edge; // of `same`: the first typed one; MLT_FLOW_NONE: none
+    bool source;   // of that edge: the type is that of its source
+    bool told;
+} mlt_flow_collective;
+
+// `Stage s[4];` of a nested root.
+typedef struct mlt_flow_roots {
+    const char *name; // in full
+    const flow_root *root;
+    bool scalar;
+    int line;
+    uint32_t first, count; // of `instances`
+} mlt_flow_roots;
+
+typedef struct mlt_flow_root_instance {
+    uint32_t roots;            // in `roots`
+    uint32_t first_node, node; // its nodes, and the one behind the last
+    uint32_t port;             // its first
+} mlt_flow_root_instance;
+
+typedef struct mlt_flow_port {
+    uint32_t instance;
+    uint16_t queue;
+    uint32_t ins, out; // edges in; the edge out, MLT_FLOW_NONE: none
+} mlt_flow_port;
+
+typedef struct mlt_flow_end {
+    uint32_t id;
+    uint16_t queue;
+} mlt_flow_end;
+
+typedef struct mlt_flow_ends { // of one side of a joint
+    mlt_flow_end *at;
+    size_t count, room;
+} mlt_flow_ends;
+
+#define MLT_FLOW_LIST(type)                                                                        \
+    struct {                                                                                       \
+        type *at;                                                                                  \
+        uint32_t count, room;                                                                      \
+    }
+
+typedef struct mlt_flow_builder {
+    mlt_flow_graph *graph;
+    const flow_root *root;
+    mlt_flow_wirer *wire;
+    void *arg;
+    const mlt_flow_given *given;
+    size_t given_count;
+    uint32_t statement; // number of the one that is being wired
+    uint32_t vector_room, node_room, edge_room, pin_room, constant_room, sentence_room;
+    MLT_FLOW_LIST(mlt_flow_vector_more) more; // by vector
+    MLT_FLOW_LIST(mlt_flow_module_row) modules;
+    MLT_FLOW_LIST(mlt_flow_collective) collectives;
+    MLT_FLOW_LIST(mlt_flow_roots) roots;
+    MLT_FLOW_LIST(mlt_flow_root_instance) instances;
+    MLT_FLOW_LIST(mlt_flow_port) ports;
+    mlt_flow_ends from, to;
+    struct {
+        mlt_flow_told what;
+        int line;
+    } told[MLT_FLOW_SENTENCES];
+    uint32_t told_count;
+    bool tangled;    // ports lead to several things, or round: there are no edges in the end
+    bool mistyped;   // told of a port, and so not again of what leads through it
+    bool too_many;   // roots in roots: no more of them are wired
+    uint32_t *marks; // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
+    size_t names_used, names_size;
+    uint32_t *first_at; // [edge_count] of the end: where its source was wired; NULL: no ports
+} mlt_flow_builder;
+
+// A thing that has a name in a root: a vector, or nested roots.
+typedef struct mlt_flow_thing {
+    const char *name; // as the root has it
+    bool bad;         // an error was told; nothing more is said about it
+    bool nested;
+    uint32_t at; // in graph->vectors or builder->roots
+} mlt_flow_thing;
+
+struct flow_wiring {
+    mlt_flow_builder *builder;
+    const flow_root *root;
+    const struct flow_wiring *outer; // NULL: the main root
+    const char *prefix;              // "stage[2]."
+    uint32_t port;                   // the first of its own
+    uint64_t copies;                 // of this root, with all roots around it
+    MLT_FLOW_LIST(mlt_flow_thing) things;
+    mlt_flow_table names; // of things
+};
+
+void mlt_flow_wiring_fini(flow_wiring *w);
+
+// Room for one more element in a list.
+void mlt_flow_room(void **at, uint32_t count, uint32_t *room, size_t size);
+#define MLT_FLOW_ROOM(list)                                                                        \
+    mlt_flow_room((void **)&(list).at, (list).count, &(list).room, sizeof *(list).at)
+
+void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+// True: this was not told of that line yet.
+bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line);
+// Text that lives as long as the graph.
+char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static inline mlt_flow_collective *mlt_flow_collective_of(const mlt_flow_builder *b, uint32_t node)
+{
+    uint32_t v = b->graph->vector_of[node], first = b->more.at[v].collective;
+    return first == MLT_FLOW_NONE ? NULL
+                                  : &b->collectives.at[first + node - b->graph->vectors[v].first];
+}
+
+// "p[1].out", "r1", "s[2].in". Returns text.
+const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char *text, size_t size);
+
+// graph_port.c
+void mlt_flow_resolve_ports(mlt_flow_builder *b);
+// graph_check.c: with ports, then without.
+void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue);
+void mlt_flow_check_wires(mlt_flow_builder *b);
+void mlt_flow_check_whole(mlt_flow_builder *b);
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a name that is not there may have meant, for the end of a sentence.
+#ifndef MLT_FLOW_GRAPH_HINT_H
+#define MLT_FLOW_GRAPH_HINT_H
+
+#include <stddef.h>
+
+// ": did you mean x?" if one of the names is near, else ": there are x, y and z" (the first eight),
+// or nothing if there are no names. Returns text.
+const char *mlt_flow_hint(char *text, size_t size, const char *asked, const char *const *names,
+                          size_t count);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wires through queues of nested roots: what leads to a port leads to where the port leads.
+//
+// Edges are kept in the order in which they were wired at their end, so that contributors come in
+// the order of the Reduce's statement; first_at keeps the order at their beginning.
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "flow/graph/graph_int.h"
+
+typedef struct resolver {
+    mlt_flow_builder *b;
+    uint32_t *first, *in; // edges to port n: in[first[n]] to in[first[n + 1] - 1], in order
+    mlt_flow_edge *edges; // the result
+    uint32_t count, room, at_room;
+} resolver;
+
+static uint32_t port_of(uint32_t id)
+{
+    return id & ~MLT_FLOW_PORT;
+}
+
+static void sort_by_port(resolver *r)
+{
+    const mlt_flow_graph *g = r->b->graph;
+    uint32_t ports = r->b->ports.count, sum = 0, all = 0;
+    for (uint32_t e = 0; e < g->edge_count; e++)
+        all += (g->edges[e].to & MLT_FLOW_PORT) != 0;
+    r->first = mlt_take((size_t)ports + 1, sizeof *r->first);
+    r->in = mlt_take(all, sizeof *r->in);
+    for (uint32_t p = 0; p <= ports; p++) {
+        r->first[p] = sum;
+        sum += p < ports ? r->b->ports.at[p].ins : 0;
+    }
+    uint32_t *at = mlt_take(ports, sizeof *at);
+    for (uint32_t e = 0; e < g->edge_count; e++)
+        if (g->edges[e].to & MLT_FLOW_PORT) {
+            uint32_t p = port_of(g->edges[e].to);
+            r->in[r->first[p] + at[p]++] = e;
+        }
+    free(at);
+}
+
+static void emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_edge *last, uint32_t at)
+{
+    mlt_flow_edge e = *last;
+    e.from = first->from;
+    e.out = first->out;
+    uint32_t count = r->count;
+    mlt_flow_room((void **)&r->edges, count, &r->room, sizeof *r->edges);
+    mlt_flow_room((void **)&r->b->first_at, count, &r->at_room, sizeof *r->b->first_at);
+    r->edges[r->count] = e;
+    r->b->first_at[r->count++] = at;
+}
+
+// All edges that come to the port, with `last` as what they become. Recursion is as deep as roots
+// are nested, twice: cycles are excluded before.
+static void expand(resolver *r, uint32_t port, const mlt_flow_edge *last)
+{
+    const mlt_flow_graph *g = r->b->graph;
+    for (uint32_t i = r->first[port]; i < r->first[port + 1]; i++) {
+        const mlt_flow_edge *e = &g->edges[r->in[i]];
+        if (e->from & MLT_FLOW_PORT)
+            expand(r, port_of(e->from), last);
+        else
+            emit(r, e, last, r->in[i]);
+    }
+}
+
+// A port leads to one thing, so whoever follows comes to a node, to nothing, or round.
+static bool round_about(mlt_flow_builder *b)
+{
+    const mlt_flow_graph *g = b->graph;
+    uint32_t *walk = mlt_take(b->ports.count, sizeof *walk); // number of the walk that came by
+    bool found = false;
+    for (uint32_t p = 0; p < b->ports.count && !found; p++) {
+        uint32_t at = p;
+        while (!walk[at]) {
+            walk[at] = p + 1;
+            uint32_t e = b->ports.at[at].out;
+            if (e == MLT_FLOW_NONE || !(g->edges[e].to & MLT_FLOW_PORT))
+                break;
+            at = port_of(g->edges[e].to);
+            if (walk[at] == p + 1) {
+                char name[200];
+                mlt_flow_tell(b, b->root->file, g->edges[e].line, false,
+                              "%s leads through queues of roots back to itself, and no module is "
+                              "in between",
+                              mlt_flow_end_name(b,
+                                                (mlt_flow_end){.id = MLT_FLOW_PORT | at,
+                                                               .queue = b->ports.at[at].queue},
+                                                name, sizeof name));
+                found = true;
+            }
+        }
+    }
+    free(walk);
+    return found;
+}
+
+void mlt_flow_resolve_ports(mlt_flow_builder *b)
+{
+    mlt_flow_graph *g = b->graph;
+    if (!b->ports.count)
+        return;
+    resolver r = {.b = b};
+    if (!b->tangled && !round_about(b)) {
+        sort_by_port(&r);
+        for (uint32_t i = 0; i < g->edge_count; i++) {
+            const mlt_flow_edge *e = &g->edges[i];
+            if (e->to & MLT_FLOW_PORT)
+                continue;
+            if (e->from & MLT_FLOW_PORT)
+                expand(&r, port_of(e->from), e);
+            else
+                emit(&r, e, e, i);
+        }
+        free(r.first);
+        free(r.in);
+    }
+    free(g->edges);
+    g->edges = r.edges;
+    g->edge_count = r.count;
+    b->edge_room = r.room;
+}

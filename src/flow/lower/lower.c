@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lowering: the graph as written becomes tasks on workers and lines between them. First which edges
+// stay (lower_wire.c), then node by node its tasks; each wire learns from its two nodes which tasks
+// it joins, and is a line then.
+#include "flow/lower/lower.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "flow/lower/lower_int.h"
+
+uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
+                           uint32_t near)
+{
+    mlt_flow_lowered *l = w->l;
+    if (l->task_count == w->task_room) {
+        w->task_room = w->task_room ? 2 * w->task_room : 64;
+        l->tasks = mlt_take_more(l->tasks, w->task_room, sizeof *l->tasks);
+    }
+    bool there = mlt_flow_home(w, near) == worker;
+    l->tasks[l->task_count] =
+        (mlt_flow_task){.kind = kind,
+                        .node = node,
+                        .place = there ? w->placing->place_of[near] : w->first_place[worker],
+                        .worker = worker,
+                        .reduction = MLT_FLOW_NONE};
+    return l->task_count++;
+}
+
+static void make_one(mlt_flow_lowerer *w, uint32_t n)
+{
+    uint32_t task = mlt_flow_task_add(w, w->kind[n], n, mlt_flow_home(w, n), n);
+    for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++)
+        w->wires[w->in_wires[i]].to_task = task;
+    for (uint32_t i = w->out_first[n]; i < w->out_first[n + 1]; i++)
+        w->wires[w->out_wires[i]].from_task = task;
+}
+
+static void make_broadcast(mlt_flow_lowerer *w, uint32_t n)
+{
+    uint32_t worker = mlt_flow_home(w, n);
+    if (mlt_flow_ins(w, n) == 1)
+        worker = mlt_flow_wire_to(w, &w->wires[w->in_wires[w->in_first[n]]]);
+    uint32_t task = mlt_flow_tree_make(w, n, MLT_FLOW_NONE, worker);
+    for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++)
+        w->wires[w->in_wires[i]].to_task = task;
+}
+
+static void make_tasks(mlt_flow_lowerer *w)
+{
+    for (uint32_t n = 0; n < w->g->node_count; n++)
+        if (w->kind[n] == MLT_FLOW_MODULE)
+            make_one(w, n);
+    for (uint32_t n = 0; n < w->g->node_count; n++) {
+        if (w->gone[n])
+            continue;
+        switch ((mlt_flow_kind)w->kind[n]) {
+        case MLT_FLOW_REDUCE:
+            mlt_flow_reduce_make(w, n);
+            break;
+        case MLT_FLOW_BROADCAST:
+            make_broadcast(w, n);
+            break;
+        case MLT_FLOW_DEAL:
+        case MLT_FLOW_COLLECT:
+            make_one(w, n);
+            break;
+        case MLT_FLOW_MODULE:
+        case MLT_FLOW_KINDS:
+            break;
+        }
+    }
+}
+
+// Lines between relays first: what is far leaves first.
+static void make_lines(mlt_flow_lowerer *w)
+{
+    mlt_flow_lowered *l = w->l;
+    l->line_count = w->tree_count + w->wire_count;
+    l->lines = mlt_take(l->line_count, sizeof *l->lines);
+    if (w->tree_count)
+        memcpy(l->lines, w->tree, w->tree_count * sizeof *l->lines);
+    for (uint32_t i = 0; i < w->wire_count; i++) {
+        const mlt_flow_wire *wire = &w->wires[i];
+        mlt_assert(wire->from_task < l->task_count && wire->to_task < l->task_count);
+        l->lines[w->tree_count + i] = (mlt_flow_line){.from = wire->from_task,
+                                                      .to = wire->to_task,
+                                                      .out = wire->out,
+                                                      .in = wire->in,
+                                                      .edge = wire->edge,
+                                                      .cap = wire->cap,
+                                                      .by_bytes = wire->by_bytes};
+    }
+}
+
+static void index_lines(mlt_flow_lowered *l)
+{
+    uint32_t tasks = l->task_count;
+    l->out_first = mlt_take(tasks + 2ull, sizeof *l->out_first);
+    l->in_first = mlt_take(tasks + 2ull, sizeof *l->in_first);
+    l->out_lines = mlt_take(l->line_count, sizeof *l->out_lines);
+    l->in_lines = mlt_take(l->line_count, sizeof *l->in_lines);
+    for (uint32_t i = 0; i < l->line_count; i++) {
+        l->out_first[l->lines[i].from + 2]++;
+        l->in_first[l->lines[i].to + 2]++;
+    }
+    for (uint32_t t = 0; t < tasks; t++) {
+        l->out_first[t + 2] += l->out_first[t + 1];
+        l->in_first[t + 2] += l->in_first[t + 1];
+    }
+    for (uint32_t i = 0; i < l->line_count; i++) {
+        l->out_lines[l->out_first[l->lines[i].from + 1]++] = i;
+        l->in_lines[l->in_first[l->lines[i].to + 1]++] = i;
+    }
+}
+
+mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_placing *placing,
+                                 const mlt_flow_lowering *how)
+{
+    const mlt_flow_sites *sites = placing->sites;
+    mlt_flow_lowered *l = mlt_take(1, sizeof *l);
+    l->graph = graph;
+    l->placing = placing;
+    mlt_flow_lowerer w = {.g = graph,
+                          .placing = placing,
+                          .sites = sites,
+                          .how = *how,
+                          .l = l,
+                          .slot_of = mlt_take(sites->workers, sizeof *w.slot_of),
+                          .first_place = mlt_take(sites->workers, sizeof *w.first_place),
+                          .load = how->balance ? mlt_reduce_to_load_new(sites->workers) : NULL};
+    memset(w.slot_of, 0xff, sites->workers * sizeof *w.slot_of);
+    for (uint32_t p = sites->places; p-- > 0;)
+        w.first_place[sites->worker_of[p]] = p;
+    mlt_flow_wires_make(&w);
+    make_tasks(&w);
+    make_lines(&w);
+    index_lines(l);
+    mlt_reduce_to_load_free(w.load);
+    free(w.slot_of);
+    free(w.first_place);
+    free(w.kind);
+    free(w.gone);
+    free(w.one_part);
+    free(w.wires);
+    free(w.out_first);
+    free(w.out_wires);
+    free(w.in_first);
+    free(w.in_wires);
+    free(w.tree);
+    return l;
+}
+
+void mlt_flow_lowered_free(mlt_flow_lowered *l)
+{
+    if (!l)
+        return;
+    for (uint32_t i = 0; i < l->reduction_count; i++) {
+        mlt_flow_reduction *r = &l->reductions[i];
+        free(r->worker);
+        free(r->task);
+        free(r->contributes);
+        free(r->receives);
+        mlt_reduce_to_plan_free(&r->plan);
+    }
+    free(l->reductions);
+    free(l->tasks);
+    free(l->lines);
+    free(l->out_first);
+    free(l->out_lines);
+    free(l->in_first);
+    free(l->in_lines);
+    free(l);
+}
+
+const char *mlt_flow_task_name(const mlt_flow_lowered *l, uint32_t task, char *text, size_t size)
+{
+    const mlt_flow_task *t = &l->tasks[task];
+    mlt_flow_node_name(l->graph, t->node, text, size);
+    size_t used = strlen(text);
+    if (t->kind == MLT_FLOW_REDUCE || t->kind == MLT_FLOW_BROADCAST)
+        snprintf(text + used, size - used, " on worker %" PRIu32, t->worker);
+    return text;
+}
+
+void mlt_flow_reduction_emit(const mlt_flow_reduction *reduction, const mlt_coll_shape *shape,
+                             mlt_goal_program *program, uint32_t rank)
+{
+    mlt_coll_shape own = *shape;
+    own.ranks = reduction->members;
+    own.contributes = reduction->contributes;
+    own.receives = reduction->receives;
+    mlt_reduce_to_plan_emit(&reduction->plan, &own, program, rank);
+}

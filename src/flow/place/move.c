@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a placing costs, and moves that lower it: after Fiduccia and Mattheyses, but greedy. A
+// module moves to the worker where it has most neighbours if the weights allow it; if they do not,
+// it waits for one that wants to go the other way, and both change places. A few passes, always in
+// the same order.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "flow/place/place_int.h"
+
+enum {
+    PASSES = 8,
+    SMALL = 8,         // neighbours of a collective that draw each other
+    MOST_PAIRS = 1024, // workers up to which modules wait for an exchange
+};
+
+// ---- cost
+
+static void mark(uint32_t *stamp, uint32_t worker, uint32_t node, uint64_t *workers)
+{
+    if (worker == MLT_FLOW_NOWHERE || stamp[worker] == node)
+        return;
+    stamp[worker] = node;
+    ++*workers;
+}
+
+uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t workers,
+                       const uint32_t *worker)
+{
+    uint64_t cost = 0;
+    uint32_t *stamp = mlt_take(workers, sizeof *stamp);
+    memset(stamp, 0xff, workers * sizeof *stamp);
+    for (uint32_t e = 0; e < g->edge_count; e++) {
+        uint32_t from = g->edges[e].from, to = g->edges[e].to;
+        if (worker[from] != worker[to] && near->module[from] && near->module[to])
+            cost += MLT_FLOW_WIRE;
+    }
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        if (near->module[n])
+            continue;
+        uint64_t on = 0;
+        for (uint32_t i = near->first[n]; i < near->first[n + 1]; i++)
+            mark(stamp, worker[near->list[i]], n, &on);
+        cost += on ? on - 1 : 0;
+    }
+    free(stamp);
+    return cost;
+}
+
+// ---- who draws whom: neighbours, by wires; and those at the same small collective
+
+typedef struct pulls {
+    uint32_t *first; // [node_count + 1]
+    uint32_t *list;  // modules at the same collective, once for each
+} pulls;
+
+// Both ways; list NULL: only counted, into first[of + 2].
+static void draw(pulls *p, uint32_t a, uint32_t b)
+{
+    if (a == b)
+        return;
+    if (!p->list) {
+        p->first[a + 2]++;
+        p->first[b + 2]++;
+        return;
+    }
+    p->list[p->first[a + 1]++] = b;
+    p->list[p->first[b + 1]++] = a;
+}
+
+static void draw_all(uint32_t nodes, const mlt_flow_near *near, pulls *p)
+{
+    for (uint32_t n = 0; n < nodes; n++) {
+        if (near->module[n] || mlt_flow_wires(near, n) > SMALL)
+            continue;
+        for (uint32_t i = near->first[n]; i < near->first[n + 1]; i++)
+            for (uint32_t j = i + 1; j < near->first[n + 1]; j++)
+                if (near->module[near->list[i]] && near->module[near->list[j]])
+                    draw(p, near->list[i], near->list[j]);
+    }
+}
+
+static pulls pulls_of(uint32_t nodes, const mlt_flow_near *near)
+{
+    pulls p = {.first = mlt_take(nodes + 2ull, sizeof *p.first)};
+    draw_all(nodes, near, &p);
+    for (uint32_t n = 0; n < nodes; n++)
+        p.first[n + 2] += p.first[n + 1];
+    p.list = mlt_take(p.first[nodes + 1], sizeof *p.list);
+    draw_all(nodes, near, &p);
+    return p;
+}
+
+// ---- moves
+
+typedef struct mover {
+    const mlt_flow_graph *g;
+    const mlt_flow_sites *s;
+    const mlt_flow_wishes *wishes;
+    const mlt_flow_near *near;
+    pulls pulls;
+    uint32_t *worker;
+    uint64_t *load, low, high;
+    int64_t *drawn; // [workers] by neighbours of the module that is looked at; 0 between
+    uint32_t *touched;
+    bool *fresh;     // [node_count] a neighbour has moved since it was looked at
+    uint32_t *waits; // [workers][workers] who would go from the one to the other
+    int64_t *gains;  // ... and what that gained when it was looked at
+} mover;
+
+static bool may_be(const mover *m, uint32_t node, uint32_t worker)
+{
+    uint32_t host = m->wishes->host[node];
+    return m->wishes->place[node] == MLT_FLOW_NOWHERE &&
+           (host == MLT_FLOW_NOWHERE || host == m->s->host_of[worker]);
+}
+
+// What neighbours on `to` draw more than those on its own worker.
+static int64_t gain_of(const mover *m, uint32_t node, uint32_t to)
+{
+    int64_t gain = 0;
+    uint32_t own = m->worker[node];
+    for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++) {
+        uint32_t other = m->near->list[i], at = m->worker[other];
+        gain += other == node ? 0 : at == to ? MLT_FLOW_WIRE : at == own ? -MLT_FLOW_WIRE : 0;
+    }
+    for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++) {
+        uint32_t at = m->worker[m->pulls.list[i]];
+        gain += at == to ? 1 : at == own ? -1 : 0;
+    }
+    return gain;
+}
+
+static int64_t between(const mover *m, uint32_t a, uint32_t b)
+{
+    int64_t weight = 0;
+    for (uint32_t i = m->near->first[a]; i < m->near->first[a + 1]; i++)
+        weight += m->near->list[i] == b ? MLT_FLOW_WIRE : 0;
+    for (uint32_t i = m->pulls.first[a]; i < m->pulls.first[a + 1]; i++)
+        weight += m->pulls.list[i] == b;
+    return weight;
+}
+
+static void drawn_to(const mover *m, uint32_t at, int64_t weight, uint32_t *touched)
+{
+    if (!m->drawn[at])
+        m->touched[(*touched)++] = at;
+    m->drawn[at] += weight;
+}
+
+// The worker other than its own where most draws it; MLT_FLOW_NOWHERE: none does.
+static uint32_t best_for(const mover *m, uint32_t node, int64_t *gain)
+{
+    uint32_t touched = 0, own = m->worker[node], best = MLT_FLOW_NOWHERE;
+    for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++) {
+        uint32_t other = m->near->list[i];
+        if (other != node && m->near->module[other])
+            drawn_to(m, m->worker[other], MLT_FLOW_WIRE, &touched);
+    }
+    for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++)
+        drawn_to(m, m->worker[m->pulls.list[i]], 1, &touched);
+    int64_t stays = m->drawn[own];
+    for (uint32_t i = 0; i < touched; i++) {
+        uint32_t at = m->touched[i];
+        if (at != own && may_be(m, node, at) &&
+            (best == MLT_FLOW_NOWHERE || m->drawn[at] > m->drawn[best] ||
+             (m->drawn[at] == m->drawn[best] &&
+              (m->load[at] < m->load[best] || (m->load[at] == m->load[best] && at < best)))))
+            best = at;
+    }
+    *gain = best == MLT_FLOW_NOWHERE ? 0 : m->drawn[best] - stays;
+    for (uint32_t i = 0; i < touched; i++)
+        m->drawn[m->touched[i]] = 0;
+    return best;
+}
+
+static void move(mover *m, uint32_t node, uint32_t to)
+{
+    uint64_t weight = mlt_flow_weight(m->g, node);
+    m->load[m->worker[node]] -= weight;
+    m->load[to] += weight;
+    m->worker[node] = to;
+    m->fresh[node] = true;
+    for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++)
+        m->fresh[m->near->list[i]] = true;
+    for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++)
+        m->fresh[m->pulls.list[i]] = true;
+}
+
+// Changes places with one that waits to come from there, if both together gain; else it waits
+// itself, if nobody does who gains more.
+static bool swap(mover *m, uint32_t node, uint32_t to, int64_t gain)
+{
+    if (!m->waits)
+        return false;
+    uint32_t own = m->worker[node];
+    size_t there = (size_t)to * m->s->workers + own, here = (size_t)own * m->s->workers + to;
+    uint32_t other = m->waits[there];
+    if (other != MLT_FLOW_NOWHERE && m->worker[other] != to)
+        other = m->waits[there] = MLT_FLOW_NOWHERE;
+    if (other != MLT_FLOW_NOWHERE && gain + m->gains[there] > 0) {
+        uint64_t mine = mlt_flow_weight(m->g, node), its = mlt_flow_weight(m->g, other);
+        uint64_t left = m->load[own] - mine + its, gone = m->load[to] - its + mine;
+        if (left <= m->high && gone <= m->high && left >= m->low && gone >= m->low) {
+            m->waits[there] = MLT_FLOW_NOWHERE;
+            if (gain + gain_of(m, other, own) - 2 * between(m, node, other) > 0) {
+                move(m, node, to);
+                move(m, other, own);
+                return true;
+            }
+        }
+    }
+    if (m->waits[here] == MLT_FLOW_NOWHERE || m->worker[m->waits[here]] != own ||
+        m->gains[here] < gain) {
+        m->waits[here] = node;
+        m->gains[here] = gain;
+    }
+    m->fresh[node] = gain > 0; // there may be room, or somebody, next time
+    return false;
+}
+
+static bool look_at(mover *m, uint32_t node)
+{
+    int64_t gain;
+    uint32_t to = m->wishes->place[node] == MLT_FLOW_NOWHERE ? best_for(m, node, &gain)
+                                                             : (uint32_t)MLT_FLOW_NOWHERE;
+    if (to == MLT_FLOW_NOWHERE)
+        return false;
+    uint64_t weight = mlt_flow_weight(m->g, node), own = m->load[m->worker[node]];
+    bool evens = own > m->load[to] + weight; // what costs nothing is worth it for the weights
+    if ((gain > 0 || (gain == 0 && evens)) && m->load[to] + weight <= m->high &&
+        own - weight >= m->low) {
+        move(m, node, to);
+        return true;
+    }
+    return swap(m, node, to, gain);
+}
+
+void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const mlt_flow_sites *sites,
+                    const mlt_flow_wishes *wishes, const uint32_t *row, uint32_t count,
+                    uint32_t *worker, uint64_t *load)
+{
+    uint64_t total = 0, most = 0, least = UINT64_MAX;
+    for (uint32_t w = 0; w < sites->workers; w++) {
+        total += load[w];
+        most = load[w] > most ? load[w] : most;
+        least = load[w] < least ? load[w] : least;
+    }
+    // Within a tenth of the mean, and no worse than the cut has it.
+    uint64_t mean = total / sites->workers, high = mean + mean / 10, low = mean - mean / 10;
+    mover m = {.g = g,
+               .s = sites,
+               .wishes = wishes,
+               .near = near,
+               .pulls = pulls_of(g->node_count, near),
+               .worker = worker,
+               .load = load,
+               .low = least < low ? least : low,
+               .high = most > high ? most : high,
+               .drawn = mlt_take(sites->workers, sizeof *m.drawn),
+               .touched = mlt_take(sites->workers, sizeof *m.touched),
+               .fresh = mlt_take(g->node_count, sizeof *m.fresh)};
+    memset(m.fresh, true, g->node_count);
+    size_t pairs = (size_t)sites->workers * sites->workers;
+    if (sites->workers <= MOST_PAIRS) {
+        m.waits = mlt_take(pairs, sizeof *m.waits);
+        memset(m.waits, 0xff, pairs * sizeof *m.waits);
+        m.gains = mlt_take(pairs, sizeof *m.gains);
+    }
+    bool more = true;
+    for (int pass = 0; pass < PASSES && more; pass++) {
+        more = false;
+        for (uint32_t i = 0; i < count; i++)
+            if (m.fresh[row[i]]) {
+                m.fresh[row[i]] = false;
+                more |= look_at(&m, row[i]);
+            }
+    }
+    free(m.pulls.first);
+    free(m.pulls.list);
+    free(m.drawn);
+    free(m.touched);
+    free(m.waits);
+    free(m.gains);
+    free(m.fresh);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the files that place: place.c (pins, cutting, places), place_row.c (rows),
+// place_halve.c (halves), place_move.c (cost and moves).
+#ifndef MLT_FLOW_PLACE_PLACE_INT_H
+#define MLT_FLOW_PLACE_PLACE_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/graph/graph.h"
+#include "flow/place/place.h"
+
+enum { MLT_FLOW_NOWHERE = UINT32_MAX };
+
+// What nodes have to be where; of modules.
+typedef struct mlt_flow_wishes {
+    uint32_t *place; // [node_count] of all places, MLT_FLOW_NOWHERE: not said
+    uint32_t *host;  // [node_count] MLT_FLOW_NOWHERE: any
+} mlt_flow_wishes;
+
+static inline bool mlt_flow_is_module(const mlt_flow_graph *g, uint32_t node)
+{
+    return mlt_flow_vector_of(g, node)->kind == MLT_FLOW_MODULE;
+}
+
+static inline uint64_t mlt_flow_weight(const mlt_flow_graph *g, uint32_t node)
+{
+    uint32_t weight = mlt_flow_vector_of(g, node)->weight;
+    return weight ? weight : 1;
+}
+
+// Neighbours of all nodes in one list, for everybody goes along wires many times: those of n are
+// list[first[n]] to list[first[n + 1] - 1], first whom it sends to. Two wires: twice.
+typedef struct mlt_flow_near {
+    uint32_t *first, *list;
+    bool *module; // [node_count] it is one, not a collective
+} mlt_flow_near;
+
+mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g);
+void mlt_flow_near_free(mlt_flow_near *near);
+
+static inline uint32_t mlt_flow_wires(const mlt_flow_near *near, uint32_t n)
+{
+    return near->first[n + 1] - near->first[n];
+}
+
+// Ways to lay the modules in a row.
+typedef enum mlt_flow_row {
+    MLT_FLOW_ROW_DECLARED, // vector by vector
+    MLT_FLOW_ROW_BREADTH,  // along wires from sources, neighbours of the first one first
+    MLT_FLOW_ROW_DEPTH,    // ... the neighbours of the last one first
+    MLT_FLOW_ROWS,
+} mlt_flow_row;
+
+// Writes all modules to row, which has room for node_count; returns how many there are.
+uint32_t mlt_flow_row_of(const mlt_flow_graph *g, const mlt_flow_near *near, mlt_flow_row way,
+                         uint32_t *row);
+
+// a * b / c without overflow, for b <= c.
+static inline uint64_t mlt_flow_part_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)a * b / c);
+}
+
+// Cuts modules into pieces for all workers by halving; share: [workers] how much each should get.
+// The row is in another order afterwards.
+void mlt_flow_halve(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t *row,
+                    uint32_t count, const uint64_t *share, uint32_t workers, uint32_t *into);
+
+// What it costs to have the modules on these workers: a wire between two of them
+// MLT_FLOW_WIRE, and a collective 1 for each worker but one that it has neighbours on.
+enum { MLT_FLOW_WIRE = 8 };
+uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t workers,
+                       const uint32_t *worker);
+
+// Moves and swaps modules as long as that lowers the cost. load: [workers], kept up to date.
+void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const mlt_flow_sites *sites,
+                    const mlt_flow_wishes *wishes, const uint32_t *row, uint32_t count,
+                    uint32_t *worker, uint64_t *load);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows: the modules of a graph in an order in which neighbours are near each other.
+//
+// Walks go along wires from sources. What is behind a collective, or a module with many wires
+// (most of them will lead elsewhere whatever is done), comes only when nothing else is left of what
+// was begun: so v[1000] => w[1000] -> z is laid v[0] w[0] z v[1] w[1] ..., not v w.
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "flow/place/place_int.h"
+
+enum { MANY = 16 }; // wires
+
+mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g)
+{
+    mlt_flow_near near = {.first = mlt_take(g->node_count + 1ull, sizeof *near.first),
+                          .list = mlt_take(2ull * g->edge_count, sizeof *near.list),
+                          .module = mlt_take(g->node_count, sizeof *near.module)};
+    uint32_t at = 0;
+    for (uint32_t n = 0; n < g->node_count; n++) {
+        near.module[n] = mlt_flow_is_module(g, n);
+        near.first[n] = at;
+        for (uint32_t i = g->out_first[n]; i < g->out_first[n + 1]; i++)
+            near.list[at++] = g->edges[g->out_edges[i]].to;
+        for (uint32_t i = g->in_first[n]; i < g->in_first[n + 1]; i++)
+            near.list[at++] = g->edges[g->in_edges[i]].from;
+    }
+    near.first[g->node_count] = at;
+    return near;
+}
+
+void mlt_flow_near_free(mlt_flow_near *near)
+{
+    free(near->first);
+    free(near->list);
+    free(near->module);
+}
+
+typedef struct walk {
+    const mlt_flow_near *near;
+    bool depth;
+    uint8_t *seen;        // [node_count] modules: laid; collectives: looked through
+    uint32_t *next, *far; // what is to be laid
+    uint32_t next_at, nexts, far_at, fars;
+    uint32_t *row, count;
+} walk;
+
+static void look_through(walk *w, uint32_t collective)
+{
+    if (w->seen[collective])
+        return;
+    w->seen[collective] = true;
+    for (uint32_t i = w->near->first[collective]; i < w->near->first[collective + 1]; i++)
+        w->far[w->fars++] = w->near->list[i];
+}
+
+static void lay(walk *w, uint32_t n)
+{
+    if (!w->near->module[n]) { // behind another collective
+        look_through(w, n);
+        return;
+    }
+    if (w->seen[n])
+        return;
+    w->seen[n] = true;
+    w->row[w->count++] = n;
+    uint32_t count = mlt_flow_wires(w->near, n);
+    const uint32_t *list = w->near->list + w->near->first[n];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t other = list[w->depth && count <= MANY ? count - 1 - i : i];
+        if (w->seen[other])
+            continue;
+        if (!w->near->module[other])
+            look_through(w, other);
+        else if (count > MANY || mlt_flow_wires(w->near, other) > MANY)
+            w->far[w->fars++] = other;
+        else
+            w->next[w->nexts++] = other;
+    }
+}
+
+static void walk_from(walk *w, uint32_t n)
+{
+    lay(w, n);
+    for (;;) {
+        if (w->next_at < w->nexts)
+            lay(w, w->depth ? w->next[--w->nexts] : w->next[w->next_at++]);
+        else if (w->far_at < w->fars)
+            lay(w, w->far[w->far_at++]);
+        else
+            return;
+    }
+}
+
+uint32_t mlt_flow_row_of(const mlt_flow_graph *g, const mlt_flow_near *near, mlt_flow_row way,
+                         uint32_t *row)
+{
+    walk w = {.near = near, .depth = way == MLT_FLOW_ROW_DEPTH, .row = row};
+    if (way == MLT_FLOW_ROW_DECLARED) {
+        for (uint32_t n = 0; n < g->node_count; n++)
+            if (near->module[n])
+                row[w.count++] = n;
+        return w.count;
+    }
+    // Each node is looked from once, so at most both ends of each edge are put on.
+    w.seen = mlt_take(g->node_count, 1);
+    w.next = mlt_take(2ull * g->edge_count, sizeof *w.next);
+    w.far = mlt_take(2ull * g->edge_count, sizeof *w.far);
+    for (int pass = 0; pass < 2; pass++) // sources, then what only cycles lead to
+        for (uint32_t n = 0; n < g->node_count; n++)
+            if (near->module[n] && !w.seen[n] && (pass || g->in_first[n] == g->in_first[n + 1]))
+                walk_from(&w, n);
+    free(w.seen);
+    free(w.next);
+    free(w.far);
+    return w.count;
+}
