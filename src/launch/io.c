@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
-#include "launch/hosts.h"
+#include "launch/plan/hosts.h"
 #include "launch/loop.h"
 #include "launch/say.h"
 #include "os/os.h"

@@ -8,9 +8,9 @@
 #ifndef MLT_LAUNCH_IO_H
 #define MLT_LAUNCH_IO_H
 
-#include "launch/env.h"
-#include "launch/options.h"
-#include "launch/plan.h"
+#include "launch/plan/env.h"
+#include "launch/plan/options.h"
+#include "launch/plan/plan.h"
 #include "launch/spawn.h"
 
 typedef struct mlt_io mlt_io;

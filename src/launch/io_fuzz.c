@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launch/hosts.h"
+#include "launch/plan/hosts.h"
 #include "launch/loop.h"
 
 enum { PROCS = 2, RANK = 0, SEVERAL = 1 };

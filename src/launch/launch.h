@@ -3,7 +3,7 @@
 #ifndef MLT_LAUNCH_LAUNCH_H
 #define MLT_LAUNCH_LAUNCH_H
 
-#include "launch/options.h"
+#include "launch/plan/options.h"
 
 int mlt_launch(const mlt_options *options);
 

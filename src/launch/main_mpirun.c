@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "launch/launch.h"
-#include "launch/options.h"
+#include "launch/plan/options.h"
 #include "launch/say.h"
 
 // --help and its like end by exit.

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/plan/bind.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "launch/say.h"
+
+typedef enum unit { UNIT_NONE, UNIT_HWTHREAD, UNIT_CORE, UNIT_NUMA, UNIT_SOCKET, UNIT_ALL } unit;
+
+// The usual words of Open MPI and MPICH.
+static const struct {
+    const char *word;
+    unit unit;
+} words[] = {
+    {"none", UNIT_NONE},          {"hwthread", UNIT_HWTHREAD}, {"core", UNIT_CORE},
+    {"socket", UNIT_SOCKET},      {"numa", UNIT_NUMA},         {"slot", UNIT_CORE},
+    {"node", UNIT_ALL},           {"board", UNIT_ALL},         {"machine", UNIT_ALL},
+    {"package", UNIT_SOCKET},     {"l1cache", UNIT_CORE},      {"l2cache", UNIT_CORE},
+    {"l3cache", UNIT_NUMA},       {"user", UNIT_CORE},         {"rr", UNIT_CORE},
+    {"seq", UNIT_CORE},           {"ppr", UNIT_CORE},          {"dist", UNIT_CORE},
+    {"hwthreads", UNIT_HWTHREAD}, {"cores", UNIT_CORE},        {"sockets", UNIT_SOCKET},
+};
+
+static bool find_word(const char *text, unit *out)
+{
+    size_t n = strcspn(text, ":"); // modifiers such as :PE=2 or :OVERSUBSCRIBE follow
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].word) == n && strncasecmp(words[i].word, text, n) == 0) {
+            *out = words[i].unit;
+            return true;
+        }
+    return false;
+}
+
+bool mlt_bind_word_known(const char *word, char *why, size_t why_size)
+{
+    unit ignored;
+    if (find_word(word, &ignored))
+        return true;
+    snprintf(why, why_size, "'%s' should be core, hwthread, socket, numa or none", word);
+    return false;
+}
+
+// Processors that mpirun may use. NULL if the system does not say.
+static cpu_set_t *allowed_set(size_t *set_bytes)
+{
+    for (size_t limit = 1024; limit <= 1 << 20; limit *= 2) {
+        cpu_set_t *set = CPU_ALLOC(limit);
+        *set_bytes = CPU_ALLOC_SIZE(limit);
+        if (!set)
+            return NULL;
+        if (sched_getaffinity(0, *set_bytes, set) == 0)
+            return set;
+        CPU_FREE(set);
+        if (errno != EINVAL)
+            return NULL;
+    }
+    return NULL;
+}
+
+// Reads a list such as "0-3,8" into set; false if there is no such file.
+static bool read_list(const char *path, cpu_set_t *set, size_t set_bytes)
+{
+    char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    CPU_ZERO_S(set_bytes, set);
+    for (char *at = text; isdigit((unsigned char)*at);) {
+        unsigned long first = strtoul(at, &at, 10), last = first;
+        if (*at == '-')
+            last = strtoul(at + 1, &at, 10);
+        for (; first <= last && first < set_bytes * 8; first++)
+            CPU_SET_S(first, set_bytes, set);
+        if (*at == ',')
+            at++;
+    }
+    return true;
+}
+
+// Sets `set` to the processors of cpu's unit (itself, if the system does not say).
+static void unit_of(unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
+{
+    static const char *const files[][2] = {
+        [UNIT_CORE] = {"topology/core_cpus_list", "topology/thread_siblings_list"},
+        [UNIT_SOCKET] = {"topology/package_cpus_list", "topology/core_siblings_list"},
+    };
+    char path[128];
+    if (u == UNIT_CORE || u == UNIT_SOCKET) {
+        for (int i = 0; i < 2; i++) {
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, files[u][i]);
+            if (read_list(path, set, set_bytes) && CPU_ISSET_S(cpu, set_bytes, set))
+                return;
+        }
+    } else if (u == UNIT_NUMA) {
+        for (int node = 0; node < 1024; node++) {
+            snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
+            if (!read_list(path, set, set_bytes)) {
+                if (node > 0)
+                    continue;
+                break;
+            }
+            if (CPU_ISSET_S(cpu, set_bytes, set))
+                return;
+        }
+    } else if (u == UNIT_ALL) {
+        memset(set, 0xff, set_bytes);
+        return;
+    }
+    CPU_ZERO_S(set_bytes, set);
+    CPU_SET_S(cpu, set_bytes, set);
+}
+
+// All units of that kind within `allowed`, in the order of their first processor. Stops after
+// `most`.
+static size_t list_units(unit u, const cpu_set_t *allowed, size_t set_bytes, size_t most,
+                         cpu_set_t ***out)
+{
+    cpu_set_t **list = NULL, *seen = CPU_ALLOC(set_bytes * 8);
+    size_t count = 0;
+    if (!seen)
+        mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
+    CPU_ZERO_S(set_bytes, seen);
+    for (size_t cpu = 0; cpu < set_bytes * 8 && count < most; cpu++) {
+        if (!CPU_ISSET_S(cpu, set_bytes, allowed) || CPU_ISSET_S(cpu, set_bytes, seen))
+            continue;
+        cpu_set_t *set = CPU_ALLOC(set_bytes * 8);
+        if (!set)
+            mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
+        unit_of(u, cpu, set, set_bytes);
+        CPU_AND_S(set_bytes, set, set, allowed);
+        CPU_OR_S(set_bytes, seen, seen, set);
+        list = mlt_need_more(list, count + 1, sizeof *list);
+        list[count++] = set;
+    }
+    CPU_FREE(seen);
+    *out = list;
+    return count;
+}
+
+static void free_units(cpu_set_t **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        CPU_FREE(list[i]);
+    free(list);
+}
+
+// Reorders places so that neighbours lie in different groups: the first of each group, then the
+// second of each...
+static void deal_out(mlt_bind *bind, cpu_set_t **groups, size_t group_count)
+{
+    cpu_set_t **dealt = mlt_need(bind->count, sizeof *dealt);
+    cpu_set_t *common = CPU_ALLOC(bind->set_bytes * 8);
+    size_t n = 0;
+    if (!common)
+        mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
+    while (n < bind->count) {
+        size_t before = n;
+        for (size_t g = 0; g < group_count; g++)
+            for (size_t i = 0; i < bind->count; i++) {
+                if (!bind->places[i])
+                    continue;
+                CPU_AND_S(bind->set_bytes, common, bind->places[i], groups[g]);
+                if (CPU_COUNT_S(bind->set_bytes, common) == 0)
+                    continue;
+                dealt[n++] = bind->places[i];
+                bind->places[i] = NULL;
+                break;
+            }
+        if (n == before)
+            break;
+    }
+    CPU_FREE(common);
+    free(bind->places);
+    bind->places = dealt;
+    bind->count = n;
+}
+
+void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint32_t workers)
+{
+    *bind = (mlt_bind){.count = 0};
+    unit to = UNIT_CORE, by = UNIT_CORE;
+    if (bind_to)
+        (void)find_word(bind_to, &to);
+    if (map_by)
+        (void)find_word(map_by, &by);
+    if (to == UNIT_NONE || to == UNIT_ALL)
+        return;
+    cpu_set_t *allowed = allowed_set(&bind->set_bytes);
+    if (!allowed)
+        return;
+    size_t cpus = (size_t)CPU_COUNT_S(bind->set_bytes, allowed);
+    if (bind_to || (workers > 1 && workers <= cpus && workers > cpus / 4))
+        bind->count = list_units(to, allowed, bind->set_bytes, SIZE_MAX, &bind->places);
+    if (bind->count && !bind_to && (workers > bind->count || workers <= bind->count / 2)) {
+        free_units(bind->places, bind->count);
+        bind->count = 0;
+    }
+    if (bind->count && (by == UNIT_SOCKET || by == UNIT_NUMA) && to < by) {
+        cpu_set_t **groups;
+        size_t n = list_units(by, allowed, bind->set_bytes, SIZE_MAX, &groups);
+        deal_out(bind, groups, n);
+        free_units(groups, n);
+    }
+    CPU_FREE(allowed);
+}
+
+cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers)
+{
+    if (bind->count == 0)
+        return NULL;
+    cpu_set_t *set = CPU_ALLOC(bind->set_bytes * 8);
+    if (!set)
+        return NULL;
+    CPU_ZERO_S(bind->set_bytes, set);
+    for (uint32_t w = 0; w < workers && w < bind->count; w++)
+        CPU_OR_S(bind->set_bytes, set, set, bind->places[(first_worker + w) % bind->count]);
+    return set;
+}
+
+bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits)
+{
+    if (bind->count == 0)
+        return false;
+    const cpu_set_t *place = bind->places[worker % bind->count];
+    memset(map, 0, bits / 8);
+    for (size_t cpu = 0; cpu < bind->set_bytes * 8; cpu++) {
+        if (!CPU_ISSET_S(cpu, bind->set_bytes, place))
+            continue;
+        if (cpu >= bits)
+            return false;
+        map[cpu / 64] |= UINT64_C(1) << cpu % 64;
+    }
+    return true;
+}
+
+void mlt_bind_text(const mlt_bind *bind, const cpu_set_t *set, char *text, size_t size)
+{
+    size_t cpus = bind->set_bytes * 8, n = 0;
+    text[0] = '\0';
+    for (size_t cpu = 0; cpu < cpus && n < size; cpu++) {
+        size_t last = cpu;
+        if (!CPU_ISSET_S(cpu, bind->set_bytes, set))
+            continue;
+        while (last + 1 < cpus && CPU_ISSET_S(last + 1, bind->set_bytes, set))
+            last++;
+        n += (size_t)snprintf(text + n, size - n, last > cpu ? "%s%zu-%zu" : "%s%zu", n ? "," : "",
+                              cpu, last);
+        cpu = last;
+    }
+}

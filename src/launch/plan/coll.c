@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/plan/coll.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "launch/plan/env.h"
+#include "launch/say.h"
+#include "os/plugin.h"
+
+enum { WHY_BYTES = 4096 };
+
+// The value of a variable, as the section's ranks would see it; "": none.
+static const char *value_of(const mlt_env *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < env->common; i++)
+        if (strncmp(env->items[i], name, n) == 0 && env->items[i][n] == '=')
+            return env->items[i] + n + 1;
+    return "";
+}
+
+static bool is_set(const char *text)
+{
+    char why[256];
+    int64_t value = 0; // as settings have it
+    const mlt_setting setting = {.name = "reproducible", .kind = MLT_SETTING_BOOL, .value = &value};
+    // What is neither yes nor no is told by the ranks, as that of every other setting.
+    return *text && mlt_setting_parse(&setting, text, why, sizeof why) == MLT_OK && value != 0;
+}
+
+static void check(const char *file, const char *force, bool reproducible)
+{
+    char why[WHY_BYTES];
+    int force_is_wrong = 0;
+    const mlt_plugin_head *lua = mlt_os_plugin(MLT_LUA_PLUGIN, MLT_LUA_PLUGIN_TABLE,
+                                               MLT_LUA_PLUGIN_VERSION, why, sizeof why);
+    if (!lua)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s %s: %s", *file ? "--coll" : "--force", *file ? file : force,
+                 why);
+    mlt_status status = lua->check(file, force, reproducible, &force_is_wrong, why, sizeof why);
+    if (status != MLT_OK && force_is_wrong)
+        mlt_quit(MLT_EXIT_USAGE, "--force %s: %s", force, why);
+    if (status != MLT_OK)
+        mlt_quit(MLT_EXIT_FAILED, "%s", why);
+}
+
+void mlt_launch_check_coll(const mlt_options *options)
+{
+    const char *last_file = "", *last_force = ""; // of the environment or the command line
+    for (size_t a = 0; a < options->app_count; a++) {
+        mlt_env env;
+        mlt_env_init(&env, options, &options->apps[a]);
+        const char *file = value_of(&env, "MILLET_COLL"), *force = value_of(&env, "MILLET_FORCE");
+        bool reproducible = is_set(value_of(&env, "MILLET_REPRODUCIBLE"));
+        if (strcmp(file, last_file) != 0 || strcmp(force, last_force) != 0)
+            check(file, force, reproducible);
+        last_file = file;
+        last_force = force;
+        mlt_env_fini(&env);
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/plan/env.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "launch/program/libraries.h"
+#include "launch/say.h"
+
+extern char **environ;
+
+// What mpirun says itself; values of an outer job must not leak in.
+static const char *const replaced[] = {
+    "MILLET_JOB_FD",
+    "MILLET_CTL_FD",
+    "MILLET_PROC",
+    "MILLET_LAUNCHER",
+    "MILLET_LABEL",
+    "MILLET_OUTFILE",
+    "MILLET_ERRFILE",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "OMPI_COMM_WORLD_NODE_RANK",
+    "OMPI_UNIVERSE_SIZE",
+};
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "=");
+    return strncmp(a, b, n) == 0 && (b[n] == '=' || b[n] == '\0');
+}
+
+static bool is_replaced(const char *variable)
+{
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+        if (same_name(variable, replaced[i]))
+            return true;
+    return false;
+}
+
+static bool in_list(const char *list, const char *variable)
+{
+    size_t length = strcspn(variable, "=");
+    for (const char *at = list; *at; at += strspn(at, ",")) {
+        size_t n = strcspn(at, ",");
+        if (n == length && strncmp(at, variable, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+void mlt_env_put(mlt_env *env, char *variable)
+{
+    for (size_t i = 0; i < env->common; i++)
+        if (same_name(variable, env->items[i])) {
+            env->items[i] = variable;
+            return;
+        }
+    env->items = mlt_need_more(env->items, env->common + 1 + MLT_ENV_OWN + 1, sizeof *env->items);
+    env->items[env->common++] = variable;
+}
+
+const char *mlt_env_value(const mlt_env *env, const char *name)
+{
+    for (size_t i = 0; i < env->common; i++)
+        if (same_name(env->items[i], name))
+            return strchr(env->items[i], '=') + 1;
+    return NULL;
+}
+
+// A program for the standard's ABI, whoever compiled it, finds the library of this mpirun: also
+// behind scripts, and before that of another MPI.
+static void put_library_path(mlt_env *env)
+{
+    const char *folder = mlt_libraries_folder(), *old = mlt_env_value(env, "LD_LIBRARY_PATH");
+    if (!folder)
+        return;
+    size_t n = strlen(folder);
+    if (old && strncmp(old, folder, n) == 0 && (old[n] == ':' || old[n] == '\0'))
+        return; // mpirun under mpirun
+    env->library_path =
+        mlt_need_text("LD_LIBRARY_PATH=%s%s%s", folder, old && *old ? ":" : "", old ? old : "");
+    mlt_env_put(env, env->library_path);
+}
+
+void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
+{
+    *env = (mlt_env){.items = mlt_need(MLT_ENV_OWN + 1, sizeof *env->items)};
+    mlt_env_mode mode = app->env_mode != MLT_ENV_ALL ? app->env_mode : options->env_mode;
+    const char *list = app->env_list ? app->env_list : options->env_list;
+    size_t room = 0;
+    while (environ[room])
+        room++;
+    env->items = mlt_need_more(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
+    for (char **e = environ; *e; e++) // no variable comes twice: no need to look for an old one
+        if (mode == MLT_ENV_ALL ? !is_replaced(*e) : mode == MLT_ENV_LIST && in_list(list, *e))
+            env->items[env->common++] = *e;
+    for (size_t i = 0; i < options->env.count; i++)
+        mlt_env_put(env, options->env.items[i]);
+    for (size_t i = 0; i < app->env.count; i++)
+        mlt_env_put(env, app->env.items[i]);
+    put_library_path(env);
+}
+
+void mlt_env_fini(mlt_env *env)
+{
+    free(env->items);
+    free(env->library_path);
+}
+
+char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own)
+{
+    uint32_t rank = plan->procs[own->proc].first_rank, ranks = plan->ranks;
+    const struct {
+        const char *name;
+        uint32_t value;
+    } values[] = {
+        {"MILLET_JOB_FD", (uint32_t)own->job_fd},
+        {"MILLET_CTL_FD", (uint32_t)own->ctl_fd},
+        {"MILLET_PROC", own->proc},
+        {"MILLET_LAUNCHER", (uint32_t)getpid()},
+        {"PMI_RANK", rank},
+        {"PMI_SIZE", ranks},
+        {"MPI_LOCALRANKID", rank},
+        {"MPI_LOCALNRANKS", ranks},
+        {"OMPI_COMM_WORLD_RANK", rank},
+        {"OMPI_COMM_WORLD_SIZE", ranks},
+        {"OMPI_COMM_WORLD_LOCAL_RANK", rank},
+        {"OMPI_COMM_WORLD_LOCAL_SIZE", ranks},
+        {"OMPI_COMM_WORLD_NODE_RANK", rank},
+        {"OMPI_UNIVERSE_SIZE", ranks},
+    };
+    enum { VALUES = sizeof values / sizeof *values };
+    _Static_assert((int)VALUES <= (int)MLT_ENV_OWN, "room for the process's own variables");
+    size_t n = env->common;
+    for (size_t i = 0; i < VALUES; i++) {
+        int length =
+            snprintf(env->own[i], sizeof env->own[i], "%s=%u", values[i].name, values[i].value);
+        mlt_assert(length > 0 && (size_t)length < sizeof env->own[i]);
+        env->items[n++] = env->own[i];
+    }
+    env->items[n] = NULL;
+    return env->items;
+}

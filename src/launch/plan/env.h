@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The environment of the job's processes.
+#ifndef MLT_LAUNCH_PLAN_ENV_H
+#define MLT_LAUNCH_PLAN_ENV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launch/plan/options.h"
+#include "launch/plan/plan.h"
+
+enum { MLT_ENV_OWN = 16 }; // variables that differ between processes, at most
+
+typedef struct mlt_env {
+    char **items; // NULL at the end; the last ones are the process's own
+    size_t common;
+    char *library_path; // "LD_LIBRARY_PATH=..." with this mpirun's library in front; may be NULL
+    char own[MLT_ENV_OWN][64];
+} mlt_env;
+
+// What all processes of an app have in common; freed by mlt_env_fini.
+void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app);
+void mlt_env_fini(mlt_env *env);
+
+// Adds or replaces "K=V" (the pointer is kept) among the common ones.
+void mlt_env_put(mlt_env *env, char *variable);
+
+// The value of a variable among the common ones; NULL if it is not there.
+const char *mlt_env_value(const mlt_env *env, const char *name);
+
+typedef struct mlt_env_proc {
+    uint32_t proc;
+    int job_fd, ctl_fd;
+} mlt_env_proc;
+
+// The environment of one process; valid until the next call.
+char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own);
+
+#endif

@@ -1,0 +1,695 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/plan/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/settings.h"
+#include "base/word.h"
+#include "launch/plan/bind.h"
+#include "launch/plan/hosts.h"
+#include "launch/say.h"
+#include "launch/plan/words.h"
+
+extern char **environ;
+
+enum { MOST_RANKS = INT32_MAX, NAME_BYTES = 64 };
+
+typedef struct reader {
+    mlt_options *o;
+    mlt_app *app;       // the current section's
+    char **words;       // NULL at the end
+    char *value;        // of "--option=value", until it is taken
+    const char *option; // as the user wrote it
+    bool in_file;       // words come from a -configfile
+    bool took_file;     // the current section named one
+    size_t env_before;  // what o->env had when it began
+} reader;
+
+typedef struct option_row {
+    const char *names;    // spellings, separated by blanks; one or two dashes make no difference
+    const char *argument; // as --help shows it; NULL: none
+    void (*take)(reader *r, const struct option_row *row);
+    size_t at;        // offset in mlt_options (take_flag, take_text)
+    const char *help; // NULL: accepted, not shown
+} option_row;
+
+void mlt_texts_add(mlt_texts *texts, char *text)
+{
+    texts->items = mlt_need_more(texts->items, texts->count + 2, sizeof *texts->items);
+    texts->items[texts->count++] = text;
+    texts->items[texts->count] = NULL;
+}
+
+static char *next_word(reader *r)
+{
+    char *word = r->value;
+    r->value = NULL;
+    if (!word && *r->words)
+        word = *r->words++;
+    if (!word)
+        mlt_quit(MLT_EXIT_USAGE, "option %s wants a value after it; mpirun --help shows which",
+                 r->option);
+    return word;
+}
+
+static int64_t next_number(reader *r, int64_t least, int64_t most)
+{
+    const char *text = next_word(r);
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end || errno || n < least || n > most)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "option %s is '%s', but should be a whole number from %lld to %lld", r->option,
+                 text, (long long)least, (long long)most);
+    return n;
+}
+
+static char **text_at(reader *r, const option_row *row)
+{
+    return (char **)((char *)r->o + row->at);
+}
+
+static void take_flag(reader *r, const option_row *row)
+{
+    *(bool *)((char *)r->o + row->at) = true;
+}
+
+static void take_text(reader *r, const option_row *row)
+{
+    *text_at(r, row) = next_word(r);
+}
+
+static void ignore_flag(reader *r, const option_row *row)
+{
+}
+
+static void ignore_word(reader *r, const option_row *row)
+{
+    (void)next_word(r);
+}
+
+static void ignore_two(reader *r, const option_row *row)
+{
+    (void)next_word(r);
+    (void)next_word(r);
+}
+
+static void take_n(reader *r, const option_row *row)
+{
+    r->app->n = (uint32_t)next_number(r, 1, MOST_RANKS);
+}
+
+static void take_nfg(reader *r, const option_row *row)
+{
+    r->app->fine = (uint32_t)next_number(r, 1, MOST_RANKS);
+}
+
+static void take_per_host(reader *r, const option_row *row)
+{
+    r->app->per_host = (uint32_t)next_number(r, 1, MOST_RANKS);
+}
+
+static void take_workers(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    if (strcmp(word, "thread") == 0 || strcmp(word, "threads") == 0)
+        r->app->workers = MLT_WORKERS_THREAD;
+    else if (strcmp(word, "process") == 0 || strcmp(word, "processes") == 0)
+        r->app->workers = MLT_WORKERS_PROCESS;
+    else
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be thread or process", r->option,
+                 word);
+}
+
+static void take_hosts(reader *r, const option_row *row)
+{
+    const char *list = next_word(r);
+    r->app->slots += mlt_hosts_list(r->option, list);
+}
+
+static void take_hostfile(reader *r, const option_row *row)
+{
+    r->app->slots += mlt_hosts_file(next_word(r));
+}
+
+// "K V" or "K=V".
+static char *next_variable(reader *r)
+{
+    char *name = next_word(r);
+    if (!*name || *name == '=')
+        mlt_quit(MLT_EXIT_USAGE, "option %s wants the name of a variable, not '%s'", r->option,
+                 name);
+    return strchr(name, '=') ? name : mlt_need_text("%s=%s", name, next_word(r));
+}
+
+static void take_genv(reader *r, const option_row *row)
+{
+    mlt_texts_add(&r->o->env, next_variable(r));
+}
+
+static void take_env(reader *r, const option_row *row)
+{
+    mlt_texts_add(&r->app->env, next_variable(r));
+}
+
+static void take_x(reader *r, const option_row *row)
+{
+    char *word = next_word(r);
+    if (!*word || *word == '=')
+        mlt_quit(MLT_EXIT_USAGE, "option %s wants NAME or NAME=VALUE, not '%s'", r->option, word);
+    const char *now = strchr(word, '=') ? NULL : getenv(word);
+    if (now)
+        mlt_texts_add(&r->o->env, mlt_need_text("%s=%s", word, now));
+    else if (strchr(word, '='))
+        mlt_texts_add(&r->o->env, word);
+}
+
+static void take_genvnone(reader *r, const option_row *row)
+{
+    r->o->env_mode = MLT_ENV_NONE;
+}
+
+static void take_genvlist(reader *r, const option_row *row)
+{
+    r->o->env_mode = MLT_ENV_LIST;
+    r->o->env_list = next_word(r);
+}
+
+static void take_envnone(reader *r, const option_row *row)
+{
+    r->app->env_mode = MLT_ENV_NONE;
+}
+
+static void take_envlist(reader *r, const option_row *row)
+{
+    r->app->env_mode = MLT_ENV_LIST;
+    r->app->env_list = next_word(r);
+}
+
+static void take_dir(reader *r, const option_row *row)
+{
+    r->app->dir = next_word(r);
+}
+
+static void take_path(reader *r, const option_row *row)
+{
+    r->app->path = next_word(r);
+}
+
+static void take_stdin(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    char *end;
+    long long n = strtoll(word, &end, 10);
+    if (strcmp(word, "none") == 0)
+        r->o->stdin_rank = MLT_STDIN_NONE;
+    else if (strcmp(word, "all") == 0)
+        r->o->stdin_rank = MLT_STDIN_ALL;
+    else if (end != word && !*end && n >= 0 && n <= MOST_RANKS)
+        r->o->stdin_rank = n;
+    else
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be a rank, none or all", r->option,
+                 word);
+}
+
+static double seconds(const char *where, const char *text)
+{
+    char *end;
+    double s = strtod(text, &end);
+    if (end == text || *end || !isfinite(s) || s < 0 || s > 1e9)
+        mlt_quit(MLT_EXIT_USAGE, "%s is '%s', but should be a number of seconds", where, text);
+    return s;
+}
+
+static void take_timeout(reader *r, const option_row *row)
+{
+    r->o->timeout_s = seconds(r->option, next_word(r));
+}
+
+static void take_bind(reader *r, const option_row *row)
+{
+    char *word = next_word(r);
+    char why[256];
+    if (!mlt_bind_word_known(word, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
+    *text_at(r, row) = word;
+}
+
+static void take_gdb(reader *r, const option_row *row)
+{
+    r->o->gdb = next_number(r, 0, MOST_RANKS);
+}
+
+// A setting of the library, as its variable. It holds for the whole job, so sections that say
+// different things cannot both be right.
+static void set(reader *r, const char *name, const char *value)
+{
+    char *variable = mlt_need_text("MILLET_%s=%s", name, value);
+    size_t prefix = strlen(variable) - strlen(value);
+    for (size_t i = 0; i < r->env_before; i++) {
+        const char *other = r->o->env.items[i];
+        if (strncmp(other, variable, prefix) == 0 && strcmp(other, variable) != 0)
+            mlt_quit(MLT_EXIT_USAGE,
+                     "option %s says %s, but a section before says %s; it holds for all sections, "
+                     "so they must agree",
+                     r->option, variable, other);
+    }
+    mlt_texts_add(&r->o->env, variable);
+}
+
+// The same for the ranks of the current section and of those behind it that say nothing else.
+static void set_from_here(reader *r, const char *name, const char *value)
+{
+    mlt_texts_add(&r->o->carried, mlt_need_text("MILLET_%s=%s", name, value));
+}
+
+static bool policy_known(const char *text)
+{
+    static const char *const policies[] = {"direct", "rr", "priority"};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+        if (strcmp(text, policies[i]) == 0)
+            return true;
+    char *end;
+    if (strncmp(text, "random:", 7) != 0 || !isdigit((unsigned char)text[7]))
+        return false;
+    errno = 0;
+    (void)strtoull(text + 7, &end, 0);
+    return !*end && !errno;
+}
+
+static void take_sched(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    if (!policy_known(word))
+        mlt_quit(MLT_EXIT_USAGE,
+                 "option %s is '%s', but should be direct, rr, random:SEED or priority", r->option,
+                 word);
+    set_from_here(r, "SCHED", word);
+}
+
+static void take_errhandler(reader *r, const option_row *row)
+{
+    static const char *const known[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
+                                        "mpi_errors_return"};
+    const char *word = next_word(r);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(word, known[i]) == 0) {
+            set_from_here(r, "INITIAL_ERRHANDLER", known[i]);
+            return;
+        }
+    mlt_quit(MLT_EXIT_USAGE,
+             "option %s is '%s', but should be mpi_errors_are_fatal, mpi_errors_abort or "
+             "mpi_errors_return",
+             r->option, word);
+}
+
+static void take_stack_size(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    char why[256];
+    int64_t bytes = 0;
+    mlt_setting size = {.name = r->option, .kind = MLT_SETTING_SIZE, .value = &bytes};
+    if (mlt_setting_parse(&size, word, why, sizeof why) || bytes < 0)
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be a size such as 64K or 1M",
+                 r->option, word);
+    r->o->stack_size = bytes;
+    set_from_here(r, "STACK_SIZE", word);
+}
+
+static void take_set(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    static const char prefix[] = "MILLET_";
+    if (strncasecmp(word, prefix, sizeof prefix - 1) == 0)
+        word += sizeof prefix - 1;
+    size_t n = strcspn(word, "=");
+    char name[NAME_BYTES];
+    if (n == 0 || n >= sizeof name || word[n] != '=')
+        mlt_quit(MLT_EXIT_USAGE, "option %s wants NAME=VALUE; `millet info` lists the names",
+                 r->option);
+    for (size_t i = 0; i < n; i++)
+        name[i] = word[i] == '-' ? '_' : (char)toupper((unsigned char)word[i]);
+    name[n] = '\0';
+    set(r, name, word + n + 1);
+}
+
+// The ranks may have another working directory: they get the whole path. A file that is not there
+// is told with the others' faults, in launch/plan/coll.c.
+static void take_coll(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    char *whole = realpath(word, NULL);
+    set(r, "COLL", whole ? whole : word);
+    free(whole);
+}
+
+static void take_force(reader *r, const option_row *row)
+{
+    set(r, "FORCE", next_word(r));
+}
+
+static void take_reproducible(reader *r, const option_row *row)
+{
+    set(r, "REPRODUCIBLE", "yes");
+}
+
+static void take_strict(reader *r, const option_row *row)
+{
+    set(r, "TYPE_MISMATCH", "error");
+}
+
+static void take_paths(reader *r, const option_row *row)
+{
+    *text_at(r, row) = next_word(r);
+    set(r, "PATHS", "yes");
+}
+
+static void take_configfile(reader *r, const option_row *row);
+static void take_help(reader *r, const option_row *ignored);
+
+static void take_version(reader *r, const option_row *row)
+{
+    puts("mpirun (Millet) " MLT_VERSION);
+    exit(0);
+}
+
+#define AT(member) offsetof(mlt_options, member)
+
+// A row without names starts a group; its help is the group's title.
+static const option_row table[] = {
+    {NULL, NULL, NULL, 0, "How many"},
+    {"-n -np --np -c", "N", take_n, 0, "N workers, each a process by default (1 without it)"},
+    {"-nfg", "K", take_nfg, 0, "K ranks in each worker: N*K in all, ranks in blocks"},
+    {"--workers", "thread|process", take_workers, 0,
+     "what a worker is (process if K is 1, else thread)"},
+    {"-ppn -N -perhost --npernode", "N", take_per_host, 0, "as -n, if that is not given"},
+    {"-configfile --app", "FILE", take_configfile, 0,
+     "a line of FILE is a section: options program arguments"},
+
+    {NULL, NULL, NULL, 0, "Where"},
+    {"-host -hosts -H", "LIST", take_hosts, 0, "hosts, name[:n],... ; only this host so far"},
+    {"-hostfile -machinefile -f", "FILE", take_hostfile, 0,
+     "hosts, a line each: name[:n] or [user@]name [slots=n]"},
+    {"--bind-to", "WORD", take_bind, AT(bind_to),
+     "pin workers: core, hwthread, socket, numa or none; by default to cores if they fill more "
+     "than "
+     "half of them"},
+    {"--map-by", "WORD", take_bind, AT(map_by), "order of pinning: core, socket, numa, ..."},
+    {"-wdir --wd", "DIR", take_dir, 0, "working directory of this section's program"},
+    {"-gwdir", "DIR", take_text, AT(dir), "working directory of all programs"},
+    {"-path", "LIST", take_path, 0, "directories to look for the program in, before PATH"},
+
+    {NULL, NULL, NULL, 0, "Environment (everything is passed on)"},
+    {"-x", "NAME[=VALUE]", take_x, 0, "set a variable for all ranks"},
+    {"-genv", "NAME VALUE", take_genv, 0, "set a variable for all ranks"},
+    {"-env", "NAME VALUE", take_env, 0, "set a variable for this section's ranks"},
+    {"-genvlist", "A,B,...", take_genvlist, 0, "pass on only these variables"},
+    {"-genvnone", NULL, take_genvnone, 0, "pass on nothing"},
+    {"-envlist", "A,B,...", take_envlist, 0, "as -genvlist, for this section"},
+    {"-envnone", NULL, take_envnone, 0, "as -genvnone, for this section"},
+    {"--set", "NAME=VALUE", take_set, 0, "a setting of the library; `millet info` lists them"},
+
+    {NULL, NULL, NULL, 0, "Input and output"},
+    {"-l -prepend-rank --tag-output", NULL, take_flag, AT(label), "begin each line with [rank]"},
+    {"-outfile-pattern", "PATTERN", take_text, AT(outfile),
+     "standard output into files; %r rank, %h host, %p process id"},
+    {"-errfile-pattern", "PATTERN", take_text, AT(errfile), "standard error into files"},
+    {"--output-filename", "DIR", take_text, AT(output_directory),
+     "both into DIR/1/rank.R/stdout and stderr"},
+    {"--merge-stderr-to-stdout", NULL, take_flag, AT(merge),
+     "standard error goes where output goes"},
+    {"--stdin -s", "R|none|all", take_stdin, 0, "who gets standard input (rank 0)"},
+
+    {NULL, NULL, NULL, 0, "Running"},
+    {"--timeout", "SECONDS", take_timeout, 0,
+     "end the job then, with a hang report and exit code 124 (or MPIEXEC_TIMEOUT)"},
+    {"-initial-errhandler", "NAME", take_errhandler, 0,
+     "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, from this section on"},
+    {"--sched", "POLICY", take_sched, 0,
+     "direct, rr, random:SEED or priority, from this section on"},
+    {"--stack-size", "SIZE", take_stack_size, 0,
+     "of each rank that is a fiber, such as 64K, from this section on"},
+    {"--coll", "FILE", take_coll, 0,
+     "a Lua file of rules and algorithms for collectives; it is checked before anything starts"},
+    {"--force", "LIST", take_force, 0,
+     "algorithms whatever the rules say: allreduce=ring:segment=8K,bcast=chain"},
+    {"--reproducible", NULL, take_reproducible, 0,
+     "reductions give the same bits whatever the algorithm and the layout"},
+    {"--strict", NULL, take_strict, 0,
+     "data that are received as another basic type of as many bytes are an error, not a note"},
+    {"--report", NULL, take_flag, AT(report), "one screen at the end: time, calls, bytes, memory"},
+    {"--paths", "FILE", take_paths, AT(paths),
+     "the paths that collectives took, with times, into FILE: a drawing if it ends with .svg; - is "
+     "standard error"},
+    {"--gdb", "R", take_gdb, 0, "start rank R under gdb"},
+    {"--no-globals-note", NULL, take_flag, AT(no_globals),
+     "do not name the globals that ranks of one process share"},
+    {"-q --quiet", NULL, take_flag, AT(quiet), "no notes"},
+    {"-v --verbose -d", NULL, take_flag, AT(verbose),
+     "say what is started, and where; name all shared globals"},
+    {"-V --version", NULL, take_version, 0, "print the version"},
+    {"-h --help -?", NULL, take_help, 0, "print this"},
+
+    // What scripts for other launchers say, and what is true or harmless here anyway.
+    {NULL, NULL, NULL, 0, NULL},
+    {"-genvall -envall -localonly --oversubscribe --nooversubscribe --allow-run-as-root "
+     "--use-hwthread-cpus --report-bindings --display-map --display-allocation "
+     "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes --bynode --byslot --nolocal "
+     "-use-app-topology -no-local",
+     NULL, ignore_flag, 0, NULL},
+    {"-soft -arch -file -memory-alloc-kinds -usize -launcher -launcher-exec "
+     "-rmk -iface -demux -nameserver -membind -topolib -order-nodes --rank-by -bootstrap "
+     "--personality --prefix -ckpointlib -localhost --cpus-per-proc "
+     "--cpus-per-rank",
+     "WORD", ignore_word, 0, NULL},
+    {"--mca --pmixmca --prtemca --gmca", "NAME VALUE", ignore_two, 0, NULL},
+};
+
+enum { ROWS = sizeof table / sizeof *table };
+
+// Calls see(spelling without dashes, its length, row) for all spellings until it returns true.
+static const option_row *each_name(bool (*see)(void *arg, const char *name, size_t length),
+                                   void *arg)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *at = table[i].names;
+        while (at && *at) {
+            size_t whole = strcspn(at, " "), dashes = strspn(at, "-");
+            if (see(arg, at + dashes, whole - dashes))
+                return &table[i];
+            at += whole + strspn(at + whole, " ");
+        }
+    }
+    return NULL;
+}
+
+typedef struct wanted {
+    const char *name;
+    size_t length;
+} wanted;
+
+static bool is_wanted(void *arg, const char *name, size_t length)
+{
+    const wanted *w = arg;
+    return w->length == length && memcmp(w->name, name, length) == 0;
+}
+
+typedef struct nearest {
+    wanted asked;
+    const char *name;
+    size_t length, distance;
+} nearest;
+
+static bool compare(void *arg, const char *name, size_t length)
+{
+    nearest *best = arg;
+    size_t d = mlt_word_distance(best->asked.name, best->asked.length, name, length);
+    if (d < best->distance) {
+        best->name = name;
+        best->length = length;
+        best->distance = d;
+    }
+    return false;
+}
+
+static _Noreturn void unknown(const char *option, wanted name)
+{
+    nearest best = {.asked = name, .distance = 1 + name.length / 2};
+    if (best.distance > 4)
+        best.distance = 4;
+    (void)each_name(compare, &best);
+    if (best.name)
+        mlt_quit(MLT_EXIT_USAGE, "there is no option %s; did you mean %s%.*s?", option,
+                 best.length > 1 ? "--" : "-", (int)best.length, best.name);
+    mlt_quit(MLT_EXIT_USAGE, "there is no option %s; mpirun --help lists them all", option);
+}
+
+enum { HELP_WIDTH = 98, HELP_COLUMN = 38 };
+
+// Prints words from `column` on, continued there in the next lines. The cursor is at `at`.
+static void print_wrapped(const char *text, int at, int column)
+{
+    for (const char *word = text; *word;) {
+        int n = (int)strcspn(word, " ");
+        if (at > column && at + 1 + n > HELP_WIDTH) {
+            printf("\n%*s", column, "");
+            at = column;
+        } else if (at > column) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", n, word);
+        at += n;
+        word += n + (int)strspn(word + n, " ");
+    }
+    putchar('\n');
+}
+
+static void take_help(reader *r, const option_row *ignored)
+{
+    puts("mpirun [options] program [arguments] [: [options] program [arguments]]...\n\n"
+         "Starts a job of MPI ranks on this host. Options may begin with one dash or two.");
+    for (size_t i = 0; i < ROWS; i++) {
+        const option_row *row = &table[i];
+        if (!row->help)
+            continue;
+        if (!row->names) {
+            printf("\n%s:\n", row->help);
+            continue;
+        }
+        int n = printf("  %s %s", row->names, row->argument ? row->argument : "");
+        if (n >= HELP_COLUMN) {
+            putchar('\n');
+            n = 0;
+        }
+        printf("%*s", HELP_COLUMN - n, "");
+        print_wrapped(row->help, HELP_COLUMN, HELP_COLUMN);
+    }
+    puts("\nAlso accepted, without effect on one host:");
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].names && !table[i].help) {
+            printf("  ");
+            print_wrapped(table[i].names, 2, 2);
+        }
+    puts("\nExit code: that of the first rank that failed; 128 + signal; 124 time limit; 125 "
+         "deadlock;\n126 and 127 if the program cannot be run or is not there; 2 for a wrong "
+         "command line.");
+    exit(0);
+}
+
+static mlt_app *new_app(mlt_options *o)
+{
+    o->apps = mlt_need_more(o->apps, o->app_count + 1, sizeof *o->apps);
+    mlt_app *app = &o->apps[o->app_count++];
+    // What a worker is carries on to the next section.
+    *app = (mlt_app){.fine = 1, .workers = o->app_count > 1 ? app[-1].workers : MLT_WORKERS_AUTO};
+    return app;
+}
+
+static void read_option(reader *r)
+{
+    char *word = *r->words++;
+    const char *name = word + (word[1] == '-' ? 2 : 1);
+    wanted asked = {.name = name, .length = strlen(name)};
+    r->option = word;
+    const option_row *row = each_name(is_wanted, &asked);
+    if (!row) {
+        char *equals = strchr(word, '=');
+        if (!equals)
+            unknown(word, asked);
+        asked.length = (size_t)(equals - name);
+        row = each_name(is_wanted, &asked);
+        *equals = '\0';
+        if (!row)
+            unknown(word, asked);
+        if (!row->argument)
+            mlt_quit(MLT_EXIT_USAGE, "option %s takes no value, but has '%s'", word, equals + 1);
+        r->value = equals + 1;
+    }
+    row->take(r, row);
+}
+
+// One section, up to a colon or the end. False at the end of the words.
+static bool read_section(reader *r)
+{
+    r->app = new_app(r->o);
+    r->took_file = false;
+    r->env_before = r->o->env.count;
+    while (*r->words && (*r->words)[0] == '-' && (*r->words)[1]) {
+        if (strcmp(*r->words, "--") == 0) {
+            r->words++;
+            break;
+        }
+        read_option(r);
+    }
+    for (size_t i = 0; i < r->o->carried.count; i++) // in order, so that the last one counts
+        mlt_texts_add(&r->app->env, r->o->carried.items[i]);
+    mlt_texts argv = {NULL, 0};
+    while (*r->words && strcmp(*r->words, ":") != 0)
+        mlt_texts_add(&argv, *r->words++);
+    r->app->argv = argv.items;
+    if (r->took_file && argv.items)
+        mlt_quit(
+            MLT_EXIT_USAGE,
+            "'%s' stands after -configfile, whose file names the programs; put it into the file",
+            argv.items[0]);
+    if (r->took_file)
+        r->o->app_count--;
+    else if (!argv.items)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "no program to start was named%s; mpirun -n 4 ./program starts one",
+                 r->o->app_count > 1 ? " in a section between colons" : "");
+    if (!*r->words)
+        return false;
+    r->words++;
+    return true;
+}
+
+static void take_configfile(reader *r, const option_row *row)
+{
+    const char *path = next_word(r);
+    if (r->in_file)
+        mlt_quit(MLT_EXIT_USAGE, "a configuration file cannot name another one ('%s')", path);
+    // Its sections come in place of this one; what was said in this one for the whole job holds.
+    mlt_app *own = r->app;
+    size_t index = (size_t)(own - r->o->apps);
+    mlt_app kept = *own;
+    r->o->app_count--;
+    mlt_words_file file;
+    mlt_words_open(&file, path);
+    while (mlt_words_line(&file)) {
+        reader inner = {.o = r->o, .words = file.words, .in_file = true};
+        while (read_section(&inner))
+            ;
+    }
+    mlt_words_close(&file);
+    if (r->o->app_count == index)
+        mlt_quit(MLT_EXIT_USAGE, "configuration file '%s' names no program", path);
+    r->app = new_app(r->o); // removed again at the end of the section
+    *r->app = kept;
+    r->took_file = true;
+}
+
+void mlt_options_read(int argc, char **argv, mlt_options *out)
+{
+    *out = (mlt_options){.gdb = -1};
+    const char *limit = getenv("MPIEXEC_TIMEOUT");
+    if (limit && *limit)
+        out->timeout_s = seconds("MPIEXEC_TIMEOUT", limit);
+    reader r = {.o = out, .words = argv + (argc > 0)};
+    if (!*r.words)
+        mlt_quit(MLT_EXIT_USAGE, "no program to start was named; mpirun -n 4 ./program starts one, "
+                                 "and mpirun --help shows the options");
+    while (read_section(&r))
+        ;
+    if (out->output_directory && (out->outfile || out->errfile))
+        mlt_quit(MLT_EXIT_USAGE,
+                 "--output-filename and -outfile-pattern both say where output goes; use one");
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpirun's command line. One table (options.c) has every spelling, its argument and its help.
+//
+//     mpirun [options] program [arguments] [: [options] program [arguments]]...
+//
+// A section between colons is an app. Some options belong to their app, the rest to the job,
+// wherever they stand.
+#ifndef MLT_LAUNCH_PLAN_OPTIONS_H
+#define MLT_LAUNCH_PLAN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A growing list of texts, NULL at its end.
+typedef struct mlt_texts {
+    char **items;
+    size_t count;
+} mlt_texts;
+
+void mlt_texts_add(mlt_texts *texts, char *text); // keeps the pointer
+
+typedef enum mlt_env_mode { MLT_ENV_ALL, MLT_ENV_NONE, MLT_ENV_LIST } mlt_env_mode;
+
+typedef enum mlt_workers { MLT_WORKERS_AUTO, MLT_WORKERS_PROCESS, MLT_WORKERS_THREAD } mlt_workers;
+
+typedef struct mlt_app {
+    char **argv;              // program and its arguments, NULL at the end
+    uint32_t n;               // -n: workers; 0: not said
+    uint32_t fine;            // -nfg: ranks a worker
+    uint32_t per_host, slots; // what says how many, if -n does not
+    mlt_workers workers;
+    mlt_texts env; // "K=V"
+    mlt_env_mode env_mode;
+    char *env_list;   // "A,B": MLT_ENV_LIST
+    char *dir, *path; // -wdir, -path
+} mlt_app;
+
+enum { MLT_STDIN_NONE = -1, MLT_STDIN_ALL = -2 };
+
+typedef struct mlt_options {
+    mlt_app *apps;
+    size_t app_count;
+    mlt_texts env;     // "K=V", for all apps
+    mlt_texts carried; // "K=V" of options that hold from their section on; in the apps' env, too
+    mlt_env_mode env_mode;
+    char *env_list, *dir;
+    bool label, report, verbose, quiet, no_globals, merge;
+    char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
+    char *output_directory;
+    int64_t stdin_rank; // or MLT_STDIN_*
+    int64_t stack_size; // 0: nobody asked
+    double timeout_s;   // 0: none
+    char *bind_to, *map_by;
+    char *paths; // where the path map goes; NULL: nobody asks
+    int64_t gdb; // rank, -1: none
+} mlt_options;
+
+// Reads the command line and MPIEXEC_TIMEOUT. Ends mpirun on a mistake, --help and --version.
+void mlt_options_read(int argc, char **argv, mlt_options *out);
+
+#endif

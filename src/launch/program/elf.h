@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads which writable variables a program has, from its ELF tables. Any file may be given:
+// everything in it is checked before it is used, and nothing that it says is trusted.
+#ifndef MLT_LAUNCH_PROGRAM_ELF_H
+#define MLT_LAUNCH_PROGRAM_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MLT_ELF_NAME = 64 };
+
+typedef struct mlt_elf_global {
+    char name[MLT_ELF_NAME]; // cut if longer
+    uint64_t bytes;
+} mlt_elf_global;
+
+typedef struct mlt_elf_globals {
+    bool program;          // a dynamic 64-bit program, or a library, of this byte order; otherwise
+                           // the rest is 0
+    bool stripped;         // it has no names
+    uint64_t bytes;        // of all variables, or of writable data if stripped
+    size_t count;          // of all variables
+    mlt_elf_global *first; // the smallest `kept` of them, in that order; freed by mlt_elf_fini
+    size_t kept;
+} mlt_elf_globals;
+
+// Never fails: a file that cannot be understood has no globals. Keeps at most `most` names.
+void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out);
+void mlt_elf_fini(mlt_elf_globals *globals);
+
+// What a program or library needs to be loaded.
+typedef struct mlt_elf_links {
+    char **needed; // names of libraries
+    size_t count;
+    char *rpath, *runpath; // NULL: none
+    char *strings;
+} mlt_elf_links;
+
+// False if the file is none, or is damaged: then it needs nothing. mlt_elf_links_fini in any case.
+bool mlt_elf_links_read(int fd, mlt_elf_links *out);
+void mlt_elf_links_fini(mlt_elf_links *links);
+
+// True if the file's table of dynamic names has that one.
+bool mlt_elf_names(int fd, const char *name);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks through a program's instructions for frames that are made without touching them page by
+// page, as -fstack-clash-protection does it: such a frame can reach over the guard below a stack.
+#ifndef MLT_LAUNCH_PROGRAM_FRAMES_H
+#define MLT_LAUNCH_PROGRAM_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct mlt_frames {
+    uint64_t largest; // bytes of the largest frame of fixed size that is made in one step
+    bool dynamic;     // arrays of any size are made (alloca, VLA), and nothing is ever touched
+} mlt_frames;
+
+// Of code for this processor. It is a guess: data among the code may look like an instruction.
+mlt_frames mlt_frames_look(const uint8_t *code, size_t bytes);
+
+// Of an ELF file's code, of which the first 64 MiB count; nothing if it is no program.
+mlt_frames mlt_frames_read(int fd);
+
+#endif

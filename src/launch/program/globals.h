@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The note about variables that ranks of one process share.
+#ifndef MLT_LAUNCH_PROGRAM_GLOBALS_H
+#define MLT_LAUNCH_PROGRAM_GLOBALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/program/libraries.h"
+
+// Says which writable variables of the program and of its own libraries `ranks` ranks will share,
+// if it is an MPI program and has such. The small ones come first, for a counter does more harm
+// than a table; `all` names all of them.
+void mlt_globals_note(const char *path, const char *dir, const char *name, uint32_t ranks,
+                      const mlt_libraries *libraries, bool all);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/program/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/say.h"
+
+typedef enum found { ABSENT, FORBIDDEN, USABLE } found;
+
+// Looks at `path` as seen from `dir`.
+static found look(const char *path, const char *dir)
+{
+    char *whole =
+        dir && path[0] != '/' ? mlt_need_text("%s/%s", dir, path) : mlt_need_text("%s", path);
+    struct stat about;
+    found result = ABSENT;
+    if (stat(whole, &about) == 0)
+        result = S_ISREG(about.st_mode) && access(whole, X_OK) == 0 ? USABLE : FORBIDDEN;
+    else if (errno == EACCES)
+        result = FORBIDDEN;
+    free(whole);
+    return result;
+}
+
+static const char *search(const char *name, const char *path, bool *forbidden)
+{
+    char *copy = mlt_need_text("%s", path), *rest = copy, *part;
+    while ((part = strsep(&rest, ":"))) {
+        char *whole = mlt_need_text("%s/%s", *part ? part : ".", name);
+        found f = look(whole, NULL);
+        if (f == USABLE) {
+            free(copy);
+            return whole;
+        }
+        struct stat about;
+        if (f == FORBIDDEN && stat(whole, &about) == 0 && S_ISREG(about.st_mode))
+            *forbidden = true;
+        free(whole);
+    }
+    free(copy);
+    return NULL;
+}
+
+static const char *where(const char *dir)
+{
+    static char here[4096];
+    return dir ? dir : getcwd(here, sizeof here) ? here : ".";
+}
+
+static void check_directory(const char *dir)
+{
+    struct stat about;
+    if (stat(dir, &about) != 0)
+        mlt_quit(MLT_EXIT_USAGE, "working directory '%s': %s", dir, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        mlt_quit(MLT_EXIT_USAGE, "working directory '%s' is no directory", dir);
+}
+
+const char *mlt_program_find(const char *name, const char *dir, const char *path)
+{
+    if (dir)
+        check_directory(dir);
+    bool forbidden = false;
+    if (!strchr(name, '/')) {
+        const char *whole = path ? search(name, path, &forbidden) : NULL;
+        const char *standard = getenv("PATH");
+        if (!whole)
+            whole = search(name, standard ? standard : "/usr/local/bin:/usr/bin:/bin", &forbidden);
+        if (whole)
+            return whole;
+    }
+    // Also the last resort for a bare name: people forget the "./".
+    found f = look(name, dir);
+    if (f == USABLE)
+        return strchr(name, '/') ? name : mlt_need_text("./%s", name);
+    if (f == FORBIDDEN || forbidden)
+        mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
+                 "program '%s' cannot be executed: it is %s; chmod +x makes a file executable",
+                 name,
+                 f == FORBIDDEN && access(name, F_OK) == 0 ? "no file with that permission"
+                                                           : "not permitted");
+    if (strchr(name, '/'))
+        mlt_quit(MLT_EXIT_NOT_FOUND, "there is no program '%s' (seen from %s)", name, where(dir));
+    mlt_quit(MLT_EXIT_NOT_FOUND, "there is no program '%s' in PATH or in %s", name, where(dir));
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/watch/hang_procs.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/ctl.h"
+#include "launch/numbers.h"
+#include "launch/say.h"
+
+enum {
+    MOST_TEXTS = 8, // shown
+    MOST_LINES = 100,
+    LONGEST_LINE = 1000,
+    MOST_BYTES = 64 << 20,
+};
+
+// Copies one line, indented, and returns what follows it. A damaged rank shall not talk to the
+// terminal, nor in mpirun's name.
+static const char *keep_line(const char *from, const char *end, FILE *out)
+{
+    const char *stop = memchr(from, '\n', (size_t)(end - from));
+    stop = stop ? stop : end;
+    size_t length = (size_t)(stop - from) < LONGEST_LINE ? (size_t)(stop - from) : LONGEST_LINE;
+    if (length > 0 && strncmp(from, "  ", length < 2 ? length : 2) != 0)
+        fputs("  ", out);
+    for (size_t i = 0; i < length; i++)
+        fputc(isprint((unsigned char)from[i]) ? from[i] : '?', out);
+    if (length > 0)
+        fputc('\n', out);
+    return stop < end ? stop + 1 : end;
+}
+
+static char *keep(const char *text, size_t length)
+{
+    char *kept = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&kept, &size);
+    if (!out)
+        return mlt_need_text("%s", "");
+    const char *end = text + (length < MLT_CTL_PROCS_TEXT ? length : MLT_CTL_PROCS_TEXT);
+    for (int lines = 0; text < end && lines < MOST_LINES; lines++)
+        text = keep_line(text, end, out);
+    fclose(out);
+    return kept ? kept : mlt_need_text("%s", "");
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+void mlt_hang_procs_add(mlt_hang_procs *procs, uint32_t first_rank, uint32_t ranks,
+                        const char *text, size_t length)
+{
+    if (length == 0 || ranks == 0)
+        return;
+    if (procs->count == procs->room) {
+        procs->room = procs->room ? 2 * procs->room : 16;
+        procs->items = mlt_need_more(procs->items, procs->room, sizeof *procs->items);
+    }
+    bool fits = procs->bytes + MLT_CTL_PROCS_TEXT <= MOST_BYTES;
+    mlt_hang_said *own = &procs->items[procs->count++];
+    *own = (mlt_hang_said){.first_rank = first_rank, .ranks = ranks};
+    own->text = fits ? keep(text, length) : mlt_need_text("%s", "");
+    own->hash = hash_of(own->text);
+    procs->bytes += strlen(own->text) + sizeof *own;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const mlt_hang_said *x = a, *y = b;
+    return x->first_rank < y->first_rank ? -1 : x->first_rank > y->first_rank;
+}
+
+static bool alike(const mlt_hang_said *a, const mlt_hang_said *b)
+{
+    return a->hash == b->hash && strcmp(a->text, b->text) == 0;
+}
+
+static void print_item(const mlt_hang_said *own, size_t others, FILE *out)
+{
+    char number[MLT_NUMBER_BYTES];
+    fprintf(out, "processes of rank%s %u", own->ranks > 1 ? "s" : "", own->first_rank);
+    if (own->ranks > 1)
+        fprintf(out, "-%u", own->first_rank + own->ranks - 1);
+    if (others)
+        fprintf(out, ", and the same of %s other worker%s", mlt_number(number, others),
+                others > 1 ? "s" : "");
+    fprintf(out, ":\n%s", own->text);
+}
+
+void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
+{
+    if (procs->count == 0)
+        return;
+    qsort(procs->items, procs->count, sizeof *procs->items, by_rank);
+    bool *told = mlt_need(procs->count, sizeof *told);
+    size_t shown = 0, left = 0;
+    for (size_t i = 0; i < procs->count; i++) {
+        const mlt_hang_said *own = &procs->items[i];
+        if (told[i])
+            continue;
+        if (shown == MOST_TEXTS || !*own->text) {
+            left++;
+            continue;
+        }
+        size_t others = 0;
+        for (size_t j = i + 1; j < procs->count; j++)
+            if (!told[j] && alike(own, &procs->items[j])) {
+                told[j] = true;
+                others++;
+            }
+        print_item(own, others, out);
+        shown++;
+    }
+    char number[MLT_NUMBER_BYTES];
+    if (left)
+        fprintf(out, "and processes of %s more workers\n", mlt_number(number, left));
+    free(told);
+}
+
+void mlt_hang_procs_fini(mlt_hang_procs *procs)
+{
+    for (size_t i = 0; i < procs->count; i++)
+        free(procs->items[i].text);
+    free(procs->items);
+    *procs = (mlt_hang_procs){0};
+}

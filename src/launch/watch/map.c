@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/watch/map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/numbers.h"
+#include "launch/say.h"
+
+enum { MOST_CHOICES_SHOWN = 40 };
+
+void mlt_path_map_init(mlt_path_map *map)
+{
+    *map = (mlt_path_map){0};
+}
+
+void mlt_path_map_fini(mlt_path_map *map)
+{
+    free(map->choices);
+    free(map->paths);
+}
+
+// Ends a worker's text. A damaged one shall not talk to the terminal.
+static void close_text(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    for (size_t n = strlen(text); n < size; n++)
+        text[n] = '\0'; // texts are compared with what is behind them
+    for (; *text; text++)
+        if (!isprint((unsigned char)*text))
+            *text = '?';
+}
+
+static bool same_choice(const mlt_ctl_choice *a, const mlt_ctl_choice *b)
+{
+    return strcmp(a->comm, b->comm) == 0 && strcmp(a->collective, b->collective) == 0 &&
+           strcmp(a->alg, b->alg) == 0 && strcmp(a->by, b->by) == 0 &&
+           strcmp(a->why, b->why) == 0 && a->segment == b->segment && a->radix == b->radix &&
+           a->window == b->window && a->ranks == b->ranks && a->workers == b->workers &&
+           a->level == b->level;
+}
+
+void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mlt_ctl_choice one = choices[i];
+        close_text(one.comm, sizeof one.comm);
+        close_text(one.by, sizeof one.by);
+        close_text(one.why, sizeof one.why);
+        close_text(one.collective, sizeof one.collective);
+        close_text(one.alg, sizeof one.alg);
+        size_t at = 0;
+        while (at < map->choice_count && !same_choice(&map->choices[at], &one))
+            at++;
+        if (at == map->choice_count) {
+            map->choices = mlt_need_more(map->choices, at + 1, sizeof *map->choices);
+            map->choices[map->choice_count++] = one;
+            continue;
+        }
+        mlt_ctl_choice *own = &map->choices[at];
+        own->calls += one.calls;
+        own->least = one.least < own->least ? one.least : own->least;
+        own->most = one.most > own->most ? one.most : own->most;
+    }
+}
+
+static void add_clock(mlt_ctl_clock *clock, const mlt_ctl_clock *more)
+{
+    if (more->n && (!clock->n || more->least_ns < clock->least_ns))
+        clock->least_ns = more->least_ns;
+    if (more->most_ns > clock->most_ns)
+        clock->most_ns = more->most_ns;
+    clock->n += more->n;
+    clock->sum_ns += more->sum_ns;
+}
+
+static bool same_path(const mlt_ctl_path *a, const mlt_ctl_path *b)
+{
+    return strcmp(a->comm, b->comm) == 0 && strcmp(a->collective, b->collective) == 0 &&
+           strcmp(a->stack, b->stack) == 0 && strcmp(a->by, b->by) == 0 && a->ranks == b->ranks &&
+           a->workers == b->workers && a->level == b->level;
+}
+
+void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mlt_ctl_path one = paths[i];
+        close_text(one.comm, sizeof one.comm);
+        close_text(one.by, sizeof one.by);
+        close_text(one.stack, sizeof one.stack);
+        close_text(one.collective, sizeof one.collective);
+        size_t at = 0;
+        while (at < map->path_count && !same_path(&map->paths[at], &one))
+            at++;
+        if (at == map->path_count) {
+            map->paths = mlt_need_more(map->paths, at + 1, sizeof *map->paths);
+            map->paths[map->path_count++] = one;
+            continue;
+        }
+        mlt_ctl_path *own = &map->paths[at];
+        own->calls += one.calls;
+        own->bytes += one.bytes;
+        for (int t = 0; t < MLT_TIMES; t++)
+            add_clock(&own->time[t], &one.time[t]);
+    }
+}
+
+// ---- order: communicators by their most ranks and names, then collectives
+
+static int by_place(const char *comm, const char *collective, uint32_t ranks, const char *other,
+                    const char *other_collective, uint32_t other_ranks)
+{
+    if (ranks != other_ranks)
+        return ranks < other_ranks ? 1 : -1;
+    int order = strcmp(comm, other);
+    return order ? order : strcmp(collective, other_collective);
+}
+
+static int order_choices(const void *a, const void *b)
+{
+    const mlt_ctl_choice *x = a, *y = b;
+    int order = by_place(x->comm, x->collective, x->ranks, y->comm, y->collective, y->ranks);
+    if (order)
+        return order;
+    if (x->calls != y->calls)
+        return x->calls < y->calls ? 1 : -1;
+    return memcmp(x, y, sizeof *x);
+}
+
+static int order_paths(const void *a, const void *b)
+{
+    const mlt_ctl_path *x = a, *y = b;
+    int order = by_place(x->comm, x->collective, x->ranks, y->comm, y->collective, y->ranks);
+    return order ? order : memcmp(x, y, sizeof *x);
+}
+
+static void sort(mlt_path_map *map)
+{
+    if (map->choice_count)
+        qsort(map->choices, map->choice_count, sizeof *map->choices, order_choices);
+    if (map->path_count)
+        qsort(map->paths, map->path_count, sizeof *map->paths, order_paths);
+}
+
+// ---- words
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+// "8 ranks in 2 workers"
+static void print_who(uint32_t ranks, uint32_t workers, uint32_t level, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    fprintf(out, "%s rank%s", mlt_number(a, ranks), plural(ranks));
+    if (level == MLT_LEVEL_COMBINED)
+        fprintf(out, " in %s worker%s", mlt_number(b, workers), plural(workers));
+    else if (level == MLT_LEVEL_FLAT)
+        fputs(", each for itself", out);
+    else
+        fputs(", one in a worker", out);
+}
+
+// "ring segment=8192"
+static void print_alg(const mlt_ctl_choice *c, FILE *out)
+{
+    fputs(c->alg[0] ? c->alg : "in memory", out);
+    if (c->segment)
+        fprintf(out, " segment=%" PRIu64, c->segment);
+    if (c->radix)
+        fprintf(out, " radix=%u", c->radix);
+    if (c->window)
+        fprintf(out, " window=%u", c->window);
+}
+
+static void print_bytes(uint64_t least, uint64_t most, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    if (most == 0)
+        return;
+    if (least == most)
+        fprintf(out, ", %s", mlt_bytes(a, least));
+    else
+        fprintf(out, ", %s to %s", mlt_bytes(a, least), mlt_bytes(b, most));
+}
+
+void mlt_path_map_report(mlt_path_map *map, FILE *out)
+{
+    char calls[MLT_NUMBER_BYTES];
+    const mlt_ctl_choice *before = NULL;
+    sort(map);
+    for (size_t i = 0; i < map->choice_count && i < MOST_CHOICES_SHOWN; i++) {
+        const mlt_ctl_choice *c = &map->choices[i];
+        bool same = before && strcmp(before->comm, c->comm) == 0 && before->ranks == c->ranks;
+        if (!same)
+            fprintf(out, "  %-11s %s\n", before ? "" : "collectives", c->comm);
+        fprintf(out, "  %-11s   %-15s %13s call%s", "", c->collective, mlt_number(calls, c->calls),
+                plural(c->calls));
+        print_bytes(c->least, c->most, out);
+        fputs("; ", out);
+        print_who(c->ranks, c->workers, c->level, out);
+        fputs(": ", out);
+        print_alg(c, out);
+        if (c->by[0])
+            fprintf(out, " (%s%s%s)", c->by, c->why[0] ? ": " : "", c->why);
+        fputc('\n', out);
+        before = c;
+    }
+    if (map->choice_count > MOST_CHOICES_SHOWN)
+        fprintf(out, "  %-11s and %zu more; --paths FILE has all\n", "",
+                map->choice_count - MOST_CHOICES_SHOWN);
+}
+
+// ---- the map as text
+
+static const char *const time_names[MLT_TIMES] = {
+    [MLT_TIME_CALL] = "count",    [MLT_TIME_DELAY] = "delay",    [MLT_TIME_CHECK] = "check",
+    [MLT_TIME_GATHER] = "gather", [MLT_TIME_COMBINE] = "reduce", [MLT_TIME_EXCHANGE] = "exchange",
+    [MLT_TIME_SPREAD] = "spread",
+};
+
+static uint64_t mean_of(const mlt_ctl_clock *clock)
+{
+    return clock->n ? clock->sum_ns / clock->n : 0;
+}
+
+static void print_clock(const char *name, const mlt_ctl_clock *clock, FILE *out)
+{
+    char n[MLT_NUMBER_BYTES], least[MLT_NUMBER_BYTES], mean[MLT_NUMBER_BYTES];
+    char most[MLT_NUMBER_BYTES];
+    if (!clock || !clock->n)
+        fprintf(out, "    %s", name);
+    else
+        fprintf(out, "    %-26s %12s %10s %10s %10s", name, mlt_number(n, clock->n),
+                mlt_time(least, clock->least_ns), mlt_time(mean, mean_of(clock)),
+                mlt_time(most, clock->most_ns));
+    fputc('\n', out);
+}
+
+// The time of a wrapper; NULL: it has none.
+static const mlt_ctl_clock *clock_of(const mlt_ctl_path *p, const char *wrapper)
+{
+    for (int t = 0; t < MLT_TIME_GATHER; t++)
+        if (strncmp(wrapper, time_names[t], strlen(time_names[t])) == 0)
+            return &p->time[t];
+    return NULL;
+}
+
+// The next wrapper of a stack: its name in `name`; false at the end.
+static bool next_wrapper(const char **at, char *name, size_t size)
+{
+    if (!**at)
+        return false;
+    size_t n = strcspn(*at, ",");
+    snprintf(name, size, "%.*s", (int)n, *at);
+    *at += n;
+    *at += strspn(*at, ", ");
+    return true;
+}
+
+static bool serves(const mlt_ctl_choice *c, const mlt_ctl_path *p)
+{
+    return strcmp(c->comm, p->comm) == 0 && strcmp(c->collective, p->collective) == 0 &&
+           c->ranks == p->ranks && c->workers == p->workers && c->level == p->level;
+}
+
+static void print_combine(const mlt_ctl_path *p, FILE *out)
+{
+    if (p->level != MLT_LEVEL_COMBINED) {
+        print_clock(p->level == MLT_LEVEL_ALONE ? "combine (one rank each)" : "combine", NULL, out);
+        return;
+    }
+    print_clock("combine: gather", &p->time[MLT_TIME_GATHER], out);
+    print_clock("         reduce", &p->time[MLT_TIME_COMBINE], out);
+    print_clock("         spread", &p->time[MLT_TIME_SPREAD], out);
+}
+
+static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out)
+{
+    char text[MLT_NUMBER_BYTES], name[MLT_CTL_NAME];
+    fprintf(out, "%s on %s: ", p->collective, p->comm);
+    print_who(p->ranks, p->workers, p->level, out);
+    fprintf(out, " (%s)\n", p->by);
+    if (p->calls)
+        fprintf(out, "    %s call%s counted, ", mlt_number(text, p->calls), plural(p->calls));
+    if (p->calls)
+        fprintf(out, "%s\n", mlt_bytes(text, p->bytes));
+    fprintf(out, "    %-26s %12s %10s %10s %10s\n", "", "times", "least", "mean", "most");
+    for (const char *at = p->stack; next_wrapper(&at, name, sizeof name);)
+        if (strcmp(name, "combine") == 0)
+            print_combine(p, out);
+        else
+            print_clock(name, clock_of(p, name), out);
+    print_clock("exchange", &p->time[MLT_TIME_EXCHANGE], out);
+    for (size_t i = 0; i < map->choice_count; i++) {
+        const mlt_ctl_choice *c = &map->choices[i];
+        if (!serves(c, p))
+            continue;
+        fputs("      ", out);
+        print_alg(c, out);
+        fprintf(out, ", %s call%s", mlt_number(text, c->calls), plural(c->calls));
+        print_bytes(c->least, c->most, out);
+        if (c->by[0])
+            fprintf(out, " (%s%s%s)", c->by, c->why[0] ? ": " : "", c->why);
+        fputc('\n', out);
+    }
+}
+
+void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out)
+{
+    sort(map);
+    fprintf(out, "mpirun: paths of %s\n", program);
+    if (!map->path_count)
+        fputs("no collective call went along a path\n", out);
+    for (size_t i = 0; i < map->path_count; i++)
+        print_path(map, &map->paths[i], out);
+}
+
+// ---- where it goes
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+void mlt_path_map_write(mlt_path_map *map, const char *program, const char *file)
+{
+    bool own = strcmp(file, "-") == 0;
+    FILE *out = own ? stderr : fopen(file, "w");
+    if (!out) {
+        mlt_say("--paths %s: it cannot be written: %s", file, strerror(errno));
+        return;
+    }
+    if (ends_with(file, ".svg"))
+        mlt_path_map_draw(map, program, out);
+    else
+        mlt_path_map_print(map, program, out);
+    bool bad = ferror(out);
+    if (own)
+        fflush(out);
+    else
+        bad = fclose(out) != 0 || bad;
+    if (bad)
+        mlt_say("--paths %s: it could not be written whole: %s", file, strerror(errno));
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a job's collectives did: the algorithms that were chosen (--report), and the path map: for
+// each communicator and collective the wrappers that its calls went through, how ranks and workers
+// take part, and the times of the stages. As text, and as a drawing.
+#ifndef MLT_LAUNCH_WATCH_MAP_H
+#define MLT_LAUNCH_WATCH_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "boot/ctl.h"
+
+typedef struct mlt_path_map {
+    mlt_ctl_choice *choices;
+    mlt_ctl_path *paths;
+    size_t choice_count, path_count;
+} mlt_path_map;
+
+void mlt_path_map_init(mlt_path_map *map);
+void mlt_path_map_fini(mlt_path_map *map);
+
+// Records of a worker; those that are alike are added up.
+void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size_t count);
+void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t count);
+
+// A part of --report; nothing if nothing was chosen.
+void mlt_path_map_report(mlt_path_map *map, FILE *out);
+
+void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out);
+void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out); // SVG
+
+// Into `file`: a drawing if its name ends with .svg, else text; "-": standard error. On failure a
+// sentence is said.
+void mlt_path_map_write(mlt_path_map *map, const char *program, const char *file);
+
+#endif
