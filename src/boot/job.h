@@ -110,7 +110,7 @@ typedef struct mlt_job_worker {
     _Atomic uint32_t open;
     _Atomic uint32_t thread; // its thread's id; 0: not known
     _Atomic uint64_t bell;   // the name of its bell (bell.h); 0: it has none
-    _Atomic uint32_t gone;   // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
+    _Atomic uint32_t gone; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
 } mlt_job_worker;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 
 // How far apart the ranks of a schedule are.
 typedef enum mlt_coll_reach {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "coll/choice.h"
 #include "base/unit_test.h"
+#include "coll/choice.h"
 
 enum { WHY = 512 };
 

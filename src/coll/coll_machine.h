@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "coll/alg/hand_test.h"
 #include "goal/graph.h"
 #include "goal/pairs.h"

@@ -36,8 +36,8 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "coll/choose.h"
 #include "coll/alg/op.h"
+#include "coll/choose.h"
 #include "coll/plan.h"
 #include "goal/exec.h"
 #include "p2p/p2p.h"

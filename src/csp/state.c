@@ -11,11 +11,11 @@
 #include "csp/barrier.h"
 #include "csp/chan.h"
 #include "csp/group.h"
-#include "csp/net/net.h"
 #include "csp/net/chan.h"
-#include "csp/proc.h"
+#include "csp/net/net.h"
 #include "csp/net/route.h"
 #include "csp/net/socket.h"
+#include "csp/proc.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))

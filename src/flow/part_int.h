@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/ledger.h"
 #include "coll/alg/op.h"
+#include "coll/ledger.h"
 #include "coll/plan.h"
 #include "coll/team.h"
 #include "flow/run.h"

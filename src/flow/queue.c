@@ -20,9 +20,9 @@
 #include "csp/proc.h"
 #include "fiber/policy.h"
 #include "flow/element.h"
+#include "flow/graph/ops.h"
 #include "flow/help.h"
 #include "flow/link.h"
-#include "flow/graph/ops.h"
 #include "flow/run.h"
 #include "os/os.h"
 

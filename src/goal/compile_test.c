@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "goal/graph.h"
 #include "goal/sched.h"
-#include "base/unit_test.h"
 
 static mlt_goal_sched *compiled(const mlt_goal_program *program, uint32_t rank, uint32_t window)
 {

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "goal/graph.h"
 #include "goal/sched.h"
-#include "base/unit_test.h"
 
 // ---- events: action a starts at 2a, ends at 2a + 1
 

@@ -23,7 +23,8 @@ typedef struct mlt_goal_reach {
 // The graph has no cycle and outlives it.
 mlt_goal_reach *mlt_goal_reach_new(const mlt_goal_graph *graph);
 void mlt_goal_reach_free(mlt_goal_reach *reach);
-bool mlt_goal_reach_starts(mlt_goal_reach *reach, uint32_t a, uint32_t b); // a == b, or a starts first
+bool mlt_goal_reach_starts(mlt_goal_reach *reach, uint32_t a,
+                           uint32_t b); // a == b, or a starts first
 bool mlt_goal_reach_before(mlt_goal_reach *reach, uint32_t a, uint32_t b); // a ends before b starts
 
 #endif

@@ -41,7 +41,8 @@ static bool implied(reduction *x, uint32_t b, uint32_t on)
         uint32_t way = mlt_goal_plain(graph->before[e]);
         if (way == a)
             continue;
-        if (by_end(on) ? mlt_goal_reach_before(x->reach, a, way) : mlt_goal_reach_starts(x->reach, a, way))
+        if (by_end(on) ? mlt_goal_reach_before(x->reach, a, way)
+                       : mlt_goal_reach_starts(x->reach, a, way))
             return true;
         if (x->exact && !known(x->reach, on) && mlt_goal_chain(x->graph, a, way, by_end(on)))
             return true;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/list.h"
-#include "launch/plan/hosts.h"
 #include "launch/loop.h"
+#include "launch/plan/hosts.h"
 #include "launch/say.h"
 #include "os/os.h"
 

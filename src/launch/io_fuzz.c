@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launch/plan/hosts.h"
 #include "launch/loop.h"
+#include "launch/plan/hosts.h"
 
 enum { PROCS = 2, RANK = 0, SEVERAL = 1 };
 

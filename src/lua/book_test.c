@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "coll/book.h"
 #include "coll/choice.h"
 #include "judge/check/check.h"
-#include "base/unit_test.h"
 
 enum { WHY = 4096 };
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/check/check.h"
 #include "goal/graph.h"
-#include "judge/pass/pass.h"
 #include "goal/text/text.h"
+#include "judge/check/check.h"
+#include "judge/pass/pass.h"
 #include "lua/generate.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))

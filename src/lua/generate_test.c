@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/graph.h"
 #include "base/unit_test.h"
+#include "goal/graph.h"
 
 static char why[1000];
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/character.h"
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "goal/derive.h"
 #include "goal/text/text.h"
 #include "lua/library.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/word.h"
 #include "base/unit_test.h"
+#include "base/word.h"
 
 typedef struct values {
     bool flag;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/coll/tune.h"
 #include "tools/flow/flow.h"
 #include "tools/goal/goal.h"
 #include "tools/info.h"
 #include "tools/names/names.h"
-#include "tools/coll/tune.h"
 
 static const struct {
     const char *name;

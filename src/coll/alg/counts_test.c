@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/coll.h"
-#include "coll/alg/coll_int.h"
-#include "coll/coll_machine.h"
+#include "coll/alg/alg.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/shape_test.h"
+#include "coll/coll_machine.h"
 
 // ---- messages, and rounds if a rank sends one and receives one at a time
 

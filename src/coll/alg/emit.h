@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "goal/program.h"
 
 enum { NONE = MLT_GOAL_NONE };

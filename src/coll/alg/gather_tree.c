@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/alg/gather_tree.h"
 
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
@@ -99,3 +100,27 @@ void mlt_coll_scatter_tree(const mlt_coll_shape *shape, mlt_goal_program *progra
                       mlt_emit_real(&e, child.v), recv);
     mlt_emit_copy(&e, out, mlt_emit_row(&e, tmp, rank, 0, 1), recv);
 }
+
+// ---- the algorithms
+
+#define TREE_ALG(DOES, KIND, NAME, HELP, RADIX, ...)                                               \
+    static void emit_##DOES##_##NAME(const mlt_coll_shape *shape, mlt_goal_program *program,       \
+                                     uint32_t rank)                                                \
+    {                                                                                              \
+        mlt_coll_##DOES##_tree(shape, program, rank, RADIX);                                       \
+    }                                                                                              \
+    const mlt_coll_alg mlt_##DOES##_##NAME = {.collective = MLT_COLL_##KIND,                       \
+                                              .name = #NAME,                                       \
+                                              .help = HELP,                                        \
+                                              .in_place = true,                                    \
+                                              .uneven = true,                                      \
+                                              .emit = emit_##DOES##_##NAME,                        \
+                                              __VA_ARGS__}
+
+TREE_ALG(gather, GATHER, binomial, "binomial tree, ceil(log2 P) rounds: short messages", 2);
+TREE_ALG(scatter, SCATTER, binomial, "binomial tree, ceil(log2 P) rounds: short messages", 2);
+// Fewer levels than the binomial tree, more messages at the root.
+TREE_ALG(gather, GATHER, knomial, "k-nomial tree: short messages, many ranks",
+         mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);
+TREE_ALG(scatter, SCATTER, knomial, "k-nomial tree: short messages, many ranks",
+         mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 
 void mlt_coll_gather_tree(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
                           uint32_t radix);

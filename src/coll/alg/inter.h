@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/choose.h"
 #include "coll/alg/op.h"
+#include "coll/choose.h"
 #include "goal/program.h"
 #include "goal/spec.h"
 

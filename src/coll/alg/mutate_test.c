@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "coll/alg/hand_test.h"
 #include "coll/alg/shape_test.h"
 #include "judge/check/check.h"

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "goal/program.h"
 
 // Rank v of the part is rank first + v; with a head, rank 0 is the head, and v > 0 is first + v

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "coll/alg/shape_test.h"
 #include "judge/check/check.h"
 #include "judge/pass/oracle.h"

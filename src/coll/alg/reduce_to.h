@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 
 typedef struct mlt_reduce_to_load {
     uint32_t ranks;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/coll_int.h"
 #include "base/unit_test.h"
+#include "coll/alg/alg_int.h"
 
 enum { MOST = 64 };
 

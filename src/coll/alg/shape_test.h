@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 
 typedef struct arrays {
     uint64_t *starts;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/circulant.h"
-#include "coll/alg/coll_int.h"
 #include "base/unit_test.h"
+#include "coll/alg/alg_int.h"
+#include "coll/alg/circulant.h"
 
 static uint32_t children_of(const mlt_tree *t, uint32_t rank)
 {

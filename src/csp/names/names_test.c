@@ -21,10 +21,10 @@
 
 #include "csp/names/file.h"
 #include "csp/names/text.h"
+#include "csp/net/frame.h"
 #include "csp/net/net.h"
 #include "csp/settings.h"
 #include "csp/state.h"
-#include "csp/net/frame.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 

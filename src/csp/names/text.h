@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "csp/names/names.h"
 #include "csp/names/file.h"
+#include "csp/names/names.h"
 
 enum {
     MLT_NAMES_FRAME = 2048, // the longest message, its length included

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "fiber/sanitize.h"
 #include "flow/place/hand_test.h"
 #include "judge/check/check.h"
-#include "base/unit_test.h"
 
 static const flow_op in_order = {.name = "chain", .ordered = true};
 

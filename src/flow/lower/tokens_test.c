@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "fiber/sanitize.h"
 #include "flow/lower/lower.h"
 #include "flow/place/hand_test.h"
-#include "base/unit_test.h"
 
 enum { TOKENS = 7, QUEUES = 4 };
 

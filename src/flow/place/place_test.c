@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "flow/place/hand_test.h"
 #include "flow/place/place_int.h"
-#include "base/unit_test.h"
 
 static mlt_flow_placing *place(const mlt_flow_graph *g, const mlt_flow_sites *s)
 {

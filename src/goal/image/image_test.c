@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "goal/graph.h"
 #include "goal/image/image_int.h"
 #include "goal/pairs.h"
-#include "base/unit_test.h"
 
 typedef struct file {
     unsigned char *bytes;

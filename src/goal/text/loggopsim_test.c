@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/text/text.h"
 #include "base/unit_test.h"
+#include "goal/text/text.h"
 
 static char why[512];
 

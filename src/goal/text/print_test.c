@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/text/loggopsim_int.h"
 #include "base/unit_test.h"
+#include "goal/text/loggopsim_int.h"
 
 static char why[1024];
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/text/read_int.h"
 #include "base/unit_test.h"
+#include "goal/text/read_int.h"
 
 static char why[1024];
 static mlt_goal_dialect dialect;

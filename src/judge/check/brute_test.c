@@ -3,8 +3,8 @@
 // state is visited that any order of starts and ends can reach. What is found by looking at all of
 // them must be what the checker says of cycles, deadlocks, races and barriers, and what the graph
 // says of who comes before whom.
-#include "judge/check/check_test.h"
 #include "goal/graph.h"
+#include "judge/check/check_test.h"
 
 enum { MOST = 10, RANKS = 3, MEMORY = 8 }; // actions of all ranks: 3^10 states
 

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "judge/check/check.h"
 #include "goal/graph.h"
+#include "judge/check/check.h"
 
 typedef struct mlt_check {
     const mlt_goal_program *program;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/check/check.h"
 #include "base/unit_test.h"
+#include "judge/check/check.h"
 
 // ---- asking
 

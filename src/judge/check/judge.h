@@ -3,8 +3,8 @@
 #ifndef MLT_JUDGE_CHECK_JUDGE_H
 #define MLT_JUDGE_CHECK_JUDGE_H
 
-#include "judge/check/claim.h"
 #include "judge/check/check_int.h"
+#include "judge/check/claim.h"
 #include "judge/check/memory.h"
 #include "judge/check/value.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/check/claim.h"
 #include "judge/check/check_int.h"
+#include "judge/check/claim.h"
 #include "judge/check/judge.h"
 #include "judge/check/memory.h"
 #include "judge/check/value.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "judge/check/check_int.h"
 #include "goal/sched.h"
+#include "judge/check/check_int.h"
 
 typedef struct listing {
     mlt_goal_sched *sched;

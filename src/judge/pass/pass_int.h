@@ -13,9 +13,9 @@
 
 #include "goal/graph.h"
 #include "goal/pairs.h"
-#include "judge/pass/pass.h"
 #include "goal/program.h"
 #include "goal/reach.h"
+#include "judge/pass/pass.h"
 
 static inline bool mlt_pass_local(const mlt_goal_action *action) // waits for nobody once started
 {

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge/check/check.h"
-#include "judge/pass/pass_int.h"
-#include "judge/pass/oracle.h"
-#include "judge/sim/sim.h"
 #include "goal/text/text.h"
+#include "judge/check/check.h"
+#include "judge/pass/oracle.h"
+#include "judge/pass/pass_int.h"
+#include "judge/sim/sim.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
 

@@ -30,8 +30,8 @@
 
 #include "base/status.h"
 #include "goal/program.h"
-#include "judge/sim/sim.h"
 #include "judge/sim/queue.h"
+#include "judge/sim/sim.h"
 
 enum { MLT_SIM_NONE = UINT32_MAX };
 enum { MLT_SIM_MOST_ACTIONS = INT32_MAX };           // an event's `what` has one bit more

@@ -13,8 +13,8 @@
 #include "base/word.h"
 #include "launch/plan/bind.h"
 #include "launch/plan/hosts.h"
-#include "launch/say.h"
 #include "launch/plan/words.h"
+#include "launch/say.h"
 
 extern char **environ;
 

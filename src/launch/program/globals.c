@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launch/program/elf.h"
 #include "launch/numbers.h"
+#include "launch/program/elf.h"
 #include "launch/say.h"
 
 enum { MOST_NAMED = 8 };

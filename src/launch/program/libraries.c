@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/program/elf.h"
 #include "launch/plan/env.h"
+#include "launch/program/elf.h"
 #include "launch/say.h"
 
 enum { MOST_LIBRARIES = 64, ABI_NAME = sizeof "libmpi_abi.so" - 1 };

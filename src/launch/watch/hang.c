@@ -20,9 +20,9 @@
 #include <strings.h>
 
 #include "fiber/wait.h"
-#include "launch/watch/hang_procs.h"
 #include "launch/numbers.h"
 #include "launch/say.h"
+#include "launch/watch/hang_procs.h"
 
 enum {
     FEW_RANKS = 16,

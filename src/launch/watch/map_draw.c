@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launch/watch/map.h"
 #include "launch/numbers.h"
+#include "launch/watch/map.h"
 
 enum {
     LEFT = 20,

@@ -30,13 +30,13 @@
 #include "base/list.h"
 #include "boot/ctl.h"
 #include "launch/guard.h"
-#include "launch/watch/hang.h"
-#include "launch/plan/hosts.h"
-#include "launch/program/libraries.h"
 #include "launch/loop.h"
 #include "launch/numbers.h"
+#include "launch/plan/hosts.h"
+#include "launch/program/libraries.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
+#include "launch/watch/hang.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)

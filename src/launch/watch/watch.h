@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 #include "boot/job.h"
-#include "launch/watch/map.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
+#include "launch/watch/map.h"
 #include "launch/watch/report.h"
 
 typedef struct mlt_watch mlt_watch;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/mpirun.h"
 #include "tools/coll/tune.h"
+#include "tools/mpirun.h"
 
 typedef struct hearing {
     mlt_tune_case *c;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "goal/text/loggopsim.h"
 #include "goal/sched.h"
+#include "goal/text/loggopsim.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"

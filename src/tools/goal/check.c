@@ -5,9 +5,9 @@
 #include "judge/check/check.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
-#include "tools/progress.h"
 #include "tools/goal/result.h"
 #include "tools/goal/source.h"
+#include "tools/progress.h"
 
 enum { INITIAL_LIMIT = 5 };
 

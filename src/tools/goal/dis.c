@@ -7,9 +7,9 @@
 #include "goal/sched.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
-#include "tools/print.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
+#include "tools/print.h"
 
 enum { WHY_BYTES = 1024, ACTION_BYTES = 256 };
 

@@ -11,9 +11,9 @@
 #include "tools/draw/draw.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
-#include "tools/progress.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
+#include "tools/progress.h"
 
 enum { WHY_BYTES = 4096 };
 

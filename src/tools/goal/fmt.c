@@ -4,8 +4,8 @@
 
 #include "tools/args.h"
 #include "tools/goal/goal.h"
-#include "tools/print.h"
 #include "tools/goal/source.h"
+#include "tools/print.h"
 
 // Text that takes the place of text must lose nothing: neither comments, nor by the other dialect
 // memory.

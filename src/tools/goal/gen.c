@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
-#include "tools/print.h"
 #include "tools/goal/source.h"
+#include "tools/print.h"
 
 // One line each: name, what options it takes, what it is.
 static void list(void)

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coll/alg/coll.h"
-#include "judge/check/check.h"
+#include "coll/alg/alg.h"
 #include "goal/text/text.h"
+#include "judge/check/check.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 

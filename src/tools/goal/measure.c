@@ -9,9 +9,9 @@
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
+#include "tools/goal/sink.h"
 #include "tools/mpirun.h"
 #include "tools/progress.h"
-#include "tools/goal/sink.h"
 
 enum { MOST_TEXT = 4096, WHY_BYTES = 512 };
 

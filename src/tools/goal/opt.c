@@ -10,9 +10,9 @@
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
-#include "tools/print.h"
 #include "tools/goal/result.h"
 #include "tools/goal/source.h"
+#include "tools/print.h"
 
 enum { WHY_BYTES = 1024, FINDINGS = 3 };
 

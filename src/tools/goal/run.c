@@ -20,9 +20,9 @@
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/memory.h"
+#include "tools/goal/source.h"
 #include "tools/mpirun.h"
 #include "tools/ranks/goalrun.h"
-#include "tools/goal/source.h"
 
 enum {
     INITIAL_ELEMENTS = 16, // of a buffer that are shown

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "judge/sim/sim.h"
 #include "goal/text/text.h"
+#include "judge/sim/sim.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
-#include "tools/progress.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
+#include "tools/progress.h"
 
 enum { WHY_BYTES = 4096, ACTION_BYTES = 160, BINS = 8, BAR = 40, SLOWEST = 3 };
 

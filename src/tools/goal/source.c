@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "goal/text/loggopsim.h"
 #include "goal/sched.h"
+#include "goal/text/loggopsim.h"
 #include "lua/generate.h"
 #include "tools/progress.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 #include "goal/program.h"
 #include "goal/text/text.h"
 #include "tools/args.h"

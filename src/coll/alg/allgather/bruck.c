@@ -5,7 +5,7 @@
 // is copied to its place in `out` as it comes.
 #include <stdlib.h>
 
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 // Blocks [first, first + count) of the row go to out, which may end in between.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather, neighbour exchange: P/2 steps. Ranks 2i and 2i+1 exchange blocks; then each turns to
 // its other neighbour, and to and fro, and hands on the pair of blocks that it got last.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

@@ -2,7 +2,7 @@
 // Allgather, recursive doubling: in round k ranks at a distance of 2^k exchange all they have. A
 // send waits for the one before it, which waited for what that one sent: so two dependencies a
 // round are enough.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

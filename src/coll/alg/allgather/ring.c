@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather, ring: P - 1 steps, in each a rank passes on the block that it got in the step before.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

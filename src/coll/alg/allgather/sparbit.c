@@ -7,7 +7,7 @@
 //     P = 6, blocks of rank 0 by their distance    d = 4: 4    d = 2: 2    d = 1: 1 3 5
 #include <stdlib.h>
 
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

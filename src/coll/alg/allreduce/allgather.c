@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce, allgather and local reduction: everybody tells everybody at once and reduces for
 // itself, in the same brackets.
+#include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
-#include "coll/alg/coll_int.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {

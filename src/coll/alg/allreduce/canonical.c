@@ -5,7 +5,7 @@
 // shorter: the i-th rank of the run and the i-th of the tail exchange; those of the run that have
 // no partner get the tail's value from those that have it, whose number doubles. For powers of two
 // there is no tail.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"

@@ -9,7 +9,7 @@
 // Where the pieces wrap around, numbers are cut in two parts, whose memory is apart: each has its
 // own messages and dependencies.
 #include "coll/alg/circulant.h"
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 

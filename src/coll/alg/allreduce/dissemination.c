@@ -10,7 +10,7 @@
 // If P is a power of b every digit is n: then there are only pieces B, and it is the paper's
 // pattern, peers at w b^r in round r. The result is B at the end. Everybody reduces in an order of
 // their own, so the operation must commute.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 

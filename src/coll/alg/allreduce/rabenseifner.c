@@ -2,7 +2,7 @@
 // Allreduce, Rabenseifner: recursive halving, then the same way back with the results. A send on
 // the way back waits for the one before it, which waited for what that one sent: so two
 // dependencies a round are enough.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"
 

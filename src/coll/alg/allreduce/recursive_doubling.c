@@ -2,7 +2,7 @@
 // Allreduce, recursive doubling: in round k ranks at a distance of 2^k exchange what they have.
 // Both reduce the lower one's before the upper one's, so all get the same bits, in the order of
 // ranks.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"

@@ -3,7 +3,7 @@
 // each other. The rounds' widths are k as long as it goes, then what is left; ranks beyond their
 // product fold into the rank before. Everybody reduces what came in the order of ranks, from the
 // left, so all get the same bits.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce, ring: see ring.h.
-#include "coll/alg/coll_int.h"
 #include "coll/alg/ring.h"
+#include "coll/alg/alg_int.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {

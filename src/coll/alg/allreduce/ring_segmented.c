@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce, segmented ring: a rank's piece is cut into segments, so that reducing one overlaps
 // with receiving the next. See ring.h.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/ring.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

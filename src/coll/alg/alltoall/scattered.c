@@ -2,7 +2,7 @@
 // Alltoall, scattered: as the linear one, but only a few messages each way are under way at a time.
 #include <stdlib.h>
 
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

@@ -3,7 +3,7 @@
 // once all that it was told before is in. With one way a send waits for the send before it, which
 // waited for the receives before that: so two dependencies a round are enough. With more ways a
 // no-op stands for what is in.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void one_way(const mlt_emit *e)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier, tree: up a k-nomial tree, and down again.
-#include "coll/alg/coll_int.h"
-#include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
+#include "coll/alg/alg_int.h"
+#include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {

@@ -3,8 +3,8 @@
 // be. See circulant.h.
 #include <stdlib.h>
 
+#include "coll/alg/alg_int.h"
 #include "coll/alg/circulant.h"
-#include "coll/alg/coll_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

@@ -2,7 +2,7 @@
 // Broadcast, scatter and allgather: the block is cut into P pieces, scattered down a binomial tree,
 // and gathered by all around a ring. A rank whose subtree's pieces came with its own is not sent
 // them again.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 

@@ -2,7 +2,7 @@
 // Broadcast, scatter and recursive doubling: the block is cut into P pieces, P a power of two,
 // scattered down a binomial tree, and gathered by pairs at a distance of 1, 2, 4, ... A rank whose
 // subtree's pieces came with its own is not sent them again.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 

@@ -2,7 +2,7 @@
 // Broadcast, split binary tree: the ranks beside the root are two binary trees of the same size,
 // one of them larger by one rank at most. Either gets half of the block, in segments; then pairs of
 // ranks, one of each, exchange halves. A rank without partner gets the other half from the root.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 typedef struct half {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchange, pairwise: one distance after the other; what goes to the rank d further on and comes
 // from the one d further back is done before the next distance. So no end point is crowded.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/exchange.h"
 
 // All that a distance has: entries [first, last) of either list.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchange, scattered: a limited number of messages each way is under way at a time.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/exchange.h"
 
 // What entry i waits for: the one `window` before it, or the last one that is nearer.

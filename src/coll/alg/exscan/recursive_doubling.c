@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exclusive scan, recursive doubling: as scan_recursive_doubling.c, with two results: the one that
 // is passed on has one's own in it, `out` has not.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"

@@ -4,7 +4,7 @@
 // memory, nor on its network, for their turn.
 #include <stdlib.h>
 
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

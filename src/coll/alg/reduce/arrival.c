@@ -7,8 +7,8 @@
 // has the same bits whatever the order of arrival.
 #include <stdlib.h>
 
+#include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
-#include "coll/alg/coll_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"

@@ -4,8 +4,8 @@
 // has its own tree, so the operation must commute.
 #include <stdlib.h>
 
+#include "coll/alg/alg_int.h"
 #include "coll/alg/circulant.h"
-#include "coll/alg/coll_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 

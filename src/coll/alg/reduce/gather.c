@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction, gather: the root receives everything at once, then reduces in the order of ranks. What
 // has come is combined as soon as both operands are there, whoever else is late.
+#include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
-#include "coll/alg/coll_int.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction, linear: the root receives from everybody and reduces from the left, in the order of
 // ranks. Two blocks of memory let the next message come while the last is being reduced.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction, Rabenseifner: recursive halving, then the pieces are gathered at the root up a
 // binomial tree. The root counts as 0, or if ranks fold as 1, so that it stays.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"
 

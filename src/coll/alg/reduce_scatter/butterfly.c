@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter in canonical brackets: everything is reduced at rank 0 over a binomial tree, then
 // scattered down the same tree. Blocks may differ.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/pipe.h"
 #include "coll/alg/tree.h"

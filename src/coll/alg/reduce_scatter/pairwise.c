@@ -4,7 +4,7 @@
 //
 // The order of ranks is kept: rank r gets those of r-1 ... 0, each put before what it has, and then
 // those of P-1 ... r+1, which are reduced apart in the same way and come behind in the end.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
 // One of the two parts that are reduced apart.

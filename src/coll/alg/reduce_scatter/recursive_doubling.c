@@ -5,7 +5,7 @@
 // packed.
 //
 // If P is no power of two, ranks fold (tree.h): the one that stays sends the folded one its block.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/tree.h"

@@ -2,7 +2,7 @@
 // Reduce-scatter, recursive halving: partners at a distance of P/2, P/4, ... 1 exchange the halves
 // that the other one is to have. If P is no power of two, ranks fold (tree.h): then a rank that
 // stays reduces two blocks and sends the folded one its own.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/tree.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction from any ranks to any others: Aspen's algorithm, see reduce_to.h. What is combined
 // depends on the load, so the operation must commute; all receivers get the same bits.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/reduce_to.h"
 
 static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)

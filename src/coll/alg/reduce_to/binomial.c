@@ -3,7 +3,7 @@
 // contributors, then down one over the receivers. The brackets are the canonical ones over the
 // contributors. The first receiver that contributes is on top of both; if there is none, the first
 // contributor tells the first receiver.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/pipe.h"
 #include "coll/alg/reduce_to.h"

@@ -2,7 +2,7 @@
 // Reduction from any ranks to any others without a step between: each contributor tells each
 // receiver, which combines in the order of ranks. Most messages, but nobody waits for what somebody
 // else must do first.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/reduce_to.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scan, recursive doubling: in round k each tells the rank 2^k further on what it has, the
 // reduction over the 2^k ranks up to itself, which that one puts before its own.
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/word.h"
-#include "coll/alg/coll_int.h"
+#include "coll/alg/alg_int.h"
 
 #define ENTRY(name) &mlt_##name,
 const mlt_coll_alg *const mlt_coll_algs[] = {MLT_COLL_LIST(ENTRY) NULL};

@@ -3,16 +3,16 @@
 // own: real bytes, ready actions in random order, every send synchronous. Beside the result: no two
 // unordered actions touch a byte that one of them writes; no dependency can be left out; `in` stays
 // as it was. Those that keep canonical brackets do.
-#include "coll/alg/coll.h"
+#include "coll/alg/alg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/coll_int.h"
-#include "coll/coll_machine.h"
+#include "coll/alg/alg_int.h"
 #include "coll/alg/hand_test.h"
 #include "coll/alg/shape_test.h"
+#include "coll/coll_machine.h"
 #include "fiber/sanitize.h"
 
 // ---- what a run must have done

@@ -5,8 +5,8 @@
 // An algorithm knows nothing but the shape and its rank; all ranks emit alike. It declares its
 // buffers (in, out, buf, and what it needs beside) and adds actions and dependencies. It may use
 // any number of temporary buffers; their names begin with "tmp".
-#ifndef MLT_COLL_ALG_COLL_H
-#define MLT_COLL_ALG_COLL_H
+#ifndef MLT_COLL_ALG_ALG_H
+#define MLT_COLL_ALG_ALG_H
 
 #include <stdbool.h>
 #include <stddef.h>
