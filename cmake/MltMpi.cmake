@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mpi.h and the MPI surface from the tables of spec/ (docs/mpi-layer.md), and libmpi_abi.so.1 from all layers.
+# mpi.h and the MPI surface from the tables of spec/ (docs/internals/mpi-layer.md), and libmpi_abi.so.1 from all layers.
 
 set(MLT_CHAPTERS 03 04 05 06 07 08 09 10 11 12 13 14 15 16 19 20)
 set(MLT_GEN ${CMAKE_BINARY_DIR}/gen)

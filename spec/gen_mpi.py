@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turns the tables of this folder into mpi.h and the MPI surface. See docs/mpi-layer.md.
+"""Turns the tables of this folder into mpi.h and the MPI surface. See docs/internals/mpi-layer.md.
 
 usage: gen_mpi.py SPEC_DIR BODIES_DIR OUT_DIR VERSION
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What docs/csp.md tells, step by step.
+// What docs/guide/csp.md tells, step by step.
 //
 //     mpicc tour.c -o tour
 //     ./tour

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes and channels: PAR, ALT, barriers, ports, names, IO that blocks only its process, and
-// collective operations of processes. docs/csp.md teaches it.
+// collective operations of processes. docs/guide/csp.md teaches it.
 //
 //     static int twice(void *arg)
 //     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flow: wiring apart from computing. Modules compute and know only their queues; one root says how
-// they are wired, where they run, and which wires are collective. docs/flow.md teaches it,
-// docs/flow-language.md is the language of the root (.flow).
+// they are wired, where they run, and which wires are collective. docs/guide/flow.md teaches it,
+// docs/reference/flow-language.md is the language of the root (.flow).
 //
 //     // Square.c                                   // squares.flow
 //     #include "Square.flow.h"                      Module Main is Root requires Module Source,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a user's book (choose.h): a Lua file of rules and algorithms, docs/collectives-choice.md.
+// Opening a user's book (choose.h): a Lua file of rules and algorithms, docs/reference/collectives-choice.md.
 // Lua is in a plug-in (os/plugin.h), which only processes that have such a file map.
 #ifndef MLT_COLL_BOOK_H
 #define MLT_COLL_BOOK_H

@@ -114,7 +114,7 @@ struct mlt_coll_book {
     bool (*choose)(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                    char *why, size_t why_size);
     // To be asked before a program of one of its algorithms is made: proves exactly this shape, all
-    // ranks together, if that is possible in a moment (docs/collectives-choice.md), and remembers
+    // ranks together, if that is possible in a moment (docs/reference/collectives-choice.md), and remembers
     // that it has. Algorithms that are not the book's are fine. The answer depends on nothing but
     // the shape, so all ranks get the same. If this is MLT_OK, the algorithm's emit ends the
     // process only where not all ranks could be tried.

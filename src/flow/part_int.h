@@ -6,7 +6,7 @@
 //     part_round.c   a Reduce with parts on several workers: the n-th run of its schedule
 //     part_news.c    what those parts tell each other by packets
 //
-// docs/flow-collectives.md has the picture.
+// docs/internals/flow-collectives.md has the picture.
 #ifndef MLT_FLOW_PART_INT_H
 #define MLT_FLOW_PART_INT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads a .flow file: includes, constants, operations, declarations of modules; roots are in
-// read_root.c. docs/flow-language.md has the grammar.
+// read_root.c. docs/reference/flow-language.md has the grammar.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader: every construct, printed back; the lines of things; for every kind of wrong text its
-// sentence and place; limits; and what docs/flow-language.md shows as flow text.
+// sentence and place; limits; and what docs/reference/flow-language.md shows as flow text.
 #include "flowc/read_test.h"
 
 #include <stdio.h>
@@ -643,7 +643,7 @@ static void try_document(void)
                                             {"Declare Module A {\n", "\n}"},
                                             {"Module A is Root {\n", "\n}"},
                                             {"Module A is Root {\nflow:\n", "\n}"}};
-    char *text = slurp("docs/flow-language.md");
+    char *text = slurp("docs/reference/flow-language.md");
     size_t count = 0;
     for (char *at = text, *end; (at = strstr(at, "\n```flow\n")); at = end, count++) {
         at += strlen("\n```flow\n");
@@ -655,9 +655,9 @@ static void try_document(void)
         for (size_t i = 0; i < sizeof around / sizeof *around; i++)
             good |= readable(around[i][0], at, strlen(at), around[i][1]);
         if (!good)
-            failed(__LINE__, "this block of docs/flow-language.md can be read", "");
+            failed(__LINE__, "this block of docs/reference/flow-language.md can be read", "");
     }
-    about = "docs/flow-language.md";
+    about = "docs/reference/flow-language.md";
     CHECK(count >= 10);
     free(text);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's file of rules, algorithms and paths for collectives, as docs/collectives-choice.md tells
+// A user's file of rules, algorithms and paths for collectives, as docs/reference/collectives-choice.md tells
 // how to write one. A book (coll/choose.h) is one Lua state; it belongs to one thread.
 //
 //     rule { coll = "bcast", bytes = {0, 65536}, alg = "mine" }

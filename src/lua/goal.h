@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What scripts and books share: a Lua state without files, processes or network, and g, whose
-// functions add to the program of the rank that is being made (docs/goal-lua.md). What they cannot
+// functions add to the program of the rank that is being made (docs/reference/goal-lua.md). What they cannot
 // accept is a Lua error with the place in the script.
 //
 // Errors leave by longjmp: nothing that calls Lua may hold memory of its own meanwhile.

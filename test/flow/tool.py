@@ -1111,12 +1111,12 @@ def test_place():
 
 
 def test_document():
-    """What docs/flow-tool.md shows after `$` is what comes out; standard error stands where it is told."""
+    """What docs/reference/flow-tool.md shows after `$` is what comes out; standard error stands where it is told."""
     folder = SCRATCH / "document"
     shutil.copytree(ROOT / "examples/flow", folder)
     path = f"{BUILD}/bin:{os.environ['PATH']}"
     commands = 0
-    for block in re.findall(r"```\n(\$ .*?)```", (ROOT / "docs/flow-tool.md").read_text(), re.S):
+    for block in re.findall(r"```\n(\$ .*?)```", (ROOT / "docs/reference/flow-tool.md").read_text(), re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, wanted = part.partition("\n")
             done = subprocess.run(["sh", "-c", f"{command} 2>&1"], capture_output=True, text=True, timeout=LIMIT, cwd=folder,

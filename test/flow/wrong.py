@@ -70,10 +70,10 @@ def check(command, path):
 def test_right(command, _):
     """The same command finds nothing in right files, so the errors above are the files': the whole programs of the document,
     the paper's Figure 5 among them."""
-    text = (ROOT / "docs/flow-language.md").read_text()
+    text = (ROOT / "docs/reference/flow-language.md").read_text()
     blocks = [block for block in re.findall(r"^```flow\n(.*?)^```", text, re.M | re.S) if "Module Main is Root" in block]
     if len(blocks) < 2:
-        raise Wrong("docs/flow-language.md has at least two whole programs")
+        raise Wrong("docs/reference/flow-language.md has at least two whole programs")
     with tempfile.TemporaryDirectory(prefix="flow-wrong-") as folder:
         path = pathlib.Path(folder) / "right.flow"
         for block in blocks:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's dialect, with Millet's extensions (docs/goal-language.md).
+// The paper's dialect, with Millet's extensions (docs/reference/goal-language.md).
 //
 //     ranks 3;
 //     rank #0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GOAL as text: one reader for both dialects, the paper's and LogGOPSim's, told apart by content,
-// and a printer that writes either. The grammar is in docs/goal-language.md.
+// and a printer that writes either. The grammar is in docs/reference/goal-language.md.
 #ifndef MLT_GOAL_TEXT_TEXT_H
 #define MLT_GOAL_TEXT_TEXT_H
 

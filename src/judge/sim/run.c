@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The events of a simulation, and what each does (sim_int.h has the data, docs/goal-simulator.md
+// The events of a simulation, and what each does (sim_int.h has the data, docs/reference/goal-simulator.md
 // the rules). An event is an action that is ready, work behind a receive, or a message that comes.
 #include "judge/sim/sim_int.h"
 

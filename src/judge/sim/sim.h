@@ -2,7 +2,7 @@
 // The simulator: what a program would cost on a machine of that many ranks, under LogGOPS.
 //
 // Times are in picoseconds inside, so that parts of a nanosecond a byte are exact enough; options
-// and reports speak of nanoseconds. The rules are LogGOPSim's (docs/goal-simulator.md): a send
+// and reports speak of nanoseconds. The rules are LogGOPSim's (docs/reference/goal-simulator.md): a send
 // holds its CPU for o+(s-1)O and its NIC for g+(s-1)G; the first byte arrives o+L after the start;
 // on arrival the receiver's CPU is busy for o+max((s-1)O,(s-1)G) and its NIC for g+(s-1)G, receive
 // posted or not; posting costs nothing; a message of more than S bytes ends for its sender when it

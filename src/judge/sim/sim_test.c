@@ -607,7 +607,7 @@ static void check_prices(void)
     mlt_sim_result_free(r);
 }
 
-// The example of docs/goal-simulator.md.
+// The example of docs/reference/goal-simulator.md.
 static void check_documented(void)
 {
     mlt_sim_options options = {.machine = mlt_loggops_default, .keep_times = true};

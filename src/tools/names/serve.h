@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The name server itself: one thread, one folder, any number of programs that come, go and crash.
-// docs/names.md describes it, csp/names/text.h what is said.
+// docs/reference/names.md describes it, csp/names/text.h what is said.
 #ifndef MLT_TOOLS_NAMES_SERVE_H
 #define MLT_TOOLS_NAMES_SERVE_H
 
