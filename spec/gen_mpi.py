@@ -609,11 +609,12 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name):
-    out = [NOTE, '#include <mpi.h>\n\n#include "mpi/error/errhandler.h"\n#include "mpi/error/error.h"\n#include "mpi/handle.h"\n#include "mpi/self.h"\n#include "mpi/comm/session.h"\n'
-           '#include "mpi/thread.h"\n#include "mpi_bodies.h"\n\n#define EXPORT __attribute__((visibility("default")))\n\n']
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/self.h", "mpi/thread.h",
+               "mpi_bodies.h"]
+    out = [NOTE, "#include <mpi.h>\n\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
-        out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
-                   f'extern __attribute__((weak, alias("PMPI_{f.name}"))) EXPORT __typeof__(PMPI_{f.name}) '
+        out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}MLT_EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
+                   f'extern __attribute__((weak, alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
     return "".join(out)
 

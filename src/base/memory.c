@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 
+void mlt_no_room(const char *what, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, what);
+    vsnprintf(text, sizeof text, what, args);
+    va_end(args);
+    mlt_fatal(MLT_NO_ROOM "%s", text);
+}
+
 static void *there(void *memory, size_t count, size_t size)
 {
     if (MLT_UNLIKELY(!memory))
-        mlt_fatal("memory is exhausted: there is no room for %zu times %zu bytes", count, size);
+        mlt_no_room("%zu times %zu bytes", count, size);
     return memory;
 }
 

@@ -13,14 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/barrier.h"
 #include "csp/chan.h"
 #include "csp/deadline.h"
 #include "fiber/policy.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum {
     FEW = 8,   // guards whose offers are on the stack
@@ -46,42 +45,42 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
 
 // ---- guards
 
-EXPORT csp_guard csp_on_read(csp_in *in, void *value)
+MLT_EXPORT csp_guard csp_on_read(csp_in *in, void *value)
 {
     return (csp_guard){.kind = CSP_GUARD_READ, .in = in, .value = value};
 }
 
-EXPORT csp_guard csp_on_write(csp_out *out, const void *value)
+MLT_EXPORT csp_guard csp_on_write(csp_out *out, const void *value)
 {
     return (csp_guard){.kind = CSP_GUARD_WRITE, .out = out, .value = (void *)value};
 }
 
-EXPORT csp_guard csp_on_time(csp_time deadline)
+MLT_EXPORT csp_guard csp_on_time(csp_time deadline)
 {
     return (csp_guard){.kind = CSP_GUARD_TIME, .at = deadline};
 }
 
-EXPORT csp_guard csp_on_skip(void)
+MLT_EXPORT csp_guard csp_on_skip(void)
 {
     return (csp_guard){.kind = CSP_GUARD_SKIP};
 }
 
-EXPORT csp_guard csp_on_sync(csp_barrier *barrier)
+MLT_EXPORT csp_guard csp_on_sync(csp_barrier *barrier)
 {
     return (csp_guard){.kind = CSP_GUARD_SYNC, .barrier = barrier};
 }
 
-EXPORT csp_guard csp_on_readable(int fd)
+MLT_EXPORT csp_guard csp_on_readable(int fd)
 {
     return (csp_guard){.kind = CSP_GUARD_READABLE, .fd = fd};
 }
 
-EXPORT csp_guard csp_on_writable(int fd)
+MLT_EXPORT csp_guard csp_on_writable(int fd)
 {
     return (csp_guard){.kind = CSP_GUARD_WRITABLE, .fd = fd};
 }
 
-EXPORT csp_guard csp_on_port(csp_port *port, void *buffer, size_t size)
+MLT_EXPORT csp_guard csp_on_port(csp_port *port, void *buffer, size_t size)
 {
     return (csp_guard){.kind = CSP_GUARD_PORT, .port = port, .value = buffer, .size = size};
 }
@@ -529,7 +528,7 @@ static uint32_t anywhere(mlt_csp *csp, uint32_t count)
     return (uint32_t)((csp->random >> 32) * count >> 32);
 }
 
-EXPORT int csp_alt(csp_guard *guards, size_t count)
+MLT_EXPORT int csp_alt(csp_guard *guards, size_t count)
 {
     mlt_csp *csp = mlt_csp_enter("csp_alt");
     check_count(count, "csp_alt");
@@ -556,7 +555,7 @@ int mlt_alt_first(csp_guard *guards, size_t count, const char *call)
     return alternate(&r);
 }
 
-EXPORT int csp_pri_alt(csp_guard *guards, size_t count)
+MLT_EXPORT int csp_pri_alt(csp_guard *guards, size_t count)
 {
     return mlt_alt_first(guards, count, "csp_pri_alt");
 }

@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/export.h"
 #include "csp/deadline.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT csp_barrier *csp_barrier_new(const char *name, size_t enrolled)
+MLT_EXPORT csp_barrier *csp_barrier_new(const char *name, size_t enrolled)
 {
     mlt_csp *csp = mlt_csp_enter("csp_barrier_new");
     csp_barrier *barrier = malloc(sizeof *barrier);
@@ -103,7 +102,7 @@ bool mlt_barrier_try(csp_barrier *barrier, const mlt_offer *self)
     return true;
 }
 
-EXPORT void csp_barrier_free(csp_barrier *barrier)
+MLT_EXPORT void csp_barrier_free(csp_barrier *barrier)
 {
     if (!barrier)
         return;
@@ -125,13 +124,13 @@ void mlt_barriers_end(mlt_csp *csp)
         free(mlt_container_of(l, csp_barrier, all));
 }
 
-EXPORT void csp_barrier_enroll(csp_barrier *barrier, size_t more)
+MLT_EXPORT void csp_barrier_enroll(csp_barrier *barrier, size_t more)
 {
     check(mlt_csp_enter("csp_barrier_enroll"), barrier, "csp_barrier_enroll");
     barrier->enrolled += more;
 }
 
-EXPORT void csp_barrier_resign(csp_barrier *barrier)
+MLT_EXPORT void csp_barrier_resign(csp_barrier *barrier)
 {
     mlt_barrier_check(mlt_csp_enter("csp_barrier_resign"), barrier, "csp_barrier_resign");
     barrier->enrolled--;
@@ -175,7 +174,7 @@ static csp_status sync_by(mlt_csp *csp, csp_barrier *barrier, csp_time deadline,
     return w.alt.status;
 }
 
-EXPORT csp_status csp_sync_by(csp_barrier *barrier, csp_time deadline)
+MLT_EXPORT csp_status csp_sync_by(csp_barrier *barrier, csp_time deadline)
 {
     mlt_csp *csp = mlt_csp_enter("csp_sync_by");
     mlt_barrier_check(csp, barrier, "csp_sync_by");
@@ -187,7 +186,7 @@ EXPORT csp_status csp_sync_by(csp_barrier *barrier, csp_time deadline)
                                  : sync_by(csp, barrier, deadline, "csp_sync_by");
 }
 
-EXPORT csp_status csp_sync(csp_barrier *barrier)
+MLT_EXPORT csp_status csp_sync(csp_barrier *barrier)
 {
     mlt_csp *csp = mlt_csp_enter("csp_sync");
     mlt_barrier_check(csp, barrier, "csp_sync");

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "csp/buffer.h"
 #include "csp/deadline.h"
 #include "csp/proc.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define RARELY __attribute__((noinline))
 
 const mlt_chan_far *mlt_chan_far_ops;
@@ -55,7 +55,7 @@ csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capa
     return new_chan(csp, name, size, capacity, overwrites, "csp_chan_new");
 }
 
-EXPORT csp_chan *csp_chan_new(const char *name, size_t size)
+MLT_EXPORT csp_chan *csp_chan_new(const char *name, size_t size)
 {
     return new_chan(mlt_csp_enter("csp_chan_new"), name, size, 0, false, "csp_chan_new");
 }
@@ -70,12 +70,12 @@ static csp_chan *new_buffered(const char *name, size_t size, size_t capacity, bo
     return new_chan(csp, name, size, capacity, overwrites, call);
 }
 
-EXPORT csp_chan *csp_chan_buffered(const char *name, size_t size, size_t capacity)
+MLT_EXPORT csp_chan *csp_chan_buffered(const char *name, size_t size, size_t capacity)
 {
     return new_buffered(name, size, capacity, false, "csp_chan_buffered");
 }
 
-EXPORT csp_chan *csp_chan_overwriting(const char *name, size_t size, size_t capacity)
+MLT_EXPORT csp_chan *csp_chan_overwriting(const char *name, size_t size, size_t capacity)
 {
     return new_buffered(name, size, capacity, true, "csp_chan_overwriting");
 }
@@ -99,7 +99,7 @@ void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
 
 void (*mlt_chan_forget)(csp_chan *chan);
 
-EXPORT void csp_chan_free(csp_chan *chan)
+MLT_EXPORT void csp_chan_free(csp_chan *chan)
 {
     if (!chan)
         return;
@@ -133,7 +133,7 @@ void mlt_chans_end(mlt_csp *csp)
     }
 }
 
-EXPORT csp_in *csp_chan_in(csp_chan *chan)
+MLT_EXPORT csp_in *csp_chan_in(csp_chan *chan)
 {
     mlt_chan_check(mlt_csp_enter("csp_chan_in"), chan, "csp_chan_in");
     chan->readers++;
@@ -143,7 +143,7 @@ EXPORT csp_in *csp_chan_in(csp_chan *chan)
     return (csp_in *)chan;
 }
 
-EXPORT csp_out *csp_chan_out(csp_chan *chan)
+MLT_EXPORT csp_out *csp_chan_out(csp_chan *chan)
 {
     mlt_chan_check(mlt_csp_enter("csp_chan_out"), chan, "csp_chan_out");
     chan->writers++;
@@ -353,7 +353,7 @@ static inline void serve(mlt_csp *csp, mlt_offer *offer)
     mlt_alt_wake(csp, alt);
 }
 
-EXPORT csp_status csp_write(csp_out *out, const void *value)
+MLT_EXPORT csp_status csp_write(csp_out *out, const void *value)
 {
     csp_chan *chan = mlt_chan_of_out(out);
     mlt_csp *csp = mlt_csp_self;
@@ -374,7 +374,7 @@ EXPORT csp_status csp_write(csp_out *out, const void *value)
     return wait_at(chan, csp, from, &chan->writes, &chan->write_wait.wait);
 }
 
-EXPORT csp_status csp_read(csp_in *in, void *value)
+MLT_EXPORT csp_status csp_read(csp_in *in, void *value)
 {
     csp_chan *chan = mlt_chan_of_in(in);
     mlt_csp *csp = mlt_csp_self;
@@ -394,12 +394,12 @@ EXPORT csp_status csp_read(csp_in *in, void *value)
     return wait_at(chan, csp, value, &chan->reads, &chan->read_wait.wait);
 }
 
-EXPORT csp_status csp_read_by(csp_in *in, void *value, csp_time deadline)
+MLT_EXPORT csp_status csp_read_by(csp_in *in, void *value, csp_time deadline)
 {
     return move_slowly(mlt_chan_of_in(in), value, false, deadline, "csp_read_by");
 }
 
-EXPORT csp_status csp_write_by(csp_out *out, const void *value, csp_time deadline)
+MLT_EXPORT csp_status csp_write_by(csp_out *out, const void *value, csp_time deadline)
 {
     return move_slowly(mlt_chan_of_out(out), (void *)value, true, deadline, "csp_write_by");
 }
@@ -471,22 +471,22 @@ static void retire(csp_chan *chan, bool writer, const char *call)
         mlt_chan_retire(chan, writer);
 }
 
-EXPORT void csp_poison_in(csp_in *in)
+MLT_EXPORT void csp_poison_in(csp_in *in)
 {
     poison(mlt_chan_of_in(in), false, "csp_poison");
 }
 
-EXPORT void csp_poison_out(csp_out *out)
+MLT_EXPORT void csp_poison_out(csp_out *out)
 {
     poison(mlt_chan_of_out(out), true, "csp_poison");
 }
 
-EXPORT void csp_retire_in(csp_in *in)
+MLT_EXPORT void csp_retire_in(csp_in *in)
 {
     retire(mlt_chan_of_in(in), false, "csp_retire");
 }
 
-EXPORT void csp_retire_out(csp_out *out)
+MLT_EXPORT void csp_retire_out(csp_out *out)
 {
     retire(mlt_chan_of_out(out), true, "csp_retire");
 }

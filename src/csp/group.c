@@ -6,12 +6,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "coll/alg/op.h"
 #include "csp/wait.h"
 #include "type/op.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // ---- operators
 
@@ -34,7 +33,7 @@ _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(double) == 8, "ke
     {                                                                                              \
         mlt_op_kernels[MLT_OP_##OP][MLT_OP_##KIND](into, with, count);                             \
     }                                                                                              \
-    EXPORT const csp_op csp_##NAME##_##TYPE = {NAME##_##TYPE, sizeof(TYPE), true};
+    MLT_EXPORT const csp_op csp_##NAME##_##TYPE = {NAME##_##TYPE, sizeof(TYPE), true};
 OPS(DEFINE)
 #undef DEFINE
 
@@ -172,21 +171,21 @@ static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me
 
 // ---- operations
 
-EXPORT int csp_group_size(const csp_group *group)
+MLT_EXPORT int csp_group_size(const csp_group *group)
 {
     if (!group || !group->csp)
         mlt_group_fault(group, "csp_group_size");
     return (int)group->size;
 }
 
-EXPORT int csp_group_first(const csp_group *group)
+MLT_EXPORT int csp_group_first(const csp_group *group)
 {
     if (!group || !group->csp)
         mlt_group_fault(group, "csp_group_first");
     return (int)group->first;
 }
 
-EXPORT csp_status csp_group_barrier(csp_group *group, int me)
+MLT_EXPORT csp_status csp_group_barrier(csp_group *group, int me)
 {
     const char *call = "csp_group_barrier";
     mlt_csp *csp = enter(group, call, me);
@@ -194,7 +193,7 @@ EXPORT csp_status csp_group_barrier(csp_group *group, int me)
     return go(csp, group, call, me, &what, NULL, NULL);
 }
 
-EXPORT csp_status csp_group_bcast(csp_group *group, int me, void *data, size_t bytes, int root)
+MLT_EXPORT csp_status csp_group_bcast(csp_group *group, int me, void *data, size_t bytes, int root)
 {
     const char *call = "csp_group_bcast";
     mlt_csp *csp = enter(group, call, me);
@@ -206,8 +205,8 @@ EXPORT csp_status csp_group_bcast(csp_group *group, int me, void *data, size_t b
     return go(csp, group, call, me, &what, NULL, data);
 }
 
-EXPORT csp_status csp_group_reduce(csp_group *group, int me, const void *in, void *out,
-                                   size_t count, const csp_op *op, int root)
+MLT_EXPORT csp_status csp_group_reduce(csp_group *group, int me, const void *in, void *out,
+                                       size_t count, const csp_op *op, int root)
 {
     const char *call = "csp_group_reduce";
     mlt_csp *csp = enter(group, call, me);
@@ -228,8 +227,8 @@ EXPORT csp_status csp_group_reduce(csp_group *group, int me, const void *in, voi
               receives ? out : NULL);
 }
 
-EXPORT csp_status csp_group_allreduce(csp_group *group, int me, const void *in, void *out,
-                                      size_t count, const csp_op *op)
+MLT_EXPORT csp_status csp_group_allreduce(csp_group *group, int me, const void *in, void *out,
+                                          size_t count, const csp_op *op)
 {
     const char *call = "csp_group_allreduce";
     mlt_csp *csp = enter(group, call, me);
@@ -243,8 +242,8 @@ EXPORT csp_status csp_group_allreduce(csp_group *group, int me, const void *in, 
     return go(csp, group, call, me, &what, in == out ? NULL : in, out);
 }
 
-EXPORT csp_status csp_group_gather(csp_group *group, int me, const void *in, void *out,
-                                   size_t bytes, int root)
+MLT_EXPORT csp_status csp_group_gather(csp_group *group, int me, const void *in, void *out,
+                                       size_t bytes, int root)
 {
     const char *call = "csp_group_gather";
     mlt_csp *csp = enter(group, call, me);
@@ -258,8 +257,8 @@ EXPORT csp_status csp_group_gather(csp_group *group, int me, const void *in, voi
     return go(csp, group, call, me, &what, in, me == root ? out : NULL);
 }
 
-EXPORT csp_status csp_group_allgather(csp_group *group, int me, const void *in, void *out,
-                                      size_t bytes)
+MLT_EXPORT csp_status csp_group_allgather(csp_group *group, int me, const void *in, void *out,
+                                          size_t bytes)
 {
     const char *call = "csp_group_allgather";
     mlt_csp *csp = enter(group, call, me);
@@ -270,8 +269,8 @@ EXPORT csp_status csp_group_allgather(csp_group *group, int me, const void *in, 
     return go(csp, group, call, me, &what, in, out);
 }
 
-EXPORT csp_status csp_group_scatter(csp_group *group, int me, const void *in, void *out,
-                                    size_t bytes, int root)
+MLT_EXPORT csp_status csp_group_scatter(csp_group *group, int me, const void *in, void *out,
+                                        size_t bytes, int root)
 {
     const char *call = "csp_group_scatter";
     mlt_csp *csp = enter(group, call, me);
@@ -285,8 +284,8 @@ EXPORT csp_status csp_group_scatter(csp_group *group, int me, const void *in, vo
     return go(csp, group, call, me, &what, me == root ? in : NULL, out);
 }
 
-EXPORT csp_status csp_group_alltoall(csp_group *group, int me, const void *in, void *out,
-                                     size_t bytes)
+MLT_EXPORT csp_status csp_group_alltoall(csp_group *group, int me, const void *in, void *out,
+                                         size_t bytes)
 {
     const char *call = "csp_group_alltoall";
     mlt_csp *csp = enter(group, call, me);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
@@ -15,8 +16,6 @@
 #include "csp/net/route.h"
 #include "csp/wait.h"
 #include "p2p/worker.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // A worker's.
 struct mlt_groups {
@@ -237,7 +236,7 @@ static void join_body(csp_group *group, mlt_body *body)
     mlt_list_push_back(&body->views, &group->of_body);
 }
 
-EXPORT csp_group *csp_group_here(const char *name, int members)
+MLT_EXPORT csp_group *csp_group_here(const char *name, int members)
 {
     mlt_csp *csp = mlt_csp_enter("csp_group_here");
     csp_group *group = view_new(csp, "csp_group_here", name, members);
@@ -362,7 +361,7 @@ static mlt_body *found(mlt_csp *csp, const csp_group *group, founding *f)
     return body;
 }
 
-EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
+MLT_EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
 {
     const char *call = "csp_group_of_nodes";
     mlt_csp *csp = mlt_csp_enter(call);
@@ -400,7 +399,7 @@ EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
 
 // ---- rules
 
-EXPORT bool csp_group_force(csp_group *group, const char *what)
+MLT_EXPORT bool csp_group_force(csp_group *group, const char *what)
 {
     mlt_csp *csp = mlt_csp_enter("csp_group_force");
     if (!group || group->csp != csp)
@@ -427,7 +426,7 @@ EXPORT bool csp_group_force(csp_group *group, const char *what)
 
 // ---- the end
 
-EXPORT void csp_group_free(csp_group *group)
+MLT_EXPORT void csp_group_free(csp_group *group)
 {
     if (!group)
         return;

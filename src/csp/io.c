@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <millet/csp.h>
 
+#include "base/export.h"
 #include "csp/deadline.h"
 #include "csp/state.h"
 #include "csp/wait.h"
 #include "fiber/io.h"
 #include "os/fd.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum {
     TURN = 32,          // calls in a row that need not wait, then others run
@@ -163,51 +162,52 @@ static int do_connect(const fd_call *c, const struct sockaddr *address, socklen_
     return done;
 }
 
-EXPORT ssize_t csp_fd_read(int fd, void *buffer, size_t bytes)
+MLT_EXPORT ssize_t csp_fd_read(int fd, void *buffer, size_t bytes)
 {
     fd_call c = begin("csp_fd_read", fd, CSP_NEVER);
     return do_read(&c, buffer, bytes);
 }
 
-EXPORT ssize_t csp_fd_read_by(int fd, void *buffer, size_t bytes, csp_time deadline)
+MLT_EXPORT ssize_t csp_fd_read_by(int fd, void *buffer, size_t bytes, csp_time deadline)
 {
     fd_call c = begin("csp_fd_read_by", fd, deadline);
     return do_read(&c, buffer, bytes);
 }
 
-EXPORT ssize_t csp_fd_write(int fd, const void *data, size_t bytes)
+MLT_EXPORT ssize_t csp_fd_write(int fd, const void *data, size_t bytes)
 {
     fd_call c = begin("csp_fd_write", fd, CSP_NEVER);
     return do_write(&c, data, bytes, NULL);
 }
 
-EXPORT ssize_t csp_fd_write_by(int fd, const void *data, size_t bytes, size_t *done,
-                               csp_time deadline)
+MLT_EXPORT ssize_t csp_fd_write_by(int fd, const void *data, size_t bytes, size_t *done,
+                                   csp_time deadline)
 {
     fd_call c = begin("csp_fd_write_by", fd, deadline);
     return do_write(&c, data, bytes, done);
 }
 
-EXPORT int csp_fd_accept(int fd, struct sockaddr *address, socklen_t *length)
+MLT_EXPORT int csp_fd_accept(int fd, struct sockaddr *address, socklen_t *length)
 {
     fd_call c = begin("csp_fd_accept", fd, CSP_NEVER);
     return do_accept(&c, address, length);
 }
 
-EXPORT int csp_fd_accept_by(int fd, struct sockaddr *address, socklen_t *length, csp_time deadline)
+MLT_EXPORT int csp_fd_accept_by(int fd, struct sockaddr *address, socklen_t *length,
+                                csp_time deadline)
 {
     fd_call c = begin("csp_fd_accept_by", fd, deadline);
     return do_accept(&c, address, length);
 }
 
-EXPORT int csp_fd_connect(int fd, const struct sockaddr *address, socklen_t length)
+MLT_EXPORT int csp_fd_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
     fd_call c = begin("csp_fd_connect", fd, CSP_NEVER);
     return do_connect(&c, address, length);
 }
 
-EXPORT int csp_fd_connect_by(int fd, const struct sockaddr *address, socklen_t length,
-                             csp_time deadline)
+MLT_EXPORT int csp_fd_connect_by(int fd, const struct sockaddr *address, socklen_t length,
+                                 csp_time deadline)
 {
     fd_call c = begin("csp_fd_connect_by", fd, deadline);
     return do_connect(&c, address, length);

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/memory.h"
 #include "csp/chan.h"
 #include "csp/state.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum {
     LARGEST = 4096,
@@ -50,7 +49,7 @@ static csp_status copy_all(csp_in *in, csp_out *out, void *value)
     return status;
 }
 
-EXPORT int csp_id(void *args)
+MLT_EXPORT int csp_id(void *args)
 {
     const csp_pair *my = args;
     room r;
@@ -62,7 +61,7 @@ EXPORT int csp_id(void *args)
     return (int)status;
 }
 
-EXPORT int csp_successor(void *args)
+MLT_EXPORT int csp_successor(void *args)
 {
     const csp_pair *my = args;
     int value;
@@ -81,7 +80,7 @@ EXPORT int csp_successor(void *args)
     return (int)status;
 }
 
-EXPORT int csp_prefix(void *args)
+MLT_EXPORT int csp_prefix(void *args)
 {
     const csp_prefix_args *my = args;
     room r;
@@ -102,7 +101,7 @@ static void hold_outs(const csp_delta_args *my)
         csp_hold_out(my->outs[i]);
 }
 
-EXPORT int csp_tee(void *args)
+MLT_EXPORT int csp_tee(void *args)
 {
     const csp_delta_args *my = args;
     room r;
@@ -132,7 +131,7 @@ static csp_status write_all(csp_guard *guards, size_t count)
     return CSP_OK;
 }
 
-EXPORT int csp_delta(void *args)
+MLT_EXPORT int csp_delta(void *args)
 {
     const csp_delta_args *my = args;
     room r;
@@ -153,7 +152,7 @@ EXPORT int csp_delta(void *args)
     return (int)status;
 }
 
-EXPORT int csp_merge(void *args)
+MLT_EXPORT int csp_merge(void *args)
 {
     const csp_merge_args *my = args;
     room r;

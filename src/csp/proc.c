@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/memory.h"
 #include "csp/chan.h"
 #include "csp/deadline.h"
 #include "p2p/p2p.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // ---- names
 
@@ -34,7 +33,7 @@ const char *mlt_proc_name(const mlt_csp *csp, const mlt_fiber *fiber, char *text
     return text;
 }
 
-EXPORT const char *csp_self(void)
+MLT_EXPORT const char *csp_self(void)
 {
     static _Thread_local char text[128];
     const mlt_csp *csp = mlt_csp_enter("csp_self");
@@ -93,12 +92,12 @@ static void hold(csp_chan *chan, bool writer, const char *call)
     proc->more[n + 1] = 0;
 }
 
-EXPORT void csp_hold_in(csp_in *in)
+MLT_EXPORT void csp_hold_in(csp_in *in)
 {
     hold(mlt_chan_of_in(in), false, "csp_hold");
 }
 
-EXPORT void csp_hold_out(csp_out *out)
+MLT_EXPORT void csp_hold_out(csp_out *out)
 {
     hold(mlt_chan_of_out(out), true, "csp_hold");
 }
@@ -202,13 +201,13 @@ int mlt_proc_par(csp_proc *procs, size_t count, const char *call)
     return team.first;
 }
 
-EXPORT int csp_par(csp_proc *procs, size_t count)
+MLT_EXPORT int csp_par(csp_proc *procs, size_t count)
 {
     return mlt_proc_par(procs, count, "csp_par");
 }
 
-EXPORT int csp_par_each(csp_function *run, void *args, size_t count, size_t size, const char *name,
-                        int *results)
+MLT_EXPORT int csp_par_each(csp_function *run, void *args, size_t count, size_t size,
+                            const char *name, int *results)
 {
     mlt_csp *csp = mlt_csp_enter("csp_par_each");
     check_count(count, "csp_par_each");
@@ -223,7 +222,7 @@ EXPORT int csp_par_each(csp_function *run, void *args, size_t count, size_t size
     return team.first;
 }
 
-EXPORT int csp_seq(csp_proc *procs, size_t count)
+MLT_EXPORT int csp_seq(csp_proc *procs, size_t count)
 {
     (void)mlt_csp_enter("csp_seq");
     int first = 0;
@@ -240,7 +239,7 @@ EXPORT int csp_seq(csp_proc *procs, size_t count)
 
 // ---- fork and join
 
-EXPORT csp_child *csp_fork(csp_function *run, void *arg, const char *name)
+MLT_EXPORT csp_child *csp_fork(csp_function *run, void *arg, const char *name)
 {
     mlt_csp *csp = mlt_csp_enter("csp_fork");
     if (!run)
@@ -292,19 +291,19 @@ static csp_status join(csp_child *child, int *result, csp_time deadline, const c
     return CSP_OK;
 }
 
-EXPORT csp_status csp_join_by(csp_child *child, int *result, csp_time deadline)
+MLT_EXPORT csp_status csp_join_by(csp_child *child, int *result, csp_time deadline)
 {
     return join(child, result, deadline, "csp_join_by");
 }
 
-EXPORT int csp_join(csp_child *child)
+MLT_EXPORT int csp_join(csp_child *child)
 {
     int result = 0;
     (void)join(child, &result, CSP_NEVER, "csp_join");
     return result;
 }
 
-EXPORT void csp_yield(void)
+MLT_EXPORT void csp_yield(void)
 {
     mlt_csp *csp = mlt_csp_enter("csp_yield");
     if (MLT_UNLIKELY(csp->sched->pinned))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/barrier.h"
@@ -17,8 +18,6 @@
 #include "csp/net/socket.h"
 #include "csp/proc.h"
 #include "os/os.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { SENTENCE = 512, CHILDREN = 64 };
 
@@ -132,7 +131,7 @@ void mlt_csp_leave(mlt_worker *worker)
     mlt_route_end(worker);
 }
 
-EXPORT const char *csp_status_text(csp_status status)
+MLT_EXPORT const char *csp_status_text(csp_status status)
 {
     static const char *const texts[CSP_STATUSES] = {
         [CSP_OK] = "fine",
@@ -148,18 +147,18 @@ EXPORT const char *csp_status_text(csp_status status)
     return status >= 0 && status < CSP_STATUSES ? texts[status] : "no status";
 }
 
-EXPORT const char *csp_why(void)
+MLT_EXPORT const char *csp_why(void)
 {
     return mlt_csp_self ? mlt_csp_self->why : "";
 }
 
-EXPORT int csp_node(void)
+MLT_EXPORT int csp_node(void)
 {
     (void)mlt_csp_enter("csp_node");
     return mlt_csp_rank()->world;
 }
 
-EXPORT int csp_nodes(void)
+MLT_EXPORT int csp_nodes(void)
 {
     return (int)mlt_csp_enter("csp_nodes")->worker->world_size;
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/export.h"
 #include "csp/deadline.h"
 #include "csp/state.h"
 #include "csp/wait.h"
 #include "os/os.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT csp_time csp_now(void)
+MLT_EXPORT csp_time csp_now(void)
 {
     return (csp_time)mlt_os_now_ns();
 }
 
-EXPORT csp_time csp_after(double seconds)
+MLT_EXPORT csp_time csp_after(double seconds)
 {
     double ns = seconds * 1e9;
     csp_time now = csp_now();
@@ -62,12 +61,12 @@ static void sleep_until(csp_time deadline, const char *call)
     mlt_deadline_end(csp, &late);
 }
 
-EXPORT void csp_sleep(double seconds)
+MLT_EXPORT void csp_sleep(double seconds)
 {
     sleep_until(csp_after(seconds), "csp_sleep");
 }
 
-EXPORT void csp_sleep_until(csp_time deadline)
+MLT_EXPORT void csp_sleep_until(csp_time deadline)
 {
     sleep_until(deadline, "csp_sleep_until");
 }

@@ -3,14 +3,15 @@
 // makes parts of them.
 #include <millet/flow.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "base/export.h"
 
 static const flow_queue_decl both[] = {
     {.name = "in", .input = true, .optional = true},
     {.name = "out", .optional = true},
 };
 
-EXPORT const flow_module flow_Reduce = {.name = "Reduce", .queues = both, .queue_count = 2};
-EXPORT const flow_module flow_Broadcast = {.name = "Broadcast", .queues = both, .queue_count = 2};
-EXPORT const flow_module flow_Deal = {.name = "Deal", .queues = both, .queue_count = 2};
-EXPORT const flow_module flow_Collect = {.name = "Collect", .queues = both, .queue_count = 2};
+MLT_EXPORT const flow_module flow_Reduce = {.name = "Reduce", .queues = both, .queue_count = 2};
+MLT_EXPORT const flow_module flow_Broadcast = {
+    .name = "Broadcast", .queues = both, .queue_count = 2};
+MLT_EXPORT const flow_module flow_Deal = {.name = "Deal", .queues = both, .queue_count = 2};
+MLT_EXPORT const flow_module flow_Collect = {.name = "Collect", .queues = both, .queue_count = 2};

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
@@ -30,8 +31,6 @@
 #include "flow/settings.h"
 #include "os/fd.h"
 #include "p2p/worker.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1, SENDERS_NAMED = 3, MOST_HELD = 64 };
 
@@ -62,7 +61,7 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
     mlt_leave(EXIT_FAILURE);
 }
 
-EXPORT void flow_self_fail(const flow_self *self, const char *format, ...)
+MLT_EXPORT void flow_self_fail(const flow_self *self, const char *format, ...)
 {
     char text[SENTENCE];
     va_list args;
@@ -72,7 +71,7 @@ EXPORT void flow_self_fail(const flow_self *self, const char *format, ...)
     mlt_flow_fault(self->instance, "%s", text);
 }
 
-EXPORT long flow_self_const(const flow_self *self, const char *name)
+MLT_EXPORT long flow_self_const(const flow_self *self, const char *name)
 {
     const mlt_flow_graph *g = self->instance->program->graph;
     for (uint32_t i = 0; i < g->constant_count; i++)
@@ -475,7 +474,7 @@ static void end_tasks(mlt_flow_program *p)
     mlt_flow_help_end(p);
 }
 
-EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *hosts)
+MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *hosts)
 {
     mlt_csp *csp = mlt_csp_enter("flow_main");
     if (csp->sched->current->crew)

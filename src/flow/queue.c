@@ -12,6 +12,7 @@
 #include <millet/csp.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "csp/alt.h"
@@ -26,7 +27,6 @@
 #include "flow/run.h"
 #include "os/os.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define RARELY __attribute__((noinline))
 
 enum { QUEUES_AT_ONCE = 8, AHEAD = 3 };
@@ -349,8 +349,8 @@ static RARELY bool send_paired(flow_queue *queue, const void *data, flow_type ki
     return put_and_leave(queue, e, all);
 }
 
-EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
-                            size_t count)
+MLT_EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
+                                size_t count)
 {
     uint64_t all = payload(queue, bytes, count, "flow_send");
     if (MLT_UNLIKELY(queue->out->line == MLT_FLOW_NO_LINE)) {
@@ -373,7 +373,7 @@ EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind,
     return put_and_leave(queue, e, all);
 }
 
-EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
+MLT_EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
 {
     uint64_t all = payload(queue, bytes, count, "flow_new");
     mlt_flow_element *e = new_element(queue->out, all);
@@ -428,8 +428,8 @@ static MLT_COLD _Noreturn void too_much(const flow_queue *queue, const mlt_flow_
                    queue->decl->name, count, bytes, (unsigned long long)e->room);
 }
 
-EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_t bytes,
-                            size_t count)
+MLT_EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_t bytes,
+                                size_t count)
 {
     uint64_t all = payload(queue, bytes, count, "flow_give");
     mlt_flow_element *e = mlt_flow_element_of(data, "flow_give");
@@ -447,7 +447,7 @@ EXPORT bool flow_queue_give(flow_queue *queue, void *data, flow_type kind, size_
     return put_and_leave(queue, e, all);
 }
 
-EXPORT void flow_free(const void *data)
+MLT_EXPORT void flow_free(const void *data)
 {
     if (MLT_UNLIKELY(!mlt_flow_self))
         enter_for("flow_free");
@@ -457,7 +457,7 @@ EXPORT void flow_free(const void *data)
     mlt_flow_leave(mlt_flow_self);
 }
 
-EXPORT void flow_keep(const void *data)
+MLT_EXPORT void flow_keep(const void *data)
 {
     if (MLT_UNLIKELY(!mlt_flow_self))
         enter_for("flow_keep");
@@ -535,8 +535,8 @@ static inline void end_loan(flow_queue *queue)
     mlt_flow_element_drop(e);
 }
 
-EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_type kind, size_t bytes,
-                               size_t *count, bool shared)
+MLT_EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_type kind,
+                                   size_t bytes, size_t *count, bool shared)
 {
     if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
         enter(queue, true, "flow_dequeue");
@@ -590,8 +590,9 @@ static size_t find_any(flow_queue *const *queues, size_t queue_count, size_t tur
     return queue_count;
 }
 
-EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count, const void **data,
-                                   flow_type kind, size_t bytes, size_t *count, bool shared)
+MLT_EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count,
+                                       const void **data, flow_type kind, size_t bytes,
+                                       size_t *count, bool shared)
 {
     if (queue_count == 0 || queue_count > QUEUES_AT_ONCE)
         mlt_csp_fault("flow_dequeue_from", "there are %zu queues, but it takes 1 to %d",

@@ -18,6 +18,7 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
@@ -39,8 +40,6 @@
 #include "mpi/thread.h"
 #include "p2p/kind.h"
 #include "p2p/settings.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { WHY_BYTES = 512, ARGS_ON_STACK = 2048, THREAD_STACK = 8 << 20, EXIT_CANNOT_START = 70 };
 
@@ -511,8 +510,8 @@ typedef int start_function(main_function *main, int argc, char **argv, void (*in
                            void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 start_function __libc_start_main;
 
-EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
-                             void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                                 void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
     if (!next)
@@ -559,7 +558,7 @@ void mlt_entry_refuse_exec(const char *call)
     mlt_entry_end_job(me ? me->world : -1, EXIT_FAILURE, text);
 }
 
-EXPORT _Noreturn void exit(int status)
+MLT_EXPORT _Noreturn void exit(int status)
 {
     mlt_entry_leave(status, "exit", false);
     exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "exit");
@@ -578,7 +577,7 @@ static void end_rank_of_thread(void)
 
 typedef void thread_exit_function(void *value);
 
-EXPORT _Noreturn void pthread_exit(void *value)
+MLT_EXPORT _Noreturn void pthread_exit(void *value)
 {
     end_rank_of_thread();
     thread_exit_function *next = (thread_exit_function *)dlsym(RTLD_NEXT, "pthread_exit");
@@ -587,7 +586,7 @@ EXPORT _Noreturn void pthread_exit(void *value)
     mlt_fatal("libc's own pthread_exit is not to be found");
 }
 
-EXPORT _Noreturn void thrd_exit(int value)
+MLT_EXPORT _Noreturn void thrd_exit(int value)
 {
     end_rank_of_thread();
     exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "thrd_exit");

@@ -5,13 +5,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/export.h"
 #include "csp/state.h"
 #include "flow/help.h"
 #include "mpi/entry.h"
 #include "mpi/output.h"
 #include "mpi/thread.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // Written in a child that has just been forked, which has one thread.
 static struct {
@@ -56,7 +55,7 @@ __attribute__((constructor)) static void hook(void)
 }
 
 // A fork that calls no handlers.
-EXPORT pid_t _Fork(void)
+MLT_EXPORT pid_t _Fork(void)
 {
     pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
     pid_t pid = next ? next() : fork();

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "boot/job.h"
 #include "mpi/entry.h"
@@ -15,8 +16,7 @@
 #include "mpi/thread.h"
 #include "os/os.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define MS     UINT64_C(1000000)
+#define MS UINT64_C(1000000)
 
 // A worker that computes without looking at its options is not waited for; one that parses, or
 // does something between its options and MPI_Init, is.
@@ -265,26 +265,26 @@ static void end(mlt_rank *me, int result)
         result;                                                                                    \
     })
 
-EXPORT int getopt(int argc, char *const argv[], const char *shorts)
+MLT_EXPORT int getopt(int argc, char *const argv[], const char *shorts)
 {
     return PARSE(getopt, argc, argv, shorts);
 }
 
 // What getopt is called in programs for POSIX alone (_POSIX_C_SOURCE without _GNU_SOURCE).
 int __posix_getopt(int argc, char *const argv[], const char *shorts);
-EXPORT int __posix_getopt(int argc, char *const argv[], const char *shorts)
+MLT_EXPORT int __posix_getopt(int argc, char *const argv[], const char *shorts)
 {
     return PARSE(__posix_getopt, argc, argv, shorts);
 }
 
-EXPORT int getopt_long(int argc, char *const argv[], const char *shorts, const struct option *longs,
-                       int *index)
+MLT_EXPORT int getopt_long(int argc, char *const argv[], const char *shorts,
+                           const struct option *longs, int *index)
 {
     return PARSE(getopt_long, argc, argv, shorts, longs, index);
 }
 
-EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts,
-                            const struct option *longs, int *index)
+MLT_EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts,
+                                const struct option *longs, int *index)
 {
     return PARSE(getopt_long_only, argc, argv, shorts, longs, index);
 }

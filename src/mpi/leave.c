@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "mpi/entry.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // libc's function of that name.
 #define LIBC(function) ((__typeof__(function) *)dlsym(RTLD_NEXT, #function))
@@ -37,21 +36,21 @@ static bool in_handler(void)
     return false;
 }
 
-EXPORT _Noreturn void _exit(int status)
+MLT_EXPORT _Noreturn void _exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "_exit", false);
     mlt_leave(status);
 }
 
-EXPORT _Noreturn void _Exit(int status)
+MLT_EXPORT _Noreturn void _Exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "_Exit", false);
     mlt_leave(status);
 }
 
-EXPORT _Noreturn void quick_exit(int status)
+MLT_EXPORT _Noreturn void quick_exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "quick_exit", true);
@@ -61,37 +60,38 @@ EXPORT _Noreturn void quick_exit(int status)
 
 // ---- exec
 
-EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+MLT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execve");
     return LIBC(execve)(path, argv, envp);
 }
 
-EXPORT int execv(const char *path, char *const argv[])
+MLT_EXPORT int execv(const char *path, char *const argv[])
 {
     mlt_entry_refuse_exec("execv");
     return LIBC(execve)(path, argv, environ);
 }
 
-EXPORT int execvp(const char *file, char *const argv[])
+MLT_EXPORT int execvp(const char *file, char *const argv[])
 {
     mlt_entry_refuse_exec("execvp");
     return LIBC(execvpe)(file, argv, environ);
 }
 
-EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+MLT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execvpe");
     return LIBC(execvpe)(file, argv, envp);
 }
 
-EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+MLT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("fexecve");
     return LIBC(fexecve)(fd, argv, envp);
 }
 
-EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+MLT_EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[],
+                        int flags)
 {
     mlt_entry_refuse_exec("execveat");
     return LIBC(execveat)(dir, path, argv, envp, flags);
@@ -118,7 +118,7 @@ static size_t count_words(va_list words)
     for (size_t i = 1; i <= count; i++)                                                            \
     argv[i] = va_arg(words, char *)
 
-EXPORT int execl(const char *path, const char *first, ...)
+MLT_EXPORT int execl(const char *path, const char *first, ...)
 {
     TAKE_WORDS(argv, first);
     va_end(words);
@@ -126,7 +126,7 @@ EXPORT int execl(const char *path, const char *first, ...)
     return LIBC(execve)(path, argv, environ);
 }
 
-EXPORT int execlp(const char *file, const char *first, ...)
+MLT_EXPORT int execlp(const char *file, const char *first, ...)
 {
     TAKE_WORDS(argv, first);
     va_end(words);
@@ -134,7 +134,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
     return LIBC(execvpe)(file, argv, environ);
 }
 
-EXPORT int execle(const char *path, const char *first, ...)
+MLT_EXPORT int execle(const char *path, const char *first, ...)
 {
     TAKE_WORDS(argv, first);
     char *const *envp = va_arg(words, char *const *);

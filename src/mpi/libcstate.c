@@ -8,11 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "mpi/entry.h"
 #include "mpi/own.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 struct mlt_libc_state {
     char *token;
@@ -58,13 +57,13 @@ static struct mlt_libc_state *own_state(void)
         found;                                                                                     \
     })
 
-EXPORT char *strtok(char *restrict string, const char *restrict delimiters)
+MLT_EXPORT char *strtok(char *restrict string, const char *restrict delimiters)
 {
     struct mlt_libc_state *own = own_state();
     return own ? strtok_r(string, delimiters, &own->token) : LIBC(strtok)(string, delimiters);
 }
 
-EXPORT long random(void)
+MLT_EXPORT long random(void)
 {
     struct mlt_libc_state *own = own_state();
     int32_t n;
@@ -74,7 +73,7 @@ EXPORT long random(void)
     return n;
 }
 
-EXPORT void srandom(unsigned seed)
+MLT_EXPORT void srandom(unsigned seed)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -83,7 +82,7 @@ EXPORT void srandom(unsigned seed)
         LIBC(srandom)(seed);
 }
 
-EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
+MLT_EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -95,7 +94,7 @@ EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
     return old;
 }
 
-EXPORT char *setstate(char *array)
+MLT_EXPORT char *setstate(char *array)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -107,7 +106,7 @@ EXPORT char *setstate(char *array)
     return old;
 }
 
-EXPORT int rand(void)
+MLT_EXPORT int rand(void)
 {
     struct mlt_libc_state *own = own_state();
     int32_t n;
@@ -117,7 +116,7 @@ EXPORT int rand(void)
     return n;
 }
 
-EXPORT void srand(unsigned seed)
+MLT_EXPORT void srand(unsigned seed)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -126,7 +125,7 @@ EXPORT void srand(unsigned seed)
         LIBC(srand)(seed);
 }
 
-EXPORT double drand48(void)
+MLT_EXPORT double drand48(void)
 {
     struct mlt_libc_state *own = own_state();
     double n;
@@ -136,7 +135,7 @@ EXPORT double drand48(void)
     return n;
 }
 
-EXPORT long lrand48(void)
+MLT_EXPORT long lrand48(void)
 {
     struct mlt_libc_state *own = own_state();
     long n;
@@ -146,7 +145,7 @@ EXPORT long lrand48(void)
     return n;
 }
 
-EXPORT long mrand48(void)
+MLT_EXPORT long mrand48(void)
 {
     struct mlt_libc_state *own = own_state();
     long n;
@@ -156,7 +155,7 @@ EXPORT long mrand48(void)
     return n;
 }
 
-EXPORT void srand48(long seed)
+MLT_EXPORT void srand48(long seed)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -165,7 +164,7 @@ EXPORT void srand48(long seed)
         LIBC(srand48)(seed);
 }
 
-EXPORT unsigned short *seed48(unsigned short seed[3])
+MLT_EXPORT unsigned short *seed48(unsigned short seed[3])
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -174,7 +173,7 @@ EXPORT unsigned short *seed48(unsigned short seed[3])
     return own->drand48.__old_x;
 }
 
-EXPORT void lcong48(unsigned short parameters[7])
+MLT_EXPORT void lcong48(unsigned short parameters[7])
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -183,7 +182,7 @@ EXPORT void lcong48(unsigned short parameters[7])
         LIBC(lcong48)(parameters);
 }
 
-EXPORT struct tm *localtime(const time_t *at)
+MLT_EXPORT struct tm *localtime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -192,19 +191,19 @@ EXPORT struct tm *localtime(const time_t *at)
     return localtime_r(at, &own->time);
 }
 
-EXPORT struct tm *gmtime(const time_t *at)
+MLT_EXPORT struct tm *gmtime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     return own ? gmtime_r(at, &own->time) : LIBC(gmtime)(at);
 }
 
-EXPORT char *asctime(const struct tm *at)
+MLT_EXPORT char *asctime(const struct tm *at)
 {
     struct mlt_libc_state *own = own_state();
     return own ? asctime_r(at, own->time_text) : LIBC(asctime)(at);
 }
 
-EXPORT char *ctime(const time_t *at)
+MLT_EXPORT char *ctime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -213,7 +212,7 @@ EXPORT char *ctime(const time_t *at)
     return ctime_r(at, own->time_text);
 }
 
-EXPORT char *strerror(int number)
+MLT_EXPORT char *strerror(int number)
 {
     struct mlt_libc_state *own = own_state();
     return own ? strerror_r(number, own->error_text, sizeof own->error_text)

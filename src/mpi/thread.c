@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <threads.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "fiber/sanitize.h"
 #include "mpi/entry.h"
@@ -18,8 +19,6 @@
 #include "mpi/fork.h"
 #include "mpi/own.h"
 #include "mpi/settings.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
 // threads.
@@ -250,8 +249,8 @@ static void *next_function(_Atomic(void *) *found, const char *name)
     return function;
 }
 
-EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
-                          void *(*function)(void *), void *restrict arg)
+MLT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                              void *(*function)(void *), void *restrict arg)
 {
     static _Atomic(void *) found;
     create_function *next = (create_function *)next_function(&found, "pthread_create");
@@ -267,7 +266,7 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
     return error;
 }
 
-EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
+MLT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
 {
     static _Atomic(void *) found;
     create_c11_function *next = (create_c11_function *)next_function(&found, "thrd_create");

@@ -10,14 +10,13 @@
 
 #include "boot/job.h"
 
+#include "base/export.h"
 #include "mpi/entry.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT int MPIX_Yield(void)
+MLT_EXPORT int MPIX_Yield(void)
 {
     mlt_rank *me = mlt_rank_self();
     if (me) {
@@ -44,25 +43,25 @@ static int own_rank(void)
     return asking("FGmpiexec")->world;
 }
 
-EXPORT int MPIX_Get_collocated_size(int *size)
+MLT_EXPORT int MPIX_Get_collocated_size(int *size)
 {
     *size = (int)asking("MPIX_Get_collocated_size")->worker->count;
     return MPI_SUCCESS;
 }
 
-EXPORT int MPIX_Get_collocated_startrank(int *rank)
+MLT_EXPORT int MPIX_Get_collocated_startrank(int *rank)
 {
     *rank = asking("MPIX_Get_collocated_startrank")->worker->first_rank;
     return MPI_SUCCESS;
 }
 
-EXPORT int MPIX_Get_n_size(int *size)
+MLT_EXPORT int MPIX_Get_n_size(int *size)
 {
     *size = (int)asking("MPIX_Get_n_size")->worker->boot->job->workers;
     return MPI_SUCCESS;
 }
 
-EXPORT void MPIX_Usleep(unsigned long long utime)
+MLT_EXPORT void MPIX_Usleep(unsigned long long utime)
 {
     const mlt_rank *me = mlt_rank_self();
     if (me && me->worker->count > 1) {
@@ -103,7 +102,7 @@ static int call(FG_ProcessPtr_t process, int *argc, char ***argv)
     return process(*argc, *argv);
 }
 
-EXPORT int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map)
+MLT_EXPORT int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map)
 {
     int rank = own_rank();
     begin_actions(map, *argc, *argv);
@@ -112,7 +111,7 @@ EXPORT int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map)
     return status;
 }
 
-EXPORT int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup)
+MLT_EXPORT int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup)
 {
     char *name = getenv("FGMAP"), none[] = "";
     FG_MapPtr_t map = lookup(*argc, *argv, name ? name : none);
@@ -122,7 +121,7 @@ EXPORT int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup)
     return FGmpiexec_map(argc, argv, map);
 }
 
-EXPORT int FGmpiexec_rank(int *argc, char ***argv, FG_RankMapPtr_t map)
+MLT_EXPORT int FGmpiexec_rank(int *argc, char ***argv, FG_RankMapPtr_t map)
 {
     return call(map(own_rank()), argc, argv);
 }

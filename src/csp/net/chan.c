@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/memory.h"
 #include "csp/buffer.h"
 #include "csp/net/question.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 // What an offer's op has beside the number.
 #define OP_LATER    0x80000000u // its home was told LATER
@@ -534,7 +533,7 @@ csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t
 
 // ---- what programs call
 
-EXPORT csp_status csp_register_chan(const char *name, csp_chan *chan)
+MLT_EXPORT csp_status csp_register_chan(const char *name, csp_chan *chan)
 {
     mlt_csp *csp = mlt_csp_enter("csp_register_chan");
     mlt_chan_check(csp, chan, "csp_register_chan");
@@ -568,7 +567,7 @@ static csp_status find_end(const char *name, size_t size, bool writer, csp_chan 
     return status;
 }
 
-EXPORT csp_status csp_find_in(const char *name, size_t size, csp_in **in, csp_time deadline)
+MLT_EXPORT csp_status csp_find_in(const char *name, size_t size, csp_in **in, csp_time deadline)
 {
     csp_chan *chan;
     csp_status status = find_end(name, size, false, &chan, deadline, "csp_find_in");
@@ -576,7 +575,7 @@ EXPORT csp_status csp_find_in(const char *name, size_t size, csp_in **in, csp_ti
     return status;
 }
 
-EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out, csp_time deadline)
+MLT_EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out, csp_time deadline)
 {
     csp_chan *chan;
     csp_status status = find_end(name, size, true, &chan, deadline, "csp_find_out");

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/memory.h"
 #include "csp/net/chan.h"
 #include "csp/net/port.h"
 #include "csp/net/reach.h"
 #include "csp/net/socket.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { FIRST_SLOTS = 64, NUMBER_MOST = 0x7fffffff };
 
@@ -180,7 +179,7 @@ void mlt_net_forget_names(mlt_csp *csp, uint32_t number)
     }
 }
 
-EXPORT csp_status csp_unregister(const char *name)
+MLT_EXPORT csp_status csp_unregister(const char *name)
 {
     mlt_csp *csp = mlt_csp_enter("csp_unregister");
     if (!mlt_net_name_fits(csp, name, "csp_unregister"))

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "csp/net/net.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 #define MAGIC UINT32_C(0x6c637270)
 
@@ -63,17 +62,17 @@ static csp_status unpack(const csp_parcel *in, bool writer, csp_chan **chan, con
     return mlt_net_open(csp, route, p.number, p.size, writer, p.ticket, CSP_NEVER, chan);
 }
 
-EXPORT csp_status csp_pack_in(csp_in *in, csp_parcel *out)
+MLT_EXPORT csp_status csp_pack_in(csp_in *in, csp_parcel *out)
 {
     return pack(mlt_chan_of_in(in), false, out, "csp_pack_in");
 }
 
-EXPORT csp_status csp_pack_out(csp_out *out, csp_parcel *into)
+MLT_EXPORT csp_status csp_pack_out(csp_out *out, csp_parcel *into)
 {
     return pack(mlt_chan_of_out(out), true, into, "csp_pack_out");
 }
 
-EXPORT csp_status csp_unpack_in(const csp_parcel *from, csp_in **in)
+MLT_EXPORT csp_status csp_unpack_in(const csp_parcel *from, csp_in **in)
 {
     csp_chan *chan;
     csp_status status = unpack(from, false, &chan, "csp_unpack_in");
@@ -81,7 +80,7 @@ EXPORT csp_status csp_unpack_in(const csp_parcel *from, csp_in **in)
     return status;
 }
 
-EXPORT csp_status csp_unpack_out(const csp_parcel *from, csp_out **out)
+MLT_EXPORT csp_status csp_unpack_out(const csp_parcel *from, csp_out **out)
 {
     csp_chan *chan;
     csp_status status = unpack(from, true, &chan, "csp_unpack_out");

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/deadline.h"
 #include "csp/names/names.h"
 #include "csp/net/net.h"
 #include "csp/net/question.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum {
     LOOK = MLT_PACKET_PORT,
@@ -474,7 +473,7 @@ static bool may_be_named(mlt_csp *csp, const char *name)
     return false;
 }
 
-EXPORT csp_port *csp_port_new(const char *name, size_t room)
+MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
 {
     mlt_csp *csp = mlt_csp_enter("csp_port_new");
     (void)mlt_net_of(csp);
@@ -518,7 +517,7 @@ static void free_port(csp_port *port)
     mlt_csp_bury(port->csp, port);
 }
 
-EXPORT void csp_port_free(csp_port *port)
+MLT_EXPORT void csp_port_free(csp_port *port)
 {
     if (!port)
         return;
@@ -547,8 +546,8 @@ static MLT_COLD void receive_late(mlt_timer *timer)
     mlt_alt_settle(mlt_csp_self, alt, 0, CSP_LATE);
 }
 
-EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size_t *bytes,
-                                 int *from, csp_time deadline)
+MLT_EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size_t *bytes,
+                                     int *from, csp_time deadline)
 {
     mlt_csp *csp = mlt_csp_enter("csp_receive");
     receiver me;
@@ -587,7 +586,8 @@ EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size
     return me.alt.status;
 }
 
-EXPORT csp_status csp_receive(csp_port *port, void *buffer, size_t size, size_t *bytes, int *from)
+MLT_EXPORT csp_status csp_receive(csp_port *port, void *buffer, size_t size, size_t *bytes,
+                                  int *from)
 {
     return csp_receive_by(port, buffer, size, bytes, from, CSP_NEVER);
 }
@@ -815,7 +815,8 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
     return CSP_OK;
 }
 
-EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target, csp_time deadline)
+MLT_EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
+                                    csp_time deadline)
 {
     mlt_csp *csp = mlt_csp_enter("csp_target_at");
     if (node < 0 || (uint32_t)node >= csp->worker->world_size)
@@ -833,7 +834,7 @@ EXPORT csp_status csp_target_at(int node, const char *port, csp_target **target,
     return status;
 }
 
-EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_time deadline)
+MLT_EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_time deadline)
 {
     mlt_csp *csp = mlt_csp_enter("csp_find_port");
     mlt_name found_name;
@@ -857,7 +858,7 @@ EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_time 
     return status;
 }
 
-EXPORT csp_status csp_register_port(const char *name, csp_port *port)
+MLT_EXPORT csp_status csp_register_port(const char *name, csp_port *port)
 {
     mlt_csp *csp = mlt_csp_enter("csp_register_port");
     mlt_port_check(csp, port, "csp_register_port");
@@ -868,7 +869,7 @@ EXPORT csp_status csp_register_port(const char *name, csp_port *port)
     return status;
 }
 
-EXPORT void csp_target_free(csp_target *target)
+MLT_EXPORT void csp_target_free(csp_target *target)
 {
     if (!target)
         return;
@@ -982,12 +983,13 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
     return status;
 }
 
-EXPORT csp_status csp_send_by(csp_target *target, const void *data, size_t bytes, csp_time deadline)
+MLT_EXPORT csp_status csp_send_by(csp_target *target, const void *data, size_t bytes,
+                                  csp_time deadline)
 {
     return send_slowly(target, data, bytes, deadline);
 }
 
-EXPORT csp_status csp_send(csp_target *target, const void *data, size_t bytes)
+MLT_EXPORT csp_status csp_send(csp_target *target, const void *data, size_t bytes)
 {
     mlt_csp *csp = mlt_csp_self;
     if (MLT_UNLIKELY(!csp || !target || target->magic != MLT_TARGET_MAGIC || target->csp != csp))

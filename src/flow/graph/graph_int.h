@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "flow/graph/graph.h"
-#include "flow/graph/table.h"
 
 #define MLT_FLOW_PORT UINT32_C(0x80000000)
 #define MLT_FLOW_NONE UINT32_MAX
@@ -144,7 +144,7 @@ struct flow_wiring {
     uint32_t port;                   // the first of its own
     uint64_t copies;                 // of this root, with all roots around it
     MLT_FLOW_LIST(mlt_flow_thing) things;
-    mlt_flow_table names; // of things
+    mlt_names names; // of things
 };
 
 void mlt_flow_wiring_fini(flow_wiring *w);

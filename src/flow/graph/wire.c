@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/memory.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { TEXT = 240 };
 
@@ -21,7 +20,7 @@ enum { TEXT = 240 };
 
 // ---- constants
 
-EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, long value)
+MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, long value)
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
@@ -50,7 +49,7 @@ EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, long v
 static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 {
     // Any owner will do: it is asked only whether there is one.
-    if (mlt_flow_table_add(&w->names, thing.name, w)) {
+    if (mlt_names_add(&w->names, thing.name, w)) {
         ERROR(w, line, "%s is there already: a name is that of one thing", thing.name);
         thing.bad = true;
     }
@@ -62,7 +61,7 @@ static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 void mlt_flow_wiring_fini(flow_wiring *w)
 {
     free(w->things.at);
-    mlt_flow_table_free(&w->names);
+    mlt_names_free(&w->names);
 }
 
 // What the program computed (FLOW_COUNT, FLOW_NOT_0).
@@ -181,8 +180,8 @@ static void add_collectives(mlt_flow_builder *b, const mlt_flow_vector *v)
     }
 }
 
-EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_module *module,
-                    long count)
+MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_module *module,
+                        long count)
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
@@ -253,8 +252,8 @@ static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
     mlt_flow_wiring_fini(&inner);
 }
 
-EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const flow_root *root,
-                         long count)
+MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const flow_root *root,
+                             long count)
 {
     mlt_flow_builder *b = w->builder;
     const char *full = mlt_flow_text(b, "%s%s", w->prefix, name);
@@ -636,7 +635,7 @@ static bool join(flow_wiring *w, int line, const flow_stage *stages, size_t at,
     return true;
 }
 
-EXPORT void flow_wire(flow_wiring *w, int line, const flow_stage *stages, size_t count)
+MLT_EXPORT void flow_wire(flow_wiring *w, int line, const flow_stage *stages, size_t count)
 {
     mlt_flow_builder *b = w->builder;
     b->statement++;
@@ -695,8 +694,8 @@ static void add_pins(mlt_flow_builder *b, uint32_t first, uint32_t count, mlt_fl
     }
 }
 
-EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, size_t count,
-                       const char *where)
+MLT_EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, size_t count,
+                           const char *where)
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_pin pin = {.line = line};

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arrays that grow: three variables of the caller's, items, how many are used, for how many there
+// is room. All zero is an empty array; freed with free(items).
+//
+//     edge *edges; uint32_t count, room;
+//     MLT_ARRAY_WANT(edges, count + 1, room);
+//     edges[count++] = ...;
+#ifndef MLT_BASE_ARRAY_H
+#define MLT_BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { MLT_ARRAY_FIRST = 8 }; // room of an array that gets its first item
+
+// The next room of an array that has too little for `wanted`: at least twice as much.
+static inline size_t mlt_array_room(size_t room, size_t wanted)
+{
+    room = room ? 2 * room : MLT_ARRAY_FIRST;
+    return room < wanted ? wanted : room;
+}
+
+// Makes room for `wanted` items in all. Items that are new are not zeroed. Ends the process with a
+// message if memory is out.
+#define MLT_ARRAY_WANT(items, wanted, room)                                                        \
+    do {                                                                                           \
+        size_t mlt_wanted = (wanted);                                                              \
+        if (MLT_UNLIKELY(mlt_wanted > (size_t)(room))) {                                           \
+            size_t mlt_next = mlt_array_room((room), mlt_wanted);                                  \
+            (items) = mlt_take_more((items), mlt_next, sizeof *(items));                           \
+            (room) = (__typeof__(room))mlt_next;                                                   \
+        }                                                                                          \
+    } while (0)
+
+// The same for a caller that goes on without: false, and the array is as it was.
+#define MLT_ARRAY_TRY(items, wanted, room)                                                         \
+    ({                                                                                             \
+        size_t mlt_wanted = (wanted), mlt_next = (room);                                           \
+        void *mlt_more = (items);                                                                  \
+        if (MLT_UNLIKELY(mlt_wanted > mlt_next)) {                                                 \
+            mlt_next = mlt_array_room(mlt_next, mlt_wanted);                                       \
+            mlt_more = reallocarray((items), mlt_next, sizeof *(items));                           \
+            if (mlt_more) {                                                                        \
+                (items) = mlt_more;                                                                \
+                (room) = (__typeof__(room))mlt_next;                                               \
+            }                                                                                      \
+        }                                                                                          \
+        mlt_wanted <= (size_t)(room);                                                              \
+    })
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+mlt_text mlt_text_on(char *buffer, size_t size)
+{
+    buffer[0] = 0;
+    return (mlt_text){.text = buffer, .room = size, .fixed = true};
+}
+
+// How many of `count` bytes, and a zero byte, have a place.
+static size_t make_room(mlt_text *text, size_t count)
+{
+    if (!text->fixed) {
+        MLT_ARRAY_WANT(text->text, text->length + count + 1, text->room);
+        return count;
+    }
+    size_t left = text->room - text->length - 1;
+    text->cut |= count > left;
+    return count < left ? count : left;
+}
+
+void mlt_text_put(mlt_text *text, const void *bytes, size_t count)
+{
+    count = make_room(text, count);
+    if (count)
+        memcpy(text->text + text->length, bytes, count);
+    text->length += count;
+    text->text[text->length] = 0;
+}
+
+void mlt_text_vadd(mlt_text *text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int needed = vsnprintf(NULL, 0, format, args);
+    if (needed >= 0) {
+        size_t fits = make_room(text, (size_t)needed);
+        vsnprintf(text->text + text->length, fits + 1, format, again);
+        text->length += fits;
+    }
+    va_end(again);
+}
+
+void mlt_text_add(mlt_text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    mlt_text_vadd(text, format, args);
+    va_end(args);
+}
+
+const char *mlt_text_between(size_t i, size_t count, const char *last)
+{
+    return i == 0 ? "" : i + 1 == count ? last : ", ";
+}
+
+void mlt_text_free(mlt_text *text)
+{
+    if (!text->fixed)
+        free(text->text);
+    *text = (mlt_text){0};
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text that is built piece by piece. All zero is an empty text that grows; one on a buffer of the
+// caller's keeps what fits. `text` always ends with a zero byte once something was added.
+//
+//     mlt_text text = {0};
+//     mlt_text_add(&text, "%u ranks", count);
+//     ... text.text ...
+//     mlt_text_free(&text);
+#ifndef MLT_BASE_TEXT_H
+#define MLT_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct mlt_text {
+    char *text; // NULL: nothing was added
+    size_t length, room;
+    bool fixed; // on the caller's buffer
+    bool cut;   // ... which was too small
+} mlt_text;
+
+// A text on a buffer of the caller's, empty. size: at least 1.
+mlt_text mlt_text_on(char *buffer, size_t size);
+
+void mlt_text_add(mlt_text *text, const char *format, ...) MLT_PRINTF(2, 3);
+void mlt_text_vadd(mlt_text *text, const char *format, va_list args) MLT_PRINTF(2, 0);
+void mlt_text_put(mlt_text *text, const void *bytes, size_t count);
+
+// "", ", " or `last` before item i of `count`: "a, b and c" with " and " as last.
+const char *mlt_text_between(size_t i, size_t count, const char *last);
+
+// What was built; "" if nothing was. Valid until the text changes.
+static inline const char *mlt_text_so_far(const mlt_text *text)
+{
+    return text->text ? text->text : "";
+}
+
+void mlt_text_free(mlt_text *text); // and it is empty
+
+#endif
