@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mlt_layer(NAME [TOOL] [USES layer...] [TESTS layer...] [WITHOUT file...]): one layer of the house. Its C files (not *_test.c) become the
+# mlt_layer(NAME [TOOL] [USES layer...] [TESTS layer...] [HEADERS header...] [WITHOUT file...]
+# ABOUT text): one layer of the house. Its C files (not *_test.c) become the
 # object library mlt_NAME. USES names the layers directly below; what those use is allowed too. test/layers_test.py reads
 # ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library.
-# TESTS names layers that only its tests may use. WITHOUT: its files that are
+# TESTS names layers that only its tests may use. HEADERS: installed headers that the layer implements, and those
+# above it may include. ABOUT: one line for the drawing in docs/architecture.md. WITHOUT: its files that are
 # not for this build.
 #
 # mlt_layer_closure(OUT NAME...): these and every layer below them that has sources, for linking.
@@ -37,7 +39,7 @@ target_link_libraries(mlt_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 set(MLT_LAYERS "")    # layers of the library that have sources, lowest first
 set(MLT_LAYER_LIST "") # all declared layers
 function(mlt_layer NAME)
-  cmake_parse_arguments(LAYER "TOOL" "" "USES;TESTS;WITHOUT" ${ARGN})
+  cmake_parse_arguments(LAYER "TOOL" "ABOUT" "USES;TESTS;HEADERS;WITHOUT" ${ARGN})
   foreach(BELOW IN LISTS LAYER_USES LAYER_TESTS)
     if(NOT BELOW IN_LIST MLT_LAYER_LIST)
       message(FATAL_ERROR "layer '${NAME}' uses '${BELOW}', which is not declared above it")
@@ -46,6 +48,8 @@ function(mlt_layer NAME)
   set(MLT_LAYER_LIST ${MLT_LAYER_LIST} ${NAME} PARENT_SCOPE)
   set(MLT_LAYER_USES_${NAME} "${LAYER_USES}" PARENT_SCOPE)
   set(MLT_LAYER_TESTS_${NAME} "${LAYER_TESTS}" PARENT_SCOPE)
+  set(MLT_LAYER_HEADERS_${NAME} "${LAYER_HEADERS}" PARENT_SCOPE)
+  set(MLT_LAYER_ABOUT_${NAME} "${LAYER_ABOUT}" PARENT_SCOPE)
 
   if(NAME STREQUAL arch)
     file(GLOB SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/arch/${CMAKE_SYSTEM_PROCESSOR}/*.[cS])
@@ -92,7 +96,8 @@ function(mlt_layers_write)
   foreach(LAYER IN LISTS MLT_LAYER_LIST)
     string(REPLACE ";" " " USES "${MLT_LAYER_USES_${LAYER}}")
     string(REPLACE ";" " " TESTS "${MLT_LAYER_TESTS_${LAYER}}")
-    string(APPEND TEXT "${LAYER}: ${USES} | ${TESTS}\n")
+    string(REPLACE ";" " " HEADERS "${MLT_LAYER_HEADERS_${LAYER}}")
+    string(APPEND TEXT "${LAYER}: ${USES} | ${TESTS} | ${HEADERS} | ${MLT_LAYER_ABOUT_${LAYER}}\n")
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/layers.txt CONTENT "${TEXT}" @ONLY)
 endfunction()

@@ -19,7 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FACTS = ROOT.parent / "shared" / "facts"
 WARNINGS = "-Wall -Wextra -pedantic -Werror".split()
-FOREIGN = {  # what else the library takes over, see src/mpi/entry.c, leave.c, fork.c, getopt.c, thread.c, libcstate.c, yield.c, goal.h
+FOREIGN = {  # what else the library takes over, see src/host/entry.c, leave.c, fork.c, getopt.c, thread.c, libcstate.c, yield.c, goal.h
     "__libc_start_main", "exit", "pthread_exit", "thrd_exit", "strtok", "random", "srandom", "rand", "srand", "drand48", "lrand48", "mrand48", "srand48",
     "seed48", "lcong48", "initstate", "setstate",
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",

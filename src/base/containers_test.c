@@ -64,21 +64,21 @@ static void names(void)
 {
     enum { COUNT = 5000 };
     static char text[COUNT][8];
-    mlt_names table = {0};
-    CHECK(!mlt_names_find(&table, "0"));
+    mlt_name_table table = {0};
+    CHECK(!mlt_name_table_find(&table, "0"));
     for (int i = 0; i < COUNT; i++) {
         snprintf(text[i], sizeof text[i], "n%d", i);
-        CHECK(!mlt_names_add(&table, text[i], text[i]));
+        CHECK(!mlt_name_table_add(&table, text[i], text[i]));
     }
     for (int i = 0; i < COUNT; i++) {
         char same[8];
         strcpy(same, text[i]);
-        CHECK(mlt_names_find(&table, same) == text[i]);
-        CHECK(mlt_names_add(&table, same, same) == text[i]);
+        CHECK(mlt_name_table_find(&table, same) == text[i]);
+        CHECK(mlt_name_table_add(&table, same, same) == text[i]);
     }
-    CHECK(!mlt_names_find(&table, "n5000") && table.count == COUNT);
-    mlt_names_free(&table);
-    CHECK(!mlt_names_find(&table, "n0"));
+    CHECK(!mlt_name_table_find(&table, "n5000") && table.count == COUNT);
+    mlt_name_table_free(&table);
+    CHECK(!mlt_name_table_find(&table, "n0"));
 }
 
 static void texts(void)

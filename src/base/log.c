@@ -8,8 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void (*mlt_fatal_hook)(const char *sentence);
-
 enum { LINE_MAX_BYTES = 2048, EXIT_SOFTWARE = 70 };
 
 // Formats into line (with prefix and newline); returns the length.
@@ -62,10 +60,6 @@ _Noreturn void mlt_fatal(const char *format, ...)
     size_t n = format_line(line, format, args);
     va_end(args);
     write_all(line, n);
-    if (mlt_fatal_hook) {
-        line[n - 1] = '\0';
-        mlt_fatal_hook(line);
-    }
     mlt_leave(EXIT_SOFTWARE);
 }
 

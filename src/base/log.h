@@ -16,10 +16,6 @@ void mlt_vlog(const char *format, va_list args) MLT_PRINTF(1, 0);
 // Says the sentence and ends the process with status 70. For faults of the machine or of Millet.
 _Noreturn void mlt_fatal(const char *format, ...) MLT_PRINTF(1, 2) MLT_COLD;
 
-// Called with the sentence before mlt_fatal ends the process (the boot layer tells the launcher).
-// Set once at start-up.
-extern void (*mlt_fatal_hook)(const char *sentence);
-
 // Ends the process at once. Not by _exit, which the MPI layer has a version of that ends one rank.
 _Noreturn void mlt_leave(int status);
 

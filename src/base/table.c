@@ -86,7 +86,7 @@ void mlt_table_free(mlt_table *table)
 // ---- names
 
 // The row of this name, or the free one where it would be. There are rows.
-static struct mlt_names_row *row_of(const mlt_names *names, const char *name)
+static struct mlt_name_table_row *row_of(const mlt_name_table *names, const char *name)
 {
     size_t at = mlt_hash_bytes(name, strlen(name)) & (names->size - 1);
     while (names->rows[at].name && strcmp(names->rows[at].name, name) != 0)
@@ -94,9 +94,9 @@ static struct mlt_names_row *row_of(const mlt_names *names, const char *name)
     return &names->rows[at];
 }
 
-static void grow_names(mlt_names *names)
+static void grow_names(mlt_name_table *names)
 {
-    mlt_names old = *names;
+    mlt_name_table old = *names;
     names->size = old.size ? 4 * old.size : FIRST;
     names->rows = mlt_take(names->size, sizeof *names->rows);
     for (size_t i = 0; i < old.size; i++)
@@ -105,25 +105,25 @@ static void grow_names(mlt_names *names)
     free(old.rows);
 }
 
-void *mlt_names_find(const mlt_names *names, const char *name)
+void *mlt_name_table_find(const mlt_name_table *names, const char *name)
 {
     return names->size ? row_of(names, name)->owner : NULL;
 }
 
-void *mlt_names_add(mlt_names *names, const char *name, void *owner)
+void *mlt_name_table_add(mlt_name_table *names, const char *name, void *owner)
 {
     if (2 * names->count >= names->size)
         grow_names(names);
-    struct mlt_names_row *row = row_of(names, name);
+    struct mlt_name_table_row *row = row_of(names, name);
     if (row->name)
         return row->owner;
-    *row = (struct mlt_names_row){name, owner};
+    *row = (struct mlt_name_table_row){name, owner};
     names->count++;
     return NULL;
 }
 
-void mlt_names_free(mlt_names *names)
+void mlt_name_table_free(mlt_name_table *names)
 {
     free(names->rows);
-    *names = (mlt_names){0};
+    *names = (mlt_name_table){0};
 }

@@ -67,19 +67,19 @@ uint32_t mlt_hash_bytes(const void *bytes, size_t count);
 // ---- by name
 
 // Tables of things by their names, which are borrowed.
-typedef struct mlt_names {
-    struct mlt_names_row {
+typedef struct mlt_name_table {
+    struct mlt_name_table_row {
         const char *name; // NULL: nothing here
         void *owner;
     } * rows;
     size_t size, count; // size: a power of 2, or 0
-} mlt_names;
+} mlt_name_table;
 
 // Whose name it is; NULL: nobody's.
-void *mlt_names_find(const mlt_names *names, const char *name);
+void *mlt_name_table_find(const mlt_name_table *names, const char *name);
 // The name is this owner's from now on, and NULL is returned; or it is somebody's already, who is
 // returned and keeps it. An owner is not NULL.
-void *mlt_names_add(mlt_names *names, const char *name, void *owner);
-void mlt_names_free(mlt_names *names); // and it is empty
+void *mlt_name_table_add(mlt_name_table *names, const char *name, void *owner);
+void mlt_name_table_free(mlt_name_table *names); // and it is empty
 
 #endif

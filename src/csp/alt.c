@@ -27,8 +27,6 @@ enum {
     NONE = -1, // no guard is ready
 };
 
-const mlt_port_guard *mlt_port_guards;
-
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status)
 {
     alt->chosen = (int32_t)index;
@@ -156,12 +154,10 @@ static bool sync_is_ready(run *r, uint32_t i)
 
 static bool port_is_ready(run *r, uint32_t i)
 {
-    if (!mlt_port_guards)
-        mlt_csp_fault(r->call, "guard %u is no port", i);
-    mlt_port_guards->check(r->csp, r->guards[i].port, r->call);
+    mlt_port_guards.check(r->csp, r->guards[i].port, r->call);
     mlt_alt alt = {.fiber = r->csp->sched->current, .chosen = MLT_ALT_OPEN, .guards = r->guards};
     mlt_offer offer = {.alt = r->alt ? r->alt : &alt, .value = r->guards[i].value, .index = i};
-    if (!mlt_port_guards->try(r->guards[i].port, &offer))
+    if (!mlt_port_guards.try(r->guards[i].port, &offer))
         return false;
     r->status = offer.alt->status;
     return true;
@@ -347,7 +343,7 @@ static void offer_chan(run *r, uint32_t i)
     bool writes = r->guards[i].kind == CSP_GUARD_WRITE;
     *(writes ? &chan->last_writer : &chan->last_reader) = r->alt->fiber;
     if (MLT_UNLIKELY(chan->remote))
-        (void)mlt_chan_far_ops->offer(chan, &r->offers[i], writes);
+        (void)mlt_chan_far_ops.offer(chan, &r->offers[i], writes);
     else
         mlt_list_push_back(writes ? &chan->writes : &chan->reads, &r->offers[i].link);
 }
@@ -378,7 +374,7 @@ static void offer(run *r, uint32_t i)
         watch_fd(r, i);
         break;
     case CSP_GUARD_PORT:
-        mlt_port_guards->wait(g->port, &r->offers[i]);
+        mlt_port_guards.wait(g->port, &r->offers[i]);
         break;
     case CSP_GUARD_SKIP:
         break;
@@ -393,7 +389,7 @@ static void offer_again(run *r, uint32_t i)
     if (g->off)
         return;
     if (is_far(g))
-        (void)mlt_chan_far_ops->offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
+        (void)mlt_chan_far_ops.offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
     for (uint32_t k = 0; k < r->watching; k++)
         if (r->watches[k].index == i && !r->watches[k].watch.link.next)
             start_watch(r, &r->watches[k]);
@@ -423,7 +419,7 @@ static void withdraw(run *r, uint32_t i)
     if (g->kind == CSP_GUARD_SYNC)
         mlt_barrier_withdraw(g->barrier, o);
     else if (MLT_UNLIKELY(is_far(g)) && (int32_t)i != r->alt->chosen)
-        (void)mlt_chan_far_ops->withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
+        (void)mlt_chan_far_ops.withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
     else
         mlt_list_remove(&o->link);
 }

@@ -83,7 +83,7 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
 // As csp_pri_alt, called `call` in reports.
 int mlt_alt_first(csp_guard *guards, size_t count, const char *call);
 
-// What port guards do: set once by port.c. try: if a message is there, takes it into offer->value
+// What port guards do, in net/port.c. try: if a message is there, takes it into offer->value
 // (guards[index].size bytes of room), sets guards[index].size to its length and settles the
 // alternation, with CSP_TOO_LONG if it does not fit and CSP_RETIRED if nothing will come any more;
 // else false. wait: puts offer->link at the end of the port's queue; whoever brings a message does
@@ -95,6 +95,6 @@ typedef struct mlt_port_guard {
     bool (*try)(csp_port *port, mlt_offer *offer);
     void (*wait)(csp_port *port, mlt_offer *offer);
 } mlt_port_guard;
-extern const mlt_port_guard *mlt_port_guards;
+extern const mlt_port_guard mlt_port_guards;
 
 #endif

@@ -16,8 +16,6 @@
 
 #define RARELY __attribute__((noinline))
 
-const mlt_chan_far *mlt_chan_far_ops;
-
 // ---- making and freeing
 
 static csp_chan *new_chan(mlt_csp *csp, const char *name, size_t size, size_t capacity,
@@ -97,8 +95,6 @@ void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
     mlt_csp_fault(call, "this is no end of a channel, or the channel was freed already");
 }
 
-void (*mlt_chan_forget)(csp_chan *chan);
-
 MLT_EXPORT void csp_chan_free(csp_chan *chan)
 {
     if (!chan)
@@ -106,7 +102,7 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
     mlt_csp *csp = mlt_csp_enter("csp_chan_free");
     char name[64];
     mlt_chan_check(csp, chan, "csp_chan_free");
-    if (chan->net && mlt_chan_forget)
+    if (chan->net)
         mlt_chan_forget(chan);
     const mlt_link *queues[] = {&chan->reads, &chan->writes};
     for (int i = 0; i < 2; i++)
@@ -139,7 +135,7 @@ MLT_EXPORT csp_in *csp_chan_in(csp_chan *chan)
     chan->readers++;
     chan->had_readers++;
     if (chan->remote)
-        mlt_chan_far_ops->take(chan, false);
+        mlt_chan_far_ops.take(chan, false);
     return (csp_in *)chan;
 }
 
@@ -149,7 +145,7 @@ MLT_EXPORT csp_out *csp_chan_out(csp_chan *chan)
     chan->writers++;
     chan->had_writers++;
     if (chan->remote)
-        mlt_chan_far_ops->take(chan, true);
+        mlt_chan_far_ops.take(chan, true);
     return (csp_out *)chan;
 }
 
@@ -291,7 +287,7 @@ static void lone_late(mlt_timer *timer)
     alt->late = true;
     if (!chan->remote)
         mlt_list_remove(&offer->link);
-    else if (!mlt_chan_far_ops->withdraw(chan, offer, alt->wait.kind == MLT_CSP_WRITE))
+    else if (!mlt_chan_far_ops.withdraw(chan, offer, alt->wait.kind == MLT_CSP_WRITE))
         return;
     mlt_alt_settle(chan->csp, alt, 0, CSP_LATE);
 }
@@ -320,7 +316,7 @@ static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, c
         mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
     if (!chan->remote)
         mlt_list_push_back(writes ? &chan->writes : &chan->reads, &w.offer.link);
-    else if (mlt_chan_far_ops->offer(chan, &w.offer, writes))
+    else if (mlt_chan_far_ops.offer(chan, &w.offer, writes))
         return w.alt.status;
     if (now)
         lone_late(&w.alt.timer);
@@ -451,7 +447,7 @@ static void poison(csp_chan *chan, bool writer, const char *call)
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_chan_check(csp, chan, call);
     if (chan->remote)
-        mlt_chan_far_ops->poison(chan, writer);
+        mlt_chan_far_ops.poison(chan, writer);
     else
         mlt_chan_poison(chan, MLT_CHAN_POISONED);
 }
@@ -463,7 +459,7 @@ static void retire(csp_chan *chan, bool writer, const char *call)
     mlt_chan_check(csp, chan, call);
     mlt_proc_lets_go(csp, chan, writer);
     if (chan->remote)
-        mlt_chan_far_ops->retire(chan, writer);
+        mlt_chan_far_ops.retire(chan, writer);
     else if ((writer ? chan->writers : chan->readers) == 0)
         mlt_csp_fault(call, "all %s of %s have retired already", writer ? "writers" : "readers",
                       mlt_chan_name(chan, name, sizeof name));

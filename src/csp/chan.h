@@ -87,8 +87,8 @@ void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call);
 // Frees those that are left when the worker's ranks have ended.
 void mlt_chans_end(mlt_csp *csp);
 
-// A channel with `net` is being freed. Set once by net.c.
-extern void (*mlt_chan_forget)(csp_chan *chan);
+// A channel with `net` is being freed (net/chan.c).
+void mlt_chan_forget(csp_chan *chan);
 
 // Poisons or retires, and settles what waits.
 void mlt_chan_poison(csp_chan *chan, mlt_chan_life life);
@@ -97,8 +97,8 @@ void mlt_chan_retire(csp_chan *chan, bool writer);
 // "numbers" or "channel 7". Returns text.
 const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size);
 
-// What ends that another program's channel stands behind do instead (csp_chan.remote): set once by
-// net.c. offer puts one into a queue, unless it is served at once: true, and its alternation is
+// What ends that another program's channel stands behind do instead (csp_chan.remote), in
+// net/chan.c. offer puts one into a queue, unless it is served at once: true, and its alternation is
 // settled by then, be it with CSP_POISONED. withdraw gives it back: true if the
 // offer is out now; false if an answer is awaited, which settles it (the caller waits on; with
 // CSP_LATE if the offer was not taken). Offers of an alternation that has been settled otherwise
@@ -110,6 +110,6 @@ typedef struct mlt_chan_far {
     void (*retire)(csp_chan *chan, bool writer);
     void (*take)(csp_chan *chan, bool writer); // one more end was taken here
 } mlt_chan_far;
-extern const mlt_chan_far *mlt_chan_far_ops;
+extern const mlt_chan_far mlt_chan_far_ops;
 
 #endif

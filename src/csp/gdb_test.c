@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "boot/job.h"
 #include "csp/state.h"
 #include "fiber/sanitize.h"
@@ -37,6 +38,8 @@ static void all_wait(mlt_worker *worker)
     stop_here();
     exit(0);
 }
+
+const mlt_above_calls mlt_above = {.deadlock = all_wait};
 
 static __attribute__((noinline)) int reads(void *arg)
 {
@@ -85,7 +88,6 @@ static int debugged(size_t count)
     char why[256];
     workers = count;
     mlt_conf.sched = "direct";
-    mlt_worker_deadlock_hook = all_wait;
     if (mlt_job_new(&plan, &job, &fd, why, sizeof why) != MLT_OK)
         return 1;
     mlt_boot boot = {.job = job, .ctl = -1};

@@ -25,10 +25,8 @@
 #include "coll/team.h"
 #include "csp/state.h"
 
-// Messages of groups have contexts that communicators never get (mpi/comm/context.c): the first for
-// founding, then one for each group, in the order of founding, which all nodes have alike. They are
-// not used again: a job may found 2^28 groups.
-#define MLT_GROUP_CONTEXTS UINT32_C(0xf0000000)
+// Contexts (p2p/context.h): the first is for founding, then each group has one, in the order of
+// founding, which all nodes have alike. They are not used again: a job may found 2^28 groups.
 
 // Shared by the ranks of a worker.
 typedef struct mlt_body {

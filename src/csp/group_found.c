@@ -15,6 +15,7 @@
 #include "csp/group.h"
 #include "csp/net/route.h"
 #include "csp/wait.h"
+#include "p2p/context.h"
 #include "p2p/worker.h"
 
 // A worker's.
@@ -150,7 +151,7 @@ static mlt_team *all_workers(mlt_csp *csp)
     for (uint32_t w = 0; w < job->workers; w++)
         at[w] = (mlt_team_worker){
             .first = w, .present = 1, .speaker = (int32_t)mlt_job_worker_at(job, w)->first_rank};
-    g->workers = make_team(csp, at, job->workers, csp->worker->index, &g->no, MLT_GROUP_CONTEXTS,
+    g->workers = make_team(csp, at, job->workers, csp->worker->index, &g->no, MLT_CONTEXT_CSP,
                            "all workers");
     free(at);
     return g->workers;
@@ -246,7 +247,7 @@ MLT_EXPORT csp_group *csp_group_here(const char *name, int members)
     if (!members)
         return group;
     mlt_team_worker at = {.present = group->members, .speaker = mlt_csp_rank()->world};
-    body->team = make_team(csp, &at, 1, 0, &body->sources, MLT_GROUP_CONTEXTS, group->name);
+    body->team = make_team(csp, &at, 1, 0, &body->sources, MLT_CONTEXT_CSP, group->name);
     return group;
 }
 
@@ -355,7 +356,7 @@ static mlt_body *found(mlt_csp *csp, const csp_group *group, founding *f)
     mlt_body *body = body_new(csp, ranks);
     if (own.members)
         body->team = make_team(csp, at, workers, place, &body->sources,
-                               MLT_GROUP_CONTEXTS + 1 + (uint32_t)f->number, group->name);
+                               MLT_CONTEXT_CSP + 1 + (uint32_t)f->number, group->name);
     free(at);
     free(all);
     return body;
@@ -369,7 +370,7 @@ MLT_EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
     uint32_t rank = (uint32_t)(mlt_csp_rank()->world - worker->first_rank);
     csp_group *group = view_new(csp, call, name, members);
     uint64_t number = csp->groups->founded[rank]++;
-    if (number >= UINT32_MAX - MLT_GROUP_CONTEXTS)
+    if (number >= MLT_CONTEXT_CSP_LAST - MLT_CONTEXT_CSP)
         mlt_csp_fault(call, "all numbers of groups are used up");
     founding *f = group->founding = founding_of(csp, number, name);
     if (hash_of(f->name) != hash_of(name))

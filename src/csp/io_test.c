@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "csp/state.h"
 #include "fiber/io.h"
 #include "os/os.h"
@@ -438,11 +439,12 @@ static void run(uint32_t ranks, bool launched)
         close(fd);
 }
 
+const mlt_above_calls mlt_above = {.join = own_rank};
+
 int main(void)
 {
     char why[256];
     signal(SIGPIPE, SIG_IGN);
-    mlt_csp_join = own_rank;
     mlt_io_patrol_ns = 10000000; // test_closed waits for it
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);
     run(1, false);

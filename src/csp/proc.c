@@ -47,11 +47,11 @@ static void let_go(mlt_held held, int result)
     csp_chan *chan = (csp_chan *)(held & ~(mlt_held)1);
     bool writer = held & 1;
     if (result == CSP_POISONED && chan->remote)
-        mlt_chan_far_ops->poison(chan, writer);
+        mlt_chan_far_ops.poison(chan, writer);
     else if (result == CSP_POISONED)
         mlt_chan_poison(chan, MLT_CHAN_POISONED);
     else if (chan->remote)
-        mlt_chan_far_ops->retire(chan, writer);
+        mlt_chan_far_ops.retire(chan, writer);
     else
         mlt_chan_retire(chan, writer);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -23,17 +24,14 @@ enum { SENTENCE = 512, CHILDREN = 64 };
 
 _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
-mlt_rank *(*mlt_csp_join)(void);
-mlt_csp *(*mlt_csp_back)(void);
-
-static void end_alone(int32_t rank, const char *sentence)
+void mlt_csp_end_job(int32_t rank, const char *sentence)
 {
+    if (mlt_above.end_job)
+        mlt_above.end_job(rank, sentence);
     fflush(NULL);
     mlt_log("%s", sentence);
     mlt_leave(EXIT_FAILURE);
 }
-
-void (*mlt_csp_end_job)(int32_t rank, const char *sentence) = end_alone;
 
 const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, char *text,
                          size_t size)
@@ -66,10 +64,10 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 
 mlt_csp *mlt_csp_begin(const char *call)
 {
-    mlt_csp *lent = mlt_csp_back ? mlt_csp_back() : NULL;
+    mlt_csp *lent = mlt_above.come_back ? mlt_above.come_back() : NULL;
     if (lent)
         return lent;
-    const mlt_rank *rank = mlt_csp_join ? mlt_csp_join() : mlt_rank_self();
+    const mlt_rank *rank = mlt_above.join ? mlt_above.join() : mlt_rank_self();
     if (!rank || mlt_sched_self != rank->worker->sched)
         mlt_csp_fault(
             call, "this thread is no rank's own: only the thread that main or a rank runs on has "

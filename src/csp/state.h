@@ -46,7 +46,7 @@ typedef struct mlt_csp {
 // The calling worker's; NULL before its first call, and on threads that are no workers.
 extern _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
-// Makes it: joins the job if the process has not yet (mlt_csp_join), hires a crew. Ends the program
+// Makes it: joins the job if the process has not yet (mlt_above.join), hires a crew. Ends the program
 // with a sentence if that is impossible, or if the calling thread is no rank's. `call`: csp_par,
 // ...
 mlt_csp *mlt_csp_begin(const char *call) MLT_COLD;
@@ -55,10 +55,6 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
 {
     return MLT_LIKELY(mlt_csp_self != NULL) ? mlt_csp_self : mlt_csp_begin(call);
 }
-
-// The state of a thread that lent its worker to another and has mlt_csp_self no more: takes it
-// back. NULL: the calling thread did not. Set once by the layer that does that.
-extern mlt_csp *(*mlt_csp_back)(void);
 
 // Instead of free for a thing that calls know by its magic number, which is cleared: its memory
 // stays for a while, so that who uses it by mistake is told.
@@ -71,18 +67,14 @@ void mlt_csp_end(mlt_worker *worker);
 // are told, nothing else is given back.
 void mlt_csp_leave(mlt_worker *worker);
 
-// The calling thread's rank, which joins the job if the process has not yet. Set once by the layer
-// that owns the program's entry; tests have their own.
-extern mlt_rank *(*mlt_csp_join)(void);
-
 // The rank on whose behalf the calling process runs.
 static inline mlt_rank *mlt_csp_rank(void)
 {
     return mlt_rank_self();
 }
 
-// Ends the job: "rank 3: csp_read: ...". Set once by the layer that can tell the launcher.
-extern void (*mlt_csp_end_job)(int32_t rank, const char *sentence);
+// Ends the job: "rank 3: csp_read: ...".
+_Noreturn void mlt_csp_end_job(int32_t rank, const char *sentence);
 
 // What a thing is called in sentences: its name, or "channel 7" if that is "". Returns text.
 const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, char *text,

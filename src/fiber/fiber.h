@@ -218,9 +218,6 @@ static inline void mlt_sched_unpin(mlt_sched *sched, const char *before)
 // know.
 void mlt_sched_refuse(const mlt_sched *sched, const char *call) MLT_COLD;
 
-// Says the sentence of it and ends the job. Set once by the layer that can; NULL: mlt_fatal.
-extern void (*mlt_sched_refused)(const char *call, const char *what);
-
 // Ends the running fiber; never for home.
 _Noreturn void mlt_fiber_exit(mlt_sched *sched);
 

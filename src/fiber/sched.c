@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/above.h"
 #include "base/log.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
@@ -603,14 +604,12 @@ static MLT_COLD void park_solo(mlt_sched *sched, mlt_fiber *me)
     errno = saved;
 }
 
-void (*mlt_sched_refused)(const char *call, const char *what);
-
 void mlt_sched_refuse(const mlt_sched *sched, const char *call)
 {
     if (!sched->pinned)
         return;
-    if (mlt_sched_refused)
-        mlt_sched_refused(call, sched->pinned);
+    if (mlt_above.refused)
+        mlt_above.refused(call, sched->pinned);
     mlt_fatal("%s must not wait, nor let others run", sched->pinned);
 }
 

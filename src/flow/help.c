@@ -221,14 +221,8 @@ void mlt_flow_forked(void)
     mlt_flow_self = NULL;
 }
 
-// csp's rare path.
-static mlt_csp *come_back(void)
+mlt_csp *mlt_flow_csp_back(void)
 {
     const mlt_flow_program *program = mlt_flow_come_back();
     return program ? program->csp : NULL;
-}
-
-__attribute__((constructor)) static void hook(void)
-{
-    mlt_csp_back = come_back;
 }

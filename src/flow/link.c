@@ -24,6 +24,7 @@
 #include "flow/element_store.h"
 #include "flow/help.h"
 #include "os/os.h"
+#include "p2p/context.h"
 #include "wire/wire.h"
 
 // object is the line, always.
@@ -189,7 +190,7 @@ static void fill_request(mlt_req *req, mlt_rank *rank, mlt_flow_element *e, uint
     req->buf = mlt_flow_data(e);
     req->count = bytes;
     req->type = &mlt_type_bytes;
-    req->context = MLT_FLOW_CONTEXTS;
+    req->context = MLT_CONTEXT_FLOW;
     req->tag = (int32_t)line;
 }
 

@@ -2,6 +2,7 @@
 // Lines between workers that are threads of one process, with programs made by hand: nothing is
 // lost, changed or overtaken; who has no credit waits; both sides may end at any time; and packets
 // that make no sense end the job. Between processes, and with modules: test/mpi/flow_link.c.
+#include "base/above.h"
 #include "flow/link.h"
 
 #include <errno.h>
@@ -487,7 +488,6 @@ static void run_nonsense(void)
     CHECK(pid >= 0);
     if (pid == 0) {
         dup2(pipes[1], STDERR_FILENO);
-        mlt_csp_end_job = end_with;
         run("direct");
         _exit(0);
     }
@@ -532,12 +532,13 @@ static void faults(void)
     }
 }
 
+const mlt_above_calls mlt_above = {
+    .packet = mlt_route_packet, .flow_packet = to_links, .end_job = end_with};
+
 int main(void)
 {
     char why[256];
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);
-    mlt_worker_on_packet = mlt_route_packet;
-    mlt_route_upper = to_links;
     faults();
     everything();
     pressure();

@@ -522,7 +522,7 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
 
 // ---- packets
 
-static void arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_flow_program *p = mlt_flow_self;
     if (!p && over)
@@ -538,7 +538,7 @@ static void arrived(mlt_route *route, const mlt_packet *packet, const void *data
 
 // The tasks of other workers whose lines lead to the queue and have not ended. (Nobody reads one
 // from elsewhere.)
-static uint32_t elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
+uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
 {
     char name[SENTENCE / 8];
     const mlt_flow_inlet *inlet = chan->queue;
@@ -570,10 +570,4 @@ static uint32_t elsewhere(const csp_chan *chan, bool writers, char *text, size_t
     if (count > shown && length < size)
         snprintf(text + length, size - length, " and %u others", count - shown);
     return count;
-}
-
-__attribute__((constructor)) static void hook(void)
-{
-    mlt_hang_elsewhere = elsewhere;
-    mlt_route_upper = arrived;
 }

@@ -26,6 +26,7 @@
 #include "flow/help.h"
 #include "flow/link.h"
 #include "flow/part_int.h"
+#include "p2p/context.h"
 #include "p2p/worker.h"
 
 // Of elements under way on this worker, unless they are two only.
@@ -78,7 +79,7 @@ static void make_team(mlt_flow_part *part)
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[(uint32_t)part->speakers[part->self] - w->first_rank],
         .byte = &mlt_type_bytes,
-        .context = MLT_FLOW_CONTEXTS + 2 + 2 * part->number,
+        .context = MLT_CONTEXT_FLOW + 2 + 2 * part->number,
         .self = (int32_t)part->self,
         .world = speaker,
         .group = part->speakers,

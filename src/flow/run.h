@@ -31,10 +31,6 @@
 #include "flow/lower/lower.h"
 #include "flow/place/place.h"
 
-// Contexts of flow's own messages, which communicators never get (mpi/comm/context.c): the first for
-// links, then one for each reduction. Groups' are above.
-#define MLT_FLOW_CONTEXTS UINT32_C(0xe0000000)
-
 typedef struct mlt_flow_program mlt_flow_program;
 typedef struct mlt_flow_link mlt_flow_link;
 
@@ -204,5 +200,9 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 
 // Tells mpirun (--report) and the file of setting flow_report what passed each queue.
 void mlt_flow_stats_tell(mlt_flow_program *program);
+
+// mlt_above.elsewhere and flow_packet.
+uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
+void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
 
 #endif

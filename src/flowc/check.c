@@ -104,7 +104,7 @@ static void make_module(mlt_check *c, const char *name, int line, const mlt_flow
     mlt_check_module *m = mlt_check_take(c, sizeof *m);
     *c->last_module = m;
     c->last_module = &m->next;
-    mlt_names_add(&c->module_names, name, m);
+    mlt_name_table_add(&c->module_names, name, m);
     m->declaration = d;
     m->module = (flow_module){.name = name, .file = c->file->path, .line = line};
     m->module.weight = d ? at_least_1(c, d->weight, "the weight", name) : 0;
@@ -118,7 +118,7 @@ static void make_roots(mlt_check *c)
         mlt_check_root *root = *end = mlt_check_take(c, sizeof *root);
         end = &root->next;
         root->item = r;
-        mlt_names_add(&c->root_names, r->name, root);
+        mlt_name_table_add(&c->root_names, r->name, root);
         root->root = (flow_root){.name = r->name, .file = c->file->path, .line = r->line};
         root->root.queues = make_queues(c, r->queues, false, &root->root.queue_count);
     }
@@ -173,7 +173,7 @@ static void make_descriptors(mlt_check *c)
 typedef struct wirer { // of one root
     mlt_check *c;
     flow_wiring *w;
-    mlt_names vectors;       // by name: its number in an int
+    mlt_name_table vectors;  // by name: its number in an int
     mlt_check_value *values; // of the root
 } wirer;
 
@@ -196,13 +196,13 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
         root ? flow_add_root(w->w, s->line, s->name, &root->root, count)
              : flow_add(w->w, s->line, s->name,
                         module ? module : &mlt_check_module_of(w->c, s->module)->module, count);
-    mlt_names_add(&w->vectors, s->name, vector);
+    mlt_name_table_add(&w->vectors, s->name, vector);
     return true;
 }
 
 static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
 {
-    const int *vector = mlt_names_find(&w->vectors, p->name);
+    const int *vector = mlt_name_table_find(&w->vectors, p->name);
     *to = (flow_part){.vector = FLOW_OWN, .all = true, .queue = p->name};
     if (!vector)
         return true;
@@ -302,7 +302,7 @@ static void wire_root(void *arg, const flow_root *root, flow_wiring *w)
     }
     for (size_t i = 0; i < own.vectors.size; i++)
         free(own.vectors.rows[i].owner);
-    mlt_names_free(&own.vectors);
+    mlt_name_table_free(&own.vectors);
     for (mlt_check_value *next, *k = own.values; k; k = next) {
         next = k->next;
         free(k);
@@ -342,7 +342,7 @@ mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_overrid
     mlt_flow_graph *graph = NULL;
     if (messages->errors == errors)
         graph = make_graph(&c, &mlt_check_root_of(&c, main_root->name)->root);
-    mlt_names_free(&c.module_names);
-    mlt_names_free(&c.root_names);
+    mlt_name_table_free(&c.module_names);
+    mlt_name_table_free(&c.root_names);
     return graph;
 }

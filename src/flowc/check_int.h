@@ -49,7 +49,7 @@ typedef struct mlt_check {
     mlt_check_value *values; // of the file
     mlt_check_module *modules, **last_module;
     mlt_check_root *roots;
-    mlt_names module_names, root_names;
+    mlt_name_table module_names, root_names;
     mlt_check_op *ops;
     bool failed; // a number could not be computed: the graph says nothing
 } mlt_check;

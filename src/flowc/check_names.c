@@ -44,12 +44,12 @@ const flow_module *mlt_check_built_in(const char *name)
 
 mlt_check_module *mlt_check_module_of(const mlt_check *c, const char *name)
 {
-    return mlt_names_find(&c->module_names, name);
+    return mlt_name_table_find(&c->module_names, name);
 }
 
 mlt_check_root *mlt_check_root_of(const mlt_check *c, const char *name)
 {
-    return mlt_names_find(&c->root_names, name);
+    return mlt_name_table_find(&c->root_names, name);
 }
 
 mlt_check_op *mlt_check_op_of(const mlt_check *c, const char *name)
@@ -203,11 +203,11 @@ typedef struct named {
     int line;
 } named;
 
-static void give_name(mlt_check *c, mlt_names *names, const char *name, named what)
+static void give_name(mlt_check *c, mlt_name_table *names, const char *name, named what)
 {
     named *own = mlt_check_take(c, sizeof *own);
     *own = what;
-    const named *before = mlt_names_add(names, name, own);
+    const named *before = mlt_name_table_add(names, name, own);
     const mlt_flow_const *k = file_const(c, name);
     if (before && what.kind != QUEUE)
         twice(c, what.line, name, before->line);
@@ -301,10 +301,10 @@ static void check_op_name(mlt_check *c, const mlt_flow_part *p)
                         p->op, mlt_flow_op_list());
 }
 
-static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_names *names,
+static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_name_table *names,
                        const mlt_flow_part *p)
 {
-    const named *n = mlt_names_find(names, p->name);
+    const named *n = mlt_name_table_find(names, p->name);
     if (!n || n->kind == CONSTANT)
         unknown_part(c, root, p, n != NULL);
     else if (n->kind == QUEUE && (p->first || p->queue || p->op))
@@ -316,7 +316,7 @@ static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_n
 
 static void check_root(mlt_check *c, const mlt_flow_root_item *root)
 {
-    mlt_names names = {0};
+    mlt_name_table names = {0};
     for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
         give_name(c, &names, q->name, (named){QUEUE, q->line}); // those twice are told already
     for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
@@ -330,7 +330,7 @@ static void check_root(mlt_check *c, const mlt_flow_root_item *root)
             for (const mlt_flow_part *p = t->parts; p; p = p->next)
                 check_part(c, root, &names, p);
     }
-    mlt_names_free(&names);
+    mlt_name_table_free(&names);
 }
 
 static bool instantiates(const mlt_flow_root_item *root, const char *name)

@@ -24,7 +24,7 @@ typedef struct mlt_gen {
     const mlt_flow_root_item **roots;
     size_t root_count; // those reached from the main one, inner ones first
     // Of the root that is being written: names that wires and places say, and those of instances.
-    mlt_names said, instances;
+    mlt_name_table said, instances;
 } mlt_gen;
 
 // Writes text and counts its lines.

@@ -126,10 +126,10 @@ static void know_names(mlt_gen *g, const mlt_flow_root_item *root)
 {
     for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
         if (s->kind == MLT_FLOW_INSTANCE)
-            mlt_names_add(&g->instances, s->name, g);
+            mlt_name_table_add(&g->instances, s->name, g);
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
             for (const mlt_flow_part *p = t->parts; p; p = p->next)
-                mlt_names_add(&g->said, p->name, g);
+                mlt_name_table_add(&g->said, p->name, g);
     }
 }
 
@@ -142,7 +142,7 @@ static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
         mlt_gen_put(g, "]");
     }
     mlt_gen_put(g, ";\n    ");
-    if (mlt_names_find(&g->said, s->name))
+    if (mlt_name_table_find(&g->said, s->name))
         mlt_gen_put(g, "int %s = ", mlt_gen_name(s->name).text);
     const char *built_in = mlt_gen_built_in(s->module);
     bool nested = mlt_gen_root(g->file, s->module);
@@ -197,7 +197,7 @@ static void put_stages_as_written(mlt_gen *g, const mlt_flow_stage *stages)
 
 static void put_part(mlt_gen *g, const mlt_flow_part *p)
 {
-    if (!mlt_names_find(&g->instances, p->name)) { // a queue of the root itself
+    if (!mlt_name_table_find(&g->instances, p->name)) { // a queue of the root itself
         mlt_gen_put(g, "{.vector = FLOW_OWN, .all = true, .queue = \"%s\"}", p->name);
         return;
     }
@@ -310,15 +310,15 @@ static bool may_define(const mlt_gen *g)
     return may;
 }
 
-static void undefine(mlt_gen *g, mlt_names *told, const char *name)
+static void undefine(mlt_gen *g, mlt_name_table *told, const char *name)
 {
-    if (!mlt_names_add(told, name, g))
+    if (!mlt_name_table_add(told, name, g))
         mlt_gen_put(g, "#undef %s\n", mlt_gen_name(name).text);
 }
 
 void mlt_gen_undefine(mlt_gen *g)
 {
-    mlt_names told = {0};
+    mlt_name_table told = {0};
     if (!may_define(g))
         return;
     mlt_gen_put(g,
@@ -330,7 +330,7 @@ void mlt_gen_undefine(mlt_gen *g)
             if (s->kind == MLT_FLOW_INSTANCE || s->kind == MLT_FLOW_CONST)
                 undefine(g, &told, s->name ? s->name : s->constant->name);
     mlt_gen_put(g, "\n");
-    mlt_names_free(&told);
+    mlt_name_table_free(&told);
 }
 
 bool mlt_gen_is_large(const mlt_flow_root_item *root)
@@ -376,6 +376,6 @@ void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
     if (!root->statements && !any)
         mlt_gen_put(g, "    (void)w;\n");
     mlt_gen_put(g, "}\n\n");
-    mlt_names_free(&g->said);
-    mlt_names_free(&g->instances);
+    mlt_name_table_free(&g->said);
+    mlt_name_table_free(&g->instances);
 }

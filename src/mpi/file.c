@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/file.h"
 
+#include "host/own.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
-#include "mpi/own.h"
 #include "mpi/self.h"
 
 MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file)
@@ -14,7 +14,7 @@ MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file)
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->file_errhandler)
         own->file_errhandler = MPI_ERRORS_RETURN;
-    return &own->file_errhandler;
+    return (MPI_Errhandler *)&own->file_errhandler;
 }
 
 int mlt_bad_file(mlt_rank *me, MPI_File handle)
@@ -28,7 +28,7 @@ int mlt_bad_file(mlt_rank *me, MPI_File handle)
 
 void mlt_file_close(mlt_rank *me)
 {
-    mlt_rank_own *own = mlt_mpi_of(me)->own;
+    mlt_rank_own *own = me->own;
     if (!own || !own->file_errhandler)
         return;
     mlt_errhandler_drop(own->file_errhandler);

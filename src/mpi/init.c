@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/entry.h"
+#include "host/getopt.h"
 #include "mpi/coll/barrier.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
-#include "mpi/entry.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/file.h"
-#include "mpi/getopt.h"
 #include "mpi/goal/goal.h"
 #include "mpi/p2p/buffer.h"
 #include "mpi/profile.h"

@@ -55,6 +55,12 @@ static void make_meets(mlt_mpi_worker *w, uint32_t ranks)
     w->meet_mask = lists - 1;
 }
 
+void mlt_mpi_joined(const mlt_boot *boot)
+{
+    mlt_mpi_profiling = boot->job->profile && boot->ctl >= 0;
+    atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
+}
+
 void mlt_mpi_worker_init(mlt_worker *worker)
 {
     mlt_mpi_worker *w = calloc(1, sizeof *w);

@@ -12,37 +12,12 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "coll/alg/op.h"
+#include "host/life.h"
 #include "mpi/comm/comm.h"
 #include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
-// mlt_rank.life. READY: between MPI_Init and MPI_Finalize, or while it has a session; THREADS: the
-// same for a rank of which several threads may call at once (thread.h). Both are the place in the
-// rank where a call that enters notes its function: fns[0], which is fn, or fns[1]. So one store
-// does for both, without a branch.
-enum {
-    MLT_LIFE_NEW,
-    MLT_LIFE_DONE,
-    MLT_LIFE_READY = offsetof(mlt_rank, fns),
-    MLT_LIFE_THREADS = MLT_LIFE_READY + sizeof(uint16_t),
-};
-_Static_assert(MLT_LIFE_READY > MLT_LIFE_DONE && MLT_LIFE_THREADS <= UINT8_MAX,
-               "they fit and differ");
-
-// Relaxed: threads may look at any time; what a rank that is ready has, they see by
-// mlt_rank.threads.
-static inline uint8_t mlt_life(const mlt_rank *me)
-{
-    return atomic_load_explicit(&me->life, memory_order_relaxed);
-}
-
-static inline void mlt_life_set(mlt_rank *me, uint8_t life)
-{
-    atomic_store_explicit(&me->life, life, memory_order_relaxed);
-}
-
-struct mlt_rank_own;  // own.h: a rank's output and libc state
 struct mlt_type_note; // dtype.c
 struct mlt_dtype;     // dtype.h
 
@@ -51,7 +26,6 @@ typedef struct mlt_mpi {
     mlt_comm world, self;
     mlt_link comms;                   // the other communicators, by mlt_comm.link
     void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
-    struct mlt_rank_own *own;         // output lines, libc state; NULL while unused
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;                // thread level
     uint16_t sessions;                // open ones
@@ -154,6 +128,9 @@ static inline const char *mlt_mpi_call(const mlt_rank *me)
 {
     return mlt_fn_table[me->fn].name;
 }
+
+// The process has joined its job: whether calls go by the detour.
+void mlt_mpi_joined(const mlt_boot *boot);
 
 // Gives all ranks of a worker their mlt_mpi; called once for each worker, and undone at its end.
 void mlt_mpi_worker_init(mlt_worker *worker);

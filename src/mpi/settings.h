@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI layer's own settings, and those of all layers together.
+// The MPI layer's own settings.
 #ifndef MLT_MPI_SETTINGS_H
 #define MLT_MPI_SETTINGS_H
 
@@ -9,11 +9,9 @@
 #include "base/settings.h"
 
 typedef struct mlt_mpi_conf {
-    int64_t label;
     int64_t goal_window, goal_offload;
     int64_t reproducible;
-    int64_t initial_errhandler;    // index of its choices: fatal, abort, return
-    const char *outfile, *errfile; // "": none
+    int64_t initial_errhandler; // index of its choices: fatal, abort, return
 } mlt_mpi_conf;
 
 extern mlt_mpi_conf mlt_mpi_settings;
@@ -21,9 +19,6 @@ extern mlt_mpi_conf mlt_mpi_settings;
 // What the table cannot say of values that have been read. On failure one sentence.
 mlt_status mlt_mpi_settings_check(char *why, size_t why_size) MLT_MUST_CHECK;
 
-enum { MLT_SETTINGS_MOST = 16 };
-
-// All layers' tables, this one's last; returns how many.
-size_t mlt_mpi_all_settings(mlt_settings_table tables[MLT_SETTINGS_MOST]);
+extern const mlt_settings_table mlt_mpi_settings_table;
 
 #endif

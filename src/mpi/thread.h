@@ -28,6 +28,8 @@
 #include <stdint.h>
 
 #include "fiber/gate.h"
+#include "host/life.h"
+#include "host/start.h"
 #include "mpi/self.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
@@ -47,11 +49,6 @@ void mlt_thread_keep_out(mlt_rank *me);
 // The rank may call MPI from now on: sets its life.
 void mlt_thread_ready(mlt_rank *me);
 
-static inline bool mlt_thread_is_ready(const mlt_rank *me)
-{
-    return mlt_life(me) >= MLT_LIFE_READY;
-}
-
 // MPI_Init and MPI_Session_init, which threads that are no rank's yet (me is NULL) may call at
 // once: the first one makes the rank, and the others wait until it is ready, or at least does no
 // more for it. begin returns the calling thread's rank, or ends the job with a sentence; ready
@@ -64,16 +61,6 @@ typedef struct mlt_first {
 mlt_rank *mlt_thread_first_begin(mlt_rank *me, uint16_t fn, mlt_first *first) MLT_COLD;
 void mlt_thread_first_ready(mlt_first *first);
 void mlt_thread_first_end(mlt_first *first);
-
-// The rank that the calling thread belongs to, whether it may call MPI or not: its own, the
-// process's only one, or that of the thread that started it. NULL: none is known.
-mlt_rank *mlt_thread_rank(void);
-
-// True on the thread that runs the rank's main.
-static inline bool mlt_thread_is_main(const mlt_rank *me)
-{
-    return mlt_sched_self == me->worker->sched;
-}
 
 // True on another thread of a rank with processes.
 static inline bool mlt_thread_is_kept_out(const mlt_rank *me)

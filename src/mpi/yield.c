@@ -11,7 +11,7 @@
 #include "boot/job.h"
 
 #include "base/export.h"
-#include "mpi/entry.h"
+#include "host/entry.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "os/os.h"
 #include "p2p/job_test.h"
 #include "p2p/p2p.h"
@@ -389,6 +390,8 @@ static void pingpong(void *rank)
         printf("half round trip %.1f ns\n", (double)(mlt_os_now_ns() - start) / ROUNDS / 2);
 }
 
+const mlt_above_calls mlt_above = {.packet = packet_came};
+
 int main(int argc, char **argv)
 {
     char why[256];
@@ -402,7 +405,6 @@ int main(int argc, char **argv)
         return 0;
     }
     run(3, 1, "direct", nobody_starves);
-    mlt_worker_on_packet = packet_came;
     run(2, 1, "direct", packets_flow);
     run(4, 1, "direct", packets_flow);
     run(3, 2, "random:3", packets_flow);

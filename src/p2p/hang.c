@@ -5,36 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/log.h"
 #include "fiber/gate.h"
 #include "p2p/p2p_int.h"
-
-static int32_t same(const mlt_rank *rank, uint32_t context, int32_t peer)
-{
-    return peer;
-}
-
-int32_t (*mlt_worker_world_rank)(const mlt_rank *, uint32_t, int32_t) = same;
-
-static uint32_t no_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most)
-{
-    return 0;
-}
-
-uint32_t (*mlt_worker_parts)(const mlt_req *, mlt_worker_part *, uint32_t) = no_parts;
-
-static void no_collective(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
-{
-}
-
-void (*mlt_worker_collective)(const mlt_wait *, const mlt_req *, mlt_ctl_wait *) = no_collective;
-
-static size_t no_procs(const mlt_worker *worker, char *text, size_t size)
-{
-    return 0;
-}
-
-size_t (*mlt_worker_procs)(const mlt_worker *, char *, size_t) = no_procs;
 
 enum {
     MOST_OPERATIONS = MLT_WORKER_PARTS,
@@ -117,6 +91,22 @@ static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
     return wait;
 }
 
+static void collective(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
+{
+    if (mlt_above.collective)
+        mlt_above.collective(wait, req, out);
+}
+
+static uint32_t parts_of(const mlt_req *req, mlt_worker_part *out, uint32_t most)
+{
+    return mlt_above.parts ? mlt_above.parts(req, out, most) : 0;
+}
+
+int32_t mlt_worker_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
+{
+    return mlt_above.world_rank ? mlt_above.world_rank(rank, context, peer) : peer;
+}
+
 // The launcher knows world ranks only; receives and probes name ranks of their communicator.
 static int32_t world_rank(const mlt_rank *rank, const mlt_ctl_wait *wait, int32_t peer)
 {
@@ -142,7 +132,7 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
         out->bytes = wait->bytes;
         out->peer = world_rank(rank, out, wait->peer);
         if (wait->kind == MLT_WAIT_BARRIER && wait->list)
-            mlt_worker_collective(wait, NULL, out);
+            collective(wait, NULL, out);
         return out;
     }
     out->kind = (uint8_t)wait_kind(req);
@@ -151,7 +141,7 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
     out->peer = req->kind == MLT_REQ_OTHER ? -1 : world_rank(rank, out, req->peer);
     out->bytes = req->type ? req->count * req->type->size : 0;
     if (req->kind == MLT_REQ_OTHER)
-        mlt_worker_collective(wait, req, out);
+        collective(wait, req, out);
     return out;
 }
 
@@ -161,7 +151,7 @@ static uint32_t add_request(batch *b, const mlt_rank *rank, const mlt_wait *wait
                             const mlt_req *req, uint32_t open, uint32_t most)
 {
     mlt_worker_part parts[MLT_WORKER_PARTS];
-    uint32_t n = mlt_worker_parts(req, parts, MLT_WORKER_PARTS);
+    uint32_t n = parts_of(req, parts, MLT_WORKER_PARTS);
     if (n == 0) {
         add_operation(b, rank, wait, req, open);
         return 1;
@@ -178,7 +168,7 @@ static uint32_t add_request(batch *b, const mlt_rank *rank, const mlt_wait *wait
 
 static uint32_t open_operations(const mlt_req *req)
 {
-    uint32_t parts = mlt_worker_parts(req, NULL, 0);
+    uint32_t parts = parts_of(req, NULL, 0);
     return parts ? parts : 1;
 }
 
@@ -292,7 +282,7 @@ void mlt_worker_report(mlt_worker *w)
     b->worker = w;
     b->thread = b->others = 0;
     b->count = 0;
-    b->length = mlt_worker_procs(w, b->procs, sizeof b->procs);
+    b->length = mlt_above.procs ? mlt_above.procs(w, b->procs, sizeof b->procs) : 0;
     bool told = b->length > 0 && w->boot->ctl < 0; // with the processes
     int64_t running = 0;
     for (uint32_t i = 0; i < w->count && !told; i++) {

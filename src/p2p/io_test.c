@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "fiber/io.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
@@ -247,17 +248,16 @@ static void alone(void *rank)
     CHECK(atomic_load(&stage) == 1);
 }
 
+const mlt_above_calls mlt_above = {.deadlock = on_deadlock};
+
 static void test_alone(void)
 {
     test_job g;
-    void (*old)(mlt_worker *) = mlt_worker_deadlock_hook;
-    mlt_worker_deadlock_hook = on_deadlock;
     atomic_store(&stage, 0);
     open_pipes();
     test_job_begin(&g, 1, 1, 2, false, alone, NULL);
     test_job_end(&g);
     close_pipes();
-    mlt_worker_deadlock_hook = old;
 }
 
 // A worker that can get no descriptor for its bell hears of its pipes nevertheless.

@@ -17,10 +17,3 @@ bool mlt_kind_may_note(const mlt_worker *w)
         atomic_fetch_or_explicit(mlt_job_said(w->boot->job), SAID_KINDS, memory_order_relaxed) &
         SAID_KINDS);
 }
-
-static void nobody_knows(mlt_req *recv)
-{
-    (void)recv;
-}
-
-void (*mlt_kind_differs)(mlt_req *recv) = nobody_knows;

@@ -19,8 +19,4 @@ static inline bool mlt_kind_is_error(void)
 // True if nobody in the job has given the note yet: the caller does now. Never with `ignore`.
 bool mlt_kind_may_note(const mlt_worker *worker) MLT_COLD;
 
-// Called for a receive whose message has another code (`sent_type`) than its type, before its data
-// are moved. It may set the status. Set once by the layer that knows what codes mean.
-extern void (*mlt_kind_differs)(mlt_req *recv);
-
 #endif

@@ -142,8 +142,9 @@ struct mlt_rank {
     mlt_match_queue posted, unexpected;
     mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
     void *mpi;        // the MPI layer's state of this rank
+    void *own;        // the host layer's: output lines, libc state; NULL while unused
 };
-_Static_assert(sizeof(mlt_rank) <= 120, "a million ranks have one each");
+_Static_assert(sizeof(mlt_rank) <= 128, "a million ranks have one each");
 
 // The running rank; NULL on threads that are none.
 static inline mlt_rank *mlt_rank_self(void)
@@ -213,13 +214,12 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg);
 // Does nothing to a request that is done.
 void mlt_p2p_cancel(mlt_req *req);
 
-// A note of two words to another worker (or the own one), which mlt_worker_on_note gets: for upper
+// A note of two words to another worker (or the own one), which mlt_above.note gets: for upper
 // layers that must tell a worker something though none of its ranks waits for it. Never suspends;
 // notes between two workers keep their order.
 void mlt_p2p_note(mlt_worker *worker, uint32_t to, uint64_t what, uint64_t value);
-extern void (*mlt_worker_on_note)(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
 
-// A packet: a message to a worker (or the own one) that no receive waits for; mlt_worker_on_packet
+// A packet: a message to a worker (or the own one) that no receive waits for; mlt_above.packet
 // gets it when it arrives there, in the order of sending between two workers. The layer above says
 // what the fields mean. The data are copied before the call returns; what finds no room in the ring
 // is kept until it does, so whoever sends many has to bound them itself. Never suspends.
@@ -239,11 +239,6 @@ uint64_t mlt_p2p_eager_most(const mlt_worker *worker, uint32_t to);
 
 // All packets to that worker have left, now at least: it finds them when it looks.
 bool mlt_p2p_packets_left(mlt_worker *worker, uint32_t to);
-
-// Called on the worker's thread inside of a progress step (or of the sender's own call). It may
-// send packets and wake fibers, but must not suspend. `data` is gone afterwards. Set once.
-extern void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
-                                    const void *data, uint64_t bytes);
 
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and
 // lets the other fibers of the worker run. May suspend.

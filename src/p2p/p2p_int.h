@@ -131,6 +131,11 @@ static inline mlt_wait_kind wait_kind(const mlt_req *req)
                                        : MLT_WAIT_OTHER;
 }
 
+// What came for the layers above.
+void mlt_p2p_note_came(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
+void mlt_p2p_packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
+                         const void *data, uint64_t bytes);
+
 // send.c
 void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
                      int32_t dst, uint64_t bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Progress and idling: who looks at the transports, and when a worker sleeps.
 #include "arch/arch.h"
+#include "base/above.h"
 #include "base/log.h"
 #include "boot/bell.h"
 #include "fiber/gate.h"
@@ -219,6 +220,16 @@ static void block_with_gate(mlt_worker *w)
     atomic_store_explicit(&own->open, 1, memory_order_relaxed);
 }
 
+static void nobody_can_go_on(mlt_worker *w)
+{
+    if (mlt_above.deadlock) {
+        mlt_above.deadlock(w);
+        return;
+    }
+    mlt_worker_report(w);
+    mlt_fatal("no rank of this job can ever go on: deadlock");
+}
+
 // In a job of one worker nobody else can send; but a thread of the rank can.
 static void wait_for_threads(mlt_worker *w)
 {
@@ -227,7 +238,7 @@ static void wait_for_threads(mlt_worker *w)
     bool all = mlt_threads_all_parked();
     mlt_threads_count_parked(false);
     if (all)
-        mlt_worker_deadlock_hook(w);
+        nobody_can_go_on(w);
     else
         mlt_gate_nap(gate, LOOK_NS);
 }
@@ -301,7 +312,7 @@ void mlt_p2p_idle(void *worker)
         else if (w->sched->gate)
             wait_for_threads(w);
         else
-            mlt_worker_deadlock_hook(w);
+            nobody_can_go_on(w);
         return;
     }
     uint64_t start = w->boot->job->profile ? mlt_os_now_ns() : 0;

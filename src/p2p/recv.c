@@ -3,11 +3,18 @@
 // buffer.
 #include <stdlib.h>
 
+#include "base/above.h"
 #include "base/log.h"
 #include "p2p/kind.h"
 #include "p2p/p2p_int.h"
 
 // ---- results and copies
+
+static MLT_COLD void kind_differs(mlt_req *req)
+{
+    if (mlt_above.kind_differs)
+        mlt_above.kind_differs(req);
+}
 
 // Notes what arrives; the bytes to move are then req->got.
 static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes,
@@ -21,7 +28,7 @@ static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes
     req->status = MLT_LIKELY(bytes <= room) ? MLT_OK : MLT_ERR_TRUNCATED;
     req->got = bytes <= room ? bytes : room;
     if (MLT_UNLIKELY(type_code != req->type->code))
-        mlt_kind_differs(req);
+        kind_differs(req);
 }
 
 static inline void unpack(mlt_req *req, uint64_t at, const void *data, uint64_t bytes)
@@ -382,7 +389,7 @@ static void packet_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
                          .word = slot->tag,
                          .src = slot->src,
                          .dst = slot->dst};
-    mlt_worker_on_packet(w, peer->worker, &packet, data, slot->bytes);
+    mlt_p2p_packet_came(w, peer->worker, &packet, data, slot->bytes);
 }
 
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
@@ -427,7 +434,7 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     case SLOT_NOTE: {
         slot_names names;
         memcpy(&names, slot->payload, sizeof names);
-        mlt_worker_on_note(w, peer->worker, names.sender, names.other);
+        mlt_p2p_note_came(w, peer->worker, names.sender, names.other);
         break;
     }
     case SLOT_PACKET:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
+#include "base/above.h"
 #include "base/log.h"
 #include "os/jitter.h"
 #include "p2p/p2p_int.h"
@@ -246,34 +247,32 @@ void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sen
     mlt_p2p_control_with(w, peer, kind, &names, sizeof names, dst, bytes);
 }
 
-static void no_notes(mlt_worker *w, uint32_t from, uint64_t what, uint64_t value)
+void mlt_p2p_note_came(mlt_worker *w, uint32_t from, uint64_t what, uint64_t value)
 {
-    mlt_fatal("worker %u got a note of kind %llu from worker %u, which nobody understands",
-              w->index, (unsigned long long)what, from);
+    if (!mlt_above.note)
+        mlt_fatal("worker %u got a note of kind %llu from worker %u, which nobody understands",
+                  w->index, (unsigned long long)what, from);
+    mlt_above.note(w, from, what, value);
 }
-
-void (*mlt_worker_on_note)(mlt_worker *worker, uint32_t from, uint64_t what,
-                           uint64_t value) = no_notes;
 
 void mlt_p2p_note(mlt_worker *w, uint32_t to, uint64_t what, uint64_t value)
 {
     if (to == w->index)
-        mlt_worker_on_note(w, to, what, value);
+        mlt_p2p_note_came(w, to, what, value);
     else
         mlt_p2p_control(w, &w->wire->peers[to], SLOT_NOTE, what, value, 0, 0);
 }
 
 // ---- packets
 
-static void no_packets(mlt_worker *w, uint32_t from, const mlt_packet *packet, const void *data,
-                       uint64_t bytes)
+void mlt_p2p_packet_came(mlt_worker *w, uint32_t from, const mlt_packet *packet, const void *data,
+                         uint64_t bytes)
 {
-    mlt_fatal("worker %u got a packet of kind %u from worker %u, which nobody understands",
-              w->index, packet->kind, from);
+    if (!mlt_above.packet)
+        mlt_fatal("worker %u got a packet of kind %u from worker %u, which nobody understands",
+                  w->index, packet->kind, from);
+    mlt_above.packet(w, from, packet, data, bytes);
 }
-
-void (*mlt_worker_on_packet)(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
-                             const void *data, uint64_t bytes) = no_packets;
 
 uint64_t mlt_p2p_packet_most(const mlt_worker *w, uint32_t to)
 {
@@ -311,7 +310,7 @@ void mlt_p2p_packet(mlt_worker *w, uint32_t to, const mlt_packet *packet, const 
                     uint64_t bytes)
 {
     if (to == w->index) {
-        mlt_worker_on_packet(w, to, packet, data, bytes);
+        mlt_p2p_packet_came(w, to, packet, data, bytes);
         return;
     }
     mlt_peer *peer = &w->wire->peers[to];

@@ -15,14 +15,6 @@
 
 enum { HOLD_A_RANK = 256, LEAST_HOLD_A_PEER = 1 << 20, FLUSH_NS = 1000000000 };
 
-static void default_deadlock(mlt_worker *w)
-{
-    mlt_worker_report(w);
-    mlt_fatal("no rank of this job can ever go on: deadlock");
-}
-
-void (*mlt_worker_deadlock_hook)(mlt_worker *worker) = default_deadlock;
-
 // Forced, it is tried even if it will be refused.
 static bool choose_read(bool readable)
 {

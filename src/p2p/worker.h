@@ -102,11 +102,11 @@ static inline uint32_t mlt_worker_of_rank(const mlt_worker *worker, int32_t worl
 extern const mlt_settings_table mlt_p2p_settings[];
 extern const size_t mlt_p2p_settings_count;
 
-// The world rank of `peer`, a rank in the communicator of that context as `rank` knows it. Set once
-// by the layer that has communicators; without it they are the same.
-extern int32_t (*mlt_worker_world_rank)(const mlt_rank *rank, uint32_t context, int32_t peer);
+// The world rank of `peer`, a rank in the communicator of that context as `rank` knows it.
+int32_t mlt_worker_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer);
 
-// An operation that a MLT_REQ_OTHER request stands for, for hang reports: an action of a schedule.
+// An operation that a MLT_REQ_OTHER request stands for, for hang reports: an action of a schedule
+// (mlt_above.parts).
 typedef struct mlt_worker_part {
     const mlt_req *req;
     uint32_t action;
@@ -114,24 +114,5 @@ typedef struct mlt_worker_part {
 } mlt_worker_part;
 
 enum { MLT_WORKER_PARTS = 16 };
-
-// The open ones: at most `most` of them in out; returns how many there are, 0 for other requests.
-// Set once by the layer that has schedules.
-extern uint32_t (*mlt_worker_parts)(const mlt_req *req, mlt_worker_part *out, uint32_t most);
-
-// Fills in what a collective call waits for, as mlt_ctl_wait has it: of a rank that is parked in
-// one (req NULL), or of a MLT_REQ_OTHER request; leaves others as they are. Set once by the layer
-// that has collectives.
-extern void (*mlt_worker_collective)(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
-
-// What the processes (millet/csp.h) of the calling worker wait for, for hang reports: whole lines
-// that begin with two spaces, at most `size` bytes. Returns how many; 0: there are no processes but
-// the ranks, and nothing to say that a wait record does not. Set once by the layer that has
-// processes.
-extern size_t (*mlt_worker_procs)(const mlt_worker *worker, char *text, size_t size);
-
-// Called (once in a process) when the only worker of a job without launcher finds that no rank can
-// ever go on.
-extern void (*mlt_worker_deadlock_hook)(mlt_worker *worker);
 
 #endif

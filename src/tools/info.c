@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/status.h"
-#include "mpi/settings.h"
+#include "lib/settings.h"
 #include "mpi_fn.h"
 #include "os/os.h"
 #include "p2p/settings.h"
@@ -287,7 +287,7 @@ int mlt_info_main(int argc, char **argv)
 {
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     char why[WHY_BYTES];
-    size_t tables_count = mlt_mpi_all_settings(tables);
+    size_t tables_count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
     if (mlt_settings_read(tables, tables_count, why, sizeof why) != MLT_OK)
         fprintf(stderr, "millet info: %s\n", why);
     for (int i = 1; i < argc; i++)

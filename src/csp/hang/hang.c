@@ -388,15 +388,10 @@ static bool has_news(const mlt_csp *csp)
     return false;
 }
 
-static size_t lines_of(const mlt_worker *worker, char *text, size_t size)
+size_t mlt_csp_procs(const mlt_worker *worker, char *text, size_t size)
 {
     const mlt_csp *csp = mlt_csp_self;
     if (!csp || csp->worker != worker || !has_news(csp))
         return 0;
     return mlt_csp_hang_lines(csp, text, size);
-}
-
-void mlt_csp_hang_install(void)
-{
-    mlt_worker_procs = lines_of;
 }

@@ -10,16 +10,12 @@
 #include "csp/state.h"
 #include "p2p/worker.h"
 
-// Sets the hook by which the worker's report asks (mlt_worker_procs). Once a process at least.
-void mlt_csp_hang_install(void);
+// mlt_above.procs.
+size_t mlt_csp_procs(const mlt_worker *worker, char *text, size_t size);
 
 // Whole lines that begin with two spaces, at most `size` bytes (a 0 at the end is not counted);
 // returns how many. Bounded in length and nearly linear in processes, whatever their number.
 size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size);
-
-// Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
-// 4", or "" (nobody). Set once by the layer above. Returns how many they are.
-extern uint32_t (*mlt_hang_elsewhere)(const csp_chan *chan, bool writers, char *text, size_t size);
 
 // How long lines of many processes are made: mpirun does not wait for ever. The others are counted.
 // Tests set it.

@@ -134,4 +134,8 @@ bool mlt_chan_is_stand_in(const csp_chan *chan);
 // nobody elsewhere has one, or who has it is not known here.
 bool mlt_words_of_far_ends(mlt_words *words, const csp_chan *chan, bool writers, bool others);
 
+// Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
+// 4", or "" (nobody). Returns how many they are.
+uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/above.h"
 #include "csp/hang/hang.h"
 #include "csp/hang/hang_int.h"
 #include "csp/names/names.h"
@@ -18,8 +19,6 @@ enum {
     MOST_ADDED = 640, // at once
     NAMES_BYTES = 256,
 };
-
-uint32_t (*mlt_hang_elsewhere)(const csp_chan *chan, bool writers, char *text, size_t size);
 
 static void add_text(mlt_words *w, const char *text)
 {
@@ -135,6 +134,12 @@ static void add_servers(mlt_words *w, const mlt_graph *g, const servers *s)
         mlt_words_add(w, " and others");
     else if (shown < s->count)
         mlt_words_add(w, " and %u others", s->count - shown);
+}
+
+uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
+{
+    text[0] = 0;
+    return mlt_above.elsewhere ? mlt_above.elsewhere(chan, writers, text, size) : 0;
 }
 
 // Those on other workers. After others: " and p[1] on rank 3".

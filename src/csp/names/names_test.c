@@ -2,6 +2,7 @@
 // Names and connections within one process: a name server that the test plays itself, which answers
 // rightly, wrongly or not at all, and two jobs of one worker each, on threads, that find each
 // other.
+#include "base/above.h"
 #include "csp/names/names.h"
 
 #include <errno.h>
@@ -704,6 +705,8 @@ static void files(void)
     CHECK(unlink(path) == 0);
 }
 
+const mlt_above_calls mlt_above = {.join = own_rank, .packet = mlt_route_packet};
+
 int main(void)
 {
     char why[256];
@@ -711,8 +714,6 @@ int main(void)
     snprintf(folder, sizeof folder, "/tmp/names_test_XXXXXX");
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/names", folder);
-    mlt_csp_join = own_rank;
-    mlt_worker_on_packet = mlt_route_packet;
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);
     mlt_csp_conf_now.names = path;
     files();

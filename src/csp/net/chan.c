@@ -231,7 +231,7 @@ static void take_at(csp_chan *chan, bool writer)
         mlt_home_ends_change(chan, writer);
 }
 
-static void forget(csp_chan *chan)
+void mlt_chan_forget(csp_chan *chan)
 {
     stand_in *s = chan->net;
     if (s->base.home)
@@ -241,17 +241,11 @@ static void forget(csp_chan *chan)
                       chan->name);
 }
 
-// Once, before any thread is there.
-__attribute__((constructor)) static void hook(void)
-{
-    static const mlt_chan_far ops = {.offer = offer_at,
-                                     .withdraw = withdraw_at,
-                                     .poison = poison_at,
-                                     .retire = retire_at,
-                                     .take = take_at};
-    mlt_chan_far_ops = &ops;
-    mlt_chan_forget = forget;
-}
+const mlt_chan_far mlt_chan_far_ops = {.offer = offer_at,
+                                       .withdraw = withdraw_at,
+                                       .poison = poison_at,
+                                       .retire = retire_at,
+                                       .take = take_at};
 
 // ---- promises
 

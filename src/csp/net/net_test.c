@@ -4,6 +4,7 @@
 // happens when the test says so, and nothing else goes on that could make good for a lost wake-up.
 // In each case the alternation is promised to the far channel, something comes to the near guard
 // meanwhile, and the promise turns out void: the near guard must be served then.
+#include "base/above.h"
 #include "csp/net/net.h"
 
 #include <pthread.h>
@@ -330,11 +331,12 @@ static unsigned times_heard(mlt_chan_packet_kind kind)
     return times;
 }
 
+const mlt_above_calls mlt_above = {.packet = packet_came};
+
 int main(void)
 {
     char why[256];
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);
-    mlt_worker_on_packet = packet_came;
     test_job_run(2, 1, "direct", entry, mlt_csp_end);
     CHECK(heard_count < HEARD);
     CHECK(times_heard(MLT_CHAN_LATER) == 1 && times_heard(MLT_CHAN_RENEW) == 1);

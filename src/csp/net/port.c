@@ -216,12 +216,7 @@ static void check(mlt_csp *csp, csp_port *port, const char *call)
     mlt_port_check(csp, port, call);
 }
 
-// Once, before any thread is there.
-__attribute__((constructor)) static void hook(void)
-{
-    static const mlt_port_guard guards = {.check = check, .try = serve, .wait = stand};
-    mlt_port_guards = &guards;
-}
+const mlt_port_guard mlt_port_guards = {.check = check, .try = serve, .wait = stand};
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
 {

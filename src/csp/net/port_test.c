@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports without MPI above them, workers as threads: what a flood makes a port hold, how few packets
 // a stream costs, and what is left when senders go. What programs see is in test/mpi/csp_port.c.
+#include "base/above.h"
 #include "csp/net/port.h"
 
 #include <pthread.h>
@@ -110,11 +111,12 @@ static void forgotten(void *rank)
     csp_port_free(port);
 }
 
+const mlt_above_calls mlt_above = {.packet = mlt_route_packet};
+
 int main(void)
 {
     char why[256];
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);
-    mlt_worker_on_packet = mlt_route_packet;
     run(2, 1, flood);
     run(4, 1, flood);
     run(2, 2, flood);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/names/job.h"
@@ -212,13 +213,11 @@ static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, co
     return true;
 }
 
-mlt_packet_handler *mlt_route_upper;
-
 static void upper_packet(mlt_route *route, const mlt_packet *packet, const void *data,
                          uint64_t bytes)
 {
-    if (mlt_route_upper && route->worker != UINT32_MAX)
-        mlt_route_upper(route, packet, data, bytes);
+    if (mlt_above.flow_packet && route->worker != UINT32_MAX)
+        mlt_above.flow_packet(route, packet, data, bytes);
     else
         mlt_route_lose(route, "it sent a packet of a kind that is not known");
 }

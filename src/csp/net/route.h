@@ -92,7 +92,7 @@ enum {
     MLT_PACKET_PORT = 0x100,  // port.c
     MLT_PACKET_CHAN = 0x200,  // net.c
     MLT_PACKET_NAMES = 0x300, // names_job.c
-    MLT_PACKET_UPPER = 0x400, // mlt_route_upper
+    MLT_PACKET_UPPER = 0x400, // mlt_above.flow_packet
     MLT_PACKET_RANGE = 0x100,
 };
 
@@ -100,18 +100,14 @@ typedef void mlt_packet_handler(mlt_route *route, const mlt_packet *packet, cons
                                 uint64_t bytes);
 extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
 
-// Of the layer above, for packets within a job; set once by it, before any thread is there. NULL:
-// there is none.
-extern mlt_packet_handler *mlt_route_upper;
-
 // ---- the carrier within a job
 
 // The first packet of a route has left, and its answer is waited for: loses it if the other worker
 // has taken its last look. Whom a worker has ever said something to hears of its end.
 void mlt_route_check(mlt_route *route);
 
-// What mlt_worker_on_packet has to be: the layer that owns the program's entry sets it. Packets for
-// a worker whose ranks use no processes (yet) are kept, but for names, which worker 0 always keeps.
+// mlt_above.packet. Packets for a worker whose ranks use no processes (yet) are kept, but for
+// names, which worker 0 always keeps.
 void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                       uint64_t bytes);
 

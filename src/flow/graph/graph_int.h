@@ -144,7 +144,7 @@ struct flow_wiring {
     uint32_t port;                   // the first of its own
     uint64_t copies;                 // of this root, with all roots around it
     MLT_FLOW_LIST(mlt_flow_thing) things;
-    mlt_names names; // of things
+    mlt_name_table names; // of things
 };
 
 void mlt_flow_wiring_fini(flow_wiring *w);

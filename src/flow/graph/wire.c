@@ -49,7 +49,7 @@ MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, lo
 static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 {
     // Any owner will do: it is asked only whether there is one.
-    if (mlt_names_add(&w->names, thing.name, w)) {
+    if (mlt_name_table_add(&w->names, thing.name, w)) {
         ERROR(w, line, "%s is there already: a name is that of one thing", thing.name);
         thing.bad = true;
     }
@@ -61,7 +61,7 @@ static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 void mlt_flow_wiring_fini(flow_wiring *w)
 {
     free(w->things.at);
-    mlt_names_free(&w->names);
+    mlt_name_table_free(&w->names);
 }
 
 // What the program computed (FLOW_COUNT, FLOW_NOT_0).

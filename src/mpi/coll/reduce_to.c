@@ -18,7 +18,8 @@
 #include "mpi/handle.h"
 #include "mpi/settings.h"
 
-enum { CONTEXTS = 1u << 30 }; // two each: ordinary, persistent
+// Two each: ordinary, persistent.
+enum { CONTEXTS = (MLT_CONTEXT_REDUCE_TO_LAST - MLT_CONTEXT_REDUCE_TO + 1) / 2 };
 
 // A pair of sets. Ranks of the schedule are its members, in the order of the communicator.
 typedef struct pair {
@@ -180,7 +181,7 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
     f.ordinary = (mlt_run_place){
         .rank = me,
         .byte = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
-        .context = UINT32_C(1) << 31 | (uint32_t)(p->hash % CONTEXTS) << 1,
+        .context = MLT_CONTEXT_REDUCE_TO + 2 * (uint32_t)(p->hash % CONTEXTS),
         .self = (int32_t)self,
         .world = member_world,
         .group = p->world,

@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "mpi/attr.h"
 #include "mpi/comm/map.h"
+#include "p2p/context.h"
 #include "p2p/p2p.h"
 
 enum {
@@ -38,9 +39,9 @@ enum {
     MLT_CONTEXT_FLAT_FIXED = 7,
     MLT_CONTEXT_WORLD = 0,
     MLT_CONTEXT_SELF = 8,
-    MLT_CONTEXT_GROUPS = 16,  // MPI_Comm_create_from_group: peers are world ranks
-    MLT_CONTEXT_BARRIER = 17, // barrier.c: of the world, peers are world ranks
-    MLT_CONTEXT_FIRST = 24,   // of those that are given out
+    MLT_CONTEXT_GROUPS = 16,               // MPI_Comm_create_from_group: peers are world ranks
+    MLT_CONTEXT_BARRIER = 17,              // barrier.c: of the world, peers are world ranks
+    MLT_CONTEXT_FIRST = MLT_CONTEXT_COMMS, // of those that are given out
 };
 
 struct mlt_context;    // context.h

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "boot/job.h"
-#include "flow/run.h"
 #include "mpi/comm/comm.h"
 #include "mpi/self.h"
 
@@ -26,9 +26,7 @@ struct mlt_contexts {
 
 struct mlt_contexts *mlt_contexts_new(void)
 {
-    struct mlt_contexts *c = calloc(1, sizeof *c);
-    if (!c)
-        mlt_fatal("memory is exhausted: no room for context numbers");
+    struct mlt_contexts *c = mlt_take(1, sizeof *c);
     c->first_free = NONE;
     return c;
 }
@@ -47,15 +45,9 @@ static struct mlt_contexts *contexts_of(const mlt_worker *worker)
 
 static uint32_t new_number(struct mlt_contexts *c, uint32_t workers)
 {
-    // Those above are for flow and for groups of processes.
-    if (c->count == (MLT_FLOW_CONTEXTS - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / workers)
+    if (c->count == (MLT_CONTEXT_COMMS_LAST - MLT_CONTEXT_FIRST) / MLT_CONTEXTS / workers)
         return NONE;
-    if (c->count == c->room) {
-        c->room = c->room ? 2 * c->room : 16;
-        c->numbers = realloc(c->numbers, c->room * sizeof *c->numbers);
-        if (!c->numbers)
-            mlt_fatal("memory is exhausted: no room for %u context numbers", c->room);
-    }
+    MLT_ARRAY_WANT(c->numbers, c->count + 1, c->room);
     return c->count++;
 }
 
@@ -73,9 +65,7 @@ uint32_t mlt_context_take(mlt_worker *worker, uint32_t users)
 
 mlt_context *mlt_context_join(mlt_worker *worker, uint32_t first)
 {
-    mlt_context *context = malloc(sizeof *context);
-    if (!context)
-        mlt_fatal("memory is exhausted: no room for a communicator");
+    mlt_context *context = mlt_take(1, sizeof *context);
     *context = (mlt_context){.refs = 1, .first = first, .worker = worker};
     return context;
 }

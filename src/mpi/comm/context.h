@@ -35,7 +35,7 @@ mlt_context *mlt_context_join(mlt_worker *worker, uint32_t first);
 mlt_context *mlt_context_hold(mlt_context *context);
 void mlt_context_drop(mlt_context *context);
 
-// mlt_worker_on_note of the MPI layer.
+// mlt_above.note.
 void mlt_context_noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
 
 #endif

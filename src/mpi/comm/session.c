@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "host/entry.h"
 #include "mpi/comm/group.h"
 #include "mpi/comm/new.h"
-#include "mpi/entry.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "host/entry.h"
 #include "mpi/comm/session.h"
-#include "mpi/entry.h"
 #include "mpi/error/error.h"
 #include "mpi/error/user.h"
 #include "mpi/file.h"

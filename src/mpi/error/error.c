@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "mpi/entry.h"
+#include "host/entry.h"
+#include "host/fork.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/text.h"
 #include "mpi/error/user.h"
-#include "mpi/fork.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"

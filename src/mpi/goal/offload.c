@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
-#include "mpi/entry.h"
+#include "host/entry.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "os/os.h"

@@ -28,7 +28,7 @@ static void words_of(mlt_rank *me, const mlt_req *recv, const char *of, char *te
 // on there are others'.
 static bool is_users(const mlt_req *recv)
 {
-    return recv->context % MLT_CONTEXTS == 0 && recv->context < UINT32_C(1) << 31;
+    return recv->context % MLT_CONTEXTS == 0 && recv->context <= MLT_CONTEXT_COMMS_LAST;
 }
 
 void mlt_mpi_kind_differs(mlt_req *recv)

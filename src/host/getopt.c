@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/getopt.h"
+#include "host/getopt.h"
 
 #include <dlfcn.h>
 #include <getopt.h>
@@ -10,10 +10,9 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "boot/job.h"
-#include "mpi/entry.h"
-#include "mpi/own.h"
-#include "mpi/self.h"
-#include "mpi/thread.h"
+#include "host/entry.h"
+#include "host/life.h"
+#include "host/own.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)
@@ -195,7 +194,7 @@ static void meet_once(mlt_rank *me, mlt_getopt *place)
 
 void mlt_getopt_init_done(mlt_rank *me)
 {
-    mlt_rank_own *own = mlt_mpi_of(me)->own;
+    mlt_rank_own *own = me->own;
     if (own && own->options && has_threads(me))
         meet_once(me, own->options);
 }

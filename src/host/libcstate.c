@@ -10,8 +10,8 @@
 
 #include "base/export.h"
 #include "base/log.h"
-#include "mpi/entry.h"
-#include "mpi/own.h"
+#include "host/entry.h"
+#include "host/own.h"
 
 struct mlt_libc_state {
     char *token;

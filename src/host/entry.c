@@ -2,7 +2,7 @@
 // __libc_start_main is what a program's start-up code calls with its main; exit ends the process,
 // and pthread_exit or thrd_exit a thread. A program that is linked with this library finds them
 // here first.
-#include "mpi/entry.h"
+#include "host/entry.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -18,27 +18,21 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/export.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "csp/state.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
-#include "flow/settings.h"
-#include "mpi/coll/coll.h"
-#include "mpi/comm/comm.h"
-#include "mpi/comm/context.h"
-#include "mpi/crash.h"
-#include "mpi/fork.h"
-#include "mpi/goal/goal.h"
-#include "mpi/output.h"
-#include "mpi/own.h"
-#include "mpi/p2p/kind.h"
-#include "mpi/self.h"
-#include "mpi/settings.h"
-#include "mpi/thread.h"
-#include "p2p/kind.h"
+#include "host/crash.h"
+#include "host/fork.h"
+#include "host/life.h"
+#include "host/output.h"
+#include "host/own.h"
+#include "host/start.h"
 #include "p2p/settings.h"
 
 enum { WHY_BYTES = 512, ARGS_ON_STACK = 2048, THREAD_STACK = 8 << 20, EXIT_CANNOT_START = 70 };
@@ -171,7 +165,7 @@ static uint32_t ranks_wanted(void)
     return ranks;
 }
 
-static void on_deadlock(mlt_worker *worker)
+void mlt_entry_deadlock(mlt_worker *worker)
 {
     fflush(NULL);
     mlt_log(mlt_csp_self
@@ -185,24 +179,16 @@ static void join(void)
 {
     char why[WHY_BYTES];
     mlt_settings_table tables[MLT_SETTINGS_MOST];
-    size_t n = mlt_mpi_all_settings(tables);
-    if (mlt_settings_read(tables, n, why, sizeof why) != MLT_OK ||
-        mlt_mpi_settings_check(why, sizeof why) != MLT_OK ||
+    if (mlt_settings_read(tables, mlt_above.settings(tables, MLT_SETTINGS_MOST), why, sizeof why) !=
+            MLT_OK ||
+        mlt_above.settings_check(why, sizeof why) != MLT_OK ||
         mlt_boot_join(&program.boot, why, sizeof why) != MLT_OK)
         cannot_start(why);
     if (mlt_fork_was_early() && program.boot.ctl < 0 && getenv("MILLET_CTL_FD"))
         cannot_start_twice();
     program.pid = getpid();
     atomic_store_explicit(&program.joined, true, memory_order_release);
-    mlt_mpi_profiling = program.boot.job->profile && program.boot.ctl >= 0;
-    atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
-    mlt_flow_conf_now.reproducible = mlt_mpi_settings.reproducible;
-    mlt_worker_deadlock_hook = on_deadlock;
-    mlt_worker_world_rank = mlt_comm_context_world_rank;
-    mlt_worker_parts = mlt_goal_request_parts;
-    mlt_worker_collective = mlt_coll_look;
-    mlt_worker_on_note = mlt_context_noted;
-    mlt_kind_differs = mlt_mpi_kind_differs;
+    mlt_above.joined(&program.boot);
     mlt_crash_install(&program.boot);
 }
 
@@ -267,7 +253,7 @@ static mlt_worker *new_worker(uint32_t index)
     (void)!mlt_fault_thread_init();
     bool first = index == mlt_job_proc_at(program.boot.job, program.boot.proc)->first_worker;
     mlt_crash_thread_init(first ? stack_limit() : thread_stack());
-    mlt_mpi_worker_init(worker);
+    mlt_above.worker_begins(worker);
     return worker;
 }
 
@@ -323,7 +309,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
     }
     (void)mlt_own_end(&worker->ranks[0]);
     mlt_csp_end(worker);
-    mlt_mpi_worker_fini(worker);
+    mlt_above.worker_ends(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;
 }
@@ -441,7 +427,7 @@ static void *run_worker(void *index)
         mlt_worker_abandon(worker);
     } else {
         mlt_csp_end(worker);
-        mlt_mpi_worker_fini(worker);
+        mlt_above.worker_ends(worker);
         mlt_worker_free(worker);
     }
     mlt_fiber_user = NULL;

@@ -6,7 +6,7 @@
 #define mlt_output_is_lost own_output_is_lost
 #define mlt_output_end     own_output_end
 #define mlt_output_forked  own_output_forked
-#include "mpi/output.c"
+#include "host/output.c"
 
 #include <fuzz/fuzz.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The last words of a rank that a signal kills: which rank, which signal, where; or that its stack
 // was too small.
-#ifndef MLT_MPI_CRASH_H
-#define MLT_MPI_CRASH_H
+#ifndef MLT_HOST_CRASH_H
+#define MLT_HOST_CRASH_H
 
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 
 #include "base/export.h"
 #include "base/log.h"
-#include "mpi/entry.h"
+#include "host/entry.h"
 
 // libc's function of that name.
 #define LIBC(function) ((__typeof__(function) *)dlsym(RTLD_NEXT, #function))

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/fork.h"
+#include "host/fork.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/export.h"
 #include "csp/state.h"
-#include "flow/help.h"
-#include "mpi/entry.h"
-#include "mpi/output.h"
-#include "mpi/thread.h"
+#include "host/entry.h"
+#include "host/output.h"
+#include "host/start.h"
 
 // Written in a child that has just been forked, which has one thread.
 static struct {
@@ -43,7 +43,8 @@ static void in_child(void)
     forked.child = true;
     mlt_fiber_user = NULL;
     mlt_csp_self = NULL;
-    mlt_flow_forked();
+    if (mlt_above.forked)
+        mlt_above.forked();
     if (forked.rank)
         mlt_output_forked(forked.rank);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/output.h"
+#include "host/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "mpi/fork.h"
-#include "mpi/own.h"
-#include "mpi/self.h"
-#include "mpi/settings.h"
+#include "host/fork.h"
+#include "host/own.h"
+#include "host/settings.h"
 
 enum {
     LINE_FIRST = 128,
@@ -31,7 +30,7 @@ static bool own[2];            // stdout, stderr are streams of ours; set before
 
 static const char *pattern_of(int which)
 {
-    const char *pattern = which ? mlt_mpi_settings.errfile : mlt_mpi_settings.outfile;
+    const char *pattern = which ? mlt_host_settings.errfile : mlt_host_settings.outfile;
     return pattern && *pattern ? pattern : NULL;
 }
 
@@ -162,7 +161,7 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
         if (atomic_load_explicit(&files_open, memory_order_relaxed) > FILES_OPEN)
             close_file(line);
     } else {
-        if (mlt_mpi_settings.label) {
+        if (mlt_host_settings.label) {
             int size = snprintf(label, sizeof label, "[%d] ", me->world);
             parts[n++] = (struct iovec){label, (size_t)size};
         }
@@ -236,12 +235,12 @@ static FILE *stream(cookie_write_function_t *write_function)
 
 void mlt_output_init(void)
 {
-    if (mlt_mpi_settings.label || pattern_of(0)) {
+    if (mlt_host_settings.label || pattern_of(0)) {
         fflush(stdout);
         stdout = stream(write_out);
         own[0] = true;
     }
-    if (mlt_mpi_settings.label || pattern_of(1)) {
+    if (mlt_host_settings.label || pattern_of(1)) {
         stderr = stream(write_err);
         own[1] = true;
     }
@@ -249,7 +248,7 @@ void mlt_output_init(void)
 
 void mlt_output_forked(mlt_rank *me)
 {
-    mlt_rank_own *mine = me->mpi ? mlt_mpi_of(me)->own : NULL;
+    mlt_rank_own *mine = me->own;
     for (int which = 0; mine && which < 2; which++)
         mine->line[which].length = 0;
 }
@@ -258,7 +257,7 @@ void mlt_output_forked(mlt_rank *me)
 __attribute__((destructor)) static void child_ends(void)
 {
     mlt_rank *me = mlt_fork_rank();
-    if (me && me->mpi && mlt_mpi_of(me)->own)
+    if (me && me->own)
         (void)mlt_output_end(me); // its exit status is decided; there was a sentence
 }
 
@@ -289,7 +288,7 @@ bool mlt_output_is_lost(int32_t rank)
 
 bool mlt_output_end(mlt_rank *me)
 {
-    mlt_rank_own *mine = mlt_mpi_of(me)->own;
+    mlt_rank_own *mine = me->own;
     bool whole = true;
     for (int which = 0; which < 2; which++) {
         mlt_line *line = &mine->line[which];

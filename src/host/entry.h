@@ -5,8 +5,8 @@
 // A process that holds one rank runs its main as if the library were not there, and joins the job
 // in MPI_Init. A process that holds several is taken over before main: the library makes the
 // workers and runs main once a rank.
-#ifndef MLT_MPI_ENTRY_H
-#define MLT_MPI_ENTRY_H
+#ifndef MLT_HOST_ENTRY_H
+#define MLT_HOST_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,7 +50,10 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
 // the process too.
 void mlt_entry_leave(int status, const char *call, bool quick);
 
-// Ends the job with a sentence if several ranks share the process, which exec would replace.
+// mlt_above.deadlock: says so, with what each rank waits for, and ends the process.
+void mlt_entry_deadlock(mlt_worker *worker);
+
+// Ends the job with a message if several ranks share the process, which exec would replace.
 void mlt_entry_refuse_exec(const char *call);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Everything below mlt_crash_install runs in a signal handler: no stdio, no malloc.
-#include "mpi/crash.h"
+#include "host/crash.h"
 
 #include <execinfo.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
 // the rank's own. It may ask whether MPI is initialised, print, exec and exit; any other call of
 // MPI, and any of csp.h or flow.h, ends the job with a sentence. (A child of vfork or of a bare
 // clone system call is not seen. POSIX allows it nothing but exec and _exit.)
-#ifndef MLT_MPI_FORK_H
-#define MLT_MPI_FORK_H
+#ifndef MLT_HOST_FORK_H
+#define MLT_HOST_FORK_H
 
 #include <stdbool.h>
 

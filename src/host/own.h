@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What few ranks have of their own: where a process holds several, lines of output that are not
 // complete and libc's state; the default error handler for files. Made when a rank first needs it.
-#ifndef MLT_MPI_OWN_H
-#define MLT_MPI_OWN_H
+#ifndef MLT_HOST_OWN_H
+#define MLT_HOST_OWN_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +25,8 @@ typedef struct mlt_line {
 typedef struct mlt_rank_own {
     mlt_line line[2]; // standard output, standard error
     struct mlt_libc_state *libc;
-    struct mlt_getopt *options;     // getopt.h
-    MPI_Errhandler file_errhandler; // file.h; NULL: MPI_ERRORS_RETURN
+    struct mlt_getopt *options; // getopt.h
+    void *file_errhandler;      // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is exhausted.

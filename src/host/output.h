@@ -4,8 +4,8 @@
 // that writes, gather its line, and write it whole. (Output that does not go through C's stdout and
 // stderr, such as C++'s std::cout, whose buffer is bound to the descriptors before any library code
 // of ours runs, stays as it is.)
-#ifndef MLT_MPI_OUTPUT_H
-#define MLT_MPI_OUTPUT_H
+#ifndef MLT_HOST_OUTPUT_H
+#define MLT_HOST_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls from lower layers to upper ones: all that there are. The layers include downwards only; what
+// a lower one must nevertheless ask or tell is a line here, and src/lib/above.c says for the whole
+// library which function answers. A program without those layers (a tool, a unit test) has the table
+// of above.c, in which every line is NULL, or defines its own.
+//
+// The table is constant: whatever is called can be read off it before the program starts.
+#ifndef MLT_BASE_ABOVE_H
+#define MLT_BASE_ABOVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct csp_chan;
+struct mlt_boot;
+struct mlt_csp;
+struct mlt_ctl_wait;
+struct mlt_packet;
+struct mlt_rank;
+struct mlt_req;
+struct mlt_route;
+struct mlt_settings_table;
+struct mlt_wait;
+struct mlt_worker;
+struct mlt_worker_part;
+
+typedef struct mlt_above_calls {
+    // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
+    // if unknown; `what`: the function. Says so and ends the job. NULL: the caller does.
+    void (*refused)(const char *call, const char *what);
+
+    // ---- p2p
+    // The only worker of a job without launcher finds, once, that no rank can ever go on.
+    void (*deadlock)(struct mlt_worker *worker);
+    // A note or a packet came (p2p.h), on the worker's thread, inside a progress step or the
+    // sender's own call. May send packets and wake fibers, must not suspend. `data` is gone
+    // afterwards.
+    void (*note)(struct mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
+    void (*packet)(struct mlt_worker *worker, uint32_t from, const struct mlt_packet *packet,
+                   const void *data, uint64_t bytes);
+    // A message has another code (`sent_type`) than the receive's type; its data are not moved yet.
+    // May set the status.
+    void (*kind_differs)(struct mlt_req *recv);
+    // For hang reports. The world rank of `peer`, a rank in the communicator of that context as
+    // `rank` knows it. NULL: the same.
+    int32_t (*world_rank)(const struct mlt_rank *rank, uint32_t context, int32_t peer);
+    // The open operations that a MLT_REQ_OTHER request stands for: at most `most` of them in `out`.
+    // Returns how many there are, 0 for other requests.
+    uint32_t (*parts)(const struct mlt_req *req, struct mlt_worker_part *out, uint32_t most);
+    // Fills in what a collective call waits for: that of a rank that is parked in one (req NULL), or
+    // of a MLT_REQ_OTHER request. Leaves others as they are.
+    void (*collective)(const struct mlt_wait *wait, const struct mlt_req *req,
+                       struct mlt_ctl_wait *out);
+    // What the processes (millet/csp.h) of the calling worker wait for: whole lines that begin with
+    // two spaces, at most `size` bytes. Returns how many bytes; 0: there are no processes but the
+    // ranks, and nothing to say that a wait record does not.
+    size_t (*procs)(const struct mlt_worker *worker, char *text, size_t size);
+
+    // ---- csp
+    // The calling thread's rank, which joins the job if the process has not yet. NULL: mlt_rank_self.
+    struct mlt_rank *(*join)(void);
+    // The state of a thread that lent its worker to another: takes it back. NULL: it did not.
+    struct mlt_csp *(*come_back)(void);
+    // Ends the job with a message: "rank 3: csp_read: ...". NULL: the caller does.
+    void (*end_job)(int32_t rank, const char *message);
+    // Those that read or write a queue of flow from other workers, by name, in text; how many.
+    uint32_t (*elsewhere)(const struct csp_chan *chan, bool writers, char *text, size_t size);
+    // A packet of flow came (MLT_PACKET_UPPER).
+    void (*flow_packet)(struct mlt_route *route, const struct mlt_packet *packet, const void *data,
+                        uint64_t bytes);
+
+    // ---- host
+    // The settings of all layers; returns how many tables. And what a table cannot say of values
+    // that were read: a message if one is wrong.
+    size_t (*settings)(struct mlt_settings_table *tables, size_t most);
+    mlt_status (*settings_check)(char *why, size_t why_size);
+    // The process has joined its job; no worker is there yet.
+    void (*joined)(const struct mlt_boot *boot);
+    // A worker begins, on its thread, and ends.
+    void (*worker_begins)(struct mlt_worker *worker);
+    void (*worker_ends)(struct mlt_worker *worker);
+    // A rank ends that has something of its own (host/own.h).
+    void (*rank_ends)(struct mlt_rank *rank);
+    // In a child that has just been forked.
+    void (*forked)(void);
+} mlt_above_calls;
+
+extern const mlt_above_calls mlt_above __attribute__((visibility("hidden")));
+
+#endif

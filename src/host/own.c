@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/own.h"
+
+#include <stdlib.h>
+
+#include "base/above.h"
+#include "base/memory.h"
+#include "host/getopt.h"
+#include "host/output.h"
+
+mlt_rank_own *mlt_own_of(mlt_rank *me)
+{
+    if (me->own)
+        return me->own;
+    mlt_rank_own *own = mlt_take(1, sizeof *own);
+    own->line[0].fd = own->line[1].fd = -1;
+    me->own = own;
+    return own;
+}
+
+bool mlt_own_end(mlt_rank *me)
+{
+    mlt_rank_own *own = me->own;
+    if (!own)
+        return true;
+    if (mlt_above.rank_ends)
+        mlt_above.rank_ends(me);
+    bool whole = mlt_output_end(me);
+    mlt_libc_state_free(own->libc);
+    mlt_getopt_free(own->options);
+    me->own = NULL;
+    free(own);
+    return whole;
+}

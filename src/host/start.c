@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who starts a thread is known where several ranks share a process, because the library's own
+// pthread_create and thrd_create come first there, as its __libc_start_main does. Where something
+// else starts threads (TSan, for one), they belong to no rank, and are told so if they call.
+#include "host/start.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <threads.h>
+
+#include "base/export.h"
+#include "base/log.h"
+#include "fiber/sanitize.h"
+#include "host/entry.h"
+#include "host/fork.h"
+
+// The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
+// threads.
+static _Thread_local mlt_rank *starter;
+
+mlt_rank *mlt_thread_rank(void)
+{
+    mlt_rank *me = mlt_rank_self();
+    if (me)
+        return me;
+    if (mlt_fork_is_child())
+        return mlt_fork_rank();
+    return starter ? starter : mlt_entry_only_rank();
+}
+
+// ---- who starts whom
+
+typedef struct start {
+    void *(*run)(void *arg);
+    int (*run_c11)(void *arg);
+    void *arg;
+    mlt_rank *rank;
+} start;
+
+// NULL: nothing needs to be noted. TSan knows a new thread only after we would have run in it.
+static start *note(void *(*run)(void *), int (*run_c11)(void *), void *arg, bool *failed)
+{
+    *failed = false;
+    mlt_rank *rank = mlt_entry_many() && !MLT_SANITIZED_THREAD ? mlt_thread_rank() : NULL;
+    if (!rank)
+        return NULL;
+    start *s = malloc(sizeof *s);
+    if (s)
+        *s = (start){run, run_c11, arg, rank};
+    *failed = !s;
+    return s;
+}
+
+static start begin(void *noted)
+{
+    start s = *(start *)noted;
+    free(noted);
+    starter = s.rank;
+    mlt_entry_unpin(s.rank->worker->index);
+    return s;
+}
+
+static void *run(void *noted)
+{
+    start s = begin(noted);
+    return s.run(s.arg);
+}
+
+static int run_c11(void *noted)
+{
+    start s = begin(noted);
+    return s.run_c11(s.arg);
+}
+
+typedef __typeof__(pthread_create) create_function;
+typedef __typeof__(thrd_create) create_c11_function;
+
+static void *next_function(_Atomic(void *) *found, const char *name)
+{
+    // Relaxed: whoever looks finds the same.
+    void *function = atomic_load_explicit(found, memory_order_relaxed);
+    if (!function) {
+        function = dlsym(RTLD_NEXT, name);
+        if (!function)
+            mlt_fatal("libc's own %s is not to be found", name);
+        atomic_store_explicit(found, function, memory_order_relaxed);
+    }
+    return function;
+}
+
+MLT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                              void *(*function)(void *), void *restrict arg)
+{
+    static _Atomic(void *) found;
+    create_function *next = (create_function *)next_function(&found, "pthread_create");
+    bool failed;
+    start *s = note(function, NULL, arg, &failed);
+    if (failed)
+        return EAGAIN;
+    if (!s)
+        return next(thread, attr, function, arg);
+    int error = next(thread, attr, run, s);
+    if (error)
+        free(s);
+    return error;
+}
+
+MLT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
+{
+    static _Atomic(void *) found;
+    create_c11_function *next = (create_c11_function *)next_function(&found, "thrd_create");
+    bool failed;
+    start *s = note(NULL, function, arg, &failed);
+    if (failed)
+        return thrd_nomem;
+    if (!s)
+        return next(thread, function, arg);
+    int error = next(thread, run_c11, s);
+    if (error != thrd_success)
+        free(s);
+    return error;
+}

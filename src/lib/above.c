@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which function answers when a lower layer calls an upper one: the whole library's table.
+#include "base/above.h"
+
+#include <stdlib.h>
+
+#include "boot/ctl.h"
+#include "csp/hang/hang.h"
+#include "csp/net/route.h"
+#include "flow/help.h"
+#include "flow/run.h"
+#include "flow/settings.h"
+#include "host/entry.h"
+#include "lib/settings.h"
+#include "mpi/coll/coll.h"
+#include "mpi/comm/comm.h"
+#include "mpi/comm/context.h"
+#include "mpi/file.h"
+#include "mpi/goal/goal.h"
+#include "mpi/join.h"
+#include "mpi/p2p/kind.h"
+#include "mpi/self.h"
+#include "mpi/settings.h"
+
+static void end_job(int32_t rank, const char *message)
+{
+    mlt_entry_end_job(rank, EXIT_FAILURE, message);
+}
+
+static void joined(const mlt_boot *boot)
+{
+    mlt_mpi_joined(boot);
+    mlt_flow_conf_now.reproducible = mlt_mpi_settings.reproducible;
+}
+
+const mlt_above_calls mlt_above = {
+    .refused = mlt_mpi_refused,
+    .deadlock = mlt_entry_deadlock,
+    .note = mlt_context_noted,
+    .packet = mlt_route_packet,
+    .kind_differs = mlt_mpi_kind_differs,
+    .world_rank = mlt_comm_context_world_rank,
+    .parts = mlt_goal_request_parts,
+    .collective = mlt_coll_look,
+    .procs = mlt_csp_procs,
+    .join = mlt_mpi_join,
+    .come_back = mlt_flow_csp_back,
+    .end_job = end_job,
+    .elsewhere = mlt_flow_elsewhere,
+    .flow_packet = mlt_flow_packet,
+    .settings = mlt_lib_settings,
+    .settings_check = mlt_mpi_settings_check,
+    .joined = joined,
+    .worker_begins = mlt_mpi_worker_init,
+    .worker_ends = mlt_mpi_worker_fini,
+    .rank_ends = mlt_file_close,
+    .forked = mlt_flow_forked,
+};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The map of context numbers: who deals out which. A message matches only a receive of the same
+// context, so messages of different kinds never meet as long as ranges do not overlap. All workers
+// of a job use the same map.
+//
+//     0 .. 23                        MPI_COMM_WORLD and SELF, founding (mpi/comm/comm.h)
+//     24 .. 0x7fffffff               communicators, eight each (mpi/comm/context.h)
+//     0x80000000 .. 0xbfffffff       MPIX_Reduce_to, two each, by hash (mpi/coll/reduce_to.c)
+//     0xc0000000 .. 0xdfffffff       free
+//     0xe0000000 .. 0xefffffff       flow: the first for links, then two a part (flow/run.h)
+//     0xf0000000 .. 0xffffffff       groups of processes: the first for all workers (csp/group.h)
+#ifndef MLT_P2P_CONTEXT_H
+#define MLT_P2P_CONTEXT_H
+
+#include <stdint.h>
+
+#define MLT_CONTEXT_COMMS          UINT32_C(24)
+#define MLT_CONTEXT_COMMS_LAST     UINT32_C(0x7fffffff)
+#define MLT_CONTEXT_REDUCE_TO      UINT32_C(0x80000000)
+#define MLT_CONTEXT_REDUCE_TO_LAST UINT32_C(0xbfffffff)
+#define MLT_CONTEXT_FLOW           UINT32_C(0xe0000000)
+#define MLT_CONTEXT_FLOW_LAST      UINT32_C(0xefffffff)
+#define MLT_CONTEXT_CSP            UINT32_C(0xf0000000)
+#define MLT_CONTEXT_CSP_LAST       UINT32_MAX
+
+_Static_assert(MLT_CONTEXT_COMMS < MLT_CONTEXT_COMMS_LAST &&
+                   MLT_CONTEXT_COMMS_LAST < MLT_CONTEXT_REDUCE_TO &&
+                   MLT_CONTEXT_REDUCE_TO < MLT_CONTEXT_REDUCE_TO_LAST &&
+                   MLT_CONTEXT_REDUCE_TO_LAST < MLT_CONTEXT_FLOW &&
+                   MLT_CONTEXT_FLOW < MLT_CONTEXT_FLOW_LAST &&
+                   MLT_CONTEXT_FLOW_LAST < MLT_CONTEXT_CSP &&
+                   MLT_CONTEXT_CSP < MLT_CONTEXT_CSP_LAST,
+               "ranges do not overlap");
+
+#endif
