@@ -330,8 +330,8 @@ def stage_systems(stage, quick):
     script(stage, "test/build_test.py", "--build", BUILD)
 
 
-ASAN_LAYERS = [*ENGINE, "goal", "coll", "csp", "flow", "flowc", "lua", "tools"]
-CROSS_LAYERS = ["arch", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]
+ASAN_LAYERS = [*ENGINE, "goal", "judge", "coll", "csp", "flow", "flowc", "lua", "tools"]
+CROSS_LAYERS = ["arch", "fiber", "wire", "type", "goal", "judge", "csp", "flow", "mpi"]
 ENGINE_TARGETS = ["mpi_abi", "mpirun", "millet_lua"]
 
 
@@ -362,7 +362,7 @@ def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
     if trees.wait(stage):
         # Without what goes over the same code once more, with other programs and mutants of them.
-        stage.ctest("build-asan", ASAN_LAYERS, prefix=no_address_randomisation(), without=f"goal_check_brute|coll_(mutate|pass)$|{MODEL}")
+        stage.ctest("build-asan", ASAN_LAYERS, prefix=no_address_randomisation(), without=f"judge_check_brute|coll_alg_(mutate|pass)$|{MODEL}")
         # Programs may end without freeing; the engine's own tests above may not.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--patience", "3", "--mode", "splitproc",
                "-j", "3", "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
@@ -403,7 +403,7 @@ def stage_cross(stage, quick):
         return stage.skip(f"there is no {tool}")
     if trees.wait(stage):
         # What only computes, and takes long at that, gives the same everywhere.
-        stage.ctest("build-cross", CROSS_LAYERS, without=f"goal_(check_brute|pass_large|pass|sim_random|derive)|flow_(lower_tokens|lower|graph|place)$|{MODEL}")
+        stage.ctest("build-cross", CROSS_LAYERS, without=f"judge_(check_brute|pass_large|pass_pass|sim_random)|goal_derive|flow_(lower_tokens|lower_lower|graph_graph|place_place)$|{MODEL}")
 
 
 def stage_clang(stage, quick):
@@ -499,6 +499,7 @@ def interrupt(number, frame):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, and some tests send it
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interrupt)  # so that the stages' processes end with us
     try:
