@@ -117,7 +117,7 @@ endif()
 # ---- tests of the source itself
 
 if(NOT CMAKE_CROSSCOMPILING)
-  foreach(NAME layers headers)
+  foreach(NAME layers headers mentions)
     add_test(NAME source_${NAME} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/${NAME}_test.py
              --build ${CMAKE_BINARY_DIR})
     add_test(NAME source_${NAME}_can_fail COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/${NAME}_test.py

@@ -10,7 +10,7 @@
 // All of a worker's processes share a thread, so the look at a queue and the settling of both sides
 // are one step: any number of alternations, reading and writing, may meet at a channel. Offers on
 // behalf of processes in other programs have a mlt_alt without a fiber, and stand only in queues of
-// channels that net_home.c serves (csp_chan.remote).
+// channels that csp/net/home.c serves (csp_chan.remote).
 #ifndef MLT_CSP_ALT_H
 #define MLT_CSP_ALT_H
 

@@ -70,7 +70,7 @@ typedef struct mlt_mpi_worker {
         const mlt_type *type;
         mlt_coll_op op;
     } last_op;
-    struct mlt_coll_book *book;        // coll_rules.c: the job's rules; NULL: none
+    struct mlt_coll_book *book;        // mpi/coll/rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
     struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL
     struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans of reductions from any ranks to any others: those of the paper's figures, how many edges
-// and rounds there are, and that several at once share the work. That results are right coll_test.c
+// and rounds there are, and that several at once share the work. That results are right alg_test.c
 // shows.
 #include "coll/alg/reduce_to.h"
 

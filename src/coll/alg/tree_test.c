@@ -144,7 +144,7 @@ static void test_canonical(void)
     CHECK(mlt_canonical_split(4, 7) == 6 && mlt_canonical_split(0, 8) == 4);
     CHECK(mlt_canonical_split(0, 9) == 8);
     // For every reduction with an order of ranks somebody keeps them whatever P; that they are kept
-    // coll_test.c proves of all that say so.
+    // alg_test.c proves of all that say so.
     for (int c = 0; c < MLT_COLLECTIVES; c++) {
         uint32_t keep = 0, in_place = 0;
         for (int i = 0; mlt_coll_algs[i]; i++) {

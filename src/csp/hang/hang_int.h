@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for what, and who could serve it: a graph that hang.c builds, and hang_words.c words.
+// Who waits for what, and who could serve it: a graph that hang.c builds, and words.c words.
 //
 //     process --need--> side of a thing --claim--> process
 //
@@ -122,7 +122,7 @@ void mlt_words_of_step(mlt_words *words, const mlt_graph *graph, const mlt_cycle
                        uint32_t next);
 void mlt_words_of_name(mlt_words *words, const mlt_graph *graph, uint32_t node);
 
-// Things of other modules (hang_things.c).
+// Things of other modules (things.c).
 void mlt_words_of_barrier(mlt_words *words, const csp_barrier *barrier); // "'z', where 3 of 4 ..."
 void mlt_words_of_group(mlt_words *words, const csp_group *group, uint64_t call); // as that
 bool mlt_group_is_wide(const csp_group *group); // other workers have members, or it is being made

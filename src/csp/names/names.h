@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names: what csp_register and csp_find speak to. Within a job worker 0 keeps them (names_job.c); a
-// name server (`millet names`, tools/names/names.c) keeps them for all programs of a user (names_server.c
+// Names: what csp_register and csp_find speak to. Within a job worker 0 keeps them (job.c); a
+// name server (`millet names`, tools/names/names.c) keeps them for all programs of a user (server.c
 // is its client). MILLET_NAMES decides: a file that the server wrote, "job" for the job alone;
 // unset: the server whose file is at its usual place, if one runs, else the job.
 #ifndef MLT_CSP_NAMES_NAMES_H

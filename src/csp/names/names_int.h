@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker keeps of names: which ones it uses, and its connection to the server
-// (names_server.c).
+// (server.c).
 #ifndef MLT_CSP_NAMES_NAMES_INT_H
 #define MLT_CSP_NAMES_NAMES_INT_H
 

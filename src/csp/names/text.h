@@ -64,7 +64,7 @@ int mlt_names_decode(const unsigned char *in, size_t bytes, mlt_names_message *o
 // Not empty, not too long, without control characters. Otherwise the end of a sentence: "is empty".
 bool mlt_names_good(const char *name, const char **wrong);
 
-// The place of one byte after another, for readers and writers of messages (wire_frame.c too).
+// The place of one byte after another, for readers and writers of messages (csp/net/frame.c too).
 typedef struct mlt_names_cursor {
     const unsigned char *in;
     unsigned char *out;

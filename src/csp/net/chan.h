@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Channels between workers, inside: net_home.c has the home's side, net_chan.c the stand-ins'.
+// Channels between workers, inside: home.c has the home's side, chan.c the stand-ins'.
 #ifndef MLT_CSP_NET_CHAN_H
 #define MLT_CSP_NET_CHAN_H
 
@@ -77,7 +77,7 @@ void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
 void mlt_net_chan_leave(mlt_csp *csp); // the worker ends: what was written goes to those who read
 void mlt_net_chan_end(mlt_csp *csp);
 
-// net_home.c
+// home.c
 void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
 bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes);
 bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes);

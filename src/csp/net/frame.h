@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two programs say to each other over a connection (wire_socket.h): a greeting each, then
-// frames. A greeting is a length (2 bytes) and so many bytes, in the encoding of names_text.h:
+// What two programs say to each other over a connection (socket.h): a greeting each, then
+// frames. A greeting is a length (2 bytes) and so many bytes, in the encoding of csp/names/text.h:
 //
 //     the connector       HELLO: version, key, own endpoint, process, program
 //     the one that it is  HELLO: likewise; the connection is a route now

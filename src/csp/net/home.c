@@ -861,7 +861,7 @@ uint32_t mlt_net_share(csp_chan *chan)
     mlt_list_init(&h->tickets);
     h->base.number = mlt_net_add(chan->csp, chan, MLT_OBJECT_CHAN);
     chan->net = h;
-    chan->remote = true; // net_home.c serves it from now on
+    chan->remote = true; // home.c serves it from now on
     return h->base.number;
 }
 

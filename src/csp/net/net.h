@@ -103,12 +103,12 @@ typedef struct mlt_net {
     uint8_t *kinds;   // [slots]: mlt_object_kind
     uint32_t slots, used, next;
     mlt_link named;   // net.c: names of things of this worker
-    mlt_link retired; // net_chan.c: stand-ins that were used last
+    mlt_link retired; // chan.c: stand-ins that were used last
     uint32_t retired_count;
     mlt_link streams;   // port.c: to ports
     mlt_link port_asks; // port.c: for ports that are not there yet
     mlt_endpoint own;
-    void *listener;          // wire_socket.c
+    void *listener;          // socket.c
     struct mlt_names *names; // names.h
 } mlt_net;
 

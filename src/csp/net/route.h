@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes: how a worker reaches others, of its job by packets (route.c) and of other programs by
-// connections (wire_socket.c). What is said along them is net.h's and port.h's business.
+// connections (socket.c). What is said along them is net.h's and port.h's business.
 //
 // A route carries packets in order, without loss, until it is lost; it is lost once, and for good:
 // what is sent afterwards goes nowhere. There is at most one route to a worker.
@@ -91,7 +91,7 @@ enum {
     MLT_PACKET_ROUTE = 0x001, // route.c
     MLT_PACKET_PORT = 0x100,  // port.c
     MLT_PACKET_CHAN = 0x200,  // net.c
-    MLT_PACKET_NAMES = 0x300, // names_job.c
+    MLT_PACKET_NAMES = 0x300, // csp/names/job.c
     MLT_PACKET_UPPER = 0x400, // mlt_above.flow_packet
     MLT_PACKET_RANGE = 0x100,
 };

@@ -3,7 +3,7 @@
 //
 // A worker that others may reach listens at a socket of the abstract name space, whose random name
 // is in its endpoint. Whoever connects and whoever is connected to say who they are and show the
-// name server's key (wire_frame.h), over a socket whose other side belongs to the same user, by the
+// name server's key (frame.h), over a socket whose other side belongs to the same user, by the
 // kernel's word; then packets follow each other. All of it runs in the background, in small steps
 // on the worker's thread, when its descriptors are ready.
 //

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A graph while it is being made. Files: graph.c (begin and end, names, adjacency), graph_wire.c
-// (the wiring functions of millet/flow.h), graph_port.c (queues of nested roots), graph_check.c
+// A graph while it is being made. Files: graph.c (begin and end, names, adjacency), wire.c
+// (the wiring functions of millet/flow.h), port.c (queues of nested roots), check.c
 // (what can be said only of the whole).
 //
 // An end of a wire is a node, or a port: a queue of one instance of a nested root. Ports are
 // numbered through, with the highest bit set, so that wires to and from them are edges like others
-// until graph_port.c replaces them.
+// until port.c replaces them.
 //
 //     outside          s[2]                outside        edges while wiring      in the end
 //     x ────────────> in ──> p ... q ──> out ──────> y    x-in, in-p, q-out, out-y    x-p, q-y
@@ -172,9 +172,9 @@ static inline mlt_flow_collective *mlt_flow_collective_of(const mlt_flow_builder
 // "p[1].out", "r1", "s[2].in". Returns text.
 const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char *text, size_t size);
 
-// graph_port.c
+// port.c
 void mlt_flow_resolve_ports(mlt_flow_builder *b);
-// graph_check.c: with ports, then without.
+// check.c: with ports, then without.
 void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue);
 void mlt_flow_check_wires(mlt_flow_builder *b);
 void mlt_flow_check_whole(mlt_flow_builder *b);

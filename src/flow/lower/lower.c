@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering: the graph as written becomes tasks on workers and lines between them. First which edges
-// stay (lower_wire.c), then node by node its tasks; each wire learns from its two nodes which tasks
+// stay (wire.c), then node by node its tasks; each wire learns from its two nodes which tasks
 // it joins, and is a line then.
 #include "flow/lower/lower.h"
 

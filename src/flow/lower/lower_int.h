@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files that lower: lower.c (the whole), lower_wire.c (which edges stay, and between
-// whom), lower_tree.c (broadcasts), lower_reduce.c (parts of reductions), lower_plan.c (their
+// Between the files that lower: lower.c (the whole), wire.c (which edges stay, and between
+// whom), tree.c (broadcasts), reduce.c (parts of reductions), plan.c (their
 // schedules).
 #ifndef MLT_FLOW_LOWER_LOWER_INT_H
 #define MLT_FLOW_LOWER_LOWER_INT_H
@@ -30,7 +30,7 @@ typedef struct mlt_flow_lowerer {
     mlt_flow_lowering how;
     mlt_flow_lowered *l; // tasks and reductions, which grow
 
-    // lower_wire.c. kind is what a node is to be done as: a Reduce of one contributor is a
+    // wire.c. kind is what a node is to be done as: a Reduce of one contributor is a
     // Broadcast. gone: it hands on, and has no task.
     uint8_t *kind;
     bool *gone, *one_part; // [node_count]; one_part: a Reduce that is not spread
@@ -67,25 +67,25 @@ static inline uint32_t mlt_flow_ins(const mlt_flow_lowerer *w, uint32_t node)
 uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
                            uint32_t near);
 
-// ---- lower_wire.c
+// ---- wire.c
 
 void mlt_flow_wires_make(mlt_flow_lowerer *w);
 // The worker where a wire begins, and where it ends, as far as its nodes decide.
 uint32_t mlt_flow_wire_from(const mlt_flow_lowerer *w, const mlt_flow_wire *wire);
 uint32_t mlt_flow_wire_to(const mlt_flow_lowerer *w, const mlt_flow_wire *wire);
 
-// ---- lower_tree.c
+// ---- tree.c
 
 // Relays for the wires out of a node, from `root`'s worker on: root is a task, or MLT_FLOW_NONE, if
 // a relay shall be at `worker` (or elsewhere, if one wire leads in and only one would lead out).
 // Returns the task where wires into the node end.
 uint32_t mlt_flow_tree_make(mlt_flow_lowerer *w, uint32_t node, uint32_t root, uint32_t worker);
 
-// ---- lower_reduce.c
+// ---- reduce.c
 
 void mlt_flow_reduce_make(mlt_flow_lowerer *w, uint32_t node);
 
-// ---- lower_plan.c
+// ---- plan.c
 
 // Who takes part in a reduction.
 typedef struct mlt_flow_members {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files that place: place.c (pins, cutting, places), place_row.c (rows),
-// place_halve.c (halves), place_move.c (cost and moves).
+// Between the files that place: place.c (pins, cutting, places), row.c (rows),
+// halve.c (halves), move.c (cost and moves).
 #ifndef MLT_FLOW_PLACE_PLACE_INT_H
 #define MLT_FLOW_PLACE_PLACE_INT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening files of schedules: the table here, each rank's code in image_check.c.
+// Opening files of schedules: the table here, each rank's code in check.c.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
 // What the files of the checker share. The proofs run one after the other, each on what the one
 // before has shown:
 //
-//     check_match.c     actions are valid and in bounds; every send meets a receive
-//     check_deadlock.c  the waits of all ranks' actions go nowhere round; an order of events
-//     check_window.c    the same for the compiled code and its window
-//     check_race.c      unordered actions touch different bytes
-//     check_result.c    the events in that order leave in `out` what the operation demands;
-//                       on check_memory.c (who holds which value) and check_value.c (values)
+//     match.c     actions are valid and in bounds; every send meets a receive
+//     deadlock.c  the waits of all ranks' actions go nowhere round; an order of events
+//     window.c    the same for the compiled code and its window
+//     race.c      unordered actions touch different bytes
+//     result.c    the events in that order leave in `out` what the operation demands;
+//                       on memory.c (who holds which value) and value.c (values)
 #ifndef MLT_JUDGE_CHECK_CHECK_INT_H
 #define MLT_JUDGE_CHECK_CHECK_INT_H
 
@@ -77,7 +77,7 @@ void mlt_check_window(mlt_check *check);
 void mlt_check_race(mlt_check *check);
 void mlt_check_result(mlt_check *check);
 
-// ---- check_wait.c: a graph of events, who must come before whom
+// ---- wait.c: a graph of events, who must come before whom
 
 typedef struct mlt_waits {
     uint32_t count;

@@ -47,7 +47,7 @@ void mlt_claim_fini(mlt_claim *claim);
 mlt_wanted mlt_claim_wanted(const mlt_claim *claim, uint32_t rank, uint64_t at);
 mlt_value_op mlt_claim_op(const mlt_claim *claim); // COPY if the operation does not reduce
 
-// ---- for check_claim.c and check_parts.c
+// ---- for claim.c and parts.c
 
 // A claim that has no meaning for the program is a fault of whoever made it: that is found.
 void mlt_claim_wrong(mlt_check *check, uint32_t rank, const char *format, ...) MLT_PRINTF(3, 4);

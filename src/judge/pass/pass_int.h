@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What passes share.
 //
-//     pass_flow.c     which bytes an action's results reach, on one rank
-//     pass_events.c   starts and ends of all ranks' actions as one graph
-//     pass_edit.c     taking actions out, putting one in the place of two
+//     flow.c     which bytes an action's results reach, on one rank
+//     events.c   starts and ends of all ranks' actions as one graph
+//     edit.c     taking actions out, putting one in the place of two
 #ifndef MLT_JUDGE_PASS_PASS_INT_H
 #define MLT_JUDGE_PASS_PASS_INT_H
 

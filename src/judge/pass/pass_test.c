@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The passes: examples with what they must become, examples that they must leave alone, and random
 // programs, each pass alone and all together, judged by the checker and by runs on real bytes
-// (pass_oracle.h).
+// (oracle.h).
 #include "judge/pass/pass.h"
 
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 // The simulator's inside: a program as flat arrays over all ranks, and the state of a run. Only for
 // src/goal/sim*.c.
 //
-//     sim_build.c   program -> actions, dependents, lanes; which send meets which receive
-//     sim_run.c     the events
-//     sim_path.c    the critical path; the sentence of a deadlock
+//     build.c   program -> actions, dependents, lanes; which send meets which receive
+//     run.c     the events
+//     path.c    the critical path; the sentence of a deadlock
 //     sim.c         mlt_goal_simulate: in this order
 //
 // An action has a number: ranks one behind the other, as in mlt_goal_pairs. A lane is a pair of CPU

@@ -24,7 +24,7 @@ int mlt_coll_info_set(mlt_rank *me, mlt_comm *comm, const mlt_info *info);
 int mlt_coll_info_check(mlt_rank *me, mlt_comm *comm, const mlt_info *info);
 void mlt_coll_info_apply(mlt_coll_sources *sources, const mlt_info *info);
 
-// ---- coll_rules.c: what the ranks of a worker share while they change rules
+// ---- rules.c: what the ranks of a worker share while they change rules
 
 // True for the first rank of the worker that asks with that number, which all ranks agree on.
 bool mlt_comm_rules_first(mlt_comm *comm, uint32_t number);

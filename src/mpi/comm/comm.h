@@ -71,7 +71,7 @@ typedef struct mlt_comm_extra {
     char *name;   // MPI_Comm_set_name's; NULL: the predefined name
     void *buffer; // MPI_Comm_attach_buffer's (buffer.c)
     mlt_attrs attrs;
-    struct mlt_info *info;            // hints (comm_info.c); NULL: none
+    struct mlt_info *info;            // hints (info.c); NULL: none
     struct mlt_session *session;      // that it stems from; NULL: MPI_Init
     uint32_t orphans;                 // operations under way whose request the user has freed
     mlt_fiber *waits;                 // until there are none; NULL: nobody

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hints of communicators. Millet keeps those that it knows and tells them back. Those of
-// collectives (coll_change.h) are rules; no other one changes what it does so far.
+// collectives (mpi/coll/change.h) are rules; no other one changes what it does so far.
 #include <string.h>
 
 #include "mpi/coll/change.h"

@@ -3,7 +3,7 @@
 //
 // A code is class + 64 * (1 + slot). The class is in the low 6 bits; the slot names one of the last
 // 253 sentences of the worker, so that MPI_Error_string of that very code gives that very sentence.
-// A plain class is a code too. What the program adds is above MPI_ERR_LASTCODE (error_user.h).
+// A plain class is a code too. What the program adds is above MPI_ERR_LASTCODE (user.h).
 //
 // Everything here is cold: a call that succeeds never comes here.
 #ifndef MLT_MPI_ERROR_ERROR_H

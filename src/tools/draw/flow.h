@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drawings of `millet flow draw`. A scene is boxes and links, whatever they stand for; the layout
-// (draw_flow_layout.c) gives them places, the painter (draw_flow_paint.c) writes SVG. Who makes
-// scenes: draw_flow_written.c (the graph as written), draw_flow_placed.c (tasks on workers).
+// (flow_layout.c) gives them places, the painter (flow_paint.c) writes SVG. Who makes
+// scenes: flow_written.c (the graph as written), flow_placed.c (tasks on workers).
 //
 //     columns  a link leads at least one column to the right, unless it is a back edge
 //     bands    workers: a box stands within its band in every column

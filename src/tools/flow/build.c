@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet flow build`, `run` and `headers`: whose word is whose (this command's, the compiler's,
-// mpirun's, the program's), then flow_make.h.
+// mpirun's, the program's), then make.h.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

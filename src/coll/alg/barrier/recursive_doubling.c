@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier, recursive doubling: in round k ranks at a distance of 2^k tell each other. The order is
-// kept as in barrier_dissemination.c.
+// kept as in dissemination.c.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"

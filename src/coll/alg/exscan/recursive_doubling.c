@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exclusive scan, recursive doubling: as scan_recursive_doubling.c, with two results: the one that
+// Exclusive scan, recursive doubling: as coll/alg/scan/recursive_doubling.c, with two results: the one that
 // is passed on has one's own in it, `out` has not.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fails on a source file that a comment or a document names but that is not there: files move, words stay behind.
+
+A bare name must be that of some file of the repository; a name with folders must be the end of a path. Names of one letter (`x.c`, `x_test.c`) and with
+capitals (`x_NAME.c`) stand for any."""
+
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MENTION = re.compile(r'(?<![\w/<"%*.\[-])((?:[\w-]+/)*)([a-z]\w+\.[ch])\b(?!["\w>])')
+ELSEWHERE = re.compile(r"(mpi|mpi_fn|mpi_bodies|mpi_surface_\d\d|type_predefined|lua|libdill|x_\w+|stdint|stdio|stdlib|threads|stdatomic|\w+\.flow)\.[ch]")
+TEXTS = (".c", ".h", ".md", ".cmake", ".S", ".txt")
+FOLDERS = ("src/", "docs/", "include/", "cmake/", "bench/", "CMakeLists.txt", "README.md", "CONTRIBUTING.md")
+
+
+def words_of(name, text):
+    """Only comments of C files: their code names files that it makes."""
+    if not name.endswith((".c", ".h", ".S")):
+        return text
+    return "\n".join(line[line.index("//"):] if "//" in line else "" for line in text.splitlines())
+
+
+def faults_of(name, text, paths):
+    for line, words in enumerate(words_of(name, text).splitlines(), 1):
+        for match in MENTION.finditer(words):
+            folders, file = match.groups()
+            if re.search("[A-Z]", file) or ELSEWHERE.fullmatch(file) or words[match.end():].startswith("("):
+                continue
+            known = any(path.endswith("/" + folders + file) or path == folders + file for path in paths.get(file, ()))
+            if file not in paths or (folders and not known and "LAYER" not in folders):
+                yield f"{name}:{line}: there is no {folders}{file}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", help="ignored")
+    parser.add_argument("--self-test", action="store_true", help="show that it can fail")
+    args = parser.parse_args()
+    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    if not files:
+        files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.[ch]")]
+    paths = collections.defaultdict(list)
+    for file in files:
+        paths[pathlib.PurePath(file).name].append(file)
+    if args.self_test:
+        wrong = ["// see src/nowhere/log.c", "int x; // as in no_such_file.h", "// mpi/log.c"]
+        right = ["// see src/base/log.c, base/log.h and log.c", '#include "no_such_file.h"', "// x.c, goal_NAME.c, mpi_fn.h"]
+        bad = sum(len(list(faults_of("a.c", text, paths))) != 1 for text in wrong)
+        bad += sum(bool(list(faults_of("a.c", text, paths))) for text in right)
+        print(f"{len(wrong) + len(right) - bad} passed, {bad} failed")
+        return bad > 0
+    faults = [fault for file in files if file.startswith(FOLDERS) and file.endswith(TEXTS) and (ROOT / file).is_file()
+              for fault in faults_of(file, (ROOT / file).read_text(errors="replace"), paths)]
+    print("\n".join(faults))
+    print(f"{0 if faults else 1} passed, {len(faults)} failed")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
