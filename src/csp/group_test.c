@@ -3,6 +3,7 @@
 // them, which algorithms serve them, and how they come and go. The operations themselves are in
 // test/mpi/csp_group.c.
 #include "csp/group.h"
+#include "p2p/context.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -182,7 +183,6 @@ static void left_inside(void *rank)
 
 int main(void)
 {
-    _Static_assert(MLT_GROUP_CONTEXTS > UINT32_MAX / 2, "the lower ones are for communicators");
     operators();
     run(3, 1, algorithms);
     mlt_coll_conf_now.force = "bcast=chain,reduce=linear:flat";

@@ -2,6 +2,7 @@
 // The passes: examples with what they must become, examples that they must leave alone, and random
 // programs, each pass alone and all together, judged by the checker and by runs on real bytes
 // (oracle.h).
+#include "goal/reduce.h"
 #include "judge/pass/pass.h"
 
 #include <inttypes.h>

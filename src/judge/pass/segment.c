@@ -21,6 +21,7 @@
 //
 // Not cut: messages of users' functions, whose meaning may need all bytes at once; of bytes that
 // are nowhere; of ranks on which unordered actions touch the same byte.
+#include "goal/reduce.h"
 #include "judge/pass/pass_int.h"
 
 #include <inttypes.h>
