@@ -17,6 +17,7 @@ target_include_directories(mlt_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_B
 target_compile_definitions(mlt_flags INTERFACE _GNU_SOURCE MLT_VERSION="${PROJECT_VERSION}")
 # Frame pointers cost nothing measurable here and let anyone walk a parked rank's stack.
 target_compile_options(mlt_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:${MLT_WARNINGS}> -fno-omit-frame-pointer
+                       -ffunction-sections -fdata-sections
                        $<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)
 if(MLT_WERROR)
   target_compile_options(mlt_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror>)

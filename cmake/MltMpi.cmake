@@ -46,7 +46,7 @@ endforeach()
 add_library(mpi_abi SHARED ${MLT_OBJECTS})
 set_target_properties(mpi_abi PROPERTIES SOVERSION 1 LINKER_LANGUAGE C)
 target_link_libraries(mpi_abi PRIVATE mlt_flags)
-target_link_options(mpi_abi PRIVATE -Wl,-z,defs -Wl,-z,relro)
+target_link_options(mpi_abi PRIVATE -Wl,-z,defs -Wl,-z,relro -Wl,--gc-sections) # what no layer uses stays out
 if(MLT_SANITIZE)
   target_link_options(mpi_abi PRIVATE -Wl,-z,undefs) # the sanitizer's names come with the program
 endif()
