@@ -346,12 +346,7 @@ static mlt_walk *walk_take(mlt_team *team)
 
 static void open_request(mlt_walk *walk, void (*on_done)(mlt_req *req))
 {
-    walk->own.magic = MLT_REQ_MAGIC;
-    walk->own.kind = MLT_REQ_OTHER;
-    walk->own.done = false;
-    walk->own.status = MLT_OK;
-    walk->own.rank = walk->done->rank;
-    walk->own.waiter = NULL;
+    mlt_req_init(&walk->own, walk->done->rank, MLT_REQ_OTHER);
     walk->own.on_done = on_done;
 }
 

@@ -526,7 +526,9 @@ static bool is_ahead(const mlt_link *all, const mlt_msg *msg)
 // Its sender must not wait for ever.
 static void swallow(mlt_rank *rank, mlt_msg *msg)
 {
-    mlt_req nowhere = {.magic = MLT_REQ_MAGIC, .rank = rank, .type = &mlt_type_bytes};
+    mlt_req nowhere;
+    mlt_req_init(&nowhere, rank, MLT_REQ_RECV);
+    mlt_req_message(&nowhere, NULL, 0, &mlt_type_bytes, msg->context, 0, msg->src, msg->tag);
     mlt_match_unhold(rank, msg);
     mlt_p2p_recv_msg(&nowhere, msg);
     mlt_assert(nowhere.done);

@@ -350,11 +350,7 @@ static void run_schedule(mlt_call *c, mlt_instance *i, const mlt_coll_what *what
                          void *out, void (*done)(mlt_req *))
 {
     mlt_team *t = c->team;
-    c->run.magic = MLT_REQ_MAGIC;
-    c->run.kind = MLT_REQ_OTHER;
-    c->run.done = false;
-    c->run.rank = t->ordinary.rank;
-    c->run.waiter = NULL;
+    mlt_req_init(&c->run, t->ordinary.rank, MLT_REQ_OTHER);
     c->run.on_done = done;
     mlt_instance_start(i, what, in, out, c->number, c->fixed, &c->run);
 }

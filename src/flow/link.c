@@ -181,17 +181,12 @@ static void message_left(mlt_req *req)
     one_less(links);
 }
 
-static void fill_request(mlt_req *req, mlt_rank *rank, mlt_flow_element *e, uint64_t bytes,
-                         uint32_t line)
+static void fill_request(mlt_req *req, mlt_rank *rank, mlt_req_kind kind, mlt_flow_element *e,
+                         uint64_t bytes, int32_t other, uint32_t line)
 {
-    memset(req, 0, sizeof *req);
-    req->magic = MLT_REQ_MAGIC;
-    req->rank = rank;
-    req->buf = mlt_flow_data(e);
-    req->count = bytes;
-    req->type = &mlt_type_bytes;
-    req->context = MLT_CONTEXT_FLOW;
-    req->tag = (int32_t)line;
+    mlt_req_init(req, rank, kind);
+    mlt_req_message(req, mlt_flow_data(e), bytes, &mlt_type_bytes, MLT_CONTEXT_FLOW, rank->world,
+                    other, (int32_t)line);
 }
 
 // The element stays until the other has its data, and with it its ref: nobody writes to it.
@@ -205,9 +200,7 @@ static void send_message(mlt_flow_link *link, const mlt_packet *packet, mlt_flow
     mlt_route_send(link->route, &coming, &bytes, sizeof bytes);
     r->e = e;
     r->of = link;
-    fill_request(&r->req, link->rank, e, bytes, link->line);
-    r->req.peer = link->to;
-    r->req.self = link->rank->world;
+    fill_request(&r->req, link->rank, MLT_REQ_SEND, e, bytes, link->to, link->line);
     r->req.on_done = message_left;
     links->open++;
     if (bytes >= MLT_FLOW_HELPED)
@@ -519,8 +512,7 @@ static void coming(arrival *a, const mlt_packet *packet, const void *data, uint6
     mlt_flow_element *e = new_element(packet, length);
     e->line = a->line;
     record *r = new_record(a, e, false);
-    fill_request(&r->req, a->rank, e, length, a->line);
-    r->req.peer = a->from;
+    fill_request(&r->req, a->rank, MLT_REQ_RECV, e, length, a->from, a->line);
     r->req.on_done = message_came;
     if (length >= MLT_FLOW_HELPED)
         mlt_flow_help_more(a->program, false);

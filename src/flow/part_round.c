@@ -299,12 +299,7 @@ static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_ele
         r->out->kind = how->kind;
         r->out->value_bytes = how->value_bytes;
     }
-    r->done.magic = MLT_REQ_MAGIC;
-    r->done.kind = MLT_REQ_OTHER;
-    r->done.done = false;
-    r->done.status = MLT_OK;
-    r->done.rank = part->team->ordinary.rank;
-    r->done.waiter = NULL;
+    mlt_req_init(&r->done, part->team->ordinary.rank, MLT_REQ_OTHER);
     r->done.on_done = round_over;
     part->bytes += bytes;
     linger(part, bytes <= short_bytes);

@@ -270,23 +270,15 @@ static inline int32_t wire_tag(const mlt_run *run, const mlt_act_message *m)
     return (int32_t)((low < MLT_RUN_WIDE_SLOTS ? run->low_tag : run->tag) | low);
 }
 
+// What never changes is filled in when the run is made.
 static inline mlt_req *fill(mlt_run *run, const mlt_act *act, const mlt_act_message *m,
-                            mlt_req_kind kind, unsigned char *buf)
+                            unsigned char *buf, const mlt_type *type, int32_t peer)
 {
     const mlt_run_place *place = run->place;
     mlt_req *req = &run->requests[m->request];
-    req->magic = MLT_REQ_MAGIC;
-    req->kind = (uint8_t)kind;
     req->mode = m->flags & MLT_GOAL_SYNCHRONOUS ? MLT_MODE_SYNC : MLT_MODE_STANDARD;
     req->rank = place->rank;
-    req->buf = buf;
-    req->count = m->size;
-    req->type = kind == MLT_REQ_SEND ? &run->sent : &run->received;
-    req->context = place->context;
-    req->self = place->self;
-    req->tag = wire_tag(run, m);
-    req->on_done = message_done;
-    req->owner = run;
+    mlt_req_message(req, buf, m->size, type, place->context, place->self, peer, wire_tag(run, m));
     req->extra = (void *)(uintptr_t)act;
     return req;
 }
@@ -301,8 +293,7 @@ static inline bool start_send(mlt_run *run, const mlt_act *act)
         mlt_p2p_send_now(place->rank, buf, m->size, run->sent.code, dest, place->self,
                          wire_tag(run, m), place->context))
         return true;
-    mlt_req *req = fill(run, act, m, MLT_REQ_SEND, buf);
-    req->peer = dest;
+    mlt_req *req = fill(run, act, m, buf, &run->sent, dest);
     run->starting = req;
     mlt_p2p_send(req);
     run->starting = NULL;
@@ -312,8 +303,8 @@ static inline bool start_send(mlt_run *run, const mlt_act *act)
 static inline bool start_recv(mlt_run *run, const mlt_act *act)
 {
     const mlt_act_message *m = mlt_act_message_of(act);
-    mlt_req *req = fill(run, act, m, MLT_REQ_RECV, address(run, m->buf, m->at, run->nowhere_in));
-    req->peer = m->peer == MLT_GOAL_ANY ? MLT_ANY_SOURCE : m->peer;
+    mlt_req *req = fill(run, act, m, address(run, m->buf, m->at, run->nowhere_in), &run->received,
+                        m->peer == MLT_GOAL_ANY ? MLT_ANY_SOURCE : m->peer);
     run->starting = req;
     mlt_p2p_recv(req);
     run->starting = NULL;
@@ -556,6 +547,18 @@ static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_
     return true;
 }
 
+static mlt_req *new_requests(mlt_run *run, uint32_t count)
+{
+    mlt_req *requests = mlt_take(count, sizeof *requests);
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_req_init(&requests[i], NULL, MLT_REQ_RECV); // a start says which rank, and what it is
+        requests[i].done = true;                        // not under way
+        requests[i].on_done = message_done;
+        requests[i].owner = run;
+    }
+    return requests;
+}
+
 mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out, char *why,
                        size_t why_size)
 {
@@ -572,7 +575,7 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out
     run->function = mlt_take(sched->users, sizeof *run->function);
     run->argument = mlt_take(sched->users, sizeof *run->argument);
     memcpy(run->result_bytes, n.result, sizeof n.result);
-    run->requests = mlt_take(sched->requests, sizeof *run->requests);
+    run->requests = new_requests(run, sched->requests);
     run->seen = mlt_take(sched->indices, sizeof *run->seen);
     while (run->mask + 1 < sched->indices)
         run->mask = 2 * run->mask + 1;
@@ -609,7 +612,7 @@ uint32_t mlt_run_frontier(const mlt_run *run, const mlt_req **out, uint32_t most
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < run->sched->requests; i++)
-        if (run->requests[i].owner && !run->requests[i].done) { // zeroed: never started
+        if (!run->requests[i].done) {
             if (n < most)
                 out[n] = &run->requests[i];
             n++;

@@ -26,28 +26,17 @@ static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
 static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag,
                        mlt_send_mode mode, const mlt_type *type)
 {
-    *req = (mlt_req){.magic = MLT_REQ_MAGIC,
-                     .rank = me,
-                     .mode = (uint8_t)mode,
-                     .buf = buf,
-                     .count = n,
-                     .type = type,
-                     .peer = to,
-                     .self = me->world,
-                     .tag = tag};
+    mlt_req_init(req, me, MLT_REQ_SEND);
+    mlt_req_message(req, buf, n, type, 0, me->world, to, tag);
+    req->mode = (uint8_t)mode;
     mlt_p2p_send(req);
 }
 
 static void start_recv(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int from, int tag,
                        const mlt_type *type)
 {
-    *req = (mlt_req){.magic = MLT_REQ_MAGIC,
-                     .rank = me,
-                     .buf = buf,
-                     .count = n,
-                     .type = type,
-                     .peer = from,
-                     .tag = tag};
+    mlt_req_init(req, me, MLT_REQ_RECV);
+    mlt_req_message(req, buf, n, type, 0, me->world, from, tag);
     mlt_p2p_recv(req);
 }
 
@@ -186,11 +175,8 @@ static void flood(void *rank)
         mlt_msg *msg = NULL;
         if (k % 7 == 0) {
             mlt_p2p_probe(me, MLT_ANY_SOURCE, 5, 0, true, &info, &msg, "probe");
-            req = (mlt_req){.magic = MLT_REQ_MAGIC,
-                            .rank = me,
-                            .buf = value,
-                            .count = sizeof value,
-                            .type = &byte_type};
+            mlt_req_init(&req, me, MLT_REQ_RECV);
+            mlt_req_message(&req, value, sizeof value, &byte_type, 0, me->world, info.from, 5);
             mlt_p2p_recv_msg(&req, msg);
             CHECK(info.bytes == sizeof value);
         } else {

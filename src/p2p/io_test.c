@@ -76,13 +76,9 @@ static void read_byte(mlt_rank *me, int fd, unsigned char *byte)
 
 static void send_value(mlt_rank *me, uint32_t value, int to)
 {
-    mlt_req req = {.magic = MLT_REQ_MAGIC,
-                   .rank = me,
-                   .buf = &value,
-                   .count = sizeof value,
-                   .type = &byte_type,
-                   .peer = to,
-                   .self = me->world};
+    mlt_req req;
+    mlt_req_init(&req, me, MLT_REQ_SEND);
+    mlt_req_message(&req, &value, sizeof value, &byte_type, 0, me->world, to, 0);
     mlt_p2p_send(&req);
     mlt_req_wait(&req, "send");
 }
@@ -90,13 +86,9 @@ static void send_value(mlt_rank *me, uint32_t value, int to)
 static uint32_t receive_value(mlt_rank *me, int from)
 {
     uint32_t value;
-    mlt_req req = {.magic = MLT_REQ_MAGIC,
-                   .rank = me,
-                   .kind = MLT_REQ_RECV,
-                   .buf = &value,
-                   .count = sizeof value,
-                   .type = &byte_type,
-                   .peer = from};
+    mlt_req req;
+    mlt_req_init(&req, me, MLT_REQ_RECV);
+    mlt_req_message(&req, &value, sizeof value, &byte_type, 0, me->world, from, 0);
     mlt_p2p_recv(&req);
     mlt_req_wait(&req, "recv");
     return value;

@@ -2,8 +2,9 @@
 // Point-to-point messages between ranks: envelopes, matching, protocols, requests, progress.
 //
 // A request describes one operation and is the caller's memory: on the stack for a blocking call,
-// from mlt_req_new for a handle, kept for a persistent one. The caller fills the "what" part in,
-// then starts it with mlt_p2p_send or mlt_p2p_recv. It completes exactly once for each start:
+// from mlt_req_new for a handle, kept for a persistent one. The caller makes it a request with
+// mlt_req_init, says what to move with mlt_req_message, then starts it with mlt_p2p_send or
+// mlt_p2p_recv. It completes exactly once for each start:
 // `done` becomes true, the result part is valid, on_done (if any) is called once, and the waiter
 // (if any) is counted down. Until then the memory must stay.
 //
@@ -58,13 +59,15 @@ struct mlt_req {
     mlt_link bucket;
     uint64_t order;
 
-    // What: filled in by the caller before each start.
-    uint32_t magic; // MLT_REQ_MAGIC, set by mlt_req_new or by hand for a request on the stack
+    // State: mlt_req_init. A start sets kind, done and cancelled itself.
+    uint32_t magic; // MLT_REQ_MAGIC; 0: it was retired
     uint8_t kind;   // mlt_req_kind
     uint8_t mode;   // mlt_send_mode, sends only
     bool done;
     bool cancelled; // result: the operation was cancelled (done is true too)
     mlt_rank *rank; // the rank that sends or receives
+
+    // What: mlt_req_message, before each start.
     void *buf;
     uint64_t count;
     const mlt_type *type;
@@ -170,8 +173,44 @@ void mlt_worker_again(mlt_worker *worker, mlt_work *work);
 
 // ---- requests
 
-// A request from the worker's pool, zeroed but for magic and rank. mlt_req_free gives it back; it
-// must be done or never started.
+// The one way to make memory a request, whatever it held before: of that rank, not done, with no
+// waiter and no on_done; a send's mode is standard. The fields of the MPI layer stay as they are.
+// Do not start it before mlt_req_message has said what to move.
+static inline void mlt_req_init(mlt_req *req, mlt_rank *rank, mlt_req_kind kind)
+{
+    req->magic = MLT_REQ_MAGIC;
+    req->kind = (uint8_t)kind;
+    req->mode = MLT_MODE_STANDARD;
+    req->done = false;
+    req->cancelled = false;
+    req->rank = rank;
+    req->waiter = NULL;
+    req->on_done = NULL;
+    req->status = MLT_OK;
+}
+
+// What the request sends or receives. peer and self: as mlt_req says; a receive's self is unused.
+static inline void mlt_req_message(mlt_req *req, const void *buf, uint64_t count,
+                                   const mlt_type *type, uint32_t context, int32_t self,
+                                   int32_t peer, int32_t tag)
+{
+    req->buf = (void *)(uintptr_t)buf;
+    req->count = count;
+    req->type = type;
+    req->context = context;
+    req->peer = peer;
+    req->self = self;
+    req->tag = tag;
+}
+
+// No handle names this request from now on, until mlt_req_init.
+static inline void mlt_req_retire(mlt_req *req)
+{
+    req->magic = 0;
+}
+
+// A request from the worker's pool: initialised as a send, everything else zero. mlt_req_free gives
+// it back; it must be done or never started.
 mlt_req *mlt_req_new(mlt_rank *rank);
 void mlt_req_free(mlt_req *req);
 

@@ -6,15 +6,14 @@ mlt_req *mlt_req_new(mlt_rank *rank)
 {
     mlt_req *req = mlt_pool_take(&rank->worker->reqs);
     memset(req, 0, sizeof *req);
-    req->magic = MLT_REQ_MAGIC;
-    req->rank = rank;
+    mlt_req_init(req, rank, MLT_REQ_SEND);
     return req;
 }
 
 void mlt_req_free(mlt_req *req)
 {
     mlt_assert(req->magic == MLT_REQ_MAGIC);
-    req->magic = 0;
+    mlt_req_retire(req);
     mlt_pool_give(&req->rank->worker->reqs, req);
 }
 

@@ -38,19 +38,12 @@ static void wait_for(mlt_rank *me, mlt_req *req)
     req->waiter = NULL;
 }
 
-static mlt_req message(mlt_worker *w, mlt_req_kind kind, uint32_t peer_worker, int tag)
+static void fill(mlt_worker *w, mlt_req *req, mlt_req_kind kind, uint32_t peer_worker, int tag)
 {
-    return (mlt_req){
-        .magic = MLT_REQ_MAGIC,
-        .kind = (uint8_t)kind,
-        .rank = &w->ranks[0],
-        .buf = w, // of no bytes, but not NULL
-        .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
-        .context = MLT_CONTEXT_BARRIER,
-        .peer = (int32_t)mlt_job_worker_at(w->boot->job, peer_worker)->first_rank,
-        .self = w->first_rank,
-        .tag = tag,
-    };
+    int32_t peer = (int32_t)mlt_job_worker_at(w->boot->job, peer_worker)->first_rank;
+    mlt_req_init(req, &w->ranks[0], kind);
+    // No bytes, but the address must not be NULL.
+    mlt_req_message(req, w, 0, &mlt_type_bytes, MLT_CONTEXT_BARRIER, w->first_rank, peer, tag);
 }
 
 // Dissemination: in round k each worker hears from the one 2^k before it. Messages are between the
@@ -61,8 +54,9 @@ void mlt_barrier_workers(mlt_rank *me)
     uint32_t workers = w->boot->job->workers;
     for (uint32_t distance = 1, round = 0; distance < workers; distance *= 2, round++) {
         int tag = TAG_FINALIZE + (int)round;
-        mlt_req in = message(w, MLT_REQ_RECV, (w->index + workers - distance) % workers, tag);
-        mlt_req out = message(w, MLT_REQ_SEND, (w->index + distance) % workers, tag);
+        mlt_req in, out;
+        fill(w, &in, MLT_REQ_RECV, (w->index + workers - distance) % workers, tag);
+        fill(w, &out, MLT_REQ_SEND, (w->index + distance) % workers, tag);
         mlt_p2p_recv(&in);
         mlt_p2p_send(&out);
         wait_for(me, &out);

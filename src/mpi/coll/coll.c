@@ -491,13 +491,7 @@ static void await(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint
 
 static inline void fill(mlt_rank *me, mlt_req *req)
 {
-    req->magic = MLT_REQ_MAGIC;
-    req->kind = MLT_REQ_OTHER;
-    req->done = req->cancelled = false;
-    req->rank = me;
-    req->waiter = NULL;
-    req->on_done = NULL;
-    req->status = MLT_OK;
+    mlt_req_init(req, me, MLT_REQ_OTHER);
     req->flags = 0;
 }
 

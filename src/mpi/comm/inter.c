@@ -79,21 +79,13 @@ typedef struct tidings {
 static void exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const void *out,
                      uint64_t out_bytes, void *in, uint64_t in_bytes)
 {
-    mlt_req common = {
-        .magic = MLT_REQ_MAGIC,
-        .rank = me,
-        .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
-        .context = peer->context + MLT_CONTEXT_LEADERS,
-        .self = peer->rank,
-        .tag = tag,
-    };
-    mlt_req send = common, recv = common;
-    send.buf = (void *)(uintptr_t)out;
-    send.count = out_bytes;
-    send.peer = mlt_comm_world_rank(peer, leader);
-    recv.buf = in;
-    recv.count = in_bytes;
-    recv.peer = leader;
+    mlt_req send, recv;
+    uint32_t context = peer->context + MLT_CONTEXT_LEADERS;
+    mlt_req_init(&send, me, MLT_REQ_SEND);
+    mlt_req_message(&send, out, out_bytes, &mlt_type_bytes, context, peer->rank,
+                    mlt_comm_world_rank(peer, leader), tag);
+    mlt_req_init(&recv, me, MLT_REQ_RECV);
+    mlt_req_message(&recv, in, in_bytes, &mlt_type_bytes, context, peer->rank, leader, tag);
     mlt_p2p_recv(&recv);
     mlt_p2p_send(&send);
     mlt_req_wait(&send, mlt_mpi_call(me));

@@ -153,19 +153,10 @@ static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, ui
 {
     const mlt_party *party = m->place.party;
     const struct mlt_party_worker *own = &party->at[party->place], *peer = &party->at[place];
-    m->req = (mlt_req){
-        .magic = MLT_REQ_MAGIC,
-        .kind = (uint8_t)kind,
-        .rank = &m->worker->ranks[own->speaker - m->worker->first_rank],
-        .buf = data,
-        .count = bytes,
-        .type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
-        .context = m->place.context,
-        .peer = peer->speaker,
-        .self = own->speaker,
-        .tag = m->place.tag,
-        .on_done = moved,
-    };
+    mlt_req_init(&m->req, &m->worker->ranks[own->speaker - m->worker->first_rank], kind);
+    mlt_req_message(&m->req, data, bytes, &mlt_type_bytes, m->place.context, own->speaker,
+                    peer->speaker, m->place.tag);
+    m->req.on_done = moved;
     if (kind == MLT_REQ_SEND)
         mlt_p2p_send(&m->req);
     else

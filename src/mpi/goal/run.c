@@ -168,7 +168,7 @@ void mlt_goal_request_end(mlt_req *req)
 {
     struct GOAL_Sched_s *s = req->extra;
     if (s->refs > 1 && !s->spare) {
-        req->magic = 0; // no handle's until the next start
+        mlt_req_retire(req);
         s->spare = req;
     } else {
         mlt_req_free(req);

@@ -63,7 +63,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
         mlt_goal_block_drop(s->block[b]);
     free(s->block);
     if (s->spare) {
-        s->spare->magic = MLT_REQ_MAGIC;
+        mlt_req_init(s->spare, s->rank, MLT_REQ_OTHER);
         mlt_req_free(s->spare);
     }
     if (s->run) {
@@ -117,7 +117,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
         if (s->run->result_bytes[true])
             s->run->scratch = mlt_take(s->run->result_bytes[true], 1);
         s->spare = mlt_req_new(me);
-        s->spare->magic = 0;
+        mlt_req_retire(s->spare);
         mlt_shelf_name(&s->head, MLT_GOAL_SCHED_MAGIC);
         return s;
     }

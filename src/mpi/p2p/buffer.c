@@ -143,7 +143,7 @@ static void block_free(mlt_block *block)
     if (buffer->after == &block->link)
         buffer->after = block->link.prev;
     mlt_list_remove(&block->link);
-    block->req.magic = 0;
+    mlt_req_retire(&block->req);
     if (buffer->address == MPI_BUFFER_AUTOMATIC)
         free(block);
     if (buffer->open == 0) {

@@ -74,22 +74,8 @@ static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, c
                                 uint64_t count, const mlt_type *type, int32_t peer, int tag,
                                 mlt_comm *comm)
 {
-    req->magic = MLT_REQ_MAGIC;
-    req->kind = (uint8_t)kind;
-    req->mode = MLT_MODE_STANDARD;
-    req->done = false;
-    req->cancelled = false;
-    req->rank = me;
-    req->buf = (void *)(uintptr_t)buf;
-    req->count = count;
-    req->type = type;
-    req->context = comm->context;
-    req->peer = peer;
-    req->self = comm->rank;
-    req->tag = tag;
-    req->waiter = NULL;
-    req->on_done = NULL;
-    req->status = MLT_OK;
+    mlt_req_init(req, me, kind);
+    mlt_req_message(req, buf, count, type, comm->context, comm->rank, peer, tag);
     req->owner = comm;
     req->flags = 0;
     req->fn = me->fn;
