@@ -144,7 +144,7 @@ static void reduction_words(const mlt_coll_claim *c, char *text, size_t size)
 
 static const char *kind_name(uint16_t kind)
 {
-    const mlt_type *type = &mlt_type_predefined[kind % 1024];
+    const mlt_type *type = mlt_type_coded(kind);
     return kind && type->magic == MLT_TYPE_MAGIC && type->name ? type->name : NULL;
 }
 

@@ -528,7 +528,7 @@ static void swallow(mlt_rank *rank, mlt_msg *msg)
 {
     mlt_req nowhere;
     mlt_req_init(&nowhere, rank, MLT_REQ_RECV);
-    mlt_req_message(&nowhere, NULL, 0, &mlt_type_bytes, msg->context, 0, msg->src, msg->tag);
+    mlt_req_message(&nowhere, NULL, 0, MLT_TYPE_BYTE, msg->context, 0, msg->src, msg->tag);
     mlt_match_unhold(rank, msg);
     mlt_p2p_recv_msg(&nowhere, msg);
     mlt_assert(nowhere.done);
@@ -610,7 +610,6 @@ static MLT_COLD mlt_instance *instance_new(mlt_team *team, mlt_plan *plan)
     i->run->user = i;
     i->run->ended = ended;
     i->run->differs = differs;
-    i->run->sent = i->run->received = *team->ordinary.byte;
     return i;
 }
 

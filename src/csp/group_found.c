@@ -126,7 +126,6 @@ static mlt_team *make_team(mlt_csp *csp, const mlt_team_worker *at, uint32_t wor
     };
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[at[place].speaker - w->first_rank],
-        .byte = &mlt_type_bytes,
         .context = context,
         .self = (int32_t)place,
     };

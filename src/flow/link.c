@@ -185,7 +185,7 @@ static void fill_request(mlt_req *req, mlt_rank *rank, mlt_req_kind kind, mlt_fl
                          uint64_t bytes, int32_t other, uint32_t line)
 {
     mlt_req_init(req, rank, kind);
-    mlt_req_message(req, mlt_flow_data(e), bytes, &mlt_type_bytes, MLT_CONTEXT_FLOW, rank->world,
+    mlt_req_message(req, mlt_flow_data(e), bytes, MLT_TYPE_BYTE, MLT_CONTEXT_FLOW, rank->world,
                     other, (int32_t)line);
 }
 

@@ -78,7 +78,6 @@ static void make_team(mlt_flow_part *part)
     };
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[(uint32_t)part->speakers[part->self] - w->first_rank],
-        .byte = &mlt_type_bytes,
         .context = MLT_CONTEXT_FLOW + 2 + 2 * part->number,
         .self = (int32_t)part->self,
         .world = speaker,

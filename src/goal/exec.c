@@ -432,8 +432,6 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
     const mlt_goal_sched *sched = run->sched;
     mlt_assert(!run->running);
     run->place = place;
-    if (MLT_UNLIKELY(!run->sent.magic))
-        run->sent = run->received = *place->byte;
     run->done = done;
     set_tags(run, number);
     run->status = MLT_OK;
@@ -575,6 +573,7 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out
     run->function = mlt_take(sched->users, sizeof *run->function);
     run->argument = mlt_take(sched->users, sizeof *run->argument);
     memcpy(run->result_bytes, n.result, sizeof n.result);
+    run->sent = run->received = *MLT_TYPE_BYTE;
     run->requests = new_requests(run, sched->requests);
     run->seen = mlt_take(sched->indices, sizeof *run->seen);
     while (run->mask + 1 < sched->indices)

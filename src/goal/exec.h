@@ -65,8 +65,7 @@ typedef void mlt_run_function(void *arg, const mlt_run_operands *operands);
 
 // Where runs take place.
 typedef struct mlt_run_place {
-    mlt_rank *rank;       // whose runs
-    const mlt_type *byte; // what messages are made of
+    mlt_rank *rank; // whose runs
     uint32_t context;
     int32_t self;         // own rank there
     int32_t base, stride; // peer p is world rank base + p * stride, unless
@@ -135,8 +134,8 @@ typedef struct mlt_run {
     const mlt_act *oldest, *edge, *end;
     uint8_t *over; // [sched->indices]: the action is in the window and has finished
 
-    // The owner's again: bytes, with the codes that are sent and expected. The place's own, unless
-    // set before the first start; the codes may change before each.
+    // The owner's again: bytes, with the codes that are sent and expected. Those of MLT_TYPE_BYTE
+    // unless the owner changes them, which it may before each start.
     mlt_type sent, received;
 } mlt_run;
 

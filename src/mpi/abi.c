@@ -82,7 +82,7 @@ static int check_sizes(mlt_rank *me, const mlt_info *info)
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const char *value = mlt_info_get(info, sizes[i].key);
-        uint64_t size = mlt_type_predefined[sizes[i].handle % 1024].size;
+        uint64_t size = mlt_type_coded(sizes[i].handle)->size;
         char *end = NULL;
         if (!value)
             continue;

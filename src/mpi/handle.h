@@ -57,7 +57,7 @@ static inline const mlt_comm *mlt_comm_of_other(const mlt_rank *me, uintptr_t h)
 static inline const mlt_type *mlt_type_of(MPI_Datatype handle)
 {
     uintptr_t h = (uintptr_t)handle;
-    const mlt_type *type = &mlt_type_predefined[h % 1024];
+    const mlt_type *type = mlt_type_coded(h);
     if (MLT_UNLIKELY(h >= 1024)) {
         if (!mlt_handle_is_address(h))
             return NULL;
@@ -79,7 +79,7 @@ static inline const mlt_type *mlt_type_mine(const mlt_rank *me, MPI_Datatype han
 // not count. NULL: it is wrong.
 static inline const mlt_type *mlt_type_of_none(MPI_Datatype handle, MPI_Count count)
 {
-    return handle == MPI_DATATYPE_NULL && count == 0 ? mlt_type_of(MPI_BYTE) : NULL;
+    return handle == MPI_DATATYPE_NULL && count == 0 ? MLT_TYPE_BYTE : NULL;
 }
 
 // MPI_REQUEST_NULL gives NULL too: ask for it first.

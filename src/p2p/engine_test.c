@@ -16,13 +16,6 @@
 #include "p2p/worker.h"
 #include "type/build.h"
 
-static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
-                                   .contiguous = true,
-                                   .committed = true,
-                                   .size = 1,
-                                   .extent = 1,
-                                   .name = "byte"};
-
 static void start_send(mlt_req *req, mlt_rank *me, void *buf, uint64_t n, int to, int tag,
                        mlt_send_mode mode, const mlt_type *type)
 {
@@ -72,13 +65,13 @@ static void all_to_all(void *rank)
         for (int k = 0; k < n; k++) {
             int to = (me->world + k) % n, from = (me->world + 2 * n - k) % n;
             if (round % 3 == 0)
-                start_recv(&recvs[from], me, in[from], bytes, from, round, &byte_type);
+                start_recv(&recvs[from], me, in[from], bytes, from, round, MLT_TYPE_BYTE);
             start_send(&sends[to], me, out[to], bytes, to, round,
-                       k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD, &byte_type);
+                       k % 2 ? MLT_MODE_SYNC : MLT_MODE_STANDARD, MLT_TYPE_BYTE);
         }
         if (round % 3)
             for (int from = n - 1; from >= 0; from--)
-                start_recv(&recvs[from], me, in[from], bytes, from, round, &byte_type);
+                start_recv(&recvs[from], me, in[from], bytes, from, round, MLT_TYPE_BYTE);
         CHECK(mlt_req_wait_all(me, all, (uint64_t)n * 2, "all_to_all"));
         for (int p = 0; p < n; p++) {
             CHECK(sends[p].done && recvs[p].done && recvs[p].got == bytes && recvs[p].from == p);
@@ -107,8 +100,8 @@ typedef struct gap_types {
 static void make_types(gap_types *t)
 {
     mlt_type six;
-    CHECK(mlt_type_make_vector(&t->pairs, &byte_type, 2, 3, 5) == MLT_OK);
-    CHECK(mlt_type_make_vector(&six, &byte_type, 1, ELEMENT, 0) == MLT_OK);
+    CHECK(mlt_type_make_vector(&t->pairs, MLT_TYPE_BYTE, 2, 3, 5) == MLT_OK);
+    CHECK(mlt_type_make_vector(&six, MLT_TYPE_BYTE, 1, ELEMENT, 0) == MLT_OK);
     CHECK(mlt_type_make_resized(&t->apart, &six, 0, 7) == MLT_OK);
     t->plain = six;
 }
@@ -160,8 +153,8 @@ static void flood(void *rank)
         for (int i = 0; i < COUNT; i++) {
             mlt_req req;
             uint64_t value[4] = {(uint64_t)i, (uint64_t)me->world};
-            if (!mlt_p2p_send_now(me, value, sizeof value, 0, 0, me->world, 5, 0)) {
-                start_send(&req, me, value, sizeof value, 0, 5, MLT_MODE_STANDARD, &byte_type);
+            if (!mlt_p2p_send_now(me, value, sizeof value, MLT_CODE_BYTE, 0, me->world, 5, 0)) {
+                start_send(&req, me, value, sizeof value, 0, 5, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
                 mlt_req_wait(&req, "flood");
             }
         }
@@ -176,11 +169,11 @@ static void flood(void *rank)
         if (k % 7 == 0) {
             mlt_p2p_probe(me, MLT_ANY_SOURCE, 5, 0, true, &info, &msg, "probe");
             mlt_req_init(&req, me, MLT_REQ_RECV);
-            mlt_req_message(&req, value, sizeof value, &byte_type, 0, me->world, info.from, 5);
+            mlt_req_message(&req, value, sizeof value, MLT_TYPE_BYTE, 0, me->world, info.from, 5);
             mlt_p2p_recv_msg(&req, msg);
             CHECK(info.bytes == sizeof value);
         } else {
-            start_recv(&req, me, value, sizeof value, MLT_ANY_SOURCE, MLT_ANY_TAG, &byte_type);
+            start_recv(&req, me, value, sizeof value, MLT_ANY_SOURCE, MLT_ANY_TAG, MLT_TYPE_BYTE);
         }
         mlt_req_wait(&req, "flood");
         CHECK(req.got == sizeof value && (int)value[1] == req.from &&
@@ -196,23 +189,23 @@ static void cancels(void *rank)
         left = (me->world + n - 1) % n;
     char *big = calloc(1, 200000), *got = calloc(1, 200000);
     mlt_req a, b, c;
-    start_recv(&a, me, got, 10, left, 99, &byte_type);
+    start_recv(&a, me, got, 10, left, 99, MLT_TYPE_BYTE);
     mlt_p2p_cancel(&a);
     CHECK(a.done && a.cancelled);
-    start_send(&a, me, big, 200000, right, 1, MLT_MODE_STANDARD, &byte_type); // never received
-    start_send(&b, me, big, 4, right, 2, MLT_MODE_SYNC, &byte_type);          // never received
+    start_send(&a, me, big, 200000, right, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE); // never received
+    start_send(&b, me, big, 4, right, 2, MLT_MODE_SYNC, MLT_TYPE_BYTE);          // never received
     mlt_p2p_cancel(&a);
     mlt_p2p_cancel(&b);
     mlt_req_wait(&a, "cancel");
     mlt_req_wait(&b, "cancel");
     CHECK(a.cancelled && b.cancelled);
-    start_send(&a, me, big, 200000, right, 3, MLT_MODE_STANDARD, &byte_type);
-    start_recv(&c, me, got, 200000, left, 3, &byte_type);
+    start_send(&a, me, big, 200000, right, 3, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+    start_recv(&c, me, got, 200000, left, 3, MLT_TYPE_BYTE);
     mlt_req_wait(&c, "cancel");
     CHECK(c.got == 200000 && !c.cancelled);
     // The right neighbour says that it has ours: a cancel now comes too late.
-    start_send(&b, me, big, 1, left, 4, MLT_MODE_STANDARD, &byte_type);
-    start_recv(&c, me, got, 1, right, 4, &byte_type);
+    start_send(&b, me, big, 1, left, 4, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+    start_recv(&c, me, got, 1, right, 4, MLT_TYPE_BYTE);
     mlt_req_wait(&b, "cancel");
     mlt_req_wait(&c, "cancel");
     mlt_p2p_cancel(&a);
@@ -235,25 +228,25 @@ static void nobody_starves(void *rank)
         int flooder = turn ? 2 : 1;
         mlt_req one, many;
         if (me->world == 0) {
-            start_recv(&one, me, &byte, 1, 3 - flooder, ONE, &byte_type);
+            start_recv(&one, me, &byte, 1, 3 - flooder, ONE, MLT_TYPE_BYTE);
             for (int to = 1; to <= 2; to++) {
-                start_send(&many, me, &byte, 1, to, GO, MLT_MODE_STANDARD, &byte_type);
+                start_send(&many, me, &byte, 1, to, GO, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
                 mlt_req_wait(&many, "starve");
             }
             while (atomic_load(&senders_ready) < 2 * (turn + 1))
                 mlt_os_yield();
             for (int i = 0; i < FLOOD; i++) {
-                start_recv(&many, me, &byte, 1, flooder, MANY, &byte_type);
+                start_recv(&many, me, &byte, 1, flooder, MANY, MLT_TYPE_BYTE);
                 mlt_req_wait(&many, "starve");
             }
             CHECK(one.done);
             continue;
         }
-        start_recv(&one, me, &byte, 1, 0, GO, &byte_type);
+        start_recv(&one, me, &byte, 1, 0, GO, MLT_TYPE_BYTE);
         mlt_req_wait(&one, "starve");
         for (int i = 0; i < (me->world == flooder ? FLOOD : 1); i++) {
             start_send(&one, me, &byte, 1, 0, me->world == flooder ? MANY : ONE, MLT_MODE_STANDARD,
-                       &byte_type);
+                       MLT_TYPE_BYTE);
             mlt_req_wait(&one, "starve");
         }
         atomic_fetch_add(&senders_ready, 1);
@@ -336,8 +329,8 @@ static void packets_flow(void *rank)
             continue;
         int value = i, got = -1;
         mlt_req send, recv;
-        start_send(&send, me, &value, sizeof value, right, 3, MLT_MODE_STANDARD, &byte_type);
-        start_recv(&recv, me, &got, sizeof got, left, 3, &byte_type);
+        start_send(&send, me, &value, sizeof value, right, 3, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+        start_recv(&recv, me, &got, sizeof got, left, 3, MLT_TYPE_BYTE);
         mlt_req_wait(&recv, "packets");
         mlt_req_wait(&send, "packets");
         CHECK(got == i);
@@ -366,9 +359,10 @@ static void pingpong(void *rank)
         mlt_req req;
         for (int turn = 0; turn < 2; turn++)
             if (turn == me->world) {
-                CHECK(mlt_p2p_send_now(me, &value, 8, 0, 1 - me->world, me->world, 0, 0));
+                CHECK(
+                    mlt_p2p_send_now(me, &value, 8, MLT_CODE_BYTE, 1 - me->world, me->world, 0, 0));
             } else {
-                start_recv(&req, me, &value, 8, 1 - me->world, 0, &byte_type);
+                start_recv(&req, me, &value, 8, 1 - me->world, 0, MLT_TYPE_BYTE);
                 mlt_req_wait(&req, "pingpong");
             }
     }

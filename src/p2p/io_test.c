@@ -22,12 +22,6 @@
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 
-static const mlt_type byte_type = {.magic = MLT_TYPE_MAGIC,
-                                   .contiguous = true,
-                                   .committed = true,
-                                   .size = 1,
-                                   .extent = 1,
-                                   .name = "byte"};
 static const mlt_wait waiting = {.call = "io_test", .kind = MLT_WAIT_OTHER};
 
 typedef struct sleeper {
@@ -78,7 +72,7 @@ static void send_value(mlt_rank *me, uint32_t value, int to)
 {
     mlt_req req;
     mlt_req_init(&req, me, MLT_REQ_SEND);
-    mlt_req_message(&req, &value, sizeof value, &byte_type, 0, me->world, to, 0);
+    mlt_req_message(&req, &value, sizeof value, MLT_TYPE_BYTE, 0, me->world, to, 0);
     mlt_p2p_send(&req);
     mlt_req_wait(&req, "send");
 }
@@ -88,7 +82,7 @@ static uint32_t receive_value(mlt_rank *me, int from)
     uint32_t value;
     mlt_req req;
     mlt_req_init(&req, me, MLT_REQ_RECV);
-    mlt_req_message(&req, &value, sizeof value, &byte_type, 0, me->world, from, 0);
+    mlt_req_message(&req, &value, sizeof value, MLT_TYPE_BYTE, 0, me->world, from, 0);
     mlt_p2p_recv(&req);
     mlt_req_wait(&req, "recv");
     return value;

@@ -17,16 +17,6 @@ enum {
     BATCH_BYTES = 8192, // of packed elements, which stay in the first cache
 };
 
-const mlt_type mlt_type_bytes = {
-    .magic = MLT_TYPE_MAGIC,
-    .contiguous = true,
-    .committed = true,
-    .size = 1,
-    .extent = 1,
-    .true_extent = 1,
-    .name = "byte",
-};
-
 typedef enum direction { OUT, IN } direction; // of memory's elements, to and from the packed form
 
 static uint64_t least(uint64_t a, uint64_t b)

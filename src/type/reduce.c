@@ -355,7 +355,7 @@ bool mlt_reduce_find(mlt_reduce_op op, uint16_t code, mlt_reduction *out, char *
                      size_t why_size)
 {
     const mlt_reduce_type *t = &mlt_reduce_types[code % 1024];
-    const mlt_type *type = &mlt_type_predefined[code % 1024];
+    const mlt_type *type = mlt_type_coded(code);
     bool found = false;
     if (type->magic == MLT_TYPE_MAGIC && domain_of(op)->groups & 1u << t->group) {
         if (op >= MLT_REDUCE_REPLACE)
@@ -380,7 +380,6 @@ bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_
     if (numbers && op >= MLT_REDUCE_MAXLOC && find_located(op, v->number, i->number, out))
         return true;
     snprintf(why, why_size, "%s works on %s, not on a pair of %s and %s", mlt_reduce_op_names[op],
-             mlt_reduce_domain(op), mlt_type_predefined[value % 1024].name,
-             mlt_type_predefined[index % 1024].name);
+             mlt_reduce_domain(op), mlt_type_coded(value)->name, mlt_type_coded(index)->name);
     return false;
 }

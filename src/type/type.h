@@ -32,8 +32,15 @@ _Static_assert(sizeof(mlt_type) == 64, "a handle is looked up in the table below
 // spec/datatypes.tsv.
 extern const mlt_type mlt_type_predefined[1024] __attribute__((visibility("hidden")));
 
-// Bytes of the library's own messages; no MPI type.
-extern const mlt_type mlt_type_bytes;
+// The predefined type of a code or handle value; magic 0: there is none.
+static inline const mlt_type *mlt_type_coded(uintptr_t code)
+{
+    return &mlt_type_predefined[code % 1024];
+}
+
+// The one byte type: MPI_BYTE, also what the library's own messages are made of.
+enum { MLT_CODE_BYTE = 0x247 };
+#define MLT_TYPE_BYTE (&mlt_type_predefined[MLT_CODE_BYTE % 1024])
 
 // Copies `bytes` bytes of the packed form, from byte `from` of it, out of (pack) or into (unpack)
 // the elements at buf. Any cut is allowed, inside an element and inside a basic type too. The

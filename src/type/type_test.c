@@ -89,6 +89,7 @@ static void check_sizes(void)
     CHECK(blocks_of(find("MPI_DOUBLE_INT")) == 1 && !find("MPI_DOUBLE_INT")->contiguous);
     CHECK(find("MPI_2INT")->contiguous && find("MPI_FLOAT_INT")->contiguous);
     CHECK(find("MPI_LONG_DOUBLE")->size == sizeof(long double));
+    CHECK(find("MPI_BYTE") == MLT_TYPE_BYTE && MLT_TYPE_BYTE->code == MLT_CODE_BYTE);
     CHECK(find("MPI_BYTE")->size == 1 && find("MPI_PACKED")->size == 1 &&
           find("MPI_WCHAR")->size == sizeof(wchar_t));
 }

@@ -43,7 +43,7 @@ static void fill(mlt_worker *w, mlt_req *req, mlt_req_kind kind, uint32_t peer_w
     int32_t peer = (int32_t)mlt_job_worker_at(w->boot->job, peer_worker)->first_rank;
     mlt_req_init(req, &w->ranks[0], kind);
     // No bytes, but the address must not be NULL.
-    mlt_req_message(req, w, 0, &mlt_type_bytes, MLT_CONTEXT_BARRIER, w->first_rank, peer, tag);
+    mlt_req_message(req, w, 0, MLT_TYPE_BYTE, MLT_CONTEXT_BARRIER, w->first_rank, peer, tag);
 }
 
 // Dissemination: in round k each worker hears from the one 2^k before it. Messages are between the

@@ -30,11 +30,6 @@ enum { WHY = 1024, AGREED = 3 };
 
 // ---- agreeing
 
-static const mlt_type *predefined(MPI_Datatype type)
-{
-    return &mlt_type_predefined[(uintptr_t)type % 1024];
-}
-
 static int run_plain(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job)
 {
     job->comm = comm;
@@ -45,7 +40,7 @@ static int run_plain(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job)
 static int greatest(mlt_rank *me, mlt_comm *comm, uint64_t values[AGREED])
 {
     mlt_coll_job job = {.what = {.collective = MLT_COLL_ALLREDUCE, .count = AGREED}};
-    const mlt_type *type = predefined(MPI_UINT64_T);
+    const mlt_type *type = mlt_type_coded((uintptr_t)MPI_UINT64_T);
     uint64_t out[AGREED];
     int code;
     if (!mlt_op_of(me, comm, MPI_MAX, type, &job.op, &code))
@@ -65,7 +60,7 @@ static int spread_sentence(mlt_rank *me, mlt_comm *comm, uint32_t from, char why
     bool mine = (uint32_t)mlt_comm_order(comm) == from;
     mlt_coll_job job = {
         .what = {.collective = MLT_COLL_BCAST, .root = from, .element = 1, .count = WHY},
-        .out = {.buf = why, .type = predefined(MPI_BYTE), .blocks = 1, .count = WHY},
+        .out = {.buf = why, .type = MLT_TYPE_BYTE, .blocks = 1, .count = WHY},
         .reads_out = mine,
         .writes_out = !mine,
     };

@@ -152,7 +152,7 @@ static uint64_t lay_out(mlt_rank *me, const mlt_coll_list *list, const view *v, 
     if (v->plain) {
         uint64_t bytes = (uint64_t)v->high - (uint64_t)v->low;
         side->buf = (void *)((uintptr_t)list->buf + (uintptr_t)v->low);
-        side->type = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024];
+        side->type = MLT_TYPE_BYTE;
         side->blocks = 1;
         side->count = bytes;
         return bytes;

@@ -37,11 +37,6 @@ typedef struct exchange {
 
 enum { SENT, RECEIVED };
 
-static const mlt_type *byte_type(void)
-{
-    return &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024];
-}
-
 static inline int32_t peer_of(const exchange *x, int way, uint32_t i, int32_t *tag)
 {
     *tag = 0;
@@ -82,7 +77,7 @@ static MLT_COLD int bad_type(mlt_rank *me, mlt_comm *comm, const mlt_listing *l,
 static inline const mlt_type *block_type(const mlt_rank *me, const mlt_listing *l, uint32_t i,
                                          int64_t count)
 {
-    return !l->typed ? l->type : count > 0 ? mlt_type_mine(me, l->types[i]) : byte_type();
+    return !l->typed ? l->type : count > 0 ? mlt_type_mine(me, l->types[i]) : MLT_TYPE_BYTE;
 }
 
 static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
@@ -191,7 +186,7 @@ static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, i
             end = places[i].at + places[i].bytes;
     }
     *side = (mlt_coll_side){.buf = (void *)((uintptr_t)l->buf + (uintptr_t)(end ? low : 0)),
-                            .type = byte_type(),
+                            .type = MLT_TYPE_BYTE,
                             .blocks = 1,
                             .count = end};
     return true;
@@ -214,7 +209,7 @@ static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, 
         at += places[i].bytes;
     }
     *side = (mlt_coll_side){.buf = (void *)(uintptr_t)l->buf,
-                            .type = byte_type(),
+                            .type = MLT_TYPE_BYTE,
                             .blocks = l->blocks,
                             .counts = counts,
                             .displs = displs,

@@ -180,7 +180,6 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = me,
-        .byte = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
         .context = MLT_CONTEXT_REDUCE_TO + 2 * (uint32_t)(p->hash % CONTEXTS),
         .self = (int32_t)self,
         .world = member_world,

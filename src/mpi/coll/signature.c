@@ -35,7 +35,7 @@ static void split_pair(const mlt_type *pair, parts *p)
     while ((uintptr_t)all[i][0] != pair->code)
         mlt_assert(++i < sizeof all / sizeof *all);
     for (int k = 0; k < 2; k++)
-        p->two[k] = &mlt_type_predefined[(uintptr_t)all[i][1 + k] % 1024];
+        p->two[k] = mlt_type_coded((uintptr_t)all[i][1 + k]);
     p->n = 2;
     p->type = p->two;
 }

@@ -10,11 +10,6 @@
 #include "mpi/self.h"
 #include "mpi/settings.h"
 
-static const mlt_type *byte_type(void)
-{
-    return &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024];
-}
-
 static int32_t speaker(const void *at, int32_t place)
 {
     return ((const mlt_team_worker *)at)[place].speaker;
@@ -114,7 +109,6 @@ static mlt_team *make_level(mlt_comm *comm)
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[own->speaker - w->first_rank],
-        .byte = byte_type(),
         .context = comm->context + MLT_CONTEXT_LEVEL,
         .self = (int32_t)place,
     };
@@ -184,7 +178,6 @@ static mlt_team *make_flat(mlt_comm *comm)
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = comm->owner,
-        .byte = byte_type(),
         .context = comm->context + MLT_CONTEXT_FLAT,
         .self = mlt_comm_order(comm),
         .base = comm->base,

@@ -82,10 +82,10 @@ static void exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const vo
     mlt_req send, recv;
     uint32_t context = peer->context + MLT_CONTEXT_LEADERS;
     mlt_req_init(&send, me, MLT_REQ_SEND);
-    mlt_req_message(&send, out, out_bytes, &mlt_type_bytes, context, peer->rank,
+    mlt_req_message(&send, out, out_bytes, MLT_TYPE_BYTE, context, peer->rank,
                     mlt_comm_world_rank(peer, leader), tag);
     mlt_req_init(&recv, me, MLT_REQ_RECV);
-    mlt_req_message(&recv, in, in_bytes, &mlt_type_bytes, context, peer->rank, leader, tag);
+    mlt_req_message(&recv, in, in_bytes, MLT_TYPE_BYTE, context, peer->rank, leader, tag);
     mlt_p2p_recv(&recv);
     mlt_p2p_send(&send);
     mlt_req_wait(&send, mlt_mpi_call(me));

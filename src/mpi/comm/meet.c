@@ -154,7 +154,7 @@ static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, ui
     const mlt_party *party = m->place.party;
     const struct mlt_party_worker *own = &party->at[party->place], *peer = &party->at[place];
     mlt_req_init(&m->req, &m->worker->ranks[own->speaker - m->worker->first_rank], kind);
-    mlt_req_message(&m->req, data, bytes, &mlt_type_bytes, m->place.context, own->speaker,
+    mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context, own->speaker,
                     peer->speaker, m->place.tag);
     m->req.on_done = moved;
     if (kind == MLT_REQ_SEND)

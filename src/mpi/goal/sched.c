@@ -104,7 +104,6 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
     mlt_comm_hold(comm);
     s->place = (mlt_run_place){
         .rank = me,
-        .byte = &mlt_type_predefined[(uintptr_t)MPI_BYTE % 1024],
         .context = comm->context + MLT_CONTEXT_COLLECTIVE,
         .self = comm->rank,
         .base = comm->base,

@@ -10,18 +10,14 @@
 #include "mpi/type/dtype.h"
 #include "p2p/kind.h"
 
-static const mlt_type *named(uint16_t code)
-{
-    return &mlt_type_predefined[code % 1024];
-}
-
 // "rank 0 sends MPI_DOUBLE (tag 3, MPI_COMM_WORLD), but the receive of rank 1 is of MPI_INT"
 static void words_of(mlt_rank *me, const mlt_req *recv, const char *of, char *text, size_t size)
 {
     const mlt_comm *comm = recv->owner;
     snprintf(text, size, "rank %d sends %s (tag %d, %s), but the receive%s of rank %d is of %s",
-             (int)recv->from, named(recv->sent_type)->name, (int)recv->got_tag,
-             mlt_comm_name(me, comm), of, (int)comm->rank, named(mlt_type_kind(recv->type))->name);
+             (int)recv->from, mlt_type_coded(recv->sent_type)->name, (int)recv->got_tag,
+             mlt_comm_name(me, comm), of, (int)comm->rank,
+             mlt_type_coded(mlt_type_kind(recv->type))->name);
 }
 
 // Contexts of communicators are eight each, the first for the user's messages (comm.h); from here
@@ -36,7 +32,7 @@ void mlt_mpi_kind_differs(mlt_req *recv)
     char text[320];
     if (!recv->sent_type || !recv->sent || recv->status != MLT_OK || !is_users(recv))
         return;
-    uint16_t sent = mlt_type_kind(named(recv->sent_type)), own = mlt_type_kind(recv->type);
+    uint16_t sent = mlt_type_kind(mlt_type_coded(recv->sent_type)), own = mlt_type_kind(recv->type);
     if (!sent || !own || sent == own)
         return;
     if (mlt_kind_is_error()) {

@@ -89,7 +89,7 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
                             (int)req->status);
     uint64_t space = req->count * req->type->size;
     words_of_data(sent, sizeof sent, req->sent,
-                  req->sent_type ? &mlt_type_predefined[req->sent_type % 1024] : NULL, ", ");
+                  req->sent_type ? mlt_type_coded(req->sent_type) : NULL, ", ");
     words_of_data(room, sizeof room, space, req->type, "");
     return mlt_mpi_code(
         me, me->fn, MPI_ERR_TRUNCATE,

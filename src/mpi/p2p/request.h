@@ -184,7 +184,7 @@ static inline bool mlt_packs_as_itself(const mlt_type *type)
 
 static inline const mlt_type *mlt_packed_type(const mlt_type *type)
 {
-    return mlt_packs_as_itself(type) ? type : &mlt_type_predefined[(uintptr_t)MPI_PACKED % 1024];
+    return mlt_packs_as_itself(type) ? type : mlt_type_coded((uintptr_t)MPI_PACKED);
 }
 
 static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)

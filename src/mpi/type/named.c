@@ -14,7 +14,7 @@
 
 static const mlt_type *predefined(MPI_Datatype handle)
 {
-    return &mlt_type_predefined[(uintptr_t)handle % 1024];
+    return mlt_type_coded((uintptr_t)handle);
 }
 
 // ---- Fortran's parametrised types
