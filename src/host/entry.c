@@ -21,6 +21,7 @@
 #include "base/above.h"
 #include "base/export.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/settings.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
@@ -380,9 +381,7 @@ static void run_main(void *arg)
     mlt_rank *rank = arg;
     size_t bytes = args_bytes();
     bool small = bytes <= ARGS_ON_STACK;
-    void *memory = small ? alloca(bytes) : malloc(bytes);
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room for the arguments of rank %d", rank->world);
+    void *memory = small ? alloca(bytes) : mlt_take_more(NULL, 1, bytes);
     int status = program.main(program.argc, copy_args(memory), program.envp);
     if (getpid() != program.pid)
         exit(status); // a child that the rank forked
@@ -445,7 +444,7 @@ static void run_workers(void)
     if (!threads || pthread_attr_init(&attr) != 0 ||
         pthread_key_create(&lost_key, worker_lost) != 0 ||
         pthread_attr_setstacksize(&attr, thread_stack()) != 0)
-        cannot_start("memory is exhausted: no room for the workers' threads");
+        cannot_start(MLT_NO_ROOM "the workers' threads");
     for (uint32_t i = 1; i < proc->workers; i++)
         if (pthread_create(&threads[i], &attr, run_worker,
                            (void *)(uintptr_t)(proc->first_worker + i)) != 0)

@@ -9,6 +9,7 @@
 
 #include "base/export.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "boot/job.h"
 #include "host/entry.h"
 #include "host/life.h"
@@ -128,9 +129,7 @@ static bool are_settled(const mlt_rank *me)
 static void settle(const mlt_rank *me)
 {
     if (!all.settled)
-        all.settled = calloc(me->worker->boot->job->workers, sizeof *all.settled);
-    if (!all.settled)
-        mlt_fatal("memory is exhausted: rank %d cannot parse its options", me->world);
+        all.settled = mlt_take(me->worker->boot->job->workers, sizeof *all.settled);
     all.settled[me->worker->index] = true;
     give_turn(me->worker->index);
 }
@@ -231,9 +230,7 @@ static void begin(mlt_rank *me)
     if (!own->options) {
         if (optind == (all.owner ? all.owner->optind : 1))
             optind = 0; // libc begins anew
-        own->options = calloc(1, sizeof *own->options);
-        if (!own->options)
-            mlt_fatal("memory is exhausted: no room for the options of rank %d", me->world);
+        own->options = mlt_take(1, sizeof *own->options);
     } else if (all.owner != own->options) {
         optind = own->options->optind;
         opterr = own->options->opterr;

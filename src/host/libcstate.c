@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/export.h"
-#include "base/log.h"
+#include "base/memory.h"
 #include "host/entry.h"
 #include "host/own.h"
 
@@ -39,9 +39,7 @@ static struct mlt_libc_state *own_state(void)
         return NULL;
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->libc) {
-        own->libc = calloc(1, sizeof *own->libc);
-        if (!own->libc)
-            mlt_fatal("memory is exhausted: no room for libc's state of rank %d", me->world);
+        own->libc = mlt_take(1, sizeof *own->libc);
         own->libc->random_array = (char *)own->libc->random_words;
         initstate_r(1, own->libc->random_array, sizeof own->libc->random_words, &own->libc->random);
     }

@@ -13,7 +13,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "host/fork.h"
 #include "host/own.h"
 #include "host/settings.h"
@@ -37,36 +40,33 @@ static const char *pattern_of(int which)
 // Replaces %r, %h, %p and %%.
 static void file_name(char *out, size_t size, const char *pattern, int32_t rank)
 {
-    size_t n = 0;
-    for (const char *p = pattern; *p && n + 1 < size; p++) {
+    mlt_text name = mlt_text_on(out, size);
+    for (const char *p = pattern; *p && !name.cut; p++) {
         char host[256];
         if (*p != '%' || !p[1]) {
-            out[n++] = *p;
+            mlt_text_put(&name, p, 1);
             continue;
         }
         switch (*++p) {
         case 'r':
-            n += (size_t)snprintf(out + n, size - n, "%d", rank);
+            mlt_text_add(&name, "%d", rank);
             break;
         case 'p':
-            n += (size_t)snprintf(out + n, size - n, "%d", (int)getpid());
+            mlt_text_add(&name, "%d", (int)getpid());
             break;
         case 'h':
             if (gethostname(host, sizeof host) != 0)
                 snprintf(host, sizeof host, "localhost");
             host[sizeof host - 1] = '\0';
-            n += (size_t)snprintf(out + n, size - n, "%s", host);
+            mlt_text_add(&name, "%s", host);
             break;
         case '%':
-            out[n++] = '%';
+            mlt_text_put(&name, p, 1);
             break;
         default: // not ours: as it is
-            n += (size_t)snprintf(out + n, size - n, "%%%c", *p);
+            mlt_text_put(&name, p - 1, 2);
         }
-        if (n >= size)
-            n = size - 1;
     }
-    out[n] = '\0';
 }
 
 // The errno of what stopped it, or 0.
@@ -119,9 +119,7 @@ static bool is_shared(int which)
 // Opens the rank's file. The path is not on the stack: a rank's may be small.
 static void open_file(mlt_rank *me, mlt_line *line, int which)
 {
-    char *path = malloc(PATH_BYTES);
-    if (!path)
-        mlt_fatal("memory is exhausted: rank %d cannot write its output", me->world);
+    char *path = mlt_take_more(NULL, 1, PATH_BYTES);
     file_name(path, PATH_BYTES, pattern_of(which), me->world);
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND |
                 (line->created || is_shared(which) ? 0 : O_TRUNC);
@@ -146,7 +144,7 @@ static void close_file(mlt_line *line)
     atomic_fetch_sub_explicit(&files_open, 1, memory_order_relaxed);
 }
 
-// Writes a piece, with the label if `begins` a line and labels are wanted.
+// Writes what the line holds and a piece, with the label if labels are wanted.
 static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size_t length)
 {
     char label[24];
@@ -173,18 +171,10 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
     line->error = line->error ? line->error : error;
 }
 
-static void keep(mlt_rank *me, mlt_line *line, const char *text, size_t length)
+static void keep(mlt_line *line, const char *text, size_t length)
 {
-    if (line->length + length > line->room) {
-        uint32_t room = line->room ? line->room : LINE_FIRST;
-        while (room < line->length + length)
-            room *= 2;
-        char *more = realloc(line->text, room);
-        if (!more)
-            mlt_fatal("memory is exhausted: no room for a line of rank %d", me->world);
-        line->text = more;
-        line->room = room;
-    }
+    size_t whole = line->length + length;
+    MLT_ARRAY_WANT(line->text, whole < LINE_FIRST ? LINE_FIRST : whole, line->room);
     memcpy(line->text + line->length, text, length);
     line->length += (uint32_t)length;
 }
@@ -206,7 +196,7 @@ static ssize_t write_stream(int which, const char *text, size_t size)
         if (newline || line->length + length > LINE_MOST)
             emit(me, line, which, at, length);
         else
-            keep(me, line, at, length);
+            keep(line, at, length);
         at += length;
     }
     errno = line->error ? line->error : errno;

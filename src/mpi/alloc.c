@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "boot/shmem.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
@@ -27,9 +28,8 @@ static int no_memory(mlt_rank *me, MPI_Aint size, size_t align)
 {
     if (align > 1)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM,
-                             "memory is exhausted: no %lld bytes at a multiple of %zu",
-                             (long long)size, align);
-    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, "memory is exhausted: no %lld bytes",
+                             MLT_NO_ROOM "%lld bytes at a multiple of %zu", (long long)size, align);
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "%lld bytes",
                          (long long)size);
 }
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "mpi/error/error.h"
@@ -294,7 +295,7 @@ static void append(mlt_attrs *attrs, key *k, void *value)
 {
     attr *last = last_attr(attrs), *a = malloc(sizeof *a);
     if (!a)
-        mlt_fatal("memory is exhausted: no room for an attribute");
+        mlt_no_room("an attribute");
     *a = (attr){.key = k, .value = value, .order = last ? last->order + 1 : 0};
     *(last ? &last->next : &attrs->first) = a;
 }

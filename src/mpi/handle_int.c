@@ -8,46 +8,35 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/table.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi_bodies.h"
 
-enum { FIRST = MLT_HANDLE_PREDEFINED, FIRST_ROOM = 64 };
+enum { FIRST = MLT_HANDLE_PREDEFINED };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void **handles; // number FIRST + i is handles[i]
 static uint32_t count, room;
-static uint32_t *places; // hashed by address: 1 + index in handles; 0: free; 2 * room of them
+static mlt_table places; // indices in handles, by address
 
-static uint32_t slot_of(const void *handle)
+// The index of a handle, which gets one if it has none yet.
+static uint32_t index_of(void *handle)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)handle / 16 * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 32) & (2 * room - 1);
-}
-
-// The slot of a handle, or the free one where it would be.
-static uint32_t find(const void *handle)
-{
-    uint32_t slot = slot_of(handle);
-    while (places[slot] && handles[places[slot] - 1] != handle)
-        slot = (slot + 1) & (2 * room - 1);
-    return slot;
-}
-
-static void grow(void)
-{
-    room = room ? 2 * room : FIRST_ROOM;
-    free(places);
-    places = calloc(2 * (size_t)room, sizeof *places);
-    handles = realloc(handles, room * sizeof *handles);
-    if (!places || !handles || count > INT32_MAX / 2)
-        mlt_fatal("memory is exhausted: no room for %u handles as integers", room);
-    for (uint32_t i = 0; i < count; i++)
-        places[find(handles[i])] = i + 1;
+    uint32_t hash = mlt_hash_word((uintptr_t)handle);
+    for (mlt_table_look look = mlt_table_look_for(&places, hash); mlt_table_next(&look);)
+        if (handles[look.word] == handle)
+            return (uint32_t)look.word;
+    if (count > INT32_MAX / 2)
+        mlt_no_room("more than %u handles as integers", count);
+    MLT_ARRAY_WANT(handles, count + 1, room);
+    handles[count] = handle;
+    mlt_table_add(&places, hash, count);
+    return count++;
 }
 
 static int toint(void *handle)
@@ -55,14 +44,7 @@ static int toint(void *handle)
     if ((uintptr_t)handle < FIRST)
         return (int)(uintptr_t)handle;
     pthread_mutex_lock(&lock);
-    if (count == room)
-        grow();
-    uint32_t slot = find(handle);
-    if (!places[slot]) {
-        handles[count++] = handle;
-        places[slot] = count;
-    }
-    int number = FIRST + (int)places[slot] - 1;
+    int number = FIRST + (int)index_of(handle);
     pthread_mutex_unlock(&lock);
     return number;
 }

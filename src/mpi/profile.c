@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "boot/ctl.h"
 #include "mpi/self.h"
 #include "os/os.h"
@@ -25,9 +25,7 @@ struct mlt_mpi_profile {
 
 struct mlt_mpi_profile *mlt_profile_new(void)
 {
-    struct mlt_mpi_profile *p = calloc(1, sizeof *p);
-    if (!p)
-        mlt_fatal("memory is exhausted: no room for --report");
+    struct mlt_mpi_profile *p = mlt_take(1, sizeof *p);
     p->started_ns = mlt_os_now_ns();
     return p;
 }

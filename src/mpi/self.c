@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/context.h"
 #include "mpi/comm/group.h"
@@ -47,9 +47,7 @@ static void make_meets(mlt_mpi_worker *w, uint32_t ranks)
     uint32_t lists = 4;
     while (lists < ranks / 4)
         lists *= 2;
-    w->meets = malloc(lists * sizeof *w->meets);
-    if (!w->meets)
-        mlt_fatal("memory is exhausted: no room for %u ranks", ranks);
+    w->meets = mlt_take(lists, sizeof *w->meets);
     for (uint32_t i = 0; i < lists; i++)
         mlt_list_init(&w->meets[i]);
     w->meet_mask = lists - 1;
@@ -63,10 +61,10 @@ void mlt_mpi_joined(const mlt_boot *boot)
 
 void mlt_mpi_worker_init(mlt_worker *worker)
 {
-    mlt_mpi_worker *w = calloc(1, sizeof *w);
+    mlt_mpi_worker *w = mlt_take(1, sizeof *w);
     mlt_mpi *ranks = calloc(worker->count, sizeof *ranks);
-    if (!w || !ranks)
-        mlt_fatal("memory is exhausted: no room for %u ranks", worker->count);
+    if (!ranks)
+        mlt_no_room("%u ranks", worker->count);
     w->ranks = ranks;
     mlt_pool_init(&w->messages, sizeof(mlt_message), 16);
     mlt_pool_init(&w->sessions, sizeof(mlt_session), 4);

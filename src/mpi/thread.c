@@ -3,9 +3,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "host/entry.h"
 #include "host/fork.h"
 #include "host/own.h"
@@ -22,7 +21,7 @@ static void open_gate(mlt_rank *me)
     if (me->worker->sched->gate)
         return;
     if (!mlt_worker_open_gate(me->worker))
-        mlt_fatal("memory is exhausted: no room for the threads of rank %d", me->world);
+        mlt_no_room("the threads of rank %d", me->world);
     // Relaxed: whoever may use the gate hears of it by what the user does to tell its threads.
     atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
@@ -19,7 +20,7 @@ int mlt_mpi_Win_set_name(mlt_rank *me, MPI_Win win, const char *win_name)
         return mlt_bad_win(me, win);
     char *copy = strndup(win_name, MPI_MAX_OBJECT_NAME - 1);
     if (!copy)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "a name");
     free(w->name);
     w->name = copy;
     return MPI_SUCCESS;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/export.h"
 #include "coll/book.h"
 #include "coll/choice.h"
 #include "coll/ledger.h"
@@ -272,7 +272,7 @@ static int load(mlt_rank *me, mlt_comm *comm, const char *file)
     return code;
 }
 
-MLT_GOAL_EXPORT int MPIX_Coll_load(MPI_Comm handle, const char *file)
+MLT_EXPORT int MPIX_Coll_load(MPI_Comm handle, const char *file)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Coll_load);
     int code;

@@ -70,8 +70,8 @@ void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes)
     uint64_t size = class < CLASSES ? bytes_of_class(class) : (bytes + 63) & ~63ull;
     r = aligned_alloc(64, sizeof *r + size);
     if (!r)
-        mlt_fatal("memory is exhausted: no %llu bytes for a copy of what %s was given",
-                  (unsigned long long)bytes, mlt_mpi_call(me));
+        mlt_no_room("%llu bytes, a copy of what %s was given", (unsigned long long)bytes,
+                    mlt_mpi_call(me));
     r->class = class;
     return r->bytes;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
@@ -463,9 +464,9 @@ static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op o
     return code == MPI_SUCCESS ? go(me, a, how) : code;
 }
 
-MLT_GOAL_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
-                                   MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
-                                   MPI_Group receivers, MPI_Comm comm)
+MLT_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
+                              MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
+                              MPI_Group receivers, MPI_Comm comm)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to);
     arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
@@ -474,9 +475,9 @@ MLT_GOAL_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count
     return code;
 }
 
-MLT_GOAL_EXPORT int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
-                                    MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
-                                    MPI_Group receivers, MPI_Comm comm, MPI_Request *request)
+MLT_EXPORT int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
+                               MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
+                               MPI_Group receivers, MPI_Comm comm, MPI_Request *request)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Ireduce_to);
     arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
@@ -486,10 +487,10 @@ MLT_GOAL_EXPORT int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Coun
     return code;
 }
 
-MLT_GOAL_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count,
-                                        MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
-                                        MPI_Group receivers, MPI_Comm comm, MPI_Info info,
-                                        MPI_Request *request)
+MLT_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count,
+                                   MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
+                                   MPI_Group receivers, MPI_Comm comm, MPI_Info info,
+                                   MPI_Request *request)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to_init);
     arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};

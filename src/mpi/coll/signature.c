@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "mpi/type/dtype.h"
 
@@ -145,24 +145,22 @@ typedef struct level {
 } level;
 
 // Structs nest without limit, and a fiber's stack is small: only the first levels are on it.
+enum { FEW = 16 };
 typedef struct levels {
-    level few[16], *all;
-    size_t n, room;
+    level few[FEW], *deep;
+    size_t n, room; // n: all; room: of `deep`
 } levels;
+
+static level *level_at(levels *l, size_t i)
+{
+    return i < FEW ? &l->few[i] : &l->deep[i - FEW];
+}
 
 static void push(levels *l, const mlt_type *type, uint64_t count)
 {
-    if (l->n == l->room) {
-        level *old = l->all == l->few ? NULL : l->all;
-        l->all = realloc(old, 2 * l->room * sizeof *l->all);
-        if (!l->all)
-            mlt_fatal("memory is exhausted: no room to walk a datatype that is nested %zu deep",
-                      l->n);
-        if (!old)
-            memcpy(l->all, l->few, sizeof l->few);
-        l->room *= 2;
-    }
-    l->all[l->n++] = (level){.type = type, .left = count};
+    if (l->n >= FEW)
+        MLT_ARRAY_WANT(l->deep, l->n - FEW + 1, l->room);
+    *level_at(l, l->n++) = (level){.type = type, .left = count};
 }
 
 // The next part of what the walk is inside of; false: it is through.
@@ -170,7 +168,7 @@ static bool next_part(levels *l, const mlt_type **type, uint64_t *count)
 {
     parts p;
     while (l->n > 0) {
-        level *top = &l->all[l->n - 1];
+        level *top = level_at(l, l->n - 1);
         split(top->type, &p);
         if (top->next < p.n) {
             *type = p.type[top->next];
@@ -202,8 +200,9 @@ static void run_named(const mlt_type *type, uint64_t count, mlt_signature_run *r
 void mlt_signature_walk(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user)
 {
     parts p;
-    levels l = {.n = 0, .room = sizeof l.few / sizeof *l.few};
-    l.all = l.few;
+    levels l;
+    l.n = l.room = 0; // and `few` is as it is
+    l.deep = NULL;
     do {
         if (type->size == 0)
             continue;
@@ -219,6 +218,5 @@ void mlt_signature_walk(const mlt_type *type, uint64_t count, mlt_signature_run 
         else if (count > 0)
             run_named(type, count, run, user);
     } while (next_part(&l, &type, &count));
-    if (l.all != l.few)
-        free(l.all);
+    free(l.deep);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "coll/team.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
@@ -28,8 +28,8 @@ int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int3
 
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
 {
-    if (!comm->extra && !(comm->extra = calloc(1, sizeof *comm->extra)))
-        mlt_fatal("memory is exhausted: no room for the name or buffer of a communicator");
+    if (!comm->extra)
+        comm->extra = mlt_take(1, sizeof *comm->extra);
     return comm->extra;
 }
 
@@ -115,7 +115,7 @@ int mlt_mpi_Comm_set_name(mlt_rank *me, mlt_comm *comm, const char *comm_name)
 {
     char *copy = strndup(comm_name, MPI_MAX_OBJECT_NAME - 1);
     if (!copy)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "a name");
     mlt_comm_extra *extra = mlt_comm_extra_of(comm);
     free(extra->name);
     extra->name = copy;

@@ -6,7 +6,7 @@
 // but gets no communicator, and no request either. Hints are not copied (since MPI 4.0).
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/coll/change.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
@@ -65,9 +65,7 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
     *out = NULL;
     if (!info && !(from && from->attrs.first))
         return MPI_SUCCESS;
-    mlt_comm_extra *extra = calloc(1, sizeof *extra);
-    if (!extra)
-        mlt_fatal("memory is exhausted: no room for the attributes of a communicator");
+    mlt_comm_extra *extra = mlt_take(1, sizeof *extra);
     extra->info = info ? mlt_comm_hints(info) : NULL;
     int code = MPI_SUCCESS;
     if (from && from->attrs.first)
@@ -104,9 +102,7 @@ static int dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *new
 static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm,
                 MPI_Request *request)
 {
-    dup_guest *d = calloc(1, sizeof *d);
-    if (!d)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    dup_guest *d = mlt_take(1, sizeof *d);
     int code = copy_extra(me, comm, info, &d->extra);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/comm/group.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
@@ -94,8 +94,8 @@ static void exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const vo
 
 static int32_t *worlds_of(const mlt_map *map)
 {
-    int32_t *worlds = malloc((size_t)map->size * sizeof *worlds);
-    for (int32_t r = 0; worlds && r < map->size; r++)
+    int32_t *worlds = mlt_take_more(NULL, (size_t)map->size, sizeof *worlds);
+    for (int32_t r = 0; r < map->size; r++)
         worlds[r] = mlt_map_world(map, r);
     return worlds;
 }
@@ -122,10 +122,8 @@ static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int lea
     int32_t count = 0;
     exchange(me, peer, leader, tag, &local->size, sizeof local->size, &count, sizeof count);
     *bytes = sizeof(tidings) + (size_t)count * sizeof(int32_t);
-    tidings *t = malloc(*bytes);
+    tidings *t = mlt_take_more(NULL, 1, *bytes);
     int32_t *own = worlds_of(local);
-    if (!t || !own)
-        mlt_fatal("memory is exhausted: no room for the groups of an intercommunicator");
     int32_t *theirs = (int32_t *)(t + 1);
     exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
              (uint64_t)count * sizeof *theirs);
@@ -286,9 +284,7 @@ typedef struct merge_guest {
 static mlt_map *concatenate(const mlt_map *low, const mlt_map *high)
 {
     int32_t size = low->size + high->size;
-    int32_t *worlds = malloc((size_t)size * sizeof *worlds);
-    if (!worlds)
-        mlt_fatal("memory is exhausted: no room for a group of %d ranks", size);
+    int32_t *worlds = mlt_take_more(NULL, (size_t)size, sizeof *worlds);
     for (int32_t r = 0; r < size; r++)
         worlds[r] = r < low->size ? mlt_map_world(low, r) : mlt_map_world(high, r - low->size);
     mlt_map *map = mlt_map_new(worlds, size);

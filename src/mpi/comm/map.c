@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 // From world rank to rank: a table of ranks with open addressing, at most half full. Where the
 // world ranks lie close together, the slot is the distance from the least one, and no two share
@@ -20,18 +21,10 @@ struct mlt_map_index {
     int32_t slot[]; // [mask + 1]; -1: empty
 };
 
-static void *need(size_t bytes)
-{
-    void *memory = malloc(bytes);
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room for a rank map of %zu bytes", bytes);
-    return memory;
-}
-
 mlt_map *mlt_map_new_linear(int32_t size, int32_t base, int32_t stride)
 {
     mlt_assert(size >= 0 && (size < 2 || stride != 0));
-    mlt_map *map = need(sizeof *map);
+    mlt_map *map = mlt_take(1, sizeof *map);
     *map = (mlt_map){.refs = 1,
                      .kind = MLT_MAP_LINEAR,
                      .size = size,
@@ -90,7 +83,7 @@ static mlt_map *new_by_rule(const int32_t *world, int32_t size)
 static mlt_map *new_table(const int32_t *world, int32_t size)
 {
     size_t bytes = (size_t)size * sizeof *world;
-    mlt_map *map = need(offsetof(mlt_map, world) + bytes);
+    mlt_map *map = mlt_take_more(NULL, 1, offsetof(mlt_map, world) + bytes);
     *map = (mlt_map){.refs = 1, .kind = MLT_MAP_DENSE, .size = size, .stride = 1, .length = 1};
     memcpy(map->world, world, bytes);
     return map;
@@ -134,53 +127,27 @@ static bool is_list(const mlt_map *map, const int32_t *world, int32_t size)
 
 static mlt_map *find_table(mlt_maps *maps, const int32_t *world, int32_t size, uint64_t hash)
 {
-    mlt_map *map = maps->bucket ? maps->bucket[hash & maps->mask] : NULL;
-    while (map && !(map->hash == hash && is_list(map, world, size)))
-        map = map->next;
-    return map;
-}
-
-static void grow(mlt_maps *maps)
-{
-    uint32_t mask = maps->bucket ? 2 * maps->mask + 1 : 7;
-    mlt_map **bucket = need((mask + 1ull) * sizeof *bucket);
-    memset(bucket, 0, (mask + 1ull) * sizeof *bucket);
-    for (uint32_t b = 0; maps->bucket && b <= maps->mask; b++)
-        for (mlt_map *map = maps->bucket[b], *next; map; map = next) {
-            next = map->next;
-            map->next = bucket[map->hash & mask];
-            bucket[map->hash & mask] = map;
-        }
-    free(maps->bucket);
-    maps->bucket = bucket;
-    maps->mask = mask;
+    for (mlt_table_look l = mlt_table_look_for(&maps->all, (uint32_t)hash); mlt_table_next(&l);)
+        if (((mlt_map *)l.word)->hash == hash && is_list((mlt_map *)l.word, world, size))
+            return (mlt_map *)l.word;
+    return NULL;
 }
 
 static mlt_map *add_table(mlt_maps *maps, mlt_map *map)
 {
-    if (!maps->bucket || maps->count > maps->mask)
-        grow(maps);
-    mlt_map **place = &maps->bucket[mlt_map_own_hash(map) & maps->mask];
-    map->next = *place;
+    mlt_table_add(&maps->all, (uint32_t)mlt_map_own_hash(map), (uintptr_t)map);
     map->home = maps;
-    *place = map;
-    maps->count++;
     return maps->recent = map;
 }
 
 static void remove_table(mlt_map *map)
 {
     mlt_maps *maps = map->home;
-    mlt_map **place = &maps->bucket[map->hash & maps->mask];
-    while (*place != map)
-        place = &(*place)->next;
-    *place = map->next;
+    mlt_table_remove(&maps->all, (uint32_t)map->hash, (uintptr_t)map);
     if (maps->recent == map)
         maps->recent = NULL;
-    if (--maps->count)
-        return;
-    free(maps->bucket);
-    *maps = (mlt_maps){0};
+    if (!maps->all.count)
+        mlt_table_free(&maps->all);
 }
 
 mlt_map *mlt_maps_get(mlt_maps *maps, const int32_t *world, int32_t size)
@@ -214,14 +181,14 @@ mlt_map *mlt_maps_share(mlt_maps *maps, mlt_map *map)
 
 void mlt_maps_fini(mlt_maps *maps)
 {
-    for (uint32_t b = 0; maps->bucket && b <= maps->mask; b++)
-        for (mlt_map *map = maps->bucket[b]; map; map = map->next)
-            map->home = NULL;
-    free(maps->bucket);
-    *maps = (mlt_maps){0};
+    for (size_t i = 0; i < maps->all.size; i++)
+        if (maps->all.slots[i].used)
+            ((mlt_map *)maps->all.slots[i].word)->home = NULL;
+    mlt_table_free(&maps->all);
+    maps->recent = NULL;
 }
 
-// The same for a list from need(), which is given up.
+// mlt_map_new of a list from new_list(), which is given up.
 static mlt_map *new_from(int32_t *list, int32_t size)
 {
     mlt_map *map = mlt_map_new(list, size);
@@ -275,7 +242,8 @@ static struct mlt_map_index *new_index(const mlt_map *map)
     size_t slots = 8;
     while (slots < 2 * (size_t)map->size)
         slots *= 2;
-    struct mlt_map_index *index = need(sizeof *index + slots * sizeof *index->slot);
+    struct mlt_map_index *index =
+        mlt_take_more(NULL, 1, sizeof *index + slots * sizeof *index->slot);
     uint32_t reach = (uint32_t)most - (uint32_t)least;
     *index = (struct mlt_map_index){
         .least = least, .reach = reach, .mask = (uint32_t)(slots - 1), .hashed = reach >= slots};
@@ -461,7 +429,7 @@ bool mlt_map_similar(mlt_map *a, mlt_map *b)
 
 static int32_t *new_list(int64_t size)
 {
-    return need(size > 0 ? (size_t)size * sizeof(int32_t) : 1);
+    return mlt_take_more(NULL, size > 0 ? (size_t)size : 0, sizeof(int32_t));
 }
 
 mlt_map *mlt_map_pick(mlt_map *map, mlt_map *pick)

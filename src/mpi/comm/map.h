@@ -21,14 +21,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/table.h"
+
 typedef enum mlt_map_kind { MLT_MAP_LINEAR, MLT_MAP_BLOCK, MLT_MAP_DENSE } mlt_map_kind;
 
 struct mlt_map_index; // map.c: from world rank to rank
 
 // The DENSE maps of a worker that are shared, by their lists. Empty: all zero.
 typedef struct mlt_maps {
-    struct mlt_map **bucket; // [mask + 1]; NULL: none yet
-    uint32_t mask, count;
+    mlt_table all;
     struct mlt_map *recent; // found or added last; NULL: it went
 } mlt_maps;
 
@@ -41,7 +42,6 @@ typedef struct mlt_map {
     uint64_t hash;        // 0: not asked for yet (mlt_map_own_hash)
     struct mlt_map_index *index; // DENSE: made when first asked for
     mlt_maps *home;              // DENSE: where it is shared; NULL: it is not
-    struct mlt_map *next;        // in a bucket
     int32_t world[];             // DENSE: [size]
 } mlt_map;
 

@@ -305,12 +305,12 @@ static void check_shared(void)
             worlds[i] = i * i + k;
         held[k] = mlt_maps_get(&maps, worlds, N);
         again[k] = mlt_maps_share(&maps, mlt_map_new(worlds, N));
-        CHECK(held[k] == again[k] && held[k]->refs == 2 && maps.count == (uint32_t)k + 1);
+        CHECK(held[k] == again[k] && held[k]->refs == 2 && maps.all.count == (uint32_t)k + 1);
         CHECK(mlt_maps_get(&maps, worlds, N - 1) != held[k]); // kept to the end
         mlt_map_drop(maps.recent);
     }
     other = mlt_maps_get(&maps, (int32_t[]){3, 5, 7}, 3);
-    CHECK(other->kind == MLT_MAP_LINEAR && maps.count == KINDS);
+    CHECK(other->kind == MLT_MAP_LINEAR && maps.all.count == KINDS);
     CHECK(mlt_maps_share(&maps, other) == other);
     mlt_map_drop(other);
     for (int k = 0; k < KINDS; k++) {
@@ -323,16 +323,16 @@ static void check_shared(void)
         if (k % 2)
             mlt_map_drop(again[k]);
     }
-    CHECK(maps.count == KINDS / 2);
+    CHECK(maps.all.count == KINDS / 2);
     mlt_maps_fini(&maps);
     for (int k = 0; k < KINDS; k += 2) { // they live on
         CHECK(again[k]->world[1] == 1 + k);
         mlt_map_drop(again[k]);
     }
     other = mlt_maps_get(&maps, worlds, N);
-    CHECK(maps.count == 1);
+    CHECK(maps.all.count == 1);
     mlt_map_drop(other);
-    CHECK(maps.count == 0 && !maps.bucket);
+    CHECK(maps.all.count == 0 && !maps.all.slots);
 }
 
 int main(void)

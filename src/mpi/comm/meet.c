@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "boot/job.h"
 #include "mpi/comm/context.h"
 #include "mpi/self.h"
@@ -32,16 +34,12 @@ static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
 mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_map *second)
 {
     uint32_t workers = w->boot->job->workers;
-    seen s = {.at = malloc(workers * sizeof *s.at)};
-    if (!s.at)
-        mlt_fatal("memory is exhausted: no room for a group of workers");
+    seen s = {.at = mlt_take_more(NULL, workers, sizeof *s.at)};
     for (uint32_t i = 0; i < workers; i++)
         s.at[i] = (struct mlt_party_worker){i, -1};
     look_at(w, first, &s);
     look_at(w, second, &s);
-    mlt_party *party = malloc(sizeof *party + s.workers * sizeof *party->at);
-    if (!party)
-        mlt_fatal("memory is exhausted: no room for a group of workers");
+    mlt_party *party = mlt_take(1, sizeof *party + s.workers * sizeof *party->at);
     *party = (mlt_party){
         .refs = 1,
         .present = s.present,
@@ -74,14 +72,7 @@ void mlt_party_drop(mlt_party *party)
 
 static void *add_room(mlt_meet *m, uint64_t bytes)
 {
-    if (m->room - m->bytes < bytes) {
-        uint64_t room = 2 * m->room > m->bytes + bytes ? 2 * m->room : m->bytes + bytes;
-        m->data = realloc(m->data, room);
-        if (!m->data)
-            mlt_fatal("memory is exhausted: no %llu bytes for what ranks tell each other",
-                      (unsigned long long)room);
-        m->room = room;
-    }
+    MLT_ARRAY_WANT(m->data, m->bytes + bytes, m->room);
     m->bytes += bytes;
     return m->data + m->bytes - bytes;
 }
@@ -316,9 +307,7 @@ bool mlt_meet_is_open(const mlt_meet_place *place)
 
 static mlt_meet *open_meet(mlt_worker *worker, const mlt_meet_place *place)
 {
-    mlt_meet *m = calloc(1, sizeof *m);
-    if (!m)
-        mlt_fatal("memory is exhausted: ranks cannot meet to make a communicator");
+    mlt_meet *m = mlt_take(1, sizeof *m);
     m->place = *place;
     m->place.party = place->party ? mlt_party_hold(place->party)
                                   : mlt_party_new(worker, place->group[0], place->group[1]);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "coll/team.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/reduce_to.h"
@@ -25,9 +26,7 @@
 
 mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *group1)
 {
-    mlt_comm_shared *shared = calloc(1, sizeof *shared);
-    if (!shared)
-        mlt_fatal("memory is exhausted: no room for a communicator");
+    mlt_comm_shared *shared = mlt_take(1, sizeof *shared);
     shared->id = id;
     shared->context = id ? id->first : 0;
     shared->group[0] = group0;
@@ -246,14 +245,13 @@ struct mlt_gathered_memory {
 static void finish_gather(mlt_meet *meet)
 {
     uint64_t ranks = (uint64_t)meet->place.party->ranks, total = 0;
-    struct mlt_gathered_memory *memory = calloc(1, sizeof *memory + (ranks + 1) * sizeof(uint64_t));
-    for (const mlt_meet_item *i = NULL; memory && (i = mlt_meet_next(meet, i));)
+    struct mlt_gathered_memory *memory =
+        mlt_take(1, sizeof *memory + (ranks + 1) * sizeof(uint64_t));
+    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));)
         memory->at[i->order + 1] = i->bytes;
-    for (uint64_t r = 0; memory && r < ranks; r++)
+    for (uint64_t r = 0; r < ranks; r++)
         memory->at[r + 1] = total += memory->at[r + 1];
-    if (!memory || !(memory->data = malloc(total ? total : 1)))
-        mlt_fatal("memory is exhausted: no room for what %llu ranks tell each other",
-                  (unsigned long long)ranks);
+    memory->data = mlt_take_more(NULL, total, 1);
     for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));)
         memcpy(memory->data + memory->at[i->order], mlt_meet_item_data(i), i->bytes);
     memory->refs = meet->came;

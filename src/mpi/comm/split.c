@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/coll/change.h"
 #include "mpi/comm/group.h"
 #include "mpi/comm/shared.h"
@@ -50,13 +50,6 @@ static int compare(const void *left, const void *right)
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static void *need(void *memory)
-{
-    if (!memory)
-        mlt_fatal("memory is exhausted: a communicator cannot be split");
-    return memory;
 }
 
 // What a worker knows while it makes the new communicators.
@@ -106,7 +99,7 @@ static void read_choices(splitting *s)
     uint64_t ranks = (uint64_t)s->meet->place.party->ranks;
     int32_t first = s->group[0]->size;
     bool sorted = true;
-    s->members = need(malloc((ranks + 1) * sizeof *s->members));
+    s->members = mlt_take_more(NULL, ranks + 1, sizeof *s->members);
     for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(s->meet, i));) {
         int32_t color = color_of(i, divider);
         if (color < 0)
@@ -118,12 +111,12 @@ static void read_choices(splitting *s)
     }
     if (!sorted)
         qsort(s->members, s->count, sizeof *s->members, compare);
-    s->here = need(calloc(ranks + 1, sizeof(split_guest *)));
+    s->here = mlt_take(ranks + 1, sizeof(split_guest *));
     for (mlt_guest *g = s->meet->guests; g; g = g->next) {
         s->here[g->order] = (split_guest *)g;
         s->here[g->order]->divided = divider;
     }
-    s->worlds = need(malloc((ranks + 1) * sizeof *s->worlds));
+    s->worlds = mlt_take_more(NULL, ranks + 1, sizeof *s->worlds);
 }
 
 static mlt_map *map_of(const splitting *s, const member *from, const member *to)

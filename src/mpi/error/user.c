@@ -4,16 +4,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/shelf.h"
 #include "mpi_bodies.h"
 
-enum { FIRST = MPI_ERR_LASTCODE + 1, FIRST_ROOM = 16, MOST = 1 << 30 };
+enum { FIRST = MPI_ERR_LASTCODE + 1, MOST = 1 << 30 };
 
 typedef struct entry {
     enum { FREE, CLASS, CODE } kind;
@@ -65,12 +64,7 @@ static int add(int kind, int class)
     if (lowest == used) {
         if (used == MOST)
             return 0;
-        if (used == room) {
-            room = room ? 2 * room : FIRST_ROOM;
-            table = realloc(table, (size_t)room * sizeof *table);
-            if (!table)
-                mlt_fatal("memory is exhausted: no room for %d error codes of the program", room);
-        }
+        MLT_ARRAY_WANT(table, (size_t)used + 1, room);
         used++;
     }
     int code = FIRST + lowest;

@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/export.h"
+#include "base/memory.h"
 #include "goal/text/loggopsim.h"
 #include "goal/text/text.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/settings.h"
 
-enum { WHY = 2048 };
+enum { WHY = 2048, PIECE = 1 << 16 };
 
 // ---- programs
 
@@ -49,7 +51,7 @@ static int finish(mlt_rank *me, struct GOAL_Sched_s *s, GOAL_Sched *out)
 {
     if (!mlt_goal_sched_furnish(s)) {
         int code = mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM,
-                                 "there is no memory for the buffers of the schedule");
+                                 MLT_NO_ROOM "the buffers of the schedule");
         mlt_goal_sched_drop(s);
         return code;
     }
@@ -114,7 +116,7 @@ static int read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_Sched
     return take_text(me, comm, "the text", text, strlen(text), out);
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm comm, GOAL_Sched *sched)
+MLT_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm comm, GOAL_Sched *sched)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_text);
     int code = read_text(call.me, text, comm, sched);
@@ -137,19 +139,13 @@ static int raise_file(mlt_rank *me, mlt_comm *comm, const char *path, const char
 static unsigned char *read_whole(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
-    size_t room = 1 << 16, n = 0, got = 1;
-    unsigned char *bytes = file ? malloc(room) : NULL;
-    while (bytes && got > 0) {
+    size_t room = 0, n = 0, got = 1;
+    unsigned char *bytes = NULL;
+    while (file && got > 0 && MLT_ARRAY_TRY(bytes, n < PIECE ? PIECE : n + 1, room)) {
         got = fread(bytes + n, 1, room - n, file);
         n += got;
-        if (n == room) {
-            unsigned char *larger = realloc(bytes, room *= 2);
-            if (!larger)
-                free(bytes);
-            bytes = larger;
-        }
     }
-    if (bytes && ferror(file)) {
+    if (file && (got > 0 || ferror(file))) {
         free(bytes);
         bytes = NULL;
     }
@@ -224,7 +220,7 @@ static int load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out
     return code;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sched)
+MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sched)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_load);
     int code = load(call.me, path, comm, sched);
@@ -257,7 +253,7 @@ static int save(mlt_rank *me, GOAL_Sched sched, const char *path)
     return written ? MPI_SUCCESS : raise_file(me, s->comm, path, "written");
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_save(GOAL_Sched sched, const char *path)
+MLT_EXPORT int GOAL_Sched_save(GOAL_Sched sched, const char *path)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_save);
     int code = save(call.me, sched, path);

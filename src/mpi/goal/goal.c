@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/export.h"
+#include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/settings.h"
@@ -32,18 +34,6 @@ void mlt_goal_block_drop(mlt_goal_block *block)
 {
     if (block && --block->refs == 0)
         free(block);
-}
-
-// Room for one more.
-static void *more(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room ? 2 * *room : 8;
-    array = realloc(array, *room * size);
-    if (!array)
-        mlt_fatal("memory is exhausted: no room for what a goal names");
-    return array;
 }
 
 // ---- handles
@@ -88,7 +78,7 @@ bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
     return false;
 }
 
-MLT_GOAL_EXPORT GOAL_Goal GOAL_Create(void)
+MLT_EXPORT GOAL_Goal GOAL_Create(void)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
     struct GOAL_Goal_s *g = mlt_shelf_take(&shelf);
@@ -131,7 +121,7 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Free(GOAL_Goal *goal)
+MLT_EXPORT int GOAL_Free(GOAL_Goal *goal)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
     int code = free_goal(call.me, goal);
@@ -240,7 +230,7 @@ static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt
         return code;
     n.id = mlt_goal_buffer_add(g->program, 0, name, n.size);
     (void)adopt_spans(me, g, &n, true); // which found nothing wrong
-    g->named = more(g->named, g->named_count, &g->named_room, sizeof *g->named);
+    MLT_ARRAY_WANT(g->named, g->named_count + 1, g->named_room);
     uint32_t at = g->named_count++;
     for (; at > 0 && g->named[at - 1].base > n.base; at--)
         g->named[at] = g->named[at - 1];
@@ -264,7 +254,7 @@ static int name_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, void *bas
     return add_buffer(me, g, name, (mlt_goal_named){.base = (uintptr_t)base, .size = size});
 }
 
-MLT_GOAL_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
+MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
     int code = name_buffer(call.me, goal, name, base, size);
@@ -284,7 +274,7 @@ static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t
     }
     mlt_goal_block *block = mlt_goal_block_new(size);
     if (!block) {
-        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_NO_MEM, "there is no memory for %zu bytes",
+        mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "a buffer of %zu bytes",
                       size);
         return NULL;
     }
@@ -295,7 +285,7 @@ static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t
     return NULL;
 }
 
-MLT_GOAL_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
+MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
     void *base = alloc_buffer(call.me, goal, name, size);
@@ -363,7 +353,7 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
     return add(me, g, &action);
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
+MLT_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
     GOAL_id id = add_message(call.me, goal, true, buf, size, dest, 0);
@@ -371,7 +361,7 @@ MLT_GOAL_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, 
     return id;
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int source)
+MLT_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int source)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
     GOAL_id id = add_message(call.me, goal, false, buf, size, source, 0);
@@ -379,8 +369,7 @@ MLT_GOAL_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int so
     return id;
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest,
-                                      int tag)
+MLT_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest, int tag)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
     GOAL_id id = add_message(call.me, goal, true, buf, size, dest, tag);
@@ -388,7 +377,7 @@ MLT_GOAL_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t si
     return id;
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag)
+MLT_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
     GOAL_id id = add_message(call.me, goal, false, buf, size, source, tag);
@@ -396,7 +385,7 @@ MLT_GOAL_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, in
     return id;
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
+MLT_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
     int code;
@@ -424,12 +413,12 @@ static GOAL_fid register_function(mlt_rank *me, GOAL_Goal goal, GOAL_Func *func)
                       UINT16_MAX + 1);
         return -1;
     }
-    g->func = more(g->func, g->func_count, &g->func_room, sizeof *g->func);
+    MLT_ARRAY_WANT(g->func, g->func_count + 1, g->func_room);
     g->func[g->func_count] = func;
     return (GOAL_fid)g->func_count++;
 }
 
-MLT_GOAL_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
+MLT_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
     GOAL_fid fid = register_function(call.me, goal, func);
@@ -505,8 +494,8 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
     return add(me, g, &action);
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
-                                  const void *buf2, size_t size2)
+MLT_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
+                             const void *buf2, size_t size2)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
     GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
@@ -514,8 +503,8 @@ MLT_GOAL_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, siz
     return id;
 }
 
-MLT_GOAL_EXPORT GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
-                                           const void *buf2, size_t size2)
+MLT_EXPORT GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
+                                      const void *buf2, size_t size2)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
     GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
@@ -545,7 +534,7 @@ static int require(mlt_rank *me, GOAL_Goal goal, GOAL_id a, GOAL_id b, uint32_t 
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
+MLT_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
     int code = require(call.me, goal, a, b, 0);
@@ -553,7 +542,7 @@ MLT_GOAL_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
     return code;
 }
 
-MLT_GOAL_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
+MLT_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
     int code = require(call.me, goal, a, b, MLT_GOAL_STARTED);
@@ -609,7 +598,7 @@ static int set(mlt_rank *me, GOAL_Goal goal, int what, long value)
     return code;
 }
 
-MLT_GOAL_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
+MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
     int code = set(call.me, goal, what, value);
@@ -637,7 +626,7 @@ static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm)
+MLT_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
     int code = set_comm(call.me, goal, comm);

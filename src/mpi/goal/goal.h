@@ -28,8 +28,6 @@
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
-#define MLT_GOAL_EXPORT __attribute__((visibility("default")))
-
 enum { MLT_GOAL_MAGIC = 0x00060a15, MLT_GOAL_SCHED_MAGIC = 0x0005ced0 };
 
 // Memory of goals and schedules, counted.

@@ -17,7 +17,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
@@ -250,9 +249,7 @@ int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s)
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (MLT_LIKELY(w->helper != NULL))
         return MPI_SUCCESS;
-    mlt_goal_helper *h = calloc(1, sizeof *h);
-    if (!h)
-        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    mlt_goal_helper *h = mlt_take(1, sizeof *h);
     h->rank = me;
     h->room = FIRST_JOBS;
     h->jobs = mlt_take(h->room, sizeof *h->jobs);

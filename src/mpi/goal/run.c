@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Running schedules: blocking, nonblocking, persistent; how requests and reports see them.
 #include <stdio.h>
-#include <string.h>
 
+#include "base/export.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/handle.h"
@@ -109,7 +109,7 @@ static int run(mlt_rank *me, GOAL_Sched sched)
     return code;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
+MLT_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_run);
     int code = run(call.me, sched);
@@ -137,7 +137,7 @@ static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, boo
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request)
+MLT_EXPORT int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_start);
     int code = new_request(call.me, sched, request, false);
@@ -145,7 +145,7 @@ MLT_GOAL_EXPORT int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request)
     return code;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request)
+MLT_EXPORT int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_init);
     int code = new_request(call.me, sched, request, true);

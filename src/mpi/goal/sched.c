@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/export.h"
 #include "base/memory.h"
 #include "goal/derive.h"
 #include "mpi/error/error.h"
@@ -45,9 +45,7 @@ static mlt_goal_runs *runs_of(mlt_comm *comm)
 {
     mlt_comm_extra *extra = mlt_comm_extra_of(comm);
     if (!extra->goal) {
-        extra->goal = calloc(1, sizeof *extra->goal);
-        if (!extra->goal)
-            mlt_fatal("memory is exhausted: no room for the runs of a communicator");
+        extra->goal = mlt_take(1, sizeof *extra->goal);
         extra->goal->refs = 1;
         mlt_list_init(&extra->goal->active);
     }
@@ -97,9 +95,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
     s->sched = sched;
     s->image = image;
     s->file = file;
-    s->block = calloc(sched->buffers, sizeof(void *));
-    if (!s->block)
-        mlt_fatal("memory is exhausted: no room for a schedule");
+    s->block = mlt_take(sched->buffers, sizeof(void *));
     s->runs = runs_of(comm);
     mlt_comm_hold(comm);
     s->place = (mlt_run_place){
@@ -155,7 +151,7 @@ static int free_sched(mlt_rank *me, GOAL_Sched *sched)
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
+MLT_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_free);
     int code = free_sched(call.me, sched);
@@ -239,7 +235,7 @@ static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
     return s;
 }
 
-MLT_GOAL_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
+MLT_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Compile);
     struct GOAL_Sched_s *s = compile(call.me, goal);
@@ -287,12 +283,12 @@ static int bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *base)
         s->run->base[b] = base;
     else if (!own_memory(s, b))
         return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM,
-                             "there is no memory for the %llu bytes of the buffer '%s'",
+                             MLT_NO_ROOM "the %llu bytes of the buffer '%s'",
                              (unsigned long long)s->sched->buffer[b].size, name);
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
+MLT_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_bind);
     int code = bind(call.me, sched, name, base);
@@ -314,7 +310,7 @@ static int tell_buffer(mlt_rank *me, GOAL_Sched sched, const char *name, void **
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size)
+MLT_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_buffer);
     int code = tell_buffer(call.me, sched, name, base, size);
@@ -338,7 +334,7 @@ static int bind_function(mlt_rank *me, GOAL_Sched sched, GOAL_fid number, GOAL_F
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
+MLT_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_func);
     int code = bind_function(call.me, sched, number, func);
@@ -351,9 +347,7 @@ MLT_GOAL_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func
 static void note_order(struct GOAL_Sched_s *s, bool wanted)
 {
     free(s->run->order);
-    s->run->order = wanted ? calloc((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
-    if (wanted && !s->run->order)
-        mlt_fatal("memory is exhausted: no room for the order of actions");
+    s->run->order = wanted ? mlt_take((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
 }
 
 static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
@@ -379,7 +373,7 @@ static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
+MLT_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_set);
     int code = set(call.me, sched, what, value);
@@ -415,9 +409,7 @@ static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, in
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, count ? "ids" : "count",
                             count ? "room for ids" : "where the number goes");
     const mlt_goal_sched *code_of = s->sched;
-    uint32_t n = code_of->actions, *offsets = malloc(((size_t)n + 1) * sizeof *offsets);
-    if (!offsets)
-        return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    uint32_t n = code_of->actions, *offsets = mlt_take((size_t)n + 1, sizeof *offsets);
     const mlt_act *act = mlt_sched_first(code_of);
     for (uint32_t i = 0; i < n; i++, act = mlt_act_next(act))
         offsets[i] = (uint32_t)((const unsigned char *)act - code_of->code);
@@ -436,7 +428,7 @@ static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, in
     return MPI_SUCCESS;
 }
 
-MLT_GOAL_EXPORT int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count)
+MLT_EXPORT int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_order);
     int code = tell_order(call.me, sched, ids, size, count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An info object is an array of entries in the order of setting. A deleted entry leaves a hole, so
 // that the others stay where they are; the array is packed when it would have to grow. Few keys are
-// searched one by one; from INDEX_FROM entries on there is a hash table of their places.
+// searched one by one; an array with room for INDEX_FROM entries has a hash table of their places.
 //
 // The n-th key is found from the place where the last search for one ended: going through all keys,
 // in either direction, with or without deleting some, is linear.
@@ -11,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/table.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/info/info_env.h"
 #include "mpi/shelf.h"
 #include "mpi_bodies.h"
 
-enum { FIRST_ROOM = 4, INDEX_FROM = 16, EMPTY = UINT32_MAX };
+enum { INDEX_FROM = 16, NOWHERE = UINT32_MAX };
 
 typedef struct entry {
     char *key;      // one block: key, 0, value, 0; NULL: a hole
@@ -32,8 +34,7 @@ struct mlt_info {
     uint32_t used;       // entries, holes among them
     uint32_t room;       // entries that `entries` has room for
     entry *entries;
-    uint32_t *index; // places by hash, EMPTY where none; NULL: few entries
-    uint32_t mask;   // of the index
+    mlt_table index; // places; empty as long as there are few
     uint32_t place;  // an entry, and how many keys there are before it
     uint32_t before;
 };
@@ -42,63 +43,42 @@ struct mlt_info {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mlt_shelf shelf = MLT_SHELF_INIT(mlt_info);
 
-static void *need(void *memory)
-{
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room for an info object");
-    return memory;
-}
-
 // ---- entries; all with the lock held
 
 static uint32_t hash_of(const char *key)
 {
-    uint32_t hash = 2166136261u; // FNV-1a
-    for (; *key; key++)
-        hash = (hash ^ (uint8_t)*key) * 16777619u;
-    return hash;
+    return mlt_hash_bytes(key, strlen(key));
 }
 
-static void index_add(mlt_info *info, uint32_t at)
+static bool has_index(const mlt_info *info)
 {
-    uint32_t slot = info->entries[at].hash & info->mask;
-    while (info->index[slot] != EMPTY)
-        slot = (slot + 1) & info->mask;
-    info->index[slot] = at;
+    return info->room >= INDEX_FROM;
 }
 
 static void index_rebuild(mlt_info *info)
 {
-    uint32_t slots = 64;
-    while (slots < 2 * info->room)
-        slots *= 2;
-    if (!info->index || slots != info->mask + 1) {
-        free(info->index);
-        info->index = need(malloc(slots * sizeof *info->index));
-        info->mask = slots - 1;
-    }
-    memset(info->index, 0xff, slots * sizeof *info->index);
+    mlt_table_free(&info->index);
     for (uint32_t i = 0; i < info->used; i++)
-        index_add(info, i);
+        if (info->entries[i].key)
+            mlt_table_add(&info->index, info->entries[i].hash, i);
 }
 
-// The place of a key; EMPTY: it is not there. Holes keep their hash, so searches go on behind them.
+static bool is_key(const entry *e, uint32_t hash, const char *key)
+{
+    return e->key && e->hash == hash && strcmp(e->key, key) == 0;
+}
+
+// The place of a key; NOWHERE: it is not there.
 static uint32_t find(const mlt_info *info, const char *key)
 {
     uint32_t hash = hash_of(key);
-    if (!info->index) {
-        for (uint32_t i = 0; i < info->used; i++)
-            if (info->entries[i].key && info->entries[i].hash == hash &&
-                strcmp(info->entries[i].key, key) == 0)
-                return i;
-        return EMPTY;
-    }
-    for (uint32_t slot = hash & info->mask;; slot = (slot + 1) & info->mask) {
-        uint32_t i = info->index[slot];
-        if (i == EMPTY || (info->entries[i].hash == hash && info->entries[i].key &&
-                           strcmp(info->entries[i].key, key) == 0))
+    for (uint32_t i = 0; !has_index(info) && i < info->used; i++)
+        if (is_key(&info->entries[i], hash, key))
             return i;
-    }
+    for (mlt_table_look look = mlt_table_look_for(&info->index, hash); mlt_table_next(&look);)
+        if (is_key(&info->entries[look.word], hash, key))
+            return (uint32_t)look.word;
+    return NOWHERE;
 }
 
 // Makes room for one more entry: first by filling holes, if they are many.
@@ -114,17 +94,16 @@ static void make_room(mlt_info *info)
         info->used = to;
         info->place = info->before = 0;
     } else {
-        info->room = info->room ? 2 * info->room : FIRST_ROOM;
-        info->entries = need(realloc(info->entries, info->room * sizeof *info->entries));
+        MLT_ARRAY_WANT(info->entries, info->used + 1, info->room);
     }
-    if (info->room >= INDEX_FROM)
+    if (has_index(info))
         index_rebuild(info);
 }
 
 static void fill(entry *e, uint32_t hash, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
-    char *block = need(malloc(key_bytes + value_bytes));
+    char *block = mlt_take_more(NULL, key_bytes + value_bytes, 1);
     memcpy(block, key, key_bytes);
     memcpy(block + key_bytes, value, value_bytes);
     free(e->key);
@@ -134,7 +113,7 @@ static void fill(entry *e, uint32_t hash, const char *key, const char *value)
 static void set(mlt_info *info, const char *key, const char *value)
 {
     uint32_t at = find(info, key);
-    if (at != EMPTY) {
+    if (at != NOWHERE) {
         fill(&info->entries[at], info->entries[at].hash, key, value);
         return;
     }
@@ -143,15 +122,17 @@ static void set(mlt_info *info, const char *key, const char *value)
     info->entries[at].key = NULL;
     fill(&info->entries[at], hash_of(key), key, value);
     info->count++;
-    if (info->index)
-        index_add(info, at);
+    if (has_index(info))
+        mlt_table_add(&info->index, info->entries[at].hash, at);
 }
 
 static bool delete (mlt_info *info, const char *key)
 {
     uint32_t at = find(info, key);
-    if (at == EMPTY)
+    if (at == NOWHERE)
         return false;
+    if (has_index(info))
+        mlt_table_remove(&info->index, info->entries[at].hash, at);
     free(info->entries[at].key);
     info->entries[at].key = NULL;
     info->count--;
@@ -163,7 +144,7 @@ static bool delete (mlt_info *info, const char *key)
 static const char *value_of(const mlt_info *info, const char *key)
 {
     uint32_t at = find(info, key);
-    return at == EMPTY ? NULL : info->entries[at].key + info->entries[at].value;
+    return at == NOWHERE ? NULL : info->entries[at].key + info->entries[at].value;
 }
 
 static const char *nth(mlt_info *info, uint32_t n)
@@ -228,7 +209,7 @@ void mlt_info_free(mlt_info *info)
     for (uint32_t i = 0; i < info->used; i++)
         free(info->entries[i].key);
     free(info->entries);
-    free(info->index);
+    mlt_table_free(&info->index);
     mlt_shelf_name(&info->head, 0);
     mlt_shelf_give(&shelf, info);
 }

@@ -21,6 +21,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "mpi/comm/session.h"
 #include "mpi/error/error.h"
 #include "mpi/p2p/request.h"
@@ -208,9 +209,8 @@ static MLT_COLD int no_space(mlt_rank *me, mlt_comm *comm, const mlt_buffer *buf
 {
     if (buffer->address == MPI_BUFFER_AUTOMATIC)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM,
-                             "there is no memory to buffer a message of %llu bytes; %llu messages "
-                             "wait in the automatic "
-                             "buffer of %s, in %llu bytes",
+                             MLT_NO_ROOM "a message of %llu bytes; %llu messages wait in the "
+                                         "automatic buffer of %s, in %llu bytes",
                              (unsigned long long)bytes, (unsigned long long)buffer->open,
                              holder_name(me, comm, buffer), (unsigned long long)buffer->used);
     char waiting[80] = "";
@@ -309,7 +309,7 @@ static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
     mlt_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM,
-                             "there is no memory to manage the buffer");
+                             MLT_NO_ROOM "what manages the buffer");
     buffer->address = address;
     buffer->bytes = (uint64_t)bytes;
     if (address != MPI_BUFFER_AUTOMATIC) {
@@ -398,8 +398,7 @@ static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
     }
     flush *f = malloc(sizeof *f);
     if (!f)
-        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM,
-                             "there is no memory for the request");
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "the request");
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, h.comm ? h.comm : &mlt_mpi_of(me)->self);
     mlt_req_hold(req);

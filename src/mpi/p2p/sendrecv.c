@@ -12,6 +12,7 @@
 // The replacing ones send a packed copy, unless the message can leave before the receive is posted.
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi/p2p/request.h"
 #include "mpi/p2p/status.h"
@@ -54,8 +55,7 @@ static MLT_COLD int no_memory(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
 {
     return mlt_mpi_raise(
         me, comm, me->fn, MPI_ERR_NO_MEM,
-        "there is no memory for a copy of the %llu bytes to send; MPI_Sendrecv with two buffers "
-        "needs none",
+        MLT_NO_ROOM "a copy of the %llu bytes to send; MPI_Sendrecv with two buffers needs none",
         (unsigned long long)bytes);
 }
 

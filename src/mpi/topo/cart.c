@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "mpi/comm/new.h"
 #include "mpi/error/error.h"
 #include "mpi/topo/reorder.h"
@@ -101,9 +102,7 @@ int mlt_mpi_Cart_sub(mlt_rank *me, mlt_comm *comm, const int remain_dims[], MPI_
     if (ndims > 0 && !remain_dims)
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "remain_dims",
                             "an array with an element for each dimension");
-    int *dims = malloc(2 * (size_t)ndims * sizeof *dims + 1), *periods = dims + ndims;
-    if (!dims)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    int *dims = mlt_take(2 * (size_t)ndims, sizeof *dims), *periods = dims + ndims;
     for (int i = 0, rest = comm->rank, below = comm->size; i < ndims; i++) {
         below /= topo->cart.dims[i];
         int at = rest / below;

@@ -8,9 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
@@ -41,9 +40,7 @@ static int *divisors_from(const int *primes, int prime_count, int *count)
         power = i && primes[i] == primes[i - 1] ? power + 1 : 1;
         room = room / (size_t)power * (size_t)(power + 1);
     }
-    int *all = malloc(room * sizeof *all);
-    if (!all)
-        mlt_fatal("memory is exhausted: no room for %zu divisors", room);
+    int *all = mlt_take(room, sizeof *all);
     int found = 1, before = 0;
     all[0] = 1;
     for (int i = 0; i < prime_count; i++) {
@@ -188,9 +185,7 @@ int mlt_mpi_Dims_create(mlt_rank *me, int nnodes, int ndims, int dims[])
             fixed > nnodes ? " or more" : "");
     if (free_dims == 0)
         return MPI_SUCCESS;
-    int *found = malloc((size_t)free_dims * sizeof *found);
-    if (!found)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, "memory is exhausted");
+    int *found = mlt_take((size_t)free_dims, sizeof *found);
     mlt_dims_balance((int)(nnodes / fixed), free_dims, found);
     for (int i = 0, next = 0; i < ndims; i++)
         if (dims[i] == 0)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "mpi/comm/map.h"
 #include "mpi/comm/new.h"
 #include "mpi/error/error.h"
@@ -43,15 +44,6 @@ typedef struct mlt_dist_edges {
     int32_t *in, *out, *in_weight, *out_weight; // weights: NULL unless weighted
 } mlt_dist_edges;
 
-static void *get(int64_t count, size_t size)
-{
-    void *memory = calloc((size_t)count + 1, size);
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room for a distributed graph of %lld parts",
-                  (long long)count);
-    return memory;
-}
-
 static const part *part_of(const mlt_gathered *all, int rank)
 {
     return (const part *)((const char *)all->data + all->at[rank]);
@@ -73,7 +65,7 @@ static mlt_edge *list_edges(const mlt_gathered *all, int size, bool adjacent, in
         const part *p = part_of(all, r);
         total += adjacent ? (int64_t)p->in + p->out : p->edges;
     }
-    mlt_edge *list = get(total, sizeof *list);
+    mlt_edge *list = mlt_take((size_t)total, sizeof *list);
     for (int r = 0; r < size; r++) {
         const part *p = part_of(all, r);
         const int32_t *at = ints_of(p);
@@ -100,7 +92,7 @@ static void find_ranks(mlt_rank *me, mlt_comm *comm, const mlt_gathered *all, bo
         return;
     int64_t count = 0;
     mlt_edge *list = list_edges(all, comm->size, adjacent, &count);
-    e->newrank = get(comm->size, sizeof *e->newrank);
+    e->newrank = mlt_take((size_t)comm->size, sizeof *e->newrank);
     if (!mlt_reorder_graph(&where, list, count, e->newrank)) {
         free(e->newrank);
         e->newrank = NULL;
@@ -124,8 +116,8 @@ static int64_t to_places(int64_t *at, int size)
 // in place, at[v + 1] is where the next one of node v goes: it ends as the first of v + 1.
 static void sort_edges(const mlt_gathered *all, int size, const bool *own, mlt_dist_edges *e)
 {
-    e->in_at = get(size + (int64_t)2, sizeof *e->in_at);
-    e->out_at = get(size + (int64_t)2, sizeof *e->out_at);
+    e->in_at = mlt_take((size_t)size + 2, sizeof *e->in_at);
+    e->out_at = mlt_take((size_t)size + 2, sizeof *e->out_at);
     bool weighted = e->weighted >= 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int r = 0; r < size; r++) {
@@ -151,11 +143,11 @@ static void sort_edges(const mlt_gathered *all, int size, const bool *own, mlt_d
         if (pass)
             break;
         int64_t ins = to_places(e->in_at + 1, size), outs = to_places(e->out_at + 1, size);
-        e->in = get(ins, sizeof *e->in);
-        e->out = get(outs, sizeof *e->out);
+        e->in = mlt_take((size_t)ins, sizeof *e->in);
+        e->out = mlt_take((size_t)outs, sizeof *e->out);
         if (weighted) {
-            e->in_weight = get(ins, sizeof *e->in_weight);
-            e->out_weight = get(outs, sizeof *e->out_weight);
+            e->in_weight = mlt_take((size_t)ins, sizeof *e->in_weight);
+            e->out_weight = mlt_take((size_t)outs, sizeof *e->out_weight);
         }
     }
 }
@@ -163,7 +155,7 @@ static void sort_edges(const mlt_gathered *all, int size, const bool *own, mlt_d
 static mlt_dist_edges *build(mlt_rank *me, mlt_comm *comm, const mlt_gathered *all, bool adjacent,
                              bool reorder)
 {
-    mlt_dist_edges *e = get(1, sizeof *e);
+    mlt_dist_edges *e = mlt_take(1, sizeof *e);
     e->data = all->data;
     e->weighted = e->unweighted = -1;
     for (int r = comm->size - 1; r >= 0; r--) {
@@ -176,7 +168,7 @@ static mlt_dist_edges *build(mlt_rank *me, mlt_comm *comm, const mlt_gathered *a
         find_ranks(me, comm, all, adjacent, e);
     if (adjacent)
         return e;
-    bool *own = get(comm->size, sizeof *own);
+    bool *own = mlt_take((size_t)comm->size, sizeof *own);
     for (int r = 0; r < comm->size; r++)
         if (mlt_comm_worker_of(comm, r) == me->worker->index)
             own[e->newrank ? e->newrank[r] : r] = true;
@@ -311,7 +303,7 @@ static mlt_topo *topo_of_part(const part *p)
 static int create_together(mlt_rank *me, mlt_comm *comm, const mlt_topo *topo, MPI_Comm *out)
 {
     int in = topo->dist.indegree, n = topo->dist.outdegree;
-    part *mine = get((int64_t)sizeof *mine + 8 * ((int64_t)in + n) + 8, 1);
+    part *mine = mlt_take(1, sizeof *mine + 8 * ((size_t)in + (size_t)n) + 8);
     *mine = (part){.weighted = topo->dist.weighted, .in = in, .out = n};
     int32_t *end = append((int32_t *)(mine + 1), topo->dist.sources, in);
     end = append(end, topo->dist.destinations, n);
@@ -418,7 +410,7 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
     int code = check_general(me, comm_old, n, sources, degrees, destinations, weights, &edges);
     if (code != MPI_SUCCESS)
         return code;
-    part *mine = get((int64_t)sizeof *mine + 12 * edges + 8, 1);
+    part *mine = mlt_take(1, sizeof *mine + 12 * (size_t)edges + 8);
     *mine = (part){.weighted = weights != MPI_UNWEIGHTED, .edges = edges};
     int32_t *end = (int32_t *)(mine + 1);
     for (int i = 0; i < n; i++)

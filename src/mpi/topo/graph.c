@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/comm/new.h"
 #include "mpi/error/error.h"
 #include "mpi/topo/reorder.h"
@@ -60,10 +60,8 @@ static int place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index, 
     if (mlt_where_together(&where))
         return comm->rank;
     int count = index[nnodes - 1], rank = comm->rank;
-    mlt_edge *list = malloc((size_t)count * sizeof *list + 1);
-    int32_t *newrank = malloc((size_t)nnodes * sizeof *newrank);
-    if (!list || !newrank)
-        mlt_fatal("memory is exhausted: no room for a graph of %d edges", count);
+    mlt_edge *list = mlt_take((size_t)count, sizeof *list);
+    int32_t *newrank = mlt_take((size_t)nnodes, sizeof *newrank);
     for (int v = 0, i = 0; v < nnodes; v++)
         for (; i < index[v]; i++)
             list[i] = (mlt_edge){v, edges[i], 1};

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "boot/ctl.h"
 #include "mpi/info/info.h"
 #include "mpi/self.h"
@@ -177,7 +177,7 @@ static found *find_out(const cpu_set_t *allowed, size_t bytes)
     found *f = malloc(sizeof *f + bytes);
     cpu_set_t *set = CPU_ALLOC(bytes * 8), *common = CPU_ALLOC(bytes * 8);
     if (!f || !set || !common)
-        mlt_fatal("memory is exhausted: no room for the processors of this machine");
+        mlt_no_room("the processors of this machine");
     f->bytes = bytes;
     memcpy(f->set, allowed, bytes);
     int cpu = first_of(allowed, bytes);

@@ -5,9 +5,8 @@
 // Such an order is a mixed-radix number, digit by digit from the fastest:
 //
 //     lines    the axes in some order, each one digit; row-major is one of these
-//     blocks   axis d is cut in h[d] * c[d] * b[d]: cells b[] are a worker's block, blocks c[]
-//     those
-//              of a process. Needs the same number of ranks in every worker
+//     blocks   axis d is cut into h[d] * c[d] * b[d]: b[] cells are a worker's block, c[] blocks
+//              are a process's. Needs the same number of ranks in every worker
 //
 // so a rank finds its cell with one division a digit. How many neighbours an order separates has a
 // closed form for each axis, and nothing is ever counted cell by cell, unless ranks of one worker
@@ -19,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/memory.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "mpi/comm/new.h"
@@ -31,14 +31,6 @@ enum {
     STEPS = 100000, // of the search for blocks: more only with many dimensions and many workers
     PLANS = 4, // that a worker remembers: enough for a program that works on two halves at once
 };
-
-static void *get(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room to reorder %zu ranks", count);
-    return memory;
-}
 
 // ---- where ranks live
 
@@ -69,13 +61,8 @@ static void add_end(mlt_layout *layout, const mlt_where *where, uint32_t worker,
                     uint32_t *last_process)
 {
     uint32_t process = where->process(where->of, worker);
-    if (layout->workers % 64 == 0) {
-        size_t room = (size_t)layout->workers + 64;
-        layout->worker_end = realloc(layout->worker_end, room * sizeof(int32_t));
-        layout->process_end = realloc(layout->process_end, room * sizeof(int32_t));
-        if (!layout->worker_end || !layout->process_end)
-            mlt_fatal("memory is exhausted: no room to reorder the ranks of %zu workers", room);
-    }
+    MLT_ARRAY_WANT(layout->worker_end, (size_t)layout->workers + 1, layout->worker_room);
+    MLT_ARRAY_WANT(layout->process_end, (size_t)layout->processes + 1, layout->process_room);
     layout->worker_end[layout->workers++] = end;
     if (layout->processes == 0 || process != *last_process)
         layout->processes++;
@@ -91,8 +78,8 @@ static void gather_scattered(mlt_layout *layout, const mlt_where *where)
         uint32_t worker = where->worker(where->of, r);
         most = worker > most ? worker : most;
     }
-    int32_t *next =
-        get((size_t)most + 2, sizeof *next); // [w + 1]: ranks, then first position, of w
+    // [w + 1]: ranks, then first position, of w
+    int32_t *next = mlt_take((size_t)most + 2, sizeof *next);
     for (int32_t r = 0; r < where->count; r++)
         next[where->worker(where->of, r) + 1]++;
     for (uint32_t w = 0; w <= most; w++) {
@@ -100,7 +87,7 @@ static void gather_scattered(mlt_layout *layout, const mlt_where *where)
         if (next[w + 1] > next[w])
             add_end(layout, where, w, next[w + 1], &process);
     }
-    layout->position = get((size_t)where->count, sizeof *layout->position);
+    layout->position = mlt_take((size_t)where->count, sizeof *layout->position);
     bool moved = false;
     for (int32_t r = 0; r < where->count; r++) {
         layout->position[r] = next[where->worker(where->of, r)]++;
@@ -280,7 +267,7 @@ static void use_lines(mlt_cart_plan *plan, const int *order, mlt_cut cut)
 // The axes by length, the longest first: slabs across it are the smallest.
 static int *axes_by_length(const mlt_cart_plan *plan)
 {
-    int *order = get((size_t)plan->ndims, sizeof *order);
+    int *order = mlt_take((size_t)plan->ndims, sizeof *order);
     for (int i = 0; i < plan->ndims; i++) {
         int at = i;
         for (; at > 0 && plan->dims[order[at - 1]] < plan->dims[i]; at--)
@@ -309,7 +296,7 @@ static void blocks_init(blocks *b, const mlt_cart_plan *plan, const int *limit, 
 {
     *b = (blocks){.plan = plan, .limit = limit, .steps = steps};
     b->divisors = mlt_dims_divisors(parts, &b->divisor_count);
-    b->now = get(2 * (size_t)plan->ndims, sizeof *b->now);
+    b->now = mlt_take(2 * (size_t)plan->ndims, sizeof *b->now);
     b->best = b->now + plan->ndims;
 }
 
@@ -410,7 +397,7 @@ static void make_plan(mlt_cart_plan *plan, const mlt_where *where, mlt_layout *l
     // Processes count only where they are something else than workers and every order can be asked.
     bool processes = layout->processes > 1 && layout->processes < layout->workers &&
                      (!blocks_fit || even(layout->process_end, layout->processes));
-    int *order = axes_by_length(plan), *rows = get((size_t)plan->ndims, sizeof *rows);
+    int *order = axes_by_length(plan), *rows = mlt_take((size_t)plan->ndims, sizeof *rows);
     for (int d = 0; d < plan->ndims; d++)
         rows[d] = d;
     plan->before = layout->position ? scattered_cut(plan, where, processes)
@@ -433,13 +420,13 @@ static void make_plan(mlt_cart_plan *plan, const mlt_where *where, mlt_layout *l
 mlt_cart_plan *mlt_cart_plan_new(const mlt_where *where, int ndims, const int *dims,
                                  const int *periods)
 {
-    mlt_cart_plan *plan = get(1, sizeof *plan);
+    mlt_cart_plan *plan = mlt_take(1, sizeof *plan);
     plan->ndims = ndims;
     plan->count = where->count;
     plan->stays = true;
-    plan->dims = get(2 * (size_t)ndims, sizeof *plan->dims);
+    plan->dims = mlt_take(2 * (size_t)ndims, sizeof *plan->dims);
     plan->periods = plan->dims + ndims;
-    plan->digit = get(3 * (size_t)ndims, sizeof *plan->digit);
+    plan->digit = mlt_take(3 * (size_t)ndims, sizeof *plan->digit);
     for (int d = 0; d < ndims; d++) {
         plan->dims[d] = dims[d];
         plan->periods[d] = periods[d] != 0;
@@ -519,7 +506,7 @@ int mlt_reorder_cart(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, c
         return comm->rank;
     mlt_mpi_worker *worker = mlt_mpi_worker_of(me);
     if (!worker->plans)
-        worker->plans = get(1, sizeof *worker->plans);
+        worker->plans = mlt_take(1, sizeof *worker->plans);
     struct mlt_cart_plans *plans = worker->plans;
     mlt_map *map = comm->map ? mlt_comm_group(comm) : NULL;
     for (int i = 0; i < PLANS; i++)

@@ -31,9 +31,10 @@ typedef struct mlt_cut {
 // Ranks that live together have consecutive positions.
 typedef struct mlt_layout {
     int32_t count, workers, processes;
-    int32_t *worker_end;  // [workers]: the position behind its last
-    int32_t *process_end; // [processes]
-    int32_t *position;    // of every rank; NULL: its own number
+    int32_t *worker_end;               // [workers]: the position after its last rank's
+    int32_t *process_end;              // [processes]: the same
+    int32_t *position;                 // of every rank; NULL: its own number
+    int32_t worker_room, process_room; // of the arrays
 } mlt_layout;
 
 void mlt_layout_init(mlt_layout *layout, const mlt_where *where);

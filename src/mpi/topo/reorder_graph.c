@@ -7,9 +7,8 @@
 // Edges count in both directions, with their weights. If workers have one rank each, processes are
 // filled instead.
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/topo/reorder.h"
 
 enum {
@@ -38,28 +37,19 @@ typedef struct growth {
     int32_t lowest; // no node below it is without a place
 } growth;
 
-static void *get(int64_t count, size_t size)
-{
-    void *memory = calloc((size_t)count + 1, size);
-    if (!memory)
-        mlt_fatal("memory is exhausted: no room to reorder a graph of %lld parts",
-                  (long long)count);
-    return memory;
-}
-
 static void growth_init(growth *g, int32_t nodes, const mlt_edge *edges, int64_t count)
 {
     *g = (growth){.nodes = nodes};
-    g->at = get(nodes + (int64_t)1, sizeof *g->at);
-    g->near = get(2 * count, sizeof *g->near);
-    g->weight = get(2 * count, sizeof *g->weight);
-    g->place = get(nodes, sizeof *g->place);
-    g->gain = get(nodes, sizeof *g->gain);
-    g->open = get(nodes, sizeof *g->open);
-    g->piece = get(nodes, sizeof *g->piece);
-    g->since = get(nodes, sizeof *g->since);
-    g->beside = get(nodes, sizeof *g->beside);
-    g->heap = get(2 * count, sizeof *g->heap);
+    g->at = mlt_take((size_t)nodes + 1, sizeof *g->at);
+    g->near = mlt_take(2 * (size_t)count, sizeof *g->near);
+    g->weight = mlt_take(2 * (size_t)count, sizeof *g->weight);
+    g->place = mlt_take((size_t)nodes, sizeof *g->place);
+    g->gain = mlt_take((size_t)nodes, sizeof *g->gain);
+    g->open = mlt_take((size_t)nodes, sizeof *g->open);
+    g->piece = mlt_take((size_t)nodes, sizeof *g->piece);
+    g->since = mlt_take((size_t)nodes, sizeof *g->since);
+    g->beside = mlt_take((size_t)nodes, sizeof *g->beside);
+    g->heap = mlt_take(2 * (size_t)count, sizeof *g->heap);
     for (int64_t i = 0; i < count; i++) {
         g->at[edges[i].from + 1]++;
         g->at[edges[i].to + 1]++;
@@ -199,7 +189,7 @@ static void grow(growth *g, const mlt_layout *layout)
 
 static int32_t *homes(const mlt_layout *layout, const int32_t *ends)
 {
-    int32_t *home = get(layout->count, sizeof *home);
+    int32_t *home = mlt_take((size_t)layout->count, sizeof *home);
     for (int32_t place = 0, run = 0; place < layout->count; place++) {
         run += place >= ends[run];
         home[place] = run;
@@ -229,7 +219,7 @@ mlt_cut mlt_reorder_graph_cut(const mlt_where *where, const mlt_edge *edges, int
 {
     mlt_layout layout;
     mlt_layout_init(&layout, where);
-    int32_t *place = get(layout.count, sizeof *place);
+    int32_t *place = mlt_take((size_t)layout.count, sizeof *place);
     for (int32_t r = 0; r < layout.count; r++)
         place[newrank ? newrank[r] : r] = layout.position ? layout.position[r] : r;
     mlt_cut cut = count_cut(&layout, edges, count, place);
@@ -253,7 +243,7 @@ bool mlt_reorder_graph(const mlt_where *where, const mlt_edge *edges, int64_t co
     bool better = after.workers < before.workers ||
                   (after.workers == before.workers && after.processes < before.processes);
     if (better) {
-        int32_t *node_at = get(layout.count, sizeof *node_at);
+        int32_t *node_at = mlt_take((size_t)layout.count, sizeof *node_at);
         for (int32_t v = 0; v < layout.count; v++)
             node_at[g.place[v]] = v;
         for (int32_t r = 0; r < layout.count; r++)

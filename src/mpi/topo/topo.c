@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
 static mlt_topo *new_topo(int kind, size_t ints)
 {
-    mlt_topo *topo = calloc(1, sizeof *topo + ints * sizeof(int));
-    if (!topo)
-        mlt_fatal("memory is exhausted: no room for a topology of %zu numbers", ints);
+    mlt_topo *topo = mlt_take(1, sizeof *topo + ints * sizeof(int));
     topo->refs = 1;
     topo->kind = kind;
     return topo;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
@@ -26,7 +26,7 @@ typedef struct mlt_type_note {
 
 int mlt_dtype_no_memory(mlt_rank *me)
 {
-    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, "there is no memory for the datatype");
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "the datatype");
 }
 
 mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t addresses,
@@ -248,10 +248,7 @@ static type_note *note_of(mlt_rank *me, const mlt_type *type, bool make)
         note = note->next;
     if (note || !make)
         return note;
-    note = calloc(1, sizeof *note);
-    if (!note)
-        mlt_fatal("memory is exhausted: no room for what rank %d notes about a datatype",
-                  (int)me->world);
+    note = mlt_take(1, sizeof *note);
     note->type = type;
     note->next = mlt_mpi_of(me)->type_notes;
     mlt_mpi_of(me)->type_notes = note;
