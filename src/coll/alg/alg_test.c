@@ -367,7 +367,7 @@ static void test_refusals(void)
     bad = good, bad.count = 10000000, bad.segment = 1;
     refused("bcast.chain", bad, "into more than 1048576 pieces");
     bad = good, bad.radix = 1;
-    refused("bcast.knomial", bad, "the radix of a tree must be 2 or more");
+    refused("bcast.knomial", bad, "the radix must be 2 or more");
     bad = good, bad.radix = UINT32_MAX;
     refused("allreduce.dissemination", bad, "must be below 2^28");
     bad = good, bad.ranks = 6;

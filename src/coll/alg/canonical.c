@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "coll/alg/tree.h"
 
 // ---- all operands at one rank
@@ -55,9 +55,7 @@ uint32_t mlt_canonical_combine(const mlt_emit *e, const mlt_operands *o, const u
 {
     uint32_t first = first_sibling(own, count), slots = count - 1 - !o->in_place, sent = NONE;
     mlt_goal_span tmp = slots ? mlt_emit_buffer(e, "tmp", slots * e->n) : (mlt_goal_span){0};
-    blocks b = {.at = calloc(count, sizeof *b.at), .done = mlt_emit_actions(count)};
-    if (!b.at)
-        mlt_fatal("no memory to emit an algorithm");
+    blocks b = {.at = mlt_take(count, sizeof *b.at), .done = mlt_emit_actions(count)};
     for (uint32_t by = 1; by < count && share; by++) {
         uint32_t send = mlt_emit_send(e, o->in, from[(own + by) % count], NONE);
         sent = sent == NONE ? send : sent;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "coll/alg/alg_int.h"
 
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -114,10 +114,8 @@ uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 
 uint32_t *mlt_emit_actions(uint32_t count)
 {
-    uint32_t *actions = malloc((count + 1ull) * sizeof *actions);
-    if (!actions)
-        mlt_fatal("no memory to emit an algorithm");
-    for (uint32_t i = 0; i <= count; i++)
+    uint32_t *actions = mlt_take(count, sizeof *actions);
+    for (uint32_t i = 0; i < count; i++)
         actions[i] = NONE;
     return actions;
 }

@@ -57,9 +57,9 @@ mlt_goal_span mlt_emit_gathered(const mlt_emit *e, mlt_goal_span *out, uint32_t 
 
 // Messages under way at once, of algorithms that limit them: the shape's, or 32, which other
 // libraries have found good.
-static inline uint32_t mlt_emit_window(const mlt_emit *e)
+static inline uint32_t mlt_emit_window(const mlt_coll_shape *shape)
 {
-    return e->shape->window ? e->shape->window : 32;
+    return shape->window ? shape->window : 32;
 }
 
 // ---- spans

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 static int by_distance(const void *pa, const void *pb)
 {
@@ -17,9 +18,7 @@ static int by_distance(const void *pa, const void *pb)
 static mlt_exchange_entry *sorted(const mlt_emit *e, const mlt_goal_part *part, uint32_t parts,
                                   bool sends, uint32_t *count)
 {
-    mlt_exchange_entry *list = malloc((parts + 1ull) * sizeof *list);
-    if (!list)
-        mlt_fatal("no memory to emit an algorithm");
+    mlt_exchange_entry *list = mlt_take(parts, sizeof *list);
     uint32_t n = 0;
     for (uint32_t i = 0; i < parts; i++) {
         if (part[i].peer == e->rank || !part[i].bytes)

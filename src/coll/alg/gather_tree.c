@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "coll/alg/gather_tree.h"
-
+// Gather and scatter over k-nomial trees (tree.h), counted from the root. The blocks of a subtree lie
+// side by side and go in one message. The subtree of one child of the root may wrap around the end of
+// the root's buffer; its blocks go by way of temporary memory.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
@@ -26,8 +27,8 @@ static void gather_root(const mlt_emit *e, uint32_t radix)
     }
 }
 
-void mlt_coll_gather_tree(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                          uint32_t radix)
+static void gather(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
+                   uint32_t radix)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint32_t v = mlt_emit_virtual(&e), size = mlt_tree_size(v, e.ranks, radix);
@@ -77,8 +78,8 @@ static void scatter_root(const mlt_emit *e, uint32_t radix)
     }
 }
 
-void mlt_coll_scatter_tree(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                           uint32_t radix)
+static void scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
+                    uint32_t radix)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint32_t v = mlt_emit_virtual(&e), size = mlt_tree_size(v, e.ranks, radix);
@@ -103,11 +104,12 @@ void mlt_coll_scatter_tree(const mlt_coll_shape *shape, mlt_goal_program *progra
 
 // ---- the algorithms
 
+// DOES: gather or scatter, and KIND the same in capitals.
 #define TREE_ALG(DOES, KIND, NAME, HELP, RADIX, ...)                                               \
     static void emit_##DOES##_##NAME(const mlt_coll_shape *shape, mlt_goal_program *program,       \
                                      uint32_t rank)                                                \
     {                                                                                              \
-        mlt_coll_##DOES##_tree(shape, program, rank, RADIX);                                       \
+        DOES(shape, program, rank, RADIX);                                                         \
     }                                                                                              \
     const mlt_coll_alg mlt_##DOES##_##NAME = {.collective = MLT_COLL_##KIND,                       \
                                               .name = #NAME,                                       \

@@ -4,25 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/memory.h"
 #include "coll/alg/emit.h"
-
-static void *room(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_fatal("no memory to plan a reduction");
-    return memory;
-}
 
 // ---- load
 
 mlt_reduce_to_load *mlt_reduce_to_load_new(uint32_t ranks)
 {
-    mlt_reduce_to_load *load = room(1, sizeof *load);
+    mlt_reduce_to_load *load = mlt_take(1, sizeof *load);
     load->ranks = ranks;
-    load->in = room(ranks, sizeof *load->in);
-    load->out = room(ranks, sizeof *load->out);
+    load->in = mlt_take(ranks, sizeof *load->in);
+    load->out = mlt_take(ranks, sizeof *load->out);
     return load;
 }
 
@@ -78,12 +71,7 @@ typedef struct planner {
 
 static void edge(planner *p, uint32_t from, uint32_t to, mlt_reduce_to_kind kind)
 {
-    if (p->plan.count == p->plan_room) {
-        p->plan_room = p->plan_room ? 2 * p->plan_room : 32;
-        p->plan.edges = realloc(p->plan.edges, p->plan_room * sizeof *p->plan.edges);
-        if (!p->plan.edges)
-            mlt_fatal("no memory to plan a reduction");
-    }
+    MLT_ARRAY_WANT(p->plan.edges, p->plan.count + 1ull, p->plan_room);
     p->plan.edges[p->plan.count++] = (mlt_reduce_to_edge){from, to, kind};
     load_edge(p->load, p->plan.edges[p->plan.count - 1]);
 }
@@ -149,11 +137,11 @@ static void meet(planner *p, uint32_t keep)
         }
 }
 
-// The first `have` have the result and tell those that are waiting, who tell others.
+// The first `have` have the result and tell those that wait for it, which then tell others.
 static void tell(planner *p, uint32_t have)
 {
     uint32_t done = 0;
-    node *holders = room((size_t)have + p->tells, sizeof *holders);
+    node *holders = mlt_take((size_t)have + p->tells, sizeof *holders);
     memcpy(holders, p->active, have * sizeof *holders);
     sort(p, p->told, p->tells);
     while (done < p->tells) {
@@ -170,15 +158,15 @@ static planner begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *
                      const mlt_reduce_to_load *load)
 {
     planner p = {.load = mlt_reduce_to_load_new(ranks),
-                 .active = room(ranks, sizeof *p.active),
-                 .told = room(ranks, sizeof *p.told)};
+                 .active = mlt_take(ranks, sizeof *p.active),
+                 .told = mlt_take(ranks, sizeof *p.told)};
     if (load) {
         memcpy(p.load->in, load->in, ranks * sizeof *load->in);
         memcpy(p.load->out, load->out, ranks * sizeof *load->out);
     }
     for (uint32_t r = 0; r < ranks; r++) {
-        node n = {.rank = r, .needs = !receives || receives[r]};
-        if (!contributes || contributes[r]) {
+        node n = {.rank = r, .needs = mlt_reduce_to_has(receives, r)};
+        if (mlt_reduce_to_has(contributes, r)) {
             p.active[p.actives++] = n;
             p.needs += n.needs;
         } else if (n.needs) {
@@ -217,7 +205,7 @@ void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan)
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape)
 {
     for (uint32_t r = 0; r < shape->ranks; r++)
-        if (!shape->contributes || shape->contributes[r])
+        if (mlt_reduce_to_has(shape->contributes, r))
             return NULL;
     return "there must be a rank that contributes";
 }
@@ -284,8 +272,8 @@ void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shap
         combines +=
             at.kind == MLT_REDUCE_TO_MEET ? from || to : to && at.kind != MLT_REDUCE_TO_TELL;
     }
-    bool gives = !shape->contributes || shape->contributes[rank];
-    bool gets = !shape->receives || shape->receives[rank];
+    bool gives = mlt_reduce_to_has(shape->contributes, rank);
+    bool gets = mlt_reduce_to_has(shape->receives, rank);
     if (gives)
         s.in = mlt_emit_buffer(&e, "in", e.n);
     if (gets)

@@ -3,17 +3,17 @@
 // paper), as a list of edges that everybody computes alike.
 //
 //     fold     contributors beyond a power of two give what they have to others
-//     halve    as long as twice as many ranks hold a part as are needed, half of them give theirs
-//     away meet     those that are left do recursive doubling; in its last round only links towards
-//     those
-//              that need the result are kept
-//     tell     receivers that did not contribute, or were folded, are told by those that have it,
-//              whose number doubles
+//     halve    as long as at least twice as many ranks hold a part as are needed, half of them give
+//              theirs away
+//     meet     those that are left do recursive doubling; its last round keeps only links towards
+//              ranks that need the result
+//     tell     receivers that did not contribute, or gave their part away, are told by those that
+//              have the result, whose number doubles
 //
-// Several at once, on sets that overlap: a rank that sends for one should receive for another, for
-// a link carries both ways at once. So whoever plans a reduction is told the load so far, edges in
-// and out of each rank, and lets ranks with many edges in and few out give their part away; then he
-// adds its edges to the load:
+// Several reductions at once, on sets that overlap: a rank that sends for one should receive for
+// another, since a link carries both ways at once. So a plan takes the load so far, the edges in and
+// out of each rank: ranks with many edges in and few out give their part away. Then the plan's edges
+// are added to the load:
 //
 //     mlt_reduce_to_load *load = mlt_reduce_to_load_new(ranks);
 //     for each reduction, in the same order on all ranks {
@@ -23,8 +23,8 @@
 //     }
 //     mlt_reduce_to_load_free(load);
 //
-// All ranks must know the same load, for they emit alike. shape.user NULL: no load. With all ranks'
-// programs made at once (mlt_coll_program) the load is added after that.
+// All ranks must know the same load, since they emit alike. shape.user NULL: no load. If
+// mlt_coll_program makes the programs of all ranks at once, add to the load after it.
 #ifndef MLT_COLL_ALG_REDUCE_TO_H
 #define MLT_COLL_ALG_REDUCE_TO_H
 
@@ -60,22 +60,27 @@ typedef struct mlt_reduce_to_plan {
     uint32_t count;
 } mlt_reduce_to_plan;
 
-// The edges; free them. load NULL: none; a set that is NULL: all ranks. At least one contributes.
+// True if a set has a rank. NULL: it has all.
+static inline bool mlt_reduce_to_has(const uint8_t *set, uint32_t rank)
+{
+    return !set || set[rank];
+}
+
+// The edges; free them. load NULL: none. If nobody contributes, or nobody receives, there are none.
 mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contributes,
                                           const uint8_t *receives, const mlt_reduce_to_load *load);
 void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan);
 
-// Adds to `load` what the plan's edges are.
+// Adds the plan's edges to `load`.
 void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load);
 
-// Adds to `program` what `rank` does of any plan, which need not be Aspen's: the shape's
-// contributors and receivers are whom the plan was made for. Whoever combines two values puts that
-// of the lower rank first; so a plan in which neighbours only are combined keeps the order of
-// ranks.
+// Adds to `program` what `rank` does of a plan, Aspen's or any other. The plan must have been made
+// for the shape's contributors and receivers. A rank that combines two values puts that of the lower
+// rank first; so a plan that combines only neighbours keeps the order of ranks.
 void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
                              mlt_goal_program *program, uint32_t rank);
 
-// mlt_coll_alg.refuses of what reduces so: somebody must contribute.
+// mlt_coll_alg.refuses of these reductions: at least one rank must contribute.
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape);
 
 #endif

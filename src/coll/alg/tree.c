@@ -90,7 +90,12 @@ uint32_t mlt_tree_radix(const mlt_coll_shape *shape)
 
 const char *mlt_tree_refuses(const mlt_coll_shape *shape)
 {
-    return shape->radix == 1 ? "the radix of a tree must be 2 or more" : NULL;
+    return shape->radix == 1 ? "the radix must be 2 or more" : NULL;
+}
+
+const char *mlt_fold_refuses(const mlt_coll_shape *shape)
+{
+    return shape->ranks & (shape->ranks - 1) ? "the number of ranks must be a power of two" : NULL;
 }
 
 // ---- trees as parameters

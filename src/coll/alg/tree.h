@@ -37,7 +37,7 @@ bool mlt_tree_back(mlt_tree_child *child);
 // The size of v's subtree.
 uint32_t mlt_tree_size(uint32_t v, uint32_t ranks, uint32_t radix);
 
-// The shape's radix, or 4; and mlt_coll_alg.refuses of whoever takes it.
+// The shape's radix, or 4; and mlt_coll_alg.refuses of algorithms with a radix: it must not be 1.
 uint32_t mlt_tree_radix(const mlt_coll_shape *shape);
 const char *mlt_tree_refuses(const mlt_coll_shape *shape);
 
@@ -115,6 +115,9 @@ static inline bool mlt_fold_has(mlt_fold fold, uint32_t number)
 {
     return number < fold.rest;
 }
+
+// mlt_coll_alg.refuses of algorithms that do not fold: the ranks must be a power of two.
+const char *mlt_fold_refuses(const mlt_coll_shape *shape);
 
 // ceil(log2(ranks))
 static inline uint32_t mlt_rounds(uint32_t ranks)

@@ -7,6 +7,7 @@
 
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
+#include "coll/alg/tree.h"
 
 // Blocks [first, first + count) of the row go to out, which may end in between.
 static void place(const mlt_emit *e, mlt_goal_span out, mlt_goal_span row, uint32_t first,
@@ -68,11 +69,6 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     free(got);
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
-{
-    return shape->radix == 1 ? "the radix must be 2 or more" : NULL;
-}
-
 const mlt_coll_alg mlt_allgather_bruck = {
     .collective = MLT_COLL_ALLGATHER,
     .name = "bruck",
@@ -80,6 +76,6 @@ const mlt_coll_alg mlt_allgather_bruck = {
     .in_place = true,
     .uneven = true,
     .uses_radix = true,
-    .refuses = refuses,
+    .refuses = mlt_tree_refuses,
     .emit = emit,
 };

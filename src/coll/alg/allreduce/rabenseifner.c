@@ -2,6 +2,9 @@
 // Allreduce, Rabenseifner: recursive halving, then the same way back with the results. A send on
 // the way back waits for the one before it, which waited for what that one sent: so two
 // dependencies a round are enough.
+//
+// With a power of two of ranks its brackets are the canonical ones, for every piece: that case has a
+// name of its own, halving_doubling.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"
@@ -39,5 +42,16 @@ const mlt_coll_alg mlt_allreduce_rabenseifner = {
     .help = "halving, then doubling: 2 log2 P rounds and the fewest bytes: long messages",
     .in_order = true,
     .in_place = true,
+    .emit = emit,
+};
+
+const mlt_coll_alg mlt_allreduce_halving_doubling = {
+    .collective = MLT_COLL_ALLREDUCE,
+    .name = "halving_doubling",
+    .help = "rabenseifner for powers of two, where it is reproducible: long messages",
+    .in_order = true,
+    .canonical = true,
+    .in_place = true,
+    .refuses = mlt_fold_refuses,
     .emit = emit,
 };

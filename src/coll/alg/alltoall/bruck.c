@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
+#include "coll/alg/tree.h"
 
 // A copy that grows while what follows lies side by side on both ends.
 typedef struct run {
@@ -96,9 +97,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
     mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_all(&e));
     uint32_t radix = shape->radix ? shape->radix : 2, message = 0;
-    held *block = malloc(e.ranks * sizeof *block);
-    if (!block)
-        mlt_fatal("no memory to emit an algorithm");
+    held *block = mlt_take(e.ranks, sizeof *block);
     for (uint32_t i = 0; i < e.ranks; i++)
         block[i] = (held){mlt_emit_blocks(&e, in, mlt_emit_up(&e, rank, i), 1), NONE};
     for (uint64_t step = 1; step < e.ranks; step *= radix)
@@ -113,17 +112,12 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     free(block);
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
-{
-    return shape->radix == 1 ? "the radix must be 2 or more" : NULL;
-}
-
 const mlt_coll_alg mlt_alltoall_bruck = {
     .collective = MLT_COLL_ALLTOALL,
     .name = "bruck",
     .help = "ceil(logk P) rounds (k: 2), half of the blocks in each: very short messages",
     .uneven = true,
     .uses_radix = true,
-    .refuses = refuses,
+    .refuses = mlt_tree_refuses,
     .emit = emit,
 };

@@ -16,7 +16,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_exchange x = mlt_exchange_begin(&e);
-    uint32_t window = mlt_emit_window(&e);
+    uint32_t window = mlt_emit_window(shape);
     for (uint32_t i = 0; i < x.recvs || i < x.sends; i++) {
         if (i < x.recvs)
             mlt_exchange_recv(&e, &x, i, before(x.recv, i, window));

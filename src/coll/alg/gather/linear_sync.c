@@ -17,7 +17,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         return;
     }
     mlt_goal_span out;
-    uint32_t copy, *recv = mlt_emit_actions(e.ranks), asked = 0, window = mlt_emit_window(&e);
+    uint32_t copy, *recv = mlt_emit_actions(e.ranks), asked = 0, window = mlt_emit_window(shape);
     mlt_emit_gathered(&e, &out, &copy);
     for (uint32_t v = 1; v < e.ranks; v++) {
         uint32_t from = mlt_emit_real(&e, v);

@@ -12,7 +12,7 @@
 // by block. If P is no power of two, ranks fold (tree.h): the blocks of both have one number.
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
@@ -41,9 +41,7 @@ static mlt_goal_span group(const wing *w, mlt_goal_span whole, uint32_t number)
 
 static void wing_init(wing *w, const mlt_emit *e, mlt_fold fold, uint32_t me)
 {
-    *w = (wing){e, fold, me, mlt_rounds(fold.power), malloc((fold.power + 1) * sizeof *w->at)};
-    if (!w->at)
-        mlt_fatal("no memory to emit an algorithm");
+    *w = (wing){e, fold, me, mlt_rounds(fold.power), mlt_take(fold.power + 1ull, sizeof *w->at)};
     w->at[0] = 0;
     for (uint32_t i = 0; i < fold.power; i++)
         w->at[i + 1] = w->at[i] + group(w, (mlt_goal_span){0}, reversed(i, w->rounds)).size;

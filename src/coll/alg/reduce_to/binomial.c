@@ -16,7 +16,7 @@ typedef struct set {
 
 static bool has(const set *s, uint32_t rank)
 {
-    return !s->has || s->has[rank];
+    return mlt_reduce_to_has(s->has, rank);
 }
 
 static uint32_t place_of(const set *s, uint32_t rank)
@@ -40,7 +40,7 @@ static uint32_t up(const mlt_emit *e, const set *from, uint32_t top, mlt_goal_sp
                    mlt_goal_span out, mlt_goal_span *have)
 {
     mlt_tree tree = {&mlt_tree_knomial, from->count, place_of(from, top), 2};
-    uint32_t me = place_of(from, e->rank), children = 0, child, last = NONE;
+    uint32_t me = place_of(from, e->rank), children = 0, last = NONE;
     while (tree.shape->child(&tree, me, children) != NONE)
         children++;
     *have = in;
@@ -49,9 +49,9 @@ static uint32_t up(const mlt_emit *e, const set *from, uint32_t top, mlt_goal_sp
         mlt_goal_span tmp = {0};
         if (children > 1)
             tmp = mlt_emit_buffer(e, "tmp", (children - 1) * e->n);
-        for (uint32_t i = 0; i<children; i++, tmp.at += i> 1 ? e->n : 0) {
-            child = tree.shape->child(&tree, me, i);
-            mlt_goal_span at = i ? mlt_emit_part(tmp, 0, e->n) : *have;
+        for (uint32_t i = 0; i < children; i++) {
+            uint32_t child = tree.shape->child(&tree, me, i);
+            mlt_goal_span at = i ? mlt_emit_part(tmp, (i - 1) * e->n, e->n) : *have;
             uint32_t recv = mlt_emit_recv(e, at, rank_at(from, child), NONE);
             uint32_t exec = (child < me) == !i
                                 ? mlt_emit_exec(e, *have, i ? at : in, recv)

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction from any ranks to any others without a step between: each contributor tells each
-// receiver, which combines in the order of ranks. Most messages, but nobody waits for what somebody
-// else must do first.
+// receiver, which combines in the order of ranks. The most messages, but no rank waits for another
+// one's work.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/reduce_to.h"
-
-static bool has(const uint8_t *set, uint32_t rank)
-{
-    return !set || set[rank];
-}
 
 // The first operand comes straight into the result; later ones have memory of their own.
 static void combine(const mlt_emit *e, mlt_goal_span in, mlt_goal_span out)
 {
     const uint8_t *contributes = e->shape->contributes;
     uint32_t others = 0, first = 0, last = NONE;
-    while (!has(contributes, first))
+    while (!mlt_reduce_to_has(contributes, first))
         first++;
     for (uint32_t r = first + 1; r < e->ranks; r++)
-        others += has(contributes, r) && r != e->rank;
+        others += mlt_reduce_to_has(contributes, r) && r != e->rank;
     mlt_goal_span tmp = {0};
     if (others)
         tmp = mlt_emit_buffer(e, "tmp", others * e->n);
     last = first == e->rank ? mlt_emit_copy(e, out, in, NONE) : mlt_emit_recv(e, out, first, NONE);
     for (uint32_t r = first + 1, k = 0; r < e->ranks; r++) {
-        if (!has(contributes, r))
+        if (!mlt_reduce_to_has(contributes, r))
             continue;
         mlt_goal_span operand = in;
         uint32_t recv = NONE;
@@ -43,15 +38,15 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = {0};
-    if (has(shape->contributes, rank)) {
+    if (mlt_reduce_to_has(shape->contributes, rank)) {
         in = mlt_emit_buffer(&e, "in", e.n);
         for (uint32_t by = 1; by < e.ranks; by++) {
             uint32_t to = mlt_emit_up(&e, rank, by);
-            if (has(shape->receives, to))
+            if (mlt_reduce_to_has(shape->receives, to))
                 mlt_emit_send(&e, in, to, NONE);
         }
     }
-    if (has(shape->receives, rank))
+    if (mlt_reduce_to_has(shape->receives, rank))
         combine(&e, in, mlt_emit_buffer(&e, "out", e.n));
 }
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Broadcast by pieces: the block is cut into P pieces, which are scattered down a binomial tree and
+// then gathered by all, around a ring or by doubling. A rank whose subtree's pieces came with its own
+// is not sent them again.
+#include "coll/alg/alg_int.h"
+#include "coll/alg/emit.h"
+#include "coll/alg/tree.h"
+
+typedef struct pieces {
+    mlt_emit e;
+    mlt_goal_span buf;
+    uint32_t v;         // the rank, counted from the root
+    uint32_t size;      // of its subtree: it has pieces [v, v + size) once they are scattered
+    uint32_t scattered; // what brought them; NONE at the root
+} pieces;
+
+// Pieces [low, high).
+static mlt_goal_span span_of(const pieces *p, uint32_t low, uint32_t high)
+{
+    return mlt_emit_pieces(&p->e, p->buf, p->e.ranks, low, high);
+}
+
+static pieces scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    pieces p = {.e = mlt_emit_begin(shape, program, rank), .scattered = NONE};
+    const mlt_emit *e = &p.e;
+    p.buf = mlt_emit_buffer(e, "buf", e->n);
+    p.v = mlt_emit_virtual(e);
+    p.size = mlt_tree_size(p.v, e->ranks, 2);
+    if (p.v)
+        p.scattered = mlt_emit_recv(e, span_of(&p, p.v, p.v + p.size),
+                                    mlt_emit_real(e, mlt_tree_parent(p.v, 2)), NONE);
+    mlt_tree_child child = mlt_tree_children_end(p.v, e->ranks, 2);
+    while (mlt_tree_back(&child))
+        mlt_emit_send(e, span_of(&p, child.v, child.v + child.size), mlt_emit_real(e, child.v),
+                      p.scattered);
+    return p;
+}
+
+// Around the ring piece v - s goes to v + 1, unless that one has it: [v + 1, v + 1 + size).
+static void emit_ring(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    pieces p = scatter(shape, program, rank);
+    const mlt_emit *e = &p.e;
+    uint32_t v = p.v, recv = NONE;
+    uint32_t next = mlt_emit_up(e, v, e->ranks > 1), before = mlt_emit_down(e, v, e->ranks > 1);
+    uint32_t next_size = mlt_tree_size(next, e->ranks, 2);
+    for (uint32_t s = 0; s + 1 < e->ranks; s++) {
+        uint32_t give = mlt_emit_down(e, v, s), take = mlt_emit_down(e, before, s);
+        bool mine = give >= v && give - v < p.size;
+        if (give < next || give - next >= next_size)
+            mlt_emit_send(e, span_of(&p, give, give + 1), mlt_emit_real(e, next),
+                          mine ? p.scattered : recv);
+        if (take < v || take - v >= p.size)
+            recv = mlt_emit_recv(e, span_of(&p, take, take + 1), mlt_emit_real(e, before), NONE);
+    }
+}
+
+const mlt_coll_alg mlt_bcast_scatter_allgather = {
+    .collective = MLT_COLL_BCAST,
+    .name = "scatter_allgather",
+    .help = "pieces scattered by a binomial tree, gathered around a ring: long messages",
+    .emit = emit_ring,
+};
+
+// Pairs at a distance of 1, 2, 4, ... exchange what their groups have. A send waits for what was sent
+// and got before, which waited for the rest.
+static void emit_doubling(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    pieces p = scatter(shape, program, rank);
+    const mlt_emit *e = &p.e;
+    uint32_t v = p.v, sent = p.scattered, got = NONE;
+    for (uint32_t step = 1; step < e->ranks; step *= 2) {
+        uint32_t other = v ^ step, mine = v & ~(step - 1), theirs = other & ~(step - 1);
+        uint32_t partner = mlt_emit_real(e, other);
+        if (other && step > (other & -other) - 1) { // it has less than the group
+            uint32_t send = mlt_emit_send(e, span_of(&p, mine, mine + step), partner, sent);
+            mlt_emit_after(e, send, got);
+            if (step >= p.size)
+                sent = send;
+        }
+        if (v && step >= p.size)
+            got = mlt_emit_recv(e, span_of(&p, theirs, theirs + step), partner, NONE);
+    }
+}
+
+const mlt_coll_alg mlt_bcast_scatter_doubling = {
+    .collective = MLT_COLL_BCAST,
+    .name = "scatter_doubling",
+    .help = "pieces scattered, then gathered by doubling: medium messages, powers of two",
+    .refuses = mlt_fold_refuses,
+    .emit = emit_doubling,
+};
