@@ -36,12 +36,14 @@ void mlt_text_put(mlt_text *text, const void *bytes, size_t count)
 
 void mlt_text_vadd(mlt_text *text, const char *format, va_list args)
 {
+    size_t left = text->room - text->length;
     va_list again;
     va_copy(again, args);
-    int needed = vsnprintf(NULL, 0, format, args);
+    int needed = vsnprintf(left ? text->text + text->length : NULL, left, format, args);
     if (needed >= 0) {
         size_t fits = make_room(text, (size_t)needed);
-        vsnprintf(text->text + text->length, fits + 1, format, again);
+        if ((size_t)needed >= left && fits == (size_t)needed)
+            vsnprintf(text->text + text->length, fits + 1, format, again);
         text->length += fits;
     }
     va_end(again);
