@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "csp/hang/hang_int.h"
 #include "os/os.h"
 
@@ -61,14 +62,12 @@ typedef struct group {
 typedef struct groups {
     group *items;
     uint32_t count, room;
-    uint32_t *table; // open hashing: index + 1
-    uint32_t mask;
+    mlt_table table; // of indices, by the low half of hash
 } groups;
 
 static void make_line(const mlt_graph *g, uint32_t node, char *text, size_t size)
 {
-    mlt_words w = {.at = text, .size = size};
-    text[0] = '\0';
+    mlt_text w = mlt_text_on(text, size);
     mlt_words_of_name(&w, g, node);
     mlt_words_add(&w, ": ");
     mlt_words_of_wait(&w, g, node);
@@ -118,43 +117,17 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-static bool grow_groups(groups *own)
-{
-    uint32_t room = own->room ? 2 * own->room : 64;
-    group *items = realloc(own->items, room * sizeof *items);
-    if (items)
-        own->items = items;
-    uint32_t *table = calloc(2 * (size_t)room, sizeof *table);
-    if (!items || !table) {
-        free(table);
-        return false;
-    }
-    free(own->table);
-    own->table = table;
-    own->room = room;
-    own->mask = 2 * room - 1;
-    for (uint32_t i = 0; i < own->count; i++) {
-        uint32_t at = (uint32_t)own->items[i].hash & own->mask;
-        while (table[at])
-            at = (at + 1) & own->mask;
-        table[at] = i + 1;
-    }
-    return true;
-}
-
-// Lines with the same hash of 64 bits are the same. NULL: memory is exhausted.
+// Lines with the same hash of 64 bits are the same.
 static group *group_of(groups *own, uint64_t hash, uint32_t node)
 {
-    if (own->count == own->room && !grow_groups(own))
-        return NULL;
-    uint32_t at = (uint32_t)hash & own->mask;
-    while (own->table[at] && own->items[own->table[at] - 1].hash != hash)
-        at = (at + 1) & own->mask;
-    if (!own->table[at]) {
-        own->items[own->count] = (group){.hash = hash, .leader = node};
-        own->table[at] = ++own->count;
-    }
-    return &own->items[own->table[at] - 1];
+    for (mlt_table_look look = mlt_table_look_for(&own->table, (uint32_t)hash);
+         mlt_table_next(&look);)
+        if (own->items[look.word].hash == hash)
+            return &own->items[look.word];
+    MLT_ARRAY_WANT(own->items, own->count + (size_t)1, own->room);
+    own->items[own->count] = (group){.hash = hash, .leader = node};
+    mlt_table_add(&own->table, (uint32_t)hash, own->count);
+    return &own->items[own->count++];
 }
 
 static void join(group *own, const skeleton *s)
@@ -196,7 +169,7 @@ static const char *number(char text[32], uint64_t n)
     return text;
 }
 
-static void add_ranges(mlt_words *w, const group *own)
+static void add_ranges(mlt_text *w, const group *own)
 {
     for (uint32_t i = 0; i < own->ranges && i < MOST_RANGES; i++) {
         const range *r = &own->shown[i];
@@ -209,7 +182,7 @@ static void add_ranges(mlt_words *w, const group *own)
 }
 
 // Returns how many members have another number there than is shown.
-static uint64_t add_column(mlt_words *w, const group *own, const column *c, bool indexed)
+static uint64_t add_column(mlt_text *w, const group *own, const column *c, bool indexed)
 {
     int k = c->hits[1] > c->hits[0];
     int64_t distance = (int64_t)c->distance[k];
@@ -224,7 +197,7 @@ static uint64_t add_column(mlt_words *w, const group *own, const column *c, bool
     return 0;
 }
 
-static void add_group(mlt_words *w, const mlt_graph *g, const group *own)
+static void add_group(mlt_text *w, const mlt_graph *g, const group *own)
 {
     char line[LINE], text[32];
     skeleton s;
@@ -268,24 +241,20 @@ static int by_leader(const void *a, const void *b)
     return x->leader < y->leader ? -1 : x->leader > y->leader;
 }
 
-static void add_groups(mlt_words *w, const mlt_graph *g)
+static void add_groups(mlt_text *w, const mlt_graph *g)
 {
     groups all = {0};
     char line[LINE], text[32];
     skeleton s;
-    bool fine = true;
     uint64_t start = mlt_os_now_ns(), seen = 0;
-    for (uint32_t node = 0; fine && node < g->nodes; node++) {
+    for (uint32_t node = 0; node < g->nodes; node++) {
         if (node % LOOKS == 0 && mlt_os_now_ns() - start >= mlt_csp_hang_patience_ns)
             break;
         if (g->state[node] == MLT_NODE_NONE || g->state[node] == MLT_NODE_RUNS)
             continue;
         make_line(g, node, line, sizeof line);
         strip(&s, line);
-        group *own = group_of(&all, hash_of(s.text), node);
-        fine = own != NULL;
-        if (fine)
-            join(own, &s);
+        join(group_of(&all, hash_of(s.text), node), &s);
         seen++;
     }
     uint32_t shown = all.count < MOST_GROUPS ? all.count : MOST_GROUPS;
@@ -295,7 +264,7 @@ static void add_groups(mlt_words *w, const mlt_graph *g)
     }
     uint64_t left = 0;
     for (uint32_t i = 0; i < all.count; i++)
-        if (i < shown && w->length + LINE + 64 < w->size)
+        if (i < shown && w->length + LINE + 64 < w->room)
             add_group(w, g, &all.items[i]);
         else
             left += all.items[i].members;
@@ -305,10 +274,10 @@ static void add_groups(mlt_words *w, const mlt_graph *g)
         mlt_words_add(w, "  and %s processes that wait, and were not looked at\n",
                       number(text, g->waiting - seen));
     free(all.items);
-    free(all.table);
+    mlt_table_free(&all.table);
 }
 
-static void add_each(mlt_words *w, const mlt_graph *g)
+static void add_each(mlt_text *w, const mlt_graph *g)
 {
     char line[LINE];
     for (uint32_t node = 0; node < g->nodes; node++) {
@@ -321,7 +290,7 @@ static void add_each(mlt_words *w, const mlt_graph *g)
 
 // ---- the whole
 
-static void add_cycle(mlt_words *w, const mlt_graph *g)
+static void add_cycle(mlt_text *w, const mlt_graph *g)
 {
     char text[32];
     uint32_t length;
@@ -343,7 +312,7 @@ static void add_cycle(mlt_words *w, const mlt_graph *g)
     free(steps);
 }
 
-static void add_running(mlt_words *w, const mlt_graph *g)
+static void add_running(mlt_text *w, const mlt_graph *g)
 {
     char text[32];
     if (g->running)
@@ -353,21 +322,18 @@ static void add_running(mlt_words *w, const mlt_graph *g)
 
 size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size)
 {
-    mlt_graph g;
-    mlt_words w = {.at = text, .size = size > CYCLE_ROOM ? size - CYCLE_ROOM : 0};
-    if (w.size == 0)
+    if (size <= CYCLE_ROOM)
         return 0;
-    if (mlt_graph_make(&g, csp)) {
-        if (g.waiting <= FEW_PROCS)
-            add_each(&w, &g);
-        else
-            add_groups(&w, &g);
-        w.size = size;
-        add_running(&w, &g);
-        add_cycle(&w, &g);
-    } else {
-        mlt_words_add(&w, "  memory is exhausted: what processes wait for cannot be said\n");
-    }
+    mlt_graph g;
+    mlt_text w = mlt_text_on(text, size - CYCLE_ROOM);
+    mlt_graph_make(&g, csp);
+    if (g.waiting <= FEW_PROCS)
+        add_each(&w, &g);
+    else
+        add_groups(&w, &g);
+    w.room = size;
+    add_running(&w, &g);
+    add_cycle(&w, &g);
     mlt_graph_free(&g);
     if (w.length > 0 && text[w.length - 1] != '\n') // it was cut
         text[w.length - 1] = '\n';

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for what, and who could serve it: a graph that hang.c builds, and words.c words.
+// Who waits for what, and who could serve it: graph.c builds the graph, words.c and things.c word
+// it, hang.c makes the report.
 //
 //     process --need--> side of a thing --claim--> process
 //
-// A thing is a channel, a barrier, a PAR or a child that somebody waits for. A channel has two
-// sides: what waits to read it is served by those who write it, and the other way round. Processes
-// claim to serve a side: they used that end last, they hold it (csp_hold), they are members of that
-// PAR; or perhaps: an end is in their argument block, and what they do with it is not known.
+// A thing is a channel, a barrier, a group, a PAR or a child that somebody waits for. A channel has
+// two sides: those who wait to read it are served by those who write it, and the other way round.
+// Processes claim to serve a side: they used that end last, they hold it (csp_hold), they are
+// members of that PAR; or perhaps: an end is in their argument block, and what they do with it is
+// not known.
 #ifndef MLT_CSP_HANG_HANG_INT_H
 #define MLT_CSP_HANG_HANG_INT_H
 
@@ -15,19 +17,15 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "csp/chan.h"
 #include "csp/state.h"
 #include "csp/wait.h"
 #include "fiber/fiber.h"
 
-// ---- text of a bounded length
-
-typedef struct mlt_words {
-    char *at;
-    size_t size, length; // size counts the 0 at the end
-} mlt_words;
-
-void mlt_words_add(mlt_words *words, const char *format, ...) MLT_PRINTF(2, 3);
+// Adds text; what is not printable becomes '?'.
+void mlt_words_add(mlt_text *words, const char *format, ...) MLT_PRINTF(2, 3);
 
 // ---- the graph
 
@@ -75,10 +73,16 @@ typedef struct mlt_claim {
 } mlt_claim;
 
 typedef struct mlt_thing {
-    const void *at;
+    uintptr_t
+        hidden; // its address, inverted: graph.c looks for addresses, and not for its own notes
     uint32_t claims; // the first; UINT32_MAX: none
     bool chan;
 } mlt_thing;
+
+static inline const void *mlt_thing_at(const mlt_thing *thing)
+{
+    return (const void *)~thing->hidden;
+}
 
 typedef struct mlt_graph {
     const mlt_csp *csp;
@@ -90,15 +94,13 @@ typedef struct mlt_graph {
     uint32_t need_count, need_room;
     mlt_thing *things;
     uint32_t thing_count, thing_room;
-    uint32_t *table; // open hashing of things by address: index + 1
-    uint32_t mask;
+    mlt_table thing_table; // of indices into things, by address
     mlt_claim *claims;
     uint32_t claim_count, claim_room;
     uint32_t running, waiting; // processes, ranks' own included
 } mlt_graph;
 
-// False if memory is exhausted; free it in any case.
-bool mlt_graph_make(mlt_graph *graph, const mlt_csp *csp) MLT_MUST_CHECK;
+void mlt_graph_make(mlt_graph *graph, const mlt_csp *csp);
 void mlt_graph_free(mlt_graph *graph);
 
 const mlt_fiber *mlt_graph_fiber(const mlt_graph *graph, uint32_t node);
@@ -116,23 +118,23 @@ mlt_cycle_step *mlt_graph_cycle(const mlt_graph *graph, uint32_t *length) MLT_MU
 // ---- words
 
 // "csp_write to 'pick 1', which fork[1] reads", without the process's own name.
-void mlt_words_of_wait(mlt_words *words, const mlt_graph *graph, uint32_t node);
+void mlt_words_of_wait(mlt_text *words, const mlt_graph *graph, uint32_t node);
 // "waits to write 'pick 1', which fork[1] reads".
-void mlt_words_of_step(mlt_words *words, const mlt_graph *graph, const mlt_cycle_step *step,
+void mlt_words_of_step(mlt_text *words, const mlt_graph *graph, const mlt_cycle_step *step,
                        uint32_t next);
-void mlt_words_of_name(mlt_words *words, const mlt_graph *graph, uint32_t node);
+void mlt_words_of_name(mlt_text *words, const mlt_graph *graph, uint32_t node);
 
 // Things of other modules (things.c).
-void mlt_words_of_barrier(mlt_words *words, const csp_barrier *barrier); // "'z', where 3 of 4 ..."
-void mlt_words_of_group(mlt_words *words, const csp_group *group, uint64_t call); // as that
+void mlt_words_of_barrier(mlt_text *words, const csp_barrier *barrier); // "'z', where 3 of 4 ..."
+void mlt_words_of_group(mlt_text *words, const csp_group *group, uint64_t call); // as that
 bool mlt_group_is_wide(const csp_group *group); // other workers have members, or it is being made
-void mlt_words_of_port(mlt_words *words, const csp_port *port); // "port 'numbers'"
-void mlt_words_of_target(mlt_words *words, const csp_target *target);
-void mlt_words_of_far(mlt_words *words, const csp_chan *chan); // " of rank 3": stand-ins
+void mlt_words_of_port(mlt_text *words, const csp_port *port); // "port 'numbers'"
+void mlt_words_of_target(mlt_text *words, const csp_target *target);
+void mlt_words_of_far(mlt_text *words, const csp_chan *chan); // " of rank 3": stand-ins
 bool mlt_chan_is_stand_in(const csp_chan *chan);
 // ", whose writing end rank 2 has", or, after others, "; rank 2 has its writing end, too". False:
 // nobody elsewhere has one, or who has it is not known here.
-bool mlt_words_of_far_ends(mlt_words *words, const csp_chan *chan, bool writers, bool others);
+bool mlt_words_of_far_ends(mlt_text *words, const csp_chan *chan, bool writers, bool others);
 
 // Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
 // 4", or "" (nobody). Returns how many they are.

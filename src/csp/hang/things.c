@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES = 64, SENDERS_SHOWN = 3 };
 
-void mlt_words_of_barrier(mlt_words *w, const csp_barrier *barrier)
+void mlt_words_of_barrier(mlt_text *w, const csp_barrier *barrier)
 {
     char name[NAME_BYTES];
     mlt_barrier_name(barrier, name, sizeof name);
@@ -23,7 +23,7 @@ bool mlt_group_is_wide(const csp_group *group)
     return !group->body || group->members != group->size;
 }
 
-void mlt_words_of_group(mlt_words *w, const csp_group *group, uint64_t call)
+void mlt_words_of_group(mlt_text *w, const csp_group *group, uint64_t call)
 {
     uint32_t there = 0;
     mlt_words_add(w, "group '%.40s'", group->name ? group->name : "?");
@@ -35,7 +35,7 @@ void mlt_words_of_group(mlt_words *w, const csp_group *group, uint64_t call)
                   there, group->members, group->members < group->size ? " here" : "");
 }
 
-void mlt_words_of_port(mlt_words *w, const csp_port *port)
+void mlt_words_of_port(mlt_text *w, const csp_port *port)
 {
     char name[NAME_BYTES];
     mlt_port_name(port, name, sizeof name);
@@ -54,7 +54,7 @@ void mlt_words_of_port(mlt_words *w, const csp_port *port)
         mlt_words_add(w, count == 1 ? " has sent" : " have sent");
 }
 
-void mlt_words_of_target(mlt_words *w, const csp_target *target)
+void mlt_words_of_target(mlt_text *w, const csp_target *target)
 {
     const mlt_stream *stream = target->stream;
     mlt_words_add(w, "port '%.60s'", target->name);
@@ -67,7 +67,7 @@ bool mlt_chan_is_stand_in(const csp_chan *chan)
     return chan->remote && chan->net && !mlt_net_chan_of(chan)->home;
 }
 
-bool mlt_words_of_far_ends(mlt_words *w, const csp_chan *chan, bool writers, bool others)
+bool mlt_words_of_far_ends(mlt_text *w, const csp_chan *chan, bool writers, bool others)
 {
     char who[MLT_ENDS_TEXT];
     uint32_t count = chan->net ? mlt_net_chan_ends(chan, writers, who, sizeof who) : UINT32_MAX;
@@ -82,7 +82,7 @@ bool mlt_words_of_far_ends(mlt_words *w, const csp_chan *chan, bool writers, boo
     return true;
 }
 
-void mlt_words_of_far(mlt_words *w, const csp_chan *chan)
+void mlt_words_of_far(mlt_text *w, const csp_chan *chan)
 {
     if (!mlt_chan_is_stand_in(chan))
         return;

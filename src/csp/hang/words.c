@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/above.h"
@@ -16,36 +15,35 @@ enum {
     SERVERS_SHOWN = 3,
     GUARDS_SHOWN = 4,
     CLAIMS_SEEN = 64, // of a thing, for one line
-    MOST_ADDED = 640, // at once
     NAMES_BYTES = 256,
 };
 
-static void add_text(mlt_words *w, const char *text)
+// Names are the program's, and reports go to terminals.
+static void keep_printable(mlt_text *w, size_t from)
 {
-    char *to = w->at + w->length, *end = w->at + w->size - 1;
-    for (; *text && to < end; text++) // names are the program's
-        *to++ = isprint((unsigned char)*text) || *text == '\n' ? *text : '?';
-    *to = '\0';
-    w->length = (size_t)(to - w->at);
+    for (char *c = w->text + from; *c; c++)
+        if (!isprint((unsigned char)*c) && *c != '\n')
+            *c = '?';
 }
 
-void mlt_words_add(mlt_words *w, const char *format, ...)
+static void add_text(mlt_text *w, const char *text)
 {
-    if (w->length + 1 >= w->size)
-        return;
-    if (!strchr(format, '%')) { // as most are, and a million processes have ten each
-        add_text(w, format);
-        return;
-    }
-    char text[MOST_ADDED];
+    size_t from = w->length;
+    mlt_text_put(w, text, strlen(text));
+    keep_printable(w, from);
+}
+
+void mlt_words_add(mlt_text *w, const char *format, ...)
+{
+    size_t from = w->length;
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    mlt_text_vadd(w, format, args);
     va_end(args);
-    add_text(w, text);
+    keep_printable(w, from);
 }
 
-static void add_name(mlt_words *w, char *name)
+static void add_name(mlt_text *w, char *name)
 {
     for (char *c = name; *c; c++) // it stays on its line
         if (*c == '\n')
@@ -53,7 +51,7 @@ static void add_name(mlt_words *w, char *name)
     add_text(w, name);
 }
 
-void mlt_words_of_name(mlt_words *w, const mlt_graph *g, uint32_t node)
+void mlt_words_of_name(mlt_text *w, const mlt_graph *g, uint32_t node)
 {
     char name[NAME_BYTES];
     const mlt_fiber *fiber = mlt_graph_fiber(g, node);
@@ -68,7 +66,7 @@ void mlt_words_of_name(mlt_words *w, const mlt_graph *g, uint32_t node)
     add_name(w, name);
 }
 
-static void add_chan_name(mlt_words *w, const csp_chan *chan)
+static void add_chan_name(mlt_text *w, const csp_chan *chan)
 {
     char name[NAME_BYTES];
     mlt_chan_name(chan, name, sizeof name);
@@ -121,7 +119,7 @@ static servers servers_of(const mlt_graph *g, const mlt_need *need)
     return s;
 }
 
-static void add_servers(mlt_words *w, const mlt_graph *g, const servers *s)
+static void add_servers(mlt_text *w, const mlt_graph *g, const servers *s)
 {
     uint32_t shown = s->count <= SERVERS_SHOWN && !s->more ? s->count : SERVERS_SHOWN - 1;
     shown = shown < s->count ? shown : s->count;
@@ -143,7 +141,7 @@ uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size
 }
 
 // Those on other workers. After others: " and p[1] on rank 3".
-static bool add_elsewhere_users(mlt_words *w, const csp_chan *chan, bool writers, bool others)
+static bool add_elsewhere_users(mlt_text *w, const csp_chan *chan, bool writers, bool others)
 {
     char names[NAMES_BYTES];
     uint32_t count = chan->queue ? mlt_hang_elsewhere(chan, writers, names, sizeof names) : 0;
@@ -156,9 +154,9 @@ static bool add_elsewhere_users(mlt_words *w, const csp_chan *chan, bool writers
 }
 
 // ", which fork[1] reads".
-static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *need)
+static void add_chan_servers(mlt_text *w, const mlt_graph *g, const mlt_need *need)
 {
-    const csp_chan *chan = g->things[need->thing].at;
+    const csp_chan *chan = mlt_thing_at(&g->things[need->thing]);
     bool writes = need->kind == MLT_CSP_WRITE; // whoever waits
     const mlt_fiber *last = writes ? chan->last_reader : chan->last_writer;
     servers s = servers_of(g, need);
@@ -193,11 +191,11 @@ static void add_chan_servers(mlt_words *w, const mlt_graph *g, const mlt_need *n
 
 // ---- what a process waits for
 
-static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *need)
+static void add_need_words(mlt_text *w, const mlt_graph *g, const mlt_need *need)
 {
     const mlt_thing *thing = &g->things[need->thing];
     if (thing->chan) {
-        add_chan_name(w, thing->at);
+        add_chan_name(w, mlt_thing_at(thing));
         add_chan_servers(w, g, need);
         return;
     }
@@ -205,16 +203,16 @@ static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *nee
     if (need->kind == MLT_CSP_SYNC || need->kind == MLT_CSP_GROUP) {
         const mlt_csp_wait *own = mlt_graph_fiber(g, need->node)->wait->list;
         if (need->kind == MLT_CSP_SYNC)
-            mlt_words_of_barrier(w, thing->at);
+            mlt_words_of_barrier(w, mlt_thing_at(thing));
         else
-            mlt_words_of_group(w, thing->at, own->number);
+            mlt_words_of_group(w, mlt_thing_at(thing), own->number);
         if (s.count > 0) {
             mlt_words_add(w, ", but not ");
             add_servers(w, g, &s);
         }
         return;
     }
-    const mlt_csp_wait *team = thing->at;
+    const mlt_csp_wait *team = mlt_thing_at(thing);
     if (need->kind == MLT_CSP_PAR && team->number > 1)
         mlt_words_add(w, "%llu processes%s", (unsigned long long)team->number, s.count ? ": " : "");
     if (need->kind == MLT_CSP_PAR && s.more) {
@@ -224,7 +222,7 @@ static void add_need_words(mlt_words *w, const mlt_graph *g, const mlt_need *nee
     add_servers(w, g, &s);
 }
 
-static void add_alt(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_alt *alt)
+static void add_alt(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_alt *alt)
 {
     uint32_t open = 0, shown = 0, need = g->first_need[node];
     for (uint32_t i = 0; i < alt->count; i++)
@@ -266,7 +264,7 @@ static void add_alt(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_a
 }
 
 // A process that waits in MPI; what its rank waits for has wait records.
-static void add_mpi(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_wait *wait)
+static void add_mpi(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_wait *wait)
 {
     const mlt_rank *rank = mlt_graph_fiber(g, node)->user;
     int32_t peer = wait->peer;
@@ -288,7 +286,7 @@ static void add_mpi(mlt_words *w, const mlt_graph *g, uint32_t node, const mlt_w
         mlt_words_add(w, ", tag %d", wait->tag);
 }
 
-static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
+static void add_elsewhere(mlt_text *w, const mlt_csp_wait *wait)
 {
     switch (wait->kind) {
     case MLT_CSP_FD:
@@ -322,7 +320,7 @@ static void add_elsewhere(mlt_words *w, const mlt_csp_wait *wait)
     }
 }
 
-void mlt_words_of_wait(mlt_words *w, const mlt_graph *g, uint32_t node)
+void mlt_words_of_wait(mlt_text *w, const mlt_graph *g, uint32_t node)
 {
     const mlt_wait *wait = mlt_graph_fiber(g, node)->wait;
     if (wait->kind != MLT_WAIT_CSP) {
@@ -357,7 +355,7 @@ void mlt_words_of_wait(mlt_words *w, const mlt_graph *g, uint32_t node)
     add_need_words(w, g, need);
 }
 
-void mlt_words_of_step(mlt_words *w, const mlt_graph *g, const mlt_cycle_step *step, uint32_t next)
+void mlt_words_of_step(mlt_text *w, const mlt_graph *g, const mlt_cycle_step *step, uint32_t next)
 {
     bool itself = next == step->node;
     mlt_words_of_name(w, g, step->node);
@@ -366,7 +364,7 @@ void mlt_words_of_step(mlt_words *w, const mlt_graph *g, const mlt_cycle_step *s
     case MLT_CSP_WRITE: {
         bool reads = step->need.kind == MLT_CSP_READ;
         mlt_words_add(w, " waits to %s ", reads ? "read" : "write");
-        add_chan_name(w, g->things[step->need.thing].at);
+        add_chan_name(w, mlt_thing_at(&g->things[step->need.thing]));
         mlt_words_add(w, ", which ");
         if (itself)
             mlt_words_add(w, "it");

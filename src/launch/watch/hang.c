@@ -10,7 +10,7 @@
 //
 //     rank in barrier -> barrier -> every blocked rank outside
 //
-// A depth-first walk with a stack of its own finds a cycle.
+// base/cycle.h finds a cycle.
 #include "launch/watch/hang.h"
 
 #include <ctype.h>
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cycle.h"
 #include "fiber/wait.h"
 #include "launch/numbers.h"
 #include "launch/say.h"
@@ -190,24 +191,6 @@ static bool in_barrier(const mlt_ctl_wait *w)
 
 // ---- The cycle
 
-typedef struct walk {
-    const mlt_hang *hang;
-    bool either;     // follow "one of them" waits too
-    uint8_t *colour; // [ranks + 1] 0 new, 1 on the stack, 2 done
-    uint32_t *stack; // nodes
-    size_t *edge;    // [ranks + 1] next edge of each node
-    size_t depth;
-} walk;
-
-enum { NEW, OPEN, DONE };
-
-static void push(walk *w, uint32_t node)
-{
-    w->colour[node] = OPEN;
-    w->edge[node] = node < w->hang->ranks ? w->hang->first[node] : 0;
-    w->stack[w->depth++] = node;
-}
-
 // Another thread of the rank may go on though this one is blocked.
 static bool has_choice(const mlt_hang *hang, uint32_t rank)
 {
@@ -228,103 +211,77 @@ static bool stands(const mlt_hang *hang, uint32_t rank)
     return hang->state[rank] == MLT_HANG_BLOCKED && !hang->moves[rank];
 }
 
-// The node at the end of the next edge of `node`; UINT32_MAX if there are no more.
-static uint32_t next_edge(walk *w, uint32_t node)
+typedef struct edges {
+    mlt_edge *items;
+    uint32_t count;
+    bool either; // "one of them" waits are edges too
+} edges;
+
+static void add_edges(edges *e, const mlt_hang *hang, uint32_t rank)
 {
-    const mlt_hang *hang = w->hang;
-    if (node == hang->ranks) { // the barrier
-        while (w->edge[node] < hang->ranks) {
-            uint32_t rank = (uint32_t)w->edge[node]++;
-            if (stands(hang, rank) && !is_in_barrier(hang, rank))
-                return rank;
-        }
-        return UINT32_MAX;
-    }
-    while (w->edge[node] < hang->first[node + 1]) {
-        const mlt_ctl_wait *own = record(hang, w->edge[node]++);
+    for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
+        const mlt_ctl_wait *own = record(hang, i);
         if (own->ended || own->others > 0 ||
-            (!w->either && ((!own->all && own->open > 1) || has_choice(hang, node))))
+            (!e->either && ((!own->all && own->open > 1) || has_choice(hang, rank))))
             continue;
         if (in_barrier(own))
-            return hang->ranks;
-        if (peer_exists(hang, own) && stands(hang, (uint32_t)own->peer))
-            return (uint32_t)own->peer;
+            e->items[e->count++] = (mlt_edge){rank, hang->ranks};
+        else if (peer_exists(hang, own) && stands(hang, (uint32_t)own->peer))
+            e->items[e->count++] = (mlt_edge){rank, (uint32_t)own->peer};
     }
-    return UINT32_MAX;
 }
 
-// Walks from `start`. True: the cycle is at the end of the stack, from *cycle on.
-static bool walk_from(walk *w, uint32_t start, size_t *cycle)
+// Ranks, and the barrier as the last node. The caller frees the graph.
+static mlt_digraph waits_of(const mlt_hang *hang, bool either)
 {
-    w->depth = 0;
-    push(w, start);
-    while (w->depth > 0) {
-        uint32_t node = w->stack[w->depth - 1];
-        uint32_t next = next_edge(w, node);
-        if (next == UINT32_MAX) {
-            w->colour[node] = DONE;
-            w->depth--;
-        } else if (w->colour[next] == NEW) {
-            push(w, next);
-        } else if (w->colour[next] == OPEN) {
-            *cycle = w->depth - 1;
-            while (w->stack[*cycle] != next)
-                --*cycle;
-            return true;
-        }
+    edges e = {.items = mlt_need(hang->count + hang->ranks, sizeof *e.items), .either = either};
+    for (uint32_t r = 0; r < hang->ranks; r++) {
+        if (!stands(hang, r))
+            continue;
+        add_edges(&e, hang, r);
+        if (!is_in_barrier(hang, r))
+            e.items[e.count++] = (mlt_edge){hang->ranks, r};
     }
-    return false;
+    mlt_digraph graph = mlt_digraph_of(hang->ranks + 1, e.items, e.count, MLT_FORWARDS);
+    free(e.items);
+    return graph;
 }
 
-static void print_cycle(const walk *w, size_t from, FILE *out)
+// The cycle has a rank, and begins with its lowest; the barrier is not shown.
+static void print_cycle(const mlt_hang *hang, uint32_t *cycle, uint32_t length, FILE *out)
 {
-    // Only ranks, turned so that the lowest comes first.
-    uint32_t *ranks = mlt_need(w->depth - from, sizeof *ranks);
-    size_t n = 0, low = 0;
-    for (size_t i = from; i < w->depth; i++)
-        if (w->stack[i] < w->hang->ranks)
-            ranks[n++] = w->stack[i];
-    for (size_t i = 1; i < n; i++)
-        if (ranks[i] < ranks[low])
-            low = i;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < length; i++)
+        if (cycle[i] < hang->ranks)
+            cycle[n++] = cycle[i];
     char text[MLT_NUMBER_BYTES];
     bool all = n <= CYCLE_HEAD + CYCLE_TAIL + 3;
     if (all)
         fputs("cycle: ", out);
     else
         fprintf(out, "cycle of %s ranks: ", mlt_number(text, n));
-    for (size_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (!all && i == CYCLE_HEAD) {
             fputs("... -> ", out);
             i = n - CYCLE_TAIL;
         }
-        fprintf(out, "%u -> ", ranks[(low + i) % n]);
+        fprintf(out, "%u -> ", cycle[i]);
     }
-    fprintf(out, "%u\n", ranks[low]);
-    free(ranks);
+    fprintf(out, "%u\n", cycle[0]);
 }
 
 static void find_cycle(const mlt_hang *hang, FILE *out)
 {
-    size_t nodes = (size_t)hang->ranks + 1, cycle;
-    walk w = {.hang = hang,
-              .colour = mlt_need(nodes, sizeof *w.colour),
-              .stack = mlt_need(nodes, sizeof *w.stack),
-              .edge = mlt_need(nodes, sizeof *w.edge)};
+    uint32_t *cycle = NULL, length;
     // Waits for all first: such a cycle alone explains the hang.
-    for (int pass = 0; pass < 2; pass++) {
-        w.either = pass;
-        memset(w.colour, NEW, nodes);
-        for (uint32_t r = 0; r < hang->ranks; r++)
-            if (stands(hang, r) && w.colour[r] == NEW && walk_from(&w, r, &cycle)) {
-                print_cycle(&w, cycle, out);
-                pass = 2;
-                break;
-            }
+    for (int pass = 0; pass < 2 && !cycle; pass++) {
+        mlt_digraph graph = waits_of(hang, pass);
+        cycle = mlt_cycle_find(&graph, NULL, MLT_CYCLE_FIRST, &length);
+        mlt_digraph_free(&graph);
     }
-    free(w.colour);
-    free(w.stack);
-    free(w.edge);
+    if (cycle)
+        print_cycle(hang, cycle, length, out);
+    free(cycle);
 }
 
 // ---- What a rank does, in words
