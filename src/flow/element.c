@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "csp/state.h"
 #include "flow/element_large.h"
 #include "flow/element_store.h"
@@ -41,8 +42,7 @@ static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
     else if (bytes < SIZE_MAX / 2)
         memory = mlt_flow_large_take(all);
     if (!memory)
-        mlt_fatal("memory is exhausted: no room for an element of %llu bytes",
-                  (unsigned long long)bytes);
+        mlt_no_room("an element of %llu bytes", (unsigned long long)bytes);
     memory->stored = 0;
     return fill_in(memory, bytes);
 }

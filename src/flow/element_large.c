@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/memory.h"
 
 enum { QUARTERS = 4, ALIGNED = 64 };
 
@@ -49,8 +50,7 @@ static MLT_COLD void *new_memory(uint64_t size, uint64_t bytes)
 {
     void *memory = size >= bytes && size < SIZE_MAX / 2 ? aligned_alloc(ALIGNED, size) : NULL;
     if (!memory)
-        mlt_fatal("memory is exhausted: no room for an element of %llu bytes",
-                  (unsigned long long)bytes);
+        mlt_no_room("an element of %llu bytes", (unsigned long long)bytes);
     return memory;
 }
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "flow/element_large.h"
 #include "os/fd.h"
 #include "os/os.h"
@@ -44,10 +44,7 @@ static mlt_flow_prefix *cut(list *of, uint64_t size)
     block->stored = 1;
     block->offset = used;
     used += size;
-    if (of->count == of->room) {
-        of->room = of->room ? 2 * of->room : 16;
-        of->at = mlt_take_more(of->at, of->room, sizeof *of->at);
-    }
+    MLT_ARRAY_WANT(of->at, of->count + 1ull, of->room);
     of->at[of->count++] = block;
     return block;
 }

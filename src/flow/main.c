@@ -17,9 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "csp/chan.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
@@ -84,7 +86,7 @@ MLT_EXPORT long flow_self_const(const flow_self *self, const char *name)
 
 typedef struct arguments {
     mlt_flow_given *given; // their names are copies
-    size_t given_count;
+    size_t given_count, given_room;
     bool help;
     char wrong[SENTENCE / 2]; // "": nothing
     int argc;                 // what is left for modules
@@ -106,7 +108,7 @@ static void take_given(arguments *a, const char *text)
     }
     char *name = mlt_take((size_t)(value - text) + 1, 1);
     memcpy(name, text, (size_t)(value - text));
-    a->given = mlt_take_more(a->given, a->given_count + 1, sizeof *a->given);
+    MLT_ARRAY_WANT(a->given, a->given_count + 1, a->given_room);
     a->given[a->given_count++] = (mlt_flow_given){.name = name, .value = number};
 }
 
@@ -150,11 +152,11 @@ static void check_given(arguments *a, const mlt_flow_graph *g)
             at++;
         if (at < g->constant_count)
             continue;
-        int n = snprintf(a->wrong, sizeof a->wrong, "-D %s: the program has no such constant%s",
-                         a->given[i].name, g->constant_count ? "; it has" : "");
-        for (uint32_t k = 0; k < g->constant_count && n < (int)sizeof a->wrong; k++)
-            n += snprintf(a->wrong + n, sizeof a->wrong - (size_t)n, "%s %s", k ? "," : "",
-                          g->constants[k].name);
+        mlt_text wrong = mlt_text_on(a->wrong, sizeof a->wrong);
+        mlt_text_add(&wrong, "-D %s: the program has no such constant%s", a->given[i].name,
+                     g->constant_count ? "; it has" : "");
+        for (uint32_t k = 0; k < g->constant_count; k++)
+            mlt_text_add(&wrong, "%s %s", k ? "," : "", g->constants[k].name);
     }
 }
 
@@ -551,8 +553,7 @@ uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size
         lines_in = 1;
     }
     uint32_t count = 0, shown = 0;
-    size_t length = 0;
-    text[0] = '\0';
+    mlt_text out = mlt_text_on(text, size);
     for (uint32_t i = 0; writers && i < lines_in; i++) {
         const mlt_flow_line *line = &l->lines[lines[i]];
         const mlt_flow_task *from = &l->tasks[line->from];
@@ -560,14 +561,14 @@ uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size
             mlt_flow_link_over(p, lines[i]))
             continue;
         count++;
-        if (shown == SENDERS_NAMED || length >= size)
+        if (shown == SENDERS_NAMED || out.cut)
             continue;
         mlt_flow_task_name(l, line->from, name, sizeof name);
-        length += (size_t)snprintf(text + length, size - length, "%s%s", shown++ ? ", " : "", name);
-        if (from->kind == MLT_FLOW_MODULE && length < size) // others have their worker's name
-            length += (size_t)snprintf(text + length, size - length, " on rank %u", from->place);
+        mlt_text_add(&out, "%s%s", shown++ ? ", " : "", name);
+        if (from->kind == MLT_FLOW_MODULE) // others have their worker's name
+            mlt_text_add(&out, " on rank %u", from->place);
     }
-    if (count > shown && length < size)
-        snprintf(text + length, size - length, " and %u others", count - shown);
+    if (count > shown)
+        mlt_text_add(&out, " and %u others", count - shown);
     return count;
 }

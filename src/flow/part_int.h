@@ -153,7 +153,7 @@ typedef struct mlt_flow_part {
     uint64_t stops_at; // nobody receives any more: rounds from this one on do not take place
     uint64_t go;       // so many rounds are over on all workers that receive, at least
     mlt_flow_change *own, *theirs; // of types; theirs: not compared yet
-    uint32_t own_count, their_count;
+    uint32_t own_count, own_room, their_count, their_room;
     // The leader's.
     uint64_t *passed; // [members] that receive: rounds that are over there
     uint64_t go_told;

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "flow/graph/ops.h"
@@ -119,7 +120,7 @@ static void forget_old(mlt_flow_part *part)
 static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_change *to)
 {
     forget_old(part);
-    part->own = mlt_take_more(part->own, part->own_count + 1ull, sizeof *part->own);
+    MLT_ARRAY_WANT(part->own, part->own_count + 1ull, part->own_room);
     part->own[part->own_count++] = *to;
     news data = {
         .n = to->from, .bytes = !to->empty, .value_bytes = to->value_bytes, .kind = to->kind};
@@ -134,7 +135,7 @@ static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_change *to
 
 static void hear_type(mlt_flow_part *part, uint32_t member, const news *data)
 {
-    part->theirs = mlt_take_more(part->theirs, part->their_count + 1ull, sizeof *part->theirs);
+    MLT_ARRAY_WANT(part->theirs, part->their_count + 1ull, part->their_room);
     part->theirs[part->their_count++] = (mlt_flow_change){.from = data->n,
                                                           .value_bytes = data->value_bytes,
                                                           .member = member,

@@ -142,7 +142,7 @@ static void make_instances(mlt_flow_program *p)
     bytes += whole(p->instance_count * sizeof *p->instances);
     arena memory = {.at = aligned_alloc(LINE, bytes + LINE)};
     if (!memory.at)
-        mlt_fatal("memory is exhausted: no %zu bytes for %u instances", bytes, p->instance_count);
+        mlt_no_room("%u instances (%zu bytes)", p->instance_count, bytes);
     memset(memory.at, 0, bytes);
     memory.end = memory.at + bytes;
     p->memory = memory.at;

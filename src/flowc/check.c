@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "flow/graph/arena.h"
 #include "flow/graph/ops.h"
-#include "flowc/arena.h"
 #include "flowc/check_int.h"
 
 void *mlt_check_take(const mlt_check *c, size_t bytes)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
@@ -14,10 +15,7 @@
 
 void mlt_check_names_add(mlt_check_names *names, const char *name)
 {
-    if (names->count == names->room) {
-        names->room = names->room ? 2 * names->room : 16;
-        names->name = mlt_take_more(names->name, names->room, sizeof *names->name);
-    }
+    MLT_ARRAY_WANT(names->name, names->count + 1, names->room);
     names->name[names->count++] = name;
 }
 

@@ -8,26 +8,20 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "flowc/gen_int.h"
 
 void mlt_gen_put(mlt_gen *g, const char *format, ...)
 {
-    char small[512], *text = small;
-    va_list args, again;
+    mlt_text text = {0};
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(small, sizeof small, format, args);
-    if (n >= (int)sizeof small) {
-        text = mlt_take(1, (size_t)n + 1);
-        vsnprintf(text, (size_t)n + 1, format, again);
-    }
-    va_end(again);
+    mlt_text_vadd(&text, format, args);
     va_end(args);
-    for (const char *c = text; *c; c++)
+    for (const char *c = mlt_text_so_far(&text); *c; c++)
         g->line += *c == '\n';
-    fputs(text, g->to);
-    if (text != small)
-        free(text);
+    fputs(mlt_text_so_far(&text), g->to);
+    mlt_text_free(&text);
 }
 
 // A literal of C.

@@ -8,7 +8,7 @@
 #ifndef MLT_FLOWC_READ_INT_H
 #define MLT_FLOWC_READ_INT_H
 
-#include "flowc/arena.h"
+#include "flow/graph/arena.h"
 #include "flowc/ast.h"
 #include "flowc/lex.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/ops.h"
@@ -153,7 +154,7 @@ static void check_ports(mlt_flow_builder *b)
         while (r < count && (rows[r].root != root || rows[r].queue != port->queue))
             r++;
         if (r == count) {
-            mlt_flow_room((void **)&rows, count, &room, sizeof *rows);
+            MLT_ARRAY_WANT(rows, count + 1ull, room);
             rows[count++] =
                 (root_row){.root = root, .queue = port->queue, .first = p, .bare = MLT_FLOW_NONE};
         }

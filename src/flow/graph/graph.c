@@ -7,36 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
+#include "flow/graph/arena.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
 
-// ---- lists, texts, sentences
-
-void mlt_flow_room(void **at, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return;
-    *room = *room ? *room * 2 : 16;
-    *at = mlt_take_more(*at, *room, size);
-}
-
-// Names are pieces of memory, each with the address of the one before at its beginning.
-static char *take_text(mlt_flow_builder *b, size_t bytes)
-{
-    enum { PIECE = 1 << 16 };
-    if (b->names_used + bytes > b->names_size || !b->graph->names) {
-        size_t size = sizeof(char *) + (bytes > PIECE ? bytes : PIECE);
-        char *piece = mlt_take_more(NULL, size, 1);
-        memcpy(piece, &b->graph->names, sizeof(char *));
-        b->graph->names = piece;
-        b->names_used = sizeof(char *);
-        b->names_size = size;
-    }
-    char *text = b->graph->names + b->names_used;
-    b->names_used += bytes;
-    return text;
-}
+// ---- texts, messages
 
 char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
 {
@@ -44,7 +21,7 @@ char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     size_t bytes = (size_t)vsnprintf(NULL, 0, format, args) + 1;
-    char *text = take_text(b, bytes);
+    char *text = mlt_flow_arena_take(b->graph->texts, bytes);
     vsnprintf(text, bytes, format, again);
     va_end(again);
     va_end(args);
@@ -67,13 +44,12 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
     g->errors += !warning;
     if (g->sentence_count >= MLT_FLOW_SENTENCES)
         return;
-    mlt_flow_room((void **)&g->sentences, g->sentence_count, &b->sentence_room,
-                  sizeof *g->sentences);
-    size_t bytes = strlen(text) + 1;
-    char *copy = mlt_take_more(NULL, bytes, 1);
-    memcpy(copy, text, bytes);
+    MLT_ARRAY_WANT(g->sentences, g->sentence_count + 1ull, b->sentence_room);
     g->sentences[g->sentence_count++] =
-        (mlt_flow_sentence){.file = file, .line = line, .warning = warning, .text = copy};
+        (mlt_flow_sentence){.file = file,
+                            .line = line,
+                            .warning = warning,
+                            .text = mlt_flow_arena_text(g->texts, text, strlen(text))};
 }
 
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line)
@@ -235,7 +211,7 @@ static void add_receivers(mlt_flow_builder *b)
                 continue;
             seen[n] = c + 1;
             mlt_flow_mark_input(b, n, in);
-            mlt_flow_room((void **)&g->edges, g->edge_count, &b->edge_room, sizeof *g->edges);
+            MLT_ARRAY_WANT(g->edges, g->edge_count + 1ull, b->edge_room);
             g->edges[g->edge_count++] =
                 (mlt_flow_edge){.from = r->node, .to = n, .in = in, .line = r->in_line};
         }
@@ -303,6 +279,7 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
                                   size_t given_count, mlt_flow_wirer *wire, void *arg)
 {
     mlt_flow_graph *g = mlt_take(1, sizeof *g);
+    g->texts = mlt_flow_arena_new();
     mlt_flow_builder b = {
         .graph = g,
         .root = root,
@@ -341,12 +318,7 @@ void mlt_flow_graph_free(mlt_flow_graph *g)
 {
     if (!g)
         return;
-    for (char *piece = g->names, *before; piece; piece = before) {
-        memcpy(&before, piece, sizeof before);
-        free(piece);
-    }
-    for (uint32_t i = 0; i < g->sentence_count; i++)
-        free(g->sentences[i].text);
+    mlt_flow_arena_free(g->texts);
     free(g->vectors);
     free(g->vector_of);
     free(g->edges);

@@ -72,7 +72,7 @@ typedef struct mlt_flow_sentence {
     const char *file;
     int line;
     bool warning;
-    char *text;
+    const char *text;
 } mlt_flow_sentence;
 
 typedef struct mlt_flow_graph {
@@ -92,7 +92,7 @@ typedef struct mlt_flow_graph {
     uint32_t constant_count;
     mlt_flow_sentence *sentences;
     uint32_t sentence_count, errors;
-    char *names; // memory
+    struct mlt_flow_arena *texts; // memory of names and messages
 } mlt_flow_graph;
 
 // Constants from the command line: known before the root is wired.

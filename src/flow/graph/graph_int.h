@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/table.h"
 #include "flow/graph/graph.h"
 
@@ -120,11 +121,10 @@ typedef struct mlt_flow_builder {
         int line;
     } told[MLT_FLOW_SENTENCES];
     uint32_t told_count;
-    bool tangled;    // ports lead to several things, or round: there are no edges in the end
-    bool mistyped;   // told of a port, and so not again of what leads through it
-    bool too_many;   // roots in roots: no more of them are wired
-    uint32_t *marks; // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
-    size_t names_used, names_size;
+    bool tangled;       // ports lead to several things, or round: there are no edges in the end
+    bool mistyped;      // told of a port, and so not again of what leads through it
+    bool too_many;      // roots in roots: no more of them are wired
+    uint32_t *marks;    // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
     uint32_t *first_at; // [edge_count] of the end: where its source was wired; NULL: no ports
 } mlt_flow_builder;
 
@@ -150,9 +150,7 @@ struct flow_wiring {
 void mlt_flow_wiring_fini(flow_wiring *w);
 
 // Room for one more element in a list.
-void mlt_flow_room(void **at, uint32_t count, uint32_t *room, size_t size);
-#define MLT_FLOW_ROOM(list)                                                                        \
-    mlt_flow_room((void **)&(list).at, (list).count, &(list).room, sizeof *(list).at)
+#define MLT_FLOW_ROOM(list) MLT_ARRAY_WANT((list).at, (list).count + 1ull, (list).room)
 
 void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow/graph/hint.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/word.h"
 
 const char *mlt_flow_hint(char *text, size_t size, const char *asked, const char *const *names,
                           size_t count)
 {
     enum { FAR = 2, SHOWN = 8 };
-    size_t length = strlen(asked), best = length / 2 < FAR ? length / 2 : FAR, used = 0;
+    size_t length = strlen(asked), best = length / 2 < FAR ? length / 2 : FAR;
     const char *near = NULL;
     for (size_t i = 0; i < count; i++) {
         size_t d = mlt_word_distance(asked, length, names[i], strlen(names[i]));
@@ -19,18 +19,16 @@ const char *mlt_flow_hint(char *text, size_t size, const char *asked, const char
             near = names[i];
         }
     }
-    *text = 0;
+    mlt_text out = mlt_text_on(text, size);
     if (near) {
-        snprintf(text, size, ": did you mean %s?", near);
+        mlt_text_add(&out, ": did you mean %s?", near);
         return text;
     }
-    for (size_t i = 0; i < count && i < SHOWN && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 i == 0           ? (count == 1 ? ": there is " : ": there are ")
-                                 : i + 1 == count ? " and "
-                                                  : ", ",
-                                 names[i]);
-    if (count > SHOWN && used < size)
-        snprintf(text + used, size - used, " and %zu more", count - SHOWN);
+    if (count)
+        mlt_text_add(&out, count == 1 ? ": there is " : ": there are ");
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        mlt_text_add(&out, "%s%s", mlt_text_between(i, count, " and "), names[i]);
+    if (count > SHOWN)
+        mlt_text_add(&out, " and %zu more", count - SHOWN);
     return text;
 }

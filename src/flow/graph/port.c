@@ -5,6 +5,7 @@
 // the order of the Reduce's statement; first_at keeps the order at their beginning.
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "flow/graph/graph_int.h"
 
@@ -46,9 +47,8 @@ static void emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_edge *l
     mlt_flow_edge e = *last;
     e.from = first->from;
     e.out = first->out;
-    uint32_t count = r->count;
-    mlt_flow_room((void **)&r->edges, count, &r->room, sizeof *r->edges);
-    mlt_flow_room((void **)&r->b->first_at, count, &r->at_room, sizeof *r->b->first_at);
+    MLT_ARRAY_WANT(r->edges, r->count + 1ull, r->room);
+    MLT_ARRAY_WANT(r->b->first_at, r->count + 1ull, r->at_room);
     r->edges[r->count] = e;
     r->b->first_at[r->count++] = at;
 }

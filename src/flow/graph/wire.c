@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/export.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
@@ -37,8 +39,7 @@ MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, lo
                       name, value, g->constants[i].value, name);
             return value;
         }
-    mlt_flow_room((void **)&g->constants, g->constant_count, &b->constant_room,
-                  sizeof *g->constants);
+    MLT_ARRAY_WANT(g->constants, g->constant_count + 1ull, b->constant_room);
     g->constants[g->constant_count++] = (mlt_flow_constant){
         .name = mlt_flow_text(b, "%s", name), .value = value, .overridden = given};
     return value;
@@ -202,7 +203,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
         .line = line,
         .weight = kind == MLT_FLOW_MODULE ? (uint32_t)(module->weight ? module->weight : 1) : 0,
     };
-    mlt_flow_room((void **)&g->vectors, g->vector_count, &b->vector_room, sizeof *g->vectors);
+    MLT_ARRAY_WANT(g->vectors, g->vector_count + 1ull, b->vector_room);
     MLT_FLOW_ROOM(b->more);
     b->more.at[b->more.count++] = (mlt_flow_vector_more){
         .module = row_of(b, module),
@@ -212,11 +213,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
     b->modules.at[b->more.at[g->vector_count].module].instances += v.count;
     if (kind != MLT_FLOW_MODULE)
         add_collectives(b, &v);
-    if (v.first + v.count > b->node_room) {
-        uint32_t room = v.first + v.count > 2 * b->node_room ? v.first + v.count : 2 * b->node_room;
-        g->vector_of = mlt_take_more(g->vector_of, room, sizeof *g->vector_of);
-        b->node_room = room;
-    }
+    MLT_ARRAY_WANT(g->vector_of, v.first + v.count, b->node_room);
     for (uint32_t i = 0; i < v.count; i++)
         g->vector_of[v.first + i] = g->vector_count;
     g->node_count += v.count;
@@ -305,28 +302,26 @@ static const char *part_text(const flow_wiring *w, const flow_part *p, char *tex
         snprintf(text, size, "%s", p->queue);
         return text;
     }
-    size_t used = (size_t)snprintf(text, size, "%s", w->things.at[p->vector].name);
+    mlt_text out = mlt_text_on(text, size);
+    mlt_text_add(&out, "%s", w->things.at[p->vector].name);
     long step = p->step ? computed(p->step, 0) : 1;
-    if (!p->all && used < size)
-        used += (size_t)snprintf(text + used, size - used,
-                                 step != 1             ? "[%ld:%ld:%ld]"
-                                 : p->first == p->last ? "[%ld]"
-                                                       : "[%ld:%ld]",
-                                 p->first, p->last, step);
-    if (p->queue && used < size)
-        snprintf(text + used, size - used, ".%s", p->queue);
+    if (!p->all)
+        mlt_text_add(&out,
+                     step != 1             ? "[%ld:%ld:%ld]"
+                     : p->first == p->last ? "[%ld]"
+                                           : "[%ld:%ld]",
+                     p->first, p->last, step);
+    if (p->queue)
+        mlt_text_add(&out, ".%s", p->queue);
     return text;
 }
 
 static const char *stage_text(const flow_wiring *w, const flow_stage *s, char *text, size_t size)
 {
-    size_t used = 0;
-    *text = 0;
-    for (size_t i = 0; i < s->count && used < size; i++) {
-        char part[TEXT];
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-                                 part_text(w, &s->parts[i], part, sizeof part));
-    }
+    mlt_text out = mlt_text_on(text, size);
+    char part[TEXT];
+    for (size_t i = 0; i < s->count; i++)
+        mlt_text_add(&out, "%s%s", i ? ", " : "", part_text(w, &s->parts[i], part, sizeof part));
     return text;
 }
 
@@ -375,10 +370,7 @@ static bool slice_of(flow_wiring *w, int line, const flow_part *p, uint32_t *fir
 
 static void put_end(mlt_flow_ends *to, uint32_t id, uint16_t queue)
 {
-    if (to->count == to->room) {
-        to->room = to->room ? to->room * 2 : 64;
-        to->at = mlt_take_more(to->at, to->room, sizeof *to->at);
-    }
+    MLT_ARRAY_WANT(to->at, to->count + 1, to->room);
     to->at[to->count++] = (mlt_flow_end){.id = id, .queue = queue};
 }
 
@@ -554,7 +546,7 @@ static bool add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end t
     }
     if (!enter(w, line, from, false) || !enter(w, line, to, true))
         return false;
-    mlt_flow_room((void **)&g->edges, g->edge_count, &b->edge_room, sizeof *g->edges);
+    MLT_ARRAY_WANT(g->edges, g->edge_count + 1ull, b->edge_room);
     g->edges[g->edge_count++] = (mlt_flow_edge){
         .from = from.id, .to = to.id, .out = from.queue, .in = to.queue, .line = line};
     return true;
@@ -688,7 +680,7 @@ static void add_pins(mlt_flow_builder *b, uint32_t first, uint32_t count, mlt_fl
 {
     mlt_flow_graph *g = b->graph;
     for (uint32_t i = 0; i < count; i++) {
-        mlt_flow_room((void **)&g->pins, g->pin_count, &b->pin_room, sizeof *g->pins);
+        MLT_ARRAY_WANT(g->pins, g->pin_count + 1ull, b->pin_room);
         pin.node = first + i;
         g->pins[g->pin_count++] = pin;
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "flow/lower/lower_int.h"
@@ -17,10 +18,7 @@ uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uin
                            uint32_t near)
 {
     mlt_flow_lowered *l = w->l;
-    if (l->task_count == w->task_room) {
-        w->task_room = w->task_room ? 2 * w->task_room : 64;
-        l->tasks = mlt_take_more(l->tasks, w->task_room, sizeof *l->tasks);
-    }
+    MLT_ARRAY_WANT(l->tasks, l->task_count + 1ull, w->task_room);
     bool there = mlt_flow_home(w, near) == worker;
     l->tasks[l->task_count] =
         (mlt_flow_task){.kind = kind,

@@ -11,6 +11,7 @@
 // A speaker contributes; it is one that receives, if there is such a one, and then listens too.
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "flow/lower/lower_int.h"
 
@@ -28,10 +29,7 @@ typedef struct planner {
 
 static void add_edge(mlt_reduce_to_plan *plan, uint32_t *room, mlt_reduce_to_edge edge)
 {
-    if (plan->count == *room) {
-        *room = *room ? 2 * *room : 16;
-        plan->edges = mlt_take_more(plan->edges, *room, sizeof *plan->edges);
-    }
+    MLT_ARRAY_WANT(plan->edges, plan->count + 1ull, *room);
     plan->edges[plan->count++] = edge;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "flow/lower/lower_int.h"
 
@@ -108,10 +109,7 @@ static uint32_t rounds_of(const mlt_reduce_to_plan *plan, uint32_t members)
 static mlt_flow_reduction *add_reduction(mlt_flow_lowerer *w, uint32_t node, uint32_t members)
 {
     mlt_flow_lowered *l = w->l;
-    if (l->reduction_count == w->reduction_room) {
-        w->reduction_room = w->reduction_room ? 2 * w->reduction_room : 16;
-        l->reductions = mlt_take_more(l->reductions, w->reduction_room, sizeof *l->reductions);
-    }
+    MLT_ARRAY_WANT(l->reductions, l->reduction_count + 1ull, w->reduction_room);
     mlt_flow_reduction *r = &l->reductions[l->reduction_count++];
     *r = (mlt_flow_reduction){.node = node,
                               .worker = mlt_take(members, sizeof *r->worker),

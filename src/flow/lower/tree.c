@@ -8,6 +8,7 @@
 // A relay with one line out is left out: its line begins at the relay above.
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "flow/lower/lower_int.h"
 
@@ -108,10 +109,7 @@ static void count_outs(tree *t, uint32_t node)
 
 static void join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
 {
-    if (w->tree_count == w->tree_room) {
-        w->tree_room = w->tree_room ? 2 * w->tree_room : 64;
-        w->tree = mlt_take_more(w->tree, w->tree_room, sizeof *w->tree);
-    }
+    MLT_ARRAY_WANT(w->tree, w->tree_count + 1ull, w->tree_room);
     w->tree[w->tree_count++] = (mlt_flow_line){.from = from,
                                                .to = to,
                                                .edge = w->wires[wire].edge,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "flow/place/place_int.h"
 
 enum { LITTLE = 20000 }; // edges: all ways are tried at no time
@@ -38,10 +39,10 @@ static bool refuse(const placer *p, const mlt_flow_pin *pin, const char *what)
 static bool no_host(const placer *p, const mlt_flow_pin *pin)
 {
     char text[400];
-    size_t at = (size_t)snprintf(text, sizeof text, "there is no such host, but ");
-    for (uint32_t h = 0; h < p->s->host_count && at < sizeof text; h++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", h ? ", " : "",
-                               p->s->hosts[h].name);
+    mlt_text out = mlt_text_on(text, sizeof text);
+    mlt_text_add(&out, "there is no such host, but ");
+    for (uint32_t h = 0; h < p->s->host_count; h++)
+        mlt_text_add(&out, "%s%s", h ? ", " : "", p->s->hosts[h].name);
     return refuse(p, pin, text);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chunks in a chain; whatever does not fit into the newest gets one of its own size at least.
-#include "flowc/arena.h"
+#include "flow/graph/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

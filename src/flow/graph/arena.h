@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is freed all at once: what a file's reading leaves. Never NULL: the process ends with
-// a sentence if memory is exhausted.
-#ifndef MLT_FLOWC_ARENA_H
-#define MLT_FLOWC_ARENA_H
+// Memory that is freed all at once: what reading a file leaves, the texts of a graph. Never NULL:
+// the process ends with a message if memory is exhausted.
+#ifndef MLT_FLOW_GRAPH_ARENA_H
+#define MLT_FLOW_GRAPH_ARENA_H
 
 #include <stddef.h>
 
