@@ -62,7 +62,8 @@ typedef struct mlt_above_calls {
     // ---- csp
     // The calling thread's rank, which joins the job if the process has not yet. NULL: mlt_rank_self.
     struct mlt_rank *(*join)(void);
-    // The state of a thread that lent its worker to another: takes it back. NULL: it did not.
+    // The state of a thread that lent its worker to another: takes it back. NULL: it did not. Asked
+    // by mpi, too, where a rank that is not ready may call.
     struct mlt_csp *(*come_back)(void);
     // Ends the job with a message: "rank 3: csp_read: ...". NULL: the caller does.
     void (*end_job)(int32_t rank, const char *message);

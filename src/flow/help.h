@@ -17,7 +17,8 @@
 // beside flow, whose calls do not know of the word.
 //
 // Whoever is away has neither mlt_flow_self nor mlt_csp_self: so a call of flow or csp takes its
-// rare path, which comes back first, and others cost nothing.
+// rare path, which comes back first, and others cost nothing. So does a call of MPI by a rank that
+// has not called MPI_Init, which a rank of such a worker has not (mpi/thread.h).
 #ifndef MLT_FLOW_HELP_H
 #define MLT_FLOW_HELP_H
 

@@ -99,6 +99,7 @@ mlt_rank *mlt_thread_enter_anytime(uint16_t fn)
     if (!mlt_rank_self())
         (void)adopt();
     mlt_rank *me = mlt_rank_self();
+    mlt_thread_come_back(me);
     if (me && !me->worker->sched->gate) // else the detour does, also after MPI_Finalize
         me->fn = fn;
     return me;

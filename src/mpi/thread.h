@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/above.h"
 #include "fiber/gate.h"
 #include "host/life.h"
 #include "host/start.h"
@@ -61,6 +62,14 @@ typedef struct mlt_first {
 mlt_rank *mlt_thread_first_begin(mlt_rank *me, uint16_t fn, mlt_first *first) MLT_COLD;
 void mlt_thread_first_ready(mlt_first *first);
 void mlt_thread_first_end(mlt_first *first);
+
+// For calls that a rank may make before it is ready: a thread that has lent its worker, which those
+// of ranks that are ready never do, takes it back. me may be NULL.
+static inline void mlt_thread_come_back(const mlt_rank *me)
+{
+    if (me && mlt_life(me) < MLT_LIFE_READY && mlt_above.come_back)
+        (void)mlt_above.come_back();
+}
 
 // True on another thread of a rank with processes.
 static inline bool mlt_thread_is_kept_out(const mlt_rank *me)

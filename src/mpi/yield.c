@@ -19,6 +19,7 @@
 MLT_EXPORT int MPIX_Yield(void)
 {
     mlt_rank *me = mlt_rank_self();
+    mlt_thread_come_back(me);
     if (me) {
         mlt_gate *gate = mlt_thread_lock(me);
         mlt_p2p_poll(me);

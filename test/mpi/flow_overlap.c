@@ -4,14 +4,15 @@
 //   flow_overlap away    an instance that has contributed computes until all others have the
 //                        result, for which they need its worker
 //   flow_overlap mix     what modules do between their calls: nothing, computing, calls of flow
-//   that
-//                        come back at once, csp, processes
+//                        that come back at once, csp, processes
+//   flow_overlap mpi     MPI from MPI_Init on, while the helper has the worker
 //   flow_overlap own     the same with an operation of the program's own, which runs on the
 //                        instances' thread
 //   flow_overlap waits   an operation that lets others run: that is told
 //   flow_overlap exit    exit(0) while the helper has the worker
 #define _POSIX_C_SOURCE 200809L // nanosleep
 #include <fcntl.h>
+#include <mpi.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,8 +92,8 @@ static void away(Adds *my, long *data)
 
 // ---- mix
 
-static _Thread_local long
-    beside; // by all instances of a worker, without a lock: they share a thread
+// Counted by all instances of a worker, without a lock: they share a thread.
+static _Thread_local long beside;
 
 static int answer(void *arg)
 {
@@ -161,11 +162,54 @@ static void mix(Adds *my, long *data)
     CHECK(!is(my, "own") || beside > 0);
 }
 
+// ---- mpi
+
+// Messages round the ring of ranks.
+static void talk(void)
+{
+    enum { MESSAGES = 2000, INTS = 500 };
+    int out[INTS] = {0}, in[INTS];
+    int size, rank;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    for (int i = 0; i < MESSAGES; i++) {
+        out[0] = rank * MESSAGES + i;
+        out[INTS - 1] = i;
+        MPI_Sendrecv(out, INTS, MPI_INT, next, i, in, INTS, MPI_INT, last, i, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        CHECK(in[0] == last * MESSAGES + i && in[INTS - 1] == i);
+    }
+}
+
+static void mpi(Adds *my, long *data)
+{
+    const long *got;
+    size_t count;
+    long rounds = 6;
+    for (long round = 0; round < rounds; round++) {
+        fill(my, data, round);
+        flow_send(my, data, COUNT);
+    }
+    compute(300000 * my->flow.index); // some are later: then the others' data is under way
+    int inited;
+    MPI_Initialized(&inited);
+    CHECK(!inited);
+    MPI_Init(NULL, NULL);
+    talk();
+    for (long round = 0; round < rounds; round++) {
+        CHECK(flow_dequeue(my, &got, &count));
+        check(my, got, count, round);
+    }
+}
+
 static int Adds_run(Adds *my)
 {
     long *data = malloc(COUNT * sizeof *data);
     if (is(my, "away")) {
         away(my, data);
+    } else if (is(my, "mpi")) {
+        mpi(my, data);
     } else if (is(my, "exit")) {
         fill(my, data, 1);
         flow_send(my, data, COUNT);
@@ -244,5 +288,8 @@ int main(int argc, char **argv)
     };
     const char *what = argc > 1 ? argv[1] : "";
     int which = strcmp(what, "own") == 0 ? 1 : strcmp(what, "waits") == 0 ? 2 : 0;
-    return flow_main(argc, argv, &roots[which], NULL);
+    int status = flow_main(argc, argv, &roots[which], NULL);
+    if (strcmp(what, "mpi") == 0)
+        MPI_Finalize();
+    return status;
 }
