@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "csp/net/net.h"
 #include "csp/wait.h"
-#include "flow/element_store.h"
+#include "flow/element/store.h"
 #include "flow/help.h"
 #include "os/os.h"
 #include "p2p/context.h"

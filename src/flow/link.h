@@ -7,8 +7,8 @@
 //     COMING(line, kind, value_bytes, bytes) ----> large, another process: memory is taken, a
 //     message of p2p with the data --------------> receive posted into it; pushed when it is there
 //     STORED(line, offset) ----------------------> large, another process that has mapped this
-//     one's
-//                                                  store (element_store.h): the element itself
+//                                                  one's store (element/store.h): the element
+//                                                  itself
 //                          <---------------------- CREDIT(line, n): n elements were taken
 //     END(line) ---------------------------------> no more will come
 //                          <---------------------- CLOSED(line): nobody takes them any more

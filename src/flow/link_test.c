@@ -17,7 +17,7 @@
 
 #include "csp/net/net.h"
 #include "csp/proc.h"
-#include "flow/element_large.h"
+#include "flow/element/large.h"
 #include "p2p/job_test.h"
 #include "wire/wire.h"
 

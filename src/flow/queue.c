@@ -20,7 +20,7 @@
 #include "csp/chan.h"
 #include "csp/proc.h"
 #include "fiber/policy.h"
-#include "flow/element.h"
+#include "flow/element/element.h"
 #include "flow/graph/ops.h"
 #include "flow/help.h"
 #include "flow/link.h"

@@ -12,10 +12,14 @@
 // line each. An outlet is the beginning of one line. End of input is the channel's retirement: each
 // line is a writer of the inlet's channel until its outlet ends.
 //
-// Files: main.c (flow_main: arguments, meeting, running, end, failures), start.c (instances and
-// their inlets and outlets), queue.c (what goes through these, and the queues of modules),
-// element.c, link.c (other workers), part.c and its kind (collective tasks), stats.c (what
-// `mpirun --report` prints).
+//     main.c    flow_main: arguments, meeting, running, end, failures
+//     start.c   instances, their inlets and outlets
+//     queue.c   what goes through these, and the queues of modules
+//     link.c    lines to other workers
+//     help.c    collectives go on while a module computes
+//     stats.c   what `mpirun --report` prints
+//     element/  what lies in a queue, and its memory
+//     part/     collective tasks
 #ifndef MLT_FLOW_RUN_H
 #define MLT_FLOW_RUN_H
 
@@ -26,7 +30,7 @@
 #include "csp/chan.h"
 #include "csp/net/route.h"
 #include "csp/state.h"
-#include "flow/element.h"
+#include "flow/element/element.h"
 #include "flow/graph/graph.h"
 #include "flow/lower/lower.h"
 #include "flow/place/place.h"
@@ -110,7 +114,7 @@ struct mlt_flow_program {
     mlt_flow_inlet **inlet_of;    // [line_count]: where lines end on this worker; NULL: elsewhere
     mlt_pool elements;            // small ones
     struct mlt_flow_links *links; // link.c
-    struct mlt_flow_parts *parts; // part.c
+    struct mlt_flow_parts *parts; // part/part.c
     void *memory;                 // of what start.c makes
     int argc;
     char **argv;
@@ -163,7 +167,7 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
 void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes);
 
-// ---- part_pair.c
+// ---- part/pair.c
 
 // Long data that a module sends to a Reduce of this worker is combined with what another
 // contributor sent, if that is there: it need not be copied then. The element to put, which is that
@@ -172,7 +176,7 @@ enum { MLT_FLOW_PAIRED = 4 << 10 };
 mlt_flow_element *mlt_flow_pair_send(mlt_flow_inlet *inlet, const void *data, uint8_t kind,
                                      uint32_t value_bytes, uint64_t bytes);
 
-// ---- part.c: tasks that are no modules. The body of their processes; 0 or a failure.
+// ---- part/part.c: tasks that are no modules. The body of their processes; 0 or a failure.
 
 int mlt_flow_part_run(flow_instance *task);
 // Whether that task of this worker takes part in rounds with other workers.

@@ -3,7 +3,7 @@
 //
 // Broadcast: what comes, from whichever line, goes to all lines out. They share the element; who
 // writes to it, or takes it to another worker of this process, has a copy unless he is the last one
-// (element.h, link.c).
+// (element/element.h, link.c).
 //
 // Deal: in turn. The turn of a receiver that has ended stays its own, and the element is lost: so
 // who gets the n-th element depends on n alone, and not on when somebody ends. Collect: in turn; a
@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "boot/job.h"
 #include "flow/link.h"
-#include "flow/part_int.h"
+#include "flow/part/part_int.h"
 #include "p2p/worker.h"
 
 // ---- handing out

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective tasks, for the files of part*.c:
+// Collective tasks, for the files of this folder:
 //
-//     part.c         which body a task has; Broadcast, Deal, Collect; handing out
-//     part_reduce.c  a Reduce's contributors of this worker: the n-th elements become one
-//     part_round.c   a Reduce with parts on several workers: the n-th run of its schedule
-//     part_news.c    what those parts tell each other by packets
+//     part.c    which body a task has; Broadcast, Deal, Collect; handing out
+//     reduce.c  a Reduce's contributors of this worker: the n-th elements become one
+//     pair.c    ... of which two share one copy of long data
+//     round.c   a Reduce with parts on several workers: the n-th run of its schedule
+//     news.c    what those parts tell each other by packets
 //
 // docs/internals/flow-collectives.md has the picture.
-#ifndef MLT_FLOW_PART_INT_H
-#define MLT_FLOW_PART_INT_H
+#ifndef MLT_FLOW_PART_PART_INT_H
+#define MLT_FLOW_PART_PART_INT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@
 // Hands an element to all receivers, and consumes it. Waits. False: none takes any more.
 bool mlt_flow_spread(flow_instance *task, mlt_flow_element *e);
 
-// ---- part_reduce.c
+// ---- reduce.c
 
 // How values of one type are combined.
 typedef struct mlt_flow_how {
@@ -85,7 +86,7 @@ const char *mlt_flow_ordinal(uint64_t n, char *text, size_t size);
 _Noreturn void mlt_flow_unequal(const mlt_flow_combiner *c, uint32_t ended, uint64_t after,
                                 uint32_t sent);
 
-// ---- part_round.c
+// ---- round.c
 
 enum {
     MLT_FLOW_ROUNDS = 32, // of a reduction under way at once, on one worker
@@ -186,7 +187,7 @@ int mlt_flow_part_reduce(mlt_flow_part *part);
 // Something has changed: they look again.
 void mlt_flow_part_wake(mlt_flow_part *part);
 
-// ---- part_news.c
+// ---- news.c
 
 // Of the round that starts: what it is.
 void mlt_flow_tell_round(mlt_flow_part *part, const mlt_flow_element *e);

@@ -10,7 +10,7 @@
 #include "coll/alg/tree.h"
 #include "csp/chan.h"
 #include "csp/state.h"
-#include "flow/part_int.h"
+#include "flow/part/part_int.h"
 #include "p2p/job_test.h"
 
 // ---- a task by hand: inlets and outlets are channels with room for all

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow/element.h"
+#include "flow/element/element.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/state.h"
-#include "flow/element_large.h"
-#include "flow/element_store.h"
+#include "flow/element/large.h"
+#include "flow/element/store.h"
 #include "flow/run.h"
 
 enum { FIRST = 64, LINE = 64 };

@@ -13,7 +13,7 @@
 //
 // Who may start round n: not more than MLT_FLOW_ROUNDS are under way here; and workers that do not
 // wait for results, and the leader, are at most MLT_FLOW_AHEAD before the slowest worker that
-// receives (part_news.c). So a slow receiver parks the contributors, wherever they are.
+// receives (news.c). So a slow receiver parks the contributors, wherever they are.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #include "csp/proc.h"
 #include "flow/help.h"
 #include "flow/link.h"
-#include "flow/part_int.h"
+#include "flow/part/part_int.h"
 #include "p2p/context.h"
 #include "p2p/worker.h"
 

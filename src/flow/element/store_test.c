@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The store: blocks are used again once they were given back, by whoever; another process that maps
 // it sees the elements.
-#include "flow/element_store.h"
+#include "flow/element/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "flow/element_large.h"
+#include "flow/element/large.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

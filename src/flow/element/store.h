@@ -3,7 +3,7 @@
 // that was made there is handed over as it is: flow_give copies nothing, flow_send once, and the
 // receiver reads and writes what the sender filled in.
 //
-//     the process's store   | block | block | block | ...            sizes as in element_large.h
+//     the process's store   | block | block | block | ...            sizes as in large.h
 //     a block               | prefix, 16 bytes | element, 48 bytes | data ...
 //
 // A block is its owner's to take and anybody's to give back: who drops the element clears `taken`,
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "flow/element.h"
+#include "flow/element/element.h"
 
 enum { MLT_FLOW_STORE_BYTES = 256 << 20 }; // addresses; what was never used costs nothing
 

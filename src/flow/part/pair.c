@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "csp/chan.h"
 #include "flow/link.h"
-#include "flow/part_int.h"
+#include "flow/part/part_int.h"
 
 // Element number `at` of those that the part has not taken: what its process was handed, then the
 // queue. NULL: there is none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow/element_large.h"
+#include "flow/element/large.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "flow/graph/ops.h"
-#include "flow/part_int.h"
+#include "flow/part/part_int.h"
 
 // ---- words
 

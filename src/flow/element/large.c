@@ -2,7 +2,7 @@
 // Lists of free memory by size: four sizes to each power of two, so at most a fifth is unused (and
 // never touched). The youngest is taken first, for it may still be in the caches; the oldest goes
 // back to the system when the store is full.
-#include "flow/element_large.h"
+#include "flow/element/large.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow/element.h"
+#include "flow/element/element.h"
 
 #include <string.h>
 
-#include "flow/element_large.h"
+#include "flow/element/large.h"
 #include "flow/run.h"
 #include "p2p/job_test.h"
 

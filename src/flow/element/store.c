@@ -2,13 +2,13 @@
 // Blocks are cut from the file one after the other and stay what they are: each size has a list of
 // its own, and the first free one of it is taken, so the same few are used as long as they suffice,
 // and stay in the caches.
-#include "flow/element_store.h"
+#include "flow/element/store.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "flow/element_large.h"
+#include "flow/element/large.h"
 #include "os/fd.h"
 #include "os/os.h"
 

@@ -29,7 +29,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "flow/graph/ops.h"
-#include "flow/part_int.h"
+#include "flow/part/part_int.h"
 
 enum { CHANGES = 1024 }; // of types: those that are remembered
 

@@ -17,8 +17,8 @@
 // Who has it: the library (it is in a queue, on its way, or in a part), a module that made or kept
 // it, or a module that dequeued it and has it until the next dequeue from that queue. By that,
 // wrong use is found: what was given away is not given again.
-#ifndef MLT_FLOW_ELEMENT_H
-#define MLT_FLOW_ELEMENT_H
+#ifndef MLT_FLOW_ELEMENT_ELEMENT_H
+#define MLT_FLOW_ELEMENT_ELEMENT_H
 
 #include <millet/flow.h>
 #include <stdbool.h>
@@ -66,7 +66,7 @@ mlt_flow_element *mlt_flow_element_of(const void *data, const char *call);
 // One ref, no line, the library's; kind FLOW_ANY, values of one byte. Never NULL: the program ends
 // if memory is exhausted.
 mlt_flow_element *mlt_flow_element_new(uint64_t bytes);
-// The same in the process's store (element_store.h), if there is room.
+// The same in the process's store (store.h), if there is room.
 mlt_flow_element *mlt_flow_element_stored(uint64_t bytes);
 void mlt_flow_element_drop(mlt_flow_element *e); // one ref fewer
 // e itself if it has one ref, else a copy (and one ref of e fewer).
