@@ -314,11 +314,8 @@ static mlt_flow_graph *make_graph(mlt_check *c, const flow_root *main_root)
 {
     mlt_flow_messages *messages = c->messages;
     size_t errors = messages->errors;
-    mlt_flow_given *given = mlt_take(c->override_count, sizeof *given);
-    for (size_t i = 0; i < c->override_count; i++)
-        given[i] = (mlt_flow_given){c->overrides[i].name, c->overrides[i].value};
-    mlt_flow_graph *graph = mlt_flow_graph_by(main_root, given, c->override_count, wire_root, c);
-    free(given);
+    mlt_flow_graph *graph =
+        mlt_flow_graph_by(main_root, c->overrides, c->override_count, wire_root, c);
     for (uint32_t i = 0; i < graph->sentence_count && !c->failed; i++)
         mlt_flow_say(messages, graph->sentences[i].line, 0, graph->sentences[i].warning, "%s",
                      graph->sentences[i].text);

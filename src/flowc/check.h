@@ -11,10 +11,7 @@
 #include "flowc/ast.h"
 
 // -D NAME=value, of the command line.
-typedef struct mlt_flow_override {
-    const char *name;
-    long value;
-} mlt_flow_override;
+typedef mlt_flow_given mlt_flow_override;
 
 // The one that decides, which is the last of this name; NULL: none.
 const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, size_t count,

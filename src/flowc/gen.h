@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "flowc/ast.h"
+#include "flowc/check.h"
 
 // The modules of a file: those declared, then those that roots require without a declaration, which
 // have default queues and no data. Freed with free(); the file stays.
@@ -30,8 +31,7 @@ void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to);
 
 // overrides: constants whose values are other ones from now on. hosts: the text of a hostfile that
 // becomes part of the program; NULL: none.
-struct mlt_flow_override;
-void mlt_flow_gen_program(const mlt_flow_file *file, const struct mlt_flow_override *overrides,
+void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *overrides,
                           size_t override_count, const char *hosts, FILE *to);
 
 #endif

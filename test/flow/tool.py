@@ -1175,4 +1175,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and a test sends it
     sys.exit(main())

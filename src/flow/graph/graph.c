@@ -12,6 +12,7 @@
 #include "flow/graph/arena.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
+#include "flow/graph/index.h"
 
 // ---- texts, messages
 
@@ -133,41 +134,14 @@ const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char 
 
 // ---- from the beginning to the end
 
-// Edges in the order of one end's nodes; `order` NULL: as they are.
-static void sort_by_node(const mlt_flow_graph *g, bool out, const uint32_t *order,
-                         uint32_t **first_of, uint32_t **edges_of)
-{
-    uint32_t *first = mlt_take((size_t)g->node_count + 1, sizeof *first);
-    uint32_t *edges = mlt_take(g->edge_count, sizeof *edges);
-    for (uint32_t e = 0; e < g->edge_count; e++)
-        first[out ? g->edges[e].from : g->edges[e].to]++;
-    uint32_t sum = 0; // first[n] becomes the end of n's edges, then their beginning
-    for (uint32_t n = 0; n <= g->node_count; n++) {
-        sum += first[n];
-        first[n] = sum;
-    }
-    for (uint32_t i = g->edge_count; i-- > 0;) {
-        uint32_t e = order ? order[i] : i;
-        edges[--first[out ? g->edges[e].from : g->edges[e].to]] = e;
-    }
-    *first_of = first;
-    *edges_of = edges;
-}
-
 // Edges by where their source was wired.
 static uint32_t *by_source(const mlt_flow_builder *b)
 {
-    uint32_t count = b->graph->edge_count, most = 0;
+    uint32_t count = b->graph->edge_count, most = 0, *first, *order;
     for (uint32_t e = 0; e < count; e++)
         most = b->first_at[e] > most ? b->first_at[e] : most;
-    uint32_t *order = mlt_take(count, sizeof *order);
-    uint32_t *first = mlt_take((size_t)most + 2, sizeof *first);
-    for (uint32_t e = 0; e < count; e++)
-        first[b->first_at[e] + 1]++;
-    for (uint32_t k = 0; k <= most; k++)
-        first[k + 1] += first[k];
-    for (uint32_t e = 0; e < count; e++)
-        order[first[b->first_at[e]]++] = e;
+    mlt_flow_keys keys = {b->first_at, sizeof *b->first_at, 0, count};
+    mlt_flow_index(keys, most + 1, NULL, &first, &order);
     free(first);
     return order;
 }
@@ -176,8 +150,10 @@ static void sort_edges(mlt_flow_builder *b)
 {
     mlt_flow_graph *g = b->graph;
     uint32_t *order = b->first_at ? by_source(b) : NULL;
-    sort_by_node(g, true, order, &g->out_first, &g->out_edges);
-    sort_by_node(g, false, NULL, &g->in_first, &g->in_edges);
+    mlt_flow_index(MLT_FLOW_KEYS(g->edges, g->edge_count, from), g->node_count, order,
+                   &g->out_first, &g->out_edges);
+    mlt_flow_index(MLT_FLOW_KEYS(g->edges, g->edge_count, to), g->node_count, NULL, &g->in_first,
+                   &g->in_edges);
     free(order);
 }
 

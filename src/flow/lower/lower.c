@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "flow/graph/index.h"
 #include "flow/lower/lower_int.h"
 
 uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
@@ -97,23 +98,10 @@ static void make_lines(mlt_flow_lowerer *w)
 
 static void index_lines(mlt_flow_lowered *l)
 {
-    uint32_t tasks = l->task_count;
-    l->out_first = mlt_take(tasks + 2ull, sizeof *l->out_first);
-    l->in_first = mlt_take(tasks + 2ull, sizeof *l->in_first);
-    l->out_lines = mlt_take(l->line_count, sizeof *l->out_lines);
-    l->in_lines = mlt_take(l->line_count, sizeof *l->in_lines);
-    for (uint32_t i = 0; i < l->line_count; i++) {
-        l->out_first[l->lines[i].from + 2]++;
-        l->in_first[l->lines[i].to + 2]++;
-    }
-    for (uint32_t t = 0; t < tasks; t++) {
-        l->out_first[t + 2] += l->out_first[t + 1];
-        l->in_first[t + 2] += l->in_first[t + 1];
-    }
-    for (uint32_t i = 0; i < l->line_count; i++) {
-        l->out_lines[l->out_first[l->lines[i].from + 1]++] = i;
-        l->in_lines[l->in_first[l->lines[i].to + 1]++] = i;
-    }
+    mlt_flow_index(MLT_FLOW_KEYS(l->lines, l->line_count, from), l->task_count, NULL, &l->out_first,
+                   &l->out_lines);
+    mlt_flow_index(MLT_FLOW_KEYS(l->lines, l->line_count, to), l->task_count, NULL, &l->in_first,
+                   &l->in_lines);
 }
 
 mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_placing *placing,

@@ -40,7 +40,6 @@ typedef struct mlt_flow_lowerer {
 
     mlt_flow_line *tree; // lines between tasks of one node
     uint32_t tree_count, tree_room, task_room, reduction_room;
-    uint32_t *task_of;        // [node_count] of modules
     uint32_t *slot_of;        // [workers] scratch: MLT_FLOW_NONE between uses
     uint32_t *first_place;    // [workers]
     mlt_reduce_to_load *load; // of workers; NULL: not balanced
@@ -54,6 +53,13 @@ static inline uint32_t mlt_flow_home(const mlt_flow_lowerer *w, uint32_t node)
 static inline uint32_t mlt_flow_outs(const mlt_flow_lowerer *w, uint32_t node)
 {
     return w->out_first[node + 1] - w->out_first[node];
+}
+
+// For qsort.
+static inline int mlt_flow_by_number(const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
 }
 
 static inline uint32_t mlt_flow_ins(const mlt_flow_lowerer *w, uint32_t node)

@@ -25,12 +25,6 @@ typedef struct parts {
     mlt_reduce_to_plan plan;
 } parts;
 
-static int by_number(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static void meet(parts *p, uint32_t worker)
 {
     if (p->w->slot_of[worker] != MLT_FLOW_NONE)
@@ -47,7 +41,7 @@ static void tell_apart(parts *p)
         meet(p, mlt_flow_wire_to(w, &w->wires[w->in_wires[i]]));
     for (uint32_t i = w->out_first[n]; i < w->out_first[n + 1]; i++)
         meet(p, mlt_flow_wire_from(w, &w->wires[w->out_wires[i]]));
-    qsort(p->worker, p->count, sizeof *p->worker, by_number);
+    qsort(p->worker, p->count, sizeof *p->worker, mlt_flow_by_number);
     for (uint32_t i = 0; i < p->count; i++) {
         w->slot_of[p->worker[i]] = i;
         p->to[i] = i;

@@ -32,12 +32,6 @@ static void reach(tree *t, uint32_t worker, uint32_t parent)
     t->v[t->count++] = (vertex){worker, parent, 0, MLT_FLOW_NONE, MLT_FLOW_NONE, 0, false};
 }
 
-static int by_number(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 // Workers with receivers, but for the root's, once each and ascending.
 static uint32_t workers_of(tree *t, uint32_t node, uint32_t root, uint32_t *workers)
 {
@@ -50,7 +44,7 @@ static uint32_t workers_of(tree *t, uint32_t node, uint32_t root, uint32_t *work
             workers[count++] = at;
         }
     }
-    qsort(workers, count, sizeof *workers, by_number);
+    qsort(workers, count, sizeof *workers, mlt_flow_by_number);
     return count;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "flow/graph/index.h"
 #include "flow/lower/lower_int.h"
 
 static uint32_t degree(const uint32_t *first, uint32_t node)
@@ -154,24 +155,16 @@ static bool wire_of(const mlt_flow_lowerer *w, const uint32_t *passes, const uin
     return into[last->to] == MLT_FLOW_NONE;
 }
 
-// first[i + 1] has how many things have number i; makes it where those of i begin, one further.
-static void sums(uint32_t *first, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        first[i + 1] += first[i];
-}
-
 static void sort_wires(mlt_flow_lowerer *w)
 {
-    uint32_t keys = w->g->edge_count;
-    uint32_t *first = mlt_take(keys + 2ull, sizeof *first);
+    uint32_t *first, *order;
     mlt_flow_wire *sorted = mlt_take(w->wire_count, sizeof *sorted);
+    mlt_flow_index(MLT_FLOW_KEYS(w->wires, w->wire_count, key), w->g->edge_count, NULL, &first,
+                   &order);
     for (uint32_t i = 0; i < w->wire_count; i++)
-        first[w->wires[i].key + 1]++;
-    sums(first, keys);
-    for (uint32_t i = 0; i < w->wire_count; i++)
-        sorted[first[w->wires[i].key]++] = w->wires[i];
+        sorted[i] = w->wires[order[i]];
     free(first);
+    free(order);
     free(w->wires);
     w->wires = sorted;
 }
@@ -179,20 +172,10 @@ static void sort_wires(mlt_flow_lowerer *w)
 static void index_wires(mlt_flow_lowerer *w)
 {
     uint32_t nodes = w->g->node_count;
-    w->out_first = mlt_take(nodes + 2ull, sizeof *w->out_first);
-    w->in_first = mlt_take(nodes + 2ull, sizeof *w->in_first);
-    w->out_wires = mlt_take(w->wire_count, sizeof *w->out_wires);
-    w->in_wires = mlt_take(w->wire_count, sizeof *w->in_wires);
-    for (uint32_t i = 0; i < w->wire_count; i++) {
-        w->out_first[w->wires[i].from + 2]++;
-        w->in_first[w->wires[i].to + 2]++;
-    }
-    sums(w->out_first, nodes + 1);
-    sums(w->in_first, nodes + 1);
-    for (uint32_t i = 0; i < w->wire_count; i++) {
-        w->out_wires[w->out_first[w->wires[i].from + 1]++] = i;
-        w->in_wires[w->in_first[w->wires[i].to + 1]++] = i;
-    }
+    mlt_flow_index(MLT_FLOW_KEYS(w->wires, w->wire_count, from), nodes, NULL, &w->out_first,
+                   &w->out_wires);
+    mlt_flow_index(MLT_FLOW_KEYS(w->wires, w->wire_count, to), nodes, NULL, &w->in_first,
+                   &w->in_wires);
 }
 
 // ---- reductions that are one part

@@ -138,7 +138,7 @@ static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, 
         if (!share[b])
             continue;
         // Nearest to what is its due of what is left; one at least.
-        uint64_t twice = mlt_flow_part_of(2 * left, share[b], shares), have = 0;
+        uint64_t twice = mlt_flow_share_of(2 * left, share[b], shares), have = 0;
         while (i < count) {
             uint64_t weight = mlt_flow_weight(g, nodes[i]);
             if (have && 2 * have + weight > twice)

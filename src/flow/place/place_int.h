@@ -57,7 +57,7 @@ uint32_t mlt_flow_row_of(const mlt_flow_graph *g, const mlt_flow_near *near, mlt
                          uint32_t *row);
 
 // a * b / c without overflow, for b <= c.
-static inline uint64_t mlt_flow_part_of(uint64_t a, uint64_t b, uint64_t c)
+static inline uint64_t mlt_flow_share_of(uint64_t a, uint64_t b, uint64_t c)
 {
     __extension__ typedef unsigned __int128 wide;
     return (uint64_t)((wide)a * b / c);

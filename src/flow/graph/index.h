@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Things by a number that they have: edges by node, lines by task. Those of number n are list[first[n]]
+// to list[first[n + 1] - 1], in order.
+#ifndef MLT_FLOW_GRAPH_INDEX_H
+#define MLT_FLOW_GRAPH_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Where the things have it: a uint32_t member of each element of an array.
+typedef struct mlt_flow_keys {
+    const void *array;
+    size_t size, offset; // of an element; of the member
+    uint32_t count;
+} mlt_flow_keys;
+
+#define MLT_FLOW_KEYS(array, count, member)                                                        \
+    ((mlt_flow_keys){(array), sizeof *(array), offsetof(__typeof__(*(array)), member), (count)})
+
+// Makes both arrays, which are freed with free(). The numbers are below `numbers`. order: all things
+// in another order than that of the array; NULL: in that.
+void mlt_flow_index(mlt_flow_keys keys, uint32_t numbers, const uint32_t *order,
+                    uint32_t **first_of, uint32_t **list_of);
+
+#endif
