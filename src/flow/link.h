@@ -13,15 +13,16 @@
 //     END(line) ---------------------------------> no more will come
 //                          <---------------------- CLOSED(line): nobody takes them any more
 //
-// The sender has `cap` credits of the line at first, an element costs one (where nobody declared a
-// cap, a long one costs more, so that MLT_FLOW_BYTES are under way), and whoever has too few waits;
-// credits come back when a quarter of them was taken, or the sender would have none. Elements of a
-// line arrive in order, whichever way they went: a small one behind a large one waits for it.
+// The sender begins with `cap` credits of the line. An element costs one; where nobody declared a
+// cap, a long one costs more, so that about MLT_FLOW_BYTES are under way. A sender with too few
+// waits. The receiver gives credits back when a quarter of them was taken, or when the sender may
+// have too few for another element like the last. Elements of a line arrive in order, whichever way
+// they went: a small one that follows a large one waits for it.
 //
 // Large data goes by mlt_p2p in a context of flow's own, tagged with the line, so that it is copied
 // once if the system allows it; the sender's element is freed when it has left. With the first one
-// the sender tells where its store is (STORE); who can map it says so (MAPPED), and from then on
-// elements of this line are made there, and are not copied any more.
+// the sender tells where its store is (STORE). A receiver that can map it says so (MAPPED); from
+// then on elements of this line are made there, and are not copied any more.
 #ifndef MLT_FLOW_LINK_H
 #define MLT_FLOW_LINK_H
 
@@ -30,12 +31,12 @@
 
 #include "flow/run.h"
 
-// Makes what this worker's lines to others need: outlets' links. All workers have met before the
-// first element is sent.
+// Makes the links of this worker's outlets, and what its lines from others need. All workers meet
+// before the first element is sent.
 void mlt_flow_links_begin(mlt_flow_program *program);
-// All tasks of this worker have ended, or none has begun on any worker. Ends what they left open,
-// and waits (as a process) until both sides of every line are done with it: then all that was sent
-// has arrived, and no packet will come any more. Frees the links.
+// All tasks of this worker have ended, or none has begun on any worker. Ends the lines that are
+// still open, and waits (as a process) until both sides of every line are done with it: then all
+// that was sent has arrived, and no packet will come any more. Frees the links.
 void mlt_flow_links_end(mlt_flow_program *program);
 
 // Memory for an element that will go by this line, longer than MLT_FLOW_SMALL.
@@ -44,9 +45,9 @@ mlt_flow_element *mlt_flow_link_new(const mlt_flow_link *link, uint64_t bytes);
 bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e);
 void mlt_flow_link_end(mlt_flow_link *link);
 
-// An element of that line was taken from its inlet. Does not wait.
+// An element of so many bytes of that line was taken from its inlet. Does not wait.
 void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes);
-// The same of whatever element a reader has got, be it of a local line. Returns it.
+// The same for any element that a reader has got, of a local line too. Returns it.
 static inline mlt_flow_element *mlt_flow_taken(mlt_flow_program *program, mlt_flow_element *e)
 {
     if (MLT_UNLIKELY(e->line != MLT_FLOW_NO_LINE)) {
@@ -56,7 +57,7 @@ static inline mlt_flow_element *mlt_flow_taken(mlt_flow_program *program, mlt_fl
     }
     return e;
 }
-// Nothing will come by that line, which ends here, any more. For reports.
+// True: nothing will come any more by that line, which ends here. For reports.
 bool mlt_flow_link_over(const mlt_flow_program *program, uint32_t line);
 // The inlet where these lines end takes no more.
 void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet);

@@ -8,9 +8,9 @@
 //                                               pointers to elements
 //     task ── outlet ── link ))  (( inlet ── task   another worker: link.h
 //
-// An inlet is a queue: what a module calls one, with all lines that lead to it; of other tasks, one
-// line each. An outlet is the beginning of one line. End of input is the channel's retirement: each
-// line is a writer of the inlet's channel until its outlet ends.
+// An inlet is a queue: of a module, one of its input queues, with all lines that lead to it; of
+// another task, the end of one line. An outlet is the beginning of one line. End of input is the
+// channel's retirement: each line is a writer of the inlet's channel until its outlet ends.
 //
 //     main.c    flow_main: arguments, meeting, running, end, failures
 //     start.c   instances, their inlets and outlets
@@ -38,7 +38,7 @@
 typedef struct mlt_flow_program mlt_flow_program;
 typedef struct mlt_flow_link mlt_flow_link;
 
-// What passed a queue. Waiting is timed if somebody asks (mlt_flow_program.measures).
+// What passed a queue. Waiting is timed only if somebody asks (mlt_flow_program.measures).
 typedef struct mlt_flow_stats {
     uint64_t elements, bytes; // of an outlet: all; of an inlet: those from other workers
     uint64_t deepest;         // of an inlet: most elements in it at once
@@ -50,18 +50,18 @@ typedef struct mlt_flow_stats {
 typedef struct mlt_flow_inlet {
     mlt_flow_program *program;
     csp_chan *chan; // of mlt_flow_element *; NULL: not wired. Room for `cap` elements of local
-                    // lines and for as many of each line from elsewhere
+                    // lines, and for each line from elsewhere as many as that line's cap
     csp_in *in;
     uint32_t task;
     uint16_t queue; // of a module
-    bool mixed;     // it has lines of both kinds: local ones must leave room for the others'
+    bool mixed;     // it has local lines and others: local ones leave the others' room alone
     bool ended;
     uint32_t line;              // the first one
-    uint32_t cap, locals;       // mixed: elements of local lines that have room, and that are in it
-    uint64_t bytes, bytes_most; // of the elements in it; more of local lines wait, unless there are
-                                // fewer than two
+    uint32_t cap, locals;       // mixed: how many elements of local lines have room, and are in it
+    uint64_t bytes, bytes_most; // of the elements in it. At bytes_most, writers of local lines
+                                // wait, unless it holds fewer than two elements
     mlt_flow_stats stats;
-    struct mlt_flow_pair *pair; // of a Reduce, if a module's data may be combined as it comes
+    struct mlt_flow_pair *pair; // of a Reduce whose contributors share copies (part/pair.c)
 } mlt_flow_inlet;
 
 typedef struct mlt_flow_outlet {
@@ -82,7 +82,7 @@ struct flow_queue {
     const flow_queue_decl *decl;
     mlt_flow_inlet *in;     // of an output: NULL
     mlt_flow_outlet *out;   // of an input: NULL
-    mlt_flow_element *last; // what flow_dequeue gave and nobody kept or gave away
+    mlt_flow_element *last; // what flow_dequeue gave, unless it was kept or given away since
 };
 
 // A task of this worker.
@@ -90,7 +90,7 @@ typedef struct flow_instance {
     mlt_flow_program *program;
     uint32_t task;
     bool started, ended;
-    uint32_t turn;        // queue where flow_dequeue_from begins to look
+    uint32_t turn;        // the queue at which flow_dequeue_from begins to look
     const char *name;     // "c[3]"
     mlt_flow_inlet *in;   // modules: [queue_count], those that are inputs; others: [lines in]
     mlt_flow_outlet *out; // modules: [queue_count], those that are outputs; others: [lines out]
@@ -102,7 +102,7 @@ typedef struct flow_instance {
 
 struct mlt_flow_program {
     mlt_csp *csp;
-    uint32_t worker; // the own one
+    uint32_t worker; // this one
     mlt_flow_graph *graph;
     mlt_flow_sites *sites;
     mlt_flow_placing *placing;
@@ -118,14 +118,14 @@ struct mlt_flow_program {
     void *memory;                 // of what start.c makes
     int argc;
     char **argv;
-    // Of long data (help.h).
-    uint32_t busy, plain; // what is under way; of that, with an operation of the program's
+    // Long data (help.h).
+    uint32_t busy, plain; // how much is under way; of that, with an operation of the program's own
     struct mlt_flow_helper *helper; // NULL: none yet
     bool helpless;                  // the system refused one
-    uint64_t processes;             // of the worker, that flow has started (mlt_csp.processes)
-    bool measures;                  // somebody asks for stats: waiting is timed
-    uint32_t ranks_here, ranks_done, ranks_left; // all; those whose tasks have ended; gone
-    char why[512];                               // it has no places
+    uint64_t processes; // what mlt_csp.processes is if only flow starts processes on this worker
+    bool measures;      // somebody asks for stats: waiting is timed
+    uint32_t ranks_here, ranks_done, ranks_left; // all; whose tasks have ended; that have gone
+    char why[512];                               // why it has no places
     uint64_t hash; // of the graph and its places: the same on all workers
 };
 
@@ -134,17 +134,17 @@ extern _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("i
 
 // ---- queue.c: what tasks do
 
-// Puts an element into a line; waits while there is no room. The element is consumed in any case.
-// False: nobody takes it any more.
+// Puts an element into a line; waits while there is no room. The element is consumed, whatever
+// happens. False: nobody takes elements of this line any more.
 bool mlt_flow_put(mlt_flow_outlet *outlet, mlt_flow_element *e);
 // The next element; waits. NULL: end of input. Gives its credit back (mlt_flow_link_taken).
 mlt_flow_element *mlt_flow_take(mlt_flow_inlet *inlet);
-// The same for whoever has a place where others may see what it was handed while it did not run:
-// *handed is set then, and NULL when this returns. MLT_FLOW_MERGED: data was combined instead
-// (mlt_flow_merged_at).
+// The same, for a reader that shows others (part/pair.c) what it was handed before it runs again:
+// *handed is that element meanwhile, and NULL when this returns. Returns MLT_FLOW_MERGED if data
+// was combined instead (mlt_flow_merged_at).
 #define MLT_FLOW_MERGED ((mlt_flow_element *)1)
 mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **handed);
-// The inlet's reader waits: it goes on with MLT_FLOW_MERGED.
+// The inlet's reader, which waits in mlt_flow_take_to, goes on with MLT_FLOW_MERGED.
 void mlt_flow_merged_at(mlt_flow_inlet *inlet);
 // No more will be put, or taken. Once each; main.c calls them when a task's process ends.
 void mlt_flow_outlet_end(mlt_flow_outlet *outlet);
@@ -153,14 +153,13 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
 // The instance whose process calls; NULL: another process, or a thread.
 flow_instance *mlt_flow_calling(void);
 
-// For link.c, which must not wait: an element that came from elsewhere, for which there is room by
-// its credit; and that line's end.
+// For link.c, which must not wait: an element from elsewhere has come, for which its credit
+// guarantees room; and its line has ended.
 void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet);
 
-// Packets (csp/net/route.h) from other workers: main.c hands them to whom their kind belongs. All
-// workers have their program before the first one sends any; those that come when it is over are
-// dropped.
+// Packets (csp/net/route.h) from other workers. main.c hands them on by their kind. Every worker
+// has its program before the first packet is sent. Packets that come when it is over are dropped.
 enum { MLT_FLOW_PACKET_LINK = 0x400, MLT_FLOW_PACKET_PART = 0x480 };
 void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes);
@@ -169,25 +168,27 @@ void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt
 
 // ---- part/pair.c
 
-// Long data that a module sends to a Reduce of this worker is combined with what another
-// contributor sent, if that is there: it need not be copied then. The element to put, which is that
-// one; MLT_FLOW_MERGED: nothing is left to do; NULL: it must be copied.
+// Long data that a module sends to a Reduce of this worker is combined with what its neighbour has
+// sent, if that is there, and so need not be copied. Returns the neighbour's element, which the
+// caller puts; MLT_FLOW_MERGED: nothing is left to do; NULL: the data must be copied.
 enum { MLT_FLOW_PAIRED = 4 << 10 };
 mlt_flow_element *mlt_flow_pair_send(mlt_flow_inlet *inlet, const void *data, uint8_t kind,
                                      uint32_t value_bytes, uint64_t bytes);
 
-// ---- part/part.c: tasks that are no modules. The body of their processes; 0 or a failure.
+// ---- part/part.c: tasks that are not modules
 
+// The body of their processes. Returns 0, or not 0 for a failure.
 int mlt_flow_part_run(flow_instance *task);
-// Whether that task of this worker takes part in rounds with other workers.
+// True: that task of this worker is a part of a reduction with other workers.
 bool mlt_flow_part_of(const mlt_flow_program *program, uint32_t task);
-// Once on each worker before anything runs, and when all is over.
+// Once on each worker: before anything runs, and when all is over.
 void mlt_flow_parts_begin(mlt_flow_program *program);
 void mlt_flow_parts_end(mlt_flow_program *program);
 
 // ---- start.c
 
-// Makes the instances of this worker and all that they have, links and parts too: lowered is there.
+// Makes the instances of this worker and all that they have, links and parts too. program->lowered
+// is there already.
 void mlt_flow_start(mlt_flow_program *program);
 void mlt_flow_start_free(mlt_flow_program *program);
 
@@ -196,16 +197,17 @@ void mlt_flow_start_free(mlt_flow_program *program);
 // What the process of a task runs; its argument is the flow_instance.
 int mlt_flow_task_main(void *instance);
 
-// Ends the job: "module Chemical, instance c[3], on rank 1: sentence".
+// Ends the job with a message: "module Chemical, instance c[3], on rank 1: ...".
 _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 // ---- stats.c
 
-// Tells mpirun (--report) and the file of setting flow_report what passed each queue.
+// Tells mpirun (--report) and the file that setting flow_report names what passed each queue.
 void mlt_flow_stats_tell(mlt_flow_program *program);
 
-// mlt_above.elsewhere and flow_packet.
+// ---- main.c, for lower layers: mlt_above.elsewhere and mlt_above.flow_packet
+
 uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
 void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
 

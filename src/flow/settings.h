@@ -11,7 +11,7 @@
 typedef struct mlt_flow_conf {
     int64_t balance;    // reductions are planned around each other's load
     const char *report; // "", or a file for what passed each queue (stats.h)
-    bool reproducible;  // not of the table: the MPI layer's setting of that name, which it hands on
+    bool reproducible;  // not in the table: MPI's setting of that name (lib/above.c hands it on)
 } mlt_flow_conf;
 
 extern mlt_flow_conf mlt_flow_conf_now;

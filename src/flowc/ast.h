@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A .flow file as it was read: declarations, roots, statements, with the line of each thing. Names
-// are not looked up here and numbers are not computed; check.h does. docs/reference/flow-language.md has the
-// grammar.
+// are not looked up here and numbers are not computed; check.h does.
+// docs/reference/flow-language.md has the grammar.
 //
 // All of a file's memory is one arena: nothing is freed alone, texts and lists stay until
 // mlt_flow_file_free.

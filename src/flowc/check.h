@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a file to a graph: looks names up, computes constants, and says the same to flow/graph/graph.h
-// that the generated program will say. What only names can tell (unknown, twice, not required,
-// wrong kind) is checked here; what numbers tell (slices, arity, types, unconnected queues) is
-// checked by the graph, so that a program whose constants are changed on the command line checks it
-// again.
+// From a file to a graph: looks names up, computes constants, and says the same to
+// flow/graph/graph.h that the generated program will say. What only names can tell (unknown, twice,
+// not required, wrong kind) is checked here; what numbers tell (slices, arity, types, unconnected
+// queues) is checked by the graph, so that a program whose constants are changed on the command
+// line checks it again.
 #ifndef MLT_FLOWC_CHECK_H
 #define MLT_FLOWC_CHECK_H
 

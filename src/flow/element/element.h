@@ -5,18 +5,19 @@
 //     | header (48 bytes) | data ...
 //     ^ element           ^ what flow_dequeue gave
 //
-// Up to MLT_FLOW_SMALL bytes they come from the worker's pool; larger ones are malloc'ed, their
-// data aligned to 64 bytes, and may be freed by another worker of the same process, so between
+// Elements of up to MLT_FLOW_SMALL bytes come from the worker's pool. Larger ones have a prefix
+// (store.h) and data that is aligned to 64 bytes. They come from malloc, from memory that the
+// process keeps (large.h), or from its store, and any worker of the process may free them: between
 // these only the pointer travels.
 //
-// refs: receivers of this process and worker that share it (a Broadcast); whoever wants to write to
-// it takes a copy unless it is the last one (mlt_flow_element_own). Only the worker that has it
-// counts, so nothing is atomic: an element with several refs does not leave its worker but by
-// copying.
+// refs: how many receivers on its worker share it (a Broadcast). A receiver that wants to write
+// takes a copy, unless it is the last one (mlt_flow_element_own). Only the worker that has the
+// element counts, so nothing is atomic. An element with several refs is copied when it leaves its
+// worker.
 //
-// Who has it: the library (it is in a queue, on its way, or in a part), a module that made or kept
-// it, or a module that dequeued it and has it until the next dequeue from that queue. By that,
-// wrong use is found: what was given away is not given again.
+// owner: the library (it is in a queue, on its way, or in a part), a module that made or kept it,
+// or a module that dequeued it and has it until the next dequeue from that queue. So wrong use is
+// found: what was given away is not given again.
 #ifndef MLT_FLOW_ELEMENT_ELEMENT_H
 #define MLT_FLOW_ELEMENT_ELEMENT_H
 
@@ -47,10 +48,10 @@ typedef struct mlt_flow_element {
     uint8_t kind;         // flow_type
     bool small;
     uint8_t owner;        // mlt_flow_owner
-    bool shared;          // lent to several receivers, so it has no `lent_by`
-    uint32_t line;        // that it came by from another worker, for its credit; or NO_LINE
+    bool shared;          // lent to several receivers: lent_by is only one of their queues
+    uint32_t line;        // by which it came from another worker, for its credit; or NO_LINE
     uint32_t value_bytes; // of a value; count is bytes / value_bytes
-    uint32_t keeps;       // of those that share it: how many keep it
+    uint32_t keeps;       // how many of those that share it keep it
     flow_queue *lent_by;  // the queue that it was dequeued from
 } mlt_flow_element;
 _Static_assert(sizeof(mlt_flow_element) == 48, "data are aligned to 16 bytes");
@@ -60,11 +61,12 @@ static inline void *mlt_flow_data(mlt_flow_element *e)
     return e + 1;
 }
 
-// Of data that a module has; ends the program with a sentence if it is none of the library's.
+// The element of data that a module has. Ends the program with a message, in the name of `call`, if
+// the data is not one of the library's elements, or was given away.
 mlt_flow_element *mlt_flow_element_of(const void *data, const char *call);
 
-// One ref, no line, the library's; kind FLOW_ANY, values of one byte. Never NULL: the program ends
-// if memory is exhausted.
+// A new element: one ref, no line, the library's, kind FLOW_ANY, values of one byte. Never NULL:
+// the program ends if memory is exhausted.
 mlt_flow_element *mlt_flow_element_new(uint64_t bytes);
 // The same in the process's store (store.h), if there is room.
 mlt_flow_element *mlt_flow_element_stored(uint64_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Things by a number that they have: edges by node, lines by task. Those of number n are list[first[n]]
-// to list[first[n + 1] - 1], in order.
+// Things by a number that they have: edges by node, lines by task. Those of number n are
+// list[first[n]] to list[first[n + 1] - 1], in order.
 #ifndef MLT_FLOW_GRAPH_INDEX_H
 #define MLT_FLOW_GRAPH_INDEX_H
 
@@ -17,8 +17,8 @@ typedef struct mlt_flow_keys {
 #define MLT_FLOW_KEYS(array, count, member)                                                        \
     ((mlt_flow_keys){(array), sizeof *(array), offsetof(__typeof__(*(array)), member), (count)})
 
-// Makes both arrays, which are freed with free(). The numbers are below `numbers`. order: all things
-// in another order than that of the array; NULL: in that.
+// Makes both arrays, which are freed with free(). The numbers are below `numbers`. order: all
+// things in another order than that of the array; NULL: in that.
 void mlt_flow_index(mlt_flow_keys keys, uint32_t numbers, const uint32_t *order,
                     uint32_t **first_of, uint32_t **list_of);
 

@@ -22,7 +22,7 @@
 
 // ---- part.c
 
-// Hands an element to all receivers, and consumes it. Waits. False: none takes any more.
+// Hands an element to all receivers, and consumes it. Waits. False: none of them takes any more.
 bool mlt_flow_spread(flow_instance *task, mlt_flow_element *e);
 
 // ---- reduce.c
@@ -35,9 +35,9 @@ typedef struct mlt_flow_how {
     mlt_coll_op op; // of schedules
 } mlt_flow_how;
 
-// Two contributors that follow each other: whichever sends second is combined into what the first
-// one sent. Rounds are counted by contributor; `merged` of the second one's, from the next on, are
-// in elements of the first one's queue already.
+// Two neighbouring contributors: the data of whichever sends second is combined into what the other
+// sent. Rounds are counted for each of them; the second one's next `merged` rounds are in elements
+// of the first one's queue already.
 //
 //     first    taken by the part: 5   in its queue: rounds 5, 6, 7
 //     second   taken by the part: 5   merged: 2, so round 7 is its next
@@ -49,15 +49,16 @@ typedef struct mlt_flow_pair {
     mlt_flow_element *open; // of the first one: taken, and the part waits for the second
 } mlt_flow_pair;
 
-// The contributors of one part. `next` says how the n-th elements become one: left to right, or in
-// canonical brackets (coll/alg/tree.h).
+// The contributors of one part. Their n-th elements become one from left to right, or in canonical
+// brackets (coll/alg/tree.h).
 typedef struct mlt_flow_combiner {
     flow_instance *task;
     const flow_op *op;
     char name[64];                   // of the reduction
     bool brackets;                   // canonical ones
     uint64_t taken;                  // elements of each contributor, so far
-    mlt_flow_pair *pairs;            // [ins / 2]; NULL: an operation of the program's own
+    mlt_flow_pair *pairs;            // [ins / 2]; NULL: an operation of the program's own, or one
+                                     // contributor
     const mlt_flow_inlet *handed_at; // where `handed` is from
     mlt_flow_element *handed; // to the part's process, which has not run since; NULL: nothing
     mlt_flow_how *hows;       // the one used last first
@@ -66,16 +67,16 @@ typedef struct mlt_flow_combiner {
 void mlt_flow_combiner_init(mlt_flow_combiner *c, flow_instance *task);
 void mlt_flow_combiner_fini(mlt_flow_combiner *c);
 
-// The next elements of all contributors, combined; the caller's own. Waits. NULL: all have ended,
-// after c->taken elements each.
+// The next elements of all contributors, combined; the caller drops the result. Waits. NULL: all
+// have ended, after c->taken elements each.
 mlt_flow_element *mlt_flow_combine_next(mlt_flow_combiner *c);
 
-// How elements like that are combined; for contributors elsewhere, too. Ends the program with a
-// sentence if they are none for the operation; `who` sent it.
+// How elements of that type are combined, those of contributors elsewhere, too. Ends the program
+// with a message if the operation is not for them, which names the sender of `line`.
 const mlt_flow_how *mlt_flow_how_of(mlt_flow_combiner *c, uint8_t kind, uint32_t value_bytes,
                                     uint32_t line);
 
-// Who feeds a line, for sentences: "p[1]", "p[1].outQueue1". Returns text.
+// Who feeds a line, for messages: "p[1]", "p[1].outQueue1". Returns text.
 const char *mlt_flow_feeder(const mlt_flow_program *program, uint32_t line, char *text,
                             size_t size);
 
@@ -89,10 +90,10 @@ _Noreturn void mlt_flow_unequal(const mlt_flow_combiner *c, uint32_t ended, uint
 // ---- round.c
 
 enum {
-    MLT_FLOW_ROUNDS = 32, // of a reduction under way at once, on one worker
-    MLT_FLOW_AHEAD = 64,  // how far contributors may be ahead of the slowest worker that receives;
-                          // more than the above
-    MLT_FLOW_PASSED = 16, // rounds after which a worker that receives says so
+    MLT_FLOW_ROUNDS = 32, // of a reduction that may be under way at once on one worker
+    MLT_FLOW_AHEAD = 64,  // how many rounds contributors may be ahead of the slowest worker that
+                          // receives; more than MLT_FLOW_ROUNDS
+    MLT_FLOW_PASSED = 16, // after so many rounds a worker that receives says how far it is
 };
 
 // The n-th run of the schedule.
@@ -113,9 +114,9 @@ typedef struct mlt_flow_coming {
     uint8_t kind;
 } mlt_flow_coming;
 
-// From this element on, the values of a contributing worker have that type, or there are none:
-// nothing is sent of an element without values, so a schedule cannot find out that others have
-// some.
+// From this element on, the values of a contributing worker have that type, or its elements have no
+// values. A schedule sends nothing for an element without values, so it cannot find out that others
+// have some.
 typedef struct mlt_flow_change {
     uint64_t from;
     uint32_t value_bytes;
@@ -124,7 +125,7 @@ typedef struct mlt_flow_change {
     bool empty;
 } mlt_flow_change;
 
-// A Reduce as one worker has it, of those whose schedule runs between workers.
+// One worker's part of a Reduce whose schedule runs between workers.
 typedef struct mlt_flow_part {
     mlt_flow_program *program;
     const mlt_flow_reduction *reduction;
@@ -174,7 +175,7 @@ struct mlt_flow_parts {
 mlt_flow_part *mlt_flow_part_new(mlt_flow_program *program, uint32_t reduction, uint32_t self);
 void mlt_flow_part_free(mlt_flow_part *part);
 
-// The first contributor of a member that has some, for sentences: its line.
+// The line of a contributing member's first contributor, for messages.
 static inline uint32_t mlt_flow_part_line(const mlt_flow_part *part, uint32_t member)
 {
     const mlt_flow_lowered *l = part->program->lowered;
@@ -184,14 +185,14 @@ static inline uint32_t mlt_flow_part_line(const mlt_flow_part *part, uint32_t me
 // The body of its process.
 int mlt_flow_part_reduce(mlt_flow_part *part);
 
-// Something has changed: they look again.
+// Something has changed: its processes look again.
 void mlt_flow_part_wake(mlt_flow_part *part);
 
 // ---- news.c
 
-// Of the round that starts: what it is.
+// Round part->started starts with that element: tells those that must know.
 void mlt_flow_tell_round(mlt_flow_part *part, const mlt_flow_element *e);
-// The own contributors have all ended, after part->started elements.
+// All contributors of this worker have ended, after part->started elements.
 void mlt_flow_tell_end(mlt_flow_part *part);
 // A round has retired.
 void mlt_flow_tell_retired(mlt_flow_part *part);

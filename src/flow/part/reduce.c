@@ -3,9 +3,9 @@
 //
 // They are taken in order, and combined as they come into one that may be written to, so no memory
 // is needed but theirs. Where brackets may change bits (sums of floating point, functions of the
-// user's) and the part is all there is of its reduction, they are the canonical ones (coll/alg/tree.h):
-// then they depend on the number of contributors only, and a Reduce that is one part under every
-// layout (mpirun --reproducible) gives the same bits under every layout.
+// user's) and the part is all there is of its reduction, they are the canonical ones
+// (coll/alg/tree.h): then they depend on the number of contributors only, and a Reduce that is one
+// part under every layout (mpirun --reproducible) gives the same bits under every layout.
 //
 //     7 contributors:   ((0 1)(2 3))((4 5) 6)       else:   (((0 1) 2) 3) ...
 #include <stdio.h>
