@@ -5,27 +5,18 @@
 Everything is tried twice: in the build tree, and in a tree that was installed and then moved to a folder with a space in its
 name. Prints a line a case, and `N passed, N failed` at the end. What a machine has no tool for is said as `skipped`."""
 
-import argparse
 import os
 import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import harness
+from harness import ROOT, Skip, expect
+
 SOURCES = ROOT / "test" / "build"
 GOAL = ROOT / "examples" / "goal"
-
-
-class Fault(Exception):
-    """A case failed; the text says how."""
-
-
-class Skip(Exception):
-    """This machine cannot run a case; the text says why."""
 
 
 class Tree:
@@ -34,31 +25,21 @@ class Tree:
     def __init__(self, name, root):
         self.name, self.root = name, pathlib.Path(root)
         self.mpicc, self.mpicxx = self.root / "bin/mpicc", self.root / "bin/mpicxx"
-        self.env = {k: v for k, v in os.environ.items()
-                    if not k.startswith(("MPI", "OMPI", "MPICH", "MILLET", "PKG_CONFIG", "LD_LIBRARY", "I_MPI"))}
+        self.env = harness.environment(without=(*harness.OF_JOBS, "PKG_CONFIG", "LD_LIBRARY", "I_MPI"))
         self.env["PATH"] = f"{self.root}/bin:{os.environ['PATH']}"
         self.env["PKG_CONFIG_LIBDIR"] = str(self.root / "lib/pkgconfig")
 
 
 def run(command, tree, cwd=None, fails=False, **env):
     """Runs a command in the tree's environment; its output. `fails`: it must fail, and standard error is returned."""
-    command = [str(word) for word in command]
-    done = subprocess.run(command, cwd=cwd, env={**tree.env, **env}, capture_output=True, text=True, timeout=300,
-                          stdin=subprocess.DEVNULL)
-    if bool(done.returncode) != fails:
-        said = (done.stdout + done.stderr).strip()[-3000:]
-        raise Fault(f"{shlex.join(command)} ended with {done.returncode}:\n{said}")
-    return done.stderr if fails else done.stdout
+    done = harness.run(*command, code=None, limit=300, cwd=cwd, env={**tree.env, **env})
+    expect(bool(done.code) == fails, f"it should {'fail' if fails else 'succeed'}", done)
+    return done.err if fails else done.out
 
 
 def need(program):
     if not shutil.which(program):
         raise Skip(f"{program} is not installed")
-
-
-def expect(condition, sentence):
-    if not condition:
-        raise Fault(sentence)
 
 
 def try_program(tree, program):
@@ -331,54 +312,34 @@ BUILDING = [case_files, case_compile_and_link, case_configure, case_clang, case_
 
 def install_and_move(build, folder):
     """A tree installed under one name and used under another, which has a space in it."""
-    first, moved = folder / "first", folder / "moved tree"
-    done = subprocess.run(["cmake", "--install", str(build), "--prefix", str(first)], capture_output=True, text=True)
-    if done.returncode:
-        return None, (done.stdout + done.stderr).strip()[-2000:]
-    first.rename(moved)
-    return moved, ""
+    harness.run("cmake", "--install", build, "--prefix", folder / "first", limit=300)
+    (folder / "first").rename(folder / "moved tree")
+
+
+def try_case(case, tree, work):
+    if case in BUILDING and not (tree.root / "lib/libmpi_abi.so.1").exists():
+        raise Skip("the library is not built")
+    work.mkdir(parents=True)
+    case(tree, work)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--only", default="", help="only cases whose name has this in it")
+    parser = harness.parser(__doc__)
+    parser.add_argument("--only", default="", metavar="WORD", help="only cases with WORD in their name")
     parser.add_argument("--no-install", action="store_true", help="only the build tree")
-    args = parser.parse_args()
-    count = {"ok": 0, "FAILED": 0, "skipped": 0}
-
-    def say(word, name, text=""):
-        count[word] += 1
-        print(f"{word}: {name}{': ' + text if text else ''}", flush=True)
-
-    with tempfile.TemporaryDirectory(prefix="millet-build-") as temporary:
-        folder = pathlib.Path(temporary).resolve()
-        trees = [Tree("build tree", args.build.resolve())]
-        if not args.no_install:
-            moved, why = install_and_move(args.build, folder)
-            if moved:
-                trees.append(Tree("installed and moved", moved))
-            else:
-                say("FAILED", "install", why)
+    options = parser.parse_args()
+    total = harness.Sum()
+    with harness.folder("build") as folder:
+        trees = [Tree("build tree", options.build)]
+        if not options.no_install:
+            total.run("install", install_and_move, options.build, folder)
+            trees += [Tree("installed and moved", folder / "moved tree")] * (not total.failed)
         for tree in trees:
             for case in WRAPPER + BUILDING:
-                name = f"{tree.name}: {case.__name__[5:].replace('_', ' ')}"
-                if args.only not in case.__name__:
-                    continue
-                if case in BUILDING and not (tree.root / "lib/libmpi_abi.so.1").exists():
-                    say("skipped", name, "the library is not built")
-                    continue
-                work = folder / tree.name.replace(" ", "_") / case.__name__
-                work.mkdir(parents=True)
-                try:
-                    case(tree, work)
-                    say("ok", name)
-                except Skip as why:
-                    say("skipped", name, str(why))
-                except (Fault, OSError, subprocess.TimeoutExpired) as why:
-                    say("FAILED", name, str(why))
-    print(f"{count['ok']} passed, {count['FAILED']} failed")
-    return 1 if count["FAILED"] or not count["ok"] else 0
+                if options.only in case.__name__:
+                    total.run(f"{tree.name}: {case.__name__[5:].replace('_', ' ')}", try_case, case, tree,
+                              folder / tree.name.replace(" ", "_") / case.__name__)
+    return total.end()
 
 
 if __name__ == "__main__":

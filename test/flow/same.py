@@ -7,16 +7,15 @@ and on which worker every instance runs. Constants are given when checking, when
 
 `same.py [--build DIR] [-k SEED]`. The last line is the sum: N passed, N failed."""
 
-import argparse
-import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+from harness import expect  # noqa: E402
+
 FILES, LIMIT = 6, 120
 
 
@@ -102,12 +101,7 @@ class Program:
 
 
 def run(*words, env=()):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("MILLET_")}
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=LIMIT,
-                          env={**clean, "MILLET_NAMES": "job", "LC_ALL": "C", **dict(env)})
-    if done.returncode:
-        raise AssertionError(f"$ {' '.join(map(str, words))}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return harness.run(*words, limit=LIMIT, env=harness.environment({"MILLET_NAMES": "job", "LC_ALL": "C", **dict(env)})).out
 
 
 def expand(text):
@@ -142,22 +136,19 @@ def compare(program, app, given, words, workers, report, bin_):
     start = [app] if workers == 1 else [bin_ / "mpirun", "-n", workers, app]
     run(*start, *options, env={"MILLET_FLOW_REPORT": str(report)})
     found = [line.split("\t") for line in report.read_text().splitlines()[1:]]
-    if len(found) != lines:
-        raise AssertionError(f"{len(found)} lines are reported, `place -n {workers}` says {lines}")
+    expect(len(found) == lines, f"{len(found)} lines are reported, `place -n {workers}` says {lines}")
     for row in found:
         instance = row[0].rpartition(".")[0]
-        if instance in where and where[instance] != int(row[-1]):
-            raise AssertionError(f"{row[0]} is on worker {row[-1]}, `place -n {workers}` says {where[instance]}")
+        expect(where.get(instance, int(row[-1])) == int(row[-1]),
+               f"{row[0]} is on worker {row[-1]}, `place -n {workers}` says {where.get(instance)}")
     wires = {name for wire in program.wires(given) for name in wire}
-    if complete and (missing := {name.rpartition(".")[0] for name in wires} - set(where)):
-        raise AssertionError(f"`place -n {workers}` does not name {sorted(missing)}")
+    missing = {name.rpartition(".")[0] for name in wires} - set(where)
+    expect(not (complete and missing), f"`place -n {workers}` does not name {sorted(missing)}")
     both = sorted((row[1], row[0]) for row in found if (row[1], row[0]) in set(program.wires(given)))
-    if both != program.wires(given):
-        raise AssertionError(f"wires are missing: {sorted(set(program.wires(given)) - set(both))}")
+    expect(both == program.wires(given), f"wires are missing: {sorted(set(program.wires(given)) - set(both))}")
 
 
-def test(seed, folder, bin_):
-    program = Program(seed)
+def try_program(program, seed, folder, bin_):
     file = folder / f"r{seed}.flow"
     file.write_text(program.text())
     for module in ["P", *program.modules]:
@@ -176,22 +167,23 @@ def test(seed, folder, bin_):
         compare(program, app, other, other, workers, folder / "report.tsv", bin_)
 
 
+def try_seed(seed, bin_):
+    program = Program(seed)
+    with harness.folder("flow-same") as folder:
+        try:
+            try_program(program, seed, folder, bin_)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{program.text()}") from None
+
+
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
-    parser.add_argument("-k", type=int, help="only the file of this number")
-    args = parser.parse_args()
-    passed = failed = 0
-    for seed in [args.k] if args.k is not None else range(FILES):
-        with tempfile.TemporaryDirectory(prefix="millet-flow-") as folder:
-            try:
-                test(seed, pathlib.Path(folder), args.build.resolve() / "bin")
-                passed += 1
-            except (AssertionError, subprocess.TimeoutExpired) as error:
-                print(f"file {seed}: {error}\n{Program(seed).text()}")
-                failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    parser = harness.parser(__doc__)
+    parser.add_argument("-k", type=int, metavar="SEED", help="only the file of this number")
+    options = parser.parse_args()
+    total = harness.Sum()
+    for seed in [options.k] if options.k is not None else range(FILES):
+        total.run(f"file {seed}", try_seed, seed, options.build / "bin")
+    return total.end()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ all warnings by gcc and clang, drawings are read as XML, and an installed tree d
 
 `tool.py [--build DIR] [-k WORD]`. The last line is the sum: N passed, N failed. No test looks at a time."""
 
-import argparse
 import os
 import pathlib
 import re
@@ -13,50 +12,26 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
-import traceback
 import xml.etree.ElementTree as ET
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+from harness import ROOT, Skip, expect  # noqa: E402
+
 LIMIT = 120  # seconds for one command
 BUILD = SCRATCH = MILLET = None
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-class Skip(Exception):
-    pass
-
-
-class Result:
-    def __init__(self, command, code, out, err):
-        self.command, self.code, self.out, self.err = command, code, out, err
-
-    def __repr__(self):
-        return f"$ {self.command}\nexit code {self.code}\n--- output\n{self.out}--- errors\n{self.err}---"
-
-
-def expect(condition, what, *about):
-    if not condition:
-        raise AssertionError("\n".join([what, *map(str, about)]))
-
-
-def clean():
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MILLET_")}
-    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    env["MILLET_NAMES"] = "job"  # no server of the user's
-    env["LC_ALL"] = "C"
-    env["TMPDIR"] = str(SCRATCH / "tmp")
-    return env
+def clean(env=()):
+    """No name server of the user's, and a folder for temporary files that must be empty in the end."""
+    own = {"MILLET_NAMES": "job", "LC_ALL": "C", "TMPDIR": str(SCRATCH / "tmp")}
+    return harness.environment({**own, **dict(env)}, asan="detect_leaks=0")
 
 
 def run(*words, code=0, env=(), stdin="", cwd=None):
-    words = [str(word) for word in words]
-    done = subprocess.run(words, input=stdin, capture_output=True, text=True, timeout=LIMIT, env={**clean(), **dict(env)},
-                          cwd=cwd or SCRATCH)
-    result = Result(" ".join(words), done.returncode, done.stdout, done.stderr)
-    if code is not None:
-        expect(result.code == code, f"exit code {code} wanted", result)
+    result = harness.run(*words, code=code, text=stdin, limit=LIMIT, env=clean(env), cwd=cwd or SCRATCH)
     left = [p.name for p in (SCRATCH / "tmp").iterdir()]
     expect(not left, f"nothing should be left in the temporary folder, but {left} is", result)
     return result
@@ -68,10 +43,7 @@ def flow(*words, **options):
 
 def says(result, *lines):
     """These lines and nothing else on standard error; regular expressions."""
-    found = result.err.splitlines()
-    expect(len(found) == len(lines) and all(re.fullmatch(line, said) for line, said in zip(lines, found)),
-           f"it should say {len(lines)} lines: {lines}", result)
-    return result
+    return harness.only_lines(result, result.err, lines)
 
 
 def write(name, text):
@@ -857,10 +829,10 @@ def test_run_ends():
         }
         """)
     for number in (signal.SIGINT, signal.SIGTERM):
-        with subprocess.Popen([MILLET, "flow", "run", file, module], stdout=subprocess.PIPE, env=clean(), cwd=SCRATCH) as running:
-            expect(running.stdout.readline() == b"here\n", "it runs")
-            running.send_signal(number)
-            expect(running.wait(LIMIT) == 128 + number, f"it ends by {number}", running.returncode)
+        running = harness.start(MILLET, "flow", "run", file, module, env=clean(), cwd=SCRATCH)
+        expect(running.stdout.readline() == "here\n", "it runs")
+        running.send_signal(number)
+        harness.finish(running, 128 + number, limit=LIMIT)
         expect(not list((SCRATCH / "tmp").iterdir()), "nothing is left")
 
 
@@ -1148,30 +1120,11 @@ def test_install():
 
 def main():
     global BUILD, SCRATCH, MILLET
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("-k", default="", help="only tests whose names have this word")
-    options = parser.parse_args()
-    BUILD = options.build.resolve()
-    MILLET = BUILD / "bin/millet"
-    passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="millet-flow-test-") as folder:
-        SCRATCH = pathlib.Path(folder)
+    options = harness.options(__doc__)
+    BUILD, MILLET = options.build, options.build / "bin/millet"
+    with harness.folder("flow-tool") as SCRATCH:
         (SCRATCH / "tmp").mkdir()
-        for name, test in list(globals().items()):
-            if not name.startswith("test_") or options.k not in name:
-                continue
-            try:
-                test()
-                passed += 1
-                print(f"ok      {name[5:]}", flush=True)
-            except Skip as why:
-                print(f"skipped {name[5:]}: {why}", flush=True)
-            except Exception:
-                failed += 1
-                print(f"FAILED  {name[5:]}\n{traceback.format_exc()}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+        return harness.run_tests(globals(), options.k)
 
 
 if __name__ == "__main__":
