@@ -15,16 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "os/fd.h"
 #include "os/os.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static mlt_job *make(int *fd)
 {

@@ -8,30 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "coll/alg/alg.h"
 #include "coll/alg/hand_test.h"
 #include "goal/graph.h"
 #include "goal/pairs.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static char now_testing[200] = "nothing yet";
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n  while testing %s\n", file, line, condition, now_testing);
-    exit(1);
-}
-
-static uint64_t random_state = 88172645463325252ull;
-
-static inline uint32_t random_below(uint32_t limit)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)((random_state >> 16) % limit);
-}
 
 static inline void *zeroed(size_t bytes)
 {
@@ -220,7 +201,7 @@ static inline void machine_run(machine *m)
             if (!m->waits[r][a])
                 start(m, r, a);
     while (m->ready_count) {
-        uint32_t i = random_below(m->ready_count), rank = m->ready[i].rank;
+        uint32_t i = below(m->ready_count), rank = m->ready[i].rank;
         uint32_t action = m->ready[i].action;
         m->ready[i] = m->ready[--m->ready_count];
         if (m->state[rank][action] == DONE) // with its partner

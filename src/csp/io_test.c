@@ -15,22 +15,19 @@
 #include <unistd.h>
 
 #include "base/above.h"
+#include "base/unit_test.h"
 #include "csp/state.h"
 #include "fiber/io.h"
 #include "os/os.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s (errno %d: %s)\n", __FILE__, __LINE__, #condition, errno,   \
-                    strerror(errno));                                                              \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 enum { MUCH = 1 << 20 };
+
+static void tell_errno(void)
+{
+    fprintf(stderr, "  errno %d: %s\n", errno, strerror(errno));
+}
 
 static void set_nonblocking(int fd)
 {
@@ -444,6 +441,7 @@ const mlt_above_calls mlt_above = {.join = own_rank};
 int main(void)
 {
     char why[256];
+    tell_more = tell_errno;
     signal(SIGPIPE, SIG_IGN);
     mlt_io_patrol_ns = 10000000; // test_closed waits for it
     CHECK(mlt_settings_read(mlt_p2p_settings, mlt_p2p_settings_count, why, sizeof why) == MLT_OK);

@@ -5,18 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "fiber/fiber.h"
 #include "fiber/gate.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: '%s' does not hold\n", __FILE__, __LINE__, #condition);        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static const char *const policies[] = {"direct", "rr", "random:5", "priority"};
 enum { POLICIES = sizeof policies / sizeof policies[0], MANY = 500 };

@@ -11,20 +11,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/unit_test.h"
 #include "fiber/policy.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
 #include "os/os.h"
-
-static int failures;
-
-#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
-
-static void check_failed(const char *file, int line, const char *condition)
-{
-    __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
-    fprintf(stderr, "%s:%d: '%s' does not hold\n", file, line, condition);
-}
 
 // TSan has room for few fibers, and everything is slow under a sanitizer; valgrind is slower still.
 static uint32_t many;
@@ -803,5 +794,5 @@ int main(int argc, char **argv)
     test_solo();
     test_breathe();
     test_threads();
-    return failures != 0;
+    return 0;
 }

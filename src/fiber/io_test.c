@@ -11,16 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "os/fd.h"
 #include "os/os.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { MS = 1000000 };
 
@@ -43,16 +36,6 @@ static void make(uint32_t fibers)
     char why[256];
     mlt_sched_conf conf = {.policy = "rr", .fibers = fibers, .idle = idle};
     CHECK(mlt_sched_new(&conf, &sched, why, sizeof why) == MLT_OK);
-}
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
 }
 
 // ---- timers
@@ -86,13 +69,13 @@ static void test_heap(void)
     CHECK(!mlt_io_waits(sched) && !mlt_io_look(sched) && mlt_io_patience(sched) == -1);
     uint64_t now = mlt_os_now_ns(), left = 0;
     for (int round = 0; round < 40000; round++) {
-        wake_up *a = &alarms[next_random() % TIMERS];
+        wake_up *a = &alarms[random64() % TIMERS];
         a->timer.fire = note;
-        if (next_random() % 3 == 0) {
+        if (random64() % 3 == 0) {
             mlt_timer_stop(sched, &a->timer);
             a->set = false;
         } else {
-            mlt_timer_set(sched, &a->timer, now - TIMERS + next_random() % TIMERS);
+            mlt_timer_set(sched, &a->timer, now - TIMERS + random64() % TIMERS);
             a->set = true;
         }
     }

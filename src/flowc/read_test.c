@@ -7,17 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "flowc/ast.h"
 
 static const char *about; // text that is being tried
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__LINE__, #condition, ""))
-
-static _Noreturn void failed(int line, const char *condition, const char *said)
+static void tell_text(void)
 {
-    fprintf(stderr, "%s:%d: '%s' does not hold%s%s\n--- text\n%.500s\n", __FILE__, line, condition,
-            *said ? "\n--- said\n" : "", said, about ? about : "");
-    exit(1);
+    fprintf(stderr, "--- text\n%.500s\n", about ? about : "");
 }
 
 // In memory of exactly its size: nothing behind it may be looked at.
@@ -51,7 +48,8 @@ static mlt_flow_file *read_right(const char *text)
     mlt_flow_messages messages = {0};
     mlt_flow_file *file = read_bytes(text, strlen(text), &messages);
     if (messages.first)
-        failed(__LINE__, "nothing is wrong", said_of(&messages));
+        fprintf(stderr, "%s\n", said_of(&messages));
+    CHECK(!messages.first);
     return file;
 }
 
@@ -141,8 +139,7 @@ static void try_right(const right *r)
 {
     mlt_flow_file *file = read_right(r->text);
     char *once = flow_printed(file);
-    if (strcmp(once, r->printed) != 0)
-        failed(__LINE__, "it is printed as it should be", once);
+    check_same_text("printed", once, r->printed);
     mlt_flow_file *again = read_right(once);
     char *twice = flow_printed(again);
     CHECK(strcmp(once, twice) == 0);
@@ -395,10 +392,7 @@ static void try_wrong(const char *text, size_t size, const char *said)
     mlt_flow_messages messages = {0};
     mlt_flow_file *file = read_bytes(text, size, &messages);
     char *found = said_of(&messages);
-    if (strcmp(found, said) != 0) {
-        fprintf(stderr, "--- it should say\n%s\n", said);
-        failed(__LINE__, "it says what it should", found);
-    }
+    check_same_text("said", found, said);
     CHECK(messages.errors && !messages.warnings);
     free(found);
     mlt_flow_messages_free(&messages);
@@ -654,8 +648,7 @@ static void try_document(void)
         bool good = false;
         for (size_t i = 0; i < sizeof around / sizeof *around; i++)
             good |= readable(around[i][0], at, strlen(at), around[i][1]);
-        if (!good)
-            failed(__LINE__, "this block of docs/reference/flow-language.md can be read", "");
+        CHECK(good && "this block of docs/reference/flow-language.md can be read");
     }
     about = "docs/reference/flow-language.md";
     CHECK(count >= 10);
@@ -664,6 +657,7 @@ static void try_document(void)
 
 int main(void)
 {
+    tell_more = tell_text;
     for (size_t i = 0; i < sizeof rights / sizeof *rights; i++)
         try_right(&rights[i]);
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)

@@ -254,8 +254,8 @@ static void check_receives_early(const mlt_goal_sched *sched, const mlt_goal_ran
 static void random_programs(void)
 {
     uint32_t slides = 0, segments = 0, none = 0;
-    for (seed = 1; seed <= 1500; seed++) {
-        state = seed * 0x9e3779b97f4a7c15ull | 1;
+    for (now_seed = 1; now_seed <= 1500; now_seed++) {
+        random_state = now_seed;
         uint32_t count = below(60), reach = below(3) ? 1 + below(6) : 60;
         mlt_goal_program *program =
             random_program(count, below(2 * count + 1), reach, below(3) == 0);
@@ -281,7 +281,7 @@ static void random_programs(void)
         mlt_goal_sched_free(sched);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
     printf("random programs: %u without a window, %u with one that slides, %u in segments\n", none,
            slides, segments);
     CHECK(none > 200 && slides > 200 && segments > 200);
@@ -290,7 +290,7 @@ static void random_programs(void)
 // With a window the order is the program's as far as dependencies allow: graph.h's.
 static void window_order(void)
 {
-    state = 5;
+    random_state = 5;
     for (int round = 0; round < 100; round++) {
         mlt_goal_program *program = random_program(40, 60, 40, round % 2);
         mlt_goal_graph *graph = mlt_goal_graph_new(&program->rank[0]);
@@ -504,9 +504,9 @@ static void parameters(void)
 static void slots(void)
 {
     static const int32_t tags[] = {0, 1, 7, 2047, 2048, 1 << 22, INT32_MAX, 3};
-    for (seed = 1; seed <= 60; seed++) {
-        state = seed * 77777;
-        uint32_t count = 1 + below(400), peers = 1 + below(seed % 3 ? 5 : 300);
+    for (now_seed = 1; now_seed <= 60; now_seed++) {
+        random_state = now_seed;
+        uint32_t count = 1 + below(400), peers = 1 + below(now_seed % 3 ? 5 : 300);
         int kinds = 1 + (int)below(8);
         mlt_goal_program *program = mlt_goal_program_new(300);
         for (uint32_t i = 0; i < count; i++) {
@@ -518,7 +518,7 @@ static void slots(void)
                 mlt_goal_recv(program, 0, span, peer, tag);
         }
         const mlt_goal_action *actions = program->rank[0].actions;
-        mlt_goal_sched *sched = compiled(program, 0, seed % 2 ? 0 : 7);
+        mlt_goal_sched *sched = compiled(program, 0, now_seed % 2 ? 0 : 7);
         const mlt_act *act = mlt_sched_first(sched);
         for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
             uint32_t slot = 0, a = (uint32_t)message_of(act)->at;
@@ -531,7 +531,7 @@ static void slots(void)
         mlt_goal_sched_free(sched);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
 }
 
 // ---- limits and errors
@@ -541,7 +541,7 @@ static void trees(void)
     static const uint32_t counts[] = {65535, 65536, 140000};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (uint32_t window = 0; window <= 200000; window += 100000) {
-            state = 3;
+            random_state = 3;
             mlt_goal_program *program = mlt_goal_program_new(2);
             uint32_t n = counts[c];
             for (uint32_t i = 0; i < n + 3; i++)

@@ -143,12 +143,12 @@ static void random_programs(void)
 {
     static order wanted;
     uint32_t cycles = 0, derived = 0, wide = 0;
-    for (seed = 1; seed <= 1200; seed++) {
-        state = seed * 0x9e3779b97f4a7c15ull | 1;
-        uint32_t count = below(seed % 10 ? 16 : MOST + 1);
+    for (now_seed = 1; now_seed <= 1200; now_seed++) {
+        random_state = now_seed;
+        uint32_t count = below(now_seed % 10 ? 16 : MOST + 1);
         mlt_goal_program *program =
-            random_program(count, 1 + below(60), 1 + below(seed % 4 ? 6 : 40),
-                           below(3) ? 0 : below(count + 1), seed % 3 == 0);
+            random_program(count, 1 + below(60), 1 + below(now_seed % 4 ? 6 : 40),
+                           below(3) ? 0 : below(count + 1), now_seed % 3 == 0);
         mlt_goal_program *copy = mlt_goal_program_copy(program);
         mlt_goal_rank *was = &copy->rank[0], *is = &program->rank[0];
         memset(&wanted, 0, sizeof wanted);
@@ -181,7 +181,7 @@ static void random_programs(void)
         mlt_goal_program_free(copy);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
     CHECK(cycles > 10 && derived > 1000 && wide > 30);
     printf("%u dependencies derived, each needed; %u programs with a cycle\n", derived, cycles);
 }

@@ -90,8 +90,8 @@ static void random_graphs(void)
 {
     static matrix m;
     uint32_t cycles = 0, orders = 0;
-    for (seed = 1; seed <= 3000; seed++) {
-        state = seed * 0x9e3779b97f4a7c15ull | 1;
+    for (now_seed = 1; now_seed <= 3000; now_seed++) {
+        random_state = now_seed;
         uint32_t n = below(MOST + 1), deps = n ? below(2 * n + 1) : 0;
         mlt_goal_program *program = mlt_goal_program_new(1);
         mlt_goal_action nop = {.kind = MLT_GOAL_NOP};
@@ -99,9 +99,10 @@ static void random_graphs(void)
             mlt_goal_add(program, 0, &nop);
         for (uint32_t d = 0; d < deps; d++) {
             uint32_t a = below(n), b = below(n), started = below(3) ? 0 : MLT_GOAL_STARTED;
-            if (seed % 4 && a == b)
+            if (now_seed % 4 && a == b)
                 continue;
-            if (seed % 4 && (a < b) != (seed % 4 == 1)) { // all forward, all backward, or both
+            if (now_seed % 4 &&
+                (a < b) != (now_seed % 4 == 1)) { // all forward, all backward, or both
                 uint32_t swap = a;
                 a = b;
                 b = swap;
@@ -135,7 +136,7 @@ static void random_graphs(void)
         mlt_goal_graph_free(graph);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
     CHECK(cycles > 200 && orders > 1000);
     mlt_goal_graph_free(NULL);
 }

@@ -66,9 +66,9 @@ static void random_programs(void)
     static const uint8_t kinds[] = {MLT_GOAL_SEND, MLT_GOAL_SEND,      MLT_GOAL_SEND,
                                     MLT_GOAL_RECV, MLT_GOAL_RECV_EXEC, MLT_GOAL_RECV_USER,
                                     MLT_GOAL_CALC, MLT_GOAL_EXEC};
-    for (seed = 1; seed <= 500; seed++) {
-        state = seed * 0x9e3779b97f4a7c15ull | 1;
-        uint32_t ranks = below(5), count = below(200), odd = seed % 3 == 0;
+    for (now_seed = 1; now_seed <= 500; now_seed++) {
+        random_state = now_seed;
+        uint32_t ranks = below(5), count = below(200), odd = now_seed % 3 == 0;
         mlt_goal_program *program = mlt_goal_program_new(ranks);
         for (uint32_t i = 0; ranks && i < count; i++) {
             mlt_goal_action action = {.kind = kinds[below(8)],
@@ -83,7 +83,7 @@ static void random_programs(void)
         check(program, &matched);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
     printf("%" PRIu64 " ends of messages have met theirs\n", matched);
     CHECK(matched > 5000);
     mlt_goal_pairs_free(NULL);

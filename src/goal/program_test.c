@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
+#include "base/unit_test.h"
 
 static char why[400];
 
-static _Noreturn void failed(const char *file, int line, const char *condition)
+static void tell_why(void)
 {
-    fprintf(stderr, "%s:%d: %s\n  said: %s\n", file, line, condition, why);
-    exit(1);
+    fprintf(stderr, "  said: %s\n", why);
 }
 
 // Two ranks; rank 1 has the buffer b of 8 bytes and the action, which depends on `on`.
@@ -48,6 +47,7 @@ static mlt_goal_action fine(int kind)
 
 int main(void)
 {
+    tell_more = tell_why;
     for (int kind = MLT_GOAL_SEND; kind < MLT_GOAL_KINDS; kind++) {
         mlt_goal_action a = fine(kind);
         bool message = mlt_goal_is_message(&a),

@@ -6,21 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "goal/graph.h"
 #include "goal/text/text.h"
 #include "judge/check/check.h"
 #include "judge/pass/pass.h"
 #include "lua/generate.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static char now_testing[200] = "nothing yet";
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n  while testing %s\n", file, line, condition, now_testing);
-    exit(1);
-}
 
 static char *slurp(const char *name, size_t *length)
 {

@@ -11,17 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "boot/job.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { TEST_WORKERS = 8 };
 

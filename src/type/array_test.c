@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "type/build.h"
 #include "type/layout.h"
 #include "type/type.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
 
 enum { DIMS = 3, SHORT = 0x208, MOST = 4096 };
 

@@ -9,29 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "type/layout.h"
 #include "type/layout_int.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static uint64_t seed_now; // of the tree under test
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s (seed %llu)\n", file, line, condition, (unsigned long long)seed_now);
-    exit(1);
-}
-
-static uint64_t state;
-
-static uint64_t below(uint64_t n)
-{
-    state += 0x9e3779b97f4a7c15u; // splitmix64
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % n;
-}
 
 static int64_t between(int64_t low, int64_t high)
 {
@@ -379,9 +359,9 @@ static void check_tree(const tree *t, const tree *other)
     area_free(&a);
 }
 
-static void check_seed(uint64_t seed)
+static void check_seed(uint64_t number)
 {
-    seed_now = state = seed;
+    now_seed = random_state = number;
     tree a = tree_random((int)below(7), 64 << below(9)), b = tree_random((int)below(4), 1024);
     check_tree(&a, &b);
     tree_free(&a);
@@ -491,7 +471,7 @@ static void check_deep(void)
             chain.ub++;
     }
     CHECK(chain.type.layout->depth < 100);
-    seed_now = state = 5;
+    now_seed = random_state = 5;
     check_tree(&chain, &link);
     tree_free(&chain);
     tree_free(&link);
@@ -499,13 +479,13 @@ static void check_deep(void)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : argc > 1 ? 1 : 2000;
     check_memory();
     check_simple();
     check_overflow();
     check_deep();
     for (uint64_t i = 0; i < count; i++)
-        check_seed(seed + i);
+        check_seed(first + i);
     return 0;
 }

@@ -9,25 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
+#include "base/unit_test.h"
 
 static int op, type; // under test
 
-static _Noreturn void failed(const char *file, int line, const char *condition)
+static void tell_op(void)
 {
-    fprintf(stderr, "%s:%d: %s (%s%s)\n", file, line, condition, mlt_op_names[op],
-            mlt_op_type_names[type]);
-    exit(1);
-}
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random64(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
+    fprintf(stderr, "  of %s%s\n", mlt_op_names[op], mlt_op_type_names[type]);
 }
 
 // ---- halves: the value of each, and the one that is nearest to a value
@@ -351,6 +339,7 @@ static void all_halves(void)
 
 int main(void)
 {
+    tell_more = tell_op;
     for (op = 0; op < MLT_OPS; op++)
         for (type = 0; type < MLT_OP_TYPES; type++) {
             CHECK(mlt_op_kernels[op][type] != NULL);

@@ -7,15 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "type/layout_int.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
 
 static const mlt_type *find(const char *name)
 {

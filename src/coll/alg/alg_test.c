@@ -66,7 +66,7 @@ static void fill(const wanted *w, machine *m)
             continue;
         uint8_t *at = buffer(m, r, bcast ? "buf" : place.out ? "out" : "in");
         for (uint64_t i = 0; i < place.bytes; i++)
-            at[place.at + i] = (uint8_t)random_below(256);
+            at[place.at + i] = (uint8_t)below(256);
         for (uint64_t i = 0; i < place.bytes / 8 && w->what != BYTES; i++) {
             uint64_t word = word_of(r, i);
             memcpy(at + place.at + 8 * i, &word, 8);
@@ -233,8 +233,8 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, meaning wh
 // With the arrays that it needs.
 static void test_arrays(const mlt_coll_alg *alg, mlt_coll_shape shape, bool uneven, meaning what)
 {
-    uint64_t state = random_below(UINT32_MAX);
-    arrays a = arrays_new(&shape, alg, uneven, &state);
+    uint64_t lengths = below(UINT32_MAX);
+    arrays a = arrays_new(&shape, alg, uneven, &lengths);
     test_shape(alg, shape, what);
     arrays_free(&a, shape.ranks);
 }
@@ -248,14 +248,14 @@ static void test_variants(const mlt_coll_alg *alg, mlt_coll_shape shape)
     other.in_place = alg->in_place;
     if (alg->in_place)
         test_arrays(alg, other, false, BYTES);
-    other.in_place = alg->in_place && random_below(2);
+    other.in_place = alg->in_place && below(2);
     if (alg->uneven)
         test_arrays(alg, other, true, BYTES);
     if (!mlt_collective_reduces(alg->collective))
         return;
     other.op = MLT_OPS;
     other.element = HAND_ELEMENT;
-    test_arrays(alg, other, alg->uneven && random_below(2), BYTES);
+    test_arrays(alg, other, alg->uneven && below(2), BYTES);
     if (!alg->in_order)
         return;
     shape.op = MLT_OP_SUM;
@@ -278,9 +278,9 @@ static void test_counts(const mlt_coll_alg *alg, mlt_coll_shape shape)
     for (size_t c = 0; c < tries; c++) {
         shape.count = try[c];
         shape.op = MLT_OP_SUM;
-        shape.type = (mlt_op_type)random_below(MLT_OP_UINT64 + 1); // integers: exact
-        if (random_below(2))
-            shape.op = (mlt_op)random_below(MLT_OP_COPY);
+        shape.type = (mlt_op_type)below(MLT_OP_UINT64 + 1); // integers: exact
+        if (below(2))
+            shape.op = (mlt_op)below(MLT_OP_COPY);
         test_variants(alg, shape);
     }
 }
@@ -292,7 +292,7 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
     for (int i = 0; i < (alg->collective == MLT_COLL_REDUCE_TO ? 8 : 1); i++) // random sets
         test_counts(alg, shape);
     if (hand_rooted(alg->collective)) {
-        for (uint32_t root = 1; root < ranks; root += ranks < 8 ? 1 : 1 + random_below(ranks)) {
+        for (uint32_t root = 1; root < ranks; root += ranks < 8 ? 1 : 1 + below(ranks)) {
             shape.root = root;
             test_counts(alg, shape);
         }
@@ -302,7 +302,7 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
     if (alg->uses_segment)
         for (shape.segment = 1; shape.segment < 20;
              shape.segment += (ranks > 9 ? 6 : 1) + shape.segment) {
-            shape.root = hand_rooted(alg->collective) ? random_below(ranks) : 0;
+            shape.root = hand_rooted(alg->collective) ? below(ranks) : 0;
             test_counts(alg, shape);
         }
     if (alg->uses_segment && ranks < 8) { // whose bytes 64 bits do not count
@@ -311,7 +311,7 @@ static void test_ranks(const mlt_coll_alg *alg, uint32_t ranks)
     }
     if (alg->uses_radix)
         for (shape.radix = 1; shape.radix < 40; shape.radix += shape.radix < few ? 1 : 9) {
-            shape.root = hand_rooted(alg->collective) ? random_below(ranks) : 0;
+            shape.root = hand_rooted(alg->collective) ? below(ranks) : 0;
             test_counts(alg, shape);
         }
     if (alg->uses_window)

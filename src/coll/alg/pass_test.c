@@ -8,21 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "coll/alg/alg.h"
 #include "coll/alg/shape_test.h"
 #include "judge/check/check.h"
 #include "judge/pass/oracle.h"
 #include "judge/sim/sim.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static char now_testing[200] = "nothing yet";
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n  while testing %s\n", file, line, condition, now_testing);
-    exit(1);
-}
 
 static mlt_goal_program *program_of(const mlt_coll_alg *alg, const mlt_coll_shape *shape)
 {

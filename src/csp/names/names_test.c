@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "csp/names/file.h"
 #include "csp/names/text.h"
 #include "csp/net/frame.h"
@@ -29,16 +30,12 @@
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s (errno %d: %s; why: %s)\n", __FILE__, __LINE__, #condition, \
-                    errno, strerror(errno), csp_why());                                            \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-
 static char folder[64], path[128];
+
+static void tell_why(void)
+{
+    fprintf(stderr, "  errno %d: %s; why: %s\n", errno, strerror(errno), csp_why());
+}
 
 // ---- a name server, as it should not be
 
@@ -710,6 +707,7 @@ const mlt_above_calls mlt_above = {.join = own_rank, .packet = mlt_route_packet}
 int main(void)
 {
     char why[256];
+    tell_more = tell_why;
     signal(SIGPIPE, SIG_IGN);
     snprintf(folder, sizeof folder, "/tmp/names_test_XXXXXX");
     CHECK(mkdtemp(folder));

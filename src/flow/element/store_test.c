@@ -9,15 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/unit_test.h"
 #include "flow/element/large.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static mlt_flow_element *element(uint64_t bytes)
 {

@@ -437,16 +437,16 @@ static void check_hosts(const mlt_flow_lowered *l, const mlt_flow_reduction *r)
 
 static void test_reductions(void)
 {
-    for (seed = 1; seed <= (MLT_SANITIZED ? 300 : 1500); seed++) {
-        state = seed;
+    for (now_seed = 1; now_seed <= (MLT_SANITIZED ? 300 : 1500); now_seed++) {
+        random_state = now_seed;
         uint32_t workers = 1 + below(17), hosts = 1 + below(4);
         hosts = hosts < workers ? hosts : workers;
-        bool ordered = seed % 3 == 0;
+        bool ordered = now_seed % 3 == 0;
         mlt_flow_graph *g = random_reductions(workers, 1 + below(4), ordered ? &in_order : NULL);
         mlt_flow_sites *s = hand_sites(workers, 1, hosts);
         mlt_flow_placing *p = place(g, s);
-        mlt_flow_lowered *l =
-            mlt_flow_lower(g, p, &(mlt_flow_lowering){.balance = seed % 2, .keep = seed % 5 == 0});
+        mlt_flow_lowered *l = mlt_flow_lower(
+            g, p, &(mlt_flow_lowering){.balance = now_seed % 2, .keep = now_seed % 5 == 0});
         prove(l);
         for (uint32_t i = 0; i < l->reduction_count; i++)
             check_hosts(l, &l->reductions[i]);
@@ -455,7 +455,7 @@ static void test_reductions(void)
         mlt_flow_sites_free(s);
         hand_free(g);
     }
-    seed = 0;
+    now_seed = 0;
 }
 
 // An operation that does not commute is spread if contributors lie in order, else it is one part.
@@ -514,8 +514,8 @@ static void test_balance(void)
 // At most one line leads into each worker, and into each host, whatever is left out.
 static void test_broadcasts(void)
 {
-    for (seed = 1; seed <= 500; seed++) {
-        state = seed;
+    for (now_seed = 1; now_seed <= 500; now_seed++) {
+        random_state = now_seed;
         uint32_t workers = 1 + below(17), hosts = 1 + below(4), n = 1 + below(40);
         bool keep = below(2), reproducible = below(2);
         hosts = hosts < workers ? hosts : workers;
@@ -554,7 +554,7 @@ static void test_broadcasts(void)
         mlt_flow_sites_free(sites);
         hand_free(g);
     }
-    seed = 0;
+    now_seed = 0;
 }
 
 int main(void)

@@ -445,8 +445,8 @@ static void try_one(uint64_t *tasks, uint64_t *removed)
 int main(void)
 {
     uint64_t tasks[2] = {0}, removed = 0;
-    for (seed = 1; seed <= (MLT_SANITIZED ? 500 : 5000); seed++) {
-        state = seed;
+    for (now_seed = 1; now_seed <= (MLT_SANITIZED ? 500 : 5000); now_seed++) {
+        random_state = now_seed;
         try_one(tasks, &removed);
     }
     printf("%" PRIu64 " tasks with everything kept, %" PRIu64 " without what hands on\n", tasks[1],

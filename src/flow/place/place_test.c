@@ -383,12 +383,12 @@ static void check_pins(const mlt_flow_graph *g, const mlt_flow_placing *p)
 
 static void test_random(void)
 {
-    for (seed = 1; seed <= 1000; seed++) {
-        state = seed;
+    for (now_seed = 1; now_seed <= 1000; now_seed++) {
+        random_state = now_seed;
         uint32_t most, workers = 1 + below(17), hosts = 1 + below(4), a_worker = 1 + below(3);
         mlt_flow_graph *g = random_graph(&most);
         mlt_flow_sites *s = hand_sites(workers, a_worker, hosts < workers ? hosts : workers);
-        if (seed % 3 == 0)
+        if (now_seed % 3 == 0)
             pin_some(g, s);
         mlt_flow_placing *p = place(g, s), *q = place(g, s);
         check_pins(g, p);
@@ -420,7 +420,7 @@ static void test_random(void)
         mlt_flow_sites_free(s);
         hand_free(g);
     }
-    seed = 0;
+    now_seed = 0;
 }
 
 // Pairs in the wrong order find each other by moves and exchanges.

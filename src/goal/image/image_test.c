@@ -181,9 +181,9 @@ static void check_program(const mlt_goal_program *was, const mlt_goal_program *i
 static void there_and_back(void)
 {
     uint32_t segments = 0, slides = 0;
-    for (seed = 1; seed <= 400; seed++) {
-        state = seed * 0x9e3779b97f4a7c15ull | 1;
-        bool wild = seed % 5 == 0, cut = false;
+    for (now_seed = 1; now_seed <= 400; now_seed++) {
+        random_state = now_seed;
+        bool wild = now_seed % 5 == 0, cut = false;
         uint32_t window = below(2) ? 1 + below(8) : 0;
         mlt_goal_program *program = random_program(MOST, wild);
         char why[512];
@@ -222,7 +222,7 @@ static void there_and_back(void)
         free(f.bytes);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
     CHECK(segments > 20 && slides > 20);
 }
 
@@ -444,17 +444,17 @@ static void corrupt(void)
 {
     uint64_t fine = 0, all = 0;
     static const uint32_t windows[] = {0, 0, 2, 3, 5};
-    for (seed = 1; seed <= 30; seed++) {
-        state = seed * 0x9e3779b97f4a7c15ull | 1;
-        mlt_goal_program *program = random_program(seed <= 3 ? 4 : 11, seed % 4 == 0);
-        file f = written(program, windows[seed % 5]);
-        if (seed <= 4)
+    for (now_seed = 1; now_seed <= 30; now_seed++) {
+        random_state = now_seed;
+        mlt_goal_program *program = random_program(now_seed <= 3 ? 4 : 11, now_seed % 4 == 0);
+        file f = written(program, windows[now_seed % 5]);
+        if (now_seed <= 4)
             flip(f, &fine, &all);
         scramble(f, &fine, &all);
         free(f.bytes);
         mlt_goal_program_free(program);
     }
-    seed = 0;
+    now_seed = 0;
     printf("%" PRIu64 " corrupt files with a right checksum: %" PRIu64 " are files still\n", all,
            fine);
 }

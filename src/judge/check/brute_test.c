@@ -276,7 +276,7 @@ int main(int argc, char **argv)
     tally t = {0};
     CHECK(j);
     for (number = 1; number <= programs; number++) {
-        state = (number + 1) * 0x9e3779b97f4a7c15u;
+        random_state = number;
         mlt_goal_program *p = random_program();
         compare(p, j, &t);
         mlt_goal_program_free(p);

@@ -8,24 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "goal/pairs.h"
 #include "judge/sim/sim.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static uint64_t seed = 1, round_number;
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: program %" PRIu64 ": %s\n", file, line, round_number, condition);
-    exit(1);
-}
-
-static uint32_t below(uint32_t n)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((seed >> 33) % n);
-}
 
 static bool one_in(uint32_t n)
 {
@@ -492,7 +477,7 @@ static bool compare(const mlt_goal_program *p, const mlt_loggops *machine)
 static void check_random(uint64_t programs)
 {
     uint64_t ended[2] = {0, 0}, all[2] = {0, 0};
-    for (round_number = 0; round_number < programs; round_number++) {
+    for (now_seed = 1; now_seed <= programs; now_seed++) {
         kind_of_program shape = {.ranks = 1 + below(6),
                                  .messages = below(one_in(10) ? 60 : 16),
                                  .local = below(12),
@@ -541,7 +526,7 @@ static void embed(mlt_goal_program *to, const mlt_goal_program *from, const uint
 static void check_strangers(void)
 {
     uint32_t tried = 0;
-    for (round_number = 0; tried < 300; round_number++) {
+    for (now_seed = 1; tried < 300; now_seed++) {
         kind_of_program shape = {
             .ranks = 5, .messages = 10, .local = 6, .wild = one_in(3), .units = one_in(2)};
         mlt_loggops machine = random_machine();
@@ -581,7 +566,7 @@ static void check_strangers(void)
 static void check_monotone(void)
 {
     uint32_t tried = 0;
-    for (round_number = 0; tried < 300; round_number++) {
+    for (now_seed = 1; tried < 300; now_seed++) {
         kind_of_program shape = {.ranks = 6, .messages = 14, .local = 8};
         mlt_goal_program *p = random_program(&shape);
         for (uint32_t r = 0; r < p->ranks; r++)
@@ -629,7 +614,7 @@ static void check_crowd(void)
 int main(int argc, char **argv)
 {
     if (argc > 2)
-        seed = strtoull(argv[2], NULL, 0);
+        random_state = strtoull(argv[2], NULL, 0);
     check_random(argc > 1 ? strtoull(argv[1], NULL, 0) : 4000);
     check_strangers();
     check_monotone();

@@ -8,18 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit_test.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
 #include "mpi_bodies.h"
 #include "type/build.h"
-
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
 
 static mlt_sched sched;
 static mlt_mpi_worker mpi;

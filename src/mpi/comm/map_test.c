@@ -8,15 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static uint64_t seed;
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: seed %llu: %s\n", file, line, (unsigned long long)seed, condition);
-    exit(1);
-}
+#include "base/unit_test.h"
 
 enum { MOST = 64, WORLD = 200 };
 
@@ -26,14 +18,9 @@ typedef struct list {
     int32_t at[2 * MOST];
 } list;
 
-static uint64_t state;
-
-static int32_t below(int32_t limit)
+static int32_t number_below(int32_t limit)
 {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (int32_t)((z ^ (z >> 31)) % (uint64_t)limit);
+    return (int32_t)below((uint64_t)limit);
 }
 
 static int32_t place(const list *l, int32_t world)
@@ -53,7 +40,7 @@ static void add(list *l, int32_t world)
 static list random_linear(void)
 {
     list l = {0};
-    int32_t base = below(WORLD), stride = below(9) - 4, n = below(20);
+    int32_t base = number_below(WORLD), stride = number_below(9) - 4, n = number_below(20);
     for (int32_t i = 0; i < n; i++)
         add(&l, base + i * stride); // stops at the world's edges
     return l;
@@ -62,7 +49,8 @@ static list random_linear(void)
 static list random_block(void)
 {
     list l = {0};
-    int32_t length = 1 + below(5), stride = below(41) - 20, n = below(MOST), base = below(WORLD);
+    int32_t length = 1 + number_below(5), stride = number_below(41) - 20, n = number_below(MOST),
+            base = number_below(WORLD);
     for (int32_t i = 0; i < n; i++)
         add(&l, base + i / length * stride + i % length);
     return l;
@@ -71,22 +59,22 @@ static list random_block(void)
 static list random_list(void)
 {
     list l = {0};
-    int32_t n = below(below(2) ? MOST : 5), limit = 1 + below(WORLD);
-    switch (below(4)) {
+    int32_t n = number_below(number_below(2) ? MOST : 5), limit = 1 + number_below(WORLD);
+    switch (number_below(4)) {
     case 0:
         return random_linear();
     case 1:
         return random_block();
     case 2: { // one entry off
         l = random_block();
-        int32_t other = below(WORLD);
+        int32_t other = number_below(WORLD);
         if (l.n > 0 && place(&l, other) < 0)
-            l.at[below(l.n)] = other;
+            l.at[number_below(l.n)] = other;
         return l;
     }
     default:
         for (int32_t i = 0; i < n; i++)
-            add(&l, below(limit));
+            add(&l, number_below(limit));
         return l;
     }
 }
@@ -171,7 +159,7 @@ static void check_repeated(const list *l)
     list twice = *l;
     if (l->n == 0)
         return;
-    int32_t from = below(l->n), to = below(l->n), want = -1;
+    int32_t from = number_below(l->n), to = number_below(l->n), want = -1;
     twice.at[to] = twice.at[from];
     for (int32_t i = 1; i < twice.n && want < 0; i++) {
         list before = twice;
@@ -186,13 +174,13 @@ static void check_repeated(const list *l)
 
 static void check_random(void)
 {
-    for (seed = 1; seed <= 20000; seed++) {
-        state = seed;
+    for (now_seed = 1; now_seed <= 20000; now_seed++) {
+        random_state = now_seed;
         list a = random_list(), b = random_list();
-        if (below(4) == 0) { // the same ranks in another order
+        if (number_below(4) == 0) { // the same ranks in another order
             b = a;
             for (int32_t i = 0; i < b.n; i++) {
-                int32_t j = below(b.n), other = b.at[i];
+                int32_t j = number_below(b.n), other = b.at[i];
                 b.at[i] = b.at[j];
                 b.at[j] = other;
             }
@@ -263,9 +251,9 @@ static void check_million(void)
     CHECK(shuffled != NULL);
     for (int32_t i = 0; i < N; i++)
         shuffled[i] = i;
-    state = 1;
+    random_state = 1;
     for (int32_t i = N - 1; i > 0; i--) {
-        int32_t j = below(i + 1), other = shuffled[i];
+        int32_t j = number_below(i + 1), other = shuffled[i];
         shuffled[i] = shuffled[j];
         shuffled[j] = other;
     }

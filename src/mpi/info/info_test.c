@@ -6,15 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failures;
-
-#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
-
-static void check_failed(const char *file, int line, const char *condition)
-{
-    failures++;
-    fprintf(stderr, "%s:%d: '%s' does not hold\n", file, line, condition);
-}
+#include "base/unit_test.h"
 
 static void test_contract(void)
 {
@@ -75,5 +67,5 @@ int main(void)
 {
     test_contract();
     test_threads();
-    return failures ? 1 : 0;
+    return 0;
 }

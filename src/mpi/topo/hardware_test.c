@@ -6,15 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failures;
-
-#define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
-
-static void check_failed(const char *file, int line, const char *condition)
-{
-    failures++;
-    fprintf(stderr, "%s:%d: '%s' does not hold\n", file, line, condition);
-}
+#include "base/unit_test.h"
 
 // On one processor, every part that the machine has is the one instance around it: two processors
 // of one instance give the same index, and an instance is never that of a processor outside it.
@@ -55,5 +47,5 @@ int main(void)
         types++;
     }
     CHECK(types == 9);
-    return failures ? 1 : 0;
+    return 0;
 }

@@ -8,20 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
+#include "base/unit_test.h"
 
-static _Noreturn void failed(const char *file, int line, const char *condition)
+static int number_below(int limit)
 {
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
-
-static uint64_t seed = 1;
-
-static int below(int limit)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)limit);
+    return (int)below((uint64_t)limit);
 }
 
 // A job: the worker of every rank, the process of every worker.
@@ -164,7 +155,7 @@ static void check_shapes(void)
 static void shuffle(job *j)
 {
     for (int r = j->ranks - 1; r > 0; r--) {
-        int other = below(r + 1);
+        int other = number_below(r + 1);
         uint32_t keep = j->worker[r];
         j->worker[r] = j->worker[other];
         j->worker[other] = keep;
@@ -174,14 +165,14 @@ static void shuffle(job *j)
 // Workers of any sizes.
 static void job_random(job *j, int kind)
 {
-    j->workers = 1 + below(12);
+    j->workers = 1 + number_below(12);
     j->ranks = 0;
-    int same = 1 + below(40);
+    int same = 1 + number_below(40);
     for (int w = 0; w < j->workers; w++) {
-        int each = kind ? 1 + below(40) : same;
+        int each = kind ? 1 + number_below(40) : same;
         for (int i = 0; i < each; i++)
             j->worker[j->ranks++] = (uint32_t)w;
-        j->process[w] = w ? j->process[w - 1] + (uint32_t)below(2) : 0;
+        j->process[w] = w ? j->process[w - 1] + (uint32_t)number_below(2) : 0;
     }
     if (kind == 2)
         shuffle(j);
@@ -199,11 +190,11 @@ static void check_random(int rounds)
     int won = 0;
     for (int i = 0; i < rounds; i++) {
         job_random(&j, i % 4);
-        int ndims = 1 + below(5), dims[5], periods[5], count = 1;
+        int ndims = 1 + number_below(5), dims[5], periods[5], count = 1;
         for (int d = 0; d < ndims; d++) {
-            periods[d] = below(2) * 7;
-            dims[d] = 1 + below(j.ranks / count < 12 ? j.ranks / count : 12);
-            if (d == ndims - 1 && below(2))
+            periods[d] = number_below(2) * 7;
+            dims[d] = 1 + number_below(j.ranks / count < 12 ? j.ranks / count : 12);
+            if (d == ndims - 1 && number_below(2))
                 dims[d] = j.ranks / count;
             count *= dims[d];
         }
@@ -287,9 +278,9 @@ static void check_random_graphs(int rounds)
     static mlt_edge edges[8 * MOST];
     for (int i = 0; i < rounds; i++) {
         job_random(&j, i % 4);
-        int count = below(4 * j.ranks);
+        int count = number_below(4 * j.ranks);
         for (int e = 0; e < count; e++)
-            edges[e] = (mlt_edge){below(j.ranks), below(j.ranks), below(5)};
+            edges[e] = (mlt_edge){number_below(j.ranks), number_below(j.ranks), number_below(5)};
         check_graph(&j, edges, count);
     }
 }

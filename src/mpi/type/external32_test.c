@@ -7,13 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, #condition))
-
-static _Noreturn void failed(const char *file, int line, const char *condition)
-{
-    fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-    exit(1);
-}
+#include "base/unit_test.h"
 
 typedef struct number {
     uint16_t top; // sign and exponent
