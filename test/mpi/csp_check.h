@@ -4,6 +4,7 @@
 #ifndef MILLET_TEST_MPI_CSP_CHECK_H
 #define MILLET_TEST_MPI_CSP_CHECK_H
 
+#include <errno.h>
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +18,14 @@ __attribute__((unused, noreturn, format(printf, 3, 4))) static void
 check_fail(const char *file, int line, const char *format, ...)
 {
     char text[256];
+    int why = errno;
     __builtin_va_list args;
     __builtin_va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     __builtin_va_end(args);
     fflush(NULL);
-    fprintf(stderr, "%s:%d: node %d, %s: %s%s%s\n", file, line, csp_node(), csp_self(), text,
-            csp_why()[0] ? "; " : "", csp_why());
+    fprintf(stderr, "%s:%d: node %d, %s: %s%s%s (errno: %s)\n", file, line, csp_node(), csp_self(),
+            text, csp_why()[0] ? "; " : "", csp_why(), strerror(why));
     _exit(1);
 }
 

@@ -8,14 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "node %d, %s: line %d: %s\n", csp_node(), csp_self(), __LINE__,        \
-                    #condition);                                                                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "csp_check.h"
 
 // ---- operators whose order matters
 

@@ -6,14 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "node %d, %s: line %d: %s\n", csp_node(), csp_self(), __LINE__,        \
-                    #condition);                                                                   \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "csp_check.h"
 
 enum { MEMBERS = 3, ROUNDS = 300 };
 

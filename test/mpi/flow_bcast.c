@@ -38,7 +38,7 @@ static int source_run(void *arg)
         int *v = flow_new(my, count_of(n));
         for (size_t k = 0; k < count_of(n); k++)
             v[k] = value(n, k);
-        CHECK(my, flow_give(my, v, count_of(n)));
+        CHECK_IN(my, flow_give(my, v, count_of(n)));
     }
     return 0;
 }
@@ -46,9 +46,9 @@ NODE(Source, source_run);
 
 static void check(Node *my, int n, const int *v, size_t count)
 {
-    CHECK(my, count == count_of(n));
+    CHECK_IN(my, count == count_of(n));
     for (size_t k = 0; k < count; k++)
-        CHECK(my, v[k] == value(n, k));
+        CHECK_IN(my, v[k] == value(n, k));
 }
 
 static int look_run(void *arg)
@@ -68,7 +68,7 @@ static int look_run(void *arg)
         count_before = count;
     }
     flow_free(before);
-    CHECK(my, n == ELEMENTS);
+    CHECK_IN(my, n == ELEMENTS);
     return 0;
 }
 NODE(Look, look_run);
@@ -82,7 +82,7 @@ static int write_run(void *arg)
         check(my, n, v, count);
         memset(v, 0x55, count * sizeof *v);
     }
-    CHECK(my, n == ELEMENTS);
+    CHECK_IN(my, n == ELEMENTS);
     return 0;
 }
 NODE(Write, write_run);
@@ -96,9 +96,9 @@ static int pass_run(void *arg)
     int n = 0;
     for (; flow_dequeue(my, &v, &count); n++) {
         check(my, n, v, count);
-        CHECK(my, flow_give(my, v, count));
+        CHECK_IN(my, flow_give(my, v, count));
     }
-    CHECK(my, n == ELEMENTS);
+    CHECK_IN(my, n == ELEMENTS);
     return 0;
 }
 NODE(Pass, pass_run);
@@ -126,7 +126,7 @@ static int count_run(void *arg)
     Node *my = arg;
     for (int n = 0; n < EACH + (int)my->flow.index; n++) {
         int v = (int)my->flow.index * 100000 + n;
-        CHECK(my, flow_send(my, &v, 1));
+        CHECK_IN(my, flow_send(my, &v, 1));
     }
     return 0;
 }
@@ -139,11 +139,11 @@ static int merged_run(void *arg)
     const int *v;
     size_t count;
     while (flow_dequeue(my, &v, &count)) {
-        CHECK(my, count == 1 && *v / 100000 < SENDERS);
-        CHECK(my, *v % 100000 == next[*v / 100000]++);
+        CHECK_IN(my, count == 1 && *v / 100000 < SENDERS);
+        CHECK_IN(my, *v % 100000 == next[*v / 100000]++);
     }
     for (int i = 0; i < SENDERS; i++)
-        CHECK(my, next[i] == EACH + i);
+        CHECK_IN(my, next[i] == EACH + i);
     return 0;
 }
 NODE(Merged, merged_run);
@@ -165,8 +165,8 @@ static int sum_run(void *arg)
     size_t count;
     int n = 0;
     for (; flow_dequeue(my, &v, &count); n++)
-        CHECK(my, count == 1 && *v == 3 * n + 3 * 100000);
-    CHECK(my, n == EACH);
+        CHECK_IN(my, count == 1 && *v == 3 * n + 3 * 100000);
+    CHECK_IN(my, n == EACH);
     return 0;
 }
 NODE(Sum, sum_run);
@@ -176,7 +176,7 @@ static int even_run(void *arg)
     Node *my = arg;
     for (int n = 0; n < EACH; n++) {
         int v = (int)my->flow.index * 100000 + n;
-        CHECK(my, flow_send(my, &v, 1));
+        CHECK_IN(my, flow_send(my, &v, 1));
     }
     return 0;
 }
@@ -207,8 +207,8 @@ static int spring_run(void *arg)
     int n = 0;
     while (flow_send(my, &n, 1))
         n++;
-    CHECK(my, n >= 400);
-    CHECK(my, !flow_send(my, &n, 1));
+    CHECK_IN(my, n >= 400);
+    CHECK_IN(my, !flow_send(my, &n, 1));
     return 0;
 }
 NODE(Spring, spring_run);
@@ -219,7 +219,7 @@ static int leave_run(void *arg)
     const int *v;
     size_t count;
     for (int n = 0; n < 100 * (int)my->flow.index; n++)
-        CHECK(my, flow_dequeue(my, &v, &count) && *v == n);
+        CHECK_IN(my, flow_dequeue(my, &v, &count) && *v == n);
     return 0;
 }
 NODE(Leave, leave_run);
@@ -245,7 +245,7 @@ static int none_run(void *arg)
     Node *my = arg;
     const int *v;
     size_t count;
-    CHECK(my, !flow_dequeue(my, &v, &count) && !v && count == 0);
+    CHECK_IN(my, !flow_dequeue(my, &v, &count) && !v && count == 0);
     return 0;
 }
 NODE(None, none_run);

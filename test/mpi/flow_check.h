@@ -9,6 +9,13 @@
 
 #include "csp_check.h"
 
+// In the run function of an instance: the condition holds, or the instance fails.
+#define CHECK_IN(my, condition)                                                                    \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
+    } while (0)
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 // In a list of flow_queue_decl, of struct T.

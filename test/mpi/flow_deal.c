@@ -34,7 +34,7 @@ static int source_run(void *arg)
         v[0] = n;
         for (size_t k = 1; k <= count_of(n); k++)
             v[k] = n + (long)k;
-        CHECK(my, flow_give(my, v, count_of(n) + 1));
+        CHECK_IN(my, flow_give(my, v, count_of(n) + 1));
     }
     return 0;
 }
@@ -46,12 +46,12 @@ static int square_run(void *arg)
     long *v, turn = my->flow.index;
     size_t count;
     for (; flow_dequeue(my, &v, &count); turn += my->flow.count) {
-        CHECK(my, v[0] == turn); // every fifth
+        CHECK_IN(my, v[0] == turn); // every fifth
         for (size_t k = 1; k < count; k++)
             v[k] *= v[k];
         for (long i = 0; i < my->flow.index; i++)
             csp_yield(); // some are slower
-        CHECK(my, flow_give(my, v, count));
+        CHECK_IN(my, flow_give(my, v, count));
     }
     return 0;
 }
@@ -64,11 +64,11 @@ static int sink_run(void *arg)
     size_t count;
     long n = 0;
     for (; flow_dequeue(my, &v, &count); n++) {
-        CHECK(my, v[0] == n && count == count_of(n) + 1);
+        CHECK_IN(my, v[0] == n && count == count_of(n) + 1);
         for (size_t k = 1; k < count; k++)
-            CHECK(my, v[k] == (n + (long)k) * (n + (long)k));
+            CHECK_IN(my, v[k] == (n + (long)k) * (n + (long)k));
     }
-    CHECK(my, n == ELEMENTS);
+    CHECK_IN(my, n == ELEMENTS);
     return 0;
 }
 NODE(Sink, sink_run);
@@ -96,7 +96,7 @@ static int some_run(void *arg)
     Node *my = arg;
     for (long n = 0; n < my->flow.index * 10; n++) {
         long v = my->flow.index * 1000 + n;
-        CHECK(my, flow_send(my, &v, 1));
+        CHECK_IN(my, flow_send(my, &v, 1));
     }
     return 0;
 }
@@ -110,10 +110,10 @@ static int in_turn_run(void *arg)
     for (long n = 0; n < 70; n++)
         for (long i = 0; i < 8; i++)
             if (n < i * 10) {
-                CHECK(my, flow_dequeue(my, &v, &count));
-                CHECK(my, count == 1 && *v == i * 1000 + n);
+                CHECK_IN(my, flow_dequeue(my, &v, &count));
+                CHECK_IN(my, count == 1 && *v == i * 1000 + n);
             }
-    CHECK(my, !flow_dequeue(my, &v, &count));
+    CHECK_IN(my, !flow_dequeue(my, &v, &count));
     return 0;
 }
 NODE(InTurn, in_turn_run);
@@ -133,7 +133,7 @@ static int spring_run(void *arg)
     long n = 0;
     while (flow_send(my, &n, 1))
         n++;
-    CHECK(my, n >= 4 * 90);
+    CHECK_IN(my, n >= 4 * 90);
     return 0;
 }
 NODE(Spring, spring_run);
@@ -145,8 +145,8 @@ static int leave_run(void *arg)
     const long *v;
     size_t count;
     for (long n = 0; n < 30 * my->flow.index; n++) {
-        CHECK(my, flow_dequeue(my, &v, &count));
-        CHECK(my, *v == n * my->flow.count + my->flow.index);
+        CHECK_IN(my, flow_dequeue(my, &v, &count));
+        CHECK_IN(my, *v == n * my->flow.count + my->flow.index);
     }
     return 0;
 }
@@ -167,7 +167,7 @@ static int count_run(void *arg)
     Node *my = arg;
     for (long n = 0; n < EACH; n++) {
         long v = my->flow.index * 1000 + n;
-        CHECK(my, flow_send(my, &v, 1));
+        CHECK_IN(my, flow_send(my, &v, 1));
     }
     return 0;
 }
@@ -181,10 +181,10 @@ static int taker_run(void *arg)
     size_t count;
     long last[SENDERS] = {-1, -1, -1}, got = 0;
     for (; flow_dequeue(my, &v, &count); got++) {
-        CHECK(my, *v % 1000 > last[*v / 1000]);
+        CHECK_IN(my, *v % 1000 > last[*v / 1000]);
         last[*v / 1000] = *v % 1000;
     }
-    CHECK(my, got == SENDERS * EACH / TAKERS);
+    CHECK_IN(my, got == SENDERS * EACH / TAKERS);
     return 0;
 }
 NODE(Taker, taker_run);
@@ -203,7 +203,7 @@ static int none_run(void *arg)
     Node *my = arg;
     const long *v;
     size_t count;
-    CHECK(my, !flow_dequeue(my, &v, &count));
+    CHECK_IN(my, !flow_dequeue(my, &v, &count));
     return 0;
 }
 NODE(None, none_run);

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "flow_check.h"
+
 typedef struct Module { // all of them
     flow_self flow;
     struct {
@@ -25,12 +27,6 @@ typedef struct Module { // all of them
         FLOW_QUEUE(void) other; // an input
     } q;
 } Module;
-
-#define CHECK(my, condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
-    } while (0)
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -109,11 +105,11 @@ static int source(void *arg)
         if (i % 2) {
             unsigned char *data = flow_queue_new(my->q.out.queue, 1, length);
             fill(data, length, mark_of(line, i));
-            CHECK(my, flow_queue_give(my->q.out.queue, data, FLOW_UCHAR, 1, length));
+            CHECK_IN(my, flow_queue_give(my->q.out.queue, data, FLOW_UCHAR, 1, length));
         } else {
             unsigned char *data = malloc(length + 1);
             fill(data, length, mark_of(line, i));
-            CHECK(my, flow_queue_send(my->q.out.queue, data, FLOW_UCHAR, 1, length));
+            CHECK_IN(my, flow_queue_send(my->q.out.queue, data, FLOW_UCHAR, 1, length));
             memset(data, 0, length); // it was copied
             free(data);
         }
@@ -130,7 +126,7 @@ static int pass(void *arg)
     const void *data;
     size_t length;
     while (flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false))
-        CHECK(my, flow_queue_give(my->q.out.queue, (void *)data, FLOW_UCHAR, 1, length));
+        CHECK_IN(my, flow_queue_give(my->q.out.queue, (void *)data, FLOW_UCHAR, 1, length));
     return 0;
 }
 
@@ -141,12 +137,12 @@ static int sink(void *arg)
     const void *data;
     size_t length;
     for (; flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, line % 2); i++) {
-        CHECK(my, i < ELEMENTS && length == length_of(line, i));
-        CHECK(my, holds(data, length, mark_of(line, i)));
+        CHECK_IN(my, i < ELEMENTS && length == length_of(line, i));
+        CHECK_IN(my, holds(data, length, mark_of(line, i)));
         if (mark_of(line, i) % 128 == 0)
             csp_yield();
     }
-    CHECK(my, i == ELEMENTS);
+    CHECK_IN(my, i == ELEMENTS);
     return 0;
 }
 
@@ -160,7 +156,7 @@ static int tagged(void *arg)
         data[0] = my->flow.index;
         data[1] = i;
         fill((unsigned char *)(data + 2), length - 2 * sizeof(long), mark_of(data[0], i));
-        CHECK(my, flow_queue_give(my->q.out.queue, data, FLOW_UCHAR, 1, length));
+        CHECK_IN(my, flow_queue_give(my->q.out.queue, data, FLOW_UCHAR, 1, length));
     }
     return 0;
 }
@@ -173,14 +169,14 @@ static int gather(void *arg)
     size_t length;
     while (flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false)) {
         const long *of = data;
-        CHECK(my, length >= 2 * sizeof(long) && of[0] >= 0 && of[0] < 64);
-        CHECK(my, of[1] == next[of[0]]++);
-        CHECK(my, length == length_of(of[0], of[1]) % (200 * KIB) + 2 * sizeof(long));
-        CHECK(my, holds((const unsigned char *)(of + 2), length - 2 * sizeof(long),
-                        mark_of(of[0], of[1])));
+        CHECK_IN(my, length >= 2 * sizeof(long) && of[0] >= 0 && of[0] < 64);
+        CHECK_IN(my, of[1] == next[of[0]]++);
+        CHECK_IN(my, length == length_of(of[0], of[1]) % (200 * KIB) + 2 * sizeof(long));
+        CHECK_IN(my, holds((const unsigned char *)(of + 2), length - 2 * sizeof(long),
+                           mark_of(of[0], of[1])));
         all++;
     }
-    CHECK(my, all == 3L * csp_nodes() * ELEMENTS);
+    CHECK_IN(my, all == 3L * csp_nodes() * ELEMENTS);
     return 0;
 }
 
@@ -196,8 +192,8 @@ static int insist(void *arg)
         fill(data, length, (uint64_t)sent);
         taken = flow_queue_give(my->q.out.queue, data, FLOW_UCHAR, 1, length);
     }
-    CHECK(my, sent > my->flow.index / 3);
-    CHECK(my, !flow_queue_send(my->q.out.queue, "x", FLOW_UCHAR, 1, 1));
+    CHECK_IN(my, sent > my->flow.index / 3);
+    CHECK_IN(my, !flow_queue_send(my->q.out.queue, "x", FLOW_UCHAR, 1, 1));
     return 0;
 }
 
@@ -207,8 +203,8 @@ static int leave(void *arg)
     const void *data;
     size_t length;
     for (long i = 0; i < my->flow.index / 3; i++)
-        CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false) &&
-                      holds(data, length, (uint64_t)i));
+        CHECK_IN(my, flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false) &&
+                         holds(data, length, (uint64_t)i));
     return 0;
 }
 
@@ -217,7 +213,7 @@ static int few(void *arg)
     Module *my = arg;
     for (long i = 0; i < 20; i++) {
         long value = my->flow.index + i;
-        CHECK(my, flow_queue_send(my->q.out.queue, &value, FLOW_LONG, sizeof value, 1));
+        CHECK_IN(my, flow_queue_send(my->q.out.queue, &value, FLOW_LONG, sizeof value, 1));
     }
     return 0;
 }
@@ -229,8 +225,8 @@ static int count(void *arg)
     size_t length;
     long i = 0;
     for (; flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, sizeof(long), &length, false); i++)
-        CHECK(my, length == 1 && *(const long *)data == my->flow.index + i);
-    CHECK(my, i == 20);
+        CHECK_IN(my, length == 1 && *(const long *)data == my->flow.index + i);
+    CHECK_IN(my, i == 20);
     return 0;
 }
 
@@ -258,7 +254,7 @@ static int exits(void *arg)
     Module *my = arg;
     const void *data;
     size_t length;
-    CHECK(my, flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false));
+    CHECK_IN(my, flow_queue_dequeue(my->q.in.queue, &data, FLOW_ANY, 1, &length, false));
     exit(0);
 }
 
@@ -274,7 +270,7 @@ static int exits(void *arg)
              .cap = (room),                                                                        \
              .offset = offsetof(Module, q.other)},                                                 \
     }
-#define MODULE(function, room)                                                                     \
+#define LINK_MODULE(function, room)                                                                \
     static const flow_queue_decl function##_queues[] = QUEUES(room);                               \
     static const flow_module function##_module = {.name = #function,                               \
                                                   .bytes = sizeof(Module),                         \
@@ -282,18 +278,18 @@ static int exits(void *arg)
                                                   .queues = function##_queues,                     \
                                                   .queue_count = 3,                                \
                                                   .run = function}
-MODULE(source, 0);
-MODULE(pass, 2);
-MODULE(sink, 0);
-MODULE(tagged, 5);
-MODULE(gather, 0);
-MODULE(insist, 4);
-MODULE(leave, 0);
-MODULE(few, 1);
-MODULE(count, 0);
-MODULE(flood, 7);
-MODULE(ignore, 0);
-MODULE(exits, 0);
+LINK_MODULE(source, 0);
+LINK_MODULE(pass, 2);
+LINK_MODULE(sink, 0);
+LINK_MODULE(tagged, 5);
+LINK_MODULE(gather, 0);
+LINK_MODULE(insist, 4);
+LINK_MODULE(leave, 0);
+LINK_MODULE(few, 1);
+LINK_MODULE(count, 0);
+LINK_MODULE(flood, 7);
+LINK_MODULE(ignore, 0);
+LINK_MODULE(exits, 0);
 
 static flow_part whole(int vector)
 {

@@ -7,6 +7,8 @@
 #include <millet/flow.h>
 #include <stddef.h>
 
+#include "flow_check.h"
+
 #define NODE_TEXT_(type) #type
 #define NODE_TEXT(type)  NODE_TEXT_(type)
 
@@ -17,12 +19,6 @@ typedef struct Node {
         FLOW_QUEUE(NODE_VALUE) out;
     } q;
 } Node;
-
-#define CHECK(my, condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
-    } while (0)
 
 static const flow_queue_decl queues[] = {
     {.name = "in",

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_check.h"
+
 static _Atomic uint64_t seed;
 
 static uint64_t hash(uint64_t a, uint64_t b, uint64_t c)
@@ -32,12 +34,6 @@ static uint64_t hash(uint64_t a, uint64_t b, uint64_t c)
     }
     return h ^ h >> 29;
 }
-
-#define CHECK(my, condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            flow_fail(my, "line %d: %s", __LINE__, #condition);                                    \
-    } while (0)
 
 // ---- values
 
@@ -276,7 +272,7 @@ static void contribute(Peer *my, long r, long n)
             ((affine *)(void *)at)[k] = affine_value(r, n, my->flow.index, k);
         else
             store(kind_of(r), at, k, value(r, n, my->flow.index, k));
-    CHECK(my, flow_queue_send(my->q.o[r].queue, at, kind_of(r), bytes, count));
+    CHECK_IN(my, flow_queue_send(my->q.o[r].queue, at, kind_of(r), bytes, count));
 }
 
 static bool is_right(long r, long n, const void *at, size_t k)
@@ -427,7 +423,7 @@ static bool get_long(Node *my, long *v)
     if (!flow_queue_dequeue(my->q.in.queue, (const void **)&at, FLOW_LONG, sizeof *at, &count,
                             true))
         return false;
-    CHECK(my, count == 1);
+    CHECK_IN(my, count == 1);
     *v = *at;
     return true;
 }
@@ -452,10 +448,10 @@ static int looper_run(void *arg)
             expected += (unsigned long)((long)((n ? sum : (unsigned long)i) >> 8) + i);
         if (n)
             v = (long)(sum >> 8) + my->flow.index;
-        CHECK(my, send_long(my, v));
-        CHECK(my, get_long(my, &v));
+        CHECK_IN(my, send_long(my, v));
+        CHECK_IN(my, get_long(my, &v));
         sum = (unsigned long)v;
-        CHECK(my, sum == expected);
+        CHECK_IN(my, sum == expected);
     }
     return 0;
 }
@@ -474,7 +470,7 @@ static int source_run(void *arg)
 {
     Node *my = arg;
     for (long n = 0; n < LENGTH; n++)
-        CHECK(my, send_long(my, n * 100 + my->flow.index));
+        CHECK_IN(my, send_long(my, n * 100 + my->flow.index));
     return 0;
 }
 NODE(Source, source_run);
@@ -485,8 +481,8 @@ static int chain_sink_run(void *arg)
     Node *my = arg;
     long v, n = 0;
     for (; get_long(my, &v); n++)
-        CHECK(my, v == 7 * n * 100 + 21);
-    CHECK(my, n == LENGTH);
+        CHECK_IN(my, v == 7 * n * 100 + 21);
+    CHECK_IN(my, n == LENGTH);
     return 0;
 }
 NODE(ChainSink, chain_sink_run);
@@ -522,8 +518,8 @@ static int taster_run(void *arg)
     Node *my = arg;
     long v;
     for (long n = 0; n < 10 + 100 * my->flow.index; n++) {
-        CHECK(my, get_long(my, &v));
-        CHECK(my, v == 5 * n);
+        CHECK_IN(my, get_long(my, &v));
+        CHECK_IN(my, v == 5 * n);
     }
     return 0;
 }
@@ -554,8 +550,8 @@ static int hasty_run(void *arg)
     long v, n = 0, length = (long)(hash(20, 0, 0) % 250);
     long most = (long)(hash(21, (uint64_t)my->flow.index, 0) % 250);
     while (n < most && get_long(my, &v))
-        CHECK(my, v == 6 * n++);
-    CHECK(my, n == (most < length ? most : length));
+        CHECK_IN(my, v == 6 * n++);
+    CHECK_IN(my, n == (most < length ? most : length));
     return 0;
 }
 NODE(Hasty, hasty_run);
@@ -577,11 +573,11 @@ static int slow_run(void *arg)
     Node *my = arg;
     long v, n = 0;
     for (; get_long(my, &v); n++) {
-        CHECK(my, v == 4 * n * 100 + 6);
+        CHECK_IN(my, v == 4 * n * 100 + 6);
         for (long i = 0; i < my->flow.index * 3; i++)
             csp_yield();
     }
-    CHECK(my, n == LENGTH);
+    CHECK_IN(my, n == LENGTH);
     return 0;
 }
 NODE(Slow, slow_run);
@@ -604,7 +600,7 @@ static int noise_run(void *arg)
             uint64_t h = hash(n, k, (uint64_t)my->flow.index);
             v[k] = (double)(int64_t)h / (double)(1 << h % 30);
         }
-        CHECK(my, flow_send(my, v, n));
+        CHECK_IN(my, flow_send(my, v, n));
     }
     return 0;
 }
