@@ -6,24 +6,50 @@ A bare name must be that of some file of the repository; a name with folders mus
 capitals (`x_NAME.c`) stand for any."""
 
 import argparse
+import ast
 import collections
+import io
 import pathlib
 import re
 import subprocess
 import sys
+import tokenize
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MENTION = re.compile(r'(?<![\w/<"%*.\[-])((?:[\w-]+/)*)([a-z]\w+\.[ch])\b(?!["\w>])')
 ELSEWHERE = re.compile(r"(mpi|mpi_fn|mpi_bodies|mpi_surface_\d\d|type_predefined|lua|libdill|x_\w+|stdint|stdio|stdlib|threads|stdatomic|\w+\.flow)\.[ch]")
-TEXTS = (".c", ".h", ".md", ".cmake", ".S", ".txt")
-FOLDERS = ("src/", "docs/", "include/", "cmake/", "bench/", "CMakeLists.txt", "README.md", "CONTRIBUTING.md")
+PYTHON = "#!/usr/bin/env python3"
+TEXTS = (".c", ".h", ".md", ".cmake", ".S", ".txt", ".py", ".tsv")
+FOLDERS = ("src/", "docs/", "include/", "cmake/", "bench/", "test/", "examples/", "share/", "CMakeLists.txt", "README.md", "CONTRIBUTING.md")
+
+
+def words_of_python(text):
+    """Comments and docstrings, on their lines."""
+    lines = [""] * (text.count("\n") + 2)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0] - 1] = token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            first = node.body[0]
+            lines[first.lineno - 1:first.end_lineno] = text.splitlines()[first.lineno - 1:first.end_lineno]
+    return "\n".join(lines)
 
 
 def words_of(name, text):
-    """Only comments of C files: their code names files that it makes."""
+    """Only comments of code, which names files that it makes."""
+    if text.startswith(PYTHON):
+        return words_of_python(text)
     if not name.endswith((".c", ".h", ".S")):
         return text
     return "\n".join(line[line.index("//"):] if "//" in line else "" for line in text.splitlines())
+
+
+def is_text(name):
+    path = ROOT / name
+    if not name.startswith(FOLDERS) or not path.is_file():
+        return False
+    return name.endswith(TEXTS) or path.read_bytes().startswith(PYTHON.encode())
 
 
 def faults_of(name, text, paths):
@@ -49,13 +75,14 @@ def main():
     for file in files:
         paths[pathlib.PurePath(file).name].append(file)
     if args.self_test:
-        wrong = ["// see src/nowhere/log.c", "int x; // as in no_such_file.h", "// mpi/log.c"]
+        wrong = ["// see src/nowhere/log.c", "int x; // as in no_such_file.h", "// mpi/log.c",
+                 f'{PYTHON}\n"""See no_such_file.c."""\nmade = "made.c"\n', f"{PYTHON}\nx = 1  # as in no_such_file.h\n"]
         right = ["// see src/base/log.c, base/log.h and log.c", '#include "no_such_file.h"', "// x.c, goal_NAME.c, mpi_fn.h"]
         bad = sum(len(list(faults_of("a.c", text, paths))) != 1 for text in wrong)
         bad += sum(bool(list(faults_of("a.c", text, paths))) for text in right)
         print(f"{len(wrong) + len(right) - bad} passed, {bad} failed")
         return bad > 0
-    faults = [fault for file in files if file.startswith(FOLDERS) and file.endswith(TEXTS) and (ROOT / file).is_file()
+    faults = [fault for file in files if is_text(file)
               for fault in faults_of(file, (ROOT / file).read_text(errors="replace"), paths)]
     print("\n".join(faults))
     print(f"{0 if faults else 1} passed, {len(faults)} failed")
