@@ -97,7 +97,7 @@ static void test_random(void)
 {
     static bool edge[MOST][MOST], way[MOST][MOST];
     mlt_edge edges[MOST];
-    for (seed = 1; seed <= 3000; seed++) {
+    for (now_seed = 1; now_seed <= 3000; now_seed++) {
         uint32_t nodes = 1 + below(12), count = below(2 * nodes), length;
         memset(edge, 0, sizeof edge);
         for (uint32_t k = 0; k < count; k++) {
@@ -105,14 +105,14 @@ static void test_random(void)
             edge[edges[k].from][edges[k].to] = true;
         }
         memcpy(way, edge, sizeof edge);
-        mlt_cycle_kind kind = seed % 2 ? MLT_CYCLE_SHORT : MLT_CYCLE_FIRST;
+        mlt_cycle_kind kind = now_seed % 2 ? MLT_CYCLE_SHORT : MLT_CYCLE_FIRST;
         uint32_t *cycle = find(nodes, edges, count, NULL, kind, &length);
         CHECK((cycle != NULL) == reaches(way, nodes));
         for (uint32_t i = 0; i < length; i++)
             CHECK(edge[cycle[i]][cycle[(i + 1) % length]] && cycle[i] >= cycle[0]);
         free(cycle);
     }
-    seed = 0;
+    now_seed = 0;
 }
 
 static void test_large(void)
