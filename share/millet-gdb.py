@@ -55,6 +55,10 @@ CSP_KINDS = {
     "MLT_CSP_GROUP": "for the other members of its group",
     "MLT_CSP_UPPER": "in a flow program",
 }
+MESSAGES = ("MLT_WAIT_RECV", "MLT_WAIT_SEND", "MLT_WAIT_PROBE")
+# By which ranks are grouped, beside call and kind: the fields that a kind of wait has (src/fiber/wait.h).
+KEYS = {kind: ("context", "tag", "bytes") for kind in MESSAGES}
+KEYS.update({"MLT_WAIT_ALL": ("n",), "MLT_WAIT_ANY": ("n",), "MLT_WAIT_BARRIER": ("context", "number")})
 ANYONE, ANY_TAG = -1, -2
 
 # What mlt_arch_switch leaves at the saved stack pointer (src/arch/*/switch.S): words to registers, and
@@ -238,7 +242,7 @@ class World:
     def csp_words(self, rank):
         """What a process waits for."""
         try:
-            data = self.memory.read(self.wait.get(rank.wait, "list"), self.csp_wait.size)
+            data = self.memory.read(self.wait.get(rank.wait, "csp"), self.csp_wait.size)
             kind = self.csp_kinds.get(self.csp_wait.get(data, "kind"), "")
             what, number = self.csp_wait.get(data, "what"), self.csp_wait.get(data, "number")
             words = CSP_KINDS.get(kind, "")
@@ -310,7 +314,7 @@ class World:
             words += self.csp_words(rank)
         if what:
             words += ", waits " + what.format(peer=peer, n=get("n"))
-        if kind in ("MLT_WAIT_RECV", "MLT_WAIT_SEND", "MLT_WAIT_PROBE"):
+        if kind in MESSAGES:
             tag = get("tag")
             words += " (tag %s, communicator %d" % ("any" if tag == ANY_TAG else tag, get("context"))
             words += ", %d bytes)" % get("bytes") if kind != "MLT_WAIT_PROBE" else ")"
@@ -320,10 +324,11 @@ class World:
         """Ranks with the same key are one group; the peer is looked at later."""
         if rank.wait is None:
             return (rank.state,)
-        if self.kinds.get(self.wait.get(rank.wait, "kind")) == "MLT_WAIT_CSP":
+        kind = self.kinds.get(self.wait.get(rank.wait, "kind"), "")
+        if kind == "MLT_WAIT_CSP":
             return (rank.state, self.text(self.wait.get(rank.wait, "call")))
         return (rank.state,) + tuple(self.wait.get(rank.wait, name)
-                                     for name in ("call", "kind", "tag", "context", "bytes", "n"))
+                                     for name in ("call", "kind") + KEYS.get(kind, ("context",)))
 
 
 def ranges(numbers, limit=12):
@@ -390,7 +395,7 @@ class Ranks(gdb.Command):
     @staticmethod
     def peers(world, group):
         """What the peers of a group have in common."""
-        if group[0].wait is None:
+        if group[0].wait is None or world.kinds.get(world.wait.get(group[0].wait, "kind")) not in MESSAGES:
             return None
         pairs = [(r.world, world.wait.get(r.wait, "peer")) for r in group]
         if len({peer for _, peer in pairs}) == 1:

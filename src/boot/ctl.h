@@ -51,30 +51,37 @@ enum {
     MLT_CTL_PROCS_TEXT = 16 * 1024,
 };
 
-// One operation that a rank is blocked in. A rank in MPI_Waitall has one for each open operation
-// (at most 16), all with the same `open`. If several threads of a rank are blocked, each has its
-// own, one thread after the other.
-// A message that is there but matches no receive has one too: kind HELD, peer who sent it, all 1 if
-// its sender still waits for that, open how many such messages the rank has. At most 3 a rank.
-// A collective call (kind BARRIER with a label): the label is its name without "MPI_", the lower
-// half of bytes its number on the communicator, the upper half 1 and its root (0: none, or not
-// known), tag how many ranks of the own worker have not come to it, action 1
-// and the world rank whose message it waits for (0: nobody's, or not known).
+// What a rank is blocked in: one operation, or one collective call. A rank in MPI_Waitall has a
+// record for each open operation (at most 16), all with the same `open`. If several threads of a
+// rank are blocked, each has its own, one thread after the other.
+// A message that is there but matches no receive has a record too (kind HELD, at most 3 a rank):
+// peer sent it, `all` is 1 if its sender still waits, `open` is how many such messages the rank has.
 typedef struct mlt_ctl_wait {
     int32_t rank;
-    int32_t peer;     // world rank; -1: anyone
-    int32_t tag;      // -2: any tag
-    uint32_t context; // 0: MPI_COMM_WORLD, 2: MPI_COMM_SELF; the odd one after it for collectives
-    uint64_t bytes;
-    uint8_t kind;  // mlt_wait_kind of this operation: RECV, SEND, PROBE, BARRIER, OTHER
-    uint8_t all;   // 1: waits for all of `open` operations; 0: for one of them
-    uint16_t open; // operations open in this call (saturating), 1 for a simple call
-    uint8_t ended; // 1: the rank has ended (no operation)
+    int32_t peer; // world rank, or MLT_WAIT_ANYONE
+    union {
+        struct { // an operation, or a message that is held
+            uint64_t bytes;
+            int32_t tag;     // or MLT_WAIT_ANY_TAG
+            uint32_t action; // of a schedule, which this operation is: 1 and its number; 0: none
+        };
+        struct {              // a collective call: kind BARRIER with a label
+            uint32_t number;  // on its communicator
+            uint32_t root;    // 1 and the root; 0: none, or not known
+            uint32_t missing; // ranks of the same worker that have not come to it
+            uint32_t awaited; // 1 and the world rank that it waits for; 0: none, or not known
+        };
+    };
+    uint32_t context; // eight a communicator, the first for the program's own messages; 0 to 7 are
+                      // MPI_COMM_WORLD's, 8 to 15 MPI_COMM_SELF's (p2p/context.h)
+    uint8_t kind;     // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD
+    uint8_t all;      // 1: waits for all of `open` operations; 0: for one of them
+    uint16_t open;    // operations open in this call (saturating), 1 for a simple call
+    uint8_t ended;    // 1: the rank has ended (no operation)
     char call[MLT_CTL_NAME - 1];
     uint16_t thread; // of a rank with several threads, from 1; 0: the rank has one
     uint16_t others; // threads of the rank that have called MPI, but are not blocked there now
-    uint32_t action; // of a schedule, which this operation is: 1 and its number; 0: it is none
-    char label[20];  // the action's name; "": none
+    char label[20];  // name of the action; of the collective call, without "MPI_"; "": none
 } mlt_ctl_wait;
 _Static_assert(sizeof(mlt_ctl_wait) == 96, "no holes that would be sent");
 

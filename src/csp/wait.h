@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process waits for, for reports: mlt_wait.list of a wait of kind MLT_WAIT_CSP.
+// What a process waits for, for reports: mlt_wait.csp of a wait of kind MLT_WAIT_CSP.
 #ifndef MLT_CSP_WAIT_H
 #define MLT_CSP_WAIT_H
 
@@ -26,7 +26,7 @@ typedef enum mlt_csp_wait_kind {
 } mlt_csp_wait_kind;
 
 typedef struct mlt_csp_wait {
-    mlt_wait wait; // call, kind and list are filled in
+    mlt_wait wait; // call, kind and csp are filled in
     mlt_csp_wait_kind kind;
     const void *what;
     uint64_t number;
@@ -39,7 +39,7 @@ static inline const mlt_wait *mlt_csp_wait_for(mlt_csp_wait *w, const char *call
 {
     w->wait.call = call;
     w->wait.kind = MLT_WAIT_CSP;
-    w->wait.list = w;
+    w->wait.csp = w;
     w->kind = kind;
     w->what = what;
     w->number = number;

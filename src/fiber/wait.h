@@ -17,7 +17,7 @@ typedef enum mlt_wait_kind {
     MLT_WAIT_BARRIER, // the other ranks
     MLT_WAIT_OTHER,   // something else inside the library
     MLT_WAIT_HELD,    // only in reports: no wait, but a message that no receive takes
-    MLT_WAIT_CSP,     // a channel, an alternation, a join: `list` is the mlt_csp_wait (csp/wait.h)
+    MLT_WAIT_CSP,     // a channel, an alternation, a join
 } mlt_wait_kind;
 
 enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 };
@@ -25,16 +25,25 @@ enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 };
 typedef struct mlt_wait {
     const char *call; // the function the user called, "MPI_Recv"; static
     mlt_wait_kind kind;
-    int32_t
-        peer; // as in the call: a rank of the communicator; sends: world rank; or MLT_WAIT_ANYONE
-    int32_t tag;      // or MLT_WAIT_ANY_TAG
-    uint32_t context; // of the communicator
-    uint64_t bytes;   // size of the operation
-    uint32_t n;       // MLT_WAIT_ALL, MLT_WAIT_ANY: how many operations are open
-    const void *list; // MLT_WAIT_ALL, MLT_WAIT_ANY: the owner's array, for its own reporter;
-                      // MLT_WAIT_OTHER: the request, if it is one, for it may stand for others;
-                      // MLT_WAIT_BARRIER: the collective call, NULL: it is none; `bytes` is its
-                      // number
+    uint32_t context;       // of the communicator, if there is one
+    union {                 // by kind
+        struct {            // RECV, SEND, PROBE
+            int32_t peer;   // RECV, PROBE: a rank of the communicator, or MLT_WAIT_ANYONE; SEND: a
+                            // world rank
+            int32_t tag;    // or MLT_WAIT_ANY_TAG
+            uint64_t bytes; // size of the message
+        };
+        struct {              // ALL, ANY
+            const void *list; // the owner's array of operations, for its own reporter
+            uint32_t n;       // its length
+        };
+        struct {              // BARRIER
+            const void *team; // of a collective call; NULL: it is none
+            uint64_t number;  // of the call
+        };
+        const void *request; // OTHER: for it may stand for others; NULL: there is none
+        const void *csp;     // CSP: the mlt_csp_wait (csp/wait.h)
+    };
 } mlt_wait;
 
 #endif

@@ -162,8 +162,7 @@ static void watch(mlt_rank *me)
 
 static void meet(mlt_rank *me)
 {
-    static const mlt_wait wait = {
-        .call = "getopt", .kind = MLT_WAIT_OTHER, .peer = MLT_WAIT_ANYONE, .tag = MLT_WAIT_ANY_TAG};
+    static const mlt_wait wait = {.call = "getopt", .kind = MLT_WAIT_OTHER};
     mlt_sched *sched = me->worker->sched;
     if (watched) {
         sleeper here = {.fiber = sched->current, .next = sleepers};

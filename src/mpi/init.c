@@ -89,10 +89,7 @@ int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
 
 void mlt_mpi_drain_sends(mlt_rank *me)
 {
-    mlt_wait wait = {.call = mlt_mpi_call(me),
-                     .kind = MLT_WAIT_OTHER,
-                     .peer = MLT_WAIT_ANYONE,
-                     .tag = MLT_WAIT_ANY_TAG};
+    mlt_wait wait = {.call = mlt_mpi_call(me), .kind = MLT_WAIT_OTHER};
     if (me->worker->sched->current->crew) { // a process of the rank's, which nobody would wake
         while (me->sends_open > 0)
             mlt_p2p_poll(me);

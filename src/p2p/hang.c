@@ -82,8 +82,8 @@ static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
         send_batch(b);
     mlt_ctl_wait *wait = &b->waits[b->count++];
     *wait = (mlt_ctl_wait){.rank = rank->world,
-                           .peer = -1,
-                           .tag = -2,
+                           .peer = MLT_WAIT_ANYONE,
+                           .tag = MLT_WAIT_ANY_TAG,
                            .open = 1,
                            .all = 1,
                            .thread = b->thread,
@@ -114,6 +114,19 @@ static int32_t world_rank(const mlt_rank *rank, const mlt_ctl_wait *wait, int32_
     return named ? mlt_worker_world_rank(rank, wait->context, peer) : peer;
 }
 
+static bool is_message(mlt_wait_kind kind)
+{
+    return kind == MLT_WAIT_RECV || kind == MLT_WAIT_SEND || kind == MLT_WAIT_PROBE;
+}
+
+static void add_message(mlt_ctl_wait *out, const mlt_rank *rank, int32_t peer, int32_t tag,
+                        uint64_t bytes)
+{
+    out->peer = world_rank(rank, out, peer);
+    out->tag = tag;
+    out->bytes = bytes;
+}
+
 static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wait *wait,
                                    const mlt_req *req, uint32_t open)
 {
@@ -127,21 +140,19 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
     }
     if (!req) {
         out->kind = (uint8_t)wait->kind;
-        out->tag = wait->tag;
         out->context = wait->context;
-        out->bytes = wait->bytes;
-        out->peer = world_rank(rank, out, wait->peer);
-        if (wait->kind == MLT_WAIT_BARRIER && wait->list)
+        if (is_message(wait->kind))
+            add_message(out, rank, wait->peer, wait->tag, wait->bytes);
+        else if (wait->kind == MLT_WAIT_BARRIER && wait->team)
             collective(wait, NULL, out);
         return out;
     }
     out->kind = (uint8_t)wait_kind(req);
-    out->tag = req->kind == MLT_REQ_OTHER ? -2 : req->tag;
     out->context = req->context;
-    out->peer = req->kind == MLT_REQ_OTHER ? -1 : world_rank(rank, out, req->peer);
-    out->bytes = req->type ? req->count * req->type->size : 0;
     if (req->kind == MLT_REQ_OTHER)
         collective(wait, req, out);
+    else
+        add_message(out, rank, req->peer, req->tag, req->count * req->type->size);
     return out;
 }
 
@@ -183,8 +194,8 @@ static bool is_open(const mlt_rank *rank, const mlt_req *req)
 
 static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
 {
-    if (wait->kind == MLT_WAIT_OTHER && wait->list) {
-        const mlt_req *req = wait->list;
+    if (wait->kind == MLT_WAIT_OTHER && wait->request) {
+        const mlt_req *req = wait->request;
         uint32_t open = open_operations(req);
         add_request(b, rank, wait, req, open, MOST_OPERATIONS);
         return;

@@ -270,12 +270,8 @@ bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t contex
 void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
                    mlt_msg_info *info, mlt_msg **msg, const char *call)
 {
-    mlt_wait wait = {.call = call,
-                     .kind = MLT_WAIT_PROBE,
-                     .peer = source,
-                     .tag = tag,
-                     .context = context,
-                     .n = 1};
+    mlt_wait wait = {
+        .call = call, .kind = MLT_WAIT_PROBE, .context = context, .peer = source, .tag = tag};
     prober self = {.fiber = mlt_rank_fiber(rank)};
     while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
         mlt_list_push_back(&rank->probers, &self.link);

@@ -42,13 +42,15 @@ void mlt_req_wait(mlt_req *req, const char *call)
     mlt_wait wait = {
         .call = call,
         .kind = wait_kind(req),
-        .peer = req->peer,
-        .tag = req->tag,
         .context = req->context,
-        .bytes = req->type ? req->count * req->type->size : 0,
-        .n = 1,
-        .list = req->kind == MLT_REQ_OTHER ? req : NULL,
     };
+    if (req->kind == MLT_REQ_OTHER) {
+        wait.request = req;
+    } else {
+        wait.peer = req->peer;
+        wait.tag = req->tag;
+        wait.bytes = req->count * req->type->size;
+    }
     req->waiter = &waiter;
     mlt_fiber_park(rank->worker->sched, &wait);
     mlt_assert(req->done);
@@ -71,10 +73,8 @@ static bool wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
     mlt_wait wait = {
         .call = call,
         .kind = all ? MLT_WAIT_ALL : MLT_WAIT_ANY,
-        .peer = MLT_WAIT_ANYONE,
-        .tag = MLT_WAIT_ANY_TAG,
-        .n = (uint32_t)(count < UINT32_MAX ? count : UINT32_MAX),
         .list = reqs,
+        .n = (uint32_t)(count < UINT32_MAX ? count : UINT32_MAX),
     };
     uint32_t open = 0; // one that is there twice completes once
     for (uint64_t i = 0; i < count; i++)

@@ -113,7 +113,7 @@ static void add_wait(mlt_graph *g, uint32_t node, const mlt_wait *wait)
         g->state[node] = MLT_NODE_OUTSIDE;
         return;
     }
-    const mlt_csp_wait *w = wait->list;
+    const mlt_csp_wait *w = wait->csp;
     switch (w->kind) {
     case MLT_CSP_READ:
     case MLT_CSP_WRITE:

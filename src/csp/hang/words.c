@@ -201,7 +201,7 @@ static void add_need_words(mlt_text *w, const mlt_graph *g, const mlt_need *need
     }
     servers s = servers_of(g, need);
     if (need->kind == MLT_CSP_SYNC || need->kind == MLT_CSP_GROUP) {
-        const mlt_csp_wait *own = mlt_graph_fiber(g, need->node)->wait->list;
+        const mlt_csp_wait *own = mlt_graph_fiber(g, need->node)->wait->csp;
         if (need->kind == MLT_CSP_SYNC)
             mlt_words_of_barrier(w, mlt_thing_at(thing));
         else
@@ -267,7 +267,6 @@ static void add_alt(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_al
 static void add_mpi(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_wait *wait)
 {
     const mlt_rank *rank = mlt_graph_fiber(g, node)->user;
-    int32_t peer = wait->peer;
     add_text(w, wait->call ? wait->call : "a call");
     bool receives = wait->kind == MLT_WAIT_RECV || wait->kind == MLT_WAIT_PROBE;
     if (wait->kind == MLT_WAIT_ALL || wait->kind == MLT_WAIT_ANY)
@@ -275,6 +274,7 @@ static void add_mpi(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_wa
                       wait->n);
     if (!receives && wait->kind != MLT_WAIT_SEND)
         return;
+    int32_t peer = wait->peer;
     if (receives && peer >= 0 && rank)
         peer = mlt_worker_world_rank(rank, wait->context, peer);
     mlt_words_add(w, receives ? " from " : " to ");
@@ -327,7 +327,7 @@ void mlt_words_of_wait(mlt_text *w, const mlt_graph *g, uint32_t node)
         add_mpi(w, g, node, wait);
         return;
     }
-    const mlt_csp_wait *own = wait->list;
+    const mlt_csp_wait *own = wait->csp;
     const mlt_need *need = &g->needs[g->first_need[node]];
     add_text(w, wait->call ? wait->call : "a call");
     switch (own->kind) {

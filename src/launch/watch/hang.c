@@ -386,14 +386,14 @@ static void print_collective(const mlt_hang *hang, const mlt_ctl_wait *w, bool s
     fputs(" on ", out);
     print_communicator(w, out);
     if (same) // for all whose line this is
-        fprintf(out, " (call %llu)", (unsigned long long)(uint32_t)w->bytes + 1);
-    if (w->tag > 0)
-        fprintf(out, ", where %d rank%s of its worker ha%s not come", w->tag, w->tag > 1 ? "s" : "",
-                w->tag > 1 ? "ve" : "s");
-    else if (same && w->action)
-        fprintf(out, ", which waits for rank %u", w->action - 1);
-    if (w->tag <= 0 && same && w->action && w->action - 1 < hang->ranks &&
-        hang->state[w->action - 1] == MLT_HANG_ENDED)
+        fprintf(out, " (call %llu)", (unsigned long long)w->number + 1);
+    if (w->missing)
+        fprintf(out, ", where %u rank%s of its worker ha%s not come", w->missing,
+                w->missing > 1 ? "s" : "", w->missing > 1 ? "ve" : "s");
+    else if (same && w->awaited)
+        fprintf(out, ", which waits for rank %u", w->awaited - 1);
+    if (!w->missing && same && w->awaited && w->awaited - 1 < hang->ranks &&
+        hang->state[w->awaited - 1] == MLT_HANG_ENDED)
         fputs(", which has ended", out);
 }
 
@@ -462,7 +462,7 @@ static void print_list(const mlt_hang *hang, size_t from, size_t to, relation ho
 static bool all_actions(const mlt_hang *hang, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
-        if (!record(hang, i)->action || !record(hang, i)->all || in_collective(record(hang, i)))
+        if (in_collective(record(hang, i)) || !record(hang, i)->action || !record(hang, i)->all)
             return false;
     return true;
 }
@@ -572,9 +572,23 @@ static int64_t seen_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
 }
 
 // The tag of an action's message is the library's, and no two ranks' are alike.
-static int32_t seen_tag(const mlt_ctl_wait *w)
+static uint32_t seen_tag(const mlt_ctl_wait *w)
 {
-    return w->action && !in_collective(w) ? 0 : w->tag;
+    if (in_collective(w))
+        return w->missing;
+    return w->action ? 0 : (uint32_t)w->tag;
+}
+
+static bool has_more(const mlt_ctl_wait *w)
+{
+    return in_collective(w) ? w->awaited : w->action;
+}
+
+static bool same_numbers(const mlt_ctl_wait *x, const mlt_ctl_wait *y)
+{
+    if (in_collective(x) && in_collective(y))
+        return x->number == y->number && x->root == y->root && x->awaited == y->awaited;
+    return x->bytes == y->bytes && x->action == y->action;
 }
 
 static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
@@ -585,7 +599,7 @@ static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, relation how)
     for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
         const mlt_ctl_wait *w = record(hang, i);
         hash = mix(hash, (uint64_t)seen_peer(hang, w, how));
-        hash = mix(hash, ((uint64_t)(uint32_t)seen_tag(w) << 32) | w->context / CONTEXTS);
+        hash = mix(hash, ((uint64_t)seen_tag(w) << 32) | w->context / CONTEXTS);
         hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
                              ((uint64_t)peer_ended(hang, w) << 8) | w->kind);
         hash = mix(hash, ((uint64_t)w->thread << 16) | w->others);
@@ -607,7 +621,7 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
     for (size_t i = 0; i < n; i++) {
         const mlt_ctl_wait *x = record(hang, hang->first[a] + i);
         const mlt_ctl_wait *y = record(hang, hang->first[b] + i);
-        if (x->kind != y->kind || seen_tag(x) != seen_tag(y) || !x->action != !y->action ||
+        if (x->kind != y->kind || seen_tag(x) != seen_tag(y) || has_more(x) != has_more(y) ||
             x->context / CONTEXTS != y->context / CONTEXTS || x->all != y->all ||
             x->open != y->open || x->thread != y->thread || x->others != y->others ||
             seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
@@ -672,8 +686,7 @@ static void join(group *own, const mlt_hang *hang, uint32_t rank)
     for (size_t i = 0; i < hang->first[rank + 1] - hang->first[rank]; i++) {
         const mlt_ctl_wait *w = record(hang, hang->first[rank] + i);
         const mlt_ctl_wait *leaders = record(hang, hang->first[own->leader] + i);
-        own->bytes &= w->bytes == leaders->bytes && w->action == leaders->action &&
-                      strcmp(w->label, leaders->label) == 0;
+        own->bytes &= same_numbers(w, leaders) && strcmp(w->label, leaders->label) == 0;
         if (own->how == DISTANCE && peer_exists(hang, w))
             own->wraps |= w->rank + distance_of(hang, w) != w->peer;
     }
@@ -955,8 +968,8 @@ static void print_mismatches(const mlt_hang *hang, FILE *out)
     for (size_t i = 0; i < hang->count; i++) {
         const mlt_ctl_wait *w = &hang->records[i];
         if (!w->ended && in_collective(w))
-            m[count++] = (meeting){w->context / CONTEXTS, (uint32_t)w->rank, (uint32_t)w->bytes,
-                                   w->label, (uint32_t)(w->bytes >> 32)};
+            m[count++] =
+                (meeting){w->context / CONTEXTS, (uint32_t)w->rank, w->number, w->label, w->root};
     }
     if (count)
         qsort(m, count, sizeof *m, by_meeting);

@@ -155,7 +155,7 @@ static mlt_ctl_wait collective(int32_t rank, const char *label, uint64_t number)
     mlt_ctl_wait w = barrier(rank);
     snprintf(w.label, sizeof w.label, "%s", label);
     snprintf(w.call, sizeof w.call, "MPI_%s", label);
-    w.bytes = number;
+    w.number = (uint32_t)number;
     return w;
 }
 
@@ -164,8 +164,8 @@ static void test_collectives(void)
     mlt_hang *hang = mlt_hang_new(4);
     mlt_ctl_wait w[] = {collective(0, "Allreduce", 6), collective(1, "Allreduce", 6),
                         collective(2, "Iallreduce", 6), collective(3, "Bcast", 6)};
-    w[0].tag = 2;
-    w[1].action = 1 + 3;
+    w[0].missing = 2;
+    w[1].awaited = 1 + 3;
     snprintf(w[2].call, sizeof w[2].call, "MPI_Wait");
     mlt_hang_add(hang, w, 4);
     expect("a collective that is another one elsewhere", hang,
@@ -193,7 +193,7 @@ static void test_collectives(void)
     hang = mlt_hang_new(100);
     for (int32_t r = 0; r < 100; r++) {
         mlt_ctl_wait one = collective(r, "Barrier", 0);
-        one.action = 1 + (uint32_t)(r + 1) % 100;
+        one.awaited = 1 + (uint32_t)(r + 1) % 100;
         mlt_hang_add(hang, &one, 1);
     }
     expect("many in one", hang, "ranks 0-99 (100): MPI_Barrier on MPI_COMM_WORLD\n");

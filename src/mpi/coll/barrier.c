@@ -20,8 +20,6 @@ static void park(mlt_rank *me)
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
-        .peer = MLT_WAIT_ANYONE,
-        .tag = MLT_WAIT_ANY_TAG,
         .context = MLT_CONTEXT_WORLD,
     };
     mlt_fiber_park(me->worker->sched, &wait);

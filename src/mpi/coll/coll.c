@@ -440,14 +440,14 @@ int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
     return failure(me, k->job.comm, k->job.team, req->status);
 }
 
-// For hang reports: mlt_worker_collective of the MPI layer.
+// For hang reports: mlt_above.collective.
 void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
 {
     if (req && !(req->flags & MLT_REQF_COLL))
         return;
     const mlt_coll_job *job = req ? &((const kept *)req->extra)->job : NULL;
-    const mlt_team *team = req ? job->team : wait->list;
-    uint64_t number = req ? job->number : wait->bytes;
+    const mlt_team *team = req ? job->team : wait->team;
+    uint64_t number = req ? job->number : wait->number;
     bool fixed = req && job->fixed;
     const char *call = req ? job->call : wait->call;
     uint32_t missing;
@@ -458,9 +458,10 @@ void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
         (void)mlt_team_look(team, number - 1, fixed, &missing, &awaits);
     out->kind = MLT_WAIT_BARRIER;
     out->context = req ? job->comm->context : wait->context;
-    out->bytes = (uint64_t)mlt_team_root(team, number, fixed) << 32 | (uint32_t)number;
-    out->tag = (int32_t)missing;
-    out->action = awaits >= 0 ? (uint32_t)awaits + 1 : 0;
+    out->number = (uint32_t)number;
+    out->root = mlt_team_root(team, number, fixed);
+    out->missing = missing;
+    out->awaited = awaits >= 0 ? (uint32_t)awaits + 1 : 0;
     snprintf(out->label, sizeof out->label, "%s", strncmp(call, "MPI_", 4) == 0 ? call + 4 : call);
 }
 
@@ -471,11 +472,9 @@ static inline void park(mlt_rank *me, const mlt_comm *comm, const mlt_team *team
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
-        .peer = MLT_WAIT_ANYONE,
-        .tag = MLT_WAIT_ANY_TAG,
         .context = comm->context,
-        .bytes = number,
-        .list = team,
+        .team = team,
+        .number = number,
     };
     mlt_fiber_park(me->worker->sched, &wait);
 }

@@ -344,8 +344,6 @@ void mlt_meet_wait(mlt_guest *guest, uint32_t context)
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
-        .peer = MLT_WAIT_ANYONE,
-        .tag = MLT_WAIT_ANY_TAG,
         .context = context,
     };
     guest->fiber = mlt_rank_fiber(me);

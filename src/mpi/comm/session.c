@@ -164,11 +164,7 @@ static mlt_comm *living_comm(mlt_rank *me, const mlt_session *s)
 // user's to complete.
 static void wait_for_comm(mlt_rank *me, const mlt_comm *comm)
 {
-    mlt_wait wait = {.call = mlt_mpi_call(me),
-                     .kind = MLT_WAIT_OTHER,
-                     .peer = MLT_WAIT_ANYONE,
-                     .tag = MLT_WAIT_ANY_TAG,
-                     .context = comm->context};
+    mlt_wait wait = {.call = mlt_mpi_call(me), .kind = MLT_WAIT_OTHER, .context = comm->context};
     mlt_comm_extra *extra = comm->extra;
     while (extra && extra->orphans > 0) {
         extra->waits = mlt_rank_fiber(me);
