@@ -5,7 +5,6 @@
 
 #include "host/entry.h"
 #include "host/getopt.h"
-#include "mpi/coll/barrier.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
@@ -154,7 +153,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come
     // here.
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
-        mlt_barrier_workers(me);
+        mlt_meet_workers(me);
         other = mlt_coll_look_for_lost(me, handler);
         code = code == MPI_SUCCESS ? other : code;
         mlt_profile_send(me->worker);

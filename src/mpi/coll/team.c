@@ -22,39 +22,16 @@ static int32_t map_world(const void *map, int32_t rank)
 
 // ---- who is where
 
-typedef struct survey {
-    mlt_team_worker *at; // in the order of their lowest ranks
-    uint32_t *place;     // [workers of the job] place in at, + 1; 0: none of its ranks so far
-    uint32_t workers;
-    bool contiguous;
-    uint8_t reach;
-} survey;
-
-static survey look(const mlt_worker *w, const mlt_map *map)
+static uint8_t reach_of(const mlt_worker *w, const mlt_party *party)
 {
     mlt_job *job = w->boot->job;
-    survey s = {.at = mlt_take(job->workers, sizeof *s.at),
-                .place = mlt_take(job->workers, sizeof *s.place),
-                .contiguous = true,
-                .reach = MLT_REACH_PROCESS};
-    uint32_t last = UINT32_MAX, proc = 0;
-    for (int32_t r = 0; r < map->size; r++) {
-        int32_t world = mlt_map_world(map, r);
-        uint32_t worker = mlt_worker_of_rank(w, world);
-        if (!s.place[worker]) {
-            uint32_t home = mlt_job_worker_at(job, worker)->proc;
-            if (s.workers && home != proc)
-                s.reach = MLT_REACH_HOST;
-            proc = home;
-            s.at[s.workers] = (mlt_team_worker){.first = (uint32_t)r, .speaker = world};
-            s.place[worker] = ++s.workers;
-        } else if (worker != last) {
-            s.contiguous = false;
-        }
-        s.at[s.place[worker] - 1].present++;
-        last = worker;
+    uint32_t own = mlt_job_worker_at(job, w->index)->proc;
+    for (uint32_t i = 0; i < party->workers; i++) {
+        uint32_t worker = mlt_worker_of_rank(w, party->at[i].speaker);
+        if (mlt_job_worker_at(job, worker)->proc != own)
+            return MLT_REACH_HOST;
     }
-    return s;
+    return MLT_REACH_PROCESS;
 }
 
 // The ranks of this worker, ascending.
@@ -96,23 +73,23 @@ static mlt_team *make_level(mlt_comm *comm)
     mlt_worker *w = comm->owner->worker;
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
     mlt_map *map = mlt_comm_group(comm);
-    survey s = look(w, map);
-    uint32_t place = s.place[w->index] - 1;
-    const mlt_team_worker *own = &s.at[place];
-    bool solo = s.workers == (uint32_t)map->size;
+    const mlt_party *party = mlt_comm_party(comm);
+    const mlt_team_worker *own = &party->at[party->place];
+    bool solo = party->workers == (uint32_t)map->size;
+    mlt_assert(!comm->inter);
     mlt_team_facts f = {.ranks = (uint32_t)map->size,
-                        .workers = s.workers,
-                        .place = place,
-                        .at = solo ? NULL : s.at,
-                        .contiguous = s.contiguous,
-                        .reach = s.reach};
+                        .workers = party->workers,
+                        .place = party->place,
+                        .at = solo ? NULL : party->at,
+                        .contiguous = party->contiguous,
+                        .reach = reach_of(w, party)};
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[own->speaker - w->first_rank],
         .context = comm->context + MLT_CONTEXT_LEVEL,
-        .self = (int32_t)place,
+        .self = (int32_t)party->place,
     };
-    bool linear = is_linear(s.at, s.workers, &f.ordinary.base, &f.ordinary.stride);
+    bool linear = is_linear(party->at, party->workers, &f.ordinary.base, &f.ordinary.stride);
     if (!linear) {
         f.ordinary.world = solo ? map_world : speaker;
         f.ordinary.group = map; // else the team's own
@@ -122,10 +99,8 @@ static mlt_team *make_level(mlt_comm *comm)
     mlt_team *team = mlt_team_new(&f);
     if (!linear && !solo)
         team->ordinary.group = team->fixed.group = team->at;
-    if (!s.contiguous)
+    if (!party->contiguous)
         shared->locals = find_locals(w, map, own->present);
-    free(s.at);
-    free(s.place);
     return team;
 }
 

@@ -40,7 +40,7 @@ enum {
     MLT_CONTEXT_WORLD = 0,
     MLT_CONTEXT_SELF = 8,
     MLT_CONTEXT_GROUPS = 16,               // MPI_Comm_create_from_group: peers are world ranks
-    MLT_CONTEXT_BARRIER = 17,              // barrier.c: of the world, peers are world ranks
+    MLT_CONTEXT_BARRIER = 17,              // mlt_meet_workers: peers are world ranks
     MLT_CONTEXT_FIRST = MLT_CONTEXT_COMMS, // of those that are given out
 };
 

@@ -14,45 +14,46 @@
 // ---- parties
 
 typedef struct seen {
-    struct mlt_party_worker *at; // [workers of the job], speaker -1: none so far
-    uint32_t workers, present;
+    mlt_team_worker *at; // in the order of their first ranks
+    uint32_t *place;     // [workers of the job] place in at, + 1; 0: none of its ranks so far
+    uint32_t workers, ranks, last;
+    bool contiguous;
 } seen;
 
 static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
 {
-    for (int32_t r = 0; map && r < map->size; r++) {
+    for (int32_t r = 0; map && r < map->size; r++, s->ranks++) {
         int32_t world = mlt_map_world(map, r);
         uint32_t worker = mlt_worker_of_rank(w, world);
-        if (s->at[worker].speaker < 0) {
-            s->at[worker].speaker = world;
-            s->workers++;
+        if (!s->place[worker]) {
+            s->at[s->workers] = (mlt_team_worker){.first = s->ranks, .speaker = world};
+            s->place[worker] = ++s->workers;
+        } else if (worker != s->last) {
+            s->contiguous = false;
         }
-        s->present += worker == w->index;
+        s->at[s->place[worker] - 1].present++;
+        s->last = worker;
     }
 }
 
 mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_map *second)
 {
     uint32_t workers = w->boot->job->workers;
-    seen s = {.at = mlt_take_more(NULL, workers, sizeof *s.at)};
-    for (uint32_t i = 0; i < workers; i++)
-        s.at[i] = (struct mlt_party_worker){i, -1};
+    seen s = {.at = mlt_take(workers, sizeof *s.at),
+              .place = mlt_take(workers, sizeof *s.place),
+              .contiguous = true};
     look_at(w, first, &s);
     look_at(w, second, &s);
+    mlt_assert(s.place[w->index]);
     mlt_party *party = mlt_take(1, sizeof *party + s.workers * sizeof *party->at);
-    *party = (mlt_party){
-        .refs = 1,
-        .present = s.present,
-        .ranks = first->size + (second ? second->size : 0),
-    };
-    for (uint32_t i = 0; i < workers; i++) {
-        if (i == w->index)
-            party->place = party->workers;
-        if (s.at[i].speaker >= 0)
-            party->at[party->workers++] = s.at[i];
-    }
+    *party = (mlt_party){.refs = 1,
+                         .workers = s.workers,
+                         .place = s.place[w->index] - 1,
+                         .ranks = (int32_t)s.ranks,
+                         .contiguous = s.contiguous};
+    memcpy(party->at, s.at, s.workers * sizeof *s.at);
     free(s.at);
-    mlt_assert(party->present > 0);
+    free(s.place);
     return party;
 }
 
@@ -143,7 +144,7 @@ static uint32_t child_of(const mlt_party *party, uint32_t i)
 static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, uint64_t bytes)
 {
     const mlt_party *party = m->place.party;
-    const struct mlt_party_worker *own = &party->at[party->place], *peer = &party->at[place];
+    const mlt_team_worker *own = &party->at[party->place], *peer = &party->at[place];
     mlt_req_init(&m->req, &m->worker->ranks[own->speaker - m->worker->first_rank], kind);
     mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context, own->speaker,
                     peer->speaker, m->place.tag);
@@ -330,7 +331,7 @@ void mlt_meet_come(mlt_guest *guest, const mlt_meet_place *place, const void *mi
     m->end = &guest->next;
     if (bytes)
         add_item(m, guest->order, mine, bytes);
-    if (++m->came < m->place.party->present)
+    if (++m->came < m->place.party->at[m->place.party->place].present)
         return;
     mlt_list_remove(&m->link); // who comes now comes to the next one
     m->stepping = true;

@@ -18,22 +18,21 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "coll/team.h"
 #include "mpi/comm/map.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
-// The workers that have ranks in a group or in two, ascending. The ranks of both groups form one
-// order: the first group, then the second. A worker speaks through its first rank in that order.
+// The workers that have ranks in a group or in two. The ranks of both groups form one order: the
+// first group, then the second. Workers are in the order of their first ranks, through which they
+// speak. Teams are made of it, too (coll/team.h).
 typedef struct mlt_party {
     uint32_t refs;
-    uint32_t workers; // how many
-    uint32_t place;   // of the own one among them
-    uint32_t present; // ranks of the own one
-    int32_t ranks;    // of all
-    struct mlt_party_worker {
-        uint32_t worker; // index in the job
-        int32_t speaker; // world rank
-    } at[];
+    uint32_t workers;     // how many
+    uint32_t place;       // of the own one among them
+    int32_t ranks;        // of all
+    bool contiguous;      // the ranks of every worker follow each other
+    mlt_team_worker at[]; // [workers]
 } mlt_party;
 
 // second may be NULL. O(ranks). The calling worker must have a rank in it.

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "boot/job.h"
 #include "coll/team.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/reduce_to.h"
@@ -283,10 +284,19 @@ static void finish_nothing(mlt_meet *meet)
 {
 }
 
-void mlt_comm_meet(mlt_rank *me, mlt_comm *comm)
+// The workers' first ranks meet, whichever ranks come for them.
+void mlt_meet_workers(mlt_rank *me)
 {
-    mlt_meet_place place = mlt_comm_place(comm, false, finish_nothing);
-    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm)};
+    mlt_job *job = me->worker->boot->job;
+    int32_t *first = mlt_take(job->workers, sizeof *first);
+    for (uint32_t w = 0; w < job->workers; w++)
+        first[w] = (int32_t)mlt_job_worker_at(job, w)->first_rank;
+    mlt_map *map = mlt_map_new(first, (int32_t)job->workers);
+    mlt_meet_place place =
+        mlt_group_place(me, map, NULL, MLT_CONTEXT_BARRIER, 0, 0, false, finish_nothing);
+    mlt_guest guest = {.rank = me};
     mlt_meet_come(&guest, &place, NULL, 0);
-    mlt_meet_wait(&guest, place.context);
+    mlt_meet_wait(&guest, MLT_CONTEXT_WORLD);
+    mlt_map_drop(map);
+    free(first);
 }

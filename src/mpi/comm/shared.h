@@ -46,8 +46,9 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra); // NULL is allowe
 // predefined ones.
 void mlt_comm_close(mlt_comm *comm);
 
-// Returns when all ranks of comm have called it. May suspend.
-void mlt_comm_meet(mlt_rank *me, mlt_comm *comm);
+// Returns when a rank of every worker of the job has called it: the end of MPI_Finalize, by the last
+// rank of each worker. May suspend.
+void mlt_meet_workers(mlt_rank *me);
 
 // Raises MPI_ERR_OTHER: there is no free context number.
 int mlt_comm_no_context(mlt_rank *me, mlt_comm *comm) MLT_COLD;
