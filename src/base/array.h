@@ -24,7 +24,7 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
 }
 
 // Makes room for `wanted` items in all. Items that are new are not zeroed. Ends the process with a
-// message if memory is out.
+// message if memory is out, or if there are more items than the type of `room` can count.
 #define MLT_ARRAY_WANT(items, wanted, room)                                                        \
     do {                                                                                           \
         size_t mlt_wanted = (wanted);                                                              \
@@ -32,6 +32,8 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
             size_t mlt_next = mlt_array_room((room), mlt_wanted);                                  \
             (items) = mlt_take_more((items), mlt_next, sizeof *(items));                           \
             (room) = (__typeof__(room))mlt_next;                                                   \
+            if ((size_t)(room) != mlt_next)                                                        \
+                mlt_no_room("%zu times %zu bytes", mlt_next, sizeof *(items));                     \
         }                                                                                          \
     } while (0)
 
@@ -42,7 +44,9 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
         void *mlt_more = (items);                                                                  \
         if (MLT_UNLIKELY(mlt_wanted > mlt_next)) {                                                 \
             mlt_next = mlt_array_room(mlt_next, mlt_wanted);                                       \
-            mlt_more = reallocarray((items), mlt_next, sizeof *(items));                           \
+            mlt_more = (size_t)(__typeof__(room))mlt_next == mlt_next                              \
+                           ? reallocarray((items), mlt_next, sizeof *(items))                      \
+                           : NULL;                                                                 \
             if (mlt_more) {                                                                        \
                 (items) = mlt_more;                                                                \
                 (room) = (__typeof__(room))mlt_next;                                               \

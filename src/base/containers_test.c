@@ -24,6 +24,8 @@ static void arrays(void)
     CHECK(!MLT_ARRAY_TRY(items, too_many, room));
     CHECK(items == before && room == 5000);
 #endif
+    uint8_t narrow = 200; // as if there were so much room
+    CHECK(!MLT_ARRAY_TRY(items, 300, narrow) && narrow == 200);
     free(items);
 }
 
