@@ -4,6 +4,8 @@
 
 set(MLT_BIN ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib") # an installed tree may be moved
+set(MLT_DATE 2026-11-16)                  # of this version, for the pages of the manual
+set_source_files_properties(src/tools/man.c PROPERTIES COMPILE_DEFINITIONS MLT_DATE="${MLT_DATE}")
 
 # mlt_tool(NAME MAIN layer): the program NAME from its main file and the objects of a layer and all below it.
 function(mlt_tool NAME MAIN LAYER)
@@ -84,6 +86,19 @@ foreach(MLT_PC_NAME mpi-c mpi-cxx)
   configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/mpi.pc.in ${MLT_PC}/${MLT_PC_NAME}.pc @ONLY)
 endforeach()
 install(FILES ${MLT_PC}/millet.pc ${MLT_PC}/mpi-c.pc ${MLT_PC}/mpi-cxx.pc DESTINATION lib/pkgconfig)
+
+# ---- the manual: the programs print their pages themselves
+
+if(CMAKE_CROSSCOMPILING OR MLT_SANITIZE)
+  message(STATUS "manual pages: left out, since the programs that print them may not run here")
+elseif(TARGET millet AND TARGET mpirun)
+  set(MLT_MAN ${CMAKE_BINARY_DIR}/share/man)
+  set(MLT_MAN_SCRIPT ${CMAKE_SOURCE_DIR}/cmake/man_pages.py)
+  add_custom_command(OUTPUT ${MLT_MAN}/man1/millet.1 COMMAND ${Python3_EXECUTABLE} ${MLT_MAN_SCRIPT} ${MLT_BIN} ${MLT_MAN}/man1
+                     DEPENDS millet ${MLT_BIN}/mpicc ${MLT_MAN_SCRIPT} COMMENT "Writing the manual")
+  add_custom_target(man ALL DEPENDS ${MLT_MAN}/man1/millet.1)
+  install(DIRECTORY ${MLT_MAN} DESTINATION share)
+endif()
 
 # ---- what else is installed
 

@@ -305,8 +305,57 @@ def case_files(tree, work):
         expect((tree.root / path).exists(), f"{path} is missing")
 
 
+# ---- the manual
+
+SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"]
+
+
+def commands_of(tree, *words):
+    """A command of millet and all below it, each with what its --help prints."""
+    text = run(["millet", *words, "--help"], tree)
+    yield words, text
+    if " COMMAND " in text.split("\n")[0]:
+        for name in re.findall(r"^  (\w+) {2,}", text, re.M):
+            yield from commands_of(tree, *words, name)
+
+
+def plain(page):
+    """A page without the language of man."""
+    return re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\(aq", "'")
+
+
+def case_manual(tree, work):
+    """Every program and command has a page, with all that its --help shows."""
+    folder = tree.root / "share/man/man1"
+    helps = {"-".join(["millet", *words]): text for words, text in commands_of(tree)}
+    helps |= {"mpirun": run(["mpirun", "--help"], tree), "mpicc": run(["mpicc", "-help"], tree)}
+    aliases = {"mpiexec": "mpirun", "mpicxx": "mpicc", "mpic++": "mpicc", "mpiCC": "mpicc"}
+    pages = {path.name[:-2]: plain(path.read_text()) for path in folder.glob("*.1")}
+    expect(len(helps) > 20 and set(pages) == {*helps, *aliases}, f"pages {sorted(pages)} of {sorted(helps)}")
+    for alias, name in aliases.items():
+        expect(pages[alias] == pages[name], f"{alias}.1 is not {name}.1")
+    for name, text in helps.items():
+        page = pages[name]
+        for section in SECTIONS:
+            expect(f"\n.SH {section}\n" in page, f"{name}.1 has no section {section}")
+        # An option stands at the beginning of a line of help, after two blanks; so does a command.
+        names = [word for line in re.findall(r"^  (-.*?)(?:  |$)", text, re.M) for word in line.replace(",", " ").split()]
+        names = [word for word in names if word.startswith("-")] + re.findall(r"^  (\w+) {2,}", text, re.M)
+        expect(names, f"--help of {name} shows nothing")
+        for word in names:
+            expect(re.search(rf"^.TP\n(.*[ ,])?{re.escape(word)}([ ,].*)?$", page, re.M), f"{name}.1 lacks {word}")
+    for name in re.findall(r"^  [ *] (MILLET_\w+)", run(["millet", "info"], tree), re.M):
+        expect(f".TP\n{name}\n" in pages["mpirun"], f"mpirun.1 lacks {name}")
+
+
+def case_manual_lint(tree, work):
+    need("mandoc")
+    said = run(["mandoc", "-Tlint", *sorted((tree.root / "share/man/man1").glob("*.1"))], tree)
+    expect(not said, said)
+
+
 WRAPPER = [case_show, case_show_when_linking, case_refuses, case_choose_compiler, case_link_to_wrapper]
-BUILDING = [case_files, case_compile_and_link, case_configure, case_clang, case_cplusplus, case_shared_library,
+BUILDING = [case_files, case_manual, case_manual_lint, case_compile_and_link, case_configure, case_clang, case_cplusplus, case_shared_library,
             case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples, case_csp, case_goal]
 
 

@@ -12,8 +12,10 @@
 
 #include "base/memory.h"
 #include "base/word.h"
+#include "launch/help.h"
+#include "tools/man.h"
 
-enum { WHY_BYTES = 512, LONGEST_NAME = 40, HELP_WIDTH = 98, HELP_COLUMN = 28 };
+enum { WHY_BYTES = 512, LONGEST_NAME = 40, HELP_COLUMN = 28 };
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
 {
@@ -176,44 +178,24 @@ bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char 
 
 // ---- help
 
-void mlt_print_wrapped(const char *text, int at, int column)
-{
-    for (const char *word = text; *word;) {
-        int n = (int)strcspn(word, " ");
-        if (at > column && at + 1 + n > HELP_WIDTH) {
-            printf("\n%*s", column, "");
-            at = column;
-        } else if (at > column) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", n, word);
-        at += n;
-        word += n + (int)strspn(word + n, " ");
-    }
-    putchar('\n');
-}
+static const mlt_arg help_arg = {
+    .name = "help", .letter = 'h', .kind = MLT_ARG_FLAG, .help = "print this"};
 
 static void help_of(const mlt_arg *arg)
 {
     char left[128], letter[8] = "";
     if (arg->letter)
         snprintf(letter, sizeof letter, "-%c ", arg->letter);
-    int n = snprintf(left, sizeof left, "  %s--%s%s%s", letter, arg->name, arg->word ? " " : "",
-                     arg->word ? arg->word : "");
-    if (n >= HELP_COLUMN) {
-        puts(left);
-        left[0] = '\0';
-    }
-    printf("%-*s", HELP_COLUMN, left);
-    mlt_print_wrapped(arg->help, HELP_COLUMN, HELP_COLUMN);
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter, arg->name, arg->word ? " " : "",
+             arg->word ? arg->word : "");
+    mlt_help_item(left, arg->help, HELP_COLUMN);
 }
 
 static void help(const mlt_arg_command *command)
 {
     printf("usage: %s [options]%s%s\n\n", command->name, *command->words ? " " : "",
            command->words);
-    mlt_print_wrapped(command->purpose, 0, 0);
+    mlt_help_wrapped(stdout, command->purpose, 0, 0);
     for (size_t g = 0; g < command->count; g++) {
         const mlt_arg_group *group = &command->groups[g];
         printf("\n%s%s", group->title ? group->title : "", group->title ? ":\n" : "");
@@ -222,7 +204,37 @@ static void help(const mlt_arg_command *command)
                 help_of(&group->args[i]);
     }
     putchar('\n');
-    help_of(&(mlt_arg){.name = "help", .letter = 'h', .help = "print this"});
+    help_of(&help_arg);
+}
+
+static void man_of(const mlt_arg *arg)
+{
+    char names[LONGEST_NAME + 8], letter[8] = "";
+    if (arg->letter)
+        snprintf(letter, sizeof letter, "-%c ", arg->letter);
+    snprintf(names, sizeof names, "%s--%s", letter, arg->name);
+    mlt_man_item(names, arg->word, arg->help);
+}
+
+// The page without its beginning and its end, which the family of commands knows (commands.c).
+static void man(const mlt_arg_command *command)
+{
+    char words[256];
+    snprintf(words, sizeof words, "[options]%s%s", *command->words ? " " : "", command->words);
+    mlt_man_section("SYNOPSIS");
+    mlt_man_usage(command->name, words);
+    mlt_man_section("DESCRIPTION");
+    mlt_man_text(command->purpose);
+    mlt_man_section("OPTIONS");
+    man_of(&help_arg);
+    for (size_t g = 0; g < command->count; g++) {
+        const mlt_arg_group *group = &command->groups[g];
+        if (group->title)
+            mlt_man_group(group->title);
+        for (size_t i = 0; i < group->count; i++)
+            if (group->args[i].help)
+                man_of(&group->args[i]);
+    }
 }
 
 // ---- reading
@@ -325,6 +337,8 @@ static int read_all(const mlt_arg_command *command, int argc, char **argv, mlt_a
         int code = MLT_EXIT_FINE;
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             help(command);
+        else if (strcmp(word, MLT_MAN_OPTION) == 0)
+            man(command);
         else
             code = read_option(&r);
         if (code != MLT_ARGS_GO)

@@ -97,7 +97,4 @@ void mlt_arg_texts_free(mlt_arg_texts *texts);
 bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char *why,
                    size_t why_size) MLT_MUST_CHECK;
 
-// Prints words from `column` on, continued there in the next lines; the cursor is at `at`.
-void mlt_print_wrapped(const char *text, int at, int column);
-
 #endif

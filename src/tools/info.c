@@ -18,6 +18,7 @@
 #include "os/os.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
+#include "tools/args.h"
 #include "tools/coll/info.h"
 
 enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
@@ -254,19 +255,6 @@ static void json_all(const mlt_settings_table *tables, size_t count)
     printf("\n  ]\n}\n");
 }
 
-static int usage(int status)
-{
-    fprintf(status ? stderr : stdout, "usage: millet info [--functions] [--json]\n"
-                                      "       millet info --coll [COLLECTIVE] [options]\n"
-                                      "  what this Millet is, what it would choose on this "
-                                      "machine, its settings, and how much of MPI it has\n"
-                                      "  --functions  name every MPI function, built and unbuilt\n"
-                                      "  --json       the same for programs\n"
-                                      "  --coll       which algorithm a collective would use and "
-                                      "why; millet info --coll --help\n");
-    return status;
-}
-
 // --coll has options of its own: its command gets all words but this one.
 static int info_coll(int argc, char **argv, int at)
 {
@@ -283,32 +271,52 @@ static int info_coll(int argc, char **argv, int at)
     return code;
 }
 
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--help", 6) == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int show(const mlt_settings_table *tables, size_t count, int argc, char **argv)
+{
+    bool functions = false, json = false, coll = false;
+    const mlt_arg args[] = {
+        {"functions", 0, MLT_ARG_FLAG, &functions, NULL,
+         .help = "name every MPI function, built or not"},
+        {"json", 0, MLT_ARG_FLAG, &json, NULL, .help = "print everything as JSON, for programs"},
+        {"coll", 0, MLT_ARG_FLAG, &coll, "[COLLECTIVE]", // see mlt_info_main
+         .help = "say instead which algorithm a collective would use, and why"},
+    };
+    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}, mlt_info_coll_group};
+    const mlt_arg_command command = {
+        .name = "millet info",
+        .words = "",
+        .purpose = "Shows this Millet: its version, what it would choose on this machine, its "
+                   "settings, and how much of MPI it has.",
+        .groups = groups,
+        .count = asks_for_help(argc, argv) ? 2 : 1}; // options of --coll are for it alone
+    mlt_arg_texts words = {NULL, 0};
+    int code = mlt_args_read(&command, argc, argv, &words, NULL);
+    if (code != MLT_ARGS_GO)
+        return code;
+    if (json)
+        json_all(tables, count);
+    else
+        say_all(tables, count, functions);
+    return MLT_EXIT_FINE;
+}
+
 int mlt_info_main(int argc, char **argv)
 {
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     char why[WHY_BYTES];
-    size_t tables_count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
-    if (mlt_settings_read(tables, tables_count, why, sizeof why) != MLT_OK)
+    size_t count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
+    if (mlt_settings_read(tables, count, why, sizeof why) != MLT_OK)
         fprintf(stderr, "millet info: %s\n", why);
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--coll") == 0 || strncmp(argv[i], "--coll=", 7) == 0)
             return info_coll(argc, argv, i);
-    bool functions = false, json = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--functions") == 0)
-            functions = true;
-        else if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return usage(0);
-        else {
-            fprintf(stderr, "millet info: '%s' is no option of it\n", argv[i]);
-            return usage(2);
-        }
-    }
-    if (json)
-        json_all(tables, tables_count);
-    else
-        say_all(tables, tables_count, functions);
-    return 0;
+    return show(tables, count, argc, argv);
 }

@@ -1,70 +1,77 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The `millet` command: one table of subcommands.
+// The `millet` command: one table of commands.
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/args.h"
 #include "tools/coll/tune.h"
+#include "tools/commands.h"
 #include "tools/flow/flow.h"
 #include "tools/goal/goal.h"
 #include "tools/info.h"
+#include "tools/man.h"
 #include "tools/names/names.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv); // argv[0] is the subcommand's name
-    const char *help;
-} commands[] = {
-    {"info", mlt_info_main, "version, settings, what is chosen on this machine, coverage of MPI"},
-    {"goal", mlt_goal_main, "group operations as programs: check, run, simulate, draw them"},
-    {"flow", mlt_flow_main, "modules and their wiring: check, build, run, draw .flow files"},
-    {"names", mlt_names_main, "the name server, by which programs find each other"},
-    {"tune", mlt_tune_main, "rules for collectives by what algorithms cost, here or simulated"},
+static const mlt_command commands[] = {
+    {"info", mlt_info_main,
+     .help = "show version, settings, choices on this machine, coverage of MPI"},
+    {"goal", .family = &mlt_goal_commands,
+     .help = "check, run, simulate and draw collective operations"},
+    {"flow", .family = &mlt_flow_commands,
+     .help = "check, build, run and draw programs of modules and wires"},
+    {"names", .family = &mlt_names_commands,
+     .help = "run the name server, by which programs find each other"},
+    {"tune", mlt_tune_main, .help = "measure or simulate collectives, and write rules for them"},
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+static const mlt_commands millet = {
+    .name = "millet",
+    .usage = "[options]",
+    .purpose = "Tools for programs that are compiled with mpicc and started with mpirun. "
+               "millet --version prints the version.",
+    .codes = "0: all is well; 1: something was found, or the input is at fault; 2: wrong usage; "
+             "70: memory is exhausted",
+    .more = "What would mpirun use for an allreduce of 8 KiB between 64 ranks, and why?\n\n"
+            "  millet info --coll allreduce --ranks 64 --bytes 8K",
+    .all = commands,
+    .count = sizeof commands / sizeof *commands,
+};
 
-static void help(FILE *to)
+// `millet --help=man [mpirun]` (man.h).
+static int man(int argc, char **argv)
 {
-    fprintf(to, "usage: millet COMMAND [options]\n\n");
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fprintf(to, "\n  millet COMMAND --help says more; millet --version\n"
-                "  programs are compiled with mpicc and started with mpirun\n");
+    if (argc == 3 && strcmp(argv[2], "mpirun") == 0)
+        mlt_man_mpirun();
+    else {
+        mlt_man_begin(millet.name, "tools for programs that run on Millet");
+        mlt_commands_man(&millet);
+        mlt_man_see("mpirun", false);
+        mlt_man_see("mpicc", true);
+    }
+    return MLT_EXIT_FINE;
 }
 
 static int run(int argc, char **argv)
 {
-    if (argc < 2) {
-        help(stderr);
-        return 2;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (argc > 1 && strcmp(argv[1], MLT_MAN_OPTION) == 0)
+        return man(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("Millet %s\n", MLT_VERSION);
-        return 0;
+        return MLT_EXIT_FINE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        help(stdout);
-        return 0;
-    }
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "millet: there is no command '%s'\n", argv[1]);
-    help(stderr);
-    return 2;
+    return mlt_commands_run(&millet, argc, argv);
 }
 
-// What nobody could read was not said: a full disk is told, whoever wrote.
+// Output that could not be written, on a full disk for instance, is an error.
 int main(int argc, char **argv)
 {
     int code = run(argc, argv);
     bool failed = fflush(stdout) != 0 || ferror(stdout);
-    if (code == 0 && failed) {
+    if (code == MLT_EXIT_FINE && failed) {
         fprintf(stderr, "millet: standard output cannot be written: %s\n", strerror(errno));
-        code = 1;
+        code = MLT_EXIT_FOUND;
     }
     return code;
 }

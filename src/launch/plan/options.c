@@ -11,6 +11,7 @@
 
 #include "base/settings.h"
 #include "base/word.h"
+#include "launch/help.h"
 #include "launch/plan/bind.h"
 #include "launch/plan/hosts.h"
 #include "launch/plan/words.h"
@@ -531,56 +532,50 @@ static _Noreturn void unknown(const char *option, wanted name)
     mlt_quit(MLT_EXIT_USAGE, "there is no option %s; mpirun --help lists them all", option);
 }
 
-enum { HELP_WIDTH = 98, HELP_COLUMN = 38 };
-
-// Prints words from `column` on, continued there in the next lines. The cursor is at `at`.
-static void print_wrapped(const char *text, int at, int column)
+bool mlt_options_row(size_t i, mlt_option_text *out)
 {
-    for (const char *word = text; *word;) {
-        int n = (int)strcspn(word, " ");
-        if (at > column && at + 1 + n > HELP_WIDTH) {
-            printf("\n%*s", column, "");
-            at = column;
-        } else if (at > column) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", n, word);
-        at += n;
-        word += n + (int)strspn(word + n, " ");
-    }
-    putchar('\n');
+    if (i >= ROWS)
+        return false;
+    *out = (mlt_option_text){table[i].names, table[i].argument, table[i].help};
+    return true;
+}
+
+const char mlt_options_usage[] =
+    "[options] program [arguments] [: [options] program [arguments]]...";
+const char mlt_options_codes[] =
+    "0: all ranks ended with 0; 1: a rank ended with 0 before MPI_Finalize, or output could not be "
+    "written; 2: the command line, a host file or a configuration file is wrong; 70: the machine "
+    "refused memory, descriptors or processes; 124: time limit; 125: deadlock; 126: the program "
+    "cannot be run; 127: the program was not found; 128 + N: signal N ended a rank; any other: the "
+    "exit code of the first rank that failed";
+
+static void help_of(const option_row *row)
+{
+    enum { COLUMN = 38 };
+    char left[128];
+    if (row->names) {
+        snprintf(left, sizeof left, "  %s %s", row->names, row->argument ? row->argument : "");
+        mlt_help_item(left, row->help, COLUMN);
+    } else
+        printf("\n%s:\n", row->help);
 }
 
 static void take_help(reader *r, const option_row *ignored)
 {
-    puts("mpirun [options] program [arguments] [: [options] program [arguments]]...\n\n"
-         "Starts a job of MPI ranks on this host. Options may begin with one dash or two.");
-    for (size_t i = 0; i < ROWS; i++) {
-        const option_row *row = &table[i];
-        if (!row->help)
-            continue;
-        if (!row->names) {
-            printf("\n%s:\n", row->help);
-            continue;
-        }
-        int n = printf("  %s %s", row->names, row->argument ? row->argument : "");
-        if (n >= HELP_COLUMN) {
-            putchar('\n');
-            n = 0;
-        }
-        printf("%*s", HELP_COLUMN - n, "");
-        print_wrapped(row->help, HELP_COLUMN, HELP_COLUMN);
-    }
+    printf("mpirun %s\n\n"
+           "Starts a job of MPI ranks on this host. Options may begin with one dash or two.\n",
+           mlt_options_usage);
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].help)
+            help_of(&table[i]);
     puts("\nAlso accepted, without effect on one host:");
     for (size_t i = 0; i < ROWS; i++)
         if (table[i].names && !table[i].help) {
             printf("  ");
-            print_wrapped(table[i].names, 2, 2);
+            mlt_help_wrapped(stdout, table[i].names, 2, 2);
         }
-    puts("\nExit code: that of the first rank that failed; 128 + signal; 124 time limit; 125 "
-         "deadlock;\n126 and 127 if the program cannot be run or is not there; 2 for a wrong "
-         "command line.");
+    puts("\nExit code:");
+    mlt_help_wrapped(stdout, mlt_options_codes, 0, 0);
     exit(0);
 }
 

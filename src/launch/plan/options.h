@@ -59,4 +59,15 @@ typedef struct mlt_options {
 // Reads the command line and MPIEXEC_TIMEOUT. Ends mpirun on a mistake, --help and --version.
 void mlt_options_read(int argc, char **argv, mlt_options *out);
 
+// ---- what --help prints, for mpirun's page in the manual
+
+typedef struct mlt_option_text {
+    const char *names;    // spellings, separated by blanks; NULL: a title, which is in `help`
+    const char *argument; // NULL: none
+    const char *help;     // NULL: accepted without effect
+} mlt_option_text;
+
+bool mlt_options_row(size_t i, mlt_option_text *out); // false: there are no more
+extern const char mlt_options_usage[], mlt_options_codes[];
+
 #endif

@@ -332,54 +332,58 @@ static int run(const mlt_arg_command *command, asked *a, const mlt_arg_texts *wo
     return MLT_EXIT_FINE;
 }
 
+static asked given = {.collective = MLT_COLLECTIVES,
+                      .ranks = MLT_NOT_GIVEN,
+                      .all_ranks = MLT_NOT_GIVEN,
+                      .bytes = MLT_NOT_GIVEN};
+
+static const mlt_arg args[] = {
+    {"ranks", 'n', MLT_ARG_NUMBER, &given.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
+     .help = "workers that take part: those of a worker combine first"},
+    {"all-ranks", 0, MLT_ARG_NUMBER, &given.all_ranks, "N", .least = 1, .most = UINT32_MAX,
+     .help = "ranks of the communicator (as --ranks)"},
+    {"bytes", 0, MLT_ARG_SIZE, &given.bytes, "N", .help = "of a block (8)"},
+    {"op", 0, MLT_ARG_TEXT, &given.op, "OP", .help = "of a reduction: sum, max, ... or user (sum)"},
+    {"type", 0, MLT_ARG_TEXT, &given.type, "TYPE", .help = "of its elements (Float64)"},
+    {"in-place", 0, MLT_ARG_FLAG, &given.in_place, NULL, .help = "MPI_IN_PLACE"},
+    {"uneven", 0, MLT_ARG_FLAG, &given.uneven, NULL, .help = "blocks differ in size"},
+    {"not-commutative", 0, MLT_ARG_FLAG, &given.ordered, NULL,
+     .help = "operands keep the order of ranks"},
+    {"reproducible", 0, MLT_ARG_FLAG, &given.reproducible, NULL,
+     .help = "the same bits whatever the algorithm"},
+    {"workers", 0, MLT_ARG_CHOICE, &given.workers, "HOW", .choices = "process|thread",
+     .help = "what workers are: process or thread (process)"},
+    {"crowded", 0, MLT_ARG_FLAG, &given.crowded, NULL,
+     .help = "more workers than cores; as many more as there would be here"},
+    {"large", 0, MLT_ARG_CHOICE, &given.large, "HOW", .choices = "auto|chunks|read",
+     .help = "long messages between processes, as MILLET_LARGE (auto: as here)"},
+    {"comm", 0, MLT_ARG_TEXT, &given.comm, "NAME", .help = "the communicator's MPI name"},
+    {"file", 0, MLT_ARG_TEXT, &given.file, "FILE.lua",
+     .help = "rules and algorithms of yours, as mpirun --coll (MILLET_COLL)"},
+    {"force", 0, MLT_ARG_TEXT, &given.force, "LIST", .help = "as mpirun --force (MILLET_FORCE)"},
+};
+
+const mlt_arg_group mlt_info_coll_group = {"For --coll", args, sizeof args / sizeof *args};
+
 int mlt_info_coll_main(int argc, char **argv)
 {
-    asked a = {.collective = MLT_COLLECTIVES,
-               .ranks = MLT_NOT_GIVEN,
-               .all_ranks = MLT_NOT_GIVEN,
-               .bytes = MLT_NOT_GIVEN};
-    const mlt_arg args[] = {
-        {"ranks", 'n', MLT_ARG_NUMBER, &a.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
-         .help = "workers that take part: those of a worker combine first"},
-        {"all-ranks", 0, MLT_ARG_NUMBER, &a.all_ranks, "N", .least = 1, .most = UINT32_MAX,
-         .help = "ranks of the communicator (as --ranks)"},
-        {"bytes", 0, MLT_ARG_SIZE, &a.bytes, "N", .help = "of a block (8)"},
-        {"op", 0, MLT_ARG_TEXT, &a.op, "OP", .help = "of a reduction: sum, max, ... or user (sum)"},
-        {"type", 0, MLT_ARG_TEXT, &a.type, "TYPE", .help = "of its elements (Float64)"},
-        {"in-place", 0, MLT_ARG_FLAG, &a.in_place, NULL, .help = "MPI_IN_PLACE"},
-        {"uneven", 0, MLT_ARG_FLAG, &a.uneven, NULL, .help = "blocks differ in size"},
-        {"not-commutative", 0, MLT_ARG_FLAG, &a.ordered, NULL,
-         .help = "operands keep the order of ranks"},
-        {"reproducible", 0, MLT_ARG_FLAG, &a.reproducible, NULL,
-         .help = "the same bits whatever the algorithm"},
-        {"workers", 0, MLT_ARG_CHOICE, &a.workers, "HOW", .choices = "process|thread",
-         .help = "what workers are: process or thread (process)"},
-        {"crowded", 0, MLT_ARG_FLAG, &a.crowded, NULL,
-         .help = "more workers than cores; as many more as there would be here"},
-        {"large", 0, MLT_ARG_CHOICE, &a.large, "HOW", .choices = "auto|chunks|read",
-         .help = "long messages between processes, as MILLET_LARGE (auto: as here)"},
-        {"comm", 0, MLT_ARG_TEXT, &a.comm, "NAME", .help = "the communicator's MPI name"},
-        {"file", 0, MLT_ARG_TEXT, &a.file, "FILE.lua",
-         .help = "rules and algorithms of yours, as mpirun --coll (MILLET_COLL)"},
-        {"force", 0, MLT_ARG_TEXT, &a.force, "LIST", .help = "as mpirun --force (MILLET_FORCE)"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
-    const mlt_arg_command command = {
+    static const mlt_arg_group group = {NULL, args, sizeof args / sizeof *args};
+    static const mlt_arg_command command = {
         .name = "millet info --coll",
         .words = "[COLLECTIVE]",
         .most = 1,
         .purpose = "Says which algorithm a collective would use, by which rule, and why not "
-                   "another; without --ranks lists collectives, algorithms and rules.",
-        .groups = groups,
+                   "another one. Without --ranks it lists collectives, algorithms and rules.",
+        .groups = &group,
         .count = 1};
     mlt_arg_texts words = {NULL, 0};
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = run(&command, &a, &words);
-    if (a.sources.book)
-        a.sources.book->free(a.sources.book);
-    free(a.forced);
+    code = run(&command, &given, &words);
+    if (given.sources.book)
+        given.sources.book->free(given.sources.book);
+    free(given.forced);
     mlt_arg_texts_free(&words);
     return code;
 }

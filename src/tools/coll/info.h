@@ -4,6 +4,10 @@
 #ifndef MLT_TOOLS_COLL_INFO_H
 #define MLT_TOOLS_COLL_INFO_H
 
+#include "tools/args.h"
+
+extern const mlt_arg_group mlt_info_coll_group; // its options
+
 // argv[0] is the command's name, the rest are its words and options without --coll.
 int mlt_info_coll_main(int argc, char **argv);
 

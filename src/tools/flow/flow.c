@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/flow/flow.h"
 
-#include "tools/commands.h"
-
 static const mlt_command commands[] = {
-    {"check", mlt_flow_check_main, "read a file, tell what is wrong with it"},
-    {"build", mlt_flow_build_main, "make a program of a file and its modules in C"},
-    {"run", mlt_flow_run_main, "build, and run it, alone or with mpirun"},
-    {"draw", mlt_flow_draw_main, "draw it as SVG, as written or as placed"},
-    {"place", mlt_flow_place_main, "tell what would run where"},
-    {"headers", mlt_flow_headers_main, "write the headers that modules include"},
+    {"check", mlt_flow_check_main, .help = "read a file, tell what is wrong with it"},
+    {"build", mlt_flow_build_main, .help = "make a program of a file and its modules in C"},
+    {"run", mlt_flow_run_main, .help = "build, and run it, alone or with mpirun"},
+    {"draw", mlt_flow_draw_main, .help = "draw it as SVG, as written or as placed"},
+    {"place", mlt_flow_place_main, .help = "tell what would run where"},
+    {"headers", mlt_flow_headers_main, .help = "write the headers that modules include"},
 };
 
-int mlt_flow_main(int argc, char **argv)
-{
-    static const mlt_commands family = {
-        .name = "millet flow",
-        .usage = "[options] FILE.flow ...",
-        .purpose = "Programs whose modules know only their queues; a .flow file says how they are "
-                   "wired.\n",
-        .codes = "0 fine; 1 the file, a module or the machine is at fault; 2 wrong usage;\n  70 no "
-                 "memory; of run: the program's",
-        .all = commands,
-        .count = sizeof commands / sizeof *commands,
-    };
-    return mlt_commands_run(&family, argc, argv);
-}
+const mlt_commands mlt_flow_commands = {
+    .name = "millet flow",
+    .usage = "[options] FILE.flow ...",
+    .purpose = "Works on flow programs: modules in C that know only their queues, and a .flow file "
+               "that says how they are wired.",
+    .codes = "0: all is well; 1: the file, a module or the machine is at fault; 2: wrong usage; "
+             "70: memory is exhausted; of run: the program's",
+    .more = "Check a program, see it, and run it as four processes:\n\n"
+            "  millet flow check heat.flow\n"
+            "  millet flow draw heat.flow -o heat.svg\n"
+            "  millet flow run heat.flow heat.c -n 4",
+    .all = commands,
+    .count = sizeof commands / sizeof *commands,
+};

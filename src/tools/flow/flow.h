@@ -4,7 +4,9 @@
 #ifndef MLT_TOOLS_FLOW_FLOW_H
 #define MLT_TOOLS_FLOW_FLOW_H
 
-int mlt_flow_main(int argc, char **argv); // the dispatcher
+#include "tools/commands.h"
+
+extern const mlt_commands mlt_flow_commands;
 
 int mlt_flow_check_main(int argc, char **argv);
 int mlt_flow_build_main(int argc, char **argv);

@@ -4,7 +4,9 @@
 #ifndef MLT_TOOLS_GOAL_GOAL_H
 #define MLT_TOOLS_GOAL_GOAL_H
 
-int mlt_goal_main(int argc, char **argv); // the dispatcher
+#include "tools/commands.h"
+
+extern const mlt_commands mlt_goal_commands;
 
 int mlt_goal_check_main(int argc, char **argv);
 int mlt_goal_fmt_main(int argc, char **argv);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "judge/check/check.h"
 #include "judge/pass/pass.h"
+#include "launch/help.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
@@ -75,7 +76,7 @@ static void list_passes(void)
         const mlt_pass *pass = &mlt_passes[i];
         int n = printf("%-12s %-4s%-8s", pass->name, pass->initially ? "on" : "off",
                        pass->global ? "global" : "");
-        mlt_print_wrapped(pass->help, n, n);
+        mlt_help_wrapped(stdout, pass->help, n, n);
     }
 }
 

@@ -315,78 +315,81 @@ static int run_list(const mlt_arg_command *command)
 
 // ---- which
 
-static const struct {
-    mlt_arg_command command;
-    int (*run)(const mlt_arg_command *command);
-    const char *help;
-} commands[] = {
-    {{.name = "millet names start",
-      .words = "",
-      .purpose = "Starts the name server of this user's programs: they register channels and ports "
-                 "by name and find those of others. It goes on in the background. Programs find it "
-                 "at the usual place, or by MILLET_NAMES, the file that it writes: DIR/names.",
-      .groups = start_groups,
-      .count = 2},
-     run_start,
-     "start the server"},
-    {{.name = "millet names stop",
-      .words = "",
-      .purpose = "Stops the name server. What its programs said to each other goes on; their names "
-                 "come back with the next server in that folder.",
-      .groups = where_groups,
-      .count = 1},
-     run_stop,
-     "stop it"},
-    {{.name = "millet names list",
-      .words = "",
-      .purpose = "Lists all names: what each is, and whose.",
-      .groups = where_groups,
-      .count = 1},
-     run_list,
-     "all names"},
-    {{.name = "millet names status",
-      .words = "",
-      .purpose = "Says whether the name server runs (exit code 0), and for whom.",
-      .groups = where_groups,
-      .count = 1},
-     run_status,
-     "whether it runs"},
+static int read_and_run(const mlt_arg_command *command, int (*run)(const mlt_arg_command *command),
+                        int argc, char **argv)
+{
+    mlt_arg_texts words = {NULL, 0};
+    int code = mlt_args_read(command, argc, argv, &words, NULL);
+    mlt_arg_texts_free(&words);
+    return code == MLT_ARGS_GO ? run(command) : code;
+}
+
+static int start_main(int argc, char **argv)
+{
+    static const mlt_arg_command command = {
+        .name = "millet names start",
+        .words = "",
+        .purpose = "Starts this user's name server in the background. Programs register channels "
+                   "and ports with it by name, and find those of other programs. They find the "
+                   "server itself by the file that it writes, DIR/names: in the default folder, or "
+                   "where the variable MILLET_NAMES says.",
+        .groups = start_groups,
+        .count = 2};
+    return read_and_run(&command, run_start, argc, argv);
+}
+
+static int stop_main(int argc, char **argv)
+{
+    static const mlt_arg_command command = {
+        .name = "millet names stop",
+        .words = "",
+        .purpose = "Stops the name server. Programs that have found each other stay connected. The "
+                   "next server in the same folder gets their names back.",
+        .groups = where_groups,
+        .count = 1};
+    return read_and_run(&command, run_stop, argc, argv);
+}
+
+static int list_main(int argc, char **argv)
+{
+    static const mlt_arg_command command = {
+        .name = "millet names list",
+        .words = "",
+        .purpose = "Lists all names: what each one stands for, and which program it belongs to.",
+        .groups = where_groups,
+        .count = 1};
+    return read_and_run(&command, run_list, argc, argv);
+}
+
+static int status_main(int argc, char **argv)
+{
+    static const mlt_arg_command command = {
+        .name = "millet names status",
+        .words = "",
+        .purpose = "Says whether the name server runs (exit code 0) or not (1), and how many "
+                   "programs use it.",
+        .groups = where_groups,
+        .count = 1};
+    return read_and_run(&command, run_status, argc, argv);
+}
+
+static const mlt_command commands[] = {
+    {"start", start_main, .help = "start the server"},
+    {"stop", stop_main, .help = "stop the server"},
+    {"list", list_main, .help = "list all names"},
+    {"status", status_main, .help = "say whether the server runs"},
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static void help(FILE *to)
-{
-    fprintf(to, "usage: millet names COMMAND [--dir DIR]\n\n"
-                "The name server, by which programs that were started separately find each "
-                "other.\n\n");
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].command.name + strlen("millet names "),
-                commands[i].help);
-    fprintf(to, "\n  millet names COMMAND --help says more\n");
-}
-
-int mlt_names_main(int argc, char **argv)
-{
-    if (argc < 2) {
-        help(stderr);
-        return MLT_EXIT_WRONG;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        help(stdout);
-        return MLT_EXIT_FINE;
-    }
-    for (int i = 0; i < COMMANDS; i++) {
-        const mlt_arg_command *command = &commands[i].command;
-        if (strcmp(argv[1], command->name + strlen("millet names ")) != 0)
-            continue;
-        mlt_arg_texts words = {NULL, 0};
-        int code = mlt_args_read(command, argc - 1, argv + 1, &words, NULL);
-        mlt_arg_texts_free(&words);
-        return code == MLT_ARGS_GO ? commands[i].run(command) : code;
-    }
-    fprintf(stderr, "millet names: there is no command '%s'; millet names --help lists them\n",
-            argv[1]);
-    return MLT_EXIT_WRONG;
-}
+const mlt_commands mlt_names_commands = {
+    .name = "millet names",
+    .usage = "[--dir DIR]",
+    .purpose = "Runs the name server, by which programs that were started separately find each "
+               "other.",
+    .codes = "0: all is well; 1: no server runs, or it does not answer; 2: wrong usage",
+    .more = "Start the server, see who is there, stop it:\n\n"
+            "  millet names start\n"
+            "  millet names list\n"
+            "  millet names stop",
+    .all = commands,
+    .count = sizeof commands / sizeof *commands,
+};

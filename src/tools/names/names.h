@@ -3,6 +3,8 @@
 #ifndef MLT_TOOLS_NAMES_NAMES_H
 #define MLT_TOOLS_NAMES_NAMES_H
 
-int mlt_names_main(int argc, char **argv);
+#include "tools/commands.h"
+
+extern const mlt_commands mlt_names_commands;
 
 #endif
