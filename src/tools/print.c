@@ -9,11 +9,12 @@ void mlt_print_args(mlt_print_options *options, mlt_arg out[MLT_PRINT_ARGS])
 {
     *options = (mlt_print_options){.dialect = -1, .exec_ns = -1};
     const mlt_arg lines[MLT_PRINT_ARGS] = {
-        {"output", 'o', MLT_ARG_TEXT, &options->out, "OUT", .help = "a file (standard output)"},
+        {"output", 'o', MLT_ARG_TEXT, &options->out, "OUT",
+         .help = "write to OUT (standard output)"},
         {"dialect", 0, MLT_ARG_CHOICE, &options->dialect, "DIALECT", .choices = "paper|loggopsim",
-         .help = "paper or loggopsim: the language that is written (the one that was read)"},
+         .help = "language to write: paper or loggopsim (the one that was read)"},
         {"exec", 0, MLT_ARG_REAL, &options->exec_ns, "NS",
-         .help = "LogGOPSim knows no memory: exec becomes calc of so many ns a byte (0)"},
+         .help = "loggopsim has no exec: write it as a calc of NS a byte (0)"},
     };
     memcpy(out, lines, sizeof lines);
 }

@@ -382,17 +382,17 @@ int mlt_tune_main(int argc, char **argv)
     mlt_machine_args(&a.machine_options, machine);
     const mlt_arg args[] = {
         {"ranks", 'n', MLT_ARG_TEXTS, &a.ranks, "N",
-         .help = "number of ranks; several times: several, upwards"},
+         .help = "number of ranks; may be given several times, in ascending order"},
         {"coll", 0, MLT_ARG_TEXTS, &a.colls, "NAME",
-         .help = "that collective; several times: several (all)"},
-        {"from", 0, MLT_ARG_SIZE, &a.from, "BYTES", .least = 8, .help = "the least size (8)"},
+         .help = "tune this collective; may be given several times (all)"},
+        {"from", 0, MLT_ARG_SIZE, &a.from, "BYTES", .least = 8, .help = "smallest size (8)"},
         {"to", 0, MLT_ARG_SIZE, &a.to, "BYTES", .least = 8, .most = 1 << 30,
-         .help = "the greatest (1M)"},
+         .help = "largest size (1M)"},
         {"factor", 0, MLT_ARG_NUMBER, &a.factor, "N", .least = 2, .most = 1 << 20,
-         .help = "between two sizes (4)"},
-        {"file", 0, MLT_ARG_TEXT, &a.file, "FILE.lua", .help = "its algorithms, too"},
-        {"output", 'o', MLT_ARG_TEXT, &a.out, "FILE",
-         .help = "write to FILE, not to standard output"},
+         .help = "ratio between two sizes (4)"},
+        {"file", 0, MLT_ARG_TEXT, &a.file, "FILE.lua",
+         .help = "tune the algorithms in this file, too"},
+        {"output", 'o', MLT_ARG_TEXT, &a.out, "FILE", .help = "write to FILE (standard output)"},
     };
     const mlt_arg measure[] = {
         {"workers", 0, MLT_ARG_CHOICE, &a.workers, "HOW", .choices = "process|thread",
@@ -400,8 +400,8 @@ int mlt_tune_main(int argc, char **argv)
         {"budget", 0, MLT_ARG_NUMBER, &a.budget_ms, "MS", .least = 1, .most = 60000,
          .help = "milliseconds for each size of each algorithm (50)"},
     };
-    const mlt_arg simulate[] = {
-        {"sim", 0, MLT_ARG_FLAG, &a.sim, NULL, .help = "simulate instead, for another machine"}};
+    const mlt_arg simulate[] = {{"sim", 0, MLT_ARG_FLAG, &a.sim, NULL,
+                                 .help = "simulate another machine instead of measuring this one"}};
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},
         {"Measuring here", measure, sizeof measure / sizeof *measure},

@@ -159,13 +159,13 @@ static void make_args(mlt_flow_make *make, bool out, mlt_arg args[MAKE_ARGS])
 {
     const mlt_arg all[MAKE_ARGS] = {
         {"output", 'o', MLT_ARG_TEXT, &make->out, "PROGRAM",
-         .help = out ? "the program (the file's name without .flow)" : NULL},
+         .help = out ? "write the program here (the file's name without .flow)" : NULL},
         {"define", 'D', MLT_ARG_TEXTS, &make->defines, "NAME=N",
-         .help = "another value of a constant; the program still takes -D"},
+         .help = "give a constant another value; the program still takes -D"},
         {"hostfile", 0, MLT_ARG_TEXT, &make->hostfile, "HOSTS",
          .help = "names and slots of hosts, which become part of the program"},
         {"keep", 0, MLT_ARG_TEXT, &make->keep, "DIR",
-         .help = "leave the headers and the program's C there (a temporary folder)"},
+         .help = "keep the headers and the program's C in DIR (they are temporary)"},
         {"verbose", 'v', MLT_ARG_FLAG, &make->verbose, NULL,
          .help = "print the compiler's command"},
     };
@@ -189,8 +189,8 @@ int mlt_flow_build_main(int argc, char **argv)
         .least = 1,
         .most = 1,
         .purpose = "Checks the file, writes a header for each module and the program as C, and "
-                   "compiles them with the modules. Other files, and options of one dash such as "
-                   "-O0, -I, -L, -l, go to the compiler as they are; it is told -O2 -g first.",
+                   "compiles them with the modules. Other files, and options with one dash such as "
+                   "-O0, -I, -L, -l, go to the compiler as they are, after -O2 -g.",
         .groups = groups,
         .count = 1};
     split s;
@@ -260,10 +260,10 @@ int mlt_flow_run_main(int argc, char **argv)
         .words = "FILE.flow MODULE.c... [-n N] [-nfg K] [-- arguments of the program]",
         .least = 1,
         .most = 1,
-        .purpose = "Builds as `millet flow build` does, but into a temporary place, and runs the "
-                   "program: alone, or with mpirun if there are options for it, such as -n 4, "
-                   "-nfg 50, --report. Options of compilers (-O, -g, -I, -L, -lNAME, -W, -f, -m, "
-                   "-std) go there.",
+        .purpose =
+            "Builds as `millet flow build` does, but in a temporary folder, and runs the program: "
+            "with mpirun if there are options for it, such as -n 4, -nfg 50 or --report, else "
+            "alone. Options -O, -g, -I, -L, -lNAME, -W, -f, -m and -std go to the compiler.",
         .groups = groups,
         .count = 1};
     split s;
@@ -305,8 +305,8 @@ int mlt_flow_headers_main(int argc, char **argv)
     mlt_arg_texts defines = {NULL, 0}, words = {NULL, 0};
     const char *folder = ".";
     const mlt_arg args[] = {
-        {"output", 'o', MLT_ARG_TEXT, &folder, "DIR", .help = "where to (the current folder)"},
-        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "another value of a constant"},
+        {"output", 'o', MLT_ARG_TEXT, &folder, "DIR", .help = "write to DIR (the current folder)"},
+        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "give a constant another value"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
     const mlt_arg_command command = {
@@ -315,8 +315,8 @@ int mlt_flow_headers_main(int argc, char **argv)
         .least = 1,
         .most = 1,
         .purpose = "Writes NAME.flow.h for each module, for editors and other build systems, and "
-                   "operations.flow.h if the file declares operations. What would not change is "
-                   "left alone.",
+                   "operations.flow.h if the file declares operations. Headers that would not "
+                   "change are left alone.",
         .groups = groups,
         .count = 1};
     char **own = mlt_flow_argv(&argc, argv);

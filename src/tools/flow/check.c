@@ -28,7 +28,7 @@ int mlt_flow_check_main(int argc, char **argv)
     mlt_arg_texts defines = {NULL, 0}, words = {NULL, 0};
     bool verbose = false, quiet = false;
     const mlt_arg args[] = {
-        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "another value of a constant"},
+        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "give a constant another value"},
         {"verbose", 'v', MLT_ARG_FLAG, &verbose, NULL,
          .help = "print the graph: constants, instances, wires"},
         {"quiet", 'q', MLT_ARG_FLAG, &quiet, NULL, .help = "say nothing if all is well"},
@@ -39,8 +39,8 @@ int mlt_flow_check_main(int argc, char **argv)
         .words = "FILE.flow",
         .least = 1,
         .most = 1,
-        .purpose = "Reads a file as the program would ('-' is standard input) and tells what is "
-                   "wrong with it, each thing with its line.",
+        .purpose = "Reads a file as the program would ('-' is standard input) and reports what is "
+                   "wrong with it, each fault with its line.",
         .groups = groups,
         .count = 1};
     char **own = mlt_flow_argv(&argc, argv);

@@ -141,31 +141,33 @@ int mlt_flow_draw_main(int argc, char **argv)
     mlt_arg_texts words = {NULL, 0};
     mlt_flow_site_args(&a.where, sites);
     const mlt_arg args[] = {
-        {"output", 'o', MLT_ARG_TEXT, &a.out, "OUT.svg", .help = "a file (standard output)"},
-        {"define", 'D', MLT_ARG_TEXTS, &a.defines, "NAME=N", .help = "another value of a constant"},
+        {"output", 'o', MLT_ARG_TEXT, &a.out, "OUT.svg",
+         .help = "write to OUT.svg (standard output)"},
+        {"define", 'D', MLT_ARG_TEXTS, &a.defines, "NAME=N",
+         .help = "give a constant another value"},
         {"expand", 0, MLT_ARG_NUMBER, &a.expand, "N",
-         .help = "vectors of up to N instances have a box for each (16)", .least = 1,
+         .help = "draw each instance of vectors with up to N of them (16)", .least = 1,
          .most = MLT_DRAW_FLOW_BOXES},
         {"placed", 0, MLT_ARG_FLAG, &a.placed, NULL,
-         .help = "as it would run: a frame for each worker, reductions with their rounds"},
+         .help = "draw it as it would run: a frame for each worker, reductions with their rounds"},
         {"keep-all", 0, MLT_ARG_FLAG, &a.keep_all, NULL,
-         .help = "placed: what only hands elements on is drawn too"},
+         .help = "with --placed: also draw what only passes elements on"},
         {"colour", 0, MLT_ARG_TEXT, &a.report, "REPORT",
-         .help = "colours by a run's report: the file that setting flow_report named"},
+         .help = "colour it by the report of a run, which the setting flow_report asks for"},
         {"color", 0, MLT_ARG_TEXT, &a.report, "REPORT", .help = NULL},
-        {"text", 0, MLT_ARG_FLAG, &a.text, NULL, .help = "no drawing, a list"},
+        {"text", 0, MLT_ARG_FLAG, &a.text, NULL, .help = "print a list instead of a drawing"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args},
                                     {"The machine, of --placed", sites, MLT_FLOW_SITE_ARGS}};
-    const mlt_arg_command command = {
-        .name = "millet flow draw",
-        .words = "FILE.flow",
-        .least = 1,
-        .most = 1,
-        .purpose = "Draws the graph as SVG, which every browser shows. A box or line tells more "
-                   "when the mouse is over it.",
-        .groups = groups,
-        .count = sizeof groups / sizeof *groups};
+    const mlt_arg_command command = {.name = "millet flow draw",
+                                     .words = "FILE.flow",
+                                     .least = 1,
+                                     .most = 1,
+                                     .purpose =
+                                         "Draws the graph as SVG, which every browser shows. A box "
+                                         "or line shows more when the mouse is over it.",
+                                     .groups = groups,
+                                     .count = sizeof groups / sizeof *groups};
     char **own = mlt_flow_argv(&argc, argv);
     int code = mlt_args_read(&command, argc, own, &words, NULL);
     if (code == MLT_ARGS_GO) {

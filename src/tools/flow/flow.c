@@ -2,11 +2,11 @@
 #include "tools/flow/flow.h"
 
 static const mlt_command commands[] = {
-    {"check", mlt_flow_check_main, .help = "read a file, tell what is wrong with it"},
-    {"build", mlt_flow_build_main, .help = "make a program of a file and its modules in C"},
-    {"run", mlt_flow_run_main, .help = "build, and run it, alone or with mpirun"},
-    {"draw", mlt_flow_draw_main, .help = "draw it as SVG, as written or as placed"},
-    {"place", mlt_flow_place_main, .help = "tell what would run where"},
+    {"check", mlt_flow_check_main, .help = "report what is wrong with a file"},
+    {"build", mlt_flow_build_main, .help = "make a program from a file and its modules in C"},
+    {"run", mlt_flow_run_main, .help = "build a program and run it, alone or with mpirun"},
+    {"draw", mlt_flow_draw_main, .help = "draw a file as SVG, as written or as placed"},
+    {"place", mlt_flow_place_main, .help = "show what would run where"},
     {"headers", mlt_flow_headers_main, .help = "write the headers that modules include"},
 };
 

@@ -168,7 +168,7 @@ int mlt_flow_place_main(int argc, char **argv)
     mlt_arg sites[MLT_FLOW_SITE_ARGS];
     mlt_flow_site_args(&where, sites);
     const mlt_arg args[] = {
-        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "another value of a constant"},
+        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "give a constant another value"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args},
                                     {"The machine", sites, MLT_FLOW_SITE_ARGS}};
@@ -177,7 +177,7 @@ int mlt_flow_place_main(int argc, char **argv)
         .words = "FILE.flow",
         .least = 1,
         .most = 1,
-        .purpose = "Tells which instance would run on which rank, what each worker has to compute, "
+        .purpose = "Shows which instance would run on which rank, what each worker has to compute, "
                    "how many wires lead to other workers, and the rounds of each reduction.",
         .groups = groups,
         .count = sizeof groups / sizeof *groups};

@@ -12,14 +12,14 @@ void mlt_flow_site_args(mlt_flow_site_options *o, mlt_arg out[MLT_FLOW_SITE_ARGS
     const mlt_arg all[MLT_FLOW_SITE_ARGS] = {
         {"workers", 'n', MLT_ARG_NUMBER, &o->workers, "W", .help = "as mpirun -n W (1)", .least = 1,
          .most = 1u << 20},
-        {"nfg", 0, MLT_ARG_NUMBER, &o->fine, "K", .help = "as mpirun -nfg K: ranks a worker (1)",
-         .least = 1, .most = 1u << 24},
+        {"nfg", 0, MLT_ARG_NUMBER, &o->fine, "K",
+         .help = "as mpirun -nfg K: ranks in each worker (1)", .least = 1, .most = 1u << 24},
         {"hostfile", 0, MLT_ARG_TEXT, &o->hostfile, "HOSTS",
          .help = "names and slots of hosts (this one alone)"},
         {"reproducible", 0, MLT_ARG_FLAG, &o->reproducible, NULL,
          .help = "as mpirun --reproducible: each Reduce is one part"},
         {"unbalanced", 0, MLT_ARG_FLAG, &o->unbalanced, NULL,
-         .help = "reductions are planned without the load of others"},
+         .help = "plan each reduction without regard to the load of others"},
     };
     memcpy(out, all, sizeof all);
 }

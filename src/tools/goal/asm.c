@@ -88,9 +88,9 @@ int mlt_goal_asm_main(int argc, char **argv)
         {"format", 0, MLT_ARG_CHOICE, &a.format, "FORMAT", .choices = "millet|loggopsim",
          .help = "millet or loggopsim (millet)"},
         {"window", 0, MLT_ARG_NUMBER, &a.window, "N", .most = UINT32_MAX,
-         .help = "schedules that look at no more than N actions at once (no limit)"},
+         .help = "let schedules look at no more than N actions at a time (no limit)"},
         {"exec", 0, MLT_ARG_REAL, &a.exec_ns, "NS",
-         .help = "LogGOPSim knows no memory: exec becomes calc of so many ns a byte (0)"},
+         .help = "loggopsim has no exec: write it as a calc of NS a byte (0)"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args},
                                     {"Programs without a file", from, MLT_SOURCE_ARGS}};
@@ -98,8 +98,8 @@ int mlt_goal_asm_main(int argc, char **argv)
         .name = "millet goal asm",
         .words = "FILE",
         .most = 1,
-        .purpose = "Assembles a program: a schedule for each rank in the paper's binary layout, "
-                   "behind a header with version and checksum. GOAL_Sched_load loads it.",
+        .purpose = "Assembles a program: a header with version and checksum, then a schedule for "
+                   "each rank in the paper's binary layout. GOAL_Sched_load loads it.",
         .groups = groups,
         .count = 2};
     mlt_arg_texts words = {NULL, 0};

@@ -50,25 +50,26 @@ int mlt_goal_check_main(int argc, char **argv)
     mlt_result_args(&a.result, result);
     const mlt_arg args[] = {
         {"buffered", 0, MLT_ARG_FLAG, &a.buffered, NULL,
-         .help = "sends need no receive to end: do not look for deadlocks of synchronous ones"},
+         .help = "assume that sends are buffered: do not look for deadlocks of synchronous sends"},
         {"window", 0, MLT_ARG_NUMBER, &a.window, "N", .most = UINT32_MAX,
-         .help = "also look for deadlocks with at most N actions at once"},
+         .help = "also look for deadlocks if at most N actions run at a time"},
         {"limit", 0, MLT_ARG_NUMBER, &a.limit, "N", .least = 1, .most = UINT32_MAX,
-         .help = "tell at most N findings of each kind (5)"},
-        {"all", 0, MLT_ARG_FLAG, &a.all, NULL, .help = "tell all of them"},
+         .help = "report at most N findings of each kind (5)"},
+        {"all", 0, MLT_ARG_FLAG, &a.all, NULL, .help = "report all findings"},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},
-        {"The result that is proven (an algorithm's is known)", result, MLT_RESULT_ARGS},
+        {"The result to prove (that of --alg is known)", result, MLT_RESULT_ARGS},
         {"Programs without a file", from, MLT_SOURCE_ARGS},
     };
     const mlt_arg_command command = {
         .name = "millet goal check",
         .words = "FILE",
         .most = 1,
-        .purpose = "Proves a program for all ranks together: no cycles, every send meets a receive "
-                   "of its size, no deadlock, no unordered accesses to the same bytes, in bounds, "
-                   "and the right result. Each finding names actions, ranks and bytes.",
+        .purpose =
+            "Proves a program for all ranks together: it has no cycles, every send meets a receive "
+            "of its size, nothing deadlocks, accesses to the same bytes are ordered and in bounds, "
+            "and the result is right. Each finding names actions, ranks and bytes.",
         .groups = groups,
         .count = sizeof groups / sizeof *groups};
     mlt_arg_texts words = {NULL, 0};

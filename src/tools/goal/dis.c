@@ -121,18 +121,19 @@ int mlt_goal_dis_main(int argc, char **argv)
     mlt_print_args(&to, to_args);
     const mlt_arg args[] = {
         {"layout", 0, MLT_ARG_FLAG, &layout, NULL,
-         .help =
-             "what lies in the file instead: offsets, how many an action waits for, dependents"},
+         .help = "show the layout of the file instead: offsets, how many actions each one waits "
+                 "for, dependents"},
     };
     const mlt_arg_group groups[] = {{NULL, to_args, MLT_PRINT_ARGS}, {NULL, args, 1}};
-    const mlt_arg_command command = {.name = "millet goal dis",
-                                     .words = "FILE",
-                                     .least = 1,
-                                     .most = 1,
-                                     .purpose = "Prints a binary file, Millet's or LogGOPSim's, as "
-                                                "text. It has no labels.",
-                                     .groups = groups,
-                                     .count = 2};
+    const mlt_arg_command command = {
+        .name = "millet goal dis",
+        .words = "FILE",
+        .least = 1,
+        .most = 1,
+        .purpose =
+            "Prints a binary file, Millet's or LogGOPSim's, as text. Such files have no labels.",
+        .groups = groups,
+        .count = 2};
     mlt_arg_texts words = {NULL, 0};
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)

@@ -188,16 +188,18 @@ int mlt_goal_draw_main(int argc, char **argv)
     mlt_source_args(&a.source, from);
     mlt_machine_args(&a.machine, machine);
     const mlt_arg args[] = {
-        {"output", 'o', MLT_ARG_TEXT, &a.out, "OUT.svg", .help = "a file (standard output)"},
+        {"output", 'o', MLT_ARG_TEXT, &a.out, "OUT.svg",
+         .help = "write to OUT.svg (standard output)"},
         {"dag", 0, MLT_ARG_FLAG, &a.dag, NULL,
-         .help = "actions as boxes, a column for each rank, arrows for dependencies and messages "
-                 "(this one unless asked otherwise)"},
+         .help = "draw actions as boxes, a column for each rank, and arrows for dependencies and "
+                 "messages (the default)"},
         {"timeline", 0, MLT_ARG_FLAG, &a.timeline, NULL,
-         .help = "simulates, and draws a row for each rank over time with the critical path"},
-        {"only", 0, MLT_ARG_TEXT, &a.some, "A-B", .help = "these ranks"},
+         .help = "simulate, and draw a row for each rank over time, with the critical path"},
+        {"only", 0, MLT_ARG_TEXT, &a.some, "A-B", .help = "draw these ranks alone"},
         {"from", 0, MLT_ARG_REAL, &a.from_ns, "NS",
-         .help = "the timeline from then on, in ns (its beginning)"},
-        {"to", 0, MLT_ARG_REAL, &a.to_ns, "NS", .help = "... until then (its end)"},
+         .help = "begin the timeline at this time, in ns (its beginning)"},
+        {"to", 0, MLT_ARG_REAL, &a.to_ns, "NS",
+         .help = "end the timeline at this time, in ns (its end)"},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},
@@ -208,8 +210,8 @@ int mlt_goal_draw_main(int argc, char **argv)
         .name = "millet goal draw",
         .words = "FILE",
         .most = 1,
-        .purpose = "Draws a program as SVG, which every browser shows. A box or bar tells all of "
-                   "its action when the mouse is over it.",
+        .purpose = "Draws a program as SVG, which every browser shows. A box or bar shows all "
+                   "about its action when the mouse is over it.",
         .groups = groups,
         .count = sizeof groups / sizeof *groups};
     mlt_arg_texts words = {NULL, 0};

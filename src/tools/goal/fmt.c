@@ -48,7 +48,8 @@ int mlt_goal_fmt_main(int argc, char **argv)
     mlt_print_args(&to, to_args);
     const mlt_arg args[] = {
         {"in-place", 'i', MLT_ARG_FLAG, &in_place, NULL,
-         .help = "the text takes the file's place; not if it has comments, which are not kept"},
+         .help =
+             "replace the file by the text; refused if the file has comments, which would be lost"},
     };
     const mlt_arg_group groups[] = {{NULL, to_args, MLT_PRINT_ARGS},
                                     {NULL, args, 1},
@@ -58,7 +59,7 @@ int mlt_goal_fmt_main(int argc, char **argv)
         .words = "FILE",
         .most = 1,
         .purpose = "Prints a program as text, in the usual layout. Ranks with equal programs share "
-                   "a block, labels that dependencies need are made up. Comments are not kept.",
+                   "a block. Labels are made up where dependencies need them. Comments are lost.",
         .groups = groups,
         .count = 3};
     mlt_arg_texts words = {NULL, 0};

@@ -47,7 +47,7 @@ int mlt_goal_gen_main(int argc, char **argv)
     from.scripts = true;
     mlt_print_args(&to, to_args);
     const mlt_arg args[] = {
-        {"list", 'l', MLT_ARG_FLAG, &lists, NULL, .help = "all algorithms, a line each"},
+        {"list", 'l', MLT_ARG_FLAG, &lists, NULL, .help = "list all algorithms, a line each"},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, 1}, {NULL, from_args, MLT_SOURCE_ARGS}, {NULL, to_args, MLT_PRINT_ARGS}};
@@ -55,8 +55,8 @@ int mlt_goal_gen_main(int argc, char **argv)
         .name = "millet goal gen",
         .words = "[FILE.lua]",
         .most = 1,
-        .purpose = "Writes a program as GOAL text: from a Lua script that returns a function(g, "
-                   "rank, p) (- is standard input), or with --alg from an algorithm.",
+        .purpose = "Writes a program as GOAL text, from a Lua script that returns a function(g, "
+                   "rank, p), or with --alg from an algorithm. As a file, - is standard input.",
         .groups = groups,
         .count = 3};
     mlt_arg_texts words = {NULL, 0};

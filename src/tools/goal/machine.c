@@ -17,11 +17,11 @@ static const struct {
     {"L", "NS", "latency between two ranks (2500)", offsetof(mlt_loggops, L)},
     {"o", "NS", "CPU overhead of a message, at both ends (1500)", offsetof(mlt_loggops, o)},
     {"g", "NS", "gap between messages of a NIC (1000)", offsetof(mlt_loggops, g)},
-    {"G", "NS", "gap a byte (6)", offsetof(mlt_loggops, G)},
-    {"O", "NS", "CPU overhead a byte (0)", offsetof(mlt_loggops, O)},
-    {"S", "BYTES", "larger messages wait for their receive: rendezvous (65535)",
+    {"G", "NS", "gap per byte (6)", offsetof(mlt_loggops, G)},
+    {"O", "NS", "CPU overhead per byte (0)", offsetof(mlt_loggops, O)},
+    {"S", "BYTES", "larger messages wait for their receive, by rendezvous (65535)",
      offsetof(mlt_loggops, S)},
-    {"exec", "NS", "a local operation costs that a byte (0)", offsetof(mlt_loggops, exec)},
+    {"exec", "NS", "cost of a local operation per byte (0)", offsetof(mlt_loggops, exec)},
 };
 
 static bool is_size(int i)

@@ -92,8 +92,11 @@ int mlt_goal_measure_main(int argc, char **argv)
          .kind = MLT_ARG_TEXT,
          .value = &out,
          .word = "FILE",
-         .help = "write to FILE, not to standard output"},
-        {.name = "quick", .kind = MLT_ARG_FLAG, .value = &quick, .help = "an eighth of the work"},
+         .help = "write to FILE (standard output)"},
+        {.name = "quick",
+         .kind = MLT_ARG_FLAG,
+         .value = &quick,
+         .help = "do an eighth of the work"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
     const mlt_arg_command command = {

@@ -171,36 +171,36 @@ int mlt_goal_opt_main(int argc, char **argv)
     mlt_print_args(&a.print, print);
     mlt_machine_args(&a.machine, machine);
     const mlt_arg args[] = {
-        {"list", 0, MLT_ARG_FLAG, &a.list, NULL, .help = "name the passes and end"},
-        {"pass", 'p', MLT_ARG_TEXTS, &a.with, "A,B", .help = "these too"},
-        {"no-pass", 0, MLT_ARG_TEXTS, &a.without, "A,B", .help = "not these"},
-        {"only", 0, MLT_ARG_TEXTS, &a.only, "A,B", .help = "these alone"},
+        {"list", 0, MLT_ARG_FLAG, &a.list, NULL, .help = "list the passes and end"},
+        {"pass", 'p', MLT_ARG_TEXTS, &a.with, "A,B", .help = "add these passes"},
+        {"no-pass", 0, MLT_ARG_TEXTS, &a.without, "A,B", .help = "leave these passes out"},
+        {"only", 0, MLT_ARG_TEXTS, &a.only, "A,B", .help = "use these passes alone"},
         {"segment", 0, MLT_ARG_SIZE, &a.segment, "BYTES",
-         .help = "pieces of the pipeline; on then"},
+         .help = "bytes of a piece of the pipeline; turns the pass segment on"},
         {"window", 0, MLT_ARG_NUMBER, &a.window, "N", .most = UINT32_MAX,
-         .help = "actions between two no-ops; on then"},
+         .help = "actions between two no-ops; turns the pass window on"},
         {"keep", 0, MLT_ARG_TEXT, &a.keep, "NAMES",
-         .help = "buffers whose contents count at the end: out,buf (all)"},
+         .help = "buffers whose contents matter at the end, such as out,buf (all)"},
         {"verify", 0, MLT_ARG_FLAG, &a.verify, NULL,
-         .help = "ask the checker before and after; nothing is written if it finds something"},
+         .help = "run the checker before and after; write nothing if it finds something"},
         {"quiet", 'q', MLT_ARG_FLAG, &a.quiet, NULL, .help = "do not say what the passes did"},
     };
     mlt_arg_group groups[] = {
         {NULL, print, MLT_PRINT_ARGS},
         {"Passes", args, sizeof args / sizeof *args},
-        {"The result for --verify (an algorithm's is known)", result, MLT_RESULT_ARGS},
+        {"The result for --verify (that of --alg is known)", result, MLT_RESULT_ARGS},
         {"The machine, for passes that order by time", machine, MLT_MACHINE_ARGS},
         {"Programs without a file", from, MLT_SOURCE_ARGS},
     };
     machine[MLT_MACHINE_ARGS - 1].help = NULL; // --exec is above: one option for both
-    const mlt_arg_command command = {
-        .name = "millet goal opt",
-        .words = "FILE",
-        .most = 1,
-        .purpose = "Improves a program by passes that keep its result, says what each one did on "
-                   "standard error, and prints the program.",
-        .groups = groups,
-        .count = sizeof groups / sizeof *groups};
+    const mlt_arg_command command = {.name = "millet goal opt",
+                                     .words = "FILE",
+                                     .most = 1,
+                                     .purpose =
+                                         "Improves a program by passes that keep its result, and "
+                                         "prints it. Standard error gets what each pass did.",
+                                     .groups = groups,
+                                     .count = sizeof groups / sizeof *groups};
     mlt_arg_texts words = {NULL, 0};
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)

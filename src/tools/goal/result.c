@@ -14,16 +14,17 @@ void mlt_result_args(mlt_result_options *options, mlt_arg out[MLT_RESULT_ARGS])
         .is = -1, .size = MLT_NOT_GIVEN, .user = MLT_NOT_GIVEN, .commutes = -1};
     const mlt_arg lines[MLT_RESULT_ARGS] = {
         {"is", 0, MLT_ARG_CHOICE, &options->is, "OPERATION", .choices = collectives,
-         .help = "barrier, bcast, reduce, allreduce, gather, allgather, scatter, alltoall, "
-                 "reduce_scatter, scan or exscan; then --op sumInt32, --root, --in-place and "
-                 "--blocks of below too"},
+         .help = "what the program should do: barrier, bcast, reduce, allreduce, gather, "
+                 "allgather, scatter, alltoall, reduce_scatter, scan or exscan; --op sumInt32, "
+                 "--root, --in-place and --blocks below say more"},
         {"in", 0, MLT_ARG_TEXT, &options->in, "BUFFER",
-         .help = "what it takes: 'name', 'name+offset' or 'offset' (in, or buf of a bcast)"},
-        {"out", 0, MLT_ARG_TEXT, &options->out, "BUFFER", .help = "what it gives (out, or buf)"},
+         .help = "the input: 'name', 'name+offset' or 'offset' (in, or buf of a bcast)"},
+        {"out", 0, MLT_ARG_TEXT, &options->out, "BUFFER",
+         .help = "the output, in the same way (out, or buf)"},
         {"size", 0, MLT_ARG_SIZE, &options->size, "BYTES", .least = 1,
-         .help = "of a block (as large as the buffers say)"},
+         .help = "bytes of a block (as many as the buffers have)"},
         {"user-op", 0, MLT_ARG_NUMBER, &options->user, "N", .most = UINT16_MAX,
-         .help = "the operation is function N of the user"},
+         .help = "the operation is the user's function N"},
         {"commutes", 0, MLT_ARG_CHOICE, &options->commutes, "no|yes", .choices = "no|yes",
          .help = "whether operands may come in any order (yes; no for --user-op)"},
     };

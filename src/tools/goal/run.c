@@ -636,19 +636,22 @@ int mlt_goal_run_main(int argc, char **argv)
     mlt_source_args(&a.source, from);
     const mlt_arg args[] = {
         {"fill", 0, MLT_ARG_TEXT, &a.fill_text, "PATTERN",
-         .help = "ramp: element i of rank r is 10 (r + 1) + i mod 10; zero; random:SEED (ramp)"},
+         .help = "initial values: ramp (element i of rank r is 10 (r + 1) + i mod 10), zero or "
+                 "random:SEED (ramp)"},
         {"in", 0, MLT_ARG_TEXTS, &a.in, "NAME=FILE",
-         .help = "fill that buffer from a file; %r in FILE is the rank"},
+         .help = "fill this buffer from a file; %r in FILE is the rank"},
         {"show", 0, MLT_ARG_TEXTS, &a.show, "NAME",
-         .help = "that buffer; 'memory' is the plain one (all whose names do not begin with tmp)"},
+         .help =
+             "show this buffer; 'memory' is the plain one (all whose names do not begin with tmp)"},
         {"as", 0, MLT_ARG_TEXT, &a.as, "TYPE",
-         .help = "of the elements (the one that the execs use, or UInt8)"},
+         .help = "type of the elements that are shown (that of the execs, or UInt8)"},
         {"elements", 0, MLT_ARG_NUMBER, &a.elements, "N",
-         .help = "how many of a buffer are shown; 0: all (16)"},
-        {"order", 0, MLT_ARG_FLAG, &a.order, NULL, .help = "the order in which actions finished"},
+         .help = "show N elements of a buffer; 0: all (16)"},
+        {"order", 0, MLT_ARG_FLAG, &a.order, NULL,
+         .help = "show the order in which actions finished"},
         {"repeat", 0, MLT_ARG_NUMBER, &a.repeat, "N", .most = 100000000,
-         .help = "run it N times more, and tell how long that took"},
-        {"quiet", 'q', MLT_ARG_FLAG, &a.quiet, NULL, .help = "no memory, no order"},
+         .help = "run it N more times, and say how long that took"},
+        {"quiet", 'q', MLT_ARG_FLAG, &a.quiet, NULL, .help = "show neither memory nor order"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args},
                                     {"Programs without a file", from, MLT_SOURCE_ARGS}};
@@ -657,8 +660,8 @@ int mlt_goal_run_main(int argc, char **argv)
         .words = "FILE [-- mpirun's options]",
         .most = 1,
         .purpose = "Runs a program on ranks of this machine and shows each rank's memory before "
-                   "and after. Up to 16 ranks are processes, more are fibers of one; -- -nfg 3 "
-                   "--sched random:7 and other options of mpirun change that.",
+                   "and after. Up to 16 ranks are processes, more are fibers of one process. "
+                   "Options of mpirun after -- change that, such as -- -nfg 3 --sched random:7.",
         .groups = groups,
         .count = 2};
     mlt_arg_texts words = {NULL, 0};

@@ -309,12 +309,12 @@ int mlt_goal_sim_main(int argc, char **argv)
     from[0].kind = MLT_ARG_TEXTS; // --alg more than once compares
     from[0].value = &algs;
     const mlt_arg args[] = {
-        {"times", 0, MLT_ARG_FLAG, &a.times, NULL, .help = "when each rank ends"},
-        {"csv", 0, MLT_ARG_TEXT, &a.csv, "FILE", .help = "the same into a file"},
+        {"times", 0, MLT_ARG_FLAG, &a.times, NULL, .help = "show when each rank ends"},
+        {"csv", 0, MLT_ARG_TEXT, &a.csv, "FILE", .help = "write these times to FILE"},
         {"path", 0, MLT_ARG_FLAG, &a.path, NULL,
-         .help = "the critical path: each step and why it began then"},
+         .help = "show the critical path: each step, and why it began then"},
         {"steps", 0, MLT_ARG_NUMBER, &a.steps, "N",
-         .help = "steps of the path that are shown, half at each end; 0: all (30)"},
+         .help = "show N steps of the path, half at each end; 0: all (30)"},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},
@@ -326,7 +326,7 @@ int mlt_goal_sim_main(int argc, char **argv)
         .words = "FILE...",
         .most = SIZE_MAX,
         .purpose = "Simulates programs under LogGOPS: when each rank ends, messages and bytes, the "
-                   "critical path. Several files, or --alg several times, give a table.",
+                   "critical path. Several files, or several options --alg, give a table.",
         .groups = groups,
         .count = sizeof groups / sizeof *groups};
     int code = mlt_args_read(&command, argc, argv, &words, NULL);

@@ -31,31 +31,31 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
                                     .steps = MLT_NOT_GIVEN};
     const mlt_arg lines[MLT_SOURCE_ARGS] = {
         {"alg", 'a', MLT_ARG_TEXT, &options->alg, "NAME",
-         .help = "instead of a file: bcast.binomial and others, `millet goal gen --list` names "
-                 "them"},
+         .help = "take this algorithm instead of a file, such as bcast.binomial; `millet goal gen "
+                 "--list` lists all"},
         {"ranks", 'n', MLT_ARG_NUMBER, &options->ranks, "P", .least = 1, .most = MLT_GOAL_MAX_RANKS,
-         .help = "of an algorithm or a Lua script"},
+         .help = "number of ranks, for an algorithm or a Lua script"},
         {"count", 0, MLT_ARG_NUMBER, &options->count, "N", .help = "elements of a block (1)"},
-        {"type", 0, MLT_ARG_TEXT, &options->type, "TYPE", .help = "of an element (Int32)"},
+        {"type", 0, MLT_ARG_TEXT, &options->type, "TYPE", .help = "type of an element (Int32)"},
         {"op", 0, MLT_ARG_TEXT, &options->op, "OP",
-         .help = "of a reduction: sum, maxFloat64 (sum)"},
+         .help = "operation of a reduction, such as sum or maxFloat64 (sum)"},
         {"root", 0, MLT_ARG_NUMBER, &options->root, "R", .most = MLT_GOAL_MAX_RANKS,
-         .help = "of bcast, reduce, gather, scatter (0)"},
+         .help = "root of a bcast, reduce, gather or scatter (0)"},
         {"segment", 0, MLT_ARG_NUMBER, &options->segment, "N",
-         .help = "elements of a piece, for pipelines"},
+         .help = "elements of a piece of a pipeline"},
         {"radix", 0, MLT_ARG_NUMBER, &options->radix, "K", .most = UINT32_MAX,
-         .help = "of trees and disseminations"},
+         .help = "radix of trees and disseminations"},
         {"throttle", 0, MLT_ARG_NUMBER, &options->throttle, "N", .least = 1, .most = UINT32_MAX,
-         .help = "messages under way at once"},
+         .help = "most messages under way at a time"},
         {"in-place", 0, MLT_ARG_FLAG, &options->in_place, NULL,
-         .help = "what a rank brings lies where its result goes"},
+         .help = "each rank's input lies where its result goes"},
         {"blocks", 0, MLT_ARG_TEXT, &options->blocks, "N,N,...",
-         .help = "of different sizes, one for each rank, in elements (of a file: bytes; of an "
-                 "alltoall: weights)"},
+         .help = "sizes of blocks that differ, one for each rank, in elements (for a file in "
+                 "bytes; for an alltoall weights)"},
         {"set", 0, MLT_ARG_TEXTS, &options->set, "NAME=VALUE",
          .help = "for a Lua script: arg.NAME is \"VALUE\""},
         {"lua-steps", 0, MLT_ARG_NUMBER, &options->steps, "N", .least = 1, .most = INT64_MAX,
-         .help = "for a Lua script: the most that it may take for a rank (1000000000)"},
+         .help = "for a Lua script: most steps that it may take for a rank (1000000000)"},
     };
     memcpy(out, lines, sizeof lines);
 }

@@ -150,11 +150,11 @@ static bool foreground;
 
 static const mlt_arg where_args[] = {
     {"dir", 0, MLT_ARG_TEXT, &dir, "DIR",
-     .help = "the server's folder; $XDG_RUNTIME_DIR/millet, or else ~/.millet"},
+     .help = "the server's folder ($XDG_RUNTIME_DIR/millet, or else ~/.millet)"},
 };
 static const mlt_arg start_args[] = {
     {"foreground", 0, MLT_ARG_FLAG, &foreground, NULL,
-     .help = "stay in the foreground, until SIGTERM, SIGINT or `millet names stop`"},
+     .help = "stay in the foreground until SIGTERM, SIGINT or `millet names stop`"},
 };
 static const mlt_arg_group where_groups[] = {{NULL, where_args, 1}};
 static const mlt_arg_group start_groups[] = {{NULL, where_args, 1}, {NULL, start_args, 1}};
