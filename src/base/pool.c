@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 enum { LINE = 64, HEADER_BYTES = LINE, MOST_BYTES_A_CHUNK = 1 << 20 };
 
@@ -30,8 +31,7 @@ void *mlt_pool_grow(mlt_pool *pool)
     // Objects of whole lines begin with one.
     char *chunk = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (!chunk)
-        mlt_fatal("out of memory: no %zu bytes for %u more objects", count * pool->object_size,
-                  count);
+        mlt_no_room("%u more objects of %zu bytes", count, pool->object_size);
     *(void **)chunk = pool->chunks;
     pool->chunks = chunk;
     char *objects = chunk + HEADER_BYTES;

@@ -208,7 +208,7 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
     mlt_os_let_peers_in((pid_t)boot->job->launcher);
     if (!launcher_lives(boot->ctl))
         mlt_leave(128 + SIGKILL);
-    mlt_ctl hello = {.type = MLT_CTL_HELLO, .rank = -1, .value = getpid()};
+    mlt_ctl hello = {.type = MLT_CTL_HELLO, .rank = MLT_CTL_NO_RANK, .value = getpid()};
     return mlt_ctl_send(boot->ctl, &hello, NULL);
 }
 

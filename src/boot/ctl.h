@@ -15,13 +15,13 @@ typedef enum mlt_ctl_type {
     MLT_CTL_HELLO = 1, // the process attached; value: its pid
     MLT_CTL_INIT,      // the first rank of the process has called MPI_Init; sent once
     MLT_CTL_FINAL,     // every rank of the process has called MPI_Finalize; sent once
-    MLT_CTL_EXIT, // rank ended with status `value` (sent when it is not 0, or when it ended between
-                  // MPI_Init and MPI_Finalize: then detail is 1; 2: it ended before MPI_Init)
-    MLT_CTL_ABORT,     // MPI_Abort or a fatal error: rank, value: exit status, text: the sentence
-                       // (printed by mpirun)
-    MLT_CTL_CRASH,     // a fatal signal: rank, value: signal number, text: sentence and backtrace,
-                       // several lines
-    MLT_CTL_WAITS,     // hang report: detail: worker, value: number of mlt_ctl_wait that follow
+    MLT_CTL_EXIT,  // rank ended with status `value`. detail: 1: between MPI_Init and MPI_Finalize;
+                   // 0: after them, 2: without MPI_Init (both sent only if value is not 0)
+    MLT_CTL_ABORT, // MPI_Abort or a fatal error: rank, value: exit status, text: the message
+                   // (printed by mpirun)
+    MLT_CTL_CRASH, // a fatal signal: rank, value: signal number, text: message and backtrace,
+                   // several lines
+    MLT_CTL_WAITS, // hang report: detail: worker, value: number of mlt_ctl_wait that follow
     MLT_CTL_WAITS_END, // detail: worker; all its records have been sent; value: ranks that run (are
                        // not blocked)
     MLT_CTL_CALLS,     // --report: detail: worker, value: number of mlt_ctl_call that follow
@@ -36,9 +36,11 @@ typedef enum mlt_ctl_type {
                     // the loss of some
 } mlt_ctl_type;
 
+enum { MLT_CTL_NO_RANK = -1 };
+
 typedef struct mlt_ctl {
     uint32_t type;
-    int32_t rank; // world rank, -1 if none
+    int32_t rank; // world rank, or MLT_CTL_NO_RANK
     int64_t value;
     uint32_t detail;
     uint32_t length; // bytes that follow
@@ -132,7 +134,7 @@ typedef struct mlt_ctl_choice {
 
 // The stages of a call that goes along a path.
 typedef enum mlt_ctl_time {
-    MLT_TIME_CALL,     // what is behind `count`
+    MLT_TIME_CALL,     // everything after `count`
     MLT_TIME_DELAY,    // `delay`
     MLT_TIME_CHECK,    // `check`
     MLT_TIME_GATHER,   // from the first rank of a worker that comes to the last one
@@ -172,7 +174,7 @@ typedef struct mlt_boot {
 } mlt_boot;
 
 // Joins the job that the environment names, or makes a job of one rank. A launcher that is seen but
-// not understood is an error. On failure a sentence in why.
+// not understood is an error. On failure a message in why.
 mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Sends one message (blocks until mpirun takes it). Without a launcher: MLT_ERR_CLOSED.

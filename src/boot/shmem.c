@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "os/os.h"
 
@@ -123,14 +124,8 @@ static region *region_new(size_t bytes, size_t align)
     if (bytes > SIZE_MAX / 4 || align > SIZE_MAX / 4)
         return NULL;
     bytes = round_up(bytes, page);
-    if (region_count == region_room) {
-        size_t room = region_room ? 2 * region_room : 16;
-        region *more = realloc(regions, room * sizeof *regions);
-        if (!more)
-            return NULL;
-        regions = more;
-        region_room = room;
-    }
+    if (!MLT_ARRAY_TRY(regions, region_count + 1, region_room))
+        return NULL;
     if (file < 0)
         file = mlt_os_memfd("millet-memory", 0);
     char *at = file < 0 ? NULL : mlt_os_map_part(file, file_end, bytes, align);

@@ -158,8 +158,11 @@ static void send_all(int ctl, uint32_t worker, mlt_ctl_type type, const void *it
     uint32_t batch = (uint32_t)(MLT_CTL_MAX_BODY / size);
     for (uint32_t first = 0; first < count; first += batch) {
         uint32_t n = count - first < batch ? count - first : batch;
-        mlt_ctl head = {
-            .type = type, .rank = -1, .value = n, .detail = worker, .length = (uint32_t)(n * size)};
+        mlt_ctl head = {.type = type,
+                        .rank = MLT_CTL_NO_RANK,
+                        .value = n,
+                        .detail = worker,
+                        .length = (uint32_t)(n * size)};
         // a launcher that is gone needs no report
         (void)mlt_ctl_send(ctl, &head, (const char *)items + first * size);
     }

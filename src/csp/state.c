@@ -58,7 +58,7 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
     else
         snprintf(sentence, sizeof sentence, "%s: %s", call, text);
     const mlt_rank *rank = mlt_rank_self();
-    mlt_csp_end_job(rank ? rank->world : -1, sentence);
+    mlt_csp_end_job(rank ? rank->world : MLT_CTL_NO_RANK, sentence);
     mlt_leave(EXIT_FAILURE);
 }
 

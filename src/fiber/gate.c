@@ -15,6 +15,7 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "os/jitter.h"
 #include "os/os.h"
 
@@ -92,7 +93,7 @@ static MLT_COLD void lock_slowly(mlt_gate *gate)
         else if (word == WANTED ||
                  (word == HELD && change(gate, HELD, WANTED, memory_order_relaxed))) {
             mlt_jitter();
-            mlt_os_futex_wait(&gate->word, WANTED, -1);
+            mlt_os_futex_wait(&gate->word, WANTED, MLT_OS_FOREVER);
         }
     }
     atomic_fetch_sub_explicit(&gate->want, 1, memory_order_relaxed);
@@ -205,7 +206,7 @@ static MLT_COLD mlt_thread *adopt(mlt_gate *gate)
     bool home = mlt_sched_self == gate->sched;
     mlt_thread *self = home ? &gate->home : calloc(1, sizeof *self);
     if (!self)
-        mlt_fatal("memory is exhausted: no room for a thread that calls MPI");
+        mlt_no_room("a thread that calls MPI");
     self->gate = gate;
     self->fiber = home ? &gate->sched->home : &self->own;
     mlt_thread_self = self;
@@ -217,7 +218,7 @@ static MLT_COLD mlt_thread *adopt(mlt_gate *gate)
     atomic_fetch_add_explicit(&gate->holders, 1, memory_order_relaxed);
     pthread_once(&end_once, make_key);
     if (pthread_setspecific(end_key, self) != 0)
-        mlt_fatal("memory is exhausted: no room for a thread that calls MPI");
+        mlt_no_room("a thread that calls MPI");
     come_in(gate, self);
     self->number = ++gate->count;
     mlt_list_push_back(&gate->threads, &self->all);
@@ -335,7 +336,7 @@ void mlt_gate_park(mlt_gate *gate, mlt_fiber *me)
     int saved = errno;
     while (me->state == MLT_FIBER_PARKED) {
         if (gate->driver) {
-            mlt_gate_nap(gate, -1);
+            mlt_gate_nap(gate, MLT_OS_FOREVER);
             continue;
         }
         gate->driver = self;

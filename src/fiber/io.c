@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/array.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "os/fd.h"
 #include "os/jitter.h"
 #include "os/os.h"
@@ -16,8 +18,6 @@ enum {
     GLANCE_NS = 20000,  // between looks at descriptors while there is other work: such a look
                         // costs some 300 ns
     PATROL_MOST = 4096, // such descriptors in one look; a call of 200 ns each
-    HEAP_LEAST = 64,
-    FILES_LEAST = 64,
 };
 
 int64_t mlt_io_patrol_ns = 1000000000;
@@ -54,9 +54,7 @@ static mlt_io *io_of(mlt_sched *sched)
     if (MLT_LIKELY(sched->io != NULL))
         return sched->io;
     mlt_assert(!sched->gate); // threads of a rank have their own way to wait
-    mlt_io *io = calloc(1, sizeof *io);
-    if (!io)
-        mlt_fatal("memory is exhausted: no room to wait for time and descriptors");
+    mlt_io *io = mlt_take(1, sizeof *io);
     io->epoll = io->bell = -1;
     sched->io = io;
     return io;
@@ -117,16 +115,6 @@ static void sift(mlt_io *io, uint32_t at, due d)
         sift_down(io, at, d);
 }
 
-static MLT_COLD void grow_heap(mlt_io *io)
-{
-    uint32_t room = io->heap_room ? io->heap_room * 2 : HEAP_LEAST;
-    due *heap = room > io->heap_room ? realloc(io->heap, room * sizeof *heap) : NULL;
-    if (!heap)
-        mlt_fatal("memory is exhausted: no room for a timer beside %u others", io->timers);
-    io->heap = heap;
-    io->heap_room = room;
-}
-
 void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
 {
     mlt_io *io = io_of(sched);
@@ -136,8 +124,7 @@ void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
         sift(io, timer->place, d);
         return;
     }
-    if (MLT_UNLIKELY(io->timers + 1 >= io->heap_room))
-        grow_heap(io);
+    MLT_ARRAY_WANT(io->heap, io->timers + (size_t)2, io->heap_room);
     sift_up(io, ++io->timers, d);
 }
 
@@ -175,17 +162,12 @@ static bool fire_timers(mlt_io *io, uint64_t now)
 
 static mlt_status grow_files(mlt_io *io, int fd)
 {
-    uint32_t room = io->files_room ? io->files_room : FILES_LEAST;
-    while (room <= (uint32_t)fd)
-        room *= 2;
-    file *files = realloc(io->files, room * sizeof *files);
-    if (!files) {
+    uint32_t before = io->files_room;
+    if (!MLT_ARRAY_TRY(io->files, (size_t)fd + 1, io->files_room)) {
         errno = ENOMEM;
         return MLT_ERR_SYSTEM;
     }
-    memset(files + io->files_room, 0, (room - io->files_room) * sizeof *files);
-    io->files = files;
-    io->files_room = room;
+    memset(io->files + before, 0, (io->files_room - before) * sizeof *io->files);
     return MLT_OK;
 }
 
@@ -413,7 +395,7 @@ bool mlt_io_watches(const mlt_sched *sched)
 int64_t mlt_io_patience(const mlt_sched *sched)
 {
     if (!sched->io || !sched->io->timers)
-        return -1;
+        return MLT_OS_FOREVER;
     uint64_t at = sched->io->heap[1].at_ns, now = mlt_os_now_ns();
     uint64_t left = at > now ? at - now : 0;
     return left < INT64_MAX ? (int64_t)left : INT64_MAX;

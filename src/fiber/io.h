@@ -10,10 +10,10 @@
 //     timers    a heap of pointers by time; set, stop and fire cost O(log n)
 //     watches   a list a descriptor; epoll tells, one shot each, which are ready
 //
-// A descriptor may be closed by its owner while nobody watches it, and its number be used again:
-// every watch arms it anew. One that is closed while it is watched fires too, but only when the
-// next patrol comes by, which is within some seconds: nobody tells of a close. What epoll does not
-// know (a regular file) is always ready.
+// Its owner may close a descriptor while nobody watches it, and the number may be used again: every
+// watch arms it anew. A descriptor that is closed while it is watched fires too, but only when the
+// next patrol comes by, within some seconds: nobody tells of a close. What epoll does not know (a
+// regular file) is always ready.
 //
 // Made at first use. Everything is the worker's thread's. Nothing here suspends a fiber;
 // mlt_io_block blocks the thread.
@@ -55,25 +55,25 @@ void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: not
 bool mlt_io_waits(const mlt_sched *sched);
 bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
 
-// Fires what is due and what is ready, without blocking. True if anything fired. glance: the same,
-// but where there is other work; looks at descriptors only if it has not for some time.
+// Fires what is due and what is ready, without blocking. True if anything fired. glance: for a worker
+// that has other work; looks at descriptors only if it has not for some time.
 bool mlt_io_look(mlt_sched *sched);
 bool mlt_io_glance(mlt_sched *sched);
 
-// Nanoseconds until the next timer is due: 0: it is; -1: no timer is set.
+// Nanoseconds until the next timer is due, 0 if it is; MLT_OS_FOREVER: no timer is set.
 int64_t mlt_io_patience(const mlt_sched *sched);
 
-// Blocks the thread until a descriptor is ready, the next timer is due, timeout_ns (-1: none) are
-// over, or the bell rings; fires what is to be fired. Only with mlt_io_watches: who waits for
-// timers alone sleeps where it always does, for mlt_io_patience.
+// Blocks the thread until a descriptor is ready, the next timer is due, timeout_ns (or
+// MLT_OS_FOREVER) are over, or the bell rings; fires what is to be fired. Only with mlt_io_watches:
+// a worker that waits for timers alone sleeps where it always does, for mlt_io_patience.
 void mlt_io_block(mlt_sched *sched, int64_t timeout_ns);
 
 // The bell: a descriptor that is part of every block and look, read empty when it rings. It stays
 // the owner's (see boot/bell.h: another process rings it).
 mlt_status mlt_io_set_bell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
 
-// False: none was set, or the program has closed it or epoll's descriptor: set another one. Worth
-// two system calls before each sleep: nobody else would tell.
+// False: none was set, or the program has closed it or epoll's descriptor: set another one. Ask
+// before each sleep, though it takes two system calls: nobody else would tell.
 bool mlt_io_has_bell(const mlt_sched *sched);
 
 // Between patrols: a second. Sleep lasts no longer than that at a time. Tests have their own.

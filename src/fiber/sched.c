@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "base/above.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
 #include "fiber/gate.h"
@@ -116,7 +117,7 @@ static mlt_status sched_furnish(mlt_sched *sched, const mlt_sched_conf *conf, ui
     sched->limit = conf->fibers;
     sched->fibers = mlt_os_map(sched->limit * sizeof *sched->fibers);
     sched->stacks = calloc(1, sizeof *sched->stacks);
-    snprintf(why, why_size, "no memory for %u fibers", conf->fibers);
+    snprintf(why, why_size, MLT_NO_ROOM "%u fibers", conf->fibers);
     if (!sched->fibers || !sched->stacks)
         return MLT_ERR_NO_MEMORY;
     if (sched->policy->init && sched->policy->init(sched, argument) != MLT_OK)
@@ -139,7 +140,7 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
         return MLT_ERR_INVALID;
     mlt_sched *sched = aligned_alloc(_Alignof(mlt_sched), sizeof *sched);
     if (!sched) {
-        snprintf(why, why_size, "no memory for a scheduler");
+        snprintf(why, why_size, MLT_NO_ROOM "a scheduler");
         return MLT_ERR_NO_MEMORY;
     }
     memset(sched, 0, sizeof *sched);
@@ -200,10 +201,8 @@ static mlt_status crew_reserve(mlt_crew *crew, size_t stack_size, char *why, siz
                                       MLT_CREW_MOST >> 12};
     enum { LIMITS = sizeof limits / sizeof limits[0] };
     crew->stacks = calloc(1, sizeof *crew->stacks);
-    if (!crew->stacks) {
-        snprintf(why, why_size, "memory is exhausted: no room for processes");
+    if (!crew->stacks)
         return MLT_ERR_NO_MEMORY;
-    }
     for (uint32_t i = 0; i < LIMITS; i++) {
         mlt_fiber *fibers = mlt_os_map(limits[i] * sizeof *fibers);
         if (!fibers)
@@ -231,10 +230,9 @@ mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size)
         return MLT_ERR_UNSUPPORTED;
     }
     mlt_crew *crew = calloc(1, sizeof *crew);
-    if (!crew) {
-        snprintf(why, why_size, "memory is exhausted: no room for processes");
+    snprintf(why, why_size, MLT_NO_ROOM "processes");
+    if (!crew)
         return MLT_ERR_NO_MEMORY;
-    }
     mlt_status status = crew_reserve(crew, sched->stack_asked, why, why_size);
     // The policy of a solo worker had nothing to do so far.
     if (status == MLT_OK && sched->solo && sched->policy->init)

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
 
@@ -134,7 +135,7 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     stacks->owner = mlt_os_map(count * sizeof *stacks->owner);
     if (!stacks->owner) {
         mlt_stacks_fini(stacks);
-        snprintf(why, why_size, "no memory for the table of %u stacks", count);
+        snprintf(why, why_size, MLT_NO_ROOM "the table of %u stacks", count);
         return MLT_ERR_NO_MEMORY;
     }
     if (mlt_sanitize_valgrind())

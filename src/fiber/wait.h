@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef enum mlt_wait_kind {
-    MLT_WAIT_NONE,    // a thread of the library's own waits for work
+    MLT_WAIT_NONE,    // a thread of the library waits for work
     MLT_WAIT_RECV,    // a message from peer
     MLT_WAIT_SEND,    // peer to take a message
     MLT_WAIT_PROBE,   // a message from peer to look at
@@ -20,7 +20,7 @@ typedef enum mlt_wait_kind {
     MLT_WAIT_CSP,     // a channel, an alternation, a join
 } mlt_wait_kind;
 
-enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 };
+enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 }; // the values of the MPI ABI
 
 typedef struct mlt_wait {
     const char *call; // the function the user called, "MPI_Recv"; static

@@ -87,7 +87,7 @@ static void *help(void *arg)
         if (state == END)
             return NULL;
         if (state == REST) {
-            mlt_os_futex_wait(&h->state, REST, -1);
+            mlt_os_futex_wait(&h->state, REST, MLT_OS_FOREVER);
             continue;
         }
         bool any = false;
@@ -195,7 +195,7 @@ static void wait_for(struct mlt_flow_helper *h)
         if (n < SPINS)
             mlt_arch_pause();
         else
-            mlt_os_futex_wait(&h->word, WANTED, -1);
+            mlt_os_futex_wait(&h->word, WANTED, MLT_OS_FOREVER);
 }
 
 mlt_flow_program *mlt_flow_come_back(void)

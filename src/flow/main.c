@@ -59,7 +59,7 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
              text);
     // mpirun names rank and host again; alone that says nothing.
     bool launched = p->csp->worker->boot->job->launched;
-    mlt_csp_end_job(launched ? (int32_t)task->place : -1, sentence);
+    mlt_csp_end_job(launched ? (int32_t)task->place : MLT_CTL_NO_RANK, sentence);
     mlt_leave(EXIT_FAILURE);
 }
 
@@ -388,7 +388,7 @@ static void exit_called(int status, void *unused)
     if (who)
         mlt_flow_fault(who, "%s", sentence);
     const mlt_rank *rank = mlt_csp_self ? mlt_csp_rank() : NULL;
-    mlt_csp_end_job(rank ? rank->world : -1, sentence);
+    mlt_csp_end_job(rank ? rank->world : MLT_CTL_NO_RANK, sentence);
     mlt_leave(EXIT_FAILURE);
 }
 

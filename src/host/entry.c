@@ -100,7 +100,7 @@ bool mlt_entry_all_finalized(void)
 
 static void tell(mlt_ctl_type type)
 {
-    mlt_ctl head = {.type = type, .rank = -1};
+    mlt_ctl head = {.type = type, .rank = MLT_CTL_NO_RANK};
     (void)mlt_ctl_send(program.boot.ctl, &head, NULL); // without a launcher nobody wants to know
 }
 
@@ -134,7 +134,7 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
 
 static _Noreturn void cannot_start(const char *why)
 {
-    mlt_entry_end_job(-1, EXIT_CANNOT_START, why);
+    mlt_entry_end_job(MLT_CTL_NO_RANK, EXIT_CANNOT_START, why);
 }
 
 // The launcher hears of it: the parent may not wait for the child.
@@ -410,7 +410,7 @@ static pthread_key_t lost_key;
 static void worker_lost(void *worker)
 {
     const mlt_worker *own = worker;
-    mlt_entry_end_job(own->count == 1 ? own->ranks[0].world : -1, EXIT_FAILURE,
+    mlt_entry_end_job(own->count == 1 ? own->ranks[0].world : MLT_CTL_NO_RANK, EXIT_FAILURE,
                       "a thread that runs ranks was ended, by pthread_cancel or as pthread_exit "
                       "ends it: a rank ends when its main returns or calls exit");
 }
@@ -540,7 +540,7 @@ void mlt_entry_refuse_exec(const char *call)
              "called %s, which would replace the %u ranks that share its process; let it fork "
              "first, or start each rank as a process (without -nfg and --workers thread)",
              call, own_ranks());
-    mlt_entry_end_job(me ? me->world : -1, EXIT_FAILURE, text);
+    mlt_entry_end_job(me ? me->world : MLT_CTL_NO_RANK, EXIT_FAILURE, text);
 }
 
 MLT_EXPORT _Noreturn void exit(int status)

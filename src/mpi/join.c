@@ -20,7 +20,7 @@ void mlt_mpi_refused(const char *call, const char *what)
              "%s was called by %s, which must not wait, nor let others run: its worker is in the "
              "middle of a collective operation",
              call, what);
-    mlt_entry_end_job(me ? me->world : -1, EXIT_FAILURE, sentence);
+    mlt_entry_end_job(me ? me->world : MLT_CTL_NO_RANK, EXIT_FAILURE, sentence);
 }
 
 mlt_rank *mlt_mpi_join(void)

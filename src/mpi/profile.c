@@ -60,7 +60,7 @@ static void send_calls(mlt_worker *worker, const struct mlt_mpi_profile *p)
         calls[n++].time_ns = p->fn[fn].time_ns;
     }
     mlt_ctl head = {.type = MLT_CTL_CALLS,
-                    .rank = -1,
+                    .rank = MLT_CTL_NO_RANK,
                     .value = n,
                     .detail = worker->index,
                     .length = (uint32_t)(n * sizeof *calls)};
@@ -94,7 +94,7 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
     snprintf(stats.large_thread, sizeof stats.large_thread, "one copy");
     snprintf(stats.large_process, sizeof stats.large_process, "%s", mlt_worker_large_kind(worker));
     mlt_ctl head = {.type = MLT_CTL_STATS,
-                    .rank = -1,
+                    .rank = MLT_CTL_NO_RANK,
                     .value = 1,
                     .detail = worker->index,
                     .length = sizeof stats};

@@ -20,13 +20,14 @@ void mlt_os_unmap(void *at, size_t bytes);
 void mlt_os_discard(void *at, size_t bytes); // give the pages back; they read as zero afterwards
 size_t mlt_os_page_size(void);
 
-// Asks for huge pages behind a large area that is used all over; where there are none, nothing
+// Asks for huge pages for a large area that is used all over; where there are none, nothing
 // happens.
 void mlt_os_want_huge(void *at, size_t bytes);
 
 // Guards an address range so that touching it raises SIGSEGV. guard_install needs no mapping of its
-// own (Linux 6.13) and says MLT_ERR_UNSUPPORTED elsewhere; protect splits the mapping.
+// own (Linux 6.13) and says MLT_ERR_UNSUPPORTED elsewhere; mlt_os_protect splits the mapping.
 mlt_status mlt_os_guard_install(void *at, size_t bytes) MLT_MUST_CHECK;
+mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
 
 // Ranges of equal length, `stride` bytes apart, at most MLT_OS_RANGES, by one system call. Guards
 // them, as guard_install does (MLT_ERR_UNSUPPORTED: not all of them); or brings their pages in, as
@@ -35,10 +36,9 @@ enum { MLT_OS_RANGES = 64 };
 mlt_status mlt_os_guard_ranges(char *at, size_t bytes, size_t stride,
                                uint32_t count) MLT_MUST_CHECK;
 void mlt_os_fault_in_ranges(char *at, size_t bytes, size_t stride, uint32_t count);
-mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
 
-// Whole pages of a mapping: may only be read from now on; become this process's own copy, which
-// nobody else who maps them can change.
+// Whole pages of a mapping. protect_writing: they may only be read from now on. make_private: they
+// become this process's own copy, which no other process that maps them can change.
 mlt_status mlt_os_protect_writing(void *at, size_t bytes) MLT_MUST_CHECK;
 mlt_status mlt_os_make_private(void *at, size_t bytes) MLT_MUST_CHECK;
 
@@ -46,8 +46,7 @@ mlt_status mlt_os_make_private(void *at, size_t bytes) MLT_MUST_CHECK;
 // (close-on-exec) or -1.
 int mlt_os_memfd(const char *label, size_t bytes);
 
-// Whoever has the descriptor of this memfd can no longer change its size, which would kill those
-// who map it.
+// Nobody can change the size of this memfd any more, which would kill the processes that map it.
 mlt_status mlt_os_seal_size(int fd) MLT_MUST_CHECK;
 
 // Sets the size of a memfd. Maps a part of one (a page's multiple) at an address that is a multiple
@@ -64,8 +63,10 @@ typedef struct mlt_os_memory {
 } mlt_os_memory;
 mlt_status mlt_os_memory_state(mlt_os_memory *out) MLT_MUST_CHECK;
 
+enum { MLT_OS_FOREVER = -1 }; // a timeout_ns that never passes
+
 // Futex, usable between processes. wait returns when *word != expected, when woken, after
-// timeout_ns (-1: never), or spuriously.
+// timeout_ns, or spuriously.
 void mlt_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 void mlt_os_futex_wake(_Atomic uint32_t *word, int count);
 

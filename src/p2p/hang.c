@@ -7,6 +7,7 @@
 
 #include "base/above.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "fiber/gate.h"
 #include "p2p/p2p_int.h"
 
@@ -66,7 +67,7 @@ static void send_batch(batch *b)
     } else {
         mlt_ctl head = {
             .type = MLT_CTL_WAITS,
-            .rank = -1,
+            .rank = MLT_CTL_NO_RANK,
             .value = b->count,
             .detail = b->worker->index,
             .length = (uint32_t)(b->count * sizeof *b->waits),
@@ -277,7 +278,7 @@ static void send_procs(const batch *b)
         return;
     }
     mlt_ctl head = {.type = MLT_CTL_PROCS,
-                    .rank = -1,
+                    .rank = MLT_CTL_NO_RANK,
                     .detail = b->worker->index,
                     .length = (uint32_t)b->length};
     (void)mlt_ctl_send(ctl, &head, b->procs);
@@ -287,7 +288,7 @@ void mlt_worker_report(mlt_worker *w)
 {
     batch *b = malloc(sizeof *b); // large: not for a rank's stack, nor for the library's static TLS
     if (!b) {
-        mlt_log("out of memory: worker %u cannot say what its ranks wait for", w->index);
+        mlt_log(MLT_NO_ROOM "a report of what the ranks of worker %u wait for", w->index);
         return;
     }
     b->worker = w;
@@ -313,6 +314,7 @@ void mlt_worker_report(mlt_worker *w)
     free(b);
     if (w->boot->ctl < 0)
         return;
-    mlt_ctl end = {.type = MLT_CTL_WAITS_END, .rank = -1, .value = running, .detail = w->index};
+    mlt_ctl end = {
+        .type = MLT_CTL_WAITS_END, .rank = MLT_CTL_NO_RANK, .value = running, .detail = w->index};
     (void)mlt_ctl_send(w->boot->ctl, &end, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/memory.h"
 
 enum { SHORT_QUEUE = 16, FIRST_BUCKETS = 64, CROWD = 4 };
 
@@ -41,7 +41,7 @@ static mlt_link *new_buckets(uint32_t count)
 {
     mlt_link *buckets = malloc(count * sizeof *buckets);
     if (!buckets)
-        mlt_fatal("out of memory: no room to match messages");
+        mlt_no_room("%u queues of messages", count);
     for (uint32_t i = 0; i < count; i++)
         mlt_list_init(&buckets[i]);
     return buckets;

@@ -29,8 +29,8 @@ typedef struct mlt_req mlt_req;
 typedef struct mlt_msg mlt_msg; // a message that arrived and has no receive yet
 
 enum {
-    MLT_ANY_SOURCE = -1, // the ABI's values
-    MLT_ANY_TAG = -2,
+    MLT_ANY_SOURCE = MLT_WAIT_ANYONE, // the ABI's values
+    MLT_ANY_TAG = MLT_WAIT_ANY_TAG,
     MLT_REQ_MAGIC = 0x5eedface,
 };
 

@@ -182,7 +182,7 @@ static void block(mlt_worker *w, mlt_worker_sleep how, bool waits)
     mlt_job_worker *own = w->wire->own;
     mlt_jitter();
     if (how == MLT_WORKER_LISTENS) {
-        mlt_io_block(w->sched, -1);
+        mlt_io_block(w->sched, MLT_OS_FOREVER);
     } else if (waits) { // for time; or for descriptors, without a bell
         int64_t patience = mlt_io_patience(w->sched);
         if (mlt_io_watches(w->sched) && (patience < 0 || patience > DEAF_NS))
@@ -190,7 +190,7 @@ static void block(mlt_worker *w, mlt_worker_sleep how, bool waits)
         mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
     } else {
         mlt_threads_count_parked(true);
-        mlt_os_futex_wait(&own->asleep, w->wire->nap, -1);
+        mlt_os_futex_wait(&own->asleep, w->wire->nap, MLT_OS_FOREVER);
         mlt_threads_count_parked(false);
     }
 }
@@ -212,7 +212,7 @@ static void block_with_gate(mlt_worker *w)
             // counted themselves as parked since, so it can be seen here.
             mlt_wire_publish(w->wire);
             atomic_store_explicit(&own->open, 0, memory_order_release); // pairs with the look
-            timeout_ns = -1;
+            timeout_ns = MLT_OS_FOREVER;
         }
         mlt_os_futex_wait(&own->asleep, w->wire->nap, timeout_ns);
     }
@@ -247,7 +247,7 @@ static void wait_for_threads(mlt_worker *w)
 static MLT_COLD void wait_for_io(mlt_worker *w)
 {
     if (mlt_io_watches(w->sched)) {
-        mlt_io_block(w->sched, -1);
+        mlt_io_block(w->sched, MLT_OS_FOREVER);
         return;
     }
     int64_t patience = mlt_io_patience(w->sched);

@@ -5,6 +5,7 @@
 
 #include "base/above.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "p2p/kind.h"
 #include "p2p/p2p_int.h"
 
@@ -81,8 +82,7 @@ static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
     if (data_bytes <= SMALL_MESSAGE)
         msg = mlt_pool_take(&w->p2p->messages);
     else if (!(msg = malloc(size)))
-        mlt_fatal("out of memory: no %llu bytes for a message that has no receive yet",
-                  (unsigned long long)size);
+        mlt_no_room("%llu bytes of a message that has no receive yet", (unsigned long long)size);
     *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = size, .peer = peer};
     w->held += size;
     if (w->held > w->counts.unexpected_peak)

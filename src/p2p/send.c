@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "base/above.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "os/jitter.h"
 #include "p2p/p2p_int.h"
 
@@ -301,8 +302,7 @@ static MLT_COLD void queue_packet(mlt_worker *w, mlt_peer *peer, const mlt_packe
     }
     out->body = malloc(bytes);
     if (!out->body)
-        mlt_fatal("memory is exhausted: no room for a packet of %llu bytes to worker %u",
-                  (unsigned long long)bytes, peer->worker);
+        mlt_no_room("a packet of %llu bytes to worker %u", (unsigned long long)bytes, peer->worker);
     memcpy(out->body, data, bytes);
 }
 
@@ -440,7 +440,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
         return false;
     int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST, peer->worker);
     if (chunk < 0) // the reserved slot was not published: it stays the next one
-        return chunk == -2 && push_piece(w, peer, req);
+        return chunk == MLT_CHUNK_NONE && push_piece(w, peer, req);
     uint64_t n = chunk_fill(w, req);
     pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->index, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};

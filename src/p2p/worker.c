@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
 #include "os/fd.h"
@@ -96,7 +97,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     if (!w || !ranks) {
         free(w);
         free(ranks);
-        snprintf(why, why_size, "out of memory: no room for %u ranks", own->ranks);
+        snprintf(why, why_size, MLT_NO_ROOM "%u ranks", own->ranks);
         return MLT_ERR_NO_MEMORY;
     }
     *w = (mlt_worker){
@@ -114,7 +115,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     atomic_store_explicit(&own->thread, mlt_os_thread_id(), memory_order_relaxed);
     mlt_pool_init(&w->reqs, sizeof(mlt_req), 16);
     mlt_status status = MLT_ERR_NO_MEMORY;
-    snprintf(why, why_size, "out of memory: worker %u cannot start", index);
+    snprintf(why, why_size, MLT_NO_ROOM "what worker %u works with", index);
     w->p2p = new_state(w);
     if (!w->p2p)
         goto free_worker;

@@ -239,7 +239,7 @@ int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to)
         }
         waits |= wire->chunk_to[at] == to;
     }
-    return waits ? -1 : -2;
+    return waits ? MLT_CHUNK_LATER : MLT_CHUNK_NONE;
 }
 
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk)

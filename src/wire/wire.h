@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport between the workers of one host: a ring each way for every pair, whether the peer
-// is a thread of this process or another process, plus a pool of chunks for large messages and the
-// art of sleeping.
+// is a thread of this process or another process; a pool of chunks for large messages; and how to
+// sleep without missing news.
 //
 // A receiver looks only at rings with news. It attends to a few (the hot ones) by reading their
 // next slot; for any other, the sender sees that the ring is unattended, sets the ring's bit in the
@@ -51,7 +51,7 @@ typedef struct mlt_wire {
     mlt_job_worker *own;
     uint32_t self, workers;
     bool lean;       // as the job's
-    mlt_peer *peers; // [workers]; the own entry is unused
+    mlt_peer *peers; // [workers]; the entry of this worker is unused
     mlt_peer *hot[MLT_WIRE_HOT];
     uint32_t hot_most, hot_count, hot_next;
     uint32_t nap;            // own->asleep as the last doze left it
@@ -94,23 +94,27 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
 }
 
 // Before and after the thread blocks until there may be something to do: on own->asleep while that
-// is wire->nap (`how` is MLT_WORKER_ASLEEP); or for its bell (MLT_WORKER_LISTENS). doze: everybody
-// can see that this worker sleeps; then `ready` is asked once. False: there is something, and
-// blocking would miss it. `blocked`: ranks parked, for the launcher. rise: after a doze, whatever
-// it said.
+// is wire->nap (`how` is MLT_WORKER_ASLEEP), or for its bell (MLT_WORKER_LISTENS). doze: lets
+// everybody see that this worker sleeps, then asks `ready` once. False: there is something to do,
+// and blocking would miss it. `blocked`: ranks parked, for the launcher. rise: after each doze,
+// whether it was true or false.
 bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool (*ready)(void *arg),
                    void *arg) MLT_MUST_CHECK;
 void mlt_wire_rise(mlt_wire *wire);
 
-// The launcher sees how many messages were sent and received so far. Part of doze; the sleeper's
-// too, if other threads of its worker did something meanwhile and can do no more.
+// Lets the launcher see how many messages were sent and received so far. Part of doze. The sleeper
+// calls it too, if other threads of its worker did something meanwhile and can do no more.
 void mlt_wire_publish(mlt_wire *wire);
 
-// A free chunk of our own pool for a message to that worker; -1: none, but it will give some back;
-// -2: none, and only others have them, who may not look for long: send without chunks. Hot: one of
-// the first few, which stay in the cache between their uses; worth it for messages so large that
-// they would sweep through the whole pool (measured: +15 % from 1 MiB on). Otherwise the whole pool
-// in turn, so that the receiver may lag behind.
+enum {
+    MLT_CHUNK_LATER = -1, // none is free, but that worker has some and will give them back
+    MLT_CHUNK_NONE = -2,  // others have them all and may not look for long: send without chunks
+};
+
+// A free chunk of our own pool for a message to that worker; or one of the above. Hot: one of the
+// first few, which stay in the cache between their uses; worth it for messages so large that they
+// would sweep through the whole pool (measured: +15 % from 1 MiB on). Otherwise the whole pool in
+// turn, so that the receiver may lag behind.
 int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to);
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk);
 // The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.

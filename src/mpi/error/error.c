@@ -152,7 +152,7 @@ int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code)
 
 _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence)
 {
-    mlt_entry_end_job(me ? me->world : -1, status, sentence);
+    mlt_entry_end_job(me ? me->world : MLT_CTL_NO_RANK, status, sentence);
 }
 
 // ---- the generated checks' ways out
@@ -181,7 +181,7 @@ int mlt_mpi_not_ready(uint16_t fn)
         why = "was called by a thread that belongs to no rank: no thread of a rank started it with "
               "pthread_create or thrd_create";
     snprintf(text, sizeof text, "%s %s", mlt_fn_name(fn), why);
-    mlt_entry_end_job(rank ? rank->world : -1, MPI_ERR_OTHER, text);
+    mlt_entry_end_job(rank ? rank->world : MLT_CTL_NO_RANK, MPI_ERR_OTHER, text);
 }
 
 int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn)

@@ -75,7 +75,7 @@ static uint32_t lie_down(nap *n)
 static uint32_t sleep_on(nap *n, uint32_t word)
 {
     while (word != END && (word = atomic_load_explicit(&n->word, memory_order_relaxed)) == REST)
-        mlt_os_futex_wait(&n->word, REST, -1);
+        mlt_os_futex_wait(&n->word, REST, MLT_OS_FOREVER);
     return word;
 }
 
