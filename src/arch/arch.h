@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engine needs of the processor. Each folder here holds the same files: cpu.h (inline
-// parts), switch.S and copy.S. A new processor is a new folder and one line below.
+// parts), code.h, switch.S and copy.S. A new processor is a new folder and one line below and in
+// code.h.
 //
 // Every cpu.h offers:
 //
@@ -8,14 +9,13 @@
 //   mlt_arch_pause()      in a loop that waits for another core's write
 //   mlt_arch_cycles()     a counter that only goes up; its rate is the machine's affair
 //   mlt_arch_fp_mode()    rounding, denormals, exceptions: control bits that a call keeps. Storing
-//   them at
-//                         each switch would cost more than looking whether they are the usual ones,
-//                         so mlt_arch_switch leaves them alone; mlt_arch_fp_mode_set() writes them
+//                         them at each switch would cost more than looking whether they are the
+//                         usual ones, so mlt_arch_switch leaves them alone;
+//                         mlt_arch_fp_mode_set() writes them
 //   mlt_arch_fiber_init() the first frame of a fiber
 //   mlt_arch_parked()     where a suspended fiber will go on, for reports
-//   MLT_ARCH_READS_PEERS  1: a large message between processes is copied sooner by the kernel,
-//   once,
-//                         than twice through memory that both map
+//   MLT_ARCH_READS_PEERS  1: one copy of a large message by the kernel is faster than two through
+//                         memory that both processes map
 //   mlt_arch_quad         the C type of an IEEE binary128
 //   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped
 #ifndef MLT_ARCH_ARCH_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Characters of UTF-8, for texts of others that a terminal is to show.
+// Characters of UTF-8, for foreign text that is shown on a terminal.
 #ifndef MLT_BASE_CHARACTER_H
 #define MLT_BASE_CHARACTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// The bytes of the character at `at`, which is before `end`; 1 if it is none. *shown: a terminal
-// shows it as one column: it controls nothing, turns no direction, and has a width.
+// The length in bytes of the character at `at`, which is before `end`; 1 if there is no valid one.
+// *shown: it is safe to show and has a width: it controls nothing and turns no direction.
 size_t mlt_character(const char *at, const char *end, bool *shown);
 
 #endif

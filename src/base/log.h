@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sentences for people, and the end of the process when Millet itself is at fault.
+// Messages for people, and the end of the process when Millet itself is at fault.
 // A line is written with one write(2), so lines of several processes never mix.
 #ifndef MLT_BASE_LOG_H
 #define MLT_BASE_LOG_H
@@ -9,11 +9,11 @@
 
 #include "base/status.h"
 
-// Writes "millet: <sentence>\n" to standard error.
+// Writes "millet: <message>\n" to standard error.
 void mlt_log(const char *format, ...) MLT_PRINTF(1, 2);
 void mlt_vlog(const char *format, va_list args) MLT_PRINTF(1, 0);
 
-// Says the sentence and ends the process with status 70. For faults of the machine or of Millet.
+// Writes the message and ends the process with status 70. For faults of the machine or of Millet.
 _Noreturn void mlt_fatal(const char *format, ...) MLT_PRINTF(1, 2) MLT_COLD;
 
 // Ends the process at once. Not by _exit, which the MPI layer has a version of that ends one rank.

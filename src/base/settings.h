@@ -34,7 +34,7 @@ typedef struct mlt_settings_table {
 enum { MLT_SETTINGS_MOST = 16 }; // tables of all layers
 
 // Reads every setting of the tables from the environment. On a bad value or an unknown MILLET_
-// variable: a sentence in why[why_size] and MLT_ERR_INVALID.
+// variable: a message in why[why_size] and MLT_ERR_INVALID.
 mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, char *why,
                              size_t why_size) MLT_MUST_CHECK;
 

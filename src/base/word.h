@@ -7,9 +7,8 @@
 
 enum { MLT_WORD_LONGEST = 64 };
 
-// How many letters must be put in, left out or changed to make b of a (Levenshtein's distance;
-// small and capital letters are the same). Words that are longer than MLT_WORD_LONGEST are that far
-// from all others.
+// How many letters must be inserted, deleted or changed to turn a into b (Levenshtein's distance;
+// case does not count). Words longer than MLT_WORD_LONGEST are that far from all others.
 size_t mlt_word_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
 #endif

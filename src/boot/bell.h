@@ -4,8 +4,8 @@
 // ring a bell: an empty datagram to a socket of the abstract name space, which vanishes with its
 // process.
 //
-// The name is in the segment (mlt_job_worker.bell), random, so that strangers do not guess it; and
-// all that a stranger could do is to wake the worker in vain.
+// The name is in the segment (mlt_job_worker.bell) and random, so that strangers do not guess it. A
+// stranger who did could only wake the worker in vain.
 #ifndef MLT_BOOT_BELL_H
 #define MLT_BOOT_BELL_H
 
@@ -15,7 +15,7 @@
 #include "boot/job.h"
 
 // Makes the bell of a worker and puts its name into the segment. *fd is the caller's: readable when
-// somebody rang. On failure a sentence in why.
+// somebody rang. On failure a message in why.
 mlt_status mlt_bell_new(mlt_job_worker *worker, int *fd, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Rings; any process of the host, any thread. Never blocks: a bell that has not been heard yet

@@ -5,21 +5,20 @@
 // nothing is left behind after any crash. A program that was started alone makes one for itself. It
 // holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
-//     mlt_job | mlt_job_proc[procs] | mlt_job_worker[workers] | news bitmaps | rings | chunk pools
-//     | claims
+//     mlt_job | mlt_job_proc[] | mlt_job_worker[] | news bitmaps | rings | chunk pools | claims
 //
-// The first two are the head, on pages of its own. Every process can only read it once it has its
-// place (mlt_job_protect_head), so that a stray pointer of one rank cannot break the others'. The
+// The first two are the head, on pages of its own. A process that has its place can only read it
+// (mlt_job_protect_head), so that a stray pointer of one rank cannot break the other ranks. The
 // program of a rank may do worse on purpose: mpirun works with its own copy of the head
-// (mlt_job_own_head), takes who is where from its plan, and believes no word of the rest. Nobody
-// can change the segment's size.
+// (mlt_job_own_head), takes from its plan which rank is where, and trusts no word of the rest.
+// Nobody can change the segment's size.
 //
 // Rings and pools are laid out here (sizes and offsets) and used by src/wire. Pages that nobody
 // touches cost nothing, so a ring for every ordered pair of workers is affordable.
 //
-// Claims are a board of what workers call collectively, four words for each code of 16 bits, and
-// one word of what was said once for the whole job; coll/claim.h uses the one, p2p/kind.h the
-// other.
+// Claims are a board of what workers call collectively, four words for each code of 16 bits
+// (coll/claim.h). One word of messages that were printed once for the whole job follows
+// (mlt_job_said; p2p/kind.h).
 #ifndef MLT_BOOT_JOB_H
 #define MLT_BOOT_JOB_H
 
@@ -59,9 +58,9 @@ typedef struct mlt_job {
     uint64_t started_ns;             // monotonic clock when mpirun started
     uint64_t identity;               // random: no other job has it
     uint32_t profile;                // 1: --report: time calls and count bytes
-    // 1: who stops looking pays for the memory barrier of everybody (mlt_os_barrier), and senders
-    // need no fence. Worth it unless workers sleep all the time, as they do when there are more of
-    // them than cores.
+    // 1: a worker that stops looking pays for a memory barrier on all cores (mlt_os_barrier), and
+    // senders need no fence. Worth it unless workers sleep all the time, as they do when there are
+    // more of them than cores.
     uint32_t lean;
 } mlt_job;
 
@@ -126,11 +125,12 @@ typedef struct mlt_job_plan {
 } mlt_job_plan;
 
 // Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's),
-// otherwise private memory. On failure a sentence in why.
+// otherwise private memory. On failure a message in why.
 mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 
-// Maps the segment behind an inherited descriptor and checks magic, version and size.
+// Maps the segment of an inherited descriptor and checks magic, version and size. On failure a
+// message in why.
 mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_job_close(mlt_job *job);
 
@@ -160,7 +160,7 @@ static inline _Atomic uint64_t *mlt_job_claim_at(mlt_job *job, uint16_t code)
     return (_Atomic uint64_t *)((char *)job + job->claims_at) + (size_t)code * MLT_JOB_CLAIM_WORDS;
 }
 
-// A bit for each sentence that is for the whole job and was said.
+// A bit for each message that was printed once for the whole job.
 static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 {
     return (_Atomic uint64_t *)((char *)job + job->claims_at) +

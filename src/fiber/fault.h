@@ -24,9 +24,9 @@ typedef struct mlt_fault {
     size_t stack_size; // usable bytes of its stack; 0 for the thread's own stack
 } mlt_fault;
 
-// Describe must be async-signal-safe: write(2), no malloc, no printf. It is called at most once.
-// Once a process, before workers start. A signal for which the program has a handler (or which it
-// ignores) is left to it. Does nothing in a build with a sanitizer, which has its own report.
+// Call it once a process, before workers start. `describe` must be async-signal-safe (write(2), no
+// malloc, no printf) and is called at most once. A signal that the program handles or ignores is
+// left to the program. Does nothing in a build with a sanitizer, which has its own report.
 void mlt_fault_install(void (*describe)(const mlt_fault *fault));
 
 // Gives the calling thread its alternate stack, unless it has one; fini takes that away again.

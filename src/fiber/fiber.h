@@ -12,7 +12,7 @@
 // own stack, again and again, until somebody is. A worker with a single rank runs it on the
 // thread's own stack as the `home` fiber (solo): parking is then a loop around idle.
 //
-//     run queue: what wake, yield and spawn put in; the policy says where and what is taken next
+//     run queue: holds what wake, yield and spawn make runnable; the policy says who is next
 //     home:      the thread's own stack; returns from mlt_sched_run when all fibers have ended
 //     crew:      fibers that come and go while others run, as many as there is memory for. With one
 //                the home fiber of a solo worker is a member: it parks and wakes as the others do
@@ -51,7 +51,7 @@ struct mlt_fiber {
     void *user;  // the owner's object, argument of entry; mlt_fiber_user while it runs
     uint32_t id; // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
-    uint32_t woke;    // whom of the crew it woke last: likely the one that it will wake next
+    uint32_t woke;    // the member of the crew that it woke last, and will likely wake next
     uint8_t state;    // mlt_fiber_state
     bool trimmed;     // the pages below sp were given back since it last ran
     uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
@@ -154,13 +154,13 @@ extern _Thread_local mlt_sched *mlt_sched_self __attribute__((tls_model("initial
 // and goes once. In the process only a dying one walks it (fault.h), without the lock.
 extern mlt_sched *mlt_sched_list;
 
-// Makes the calling thread a worker. On failure *out is NULL and `why` has a sentence.
+// Makes the calling thread a worker. On failure *out is NULL and `why` has a message.
 // The caller frees it with mlt_sched_free, on the same thread, after mlt_sched_run returned.
 mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
                          size_t why_size) MLT_MUST_CHECK;
 void mlt_sched_free(mlt_sched *sched);
 
-// True if the text names a policy ("random:17" included); otherwise a sentence in why.
+// True if the text names a policy ("random:17" included); otherwise a message in why.
 bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
 
 // Solo: gives the home fiber its user object; the caller then simply runs.
@@ -169,13 +169,12 @@ void mlt_sched_adopt(mlt_sched *sched, void *user);
 // Adds a NEW runnable fiber; at most conf.fibers in all. The fiber's memory is the scheduler's.
 mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
 
-// Gives the worker a crew, once; MLT_ERR_UNSUPPORTED if it has a gate. On failure a sentence in
-// why.
+// Gives the worker a crew, once; MLT_ERR_UNSUPPORTED if it has a gate. On failure a message in why.
 mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// Adds a NEW runnable fiber to the crew. When it ends, its record and stack serve the next: forget
-// it before. NULL: as many are alive as there can be. Workers with planned fibers return from
-// mlt_sched_run when the last of those has ended, whoever of the crew is still alive.
+// Adds a NEW runnable fiber to the crew. When it ends, its record and stack serve the next one: do
+// not keep the pointer. NULL: as many are alive as there can be. Workers with planned fibers return
+// from mlt_sched_run when the last of those has ended, even if some of the crew are still alive.
 mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
 
 // Runs all spawned fibers until the last one has ended. Called on the thread's own stack.
@@ -193,13 +192,13 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber);
 // The same, but all that can run now do so before it, under policies with a list.
 void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber);
 
-// Lets every other runnable fiber run before this one goes on (rr, direct), or whom the policy
-// picks. Returns at once if there is none.
+// Lets every other runnable fiber run before this one goes on (rr, direct), or those that the policy
+// picks. Returns at once if there are none.
 void mlt_fiber_yield(mlt_sched *sched);
 
-// A function of the user's is called in the middle of a step of the worker, on whatever stack that
-// takes place: until mlt_sched_unpin with what this returns, whoever suspends or makes progress
-// ends the program with a sentence. `what` is the sentence's: "a function of MPI_Op_create".
+// A function of the user's is about to be called in the middle of a step of the worker, on whatever
+// stack runs that step. Until mlt_sched_unpin with what this returns, a call that suspends or makes
+// progress ends the program with a message, which names `what`: "a function of MPI_Op_create".
 static inline const char *mlt_sched_pin(mlt_sched *sched, const char *what)
 {
     const char *before = sched->pinned;
@@ -229,13 +228,13 @@ size_t mlt_sched_stack_size(const mlt_sched *sched); // of planned fibers; 0: so
 // Usable bytes of that fiber's stack; 0: home, or it has none (yet).
 size_t mlt_fiber_stack_size(const mlt_sched *sched, const mlt_fiber *fiber);
 
-// How stacks are guarded: "guard pages", "mprotect", "canary" (the weakest so far, if some have
-// another) or "none" (solo); for reports.
+// How stacks are guarded, for reports: "guard pages", "mprotect", "canary" (the weakest so far, if
+// they differ) or "none" (solo).
 const char *mlt_sched_guard_kind(const mlt_sched *sched);
 
-// Gives back the untouched-again pages below the stack pointers of all suspended fibers, and those
-// of stacks that nobody uses.
-// Called by the scheduler itself when memory is tight. Returns how many bytes were offered back.
+// Gives the pages below the stack pointers of all suspended fibers, and those of stacks that nobody
+// uses, back to the system. The scheduler itself calls it when memory is tight. Returns how many
+// bytes were offered.
 uint64_t mlt_sched_trim(mlt_sched *sched);
 
 #endif

@@ -6,17 +6,17 @@
 // one, and all workers with fibers, never come here.
 //
 // A thread has a fiber of its own, so that what waits and what wakes is the same for threads as for
-// fibers; sched->current and the owner's `running` are the fiber of the thread that is inside. Who
-// parks leaves the gate to the others. One of the parked threads, the driver, calls the idle
-// function in a loop, and lets others in between; the rest sleep, each on a word of its own, until
-// they are woken or must drive, because the driver's wait is over.
+// fibers; sched->current and the owner's `running` are the fiber of the thread that is inside. A
+// thread that parks leaves the gate to the others. One of the parked threads, the driver, calls the
+// idle function in a loop and lets others in between. The rest sleep, each on its own word, until
+// they are woken or must drive because the driver's wait is over.
 //
 //     outside --enter--> inside --park--> driver: idle, idle, ...      --wake--> inside --leave-->
 //                                    \--> asleep on its word, perhaps driver later --^
 //
 // The gate is a lock that lets late comers pass a few times (cheap while threads alternate), then
-// hands itself over to one that waits: nobody starves, polls in a loop or not. A thread may enter
-// it again (a callback calls MPI); park leaves it altogether.
+// hands itself over to one that waits: nobody starves, even if others poll in a loop. A thread may
+// enter it again (a callback calls MPI); park leaves it altogether.
 //
 // How many threads of the process are parked is counted for all workers together: if all are, none
 // can ever come in and change something.
@@ -64,7 +64,7 @@ typedef struct mlt_gate_conf {
 struct mlt_gate {
     _Alignas(64) _Atomic uint32_t word; // the lock; see gate.c
     _Atomic uint32_t want;              // threads that wait for it
-    uint32_t passed;                    // how often late comers may have passed those who wait
+    uint32_t passed;                    // how often late comers may have passed the waiters
     mlt_thread *driver;                 // NULL: nobody
     _Alignas(64) mlt_sched *sched;
     mlt_gate_conf conf;
@@ -101,18 +101,18 @@ void mlt_gate_step_in(mlt_gate *gate, uint32_t depth);
 void mlt_gate_park(mlt_gate *gate, mlt_fiber *me);
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber);
 
-// The idle function's, inside. let_in: those who want in come in first; costs a look if nobody
-// does. False: one of them has woken the driver, so idle must return. yield: gives the processor
-// away meanwhile. Before and after blocking on a word of the owner's, which conf.kick wakes: block,
-// unblock. nap: blocks until woken or for that time.
+// The idle function's, inside. let_in: threads that wait for the gate come in first; costs a look if
+// there are none. False: one of them has woken the driver, so idle must return. yield: the same, and
+// gives the processor away meanwhile. block and unblock: before and after blocking on a word of the
+// owner's, which conf.kick wakes. nap: blocks until woken, or for timeout_ns (or MLT_OS_FOREVER).
 bool mlt_gate_let_in(mlt_gate *gate);
 void mlt_gate_yield(mlt_gate *gate);
 void mlt_gate_block(mlt_gate *gate);
 void mlt_gate_unblock(mlt_gate *gate);
 void mlt_gate_nap(mlt_gate *gate, int64_t timeout_ns);
 
-// A thread of the process parks, or goes on: for workers that have no gate, and for threads that
-// wait for workers to end.
+// A thread of the process parks, or goes on. For workers that have no gate, and for threads that
+// wait until workers end.
 void mlt_threads_count_parked(bool parked);
 
 // True if all threads of the process are parked: nobody can come in.

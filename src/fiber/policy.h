@@ -35,8 +35,8 @@ struct mlt_policy {
     bool direct; // of the list: the first that the running fiber wakes runs next
 };
 
-// Of so many switches one goes to a fiber that waits its turn in the queue, whoever is woken
-// meanwhile.
+// One of so many switches goes to a fiber that waits its turn in the queue, even if another was
+// woken meanwhile.
 enum { MLT_POLICY_TURN = 64 };
 
 // The scheduler's list, inline, for it is on the path of every message between two fibers. A policy
@@ -51,7 +51,7 @@ static inline void mlt_policy_list_push(mlt_sched *sched, mlt_fiber *fiber)
     sched->tail = fiber;
 }
 
-// The running fiber goes behind all that can run, also behind who is ahead, which is first then.
+// The running fiber queues after all that can run. The fiber that is ahead becomes the first.
 static inline void mlt_policy_list_yield(mlt_sched *sched, mlt_fiber *fiber)
 {
     mlt_fiber *ahead = sched->ahead;
@@ -73,7 +73,7 @@ static inline void mlt_policy_list_wake(mlt_sched *sched, mlt_fiber *fiber)
         mlt_policy_list_push(sched, fiber);
 }
 
-// in_turn: who is ahead must wait for once.
+// in_turn: the fiber that is ahead must wait for once.
 static inline mlt_fiber *mlt_policy_list_take(mlt_sched *sched, bool in_turn)
 {
     mlt_fiber *fiber = sched->ahead;
@@ -86,7 +86,7 @@ static inline mlt_fiber *mlt_policy_list_take(mlt_sched *sched, bool in_turn)
     return fiber;
 }
 
-// True under policy `random`: then whoever has a choice, be it among other things than fibers, asks
+// True under policy `random`: then every choice, also among other things than fibers, asks
 // mlt_policy_pick for one of n (above 0), so that a seed replays all of them.
 bool mlt_policy_is_random(const mlt_sched *sched);
 uint32_t mlt_policy_pick(mlt_sched *sched, uint32_t n);
@@ -94,7 +94,7 @@ uint32_t mlt_policy_pick(mlt_sched *sched, uint32_t n);
 extern const mlt_policy mlt_policies[];
 extern const size_t mlt_policies_count;
 
-// Reads "name" or "name:argument". NULL and a sentence in why if it names no policy.
+// Reads "name" or "name:argument". NULL and a message in why if it names no policy.
 const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *why, size_t why_size);
 
 #endif

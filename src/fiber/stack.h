@@ -7,14 +7,15 @@
 //      | guard 1 MiB | usable ..... <- top | ...  | guard 64 KiB | usable ..... <- top | ...
 //      |<------------- slot 0 ------------>|      |<------------ slot `wide` --------->|
 //
-// The compiler's probes step 64 KiB on aarch64, so a smaller guard could be jumped over. A function
-// that was compiled without probes jumps over any guard that is smaller than its frame: the first
-// slots, all of them unless fibers are many, have one as large as Linux's own below a process's
-// stack. More of them would cost page tables: 2 KiB for each MiB. Guards are
-// made when a slot is first used; where fibers are many, for the next slots at once, and with their
-// top pages: a system call and a fault less for each. Used stacks go to a last-in-first-out list:
-// the next fiber gets the one whose pages are warm. Bookkeeping is 4 bytes a slot, so a million
-// slots cost little.
+// The compiler's probes step 64 KiB on aarch64, so they could jump over a smaller guard. A function
+// that was compiled without probes jumps over any guard that is smaller than its frame. So the first
+// slots, which are all of them unless fibers are many, have a guard as large as Linux's own below a
+// process's stack. More wide guards would cost page tables: 2 KiB for each MiB.
+//
+// Guards are made when a slot is first used. Where fibers are many, those of the next slots are made
+// at once, with their top pages: a system call and a fault less for each. Used stacks go to a
+// last-in-first-out list: the next fiber gets the one whose pages are warm. Bookkeeping is 4 bytes a
+// slot, so a million slots cost little.
 //
 // One thread uses it. Nothing here suspends.
 #ifndef MLT_FIBER_STACK_H
@@ -67,7 +68,7 @@ typedef struct mlt_stacks {
 size_t mlt_stack_size_for(uint32_t process_fibers);
 
 // Reserves count stacks. asked: bytes, 0 for the size that suits process_fibers, which shrinks if
-// the system refuses so much address space. On failure a sentence in why.
+// the system refuses so much address space. On failure a message in why.
 mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_fibers,
                            size_t asked, mlt_stack_guard guard, char *why,
                            size_t why_size) MLT_MUST_CHECK;
@@ -86,13 +87,13 @@ uint64_t mlt_stacks_trim_free(mlt_stacks *stacks);
 // The owner of the guard in which the address lies, or MLT_STACK_NONE. Safe in a signal handler.
 uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address);
 
-// Core files: the area is left out of them, since most of it is nothing (256 GiB of it with a
-// million fibers), and gdb's gcore gives up at guard pages. Puts [from, the stack's top) in. Safe
-// in a signal handler; costs two mappings.
+// Core files leave the area out, since most of it is nothing (230 GiB of it with a million fibers),
+// and gdb's gcore gives up at guard pages. This puts [from, the stack's top) in. Safe in a signal
+// handler; costs two mappings.
 void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *from);
 
-// What a stack without guard pages has: the gap below it has never been written. Its highest
-// line must read as zero; reading an untouched page costs no memory. False if the stack overflowed.
+// Of a stack without guard pages: the gap below it has never been written, so the gap's highest line
+// must read as zero. Reading an untouched page costs no memory. False if the stack overflowed.
 static inline bool mlt_stack_intact(const mlt_stacks *stacks, const char *stack)
 {
     if (!stacks->bare_from || stack < stacks->bare_from)

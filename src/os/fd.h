@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// System calls on descriptors. None of them blocks, but for mlt_os_epoll_wait. Those that return an
-// int or a length return -1 and set errno on failure, as the system's own.
+// System calls on descriptors. Only mlt_os_epoll_wait blocks. Those that return an int or a length
+// return -1 and set errno on failure, as the system's own do.
 #ifndef MLT_OS_FD_H
 #define MLT_OS_FD_H
 
@@ -21,16 +21,16 @@ int mlt_os_epoll_new(void);
 int mlt_os_epoll_add(int epoll, int fd, uint32_t events, uint64_t data);
 int mlt_os_epoll_change(int epoll, int fd, uint32_t events, uint64_t data);
 
-// Blocks for timeout_ns (-1: for ever); how many are ready: 0 after a signal, too; -1: `epoll` is
-// none. errno stays.
+// Blocks for timeout_ns, or MLT_OS_FOREVER (os.h). Returns how many are ready: 0 after a signal,
+// too; -1: `epoll` is none. errno stays.
 int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t timeout_ns);
 
-// The number of the file behind a descriptor, which no other socket has; 0: there is none. Tells
-// whether the program has closed one of ours, and perhaps has another file at its number. errno
-// stays.
+// The number of the file that a descriptor refers to, which no other socket has; 0: it refers to
+// none. Tells whether the program has closed one of our descriptors and perhaps opened another file
+// under its number. errno stays.
 uint64_t mlt_os_file_number(int fd);
 
-// A descriptor that is in order. errno stays.
+// Closes a descriptor that is known to be open. errno stays.
 void mlt_os_close(int fd);
 
 // A socket for datagrams of this host: bound to an abstract name if there is one (size > 0),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines: streams between two processes of this host, Unix sockets. A name that begins with '@' is
-// one of the abstract name space, which vanishes with who listens; others are paths. Descriptors
-// are close-on-exec and never block. What fails returns -1 and sets errno; EAGAIN: not now.
+// in the abstract name space and vanishes with the listener; others are paths. Descriptors are
+// close-on-exec and never block. A call that fails returns -1 and sets errno; EAGAIN: not now.
 #ifndef MLT_OS_LINE_H
 #define MLT_OS_LINE_H
 
@@ -16,11 +16,12 @@ int mlt_os_line_listen(const char *name);
 int mlt_os_line_accept(int listener);
 int mlt_os_line_connect(const char *name);
 
-// By the kernel's word the process on the other side belongs to the user of this one; *pid: which
-// it is (may be NULL).
+// The kernel confirms that the process on the other side belongs to the user of this one. *pid is
+// that process (pid may be NULL).
 bool mlt_os_line_own(int fd, int32_t *pid);
 
-// Some of it. A line that the other side has closed gives EPIPE and no signal; reads 0 bytes.
+// Moves some of it. Writing to a line that the other side has closed gives EPIPE and no signal;
+// reading from one gives 0 bytes.
 ssize_t mlt_os_line_write(int fd, const void *data, size_t bytes);
 ssize_t mlt_os_line_read(int fd, void *data, size_t bytes);
 
@@ -31,7 +32,7 @@ typedef struct mlt_os_piece {
 enum { MLT_OS_PIECES = 4 };
 ssize_t mlt_os_line_write_pieces(int fd, const mlt_os_piece *pieces, int count);
 
-// Nothing comes or goes any more; who reads from it sees its end.
+// Nothing comes or goes any more; the other side reads to the end of the line.
 void mlt_os_line_end(int fd);
 
 // Blocks until there is something to read, or room to write; false after so many milliseconds.

@@ -26,8 +26,8 @@ enum { MLT_LUA_PLUGIN_VERSION = 2 };
 #define MLT_LUA_PLUGIN_TABLE "mlt_lua_plugin_table"
 
 // The table of a plug-in, mapped once and for as long as the process lives; several threads may
-// ask. On failure (it is missing, or of another version) NULL and a sentence. Wants a large stack,
-// as dlopen does.
+// ask. On failure (it is missing, or of another version) NULL and a message in why. Wants a large
+// stack, as dlopen does.
 const mlt_plugin_head *mlt_os_plugin(const char *file, const char *table, uint32_t version,
                                      char *why, size_t why_size) MLT_MUST_CHECK;
 

@@ -44,9 +44,8 @@ typedef struct mlt_ring {
     // Consumer's line.
     _Alignas(64) _Atomic uint32_t slots_freed; // counts, not indices; they wrap
     _Atomic uint32_t units_freed;
-    _Atomic uint32_t
-        attended; // 1: the consumer looks at this ring; 0 (at first too): tell it of news
-    _Atomic uint64_t backlog; // bytes of messages from this ring that wait for a receive
+    _Atomic uint32_t attended; // 1: the consumer looks at this ring; 0 (at first too): tell it
+    _Atomic uint64_t backlog;  // bytes of messages from this ring that wait for a receive
     // Producer's line.
     _Alignas(64) _Atomic uint32_t starved; // 1: the producer waits for room: wake it
     // Both sides': messages of this direction that both copy at the same time (p2p/direct.c).
@@ -123,9 +122,9 @@ static inline void mlt_ring_publish(mlt_ring_tx *tx, mlt_slot *slot)
 }
 
 // True if the consumer must be told of what was just published. The stamp must be visible before
-// the look. Lean: the consumer sees to that with a barrier of its own for all; otherwise the fence
-// pairs with the caller's of mlt_ring_attend. (A fence makes every message wait for its line to
-// arrive: it halves the message rate.)
+// the look. Lean: the consumer sees to that by a barrier on all cores (mlt_os_barrier). Otherwise
+// the fence pairs with that of mlt_ring_attend's caller. (A fence makes every message wait for its
+// line to arrive: it halves the message rate.)
 static inline bool mlt_ring_is_cold(mlt_ring_tx *tx, bool lean)
 {
     mlt_jitter();
@@ -166,8 +165,9 @@ static inline bool mlt_ring_consume(mlt_ring_rx *rx, uint32_t units)
     return false;
 }
 
-// The consumer begins and stops to look. After it stopped (for any number of rings: the fence is
-// the caller's) it must look once more: a producer that did not see the flag has published before.
+// The consumer begins to look, or stops. After it has stopped, and after a fence (the caller's, for
+// any number of rings), it must look once more: a producer that did not see the flag has published
+// before.
 static inline void mlt_ring_attend(mlt_ring_rx *rx, bool attended)
 {
     atomic_store_explicit(&rx->ring->attended, attended, memory_order_relaxed);
