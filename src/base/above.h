@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls from lower layers to upper ones: all that there are. The layers include downwards only; what
-// a lower one must nevertheless ask or tell is a line here, and src/lib/above.c says for the whole
-// library which function answers. A program without those layers (a tool, a unit test) has the table
-// of above.c, in which every line is NULL, or defines its own.
+// Calls from lower layers to upper ones: all that there are. The layers include downwards only;
+// what a lower one must nevertheless ask or tell is a line here, and src/lib/above.c says for the
+// whole library which function answers. A program without those layers (a tool, a unit test) has
+// the table of above.c, in which every line is NULL, or defines its own.
 //
 // The table is constant: whatever is called can be read off it before the program starts.
 #ifndef MLT_BASE_ABOVE_H
@@ -50,8 +50,8 @@ typedef struct mlt_above_calls {
     // The open operations that a MLT_REQ_OTHER request stands for: at most `most` of them in `out`.
     // Returns how many there are, 0 for other requests.
     uint32_t (*parts)(const struct mlt_req *req, struct mlt_worker_part *out, uint32_t most);
-    // Fills in what a collective call waits for: that of a rank that is parked in one (req NULL), or
-    // of a MLT_REQ_OTHER request. Leaves others as they are.
+    // Fills in what a collective call waits for: that of a rank that is parked in one (req NULL),
+    // or of a MLT_REQ_OTHER request. Leaves others as they are.
     void (*collective)(const struct mlt_wait *wait, const struct mlt_req *req,
                        struct mlt_ctl_wait *out);
     // What the processes (millet/csp.h) of the calling worker wait for: whole lines that begin with
@@ -59,8 +59,8 @@ typedef struct mlt_above_calls {
     // ranks, and nothing to say that a wait record does not.
     size_t (*procs)(const struct mlt_worker *worker, char *text, size_t size);
 
-    // ---- csp
-    // The calling thread's rank, which joins the job if the process has not yet. NULL: mlt_rank_self.
+    // ---- csp The calling thread's rank, which joins the job if the process has not yet. NULL:
+    // mlt_rank_self.
     struct mlt_rank *(*join)(void);
     // The state of a thread that lent its worker to another: takes it back. NULL: it did not. Asked
     // by mpi, too, where a rank that is not ready may call.

@@ -64,8 +64,8 @@ static inline bool mlt_table_next(mlt_table_look *look)
 uint32_t mlt_hash_word(uint64_t word);
 uint32_t mlt_hash_bytes(const void *bytes, size_t count);
 
-// A hash of many words, one after the other, of which any half serves. One to one in each: no change
-// of a single word is lost.
+// A hash of many words, one after the other, of which any half serves. One to one in each: no
+// change of a single word is lost.
 static inline uint64_t mlt_hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

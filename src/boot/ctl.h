@@ -55,9 +55,9 @@ enum {
 
 // What a rank is blocked in: one operation, or one collective call. A rank in MPI_Waitall has a
 // record for each open operation (at most 16), all with the same `open`. If several threads of a
-// rank are blocked, each has its own, one thread after the other.
-// A message that is there but matches no receive has a record too (kind HELD, at most 3 a rank):
-// peer sent it, `all` is 1 if its sender still waits, `open` is how many such messages the rank has.
+// rank are blocked, each has its own, one thread after the other. A message that is there but
+// matches no receive has a record too (kind HELD, at most 3 a rank): peer sent it, `all` is 1 if
+// its sender still waits, `open` is how many such messages the rank has.
 typedef struct mlt_ctl_wait {
     int32_t rank;
     int32_t peer; // world rank, or MLT_WAIT_ANYONE

@@ -192,8 +192,8 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber);
 // The same, but all that can run now do so before it, under policies with a list.
 void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber);
 
-// Lets every other runnable fiber run before this one goes on (rr, direct), or those that the policy
-// picks. Returns at once if there are none.
+// Lets every other runnable fiber run before this one goes on (rr, direct), or those that the
+// policy picks. Returns at once if there are none.
 void mlt_fiber_yield(mlt_sched *sched);
 
 // A function of the user's is about to be called in the middle of a step of the worker, on whatever

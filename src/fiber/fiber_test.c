@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of the switch, the scheduler and its policies. `fiber_test --bench` prints nanoseconds a
-// switch instead, `fiber_test --memory [FIBERS]` bytes a parked fiber; docs/internals/fibers.md quotes them.
+// switch instead, `fiber_test --memory [FIBERS]` bytes a parked fiber; docs/internals/fibers.md
+// quotes them.
 #include "fiber/fiber.h"
 
 #include <errno.h>

@@ -101,10 +101,11 @@ void mlt_gate_step_in(mlt_gate *gate, uint32_t depth);
 void mlt_gate_park(mlt_gate *gate, mlt_fiber *me);
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber);
 
-// The idle function's, inside. let_in: threads that wait for the gate come in first; costs a look if
-// there are none. False: one of them has woken the driver, so idle must return. yield: the same, and
-// gives the processor away meanwhile. block and unblock: before and after blocking on a word of the
-// owner's, which conf.kick wakes. nap: blocks until woken, or for timeout_ns (or MLT_OS_FOREVER).
+// The idle function's, inside. let_in: threads that wait for the gate come in first; costs a look
+// if there are none. False: one of them has woken the driver, so idle must return. yield: the same,
+// and gives the processor away meanwhile. block and unblock: before and after blocking on a word of
+// the owner's, which conf.kick wakes. nap: blocks until woken, or for timeout_ns (or
+// MLT_OS_FOREVER).
 bool mlt_gate_let_in(mlt_gate *gate);
 void mlt_gate_yield(mlt_gate *gate);
 void mlt_gate_block(mlt_gate *gate);

@@ -55,8 +55,8 @@ void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: not
 bool mlt_io_waits(const mlt_sched *sched);
 bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
 
-// Fires what is due and what is ready, without blocking. True if anything fired. glance: for a worker
-// that has other work; looks at descriptors only if it has not for some time.
+// Fires what is due and what is ready, without blocking. True if anything fired. glance: for a
+// worker that has other work; looks at descriptors only if it has not for some time.
 bool mlt_io_look(mlt_sched *sched);
 bool mlt_io_glance(mlt_sched *sched);
 

@@ -2,8 +2,8 @@
 // What sanitizers and valgrind want to know of stacks and switches; nothing in a normal build. The
 // one configuration header of this layer: every #if about them is here.
 //
-//   ASan      the bounds of the stack that is switched to, and a place for the fake stack of the one
-//             that is left
+//   ASan      the bounds of the stack that is switched to, and a place for the fake stack of the
+//             one that is left
 //   TSan      a handle for each fiber, made at its first run, destroyed after its last switch
 //   valgrind  (memcheck) the bounds of every stack, told once
 #ifndef MLT_FIBER_SANITIZE_H

@@ -8,14 +8,14 @@
 //      |<------------- slot 0 ------------>|      |<------------ slot `wide` --------->|
 //
 // The compiler's probes step 64 KiB on aarch64, so they could jump over a smaller guard. A function
-// that was compiled without probes jumps over any guard that is smaller than its frame. So the first
-// slots, which are all of them unless fibers are many, have a guard as large as Linux's own below a
-// process's stack. More wide guards would cost page tables: 2 KiB for each MiB.
+// that was compiled without probes jumps over any guard that is smaller than its frame. So the
+// first slots, which are all of them unless fibers are many, have a guard as large as Linux's own
+// below a process's stack. More wide guards would cost page tables: 2 KiB for each MiB.
 //
-// Guards are made when a slot is first used. Where fibers are many, those of the next slots are made
-// at once, with their top pages: a system call and a fault less for each. Used stacks go to a
-// last-in-first-out list: the next fiber gets the one whose pages are warm. Bookkeeping is 4 bytes a
-// slot, so a million slots cost little.
+// Guards are made when a slot is first used. Where fibers are many, those of the next slots are
+// made at once, with their top pages: a system call and a fault less for each. Used stacks go to a
+// last-in-first-out list: the next fiber gets the one whose pages are warm. Bookkeeping is 4 bytes
+// a slot, so a million slots cost little.
 //
 // One thread uses it. Nothing here suspends.
 #ifndef MLT_FIBER_STACK_H
@@ -92,8 +92,8 @@ uint32_t mlt_stack_guard_owner(const mlt_stacks *stacks, const void *address);
 // handler; costs two mappings.
 void mlt_stack_expose(const mlt_stacks *stacks, const char *stack, const void *from);
 
-// Of a stack without guard pages: the gap below it has never been written, so the gap's highest line
-// must read as zero. Reading an untouched page costs no memory. False if the stack overflowed.
+// Of a stack without guard pages: the gap below it has never been written, so the gap's highest
+// line must read as zero. Reading an untouched page costs no memory. False if the stack overflowed.
 static inline bool mlt_stack_intact(const mlt_stacks *stacks, const char *stack)
 {
     if (!stacks->bare_from || stack < stacks->bare_from)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data that are received as another kind than they were sent as: MPI_DOUBLE as MPI_INT, MPI_LONG as
-// MPI_INT64_T. The bytes arrive, and programs that other MPIs run rely on that, so it is a note,
-// once in the job; setting type_mismatch makes it an error.
+// MPI_INT64_T. The bytes arrive, and programs that run with other MPIs rely on that. So Millet only
+// prints a note, once in the job; the setting type_mismatch makes it an error.
 #ifndef MLT_P2P_KIND_H
 #define MLT_P2P_KIND_H
 
@@ -16,7 +16,7 @@ static inline bool mlt_kind_is_error(void)
     return mlt_conf.type_mismatch == MLT_MISMATCH_ERROR;
 }
 
-// True if nobody in the job has given the note yet: the caller does now. Never with `ignore`.
+// True if nobody in the job has printed the note yet: the caller does now. Never with `ignore`.
 bool mlt_kind_may_note(const mlt_worker *worker) MLT_COLD;
 
 #endif

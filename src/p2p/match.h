@@ -4,9 +4,10 @@
 // While a queue is short it is one list in order. When it grows, exact receives (no wildcard) and
 // messages are also hashed, so an exact match is found in constant time whatever else is queued:
 //
-//     posted:      exact ones in buckets, those with a wildcard in `all`; `order` says which of two
-//     candidates is older unexpected:  every message in `all` (arrival order, for wildcards) and in
-//     its bucket (for exact receives)
+//     posted      exact ones in buckets, those with a wildcard in `all`; `order` says which of two
+//                 candidates is older
+//     unexpected  every message in `all` (arrival order, for wildcards) and in its bucket (for
+//                 exact receives)
 //
 // Either way MPI's rule holds: of all that match, the oldest.
 #ifndef MLT_P2P_MATCH_H
@@ -21,7 +22,7 @@ enum { MLT_MSG_MAGIC = 0x4d657373 };
 
 typedef enum mlt_msg_kind {
     MLT_MSG_EAGER,  // the data lies in the message
-    MLT_MSG_REMOTE, // the sender, on another worker, waits for us to ask
+    MLT_MSG_REMOTE, // the sender, on another worker, waits with its buffer until we fetch the data
     MLT_MSG_LOCAL,  // the sender is a rank of this worker; its request is still open
 } mlt_msg_kind;
 
@@ -51,10 +52,12 @@ void mlt_match_unpost(mlt_rank *rank, mlt_req *req);
 // The receive that this envelope matches, removed; NULL if there is none.
 mlt_req *mlt_match_take_posted(mlt_rank *rank, uint32_t context, int32_t src, int32_t tag);
 
+// Adds a message that has arrived without a receive; removes it.
 void mlt_match_hold(mlt_rank *rank, mlt_msg *msg);
 void mlt_match_unhold(mlt_rank *rank, mlt_msg *msg);
 
-// The message that such a receive matches; it stays until mlt_match_unhold.
+// The message that such a receive matches, which stays held until mlt_match_unhold; NULL if there
+// is none.
 mlt_msg *mlt_match_find_held(mlt_rank *rank, uint32_t context, int32_t src, int32_t tag);
 
 #endif

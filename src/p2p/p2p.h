@@ -37,8 +37,8 @@ enum {
 typedef enum mlt_req_kind {
     MLT_REQ_SEND,
     MLT_REQ_RECV,
-    MLT_REQ_OTHER, // completed by its owner with mlt_req_complete: a pair, a flush, a generalized
-                   // request
+    MLT_REQ_OTHER, // its owner completes it with mlt_req_complete: a pair, a collective call, a
+                   // generalized request
 } mlt_req_kind;
 
 typedef enum mlt_send_mode {
@@ -74,12 +74,12 @@ struct mlt_req {
     uint32_t context; // of the communicator
     int32_t peer; // send: destination, as a WORLD rank. recv: source as a rank in the communicator
                   // or MLT_ANY_SOURCE
-    int32_t self; // send: own rank in the communicator (what the receiver matches)
+    int32_t self; // send: the sender's rank in the communicator (what the receiver matches)
     int32_t tag;  // recv: or MLT_ANY_TAG
 
     mlt_waiter *waiter;
-    void (*on_done)(
-        mlt_req *req); // may complete other requests; must not suspend or start operations
+    // May complete other requests; must not suspend or start operations. NULL: nothing to do.
+    void (*on_done)(mlt_req *req);
 
     // Result: valid when done.
     mlt_status status; // MLT_OK, MLT_ERR_TRUNCATED
@@ -112,7 +112,7 @@ struct mlt_req {
     };
 };
 
-// What a probe tells.
+// What a probe finds.
 typedef struct mlt_msg_info {
     int32_t from, tag;
     uint64_t bytes;
@@ -129,13 +129,13 @@ typedef struct mlt_match_queue {
 
 struct mlt_rank {
     mlt_worker *worker;
-    mlt_fiber
-        *fiber;    // of the rank's main; if it has several threads, of the one that is in MPI now
-    int32_t world; // rank in MPI_COMM_WORLD
+    mlt_fiber *fiber; // of the rank's main; of several threads, the one that is in MPI now
+    int32_t world;    // rank in MPI_COMM_WORLD
     union {
-        uint16_t fn;             // the MPI function it is in or was in last; 0: none
-        _Atomic uint16_t fns[2]; // the second: what calls of a rank with several threads write
-                                 // before they are inside its gate; nobody reads it
+        uint16_t fn; // the MPI function it is in or was in last; 0: none
+        _Atomic uint16_t
+            fns[2]; // calls of a rank with several threads write the second before they
+                    // are inside its gate; nobody reads it
     };
     _Atomic uint8_t life; // the MPI layer's: before init, initialised, finalised
     bool ended;
@@ -145,7 +145,7 @@ struct mlt_rank {
     mlt_match_queue posted, unexpected;
     mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
     void *mpi;        // the MPI layer's state of this rank
-    void *own;        // the host layer's: output lines, libc state; NULL while unused
+    void *own;        // the host layer's: output lines, libc state; NULL until it is used
 };
 _Static_assert(sizeof(mlt_rank) <= 128, "a million ranks have one each");
 
@@ -158,8 +158,9 @@ static inline mlt_rank *mlt_rank_self(void)
 // ---- work for later
 
 // Something that a completion makes possible but on_done must not do itself: start operations, call
-// back into upper layers. It runs once on the worker's thread, in the next progress step, outside
-// of any operation; it must not suspend. The memory is the caller's and may go when run is called.
+// back into upper layers. `run` is called once, on the worker's thread, in the next progress step,
+// outside of any operation; it must not suspend. The memory is the caller's, who may free it from
+// the call of `run` on.
 typedef struct mlt_work {
     mlt_link link;
     void (*run)(struct mlt_work *work);
@@ -167,7 +168,7 @@ typedef struct mlt_work {
 
 void mlt_worker_later(mlt_worker *worker, mlt_work *work);
 
-// From work that runs: it wants to look again in the step after this one. The worker does not sleep
+// From work that runs: run it again in the step after this one. The worker does not sleep
 // meanwhile.
 void mlt_worker_again(mlt_worker *worker, mlt_work *work);
 
@@ -221,8 +222,8 @@ void mlt_req_complete(mlt_req *req);
 // NULLs (they count as nothing). wait_any returns when at least one is done (at once if all are
 // NULL).
 void mlt_req_wait(mlt_req *req, const char *call);
-// False: somebody has changed the list meanwhile. Requests may then still point at the waiter that
-// was, so the job must end.
+// False: somebody has changed the list meanwhile. Requests may then still point at a waiter that is
+// gone, so the job must end.
 bool mlt_req_wait_all(mlt_rank *rank, mlt_req *const *reqs, uint64_t count,
                       const char *call) MLT_MUST_CHECK;
 bool mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count,
@@ -234,13 +235,13 @@ void mlt_p2p_send(mlt_req *req);
 void mlt_p2p_recv(mlt_req *req);
 
 // The short way for a standard send of a contiguous buffer that can leave at once. False: nothing
-// was done, use a request.
+// was done; use a request.
 bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
 
-// Looks for an arrived message. take: remove it from matching and give it to the caller (mprobe),
-// who must receive it with mlt_p2p_recv_msg. iprobe does not suspend and does not poll: call
-// mlt_p2p_poll when it fails.
+// Looks for a message that has arrived. take: removes it from matching and gives it to the caller
+// (MPI_Mprobe), who must receive it with mlt_p2p_recv_msg. iprobe neither suspends nor polls: call
+// mlt_p2p_poll when it finds nothing. probe waits until there is one.
 bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
                     mlt_msg_info *info, mlt_msg **msg);
 void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context, bool take,
@@ -249,19 +250,20 @@ void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context
 void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg);
 
 // Tries to cancel. A receive that has not matched is cancelled at once. A send is cancelled if the
-// receiver had not matched it; this may need an answer, so the request completes later either way.
-// Does nothing to a request that is done.
+// receiver has not matched it. That may need the receiver's answer; then the request completes
+// later, cancelled or not. Does nothing to a request that is done.
 void mlt_p2p_cancel(mlt_req *req);
 
-// A note of two words to another worker (or the own one), which mlt_above.note gets: for upper
-// layers that must tell a worker something though none of its ranks waits for it. Never suspends;
-// notes between two workers keep their order.
+// A note of two words to another worker, or to this one; mlt_above.note gets it. For upper layers
+// that must tell a worker something though none of its ranks waits for it. Never suspends; notes
+// between two workers keep their order.
 void mlt_p2p_note(mlt_worker *worker, uint32_t to, uint64_t what, uint64_t value);
 
-// A packet: a message to a worker (or the own one) that no receive waits for; mlt_above.packet
-// gets it when it arrives there, in the order of sending between two workers. The layer above says
-// what the fields mean. The data are copied before the call returns; what finds no room in the ring
-// is kept until it does, so whoever sends many has to bound them itself. Never suspends.
+// A packet: a message to another worker, or to this one, for which no receive is posted;
+// mlt_above.packet gets it there, in the order of sending between two workers. The layer above says
+// what the fields mean. The data are copied before the call returns. A packet that finds no room in
+// the ring is kept until there is room, so a caller that sends many must bound them itself. Never
+// suspends.
 typedef struct mlt_packet {
     uint16_t kind;
     uint32_t object;
@@ -272,11 +274,12 @@ void mlt_p2p_packet(mlt_worker *worker, uint32_t to, const mlt_packet *packet, c
                     uint64_t bytes);
 uint64_t mlt_p2p_packet_most(const mlt_worker *worker, uint32_t to); // bytes of data
 
-// Up to so many bytes it costs less to copy them through a packet than to send a message that the
-// receiver fetches. Another worker's.
+// Up to so many bytes, a packet to that worker, which is another one, costs less than a message
+// that the receiver fetches.
 uint64_t mlt_p2p_eager_most(const mlt_worker *worker, uint32_t to);
 
-// All packets to that worker have left, now at least: it finds them when it looks.
+// Tries to send the packets to that worker, another one, that found no room. True: all have left,
+// and it finds them when it looks.
 bool mlt_p2p_packets_left(mlt_worker *worker, uint32_t to);
 
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of p2p share, and the words they speak on a ring.
 //
-// clang-format off
 // eager        EAGER(data) ....................... complete at once
 // eager, sync  EAGER|SYNC(sender, data) .......... matched: FIN(sender)
 // large        RTS(sender, address) .............. matched, and then
@@ -9,14 +8,14 @@
 //   larger       HELP(sender, receiver), both copy; if the sender copied the last piece:
 //                TAKEN(sender, receiver); FIN(sender). dst is 1 if neither side has gaps
 //   read         the receiver reads the sender's memory; FIN(sender)
-//   larger       SHARE(sender, receiver, address), both copy (direct.c); FIN(sender) if the receiver
-//                ended it, TAKEN(sender, receiver) if the sender did; CTS if it broke
-//   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ...
+//   larger       SHARE(sender, receiver, address), both copy (direct.c); FIN(sender) if the
+//                receiver ended it, TAKEN(sender, receiver) if the sender did; CTS if it broke
+//   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ..., or PIECE(receiver,
+//                offset, data) while other receivers have all chunks
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
 // note         NOTE(what, value) ................. for the layer above
-// packet       PACKET(data) ...................... for the layer above; kind, object and word are in
-//                                                  type, context and tag
-// clang-format on
+// packet       PACKET(data) ...................... for the layer above; type, context and tag are
+//                                                  its kind, object and word
 //
 // A sender or receiver is named by the address of its request in its own process; only that process
 // uses it.
@@ -47,7 +46,7 @@ typedef enum slot_kind {
     SLOT_TAKEN,
     SLOT_NOTE,
     SLOT_SHARE,
-    SLOT_PIECE, // as DATA, but the data lie in the ring: all chunks are with others
+    SLOT_PIECE, // as DATA, but the data lie in the ring: other receivers have all chunks
     SLOT_PACKET,
 } slot_kind;
 
@@ -56,10 +55,10 @@ enum {
     SLOT_CONTIGUOUS = 2, // RTS: address .. address + bytes is the message
 };
 
-typedef struct slot_names { // payload of all but DATA and plain EAGER
-    uint64_t sender;        // NOTE: what
-    uint64_t other; // RTS: address; CTS, HELP, TAKEN: receiver; CANCELLED: 1 if it was; NOTE:
-                    // value
+// Payload of RTS, CTS, FIN, CANCEL, CANCELLED, HELP, TAKEN, NOTE, and of EAGER with SLOT_SYNC.
+typedef struct slot_names {
+    uint64_t sender; // NOTE: what
+    uint64_t other; // RTS: address; CTS, HELP, TAKEN: receiver; CANCELLED: 1 if it was; NOTE: value
 } slot_names;
 
 typedef struct slot_share { // payload of SHARE; slot.bytes is the length
@@ -69,9 +68,9 @@ typedef struct slot_share { // payload of SHARE; slot.bytes is the length
     uint32_t number;
 } slot_share;
 
-typedef struct slot_chunk { // payload of DATA; slot.bytes is the length
+typedef struct slot_chunk { // payload of DATA and PIECE; slot.bytes is the length
     uint64_t receiver, offset;
-    uint32_t chunk, unused;
+    uint32_t chunk, unused; // chunk: DATA only
 } slot_chunk;
 
 typedef enum req_stage {
@@ -157,8 +156,9 @@ enum {
     SHARED_PIECE_GAPS = 8 << 10,
 };
 
-// Copies pieces that nobody has claimed; true if the last piece of all was copied here. `recv` is
-// not looked at unless a piece was claimed: it may be gone. `plain`: no gaps on either side.
+// Copies pieces that nobody has claimed. True if the last of all pieces was copied here. Looks at
+// `recv` only after it has claimed a piece: until then the receive may be gone. `plain`: no gaps on
+// either side.
 static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t total, bool plain)
 {
     uint64_t piece = plain ? SHARED_PIECE : SHARED_PIECE_GAPS;
@@ -179,9 +179,9 @@ static inline bool copy_shared(mlt_req *send, const mlt_req *recv, uint64_t tota
 
 // direct.c
 
-// Fetches a plain message out of the sender's process. MLT_OK: it is there; MLT_PENDING: not yet,
-// and the receive will be completed; an error: it cannot be, and the sender still waits. late: the
-// message came before its receive, which nobody may be waiting for yet.
+// Fetches a plain message out of the sender's process. MLT_OK: it is there. MLT_PENDING: not yet;
+// the receive will be completed. An error: it cannot be fetched, and the sender still waits. late:
+// the message came before its receive, for which nobody may wait yet.
 mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
                                   uint64_t address, bool late) MLT_MUST_CHECK;
 bool mlt_p2p_fetch_some(mlt_worker *w); // a piece of what waits; true if there was one

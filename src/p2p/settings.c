@@ -18,8 +18,7 @@ static const mlt_setting wire_settings[] = {
      &mlt_conf.spin_us},
     {"large", MLT_SETTING_CHOICE, "auto", "auto|chunks|read",
      "large messages between processes: a pipeline of chunks, or reading the sender's memory; "
-     "auto: "
-     "what is faster on this processor",
+     "auto: what is faster on this processor",
      &mlt_conf.large},
 };
 

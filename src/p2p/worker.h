@@ -40,14 +40,14 @@ struct mlt_worker {
                 // same for all workers of the job, whether the system then lets them or not
     uint32_t living;    // ranks that have not ended
     uint32_t together;  // operations under way in which all workers take part: where workers share
-                        // cores, what is waited for comes as soon as the others have run
+                        // cores, they end as soon as the others have run
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
     void *reach;        // the csp layer's: names of the job, packets that came before its state
 };
 
 // Makes the calling thread worker `index` of the job: scheduler, ranks, transports. The ranks'
-// fibers are not spawned yet. On failure a sentence in why.
+// fibers are not spawned yet. On failure an error message in why.
 mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fibers, mlt_worker **out,
                           char *why, size_t why_size) MLT_MUST_CHECK;
 
@@ -57,15 +57,15 @@ void mlt_worker_run(mlt_worker *worker, void (*entry)(void *rank));
 
 void mlt_worker_free(mlt_worker *worker);
 
-// Several threads may use the worker, which holds one rank, from now on: each inside its gate.
-// Called by whoever uses it now. False if memory is exhausted.
+// From now on several threads may use the worker, which holds one rank, each inside its gate.
+// Called by the thread that uses it now. False if memory is exhausted.
 bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 
-// As mlt_worker_free for a worker whose rank has ended while threads or processes of it live: what
-// they may still touch stays.
+// Ends a worker whose rank has ended while threads or processes of it live: frees nothing that they
+// may still touch.
 void mlt_worker_abandon(mlt_worker *worker);
 
-// One look at everything that may have come, by whoever has the worker; true if there was
+// One look at everything that may have come, by the thread that has the worker. True if there was
 // something. Neither runs fibers nor sleeps.
 bool mlt_worker_step(mlt_worker *worker);
 
@@ -79,8 +79,8 @@ static inline mlt_fiber *mlt_rank_fiber(const mlt_rank *rank)
 // Whether a job of several processes that started here would read (what `reads` is then).
 bool mlt_p2p_reads_here(void);
 
-// How large messages between processes travel: "read", "chunks", or "chunks: refused" if they were
-// to be read.
+// How large messages between processes travel: "read", "chunks", or "chunks: refused" if the system
+// refused to let them be read.
 const char *mlt_worker_large_kind(const mlt_worker *worker);
 
 // Sends the wait records of all ranks to the launcher, or prints them without one.

@@ -3,8 +3,8 @@
 // elements are one more loop around the layout; where they continue the layout's own outer loop,
 // that loop goes on instead.
 //
-// `top` is the innermost frame: its item is a block, of which `inside` bytes are behind us.
-// Addresses are numbers here: beyond the last element they may be anything.
+// `top` is the innermost frame: its item is a block, of which `inside` bytes are done. Addresses
+// are numbers here: beyond the last element they may be anything.
 #ifndef MLT_TYPE_CURSOR_H
 #define MLT_TYPE_CURSOR_H
 
@@ -100,7 +100,7 @@ static inline void cursor_init(cursor *c, frame *frames, const mlt_type *type, c
     c->inside = from;
 }
 
-// Leaves n items of the top frame behind.
+// Skips n items of the top frame.
 static inline void cursor_next(cursor *c, uint64_t n)
 {
     c->top->i += n;
@@ -112,7 +112,7 @@ static inline void cursor_next(cursor *c, uint64_t n)
         cursor_push(c, child, 0);
 }
 
-// Leaves n bytes of the current block behind, at most all that are left.
+// Skips n bytes of the current block, at most all that are left.
 static inline void cursor_step(cursor *c, uint64_t n)
 {
     c->inside += n;

@@ -60,8 +60,9 @@ void mlt_kernel_gather(const mlt_layout *list, uint64_t first, uint64_t count, u
 void mlt_kernel_scatter(const mlt_layout *list, uint64_t first, uint64_t count, uintptr_t base,
                         const char *packed);
 
-// Items of a LIST to items of another, from those two on, as long as their lengths are the same;
-// how many were moved, at most `count`. No list has one length for all, or both have the same.
+// Moves items of a LIST to items of another, from the two first ones on, as long as their lengths
+// are the same. Returns how many, at most `count`. Either no list has one length for all its items,
+// or both have the same one.
 uint64_t mlt_kernel_lists(const mlt_layout *to, uint64_t to_first, uintptr_t to_base,
                           const mlt_layout *from, uint64_t from_first, uintptr_t from_base,
                           uint64_t count);

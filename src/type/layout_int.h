@@ -28,7 +28,7 @@ struct mlt_layout {
     int64_t at;
     uint64_t size;   // bytes of data in all items
     uint64_t blocks; // blocks of memory in all items; UINT64_MAX: more than that
-    uint64_t n;      // items: 2 or more, but 1 in a BLOCK
+    uint64_t n;      // items: 2 or more; 1 in a BLOCK
     uint64_t length; // bytes of data in an item if all have the same, else 0: see before
     int64_t stride;
     const mlt_layout *child;           // of every item; a SEQ has children instead

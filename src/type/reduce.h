@@ -7,9 +7,9 @@
 //
 // Complex products are (ac - bd, ad + bc), each product and sum rounded for itself, so that they do
 // not depend on the order of the operands. The greater of two values with their indices
-// (MPI_MAXLOC) is as op.h says of max, NaN and zeros included, with the index of that value, and
-// the least index of both when the values are equal; MPI_MINLOC likewise. Bytes between a value and
-// its index, and behind it, are left alone. Logical values are 0 or not, and become 0 or 1.
+// (MPI_MAXLOC) is as op.h says of max, NaN and zeros included, with the index of that value, or the
+// lesser index if the values are equal; MPI_MINLOC likewise. Bytes between a value and its index,
+// and after the index, are left alone. Logical values are 0 or not, and become 0 or 1.
 #ifndef MLT_TYPE_REDUCE_H
 #define MLT_TYPE_REDUCE_H
 
@@ -46,11 +46,11 @@ typedef struct mlt_reduction {
     mlt_op_type type;      // if op is not MLT_OPS
     mlt_op_kernel *kernel; // never NULL
     uint32_t element;      // bytes from one element to the next: the type's extent
-    bool commutes;         // all but MPI_REPLACE and MPI_NO_OP
-    bool exact;            // no bit depends on brackets (but for those inside a NaN)
+    bool commutes;         // all except MPI_REPLACE and MPI_NO_OP
+    bool exact;            // no bit depends on brackets (except inside a NaN)
 } mlt_reduction;
 
-// `code`: the ABI's value of a named type. False: MPI has no such pair, and `why` is a sentence:
+// `code`: the ABI's value of a named type. False: MPI has no such pair, and `why` has a message:
 // "MPI_BAND works on integers, not on MPI_DOUBLE".
 bool mlt_reduce_find(mlt_reduce_op op, uint16_t code, mlt_reduction *out, char *why,
                      size_t why_size);

@@ -2,7 +2,7 @@
 // Datatypes: where the bytes of `count` elements lie. Pure computation.
 //
 // A type is a handful of numbers and a layout (layout.h), a compact program of blocks, strides and
-// nesting: a vector of 10^8 blocks costs bytes. Types are immutable but for `committed`. The
+// nesting: a vector of 10^8 blocks takes a few bytes. Types are immutable except `committed`. The
 // predefined ones are a table; derived ones are made by build.h and owned by the MPI layer.
 #ifndef MLT_TYPE_TYPE_H
 #define MLT_TYPE_TYPE_H
