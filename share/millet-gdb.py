@@ -89,7 +89,7 @@ class Layout:
                 continue
             at = base + field.bitpos // 8
             real = field.type.strip_typedefs()
-            if field.name is None or field.is_base_class:
+            if not field.name or field.is_base_class:  # anonymous
                 self._add(real, at)
             elif real.sizeof in (1, 2, 4, 8) and real.code != gdb.TYPE_CODE_STRUCT:
                 signed = real.code == gdb.TYPE_CODE_INT and int(gdb.Value(-1).cast(real)) < 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as the value of a setting of any kind: it is refused with a sentence and the value stays
+// Any text as the value of a setting of any kind: it is refused with a message and the value stays
 // as it was, or what it means can be written down and read again. The first byte is the kind.
 #include "base/settings.h"
 

@@ -83,10 +83,10 @@ typedef struct mlt_name_table {
     size_t size, count; // size: a power of 2, or 0
 } mlt_name_table;
 
-// Whose name it is; NULL: nobody's.
+// The owner of the name; NULL: it has none.
 void *mlt_name_table_find(const mlt_name_table *names, const char *name);
-// The name is this owner's from now on, and NULL is returned; or it is somebody's already, who is
-// returned and keeps it. An owner is not NULL.
+// Gives the name to this owner, which is not NULL, and returns NULL. If the name has an owner
+// already, that one keeps it and is returned.
 void *mlt_name_table_add(mlt_name_table *names, const char *name, void *owner);
 void mlt_name_table_free(mlt_name_table *names); // and it is empty
 

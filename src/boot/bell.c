@@ -29,7 +29,7 @@ mlt_status mlt_bell_new(mlt_job_worker *worker, int *fd, char *why, size_t why_s
         *fd = mlt_os_bell_new(name, size);
         if (*fd < 0)
             continue;
-        // release: who reads the name finds the socket bound; pairs with mlt_bell_ring.
+        // release: a reader of the name finds the socket bound; pairs with mlt_bell_ring.
         atomic_store_explicit(&worker->bell, bell, memory_order_release);
         return MLT_OK;
     }

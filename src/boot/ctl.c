@@ -138,9 +138,9 @@ static mlt_status take_place(mlt_job *job, long proc, char *why, size_t why_size
 }
 
 // A rank's descriptors are close-on-exec. So if they are gone, this is a program that a rank
-// started, and a job of its own; but it may also be the rank itself behind a wrapper that closed
-// them, and then silence would make many jobs of one rank. The launcher still has the segment,
-// which knows whether the place is taken.
+// started, which is a job for itself. But it may also be the rank, started by a wrapper that closed
+// them; silence would then make many jobs of one rank. The launcher still has the segment, which
+// knows whether the place is taken.
 static mlt_status join_without(mlt_boot *boot, long job_fd, char *why, size_t why_size)
 {
     char path[64], ignored[256];

@@ -85,8 +85,8 @@ static size_t round_up(size_t n, size_t unit)
 
 // ---- regions; with the lock held
 
-// The first region that begins behind the address.
-static size_t behind(const char *address)
+// The index of the first region that begins after the address.
+static size_t first_after(const char *address)
 {
     size_t low = 0, high = region_count;
     while (low < high) {
@@ -101,7 +101,7 @@ static size_t behind(const char *address)
 
 static region *region_with(const char *address)
 {
-    size_t i = behind(address);
+    size_t i = first_after(address);
     region *r = i > 0 ? &regions[i - 1] : NULL;
     return r && address < r->at + r->bytes ? r : NULL;
 }
@@ -133,7 +133,7 @@ static region *region_new(size_t bytes, size_t align)
         mlt_os_unmap(at, bytes);
         return NULL;
     }
-    size_t i = behind(at);
+    size_t i = first_after(at);
     memmove(&regions[i + 1], &regions[i], (region_count - i) * sizeof *regions);
     regions[i] = (region){.at = at, .bytes = bytes, .offset = file_end};
     region_count++;

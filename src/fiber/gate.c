@@ -3,7 +3,7 @@
 //
 //     FREE --enter--> HELD --leave--> FREE
 //                       \--somebody sleeps--> WANTED --leave--> FREE or HANDED, and a wake
-//     HANDED: given to those who wait; late comers find it taken
+//     HANDED: given to the threads that wait; late comers find it taken
 //
 // acquire when it is taken, release when it is left: what one thread did inside, the next one sees.
 #include "fiber/gate.h"
@@ -56,8 +56,8 @@ static bool change(mlt_gate *gate, uint32_t from, uint32_t to, memory_order orde
                                                    memory_order_relaxed);
 }
 
-// Relaxed: who is not seen now is seen next time. Who is seen does wait: it left the count before
-// it left the gate.
+// Relaxed: a thread that is not seen now is seen next time. A thread that is seen does wait: it
+// left the count before it left the gate.
 static inline bool is_wanted(const mlt_gate *gate)
 {
     return atomic_load_explicit(&gate->want, memory_order_relaxed) > 0;
@@ -83,7 +83,7 @@ static MLT_COLD void lock_slowly(mlt_gate *gate)
     atomic_fetch_add_explicit(&gate->want, 1, memory_order_relaxed);
     for (uint32_t n = 0;; n++) {
         uint32_t word = atomic_load_explicit(&gate->word, memory_order_relaxed);
-        // Who has slept cannot know whether others still do.
+        // A thread that has slept cannot know whether others still do.
         if (word == FREE && change(gate, FREE, n < SPINS ? HELD : WANTED, memory_order_acquire))
             break;
         if (word == HANDED && change(gate, HANDED, WANTED, memory_order_acquire))
@@ -112,8 +112,8 @@ static void come_in(mlt_gate *gate, mlt_thread *self)
     *gate->conf.running = self->fiber;
 }
 
-// Takes a sleeping thread out of its sleep. Counted by who wakes: a thread that has been woken is
-// parked no more, whenever the system lets it run.
+// Takes a sleeping thread out of its sleep. The waker counts it as awake: a thread that was woken
+// is parked no more, even before the system lets it run.
 static void rouse(mlt_thread *thread)
 {
     mlt_list_remove(&thread->sleeping);

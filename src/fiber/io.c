@@ -189,8 +189,8 @@ static void drop(mlt_io *io, mlt_watch *watch)
     io->watches--;
 }
 
-// Tells epoll what those who watch this descriptor wait for: one shot. A number that was closed
-// since, and perhaps belongs to another file now, is unknown to it. Its events tell by the
+// Tells epoll what the watches of this descriptor wait for: one shot. A number that was closed
+// since, and perhaps belongs to another file now, is unknown to epoll. Its events tell by the
 // generation which file they are of: a file that was closed here but lives on elsewhere (dup, fork)
 // may still report. -1: errno tells.
 static int arm(mlt_io *io, int fd)
@@ -274,7 +274,7 @@ void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch)
         drop(sched->io, watch);
 }
 
-// Fires those who watch the descriptor in these directions, and arms it for the others.
+// Fires the watches of the descriptor in these directions, and arms it for the others.
 static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
 {
     file *f = &io->files[fd];
@@ -305,8 +305,8 @@ static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
     return any;
 }
 
-// Nobody tells that a descriptor was closed while it was watched. So all are armed anew from time
-// to time, and whoever watches one where that fails goes on: its next call will say why.
+// Nobody tells that a descriptor was closed while it was watched. So all are armed again from time
+// to time. Where that fails, the watches fire, and the waiter's next call says why.
 static MLT_COLD bool patrol(mlt_io *io, uint64_t now)
 {
     bool first = io->patrol_ns == 0, any = false;

@@ -128,8 +128,8 @@ static mlt_fiber *level_pop(mlt_levels *levels, unsigned at)
 }
 
 // A new fiber waits in the scheduler's own list for its priority, which its maker sets after
-// spawning it. A yield waits behind everybody: a rank that polls with the best priority would else
-// keep the one that it polls for from ever running.
+// spawning it. A fiber that yields waits after all others: a rank that polls with the best priority
+// would otherwise keep the one that it polls for from ever running.
 static void priority_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
 {
     if (how == MLT_PUT_SPAWN)

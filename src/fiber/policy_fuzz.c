@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any text as a scheduling policy: it is refused with a sentence, or name and number can be written
+// Any text as a scheduling policy: it is refused with a message, or name and number can be written
 // down and read again.
 #include "fiber/policy.h"
 

@@ -188,8 +188,8 @@ typedef enum fd_mode {
     NO_DESCRIPTOR,
 } fd_mode;
 
-// What a read or write of something that is no socket, or an accept, would do. Who shares a
-// descriptor in blocking mode with another program may still be overtaken by it, and block.
+// What a read or write of something that is no socket, or an accept, would do. If another program
+// has the same descriptor, in blocking mode, it may be faster, and this one then blocks.
 static fd_mode mode_of(int fd, short events)
 {
     struct stat about;

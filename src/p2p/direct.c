@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large messages between processes in one copy, by system calls that reach into the other's memory.
 //
-// The receiver reads. If there is a core for everybody, it asks the sender, who waits with its
+// The receiver reads. If there is a core for everybody, it asks the sender, which waits with its
 // buffer anyway, to write at the same time: both take pieces until there are none. (Twice as fast
-// at 1 MiB.) Not if the receiver has a message of its own under way: then the other is about to
-// read that, and both have enough to do.
+// at 1 MiB.) It does not ask if it has sent a message itself that is under way: the other is about
+// to read that one, and both have enough to do.
 //
 // Messages from FETCH_LEAST on wait in a list, and a piece is read in each progress step. So the
 // receiver knows of all messages that have come before it copies the first one, and both can work
 // on the next ones while the last piece of this one is still on its way: windows of messages of 256
 // KiB and more take half as long as with one shared message at a time. A message below SHARE_LEAST
-// is shared only if others wait behind it.
+// is shared only if others wait after it.
 //
-// A message that came before its receive does not wait in that way: after MPI_Irecv the receiver
+// A message that came before its receive does not wait in the list: after MPI_Irecv the receiver
 // may compute for long, and the sender would stand still meanwhile. It is offered to the sender,
-// who can copy all of it alone, or read at once.
+// which can copy all of it alone, or it is read at once.
 //
 // The ring from the sender to the receiver has a word for each of a few shared messages:
 //

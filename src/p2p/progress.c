@@ -52,9 +52,9 @@ static MLT_COLD bool run_later(mlt_worker *w)
     return true;
 }
 
-// The only rank has got what it waited for: it goes on, and what has come behind that is looked at
-// when it waits again. Not while there is anything else to drive; and not for ever, as a peer that
-// always has something would keep the others from being heard.
+// The only rank has got what it waited for: it goes on, and looks at what came after that when it
+// waits again. Not while there is anything else to drive; and not for ever, as a peer that always
+// has something would keep the others from being heard.
 static inline bool is_woken(mlt_worker *w)
 {
     return w->sched->home.state == MLT_FIBER_RUNNABLE && w->sched->solo &&

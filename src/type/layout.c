@@ -3,9 +3,9 @@
 // parts already simplified, so looking at the top of each part suffices.
 //
 // Why the depth is bounded: a LOOP, LIST or EACH holds its child twice or more and so doubles the
-// size, which has 63 bits. A SEQ at least doubles the size of its parts too, but for one that has
-// more than half of the data: if that is a SEQ and deep already, it is dissolved with all of this
-// kind inside of it. So depth(size) <= max(SPLICE_DEPTH, 2 + depth(size / 2)), below 160. A chain
+// size, which has 63 bits. A SEQ at least doubles the size of its parts too, except that of a part
+// with more than half of the data: if that is a SEQ and deep already, it is dissolved with all such
+// parts inside of it. So depth(size) <= max(SPLICE_DEPTH, 2 + depth(size / 2)), below 160. A chain
 // of sequences is then copied once in many links, not in each.
 #include "type/layout.h"
 

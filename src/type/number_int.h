@@ -68,7 +68,7 @@ static inline half half_of_float(float value)
     }
 
 // The same on the bits, without a branch, so that loops become vectors. Equal numbers have equal
-// bits but for the sign of zeros, which `merge` decides: & gives +0, | gives -0.
+// bits except the sign of zeros, which `merge` decides: & gives +0, | gives -0.
 #define FLOAT_PICK_BITS(NAME, F, U, better, merge)                                                 \
     static inline F NAME(F a, F b)                                                                 \
     {                                                                                              \

@@ -280,7 +280,7 @@ static uint64_t one_long(cursor *to, cursor *from, uint64_t bytes)
     return n;
 }
 
-// Leaves n bytes of the frame's item behind; true if no item of the node is left, or if the next
+// Skips n bytes of the frame's item; true if no item of the node is left, or if the next
 // one may not be a block.
 INLINE bool step_in(frame *f, uint64_t *inside, uint64_t length, uint64_t n)
 {

@@ -54,7 +54,7 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
             atomic_fetch_or_explicit(mlt_job_news_at(wire->job, wire->self) + old->worker / 64,
                                      UINT64_C(1) << old->worker % 64, memory_order_relaxed);
             // An exchange as the senders' (mlt_wire_notify): a store between two of them would hide
-            // the earlier one's bit from who reads the later 1.
+            // the earlier one's bit from a reader of the later 1.
             (void)atomic_exchange_explicit(&wire->own->news, 1, memory_order_acq_rel);
         }
         wire->hot[wire->hot_next] = peer;
@@ -137,7 +137,7 @@ void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
                              UINT64_C(1) << wire->self % 64, memory_order_release);
     mlt_jitter();
     // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_doze. An
-    // exchange, so that who reads a later sender's 1 has seen our bit too.
+    // exchange, so that a reader of a later sender's 1 has seen our bit too.
     (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
     mlt_jitter();
     mlt_job_wake(to);
@@ -145,8 +145,9 @@ void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
 
 void mlt_wire_gather(mlt_wire *wire)
 {
-    // An exchange, not a store: who reads a sender's 1 (acquire) sees the bit that it set before. A
-    // store may become visible after the looks below, and then wipe out news that they did not see.
+    // An exchange, not a store: reading a sender's 1 (acquire), it sees the bit that was set
+    // before. A store may become visible after the looks below, and wipe out news that they did not
+    // see.
     (void)atomic_exchange_explicit(&wire->own->news, 0, memory_order_acquire);
     mlt_jitter();
     _Atomic uint64_t *words = mlt_job_news_at(wire->job, wire->self);
