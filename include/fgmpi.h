@@ -7,9 +7,9 @@
 //
 // The binding may also be a function of the rank alone, or FG-MPI's lookup function, which finds a
 // binding by the name in the environment variable FGMAP. In Millet every rank runs main already, so
-// FGmpiexec calls the function that the calling rank is bound to, and returns what it returns. A
-// binding of arguments and rank is asked before with MAP_INIT_ACTION, by the first rank of each
-// process, and at the end with MAP_FINALIZE_ACTION, by the last one.
+// FGmpiexec calls the function that the calling rank is bound to, and returns its result. A binding
+// of arguments and rank is also called with MAP_INIT_ACTION instead of a rank, by the first rank of
+// each process before all else, and with MAP_FINALIZE_ACTION, by the last one at the end.
 #ifndef FGMPI_H_MILLET
 #define FGMPI_H_MILLET
 
@@ -32,8 +32,8 @@ int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map);
 int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup);
 int FGmpiexec_rank(int *argc, char ***argv, FG_RankMapPtr_t map);
 
-// The ranks of the caller's worker, -nfg of them, are numbered one after the other: how many there
-// are, the first one's rank in MPI_COMM_WORLD, and the number of workers, -n.
+// The ranks of the caller's worker (-nfg of them) have consecutive numbers. These give how many
+// there are, the first one's rank in MPI_COMM_WORLD, and the number of workers (-n).
 int MPIX_Get_collocated_size(int *size);
 int MPIX_Get_collocated_startrank(int *rank);
 int MPIX_Get_n_size(int *size);

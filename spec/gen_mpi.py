@@ -286,7 +286,7 @@ def mpi_h(functions, constants, types, removed, version):
 # ---- the list of functions
 
 def other_names(spec):
-    """Functions beside MPI's that sentences and reports name: those of the installed headers."""
+    """Functions beside MPI's that error messages and reports name: those of the installed headers."""
     names = set()
     for header in ("goal.h", "coll.h"):
         with open(os.path.join(spec, "..", "include", "millet", header)) as text:

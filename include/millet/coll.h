@@ -12,14 +12,13 @@
 // sets (the order of ranks in a group does not matter), count, type and operation. Reductions
 // between the same two sets are called in the same order by all of their ranks; those between
 // different sets in any order. Operands are combined in the order of ranks in comm, if the
-// operation does not commute. sendbuf counts at contributors, recvbuf at receivers; who is both may
-// give MPI_IN_PLACE as sendbuf. Blocking and nonblocking calls match each other, not persistent
-// ones.
+// operation does not commute. sendbuf counts at contributors, recvbuf at receivers; a rank that is
+// both may give MPI_IN_PLACE as sendbuf. Blocking and nonblocking calls match each other, but not
+// persistent ones.
 //
 // MPIX_Reduce_to_init is called by all ranks of comm in the same order, also by those in neither
-// group, whose requests do nothing. So all know what there is, and the work is laid on ranks that
-// have least of it: tell the reductions that run at once one after the other, then start them
-// together.
+// group, whose requests do nothing. So every rank knows all reductions, and each is given to the
+// ranks that have least work so far: make all those that run at once, then start them together.
 //
 // comm is an intracommunicator. A communicator remembers every pair of sets that it was given until
 // it is freed.
@@ -41,10 +40,10 @@ int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
                         MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
                         MPI_Info info, MPI_Request *request);
 
-// Rules, algorithms and paths of a Lua book for one communicator from now on, before the job's
-// (mpirun --coll); NULL: those of before are forgotten. Collective over comm, an intracommunicator;
-// every process reads the file, which must say the same everywhere. It is proven first: if it is
-// wrong, MPI_ERR_ARG is raised on all ranks with the checker's words, and nothing changes.
+// Loads rules, algorithms and paths of a Lua book for one communicator. They come before the job's
+// (mpirun --coll); NULL forgets those that were loaded. Collective over comm, an intracommunicator.
+// Every process reads the file, which must be the same everywhere. Algorithms are proven first: if
+// one is wrong, all ranks raise MPI_ERR_ARG with the checker's message, and nothing changes.
 int MPIX_Coll_load(MPI_Comm comm, const char *file);
 
 #ifdef __cplusplus

@@ -92,22 +92,21 @@ typedef enum flow_type {
 // bool flow_give(my, data, count)               sends without copying: data comes from flow_new or
 // bool flow_give_on(my, queue, data, count)     flow_dequeue, and is the receiver's from then on;
 //                                               count is not greater than it had there
-//     Wait. False: nobody takes elements of this queue any more (all receivers have ended); an
-//     element for a queue that is not wired is dropped, and that is true. Given data is gone in any
-//     case.
+//     Wait. False: all receivers of this queue have ended, and nobody will take the element. An
+//     element for a queue that is not wired is dropped, and the call returns true. Data that was
+//     given is gone in any case.
 //
 // T *flow_new(my, count)                        memory for a payload of the default output
 // T *flow_new_on(my, queue, count)
-// void flow_free(data)                          of flow_new, or kept
+// void flow_free(data)                          of flow_new, or that was kept
 //
 // bool flow_dequeue(my, &data, &count)          the next element of the default input
 // bool flow_dequeue_on(my, queue, &data, &count)
 //     Waits. False: end of input (all senders have ended, or the queue is not wired). data is the
 //     instance's own and may be written to, until the next dequeue from the same queue; then it is
-//     freed, unless it was given away or kept (flow_keep). With a `const T *` as data it may be
-//     shared with other receivers, and so costs no copy where others get the same element. It points
-//     to values of the type that was sent, or of char: the sign of a whole number is the program's
-//     business, but a double is no long.
+//     freed, unless it was given away or kept (flow_keep). If data is a `const T *`, the memory may
+//     be shared with other receivers of the same element, which saves a copy. T is the type that
+//     was sent, or char. Signed and unsigned integers of one size may be mixed; a double is no long.
 //
 // int flow_dequeue_from(my, &data, &count, queue, queue, ...)
 //     The same from any of several input queues, fairly: which of them, 0 for the first; -1: all
@@ -116,8 +115,8 @@ typedef enum flow_type {
 // void flow_keep(data)                          it stays until flow_free, or is given
 //
 // long flow_const(my, "N")                      the value of `const N` in the root
-// void flow_fail(my, "format", ...)             ends the program: module, instance, place, sentence.
-//                                               Does not return.
+// void flow_fail(my, "format", ...)             ends the program with a message that names module,
+//                                               instance and place. Does not return.
 // clang-format on
 
 #define flow_send(my, data, count)    flow_send_on(my, out, data, count)
@@ -170,11 +169,11 @@ typedef struct flow_op {
     bool ordered;     // does not commute: operands in the order of contributors
 } flow_op;
 
-// ---- wiring: what generated programs say, and whoever would rather wire in C
+// ---- wiring: for generated programs, and for those who would rather wire in C
 
-// A computed number, where one value means that none was written: FLOW_COUNT for counts (-1),
-// FLOW_NOT_0 for steps, capacities and weights (0). What was computed so is refused, not
-// overlooked.
+// For a computed number where one value means that none was written: FLOW_COUNT for counts (-1),
+// FLOW_NOT_0 for steps, capacities and weights (0). If the computation gives that value, it is
+// refused, not taken for "none".
 #define FLOW_COUNT(n) flow_written(n, -1)
 #define FLOW_NOT_0(n) flow_written(n, 0)
 static inline long flow_written(long n, long none)
@@ -231,7 +230,7 @@ void flow_place(flow_wiring *w, int line, const flow_part *parts, size_t count, 
 // hosts: the text of a hostfile that the program was built with; NULL: none.
 int flow_main(int argc, char **argv, const flow_root *root, const char *hosts);
 
-// ---- functions behind the macros
+// ---- functions that the macros call
 
 bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
                      size_t count);

@@ -36,8 +36,9 @@ typedef struct GOAL_Sched_s *GOAL_Sched; // compiled
 typedef int GOAL_id;  // an action: 0, 1, ... in the order in which they are added
 typedef int GOAL_fid; // a function: the user's (0, 1, ...) or a predefined one
 
-// buf1 is the result. It must not call MPI, and has no effect but on buf1. It runs on any stack and
-// thread of the process; with GOAL_OFFLOAD functions that do not depend on each other run at once.
+// buf1 is the result. The function must not call MPI, and changes nothing except buf1. It runs on
+// any stack and thread of the process; with GOAL_OFFLOAD, functions that do not depend on each
+// other run at the same time.
 typedef void GOAL_Func(void *buf1, int size1, void *buf2, int size2);
 
 // Predefined functions: GOAL_sumInt8, ..., GOAL_copyFloat64: operation x type, 1 << 16 | op << 8 |
@@ -78,24 +79,24 @@ GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t siz
                            const void *buf2, size_t size2); // buf1 = buf2 op buf1: of the same size
 GOAL_id GOAL_Nop(GOAL_Goal goal);
 
-// Bytes [base, base + size) are the buffer `name`: what actions say of them is kept as (name,
-// offset), so a schedule can be saved, and bound to another address before each start. Buffers do
-// not overlap, and an action lies inside of one or outside of all.
+// Bytes [base, base + size) are the buffer `name`. Actions on them are kept as (name, offset), so a
+// schedule can be saved, and bound to another address before each start. Buffers do not overlap,
+// and an action lies inside one of them or outside all.
 int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size);
-// Memory of the schedule's own, a buffer of that name: it lives as long as the goal or any schedule
-// compiled from it.
+// Zeroed memory as a buffer of that name. It lives as long as the goal or any schedule compiled
+// from it.
 void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size);
 
 enum {
     GOAL_AUTO = 1,    // 1: dependencies are derived from the buffers, in the order of adding
     GOAL_WINDOW = 2,  // at most so many actions at once; 0: no limit (setting goal_window)
-    GOAL_OFFLOAD = 3, // of a schedule; 1: a thread of its own drives it (setting goal_offload)
+    GOAL_OFFLOAD = 3, // of a schedule; 1: an extra thread drives it (setting goal_offload)
     GOAL_PLAIN = 4,   // 1: messages meet by source and tag as they come, so that GOAL_Recv may have
-                      // MPI_ANY_SOURCE; all ranks alike. No rank that sends to such a receive may
-                      // be 4,096 starts ahead of the receiver
+                      // MPI_ANY_SOURCE; set it on all ranks. No rank that sends to such a receive
+                      // may be 4,096 starts ahead of the receiver
     GOAL_ORDER = 5,   // of a schedule; 1: runs note the order in which actions finish
-    GOAL_CALC = 6     // of a schedule; 1: calc keeps its processor busy for its time; else it is
-                      // nothing, for time passes in the simulator only
+    GOAL_CALC = 6     // of a schedule; 1: calc keeps its processor busy for its time; 0: it does
+                      // nothing, because time passes in the simulator only
 };
 int GOAL_Set(GOAL_Goal goal, int what, long value); // GOAL_AUTO, GOAL_WINDOW, GOAL_PLAIN
 int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm);
@@ -106,7 +107,7 @@ GOAL_Sched GOAL_Compile(GOAL_Goal goal); // on the goal's communicator
 int GOAL_Sched_text(const char *text, MPI_Comm comm, GOAL_Sched *sched); // own part of a text
 int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sched); // text or binary file
 int GOAL_Sched_save(GOAL_Sched sched, const char *path);                 // own part, binary
-int GOAL_Sched_free(GOAL_Sched *sched); // one that runs goes when it is done
+int GOAL_Sched_free(GOAL_Sched *sched); // if it runs, it is freed when it is done
 
 int GOAL_Sched_run(GOAL_Sched sched);                         // start and wait
 int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request); // one run of a schedule at a time
@@ -114,11 +115,11 @@ int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request);  // persistent: MPI
 
 int GOAL_Sched_set(GOAL_Sched sched, int what, long value); // GOAL_OFFLOAD, GOAL_ORDER, _CALC
 // With GOAL_ORDER: the actions of the last run in the order in which they finished. *count is how
-// many there were; at most `size` of them are in ids. Schedules from binary files have lost the
-// program's numbers: theirs are places in the code.
+// many there were; at most `size` of them are in ids. Schedules from binary files do not know the
+// program's numbers; their ids are places in the code.
 int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count);
-// Between runs: where a named buffer is from now on; "" is the plain memory. NULL: the schedule's
-// own memory (which text and loaded schedules have for all their buffers at first).
+// Between runs: binds a named buffer to an address; "" is the plain memory. NULL binds it to memory
+// of the schedule, as all buffers of schedules from texts and files are at first.
 int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base);
 int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size);
 int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func); // for `exec user N`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything below mlt_crash_install runs in a signal handler: no stdio, no malloc.
+// Everything before mlt_crash_install runs in a signal handler: no stdio, no malloc.
 #include "host/crash.h"
 
 #include <execinfo.h>
@@ -93,8 +93,8 @@ static void add_backtrace(text *t, const void *pc)
         add_frame(t, frames[i], !found || i > first);
 }
 
-// ", process 'worker[3]'"; nothing for a rank's own fiber. A name is read as it is: should it be
-// what is broken, then the process dies of that.
+// ", process 'worker[3]'"; nothing for a rank's own fiber. The name is read unchecked: if
+// that is what is broken, the process dies of it.
 static void add_process(text *t, const mlt_fiber *fiber)
 {
     const mlt_csp *csp =

@@ -40,7 +40,7 @@ enum { WHY_BYTES = 512, ARGS_ON_STACK = 2048, THREAD_STACK = 8 << 20, EXIT_CANNO
 
 typedef int main_function(int argc, char **argv, char **envp);
 
-// What the program is and where it stands. Written before the workers' threads start, but for the
+// What the program is and where it stands. Written before the workers' threads start, except the
 // counters.
 static struct {
     main_function *main;
@@ -284,8 +284,8 @@ static bool has_threads(const mlt_worker *worker)
     return worker->sched->gate && !mlt_gate_alone(worker->sched->gate);
 }
 
-// Under mpirun a rank that lost some of its output has failed. (Elsewhere it is a program as any
-// other, whose own business that is.)
+// Under mpirun a rank that lost some of its output has failed. (Without mpirun it is a program like
+// any other, and that is its own business.)
 static int final_status(const mlt_rank *rank)
 {
     bool lost = program.boot.ctl >= 0 && mlt_output_is_lost(rank->world);
@@ -458,7 +458,8 @@ static void run_workers(void)
     free(threads);
 }
 
-// Ranks share the launcher's output: whole lines keep it readable, and come when they are written.
+// Ranks share the launcher's output: whole lines keep it readable, and appear when they are
+// written.
 static void write_lines(void)
 {
     struct stat about;
@@ -500,7 +501,7 @@ MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, voi
 {
     start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
     if (!next)
-        mlt_fatal("libc's own __libc_start_main is not to be found");
+        mlt_fatal("cannot find libc's own __libc_start_main");
     program.main = main;
     return next(run_program, argc, argv, init, fini, rtld_fini, stack_end);
 }
@@ -568,7 +569,7 @@ MLT_EXPORT _Noreturn void pthread_exit(void *value)
     thread_exit_function *next = (thread_exit_function *)dlsym(RTLD_NEXT, "pthread_exit");
     if (next)
         next(value);
-    mlt_fatal("libc's own pthread_exit is not to be found");
+    mlt_fatal("cannot find libc's own pthread_exit");
 }
 
 MLT_EXPORT _Noreturn void thrd_exit(int value)
@@ -577,5 +578,5 @@ MLT_EXPORT _Noreturn void thrd_exit(int value)
     exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "thrd_exit");
     if (next)
         next(value);
-    mlt_fatal("libc's own thrd_exit is not to be found");
+    mlt_fatal("cannot find libc's own thrd_exit");
 }

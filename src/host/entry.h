@@ -16,7 +16,7 @@
 #include "p2p/worker.h"
 
 // The calling thread's rank; joins the job if the process holds one rank and has not joined. NULL:
-// the thread is no rank. A job that cannot be joined ends the process with a sentence.
+// the thread is no rank. A job that cannot be joined ends the process with a message.
 mlt_rank *mlt_entry_rank(void);
 
 // The process has joined its job.
@@ -28,8 +28,8 @@ bool mlt_entry_many(void);
 // The rank of a process that holds one and has joined, else NULL. For threads that are none.
 mlt_rank *mlt_entry_only_rank(void);
 
-// For a thread that a rank of that worker started: it may run wherever the process may, though the
-// worker's own thread has its core, which its threads inherit. What somebody else set is kept.
+// For a thread that a rank of that worker started: lets it run wherever the process may, though it
+// inherited the core of the worker's own thread. An affinity that the program set is kept.
 void mlt_entry_unpin(uint32_t worker);
 
 // MPI_Init, MPI_Finalize: one more rank of the process has done it. The launcher hears of the first
@@ -39,15 +39,13 @@ void mlt_entry_count_final(void);
 bool mlt_entry_any_inited(void);
 bool mlt_entry_all_finalized(void);
 
-// Ends the job: tells the launcher, or says it on standard error without one. rank: -1 if none.
-// Either way the reader is told the rank; a sentence that begins with "called" goes on after its
-// name.
+// Ends the job: tells the launcher, or without one standard error. rank: -1 if none; the text shows
+// it as "rank 3: ...", or "rank 3 called ..." if the message begins with "called ".
 _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence) MLT_COLD;
 
 // exit, _exit and their like, which `call` names: where several ranks share the process, ends the
 // calling one and does not return. Returns if the process is to end: it has one rank, or the caller
-// is a thread of a rank or a forked child. quick: as quick_exit, at the end of
-// the process too.
+// is another thread of a rank or a forked child. quick: the process ends by quick_exit, too.
 void mlt_entry_leave(int status, const char *call, bool quick);
 
 // mlt_above.deadlock: says so, with what each rank waits for, and ends the process.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ways out of the process that are not exit (entry.c). Where several ranks share it, _exit, _Exit
-// and quick_exit end the calling rank, as exit does; exec would replace them all, and is told. Who
-// leaves by a bare system call is missed by the launcher (MLT_CTL_DONE).
+// and quick_exit end the calling rank, as exit does. exec would replace all ranks, so it ends the
+// job with a message. A rank that leaves by a bare system call takes the process along, and the
+// launcher misses the others (MLT_CTL_DONE).
 #include <alloca.h>
 #include <dlfcn.h>
 #include <signal.h>

@@ -248,7 +248,7 @@ __attribute__((destructor)) static void child_ends(void)
 {
     mlt_rank *me = mlt_fork_rank();
     if (me && me->own)
-        (void)mlt_output_end(me); // its exit status is decided; there was a sentence
+        (void)mlt_output_end(me); // its exit status is decided; the message was written
 }
 
 static void tell_loss(int32_t rank, int which, int error)

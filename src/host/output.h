@@ -15,15 +15,17 @@
 // Once, before ranks run.
 void mlt_output_init(void);
 
-// True if something that was written to C's stdout or stderr did not get out of the process, after
-// a sentence about it that names the rank (-1: none). Does not speak of streams of its own.
+// True if something that was written to C's stdout or stderr did not get out of the process; then
+// it has written a message that names the rank (-1: none). Does not look at the library's own
+// streams.
 bool mlt_output_is_lost(int32_t rank);
 
-// The process is a child that the rank forked: what its line holds is the rank's, who writes it.
+// The process is a child that the rank forked: forgets the line so far, which the rank itself
+// writes.
 void mlt_output_forked(mlt_rank *me);
 
-// The rank has ended: a line without an end is written, its files are closed. False if something of
-// what it wrote was lost, after a sentence.
+// The rank has ended: writes its last line, if that has no end, and closes its files. False if some
+// of its output was lost; then it has written a message.
 bool mlt_output_end(mlt_rank *me);
 
 #endif

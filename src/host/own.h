@@ -29,7 +29,7 @@ typedef struct mlt_rank_own {
     void *file_errhandler;      // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 
-// Never NULL: ends the process if memory is exhausted.
+// Never NULL: ends the process if memory is out.
 mlt_rank_own *mlt_own_of(mlt_rank *me);
 
 // The rank has ended: writes what is left and frees it all. False if some of its output was lost.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who starts a thread is known where several ranks share a process, because the library's own
-// pthread_create and thrd_create come first there, as its __libc_start_main does. Where something
-// else starts threads (TSan, for one), they belong to no rank, and are told so if they call.
+// Where several ranks share a process, the library's own pthread_create and thrd_create come before
+// libc's, as its __libc_start_main does, and note which rank starts the thread. Threads that
+// something else starts (TSan, for one) belong to no rank, and get an error if they call MPI.
 #include "host/start.h"
 
 #include <dlfcn.h>
@@ -80,12 +80,12 @@ typedef __typeof__(thrd_create) create_c11_function;
 
 static void *next_function(_Atomic(void *) *found, const char *name)
 {
-    // Relaxed: whoever looks finds the same.
+    // Relaxed: every thread finds the same.
     void *function = atomic_load_explicit(found, memory_order_relaxed);
     if (!function) {
         function = dlsym(RTLD_NEXT, name);
         if (!function)
-            mlt_fatal("libc's own %s is not to be found", name);
+            mlt_fatal("cannot find libc's own %s", name);
         atomic_store_explicit(found, function, memory_order_relaxed);
     }
     return function;

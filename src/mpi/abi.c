@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the ABI tells and is told: sizes, and the properties of a Fortran compiler.
 //
-// Those are the process's, told once. Each of several ranks in a process tells them, as it would in
-// a process of its own: the same again from another rank is fine, anything else is MPI_ERR_ABI.
+// These properties belong to the process and are told once. Ranks that share a process each tell
+// them: the same again from another rank is fine, anything else is MPI_ERR_ABI.
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

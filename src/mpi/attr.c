@@ -380,7 +380,7 @@ static int delete_attr(mlt_rank *me, void *object, mlt_attrs *attrs, attr *a)
 
 int mlt_attrs_delete_all(mlt_rank *me, mlt_attr_kind kind, void *object, mlt_attrs *attrs)
 {
-    // Delete functions may set attributes, which are deleted in turn, but not for ever.
+    // Delete functions may set attributes, which are deleted in turn, but not without end.
     uint32_t calls = 64;
     for (const attr *a = attrs->first; a; a = a->next)
         calls++;

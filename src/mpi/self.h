@@ -41,7 +41,7 @@ struct mlt_mpi_profile; // profile.c
 struct mlt_coll_rooms;  // coll.c
 struct mlt_cart_plans;  // reorder.c
 struct mlt_dist_edges;  // dist_graph.c
-struct mlt_goal_helper; // goal_offload.c
+struct mlt_goal_helper; // goal/offload.c
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -60,7 +60,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_dtype *permanent;     // the unnamed predefined ones
     uint32_t finalized;              // ranks of the worker that have come so far
     uint32_t ungated;                // functions of the user's under way, of calls without a gate
-    struct mlt_error_log *errors;    // the last sentences; NULL until the first
+    struct mlt_error_log *errors;    // the last messages; NULL until the first
     struct mlt_mpi_profile *profile; // NULL without --report
     mlt_pool jobs;                   // of collective operations, see coll.c
     struct mlt_coll_rooms *rooms;    // coll.c: memory for copies; NULL until the first
@@ -75,7 +75,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL
     struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
-    struct mlt_goal_helper *helper;    // goal_offload.c: the thread that drives; NULL: none
+    struct mlt_goal_helper *helper;    // goal/offload.c: the thread that drives; NULL: none
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)
@@ -90,7 +90,7 @@ static inline mlt_mpi_worker *mlt_mpi_worker_of(const mlt_rank *me)
 
 // The calling rank if it is READY or THREADS, else NULL. Remembers the function: me->fn is from now
 // on (with THREADS, from the detour on) the call that the user made, whatever bodies call each
-// other; sentences and wait records name it.
+// other; error messages and wait records name it.
 static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
@@ -102,8 +102,8 @@ static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
     return me;
 }
 
-// When mlt_mpi_enter said NULL: the calling thread, which was no rank's, is from now on one of its
-// rank's, and may enter. Ends the job with a sentence if it may not.
+// When mlt_mpi_enter said NULL: makes the calling thread, which was no rank's, one of its rank's,
+// so that it may enter. Ends the job with a message if it may not.
 void mlt_thread_adopt(uint16_t fn) MLT_COLD;
 
 // For calls that are allowed at any time: NULL only if the thread is no rank's (yet).
@@ -139,8 +139,8 @@ void mlt_mpi_worker_fini(mlt_worker *worker);
 // MPI_Init: makes the world and self of a rank.
 void mlt_mpi_rank_open(mlt_rank *me);
 
-// The end of MPI in a rank: sends whose request the user freed may be under way; their buffers are
-// the user's afterwards. May suspend.
+// The end of MPI in a rank: waits for sends whose requests the user freed; afterwards their buffers
+// are the user's. May suspend.
 void mlt_mpi_drain_sends(mlt_rank *me);
 
 // Set once some call of the process needs more than its body: calls go by the surface's detour

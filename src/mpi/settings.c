@@ -9,22 +9,21 @@ mlt_mpi_conf mlt_mpi_settings;
 
 static const mlt_setting settings[] = {
     {"goal_window", MLT_SETTING_INT, "0", NULL,
-     "actions of a schedule that are looked at at once, unless GOAL_Set says; 0: all, which is "
-     "fastest and takes a request a message",
+     "a schedule looks at up to so many actions at a time, unless GOAL_Set says otherwise; 0: at "
+     "all of them, which is fastest and takes a request for each message",
      &mlt_mpi_settings.goal_window},
     {"goal_offload", MLT_SETTING_BOOL, "no", NULL,
-     "a thread of its own drives the schedules of a rank that is alone in its worker; pays where a "
-     "core is spare",
+     "an extra thread drives the schedules of a rank that is alone in its worker; this pays if the "
+     "thread has a core for itself",
      &mlt_mpi_settings.goal_offload},
     {"reproducible", MLT_SETTING_BOOL, "no", NULL,
-     "reductions give the same bits for every algorithm and wherever ranks run: brackets depend on "
-     "the number of ranks alone, and ranks of a worker do not combine first; mpirun --reproducible "
-     "sets it",
+     "reductions give the same bits with every algorithm and wherever ranks run: their brackets "
+     "depend on the number of ranks alone; mpirun --reproducible sets it",
      &mlt_mpi_settings.reproducible},
     {"initial_errhandler", MLT_SETTING_CHOICE, "mpi_errors_are_fatal",
      "mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return",
-     "error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun -initial-errhandler "
-     "sets it",
+     "the error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun "
+     "-initial-errhandler sets it",
      &mlt_mpi_settings.initial_errhandler},
 };
 

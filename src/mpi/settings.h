@@ -16,7 +16,7 @@ typedef struct mlt_mpi_conf {
 
 extern mlt_mpi_conf mlt_mpi_settings;
 
-// What the table cannot say of values that have been read. On failure one sentence.
+// Checks values in ways that the table cannot say. On failure a message in why.
 mlt_status mlt_mpi_settings_check(char *why, size_t why_size) MLT_MUST_CHECK;
 
 extern const mlt_settings_table mlt_mpi_settings_table;

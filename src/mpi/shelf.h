@@ -15,15 +15,15 @@
 #include "base/pool.h"
 
 // The head of an object that a handle is resolved to. A thread may look at a stale handle while
-// another takes or gives the same memory: that is the program's fault, and it must get its
-// sentence, so the look is atomic, at a word that only this file and mlt_shelf_name write.
+// another takes or gives the same memory. That is the program's fault, and it must get an error
+// message; so the look is atomic, at a word that only mlt_shelf_name writes.
 typedef struct mlt_shelf_head {
     void *link; // the pool's, while it is free
     _Atomic uint32_t magic;
 } mlt_shelf_head;
 
-// Relaxed in all three: whoever uses a handle got it from who made the object, and with it the
-// rest.
+// Relaxed in both: a thread that uses a handle got it from the thread that made the object, and
+// with it sees the rest.
 static inline bool mlt_shelf_is(const mlt_shelf_head *head, uint32_t magic)
 {
     return atomic_load_explicit(&head->magic, memory_order_relaxed) == magic;

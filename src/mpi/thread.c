@@ -22,7 +22,7 @@ static void open_gate(mlt_rank *me)
         return;
     if (!mlt_worker_open_gate(me->worker))
         mlt_no_room("the threads of rank %d", me->world);
-    // Relaxed: whoever may use the gate hears of it by what the user does to tell its threads.
+    // Relaxed: threads that may use the gate hear of it by whatever the program tells them with.
     atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
 }
 

@@ -3,19 +3,19 @@
 // of them keep out of each other's way.
 //
 // A rank that is alone in its worker gets the level that it asks for. With MPI_THREAD_MULTIPLE its
-// worker has a gate (fiber/gate.h), its life is MLT_LIFE_THREADS, so that who comes leaves me->fn
-// alone, and calls go by the surface's detour, through the gate. With less, there is nothing on any
-// call's way: MPI_THREAD_SERIALIZED only lets the rank's other threads in, and the user sees
-// to it that they come one at a time.
+// worker has a gate (fiber/gate.h), its life is MLT_LIFE_THREADS, so that threads that enter leave
+// me->fn alone, and calls go by the surface's detour, through the gate. Lower levels add nothing to
+// a call: MPI_THREAD_SERIALIZED only lets the rank's other threads in, and the user makes them come
+// one at a time.
 //
 // Ranks that share a worker get MPI_THREAD_FUNNELED at most. A thread of such a rank could enter
-// the worker; but while it waits there for another rank of the worker, its rank's own thread, which
-// would have to run that one, may sit in pthread_join or in a barrier of threads, which the library
-// cannot see. No promise that holds for correct programs is possible above FUNNELED.
+// the worker and wait there for another rank of the worker. Only the worker's own thread can run
+// that rank, but it may sit in pthread_join or in a barrier of threads, which the library cannot
+// see. So a higher level would let correct programs hang.
 //
-// A rank with processes (csp.h) gets MPI_THREAD_FUNNELED at most, too: who waits in a call lets
-// processes run, on its own thread, and theirs is the rank's. Threads of a rank that begins with
-// processes later are kept out from then on.
+// A rank with processes (csp.h) gets MPI_THREAD_FUNNELED at most, too: a call that waits lets
+// processes run, which only the rank's own thread may do. If a rank begins with processes later,
+// its other threads are kept out from then on.
 //
 // Errors are raised with the gate held, whether found by the surface's checks or by a body. The
 // user's functions are called outside of it (mlt_thread_step_out): they may take a lock that
@@ -52,7 +52,7 @@ void mlt_thread_ready(mlt_rank *me);
 
 // MPI_Init and MPI_Session_init, which threads that are no rank's yet (me is NULL) may call at
 // once: the first one makes the rank, and the others wait until it is ready, or at least does no
-// more for it. begin returns the calling thread's rank, or ends the job with a sentence; ready
+// more for it. begin returns the calling thread's rank, or ends the job with a message; ready
 // comes before a call of a function of the user's, and is part of end.
 typedef struct mlt_first {
     bool alone; // the others wait

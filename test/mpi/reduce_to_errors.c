@@ -35,9 +35,9 @@ static void wrong(MPI_Group all)
     BAD(MPIX_Reduce_to(&in, &out, 1, MPI_INT, MPI_SUM, all, MPI_GROUP_NULL, comm), MPI_ERR_GROUP,
         name, "receivers");
     BAD(MPIX_Reduce_to(&in, &out, 1, MPI_INT, MPI_SUM, MPI_GROUP_EMPTY, all, comm), MPI_ERR_GROUP,
-        name, "contributors is a group of nobody");
+        name, "contributors is an empty group");
     BAD(MPIX_Reduce_to(&in, &out, 1, MPI_INT, MPI_SUM, all, MPI_GROUP_EMPTY, comm), MPI_ERR_GROUP,
-        name, "receivers is a group of nobody");
+        name, "receivers is an empty group");
     BAD(MPIX_Reduce_to(&in, &out, 1, MPI_INT, MPI_SUM, all, all, MPI_COMM_NULL), MPI_ERR_COMM, name,
         "MPI_COMM_NULL");
     BAD(MPIX_Reduce_to(NULL, &out, 1, MPI_INT, MPI_SUM, all, all, comm), MPI_ERR_BUFFER, name,

@@ -21,7 +21,7 @@ typedef struct blocks {
 // What the counts and displacements amount to.
 typedef struct view {
     bool even;     // all blocks have as many bytes
-    bool row;      // they lie one behind the other, the first at
+    bool row;      // they lie one after the other, the first at
     int64_t first; // so many elements from the buffer
 } view;
 
@@ -58,7 +58,7 @@ static int look(mlt_rank *me, mlt_comm *comm, const blocks *recv, uint64_t *star
     return MPI_SUCCESS;
 }
 
-// A row of contiguous elements needs no lists; else they go behind the starts.
+// A row of contiguous elements needs no lists; else they go after the starts.
 static mlt_coll_side side_of(const mlt_comm *comm, const blocks *recv, const view *v,
                              const uint64_t *starts, uint64_t *room)
 {

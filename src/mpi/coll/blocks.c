@@ -17,7 +17,7 @@ static inline uint64_t bytes_of(const data *d)
     return (uint64_t)d->count * d->type->size;
 }
 
-// `blocks` of them lie one behind the other.
+// `blocks` of them lie one after the other.
 static inline mlt_coll_side side_of(const data *d, int32_t blocks)
 {
     return (mlt_coll_side){
@@ -51,7 +51,7 @@ static inline int check_total(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
     return MPI_SUCCESS;
 }
 
-// One block here and all of them there, of which it may be the own one: that stays where it is.
+// One block here and all of them there, of which it may be one itself: that stays where it is.
 static inline int check_apart(mlt_rank *me, mlt_comm *comm, const data *one, const data *all)
 {
     uint64_t bytes = bytes_of(one), area = bytes * (uint64_t)comm->size;

@@ -2,9 +2,9 @@
 // Rules of a communicator that change between calls: its info keys millet_coll_COLLECTIVE, and
 // MPIX_Coll_load.
 //
-// All ranks must choose alike, so first they agree (an allreduce of the library's own, which is a
-// meeting, too): on what each of them says, by a hash, and that nobody finds a fault with it. If
-// one does, its sentence goes to all, and nothing changes.
+// All ranks must choose alike, so they agree first, by an allreduce of the library's own, which no
+// rank leaves before all have come. They compare a hash of what each says, and whether a rank finds
+// a fault with it. If one does, its message goes to all, and nothing changes.
 #include <millet/coll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -76,8 +76,8 @@ static void wait_for_walks(mlt_rank *me, mlt_comm *comm)
         mlt_p2p_poll(me);
 }
 
-// All ranks give the same hash and no sentence in why: MPI_SUCCESS. Else an error of that class is
-// raised on all, with the sentence of the lowest rank that has one.
+// All ranks give the same hash and no message in why: MPI_SUCCESS. Else an error of that class is
+// raised on all, with the message of the lowest rank that has one.
 static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char why[WHY])
 {
     uint64_t own = why[0] ? UINT32_MAX - (uint64_t)mlt_comm_order(comm) : 0;

@@ -22,7 +22,7 @@
 
 // ---- memory for copies: a list of free pieces for each power of two
 
-// 256 bytes to 2 GiB. All that is kept together has no more than so many bytes, but for two pieces
+// 256 bytes to 2 GiB. All that is kept together has no more than so many bytes, except two pieces
 // of a class: what one call needs.
 enum { SMALLEST = 8, CLASSES = 24, ALWAYS_KEPT = 2 };
 static const uint64_t most_kept_bytes = 64u << 20;
@@ -130,7 +130,7 @@ static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
     return bytes;
 }
 
-// True if the team can work on the user's buffer: its bytes lie one behind the other.
+// True if the team can work on the user's buffer: its bytes lie one after the other.
 static inline bool is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     return MLT_LIKELY(job->what.op ? !job->layout : s->type->contiguous) &&
@@ -374,7 +374,7 @@ static mlt_req *open_request(mlt_rank *me, const mlt_coll_job *job, uint32_t fla
     k->job = *job;
     if (job->what.op)
         k->job.what.op = &k->job.op;
-    mlt_op_keep(&k->job.op, &job->op);
+    mlt_coll_op_copy(&k->job.op, &job->op);
     hold(&k->job);
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, job->comm);
@@ -508,7 +508,7 @@ static __attribute__((noinline)) mlt_status join_alone(mlt_rank *me, mlt_comm *c
     return req.status;
 }
 
-// A rank of a shared worker: what it says need not stay (coll_reduce.c).
+// A rank of a shared worker: what it says need not stay (reduce.c).
 static MLT_COLD mlt_status join_flat(mlt_rank *me, mlt_comm *comm, mlt_team *team, uint32_t number,
                                      const mlt_coll_what *what, const void *in, void *out)
 {

@@ -3,13 +3,13 @@
 // back.
 //
 // A body checks its arguments, fills in a job and hands it to mlt_coll_go with the way to drive it:
-// blocking, nonblocking or persistent. Everything else is the same for the three.
+// blocking, nonblocking or persistent. All else is the same for the three.
 //
 //     side    where a rank's data lies, as the user says: buffer, datatype, counts, displacements
 //     job     two sides, what the call is about, the operation; on the stack of a blocking call, in
 //             the worker's pool for the others
 //
-// The team works on bytes that lie one behind the other. A side that does not look so is packed
+// The team works on bytes that lie one after the other. A side that does not look so is packed
 // before the call and unpacked after it, in memory that the worker keeps for the next time.
 //
 // Users' functions with derived types want elements in the type's own layout: such a side is copied
@@ -35,7 +35,7 @@ typedef struct mlt_coll_side {
     uint64_t blocks;        // how many
     uint64_t count;         // elements of each, unless
     const uint64_t *counts; // [blocks] says; the job's memory
-    const int64_t *displs;  // [blocks] where they begin, in extents; NULL: one behind the other
+    const int64_t *displs;  // [blocks] where they begin, in extents; NULL: one after the other
     const mlt_type *const *types; // [blocks] of each, instead of `type`; displs are bytes then, and
                                   // must be there; NULL: all are `type`
     bool copied;                  // it is copied though it lies well: it will be overwritten
@@ -103,9 +103,9 @@ static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, m
            MLT_LIKELY(!atomic_load_explicit(&mlt_paths_exist, memory_order_relaxed));
 }
 
-// The teams of a communicator. The first is shared by the worker's ranks; the second is the
-// rank's own view; of an intercommunicator only that one is there, over the ranks of both groups,
-// the first group's first.
+// The teams of a communicator. mlt_comm_team's is shared by the worker's ranks, and there is none
+// for an intercommunicator. mlt_comm_flat's is the rank's own view; of an intercommunicator it is
+// over the ranks of both groups, the first group's first.
 mlt_team *mlt_comm_find_team(mlt_comm *comm) MLT_COLD; // the first time
 static inline mlt_team *mlt_comm_team(mlt_comm *comm)
 {
@@ -113,7 +113,7 @@ static inline mlt_team *mlt_comm_team(mlt_comm *comm)
 }
 mlt_team *mlt_comm_flat(mlt_comm *comm);
 
-// Fills in what all teams of a communicator have in common, whoever makes one.
+// Fills in what all teams of a communicator have in common.
 void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *facts);
 
 // Rules for a communicator, shared by the worker's ranks; made when first asked for.
@@ -123,20 +123,20 @@ void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
 // The sources of a communicator have changed, and all its ranks have begun all calls before.
 void mlt_comm_refresh(mlt_comm *comm, bool first); // first: of the ranks of the worker
 
-// The job's book and what it forces; ends the process with a sentence if they are wrong.
+// The job's book and what it forces; ends the process with a message if they are wrong.
 void mlt_coll_worker_init(mlt_worker *worker);
 void mlt_coll_worker_fini(mlt_worker *worker);
 
 // At the end: tells the launcher what was chosen and measured.
 void mlt_coll_tell(mlt_worker *worker);
 
-// The rank makes no call with that number, which has a list of messages: its own one is wrong, and
-// that is raised. What others send in theirs is not told again.
+// The rank makes no call with that number, because its own list of messages is wrong, which was
+// raised. Messages that others send in that call are not reported as well.
 void mlt_coll_refused(mlt_comm *comm, uint32_t number);
 
 // When all ranks of the job have come to MPI_Finalize: a message of a collective call that nobody
-// has received is an error of the program's, unless one was raised of some call before. An MPI
-// code, raised unless `handler` lets it return.
+// has received is an error of the program's, unless an error of a collective call was raised
+// before. Ends the job if `handler` is fatal or aborts, else returns an MPI code.
 int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler);
 
 #define MLT_COLL_MOST ((UINT64_C(1) << 60) - 1) // bytes of a reduction: some copies can be counted
@@ -150,7 +150,7 @@ static inline bool mlt_coll_needs_address(const mlt_type *type)
 }
 
 // count of elements of type at buf, an argument of that name ("send" or "recv" stands before
-// "buf", "count", "type" in the sentence; "" for functions that have one buffer). The type may be
+// "buf", "count", "type" in the message; "" for functions that have one buffer). The type may be
 // NULL (a bad handle).
 int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
                           MPI_Count count, const mlt_type *type) MLT_COLD;
@@ -184,7 +184,7 @@ int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
 int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;
 
-// Whether what is read and what is written share a byte; both lie one behind the other.
+// Whether what is read and what is written share a byte; both lie one after the other.
 static inline bool mlt_coll_overlap(const void *read, uint64_t read_bytes, const void *written,
                                     uint64_t written_bytes)
 {

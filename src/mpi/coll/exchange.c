@@ -179,8 +179,8 @@ static int check_own(mlt_rank *me, mlt_comm *comm, const mlt_goal_parts *parts)
     return mlt_coll_bad_sizes(me, comm, sent, received);
 }
 
-// Only this rank may know what is wrong with its list, and the others be in the call already: its
-// number is used up, so that the next call meets the next ones of theirs.
+// Perhaps only this rank knows that its list is wrong, and the others are in the call already. So
+// the call's number is used up, and this rank's next call meets the next one of the others.
 static MLT_COLD int refuse(mlt_comm *comm, mlt_coll_how how, int code)
 {
     if (how.way == MLT_COLL_PERSISTENT)

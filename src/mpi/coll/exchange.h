@@ -50,7 +50,7 @@ static inline mlt_coll_numbers mlt_coll_wide_displs(const MPI_Aint *at)
 enum { MLT_COLL_NOBODY = -1 };
 
 typedef struct mlt_coll_list {
-    const char *which; // "send" or "recv", for sentences
+    const char *which; // "send" or "recv", for error messages
     const void *buf;
     uint32_t blocks;
     int32_t peer; // of the only block; MLT_COLL_NOBODY: block b is rank b's

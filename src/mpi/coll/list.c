@@ -144,7 +144,7 @@ static int check(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
 
 // ---- sides
 
-// True if the elements of a block are bytes one behind the other.
+// True if the elements of a block are bytes one after the other.
 static inline bool is_solid(const mlt_type *type, int64_t count)
 {
     return type->contiguous || (count == 1 && !type->layout) || count == 0;
@@ -192,7 +192,7 @@ static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, i
     return true;
 }
 
-// A list that is packed: places are one behind the other. `memory`: see packed_bytes.
+// A list that is packed: places are one after the other. `memory`: see packed_bytes.
 static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, int way,
                          place *places, mlt_coll_side *side, unsigned char *memory)
 {

@@ -30,7 +30,7 @@ typedef struct mlt_listing {
     const char *which; // "send", "recv"
     const void *buf;
     uint32_t blocks; // 0: nothing is looked at
-    // Blocks that are alike, one behind the other: counts.at is NULL.
+    // Blocks that are alike, one after the other: counts.at is NULL.
     MPI_Count count;
     const mlt_type *type;      // may be NULL: a bad handle
     mlt_coll_numbers counts;   // [blocks]

@@ -277,7 +277,7 @@ bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type
         return false;
     if (MLT_LIKELY(!object)) {
         mlt_coll_op_predefined(out, &reduction, type);
-        if (type->code && !out->arg) { // both live for ever
+        if (type->code && !out->arg) { // both stay to the end
             w->last_op.handle = handle;
             w->last_op.type = type;
             w->last_op.op = *out;

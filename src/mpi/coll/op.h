@@ -5,8 +5,8 @@
 // its handle it is refused as an argument. Objects belong to the process (shelf.h), so ranks that
 // share it may use each other's: MPI_Op variables of programs are often global.
 //
-// The user's functions compute inout = in op inout, so that "second op result" (reversed) is their
-// own order; the other one needs a copy, unless the operation commutes. Schedules call them on
+// The user's functions compute inout = in op inout, which is "second op result" (reversed) to GOAL;
+// the other order needs a copy, unless the operation commutes. Schedules call them on
 // whatever stack of the worker drives the run, with the run's rank as the calling one, and inside
 // the gate if there is one: like all functions of reductions they may ask about datatypes, but must
 // not communicate, and not wait for a thread that is in MPI. MPI_Reduce_local calls them outside
@@ -38,14 +38,9 @@ void mlt_op_drop(mlt_user_op *op);
 bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out);
 
 // How a collective operation reduces elements of `type` by it. False: it cannot, and *code says so,
-// raised. Nothing is held: who keeps *out longer than the call holds the object and the type.
+// raised. Nothing is held: a caller that keeps *out longer than the call copies it with
+// mlt_coll_op_copy, and holds the object and the type.
 bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type, mlt_coll_op *out,
                int *code) MLT_MUST_CHECK;
-
-// A copy of what mlt_op_of gave, for whoever keeps it.
-static inline void mlt_op_keep(mlt_coll_op *to, const mlt_coll_op *from)
-{
-    mlt_coll_op_copy(to, from);
-}
 
 #endif

@@ -130,7 +130,7 @@ static void lives(void)
     CHECK(mlt_op_of(&rank, NULL, op, one, &c, &code));
     CHECK(mlt_op_of(&rank, NULL, second, one, &other, &code));
     CHECK(mlt_coll_op_same(&c, &other)); // another rank's, with the same function
-    mlt_op_keep(&kept, &c);
+    mlt_coll_op_copy(&kept, &c);
     mlt_op_hold(object);
     mlt_op_hold(NULL);
     CHECK(mlt_mpi_Op_free(&rank, &op) == MPI_SUCCESS);

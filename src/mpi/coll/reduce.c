@@ -84,7 +84,7 @@ static inline mlt_coll_side side(const void *buf, uint64_t count)
 
 // ---- one block: reduce, allreduce, scan, exscan
 
-// Apart, for the stack of who waits in a quick call (coll_bcast.c).
+// Apart, for the stack of a rank that waits in a quick call (bcast.c).
 static __attribute__((noinline)) int
 one_block_otherwise(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
                     const mlt_type *type, const void *in, bool gives, void *out, bool receives,
@@ -144,9 +144,9 @@ one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *send
     return one_block_otherwise(me, comm, &d->what, &d->op, type, in, !in_place, out, receives, how);
 }
 
-// Of ranks that share a worker there may be thousands, which wait in here, and every line of their
-// stacks that they touch when they go on is cold: so what they say lies elsewhere. It is the
-// thread's, as nobody else runs until the call has copied it.
+// Thousands of ranks that share a worker may wait in here, and every line of their stacks that they
+// touch when they go on is cold. So their arguments lie elsewhere: in memory of the thread, as no
+// other rank runs until the call has copied them.
 static __attribute__((noinline)) int one_block_shared(mlt_rank *me, mlt_collective collective,
                                                       const void *sendbuf, void *recvbuf,
                                                       MPI_Count count, const mlt_type *type,

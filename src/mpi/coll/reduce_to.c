@@ -30,7 +30,7 @@ typedef struct pair {
     uint32_t size;
     int32_t *ranks;                  // [size] members, in the communicator
     uint8_t *contributes, *receives; // [size]
-    bool gives, gets;                // the own rank
+    bool gives, gets;                // this rank
     mlt_map *world;                  // of the members
     mlt_team *team;
     uint32_t calls, fixed_calls;
@@ -258,7 +258,7 @@ static pair *find(mlt_rank *me, mlt_comm *comm, MPI_Group contributors, MPI_Grou
             return p;
         }
     if (!from->map->size || !to->map->size) {
-        *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_GROUP, "argument %s is a group of nobody",
+        *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_GROUP, "argument %s is an empty group",
                               from->map->size ? "receivers" : "contributors");
         return NULL;
     }
@@ -297,7 +297,7 @@ static void load_by_sets(duty *plan)
     }
 }
 
-// Of persistent ones: what all that were made so far do; the own edges are added.
+// Of persistent ones: what all that were made so far do; this one's edges are added.
 static void load_by_others(struct mlt_reduce_tos *all, duty *plan)
 {
     const pair *p = plan->pair;

@@ -2,10 +2,10 @@
 // Reductions between two sets of a communicator's ranks (millet/coll.h), as one rank knows them.
 //
 // Not all ranks of the communicator call, so they cannot be numbered with its other calls. Each
-// pair of sets has a team of its own, made at its first use without asking anybody: its context is
-// a hash of the communicator's context and the sets, out of the upper half of the numbers, which
-// communicators do not use. Two pairs with the same hash could be mistaken for each other only by
-// ranks that are in both, and such a rank sees it and says so (once in 2^30 pairs).
+// pair of sets has a team, made at its first use without asking other ranks: its context is a hash
+// of the communicator's context and the sets, in a range that nothing else uses (p2p/context.h).
+// Two pairs with the same hash could be mistaken for each other only by ranks that are in both, and
+// such a rank sees it and raises an error (once in 2^29 pairs).
 #ifndef MLT_MPI_COLL_REDUCE_TO_H
 #define MLT_MPI_COLL_REDUCE_TO_H
 

@@ -83,7 +83,7 @@ typedef struct mlt_comm_extra {
 typedef struct mlt_comm {
     uint32_t magic; // MLT_COMM_MAGIC while it lives
     uint32_t context;
-    int32_t rank, size;        // own rank, number of ranks (of the own group)
+    int32_t rank, size;        // own rank, number of ranks (of its own group)
     int32_t peers;             // number of ranks that can be addressed: size, or the other group's
     int32_t base, stride;      // peer r is world rank base + r * stride, unless map says
     uint32_t refs;             // the user's handle, requests
@@ -109,13 +109,13 @@ static inline int32_t mlt_comm_world_rank(const mlt_comm *comm, int rank)
                                            : comm->base + rank * comm->stride;
 }
 
-// The own group; for an intercommunicator the local one.
+// The group of its owner; for an intercommunicator the local one.
 static inline mlt_map *mlt_comm_group(const mlt_comm *comm)
 {
     return comm->shared->group[comm->side];
 }
 
-// The ranks that can be addressed: the own group, or the remote one.
+// The ranks that can be addressed: its own group, or the remote one.
 static inline mlt_map *mlt_comm_peer_group(const mlt_comm *comm)
 {
     return comm->shared->group[comm->inter ? !comm->side : 0];
@@ -134,7 +134,7 @@ mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm);
 // The handle that the user knows it by; MPI_COMM_NULL if the user has freed it.
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm);
 
-// Its name, for sentences: "MPI_COMM_WORLD". Never NULL.
+// Its name, for error messages: "MPI_COMM_WORLD". Never NULL.
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm);
 
 // Requests hold their communicator.

@@ -71,7 +71,7 @@ static bool disjoint(mlt_map *a, mlt_map *b)
 typedef struct tidings {
     int32_t failed; // a leader's error class; 0: all is well
     uint32_t context;
-    int32_t first; // the own group comes first
+    int32_t first; // its own group comes first
     int32_t remote;
 } tidings;
 
@@ -158,7 +158,7 @@ static void finish_telling(mlt_meet *meet)
     mlt_map_drop(remote);
 }
 
-// A leader whose own arguments are wrong tells it to its group, which would wait for ever.
+// A leader whose own arguments are wrong tells it to its group, which would wait without end.
 static int check_leader(mlt_rank *me, mlt_comm *local_comm, MPI_Comm peer_comm, int remote_leader,
                         mlt_comm **peer)
 {
@@ -182,8 +182,8 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
     *newintercomm = MPI_COMM_NULL;
     if (local_comm->inter)
         return mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
-                             "argument local_comm is an intercommunicator, but should be one of "
-                             "one group");
+                             "argument local_comm is an intercommunicator, but should be an "
+                             "intracommunicator");
     if (local_leader < 0 || local_leader >= local_comm->size)
         return mlt_bad_rank(me, local_comm, me->fn, MPI_ERR_RANK, "local_leader", local_leader, "");
     mlt_comm_shared_of(local_comm);

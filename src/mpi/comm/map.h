@@ -13,8 +13,8 @@
 //
 // Maps are immutable and counted, shared by the groups and communicators of a worker's ranks (only
 // that worker's thread counts them). A million ranks with one communicator hold one map a worker.
-// Tables are kept once, too: ranks of a worker that name the same irregular group, each for itself,
-// share one (mlt_maps), until the last of them gives it up.
+// Tables are kept once, too: ranks of a worker that each name the same irregular group share one
+// (mlt_maps), until the last of them gives it up.
 #ifndef MLT_MPI_COMM_MAP_H
 #define MLT_MPI_COMM_MAP_H
 
@@ -46,7 +46,7 @@ typedef struct mlt_map {
 } mlt_map;
 
 // All that return a map return one with one reference, the caller's, be it a new map or an old one
-// that is held once more. They end the process when memory is exhausted.
+// that is held once more. They end the process when memory is out.
 
 // stride may be negative; size 0 and 1: it does not matter.
 mlt_map *mlt_map_new_linear(int32_t size, int32_t base, int32_t stride);

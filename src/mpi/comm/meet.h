@@ -29,7 +29,7 @@
 typedef struct mlt_party {
     uint32_t refs;
     uint32_t workers;     // how many
-    uint32_t place;       // of the own one among them
+    uint32_t place;       // of this worker among them
     int32_t ranks;        // of all
     bool contiguous;      // the ranks of every worker follow each other
     mlt_team_worker at[]; // [workers]

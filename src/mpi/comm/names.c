@@ -36,7 +36,7 @@ static int begin(mlt_rank *me, const char *service, MPI_Info info, mlt_name *nam
                              (int)SERVICE_MOST);
     if (me->worker->sched->gate)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                             "names are not there for a rank with MPI_THREAD_MULTIPLE");
+                             "a rank with MPI_THREAD_MULTIPLE cannot use names");
     memset(name, 0, sizeof *name);
     snprintf(name->name, sizeof name->name, "%s%s", prefix, service);
     *csp = mlt_csp_enter(mlt_fn_table[me->fn].name);

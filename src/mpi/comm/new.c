@@ -36,8 +36,8 @@ mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *
     return shared;
 }
 
-// A collective call that the user never completed is under way: whoever makes progress, be it for
-// another rank, still works on its memory, which is left as it is.
+// A collective call that the user never completed is under way. Progress, even another rank's,
+// still works on its memory, which is left as it is.
 static inline bool is_busy(const mlt_team *team)
 {
     return team && MLT_UNLIKELY(!mlt_team_is_idle(team));
@@ -113,7 +113,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     free(extra);
 }
 
-// Everything but the memory of the object itself.
+// Everything except the memory of the object itself.
 void mlt_comm_close(mlt_comm *comm)
 {
     if (comm->extra && is_busy(comm->extra->flat)) {
@@ -284,7 +284,7 @@ static void finish_nothing(mlt_meet *meet)
 {
 }
 
-// The workers' first ranks meet, whichever ranks come for them.
+// The meeting is one of the workers' first ranks; any rank of a worker may come for it.
 void mlt_meet_workers(mlt_rank *me)
 {
     mlt_job *job = me->worker->boot->job;

@@ -87,7 +87,7 @@ static const struct {
     {"millet://worker/", worker_map, own_worker},
 };
 
-// A number without sign, leading zeros or anything behind it.
+// A number without sign, leading zeros or anything after it.
 static bool read_number(const char *text, uint32_t *n)
 {
     char again[16];

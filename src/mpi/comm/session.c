@@ -5,7 +5,7 @@
 // communicators that stem from the session and were not freed end with it, and using their handles
 // afterwards is caught like that of any freed object. (After it returns, no call that relates to
 // the session is allowed, not even one that frees such an object.) With the info key
-// strict_finalize it refuses, with a sentence that says what is left.
+// strict_finalize it refuses, with a message that says what is left.
 #include "mpi/comm/session.h"
 
 #include <stdarg.h>

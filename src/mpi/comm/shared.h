@@ -9,7 +9,7 @@
 #include "mpi/comm/new.h"
 
 // A new shared part without references yet: each mlt_comm_new takes one. Consumes the references on
-// the maps and on the context number; group1 is NULL but for an intercommunicator.
+// the maps and on the context number; group1 is NULL except for an intercommunicator.
 mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *group1);
 
 void mlt_comm_shared_drop(mlt_comm_shared *shared); // NULL is allowed
@@ -22,7 +22,7 @@ mlt_comm *mlt_comm_new(mlt_rank *me, mlt_comm_shared *shared, int side, int32_t 
 // Its workers; found out at the first call.
 mlt_party *mlt_comm_party(mlt_comm *comm);
 
-// The own place in the order of all ranks, those of a remote group included.
+// Its rank's place in the order of all ranks, those of a remote group included.
 static inline int32_t mlt_comm_order(const mlt_comm *comm)
 {
     return comm->rank + (comm->side ? comm->shared->group[0]->size : 0);
@@ -42,12 +42,12 @@ struct mlt_info *mlt_comm_hints(const struct mlt_info *info);
 
 void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra); // NULL is allowed
 
-// Drops everything that a communicator holds, but for its own memory; MPI_Finalize's for the
+// Drops everything that a communicator holds, except its own memory; MPI_Finalize's for the
 // predefined ones.
 void mlt_comm_close(mlt_comm *comm);
 
-// Returns when a rank of every worker of the job has called it: the end of MPI_Finalize, by the last
-// rank of each worker. May suspend.
+// Returns when a rank of every worker of the job has called it: the end of MPI_Finalize, by the
+// last rank of each worker. May suspend.
 void mlt_meet_workers(mlt_rank *me);
 
 // Raises MPI_ERR_OTHER: there is no free context number.

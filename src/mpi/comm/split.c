@@ -239,8 +239,8 @@ static int check_members(mlt_rank *me, mlt_comm *comm, const mlt_group *group)
 
 // Disjoint groups may be given by different ranks: each is told from the others by its first
 // member. The groups of an intercommunicator's two sides belong together. A member that is no rank
-// of comm is missed afterwards: nobody has to look at all members, or waits in vain for those who
-// did.
+// of comm is found to be missing afterwards. So no rank has to look at all members before the
+// split, and none waits in vain for a rank that looked and gave up.
 int mlt_mpi_Comm_create(mlt_rank *me, mlt_comm *comm, MPI_Group handle, MPI_Comm *newcomm)
 {
     mlt_group *group = mlt_group_of(me, handle);
@@ -298,8 +298,8 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
         return mlt_group_bad(me, comm, "group", handle);
     if (comm->inter)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be one of one "
-                             "group");
+                             "argument comm is an intercommunicator, but should be an "
+                             "intracommunicator");
     *newcomm = MPI_COMM_NULL;
     if (group->rank < 0)
         return MPI_SUCCESS;

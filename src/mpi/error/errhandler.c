@@ -30,7 +30,7 @@ static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *
     return e;
 }
 
-// The object behind what an MPI object has: the user may have freed all handles to it.
+// The object of a handler that an MPI object has: the user may have freed all handles to it.
 static mlt_errhandler *attached(MPI_Errhandler handle)
 {
     if (mlt_errhandler_is_predefined(handle))

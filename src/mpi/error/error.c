@@ -27,7 +27,7 @@ enum {
 _Static_assert(((SLOTS << CLASS_BITS) | CLASS_MASK) <= MPI_ERR_LASTCODE, "codes fit");
 _Static_assert(MPI_ERR_ABI < CLASS_MASK, "classes fit");
 
-// The last sentences of a worker.
+// The last error messages of a worker.
 struct mlt_error_log {
     uint32_t next;
     struct {
@@ -41,14 +41,14 @@ static int code_of(int class, uint32_t slot)
     return class | (int)((slot + 1) << CLASS_BITS);
 }
 
-// Words "<function>: <sentence>".
+// Words "<function>: <what is wrong>".
 static void word(char text[MPI_MAX_ERROR_STRING], uint16_t fn, const char *format, va_list args)
 {
     int n = snprintf(text, MPI_MAX_ERROR_STRING, "%s: ", mlt_fn_name(fn));
     vsnprintf(text + n, (size_t)(MPI_MAX_ERROR_STRING - n), format, args);
 }
 
-// Keeps the sentence; the plain class if there is no memory for it or no worker.
+// Keeps the message; the plain class if there is no memory for it or no worker.
 static int keep(mlt_rank *me, int class, const char *text)
 {
     if (!me || !me->worker || !me->worker->mpi)
@@ -103,7 +103,7 @@ static mlt_comm *nobodys_comm(mlt_mpi *mpi)
     return !mpi->self_handled && mpi->world.magic ? &mpi->world : &mpi->self;
 }
 
-// The sentence is that of the code, but there is no place to keep one without a worker.
+// The message is that of the code; without a worker there is no place where the code keeps one.
 static int call_handler(mlt_rank *me, mlt_comm *comm, int code, const char *sentence)
 {
     if ((!me || !me->mpi) && mlt_errhandler_initial() == MPI_ERRORS_RETURN)
@@ -143,7 +143,7 @@ int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
 
 int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code)
 {
-    (void)fn; // the sentence of the code has it
+    (void)fn; // the message of the code has it
     mlt_gate *gate = mlt_thread_lock(me);
     code = call_handler(me, comm, code, mlt_mpi_sentence(me, code));
     mlt_thread_unlock(gate);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors: a sentence, a code, a handler.
+// Errors: a message, a code, a handler.
 //
 // A code is class + 64 * (1 + slot). The class is in the low 6 bits; the slot names one of the last
-// 253 sentences of the worker, so that MPI_Error_string of that very code gives that very sentence.
+// 253 error messages of the worker, so that MPI_Error_string of a code gives the message of that
+// very error.
 // A plain class is a code too. What the program adds is above MPI_ERR_LASTCODE (user.h).
 //
 // Everything here is cold: a call that succeeds never comes here.
@@ -17,7 +18,7 @@
 #include "mpi/comm/comm.h"
 #include "p2p/p2p.h"
 
-// Words an error as "<function>: <sentence>", calls the error handler of comm (NULL: of
+// Words an error as "<function>: <what is wrong>", calls the error handler of comm (NULL: of
 // MPI_COMM_SELF, as the standard says for errors without a communicator, or of MPI_COMM_WORLD, if
 // the program has not set that one), and returns the code, if the handler returns. me may be NULL
 // (called by a thread that is no rank): then the handler is the initial one. fn: normally me->fn.
@@ -31,24 +32,24 @@ int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
 // Calls the handler for a code that was made before, and returns the code.
 int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code) MLT_COLD;
 
-// The sentence of a code; never NULL. Valid until 253 more errors of the worker.
+// The message of a code; never NULL. Valid until 253 more errors of the worker.
 const char *mlt_mpi_sentence(mlt_rank *me, int code) MLT_COLD;
 
 // True if it is a class or a code, of ours or of the program's, and its class.
 bool mlt_mpi_code_class(int code, int *class) MLT_COLD;
 
-// The value of MPI_LASTUSEDCODE: the largest class or code that there is now (error_user.c). A rank
-// has a copy of its own, for the user reads it whenever it likes: as old as its last call about it.
+// The value of MPI_LASTUSEDCODE: the largest class or code that there is now (user.c). The user may
+// read it at any time, so each rank has a copy, as old as the rank's last call about it.
 const int *mlt_error_last_used_code(mlt_rank *me);
 
-// Ends the job: the launcher prints "rank 3: <sentence>" and stops everybody; alone, the process
-// says it and exits with `status`. me may be NULL.
+// Ends the job: the launcher prints "rank 3: <message>" and stops all ranks; without a launcher,
+// the process prints it and exits with `status`. me may be NULL.
 _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence) MLT_COLD;
 
 // ---- the generated checks' ways out; all return a code
 
-_Noreturn int mlt_mpi_not_ready(
-    uint16_t fn) MLT_COLD; // before MPI_Init, after MPI_Finalize, or not a rank's thread
+// Before MPI_Init, after MPI_Finalize, or not a rank's thread: ends the job.
+_Noreturn int mlt_mpi_not_ready(uint16_t fn) MLT_COLD;
 int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn) MLT_COLD;
 
 // "MPI_Send: argument datatype is 0x9, which is no valid datatype handle"; what: "datatype".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sentence for each error class, for codes whose own sentence is not kept (any more).
+// A message for each error class, for codes whose own message is not kept (any more).
 #ifndef MLT_MPI_ERROR_TEXT_H
 #define MLT_MPI_ERROR_TEXT_H
 

@@ -25,13 +25,13 @@ typedef struct string {
     char characters[MPI_MAX_ERROR_STRING];
 } string;
 
-// All but last_used under the lock.
+// All except last_used under the lock.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mlt_shelf strings = MLT_SHELF_INIT(string);
 static entry *table; // number FIRST + i is table[i]
 static int room, used;
 static int lowest; // no free entry is below it
-// Relaxed: it is a number of its own.
+// Relaxed: nothing else depends on it.
 static _Atomic int last_used = MPI_ERR_LASTCODE;
 
 const int *mlt_error_last_used_code(mlt_rank *me)

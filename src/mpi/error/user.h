@@ -16,8 +16,8 @@ bool mlt_error_user_class(int code, int *class);
 // Copies the string of a class or code of the program's, "" without one. False: no such number.
 bool mlt_error_user_text(int code, char text[MPI_MAX_ERROR_STRING]);
 
-// For sentences; never NULL. The memory stays readable, but shows another text if the string is
-// removed or changed.
+// For error messages; never NULL. The memory stays readable, but shows another text if the string
+// is removed or changed.
 const char *mlt_error_user_sentence(int code);
 
 #endif

@@ -19,7 +19,7 @@ enum { WHY = 2048, PIECE = 1 << 16 };
 
 // ---- programs
 
-// Names of the own actions, for reports; NULL: none has one.
+// Names of the rank's own actions, for reports; NULL: none has one.
 static mlt_goal_program *keep_names(const mlt_goal_program *program, uint32_t rank)
 {
     const mlt_goal_rank *r = &program->rank[rank];

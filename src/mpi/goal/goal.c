@@ -62,8 +62,8 @@ mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code)
                                (uintptr_t)handle);
     else if (comm->inter)
         *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                              "argument comm is an intercommunicator, but should be one of one "
-                              "group");
+                              "argument comm is an intercommunicator, but should be an "
+                              "intracommunicator");
     return comm && !comm->inter ? comm : NULL;
 }
 

@@ -4,11 +4,11 @@
 // A goal is being built: a program of one rank, the caller's, whatever the communicator's size. A
 // schedule is compiled: immutable code, and one run of it (goal/exec.h), so it is under way once at
 // a time. Both belong to the rank that made them; they lie on shelves of the process, so a stale
-// handle gets its sentence.
+// handle gets an error message.
 //
 // A run's request is a MLT_REQ_OTHER of the pool's with MLT_REQF_GOAL, whose `extra` is the
 // schedule. A schedule keeps one in reserve, so that a start takes no memory whatever else the pool
-// has to give. A schedule goes with the last of the user's handle and the requests.
+// has to give. A schedule is freed with the last of the user's handle and the requests.
 #ifndef MLT_MPI_GOAL_GOAL_H
 #define MLT_MPI_GOAL_GOAL_H
 
@@ -36,7 +36,7 @@ typedef struct mlt_goal_block {
     _Alignas(64) unsigned char bytes[];
 } mlt_goal_block;
 
-mlt_goal_block *mlt_goal_block_new(uint64_t size); // zeroed; NULL: memory is exhausted
+mlt_goal_block *mlt_goal_block_new(uint64_t size); // zeroed; NULL: memory is out
 void mlt_goal_block_drop(mlt_goal_block *block);   // NULL is fine
 
 // Bytes of the process that are a named buffer.
@@ -91,7 +91,7 @@ struct GOAL_Sched_s {
 
 // ---- every function of the library
 
-// Its rank, inside the gate if it has one. Ends the job with a sentence if it may not call.
+// Its rank, inside the gate if it has one. Ends the job with a message if it may not call.
 typedef struct mlt_goal_call {
     mlt_rank *me;
     mlt_detour detour;
@@ -133,7 +133,7 @@ bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
                                          struct mlt_image *image, void *file, int *code);
 
-// Memory of its own for every buffer that has no address; false: memory is exhausted.
+// Memory of its own for every buffer that has no address; false: memory is out.
 bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s);
 
 // GOAL_Set and GOAL_Sched_set: a value that is 0 or 1. False: raised.
@@ -144,18 +144,18 @@ bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code);
 // mlt_req_close of a request of a schedule: gives it back.
 void mlt_goal_request_end(mlt_req *req);
 
-// The code, with its sentence, of one that failed.
+// The code, with its message, of one that failed.
 int mlt_goal_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 
 // MPI_Start of a persistent one.
 int mlt_goal_request_start(mlt_rank *me, mlt_req *req);
 
-// For hang reports: mlt_worker_parts of the MPI layer.
+// mlt_above.parts, for hang reports.
 uint32_t mlt_goal_request_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most);
 
 void mlt_goal_sched_drop(struct GOAL_Sched_s *s);
 
-// ---- goal_offload.c: a thread that drives
+// ---- offload.c: a thread that drives
 
 // A schedule of this rank may be offloaded from now on: gives the worker its gate. An MPI code;
 // raised if the rank is not alone in its worker, or cannot get a gate now.

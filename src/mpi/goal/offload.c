@@ -11,7 +11,7 @@
 // rank's own thread nor the one that drives is held up. A hand takes a job inside the gate, does it
 // outside, and comes back to tell. There are as many as jobs wait for, up to the cores.
 //
-// Everything but the words is looked at and changed inside the gate.
+// Everything except the words is looked at and changed inside the gate.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -79,7 +79,7 @@ static uint32_t sleep_on(nap *n, uint32_t word)
     return word;
 }
 
-// Inside. Counted by who wakes it: from now on it is parked no more. False: it did not sleep.
+// Inside the gate. Wakes it, and counts it as parked no more. False: it did not sleep.
 static bool rouse(nap *n, uint32_t word)
 {
     atomic_store_explicit(&n->word, word, memory_order_relaxed);

@@ -162,7 +162,7 @@ MLT_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
 // ---- functions
 
 // The result of a GOAL_Func is its first buffer. Reversed, the other operand comes first, so it is
-// moved there; the own one waits in scratch memory.
+// moved there; its own waits in scratch memory.
 static void call_func(void *func, const mlt_run_operands *o)
 {
     void *second = o->second;

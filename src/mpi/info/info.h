@@ -2,9 +2,9 @@
 // Info objects: strings by key, in the order in which the keys were first set.
 //
 // They belong to the process: made before MPI_Init, freed after MPI_Finalize, used by any thread.
-// Every function here takes one lock, shortly, so calls of several threads on one object are in
-// some order. MPI_INFO_ENV is an object too: it is filled in when it is first asked for and never
-// changes.
+// All functions that read or change keys take one lock, for a short time, so calls of several
+// threads on one object come in some order. MPI_INFO_ENV is an object too: it is filled in when it
+// is first asked for and never changes.
 #ifndef MLT_MPI_INFO_INFO_H
 #define MLT_MPI_INFO_INFO_H
 
@@ -29,7 +29,7 @@ MPI_Info mlt_info_handle(const mlt_info *info);
 int mlt_bad_info(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Info handle) MLT_COLD;
 
 // A new, empty one, or a copy with the same keys in the same order (from NULL: empty). Never NULL:
-// the process ends with a sentence if memory is exhausted. The caller's to free.
+// the process ends with a message if memory is out. The caller's to free.
 mlt_info *mlt_info_new(void);
 mlt_info *mlt_info_dup(const mlt_info *from);
 void mlt_info_free(mlt_info *info); // NULL is fine

@@ -8,7 +8,7 @@
 //     the user's memory:  | mlt_block with its request | data |   gap   | mlt_block | data |  gap |
 //
 // The blocks are in a list by address; what lies between them is free. Space is given as the
-// standard's model says, circular and contiguous: behind the last message (at `tail`), else at the
+// standard's model says, circular and contiguous: after the last message (at `tail`), else at the
 // start of the buffer; and beyond the model, in the first gap that fits. So a program that computed
 // its buffer's size by that model never runs out. An empty buffer starts again at its beginning.
 //
@@ -51,7 +51,7 @@ struct mlt_buffer {
     uint64_t used;   // bytes of their blocks
     uint64_t turns;  // messages that ever were
     mlt_link *after; // the block before `tail`, or the list's head
-    uint64_t tail;   // offset behind the message that came last
+    uint64_t tail;   // offset after the message that came last
     mlt_link flushes;
 };
 
@@ -75,7 +75,7 @@ static mlt_block *block_at(mlt_link *link)
     return mlt_container_of(link, mlt_block, link);
 }
 
-// Where the gap behind `link` (a block or the list's head) begins and ends.
+// Where the gap after `link` (a block or the list's head) begins and ends.
 static uint64_t gap_start(const mlt_buffer *buffer, mlt_link *link)
 {
     if (link == &buffer->blocks)
@@ -187,7 +187,7 @@ static mlt_buffer *buffer_for(mlt_rank *me, const mlt_comm *comm)
     return mlt_mpi_of(me)->buffer;
 }
 
-// Whose buffer it is, for sentences.
+// Whose buffer it is, for error messages.
 static const char *holder_name(mlt_rank *me, const mlt_comm *comm, const mlt_buffer *buffer)
 {
     if (buffer == mlt_mpi_of(me)->buffer)
@@ -273,8 +273,8 @@ int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
 
 // ---- attaching, detaching, flushing: the same for all three holders
 
-// A holder, as sentences name it; comm (for its error handler) may be NULL. slot is NULL if the
-// holder never had a buffer and is not about to get one.
+// A holder, as error messages name it; comm (for its error handler) may be NULL. slot is NULL if
+// the holder never had a buffer and is not about to get one.
 typedef struct holder {
     void **slot;
     mlt_comm *comm;

@@ -315,8 +315,8 @@ static void orphan_done(mlt_req *req)
     mlt_req_free_done(req);
 }
 
-// Nobody but the library waits for it from now on. MPI_COMM_WORLD has too many ranks to count for
-// each of them what nobody asks for: it is never disconnected.
+// From now on only the library waits for it. Such requests are counted (mlt_comm_extra.orphans),
+// except those of MPI_COMM_WORLD and MPI_COMM_SELF, whose number nothing asks for.
 static void leave_alone(mlt_rank *me, mlt_req *req)
 {
     mlt_comm *comm = req->owner;

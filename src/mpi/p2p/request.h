@@ -122,7 +122,7 @@ static inline mlt_req *mlt_req_open(mlt_rank *me, mlt_req_kind kind, const void 
 // mlt_req_complete.
 void mlt_req_fill_other(mlt_req *req, mlt_rank *me, mlt_comm *comm);
 
-// The code, with its sentence, of a request that is done with an error. No handler is called.
+// The code, with its error message, of a request that is done with an error. No handler is called.
 int mlt_req_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 
 // on_done of a request that nobody will wait for: gives it back.

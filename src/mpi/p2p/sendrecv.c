@@ -129,7 +129,7 @@ static void pair_sent(mlt_req *send)
     pair_step(whole);
 }
 
-// The whole, with two parts open. count and type are the receive's, for the sentence of a
+// The whole, with two parts open. count and type are the receive's, for the error message of a
 // truncation.
 static mlt_req *pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recvtype,
                          mlt_comm *comm)

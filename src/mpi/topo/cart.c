@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cartesian topologies. Ranks are row-major: the last dimension runs fastest. A rank keeps nothing
-// of its own but the reference to its worker's grid; coordinates are computed when asked for.
+// Cartesian topologies. Ranks are row-major: the last dimension runs fastest. A rank keeps only
+// a reference to its worker's grid; coordinates are computed when they are asked for.
 #include <limits.h>
 #include <mpi.h>
 #include <stdint.h>

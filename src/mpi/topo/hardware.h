@@ -21,7 +21,7 @@ enum { MLT_HARDWARE_FREE = -1, MLT_HARDWARE_UNKNOWN = -2 };
 int mlt_hardware_instance(const char *type_uri);
 
 // All types; in each family (hwloc, millet) from the widest to the narrowest, as machines usually
-// are. NULL behind the last.
+// are. NULL after the last.
 const char *mlt_hardware_type(size_t i);
 
 #endif

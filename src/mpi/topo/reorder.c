@@ -34,7 +34,7 @@ enum {
 
 // ---- where ranks live
 
-// The first rank behind `from` that lives in another worker.
+// The first rank after `from` that lives in another worker.
 static int32_t run_end(const mlt_where *where, int32_t from)
 {
     uint32_t worker = where->worker(where->of, from);

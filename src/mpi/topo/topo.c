@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Topologies as objects: one block of memory each, the arrays behind the struct.
+// Topologies as objects: one block of memory each, the arrays after the struct.
 #include "mpi/topo/topo.h"
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ static mlt_topo *new_topo(int kind, size_t ints)
     return topo;
 }
 
-// Takes n ints from the memory behind a topology, and copies them unless there is nothing to copy.
+// Takes n ints from the memory after a topology, and copies them unless there is nothing to copy.
 static int *take(int **memory, const int *from, int n)
 {
     int *taken = *memory;
@@ -109,7 +109,7 @@ bool mlt_topo_equal(const mlt_topo *a, const mlt_topo *b)
 
 // ---- bodies
 
-// "a Cartesian topology": what a communicator has, for sentences.
+// "a Cartesian topology": what a communicator has, for error messages.
 static const char *kind_name(int kind)
 {
     return kind == MPI_CART    ? "a Cartesian topology"

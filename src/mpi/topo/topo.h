@@ -40,7 +40,7 @@ static inline mlt_topo *mlt_topo_hold(mlt_topo *topo)
 }
 
 // Each returns a topology with one reference, the caller's, and copies the arrays. They end the
-// process when memory is exhausted. Arrays of 0 elements may be NULL; weights too, unless weighted.
+// process when memory is out. Arrays of 0 elements may be NULL; weights too, unless weighted.
 mlt_topo *mlt_topo_new_cart(int ndims, const int *dims, const int *periods);
 mlt_topo *mlt_topo_new_graph(int nnodes, const int *index, const int *edges);
 mlt_topo *mlt_topo_new_dist(int indegree, const int *sources, const int *source_weights,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constructors of subarrays and distributed arrays. Numbers in the contents, by the small function:
 // all of them integers, in the order of the arguments; by the large one: those that are counts
-// apart, behind the integers.
+// apart, after the integers.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -197,7 +197,7 @@ static void write_contents(int64_t *number, const darray *a)
     *at++ = a->size;
     *at++ = a->rank;
     *at++ = a->ndims;
-    int64_t *gsizes = at; // in the large form they are behind everything else
+    int64_t *gsizes = at; // in the large form they come after everything else
     at += a->large ? 0 : n;
     for (int64_t i = 0; i < n; i++) {
         at[i] = a->distribs[i];

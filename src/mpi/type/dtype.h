@@ -77,8 +77,8 @@ static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
     return type->code ? (MPI_Datatype)(uintptr_t)type->code : (MPI_Datatype)(uintptr_t)type;
 }
 
-// Makes the handle of a type valid for a function of the user's that a call under way is given it
-// for, even if the user has freed it meanwhile. True: he has, and it must be hidden again.
+// A call under way gives the handle of a type to a function of the user's: makes it valid, even if
+// the user has freed it meanwhile. True: the user has, and it must be hidden again.
 static inline bool mlt_dtype_show(const mlt_type *type)
 {
     mlt_dtype *dtype = mlt_dtype_of(type);
@@ -108,7 +108,7 @@ static inline bool mlt_dtype_is_foreign(const mlt_rank *me, const mlt_type *type
 // ---- making
 
 // An object with room for its contents, to be filled in: all numbers, and types, which are held by
-// mlt_dtype_set_type. NULL: memory is exhausted. `type` is for the functions of type/build.h.
+// mlt_dtype_set_type. NULL: memory is out. `type` is for the functions of type/build.h.
 mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t addresses,
                          int64_t counts, int64_t types) MLT_MUST_CHECK;
 
@@ -166,7 +166,7 @@ mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make);
 // Its name for MPI_Type_get_name, "" if it has none.
 const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type);
 
-// Raises the error of a handle that is no datatype, or one of another worker's.
+// Raises the error of a handle that is no datatype, or is another worker's.
 int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                  MPI_Datatype handle) MLT_COLD;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constructors of datatypes, but for arrays (array.c) and predefined ones (named.c).
+// Constructors of datatypes, except arrays (array.c) and predefined ones (named.c).
 //
 // Each copies its arguments into the contents of a new object, wide, in the order of
 // MPI_Type_get_contents, and builds the layout from there. The large-count twins keep all their

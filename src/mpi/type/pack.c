@@ -24,7 +24,7 @@ static int check_room(mlt_rank *me, mlt_comm *comm, const void *buffer, const ch
     if (need > (uint64_t)(size - position))
         return mlt_mpi_raise(
             me, comm, me->fn, MPI_ERR_TRUNCATE,
-            "argument %s is %lld, but should be at least %llu: %llu bytes are needed behind "
+            "argument %s is %lld, but should be at least %llu: %llu bytes are needed after "
             "position %lld, so %llu are missing",
             size_name, (long long)size, (unsigned long long)position + need,
             (unsigned long long)need, (long long)position,
