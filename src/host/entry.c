@@ -5,7 +5,6 @@
 #include "host/entry.h"
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -30,6 +29,7 @@
 #include "fiber/gate.h"
 #include "host/crash.h"
 #include "host/fork.h"
+#include "host/libc.h"
 #include "host/life.h"
 #include "host/output.h"
 #include "host/own.h"
@@ -492,21 +492,15 @@ static int run_program(int argc, char **argv, char **envp)
 
 // ---- what takes the place of libc's
 
-typedef int start_function(main_function *main, int argc, char **argv, void (*init)(void),
-                           void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
-start_function __libc_start_main;
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 
 MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
                                  void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
-    start_function *next = (start_function *)dlsym(RTLD_NEXT, "__libc_start_main");
-    if (!next)
-        mlt_fatal("cannot find libc's own __libc_start_main");
     program.main = main;
-    return next(run_program, argc, argv, init, fini, rtld_fini, stack_end);
+    return MLT_LIBC(__libc_start_main)(run_program, argc, argv, init, fini, rtld_fini, stack_end);
 }
-
-typedef void exit_function(int status);
 
 void mlt_entry_leave(int status, const char *call, bool quick)
 {
@@ -547,9 +541,7 @@ void mlt_entry_refuse_exec(const char *call)
 MLT_EXPORT _Noreturn void exit(int status)
 {
     mlt_entry_leave(status, "exit", false);
-    exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "exit");
-    if (next)
-        next(status);
+    MLT_LIBC(exit)(status);
     mlt_leave(status);
 }
 
@@ -561,22 +553,16 @@ static void end_rank_of_thread(void)
         exit(EXIT_SUCCESS);
 }
 
-typedef void thread_exit_function(void *value);
-
 MLT_EXPORT _Noreturn void pthread_exit(void *value)
 {
     end_rank_of_thread();
-    thread_exit_function *next = (thread_exit_function *)dlsym(RTLD_NEXT, "pthread_exit");
-    if (next)
-        next(value);
-    mlt_fatal("cannot find libc's own pthread_exit");
+    MLT_LIBC(pthread_exit)(value);
+    __builtin_unreachable();
 }
 
 MLT_EXPORT _Noreturn void thrd_exit(int value)
 {
     end_rank_of_thread();
-    exit_function *next = (exit_function *)dlsym(RTLD_NEXT, "thrd_exit");
-    if (next)
-        next(value);
-    mlt_fatal("cannot find libc's own thrd_exit");
+    MLT_LIBC(thrd_exit)(value);
+    __builtin_unreachable();
 }

@@ -55,7 +55,7 @@ __attribute__((constructor)) static void hook(void)
     (void)pthread_atfork(NULL, NULL, in_child); // without memory a child is not told apart
 }
 
-// A fork that calls no handlers.
+// A fork that calls no handlers. Older libcs do not have it.
 MLT_EXPORT pid_t _Fork(void)
 {
     pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");

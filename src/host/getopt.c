@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/getopt.h"
 
-#include <dlfcn.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/memory.h"
 #include "boot/job.h"
 #include "host/entry.h"
+#include "host/libc.h"
 #include "host/life.h"
 #include "host/own.h"
 #include "os/os.h"
@@ -250,7 +250,7 @@ static void end(mlt_rank *me, int result)
 // libc's function of that name, between begin and end.
 #define PARSE(function, ...)                                                                       \
     ({                                                                                             \
-        __typeof__(function) *next = (__typeof__(function) *)dlsym(RTLD_NEXT, #function);          \
+        __typeof__(function) *next = MLT_LIBC(function);                                           \
         mlt_rank *me = caller();                                                                   \
         if (me)                                                                                    \
             begin(me);                                                                             \

@@ -4,7 +4,6 @@
 // job with a message. A rank that leaves by a bare system call takes the process along, and the
 // launcher misses the others (MLT_CTL_DONE).
 #include <alloca.h>
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,9 +13,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "host/entry.h"
-
-// libc's function of that name.
-#define LIBC(function) ((__typeof__(function) *)dlsym(RTLD_NEXT, #function))
+#include "host/libc.h"
 
 static sigset_t usual_mask; // of the program's first thread, and so of all workers'
 
@@ -55,7 +52,7 @@ MLT_EXPORT _Noreturn void quick_exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "quick_exit", true);
-    LIBC(quick_exit)(status);
+    MLT_LIBC(quick_exit)(status);
     mlt_leave(status);
 }
 
@@ -64,38 +61,38 @@ MLT_EXPORT _Noreturn void quick_exit(int status)
 MLT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execve");
-    return LIBC(execve)(path, argv, envp);
+    return MLT_LIBC(execve)(path, argv, envp);
 }
 
 MLT_EXPORT int execv(const char *path, char *const argv[])
 {
     mlt_entry_refuse_exec("execv");
-    return LIBC(execve)(path, argv, environ);
+    return MLT_LIBC(execve)(path, argv, environ);
 }
 
 MLT_EXPORT int execvp(const char *file, char *const argv[])
 {
     mlt_entry_refuse_exec("execvp");
-    return LIBC(execvpe)(file, argv, environ);
+    return MLT_LIBC(execvpe)(file, argv, environ);
 }
 
 MLT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execvpe");
-    return LIBC(execvpe)(file, argv, envp);
+    return MLT_LIBC(execvpe)(file, argv, envp);
 }
 
 MLT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("fexecve");
-    return LIBC(fexecve)(fd, argv, envp);
+    return MLT_LIBC(fexecve)(fd, argv, envp);
 }
 
 MLT_EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[],
                         int flags)
 {
     mlt_entry_refuse_exec("execveat");
-    return LIBC(execveat)(dir, path, argv, envp, flags);
+    return MLT_LIBC(execveat)(dir, path, argv, envp, flags);
 }
 
 static size_t count_words(va_list words)
@@ -124,7 +121,7 @@ MLT_EXPORT int execl(const char *path, const char *first, ...)
     TAKE_WORDS(argv, first);
     va_end(words);
     mlt_entry_refuse_exec("execl");
-    return LIBC(execve)(path, argv, environ);
+    return MLT_LIBC(execve)(path, argv, environ);
 }
 
 MLT_EXPORT int execlp(const char *file, const char *first, ...)
@@ -132,7 +129,7 @@ MLT_EXPORT int execlp(const char *file, const char *first, ...)
     TAKE_WORDS(argv, first);
     va_end(words);
     mlt_entry_refuse_exec("execlp");
-    return LIBC(execvpe)(file, argv, environ);
+    return MLT_LIBC(execvpe)(file, argv, environ);
 }
 
 MLT_EXPORT int execle(const char *path, const char *first, ...)
@@ -141,5 +138,5 @@ MLT_EXPORT int execle(const char *path, const char *first, ...)
     char *const *envp = va_arg(words, char *const *);
     va_end(words);
     mlt_entry_refuse_exec("execle");
-    return LIBC(execve)(path, argv, envp);
+    return MLT_LIBC(execve)(path, argv, envp);
 }

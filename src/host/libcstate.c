@@ -2,7 +2,6 @@
 // Functions of libc with hidden state, in versions that keep it for each rank. A process that holds
 // one rank gets libc's own. The sequences of numbers are libc's too: the same program gives the
 // same numbers in every mode. getopt, whose state the program reads itself, is in getopt.c.
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "host/entry.h"
+#include "host/libc.h"
 #include "host/own.h"
 
 struct mlt_libc_state {
@@ -46,19 +46,10 @@ static struct mlt_libc_state *own_state(void)
     return own->libc;
 }
 
-// libc's function of that name, looked up once for each caller.
-#define LIBC(function)                                                                             \
-    ({                                                                                             \
-        static __typeof__(function) *found;                                                        \
-        if (!found)                                                                                \
-            found = (__typeof__(function) *)dlsym(RTLD_NEXT, #function);                           \
-        found;                                                                                     \
-    })
-
 MLT_EXPORT char *strtok(char *restrict string, const char *restrict delimiters)
 {
     struct mlt_libc_state *own = own_state();
-    return own ? strtok_r(string, delimiters, &own->token) : LIBC(strtok)(string, delimiters);
+    return own ? strtok_r(string, delimiters, &own->token) : MLT_LIBC(strtok)(string, delimiters);
 }
 
 MLT_EXPORT long random(void)
@@ -66,7 +57,7 @@ MLT_EXPORT long random(void)
     struct mlt_libc_state *own = own_state();
     int32_t n;
     if (!own)
-        return LIBC(random)();
+        return MLT_LIBC(random)();
     random_r(&own->random, &n);
     return n;
 }
@@ -77,14 +68,14 @@ MLT_EXPORT void srandom(unsigned seed)
     if (own)
         srandom_r(seed, &own->random);
     else
-        LIBC(srandom)(seed);
+        MLT_LIBC(srandom)(seed);
 }
 
 MLT_EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
-        return LIBC(initstate)(seed, array, bytes);
+        return MLT_LIBC(initstate)(seed, array, bytes);
     char *old = own->random_array;
     if (initstate_r(seed, array, bytes, &own->random) != 0)
         return NULL;
@@ -96,7 +87,7 @@ MLT_EXPORT char *setstate(char *array)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
-        return LIBC(setstate)(array);
+        return MLT_LIBC(setstate)(array);
     char *old = own->random_array;
     if (setstate_r(array, &own->random) != 0)
         return NULL;
@@ -109,7 +100,7 @@ MLT_EXPORT int rand(void)
     struct mlt_libc_state *own = own_state();
     int32_t n;
     if (!own)
-        return LIBC(rand)();
+        return MLT_LIBC(rand)();
     random_r(&own->random, &n);
     return n;
 }
@@ -120,7 +111,7 @@ MLT_EXPORT void srand(unsigned seed)
     if (own)
         srandom_r(seed, &own->random);
     else
-        LIBC(srand)(seed);
+        MLT_LIBC(srand)(seed);
 }
 
 MLT_EXPORT double drand48(void)
@@ -128,7 +119,7 @@ MLT_EXPORT double drand48(void)
     struct mlt_libc_state *own = own_state();
     double n;
     if (!own)
-        return LIBC(drand48)();
+        return MLT_LIBC(drand48)();
     drand48_r(&own->drand48, &n);
     return n;
 }
@@ -138,7 +129,7 @@ MLT_EXPORT long lrand48(void)
     struct mlt_libc_state *own = own_state();
     long n;
     if (!own)
-        return LIBC(lrand48)();
+        return MLT_LIBC(lrand48)();
     lrand48_r(&own->drand48, &n);
     return n;
 }
@@ -148,7 +139,7 @@ MLT_EXPORT long mrand48(void)
     struct mlt_libc_state *own = own_state();
     long n;
     if (!own)
-        return LIBC(mrand48)();
+        return MLT_LIBC(mrand48)();
     mrand48_r(&own->drand48, &n);
     return n;
 }
@@ -159,14 +150,14 @@ MLT_EXPORT void srand48(long seed)
     if (own)
         srand48_r(seed, &own->drand48);
     else
-        LIBC(srand48)(seed);
+        MLT_LIBC(srand48)(seed);
 }
 
 MLT_EXPORT unsigned short *seed48(unsigned short seed[3])
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
-        return LIBC(seed48)(seed);
+        return MLT_LIBC(seed48)(seed);
     seed48_r(seed, &own->drand48);
     return own->drand48.__old_x;
 }
@@ -177,14 +168,14 @@ MLT_EXPORT void lcong48(unsigned short parameters[7])
     if (own)
         lcong48_r(parameters, &own->drand48);
     else
-        LIBC(lcong48)(parameters);
+        MLT_LIBC(lcong48)(parameters);
 }
 
 MLT_EXPORT struct tm *localtime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
-        return LIBC(localtime)(at);
+        return MLT_LIBC(localtime)(at);
     tzset(); // localtime_r need not
     return localtime_r(at, &own->time);
 }
@@ -192,20 +183,20 @@ MLT_EXPORT struct tm *localtime(const time_t *at)
 MLT_EXPORT struct tm *gmtime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
-    return own ? gmtime_r(at, &own->time) : LIBC(gmtime)(at);
+    return own ? gmtime_r(at, &own->time) : MLT_LIBC(gmtime)(at);
 }
 
 MLT_EXPORT char *asctime(const struct tm *at)
 {
     struct mlt_libc_state *own = own_state();
-    return own ? asctime_r(at, own->time_text) : LIBC(asctime)(at);
+    return own ? asctime_r(at, own->time_text) : MLT_LIBC(asctime)(at);
 }
 
 MLT_EXPORT char *ctime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
-        return LIBC(ctime)(at);
+        return MLT_LIBC(ctime)(at);
     tzset();
     return ctime_r(at, own->time_text);
 }
@@ -214,5 +205,5 @@ MLT_EXPORT char *strerror(int number)
 {
     struct mlt_libc_state *own = own_state();
     return own ? strerror_r(number, own->error_text, sizeof own->error_text)
-               : LIBC(strerror)(number);
+               : MLT_LIBC(strerror)(number);
 }

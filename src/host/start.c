@@ -4,18 +4,16 @@
 // something else starts (TSan, for one) belong to no rank, and get an error if they call MPI.
 #include "host/start.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <threads.h>
 
 #include "base/export.h"
-#include "base/log.h"
 #include "fiber/sanitize.h"
 #include "host/entry.h"
 #include "host/fork.h"
+#include "host/libc.h"
 
 // The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
 // threads.
@@ -75,34 +73,16 @@ static int run_c11(void *noted)
     return s.run_c11(s.arg);
 }
 
-typedef __typeof__(pthread_create) create_function;
-typedef __typeof__(thrd_create) create_c11_function;
-
-static void *next_function(_Atomic(void *) *found, const char *name)
-{
-    // Relaxed: every thread finds the same.
-    void *function = atomic_load_explicit(found, memory_order_relaxed);
-    if (!function) {
-        function = dlsym(RTLD_NEXT, name);
-        if (!function)
-            mlt_fatal("cannot find libc's own %s", name);
-        atomic_store_explicit(found, function, memory_order_relaxed);
-    }
-    return function;
-}
-
 MLT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
                               void *(*function)(void *), void *restrict arg)
 {
-    static _Atomic(void *) found;
-    create_function *next = (create_function *)next_function(&found, "pthread_create");
     bool failed;
     start *s = note(function, NULL, arg, &failed);
     if (failed)
         return EAGAIN;
     if (!s)
-        return next(thread, attr, function, arg);
-    int error = next(thread, attr, run, s);
+        return MLT_LIBC(pthread_create)(thread, attr, function, arg);
+    int error = MLT_LIBC(pthread_create)(thread, attr, run, s);
     if (error)
         free(s);
     return error;
@@ -110,15 +90,13 @@ MLT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *
 
 MLT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
 {
-    static _Atomic(void *) found;
-    create_c11_function *next = (create_c11_function *)next_function(&found, "thrd_create");
     bool failed;
     start *s = note(NULL, function, arg, &failed);
     if (failed)
         return thrd_nomem;
     if (!s)
-        return next(thread, function, arg);
-    int error = next(thread, run_c11, s);
+        return MLT_LIBC(thrd_create)(thread, function, arg);
+    int error = MLT_LIBC(thrd_create)(thread, run_c11, s);
     if (error != thrd_success)
         free(s);
     return error;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libc's own functions, where this layer has one of the same name, which a program finds first.
+#ifndef MLT_HOST_LIBC_H
+#define MLT_HOST_LIBC_H
+
+#include <stdatomic.h>
+
+#include "base/status.h"
+
+// The address of libc's function; looked up once for each place in the source. Ends the process
+// with a message if there is none. Relaxed: every thread finds the same.
+#define MLT_LIBC(function)                                                                         \
+    ({                                                                                             \
+        static _Atomic(void *) mlt_found;                                                          \
+        void *mlt_known = atomic_load_explicit(&mlt_found, memory_order_relaxed);                  \
+        if (MLT_UNLIKELY(!mlt_known))                                                              \
+            mlt_known = mlt_libc_find(&mlt_found, #function);                                      \
+        (__typeof__(function) *)mlt_known;                                                         \
+    })
+void *mlt_libc_find(_Atomic(void *) *found, const char *name) MLT_COLD;
+
+#endif
