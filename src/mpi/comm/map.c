@@ -99,11 +99,9 @@ mlt_map *mlt_map_new(const int32_t *world, int32_t size)
 
 static uint64_t hash_numbers(uint64_t hash, const int32_t *numbers, int32_t count)
 {
-    for (int32_t i = 0; i < count; i++) {
-        hash = (hash ^ (uint32_t)numbers[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
-    return hash | 1;
+    for (int32_t i = 0; i < count; i++)
+        hash = mlt_hash_mix(hash, (uint32_t)numbers[i]);
+    return hash | 1; // never 0
 }
 
 static uint64_t hash_list(const int32_t *world, int32_t size)
@@ -127,7 +125,8 @@ static bool is_list(const mlt_map *map, const int32_t *world, int32_t size)
 
 static mlt_map *find_table(mlt_maps *maps, const int32_t *world, int32_t size, uint64_t hash)
 {
-    for (mlt_table_look l = mlt_table_look_for(&maps->all, (uint32_t)hash); mlt_table_next(&l);)
+    for (mlt_table_look l = mlt_table_look_for(&maps->all, (uint32_t)(hash >> 32));
+         mlt_table_next(&l);)
         if (((mlt_map *)l.word)->hash == hash && is_list((mlt_map *)l.word, world, size))
             return (mlt_map *)l.word;
     return NULL;
@@ -135,7 +134,7 @@ static mlt_map *find_table(mlt_maps *maps, const int32_t *world, int32_t size, u
 
 static mlt_map *add_table(mlt_maps *maps, mlt_map *map)
 {
-    mlt_table_add(&maps->all, (uint32_t)mlt_map_own_hash(map), (uintptr_t)map);
+    mlt_table_add(&maps->all, (uint32_t)(mlt_map_own_hash(map) >> 32), (uintptr_t)map);
     map->home = maps;
     return maps->recent = map;
 }
@@ -143,7 +142,7 @@ static mlt_map *add_table(mlt_maps *maps, mlt_map *map)
 static void remove_table(mlt_map *map)
 {
     mlt_maps *maps = map->home;
-    mlt_table_remove(&maps->all, (uint32_t)map->hash, (uintptr_t)map);
+    mlt_table_remove(&maps->all, (uint32_t)(map->hash >> 32), (uintptr_t)map);
     if (maps->recent == map)
         maps->recent = NULL;
     if (!maps->all.count)

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "boot/job.h"
 #include "mpi/error/errhandler.h"
 
@@ -19,27 +20,17 @@ static void set_if_fits(mlt_info *info, const char *key, const char *value)
         mlt_info_set(info, key, value);
 }
 
-// Appends a word to a text of words. False if it does not fit.
-static bool append(char text[MPI_MAX_INFO_VAL], const char *word)
-{
-    size_t used = strlen(text), more = strlen(word) + (used > 0);
-    if (used + more >= MPI_MAX_INFO_VAL)
-        return false;
-    snprintf(text + used, MPI_MAX_INFO_VAL - used, used ? " %s" : "%s", word);
-    return true;
-}
-
 void mlt_info_env_arguments(mlt_info *info, int argc, char *const *argv)
 {
-    char text[MPI_MAX_INFO_VAL] = "";
+    char buffer[MPI_MAX_INFO_VAL];
+    mlt_text words = mlt_text_on(buffer, sizeof buffer);
     if (argc <= 0 || !argv || !argv[0])
         return;
     set_if_fits(info, "command", argv[0]);
-    bool fits = true;
-    for (int i = 1; i < argc && argv[i] && fits; i++)
-        fits = append(text, argv[i]);
-    if (fits)
-        mlt_info_set(info, "argv", text);
+    for (int i = 1; i < argc && argv[i] && !words.cut; i++)
+        mlt_text_add(&words, words.length ? " %s" : "%s", argv[i]);
+    if (!words.cut)
+        mlt_info_set(info, "argv", words.text);
 }
 
 // The arguments that the kernel keeps: words that end with 0.
