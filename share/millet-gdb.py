@@ -12,15 +12,15 @@
     (gdb) millet leave            back to the thread's own stack
     (gdb) millet gcore [FILE]     a core file with all ranks' stacks, of a live process
 
-It works on a live process and on a core file alike, and runs nothing in the process (but for gcore). The
+It works on a live process and on a core file alike, and runs nothing in the process, except for gcore. The
 library's debug information must be there. It starts at the variable mlt_sched_list, the list of
-schedulers (one a worker); see src/fiber/fiber.h.
+schedulers (one for each worker); see src/fiber/fiber.h.
 
-Stacks of ranks are left out of core files, since most of their address space is empty, until a rank crashes:
-then their live parts are put in. gdb's own `gcore` finds none of them: use `millet gcore`.
+Stacks of ranks are left out of core files, since most of their address space is empty; when a rank crashes,
+their live parts are put in. gdb's own `gcore` finds none of them: use `millet gcore`.
 
-A parked stack is shown by a frame unwinder that says: whoever called the thread's innermost frame, it was
-the parked fiber. So frame 0 stays the thread's, and the parked rank's frames follow it.
+A frame unwinder shows a parked stack: it says that the parked fiber called the thread's innermost frame. So
+frame 0 stays the thread's, and the parked rank's frames follow it.
 """
 
 import gdb
