@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/table.h"
 #include "boot/job.h"
 #include "coll/team.h"
 #include "p2p/kind.h"
@@ -19,12 +20,10 @@ _Static_assert(sizeof(mlt_coll_claim) == MLT_JOB_CLAIM_WORDS * sizeof(uint64_t),
 
 static uint32_t hash_numbers(const uint64_t *numbers, uint64_t count)
 {
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    for (uint64_t i = 0; i < count; i++) {
-        h = (h ^ numbers[i]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 29;
-    }
-    return (uint32_t)(h >> 32) | 1;
+    uint64_t hash = count;
+    for (uint64_t i = 0; i < count; i++)
+        hash = mlt_hash_mix(hash, numbers[i]);
+    return (uint32_t)(hash >> 32) | 1;
 }
 
 enum { USERS = 1, COMMUTES = 2, LIBRARYS = 4 };

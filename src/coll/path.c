@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/ledger.h"
 #include "os/os.h"
 
@@ -14,7 +15,7 @@ _Atomic bool mlt_paths_exist;
 
 // ---- what ranks say, for `check`
 
-// Equal on all ranks of a call, but for rank and call.
+// Equal on all ranks of a call, except rank and call.
 typedef struct say {
     mlt_coll_claim claim; // without kind: the signature is finer
     uint64_t signature;
@@ -274,44 +275,30 @@ static uint64_t bytes_of(const mlt_team *team, const mlt_coll_what *what)
 }
 
 // A line of a trace: when, who, which call; then the stages in microseconds.
-typedef struct line {
-    char text[512];
-    size_t at;
-} line;
+enum { LINE_BYTES = 512 };
 
-static void MLT_PRINTF(2, 3) add(line *l, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(l->text + l->at, sizeof l->text - l->at, format, args);
-    va_end(args);
-    l->at += n > 0 ? (size_t)n : 0;
-    l->at = l->at < sizeof l->text - 1 ? l->at : sizeof l->text - 2; // room for the newline
-}
-
-static void add_time(line *l, const char *name, uint64_t from_ns, uint64_t to_ns)
+static void add_time(mlt_text *l, const char *name, uint64_t from_ns, uint64_t to_ns)
 {
     if (from_ns && to_ns)
-        add(l, ", %s %.3f", name, (double)(to_ns - from_ns) / 1e3);
+        mlt_text_add(l, ", %s %.3f", name, (double)(to_ns - from_ns) / 1e3);
 }
 
-static void end_line(line *l, mlt_team *team, mlt_status status)
+static void end_line(mlt_text *l, mlt_team *team, mlt_status status)
 {
     if (status != MLT_OK)
-        add(l, ", failed");
-    l->text[l->at++] = '\n';
-    l->text[l->at] = '\0';
+        mlt_text_add(l, ", failed");
+    memcpy(l->text + l->length, "\n", 2);
     mlt_ledger_trace(team->ledger, l->text);
 }
 
-static void add_call(line *l, const mlt_team *team, const mlt_coll_what *what, uint64_t number,
+static void add_call(mlt_text *l, const mlt_team *team, const mlt_coll_what *what, uint64_t number,
                      const char *alg)
 {
-    add(l, "%s, %s %llu, %llu bytes", team->name, mlt_collective_names[what->collective],
-        (unsigned long long)number, (unsigned long long)bytes_of(team, what));
+    mlt_text_add(l, "%s, %s %llu, %llu bytes", team->name, mlt_collective_names[what->collective],
+                 (unsigned long long)number, (unsigned long long)bytes_of(team, what));
     if (alg)
-        add(l, ", %s", alg);
-    add(l, "; us");
+        mlt_text_add(l, ", %s", alg);
+    mlt_text_add(l, "; us");
 }
 
 // ---- a rank's way
@@ -353,14 +340,15 @@ static void open_request(mlt_walk *walk, void (*on_done)(mlt_req *req))
 static void trace_walk(const mlt_walk *walk, uint64_t now)
 {
     mlt_team *team = walk->way.team;
-    line l = {.at = 0};
-    add(&l, "%.6f rank %u: ", (double)walk->came_ns / 1e9, walk->way.rank);
+    char text[LINE_BYTES];
+    mlt_text l = mlt_text_on(text, sizeof text - 1); // and a newline
+    mlt_text_add(&l, "%.6f rank %u: ", (double)walk->came_ns / 1e9, walk->way.rank);
     add_call(&l, team, walk->what, walk->way.number, team->at ? NULL : walk->alg);
-    add(&l, " call %.3f", (double)(now - walk->came_ns) / 1e3);
+    mlt_text_add(&l, " call %.3f", (double)(now - walk->came_ns) / 1e3);
     if (walk->delay_ns)
-        add(&l, ", delay %.3f", (double)walk->delay_ns / 1e3);
+        mlt_text_add(&l, ", delay %.3f", (double)walk->delay_ns / 1e3);
     if (walk->check_ns)
-        add(&l, ", check %.3f", (double)walk->check_ns / 1e3);
+        mlt_text_add(&l, ", check %.3f", (double)walk->check_ns / 1e3);
     add_time(&l, team->at ? "joined" : "exchange", walk->joined_ns, now);
     end_line(&l, team, walk->status);
 }
@@ -605,10 +593,11 @@ void mlt_span_close(mlt_span *s, mlt_team *team, const mlt_coll_what *what, uint
         note(path, MLT_TIME_CALL, (s->exchanged_ns ? s->exchanged_ns : now) - from);
     }
     if (path->traces) {
-        line l = {.at = 0};
-        add(&l, "%.6f worker %u: ", (double)s->first_ns / 1e9, team->worker->index);
+        char text[LINE_BYTES];
+        mlt_text l = mlt_text_on(text, sizeof text - 1); // and a newline
+        mlt_text_add(&l, "%.6f worker %u: ", (double)s->first_ns / 1e9, team->worker->index);
         add_call(&l, team, what, number, s->alg);
-        add(&l, " call %.3f", (double)(now - s->first_ns) / 1e3);
+        mlt_text_add(&l, " call %.3f", (double)(now - s->first_ns) / 1e3);
         add_time(&l, "gather", s->first_ns, s->all_ns);
         add_time(&l, "combine", s->all_ns, s->combined_ns);
         add_time(&l, "delay", s->combined_ns, s->delayed_ns);

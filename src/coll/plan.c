@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/team.h"
@@ -27,16 +28,15 @@ enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4, PLAIN = 8 }; // mlt_plan_key.flag
 static uint64_t hash_bytes(const void *bytes, uint64_t count)
 {
     const unsigned char *at = bytes;
-    uint64_t h = 0x9e3779b97f4a7c15u ^ count;
+    uint64_t hash = count;
     for (; count >= 8; count -= 8, at += 8) {
         uint64_t word;
         memcpy(&word, at, 8);
-        h = (h ^ word) * 0xff51afd7ed558ccdu;
-        h ^= h >> 29;
+        hash = mlt_hash_mix(hash, word);
     }
     for (; count; count--, at++)
-        h = (h ^ *at) * 0x100000001b3u;
-    return h | 1;
+        hash = mlt_hash_mix(hash, *at);
+    return hash | 1;
 }
 
 static inline uint64_t starts_bytes(const mlt_team *team)
@@ -213,7 +213,7 @@ static mlt_goal_program *emit(mlt_plan *plan, const mlt_team *team, const mlt_co
     return program;
 }
 
-// The program is of one rank, which is `place` of so many to whoever compiles it.
+// The program is of one rank, which the compiler takes for rank `place` of so many.
 static bool compile(mlt_plan *plan, const mlt_team *team, mlt_goal_program *program, char *why,
                     size_t why_size)
 {
@@ -597,8 +597,7 @@ static MLT_COLD mlt_instance *instance_new(mlt_team *team, mlt_plan *plan)
     char why[256];
     *i = (mlt_instance){.plan = plan, .team = team};
     if (plan->memory && !(i->memory = aligned_alloc(LINE, plan->memory)))
-        mlt_fatal("memory is exhausted: no %llu bytes for a collective call",
-                  (unsigned long long)plan->memory);
+        mlt_no_room("%llu bytes of a collective call", (unsigned long long)plan->memory);
     team->plans.bytes += plan->memory;
     if (!plan->sched)
         return i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From one rank's program to its code. Nodes are the rank's actions, and behind them the no-ops of
+// From one rank's program to its code. Nodes are the rank's actions, and after them the no-ops of
 // trees. In this order:
 //
-//     rows      who depends on whom, in compressed rows; duplicates are dropped
+//     rows      which node depends on which, in compressed rows; duplicates are dropped
 //     trees     nodes with more than 65,535 sources get no-ops in between
 //     order     of the code
 //     window    none, sliding, or segments; the index of each node
@@ -42,19 +42,19 @@ _Static_assert(sizeof(mlt_act) == 8 && sizeof(mlt_act_message) == 40 &&
 typedef struct work {
     const mlt_goal_program *program;
     const mlt_goal_rank *rank;
-    uint32_t number;        // of the rank
-    uint32_t count;         // nodes
-    uint8_t *kind;          // of a node
-    uint32_t *at, *next;    // rows: nodes that depend on a are next[at[a] .. at[a + 1])
-    uint32_t *sources;      // of a node (in segments: within its segment)
-    uint32_t *owner;        // of the no-ops of trees, by node - rank->count: for whom they are
-    uint32_t owners;        // how many
-    uint32_t *order;        // nodes as they stand in the code
-    uint32_t *segment;      // of a node; NULL: there are none
-    uint32_t segments;      // how many; 1 if there are none
-    uint32_t length;        // of a segment
-    uint32_t *roots;        // of a segment: nodes without sources in it
-    uint32_t *joint;        // offset of the no-op behind a segment
+    uint32_t number;     // of the rank
+    uint32_t count;      // nodes
+    uint8_t *kind;       // of a node
+    uint32_t *at, *next; // rows: nodes that depend on a are next[at[a] .. at[a + 1])
+    uint32_t *sources;   // of a node (in segments: within its segment)
+    uint32_t *owner;   // of the no-ops of trees, by node - rank->count: the node that they are for
+    uint32_t owners;   // how many
+    uint32_t *order;   // nodes as they stand in the code
+    uint32_t *segment; // of a node; NULL: there are none
+    uint32_t segments; // how many; 1 if there are none
+    uint32_t length;   // of a segment
+    uint32_t *roots;   // of a segment: nodes without sources in it
+    uint32_t *joint;   // offset of the no-op after a segment
     uint32_t *index, *slot; // of a node, of an action; index NULL: as they stand in the code
     uint32_t *offset;       // of a node
     uint32_t messages;
@@ -64,13 +64,10 @@ typedef struct work {
     _Alignas(8) unsigned char room[2048]; // for the arrays of small programs
 } work;
 
-// Memory of the schedule's own.
+// Memory of the schedule's own, not zeroed.
 static void *take_own(size_t bytes)
 {
-    void *memory = malloc(bytes);
-    if (!memory)
-        mlt_fatal("no memory to compile a GOAL program");
-    return memory;
+    return mlt_take_more(NULL, bytes, 1);
 }
 
 // Memory of the work: in its room while there is some, so that a small program takes none.
@@ -88,8 +85,7 @@ static void *take_zeroed(work *w, size_t count, size_t size)
     size_t bytes = (count * size + 8) & ~(size_t)7;
     if (bytes <= sizeof w->room - w->used)
         return memset(take(w, count, size), 0, bytes);
-    void *memory = mlt_take(1, bytes);
-    return memory;
+    return mlt_take(1, bytes);
 }
 
 static void give(const work *w, void *memory)
@@ -277,7 +273,7 @@ static uint32_t order_by_parts(work *w, uint8_t *class)
     for (uint32_t a = 0; a < w->count; a++) {
         at[class[a] + 1]++;
         for (uint32_t e = w->at[a]; class[a] && e < w->at[a + 1]; e++) {
-            uint8_t *to = &class[mlt_goal_plain(w->next[e])]; // it stands behind a
+            uint8_t *to = &class[mlt_goal_plain(w->next[e])]; // it stands after a
             *to += *to == 0;
         }
     }
@@ -434,7 +430,7 @@ static bool window_slides(work *w, uint32_t window)
     return true;
 }
 
-// Theorem 4. Dependencies that leave a segment are dropped: the no-op behind it stands for them.
+// Theorem 4. Dependencies that leave a segment are dropped: the no-op after it stands for them.
 static void window_segments(work *w, uint32_t window)
 {
     w->length = window < MOST_SOURCES ? window : MOST_SOURCES; // of the no-op
@@ -589,7 +585,7 @@ static void slots_make(work *w)
 
 // ---- layout
 
-// Dependents of a node: by its end, by its start; the no-op behind the segment among the former.
+// Dependents of a node: by its end, by its start; the no-op after the segment among the former.
 static inline void dependents_count(const work *w, uint32_t a, bool joint, uint32_t *ends,
                                     uint32_t *starts)
 {
@@ -769,7 +765,7 @@ static void write_code(work *w, unsigned char *code)
 {
     writer out = {code, code, 0};
     put_roots(w, &out, 0);
-    uint32_t tied = 0; // nodes that the no-op behind the segment waits for
+    uint32_t tied = 0; // nodes that the no-op after the segment waits for
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t a = w->order[i], ends, starts, s = i / w->length, place = i % w->length;
         bool joint = s + 1 < w->segments;
@@ -800,7 +796,7 @@ static void write_code(work *w, unsigned char *code)
     mlt_assert((uint64_t)(out.at - code) == w->sched->bytes);
 }
 
-// For whoever names actions: which of the program's stands where.
+// For naming actions: which of the program's stands where.
 static void note_origin(const work *w)
 {
     uint32_t *at = w->sched->origin = take_own((w->sched->actions + 1ull) * sizeof *at);

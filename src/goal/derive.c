@@ -3,10 +3,10 @@
 // left out.
 //
 // Ties. The bytes that were touched so far lie in disjoint pieces, in a skip list by (buffer,
-// offset). A piece knows who wrote it last and who has read it since. Who reads waits for that
-// writer; who writes waits for those readers or, if there are none, for the writer. A write makes
-// one piece of all that it covers, so pieces stay few. Lists of readers are never changed, only put
-// behind a new head: pieces that are split share them.
+// offset). A piece knows which action wrote it last and which have read it since. A reader waits
+// for that writer; a writer waits for those readers or, if there are none, for the writer. A write
+// makes one piece of all that it covers, so pieces stay few. Lists of readers never change, except
+// that they get new heads: pieces that are split share them.
 //
 // Reduction (reduce.c). Seen as events, an action's start is before its end, a dependency
 // puts an end (or a start) before a start, and a dependency is left out if another chain of events
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "goal/reduce.h"
 
@@ -45,26 +45,14 @@ typedef struct pieces {
     uint64_t random;
 } pieces;
 
-static void *more(void *array, uint32_t wanted, uint32_t *room, size_t element)
-{
-    if (wanted <= *room)
-        return array;
-    uint64_t larger = 2 * (uint64_t)*room > wanted ? 2 * (uint64_t)*room : wanted + 64ull;
-    array = realloc(array, larger * element);
-    if (!array || larger > UINT32_MAX)
-        mlt_fatal("no memory to derive the dependencies of a GOAL program");
-    *room = (uint32_t)larger;
-    return array;
-}
-
 // ---- the list of pieces
 
 static void pieces_init(pieces *p)
 {
     *p = (pieces){.random = 0x9e3779b97f4a7c15ull};
-    p->piece = more(p->piece, 1, &p->room, sizeof *p->piece);
-    p->link = more(p->link, LEVELS, &p->links_room, sizeof *p->link);
-    p->reader = more(p->reader, 1, &p->readers_room, sizeof *p->reader);
+    MLT_ARRAY_WANT(p->piece, 1, p->room);
+    MLT_ARRAY_WANT(p->link, LEVELS, p->links_room);
+    MLT_ARRAY_WANT(p->reader, 1, p->readers_room);
     memset(p->link, 0, LEVELS * sizeof *p->link);
     p->piece[0] = (piece){.levels = LEVELS};
     p->count = 1;
@@ -84,7 +72,7 @@ static inline uint32_t *link_of(const pieces *p, uint32_t of, int level)
     return &p->link[p->piece[of].next + (uint32_t)level];
 }
 
-// The first piece that ends behind the place; before[]: on each level the last piece ahead of it.
+// The first piece that ends after the place; before[]: on each level the last piece ahead of it.
 static uint32_t find(const pieces *p, uint32_t buf, uint64_t at, uint32_t before[LEVELS])
 {
     uint32_t from = 0;
@@ -99,7 +87,7 @@ static uint32_t find(const pieces *p, uint32_t buf, uint64_t at, uint32_t before
     return *link_of(p, from, 0);
 }
 
-// Adds a piece behind those in before[], which then has it.
+// Adds a piece after those in before[], which then has it.
 static uint32_t insert(pieces *p, piece made, uint32_t before[LEVELS])
 {
     p->random = p->random * 6364136223846793005u + 1442695040888963407u;
@@ -109,8 +97,8 @@ static uint32_t insert(pieces *p, piece made, uint32_t before[LEVELS])
         p->spare[levels] = *link_of(p, new, 0);
         made.next = p->piece[new].next;
     } else {
-        p->piece = more(p->piece, p->count + 1, &p->room, sizeof *p->piece);
-        p->link = more(p->link, p->links + (uint32_t)levels, &p->links_room, sizeof *p->link);
+        MLT_ARRAY_WANT(p->piece, p->count + 1, p->room);
+        MLT_ARRAY_WANT(p->link, p->links + (uint32_t)levels, p->links_room);
         new = p->count++;
         made.next = p->links;
         p->links += (uint32_t)levels;
@@ -125,7 +113,7 @@ static uint32_t insert(pieces *p, piece made, uint32_t before[LEVELS])
     return new;
 }
 
-// Takes out the piece behind before[].
+// Takes out the piece after before[].
 static void cut(pieces *p, uint32_t which, const uint32_t before[LEVELS])
 {
     int levels = p->piece[which].levels;
@@ -160,7 +148,7 @@ static void tie(deps *d, uint32_t action, uint32_t on)
     if (d->last[on] == action + 1)
         return;
     d->last[on] = action + 1;
-    d->dep = more(d->dep, d->count + 1, &d->room, sizeof *d->dep);
+    MLT_ARRAY_WANT(d->dep, d->count + 1, d->room);
     d->dep[d->count++] = (mlt_goal_dep){action, on};
 }
 
@@ -186,7 +174,7 @@ static void look(pieces *p, deps *d, uint32_t action, const mlt_goal_access *acc
 
 static uint32_t add_reader(pieces *p, uint32_t action, uint32_t next)
 {
-    p->reader = more(p->reader, p->readers + 1, &p->readers_room, sizeof *p->reader);
+    MLT_ARRAY_WANT(p->reader, p->readers + 1, p->readers_room);
     p->reader[p->readers] = (reader){action, next};
     return p->readers++;
 }

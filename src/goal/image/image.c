@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "goal/image/image_int.h"
 
 enum { LONGEST_NAME = 255 };
@@ -18,37 +20,20 @@ typedef struct bytes {
 
 typedef struct image_writer {
     bytes ranks, buffers, names, code;
-    uint64_t *hash; // of the table's entries that share with nobody before, by hash_slot
-    uint32_t *slot; // 1 + place in the table; 0: free
-    uint32_t slots, used;
+    mlt_table places; // of ranks whose schedule is no earlier one's
 } image_writer;
 
 // ---- bytes
 
-static void bytes_need(bytes *b, size_t more)
-{
-    if (b->size + more <= b->room)
-        return;
-    size_t room = 2 * b->room > b->size + more ? 2 * b->room : b->size + more;
-    b->at = mlt_take_more(b->at, room, 1);
-    b->room = room;
-}
-
 static void bytes_add(bytes *b, const void *from, size_t size)
 {
-    bytes_need(b, size);
+    MLT_ARRAY_WANT(b->at, b->size + size, b->room);
     if (size)
         memcpy(b->at + b->size, from, size);
     b->size += size;
 }
 
 // ---- checksum
-
-static inline uint64_t mix(uint64_t sum, uint64_t word)
-{
-    sum = (sum ^ word) * 0x9e3779b97f4a7c15ull; // one to one: no change of a word is lost
-    return sum ^ sum >> 29;
-}
 
 // Four sums side by side, for speed.
 static uint64_t checksum_of(const unsigned char *at, size_t words, uint64_t seed)
@@ -59,14 +44,14 @@ static uint64_t checksum_of(const unsigned char *at, size_t words, uint64_t seed
         uint64_t word[4];
         memcpy(word, at + 8 * i, sizeof word);
         for (int k = 0; k < 4; k++)
-            sum[k] = mix(sum[k], word[k]);
+            sum[k] = mlt_hash_mix(sum[k], word[k]);
     }
     for (; i < words; i++) {
         uint64_t word;
         memcpy(&word, at + 8 * i, sizeof word);
-        sum[0] = mix(sum[0], word);
+        sum[0] = mlt_hash_mix(sum[0], word);
     }
-    return mix(mix(mix(sum[0], sum[1]), sum[2]), sum[3]);
+    return mlt_hash_mix(mlt_hash_mix(mlt_hash_mix(sum[0], sum[1]), sum[2]), sum[3]);
 }
 
 uint64_t mlt_image_checksum(const void *file, size_t size)
@@ -144,40 +129,16 @@ static bool same_schedule(const image_writer *w, uint32_t place, const mlt_image
     return true;
 }
 
-static void slots_grow(image_writer *w)
-{
-    uint32_t slots = w->slots ? 2 * w->slots : 16, *slot = mlt_take(slots, sizeof *slot);
-    uint64_t *hash = mlt_take(slots, sizeof *hash);
-    for (uint32_t i = 0; i < w->slots; i++) {
-        if (!w->slot[i])
-            continue;
-        uint32_t at = (uint32_t)w->hash[i] & (slots - 1);
-        while (slot[at])
-            at = (at + 1) & (slots - 1);
-        slot[at] = w->slot[i];
-        hash[at] = w->hash[i];
-    }
-    free(w->slot);
-    free(w->hash);
-    w->slot = slot;
-    w->hash = hash;
-    w->slots = slots;
-}
-
 // The place of an entry with the same schedule; if there is none, this one's, which is remembered.
 static uint32_t like_of(image_writer *w, uint32_t place, const mlt_image_rank *rank,
                         const mlt_goal_sched *sched)
 {
-    if (2 * (uint64_t)w->used >= w->slots)
-        slots_grow(w);
-    uint64_t hash = checksum_of(sched->code, sched->bytes / 8, sched->buffer[0].size);
-    uint32_t at = (uint32_t)hash & (w->slots - 1);
-    for (; w->slot[at]; at = (at + 1) & (w->slots - 1))
-        if (w->hash[at] == hash && same_schedule(w, w->slot[at] - 1, rank, sched))
-            return w->slot[at] - 1;
-    w->slot[at] = place + 1;
-    w->hash[at] = hash;
-    w->used++;
+    uint32_t hash = (uint32_t)checksum_of(sched->code, sched->bytes / 8, sched->buffer[0].size);
+    mlt_table_look look = mlt_table_look_for(&w->places, hash);
+    while (mlt_table_next(&look))
+        if (same_schedule(w, (uint32_t)look.word, rank, sched))
+            return (uint32_t)look.word;
+    mlt_table_add(&w->places, hash, place);
     return place;
 }
 
@@ -258,8 +219,7 @@ static void writer_end(image_writer *w)
     free(w->buffers.at);
     free(w->names.at);
     free(w->code.at);
-    free(w->hash);
-    free(w->slot);
+    mlt_table_free(&w->places);
 }
 
 static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_t *size)
@@ -276,8 +236,7 @@ static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_
     for (uint32_t i = 0; i < header.held; i++)
         ((mlt_image_rank *)w->ranks.at)[i].code += code;
     header.size = code + w->code.size;
-    bytes file = {0};
-    bytes_need(&file, header.size);
+    bytes file = {mlt_take(header.size, 1), 0, header.size};
     bytes_add(&file, &header, sizeof header);
     bytes_add(&file, w->ranks.at, w->ranks.size);
     bytes_add(&file, w->buffers.at, w->buffers.size);

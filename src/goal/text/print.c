@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/table.h"
 #include "goal/text/loggopsim_int.h"
 #include "goal/text/read_int.h"
 #include "goal/text/text.h"
@@ -339,27 +340,21 @@ typedef struct groups {
     uint32_t *next;         // by rank: 1 + the next one of its group; 0: none
 } groups;
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
 static uint64_t hash_rank(const mlt_goal_rank *rank)
 {
-    uint64_t hash = mix(rank->count, rank->deps_count);
+    uint64_t hash = mlt_hash_mix(rank->count, rank->deps_count);
     for (uint32_t a = 0; a < rank->count; a++) {
         mlt_goal_action action = rank->actions[a];
         uint64_t words[sizeof action / 8];
         action.line = 0;
         memcpy(words, &action, sizeof words);
         for (size_t i = 0; i < sizeof action / 8; i++)
-            hash = mix(hash, words[i]);
+            hash = mlt_hash_mix(hash, words[i]);
     }
     for (uint32_t d = 0; d < rank->deps_count; d++)
-        hash = mix(hash, (uint64_t)rank->deps[d].action << 32 | rank->deps[d].on);
+        hash = mlt_hash_mix(hash, (uint64_t)rank->deps[d].action << 32 | rank->deps[d].on);
     for (uint32_t b = 0; b < rank->buffers_count; b++)
-        hash = mix(mix(hash, rank->buffers[b].name), rank->buffers[b].size);
+        hash = mlt_hash_mix(mlt_hash_mix(hash, rank->buffers[b].name), rank->buffers[b].size);
     return hash;
 }
 
@@ -385,35 +380,36 @@ static bool is_empty(const mlt_goal_rank *rank)
     return !rank->count && !rank->buffers_count;
 }
 
+// The first rank that equals rank r: r itself if there is none before.
+static uint32_t head_of(const mlt_goal_program *program, mlt_table *heads, uint32_t r)
+{
+    uint32_t hash = (uint32_t)hash_rank(&program->rank[r]);
+    mlt_table_look look = mlt_table_look_for(heads, hash);
+    while (mlt_table_next(&look))
+        if (same_rank(&program->rank[look.word], &program->rank[r]))
+            return (uint32_t)look.word;
+    mlt_table_add(heads, hash, r);
+    return r;
+}
+
 static groups group_ranks(const mlt_goal_program *program)
 {
-    typedef struct slot {
-        uint64_t hash;
-        uint32_t head, last; // 1 + rank
-    } slot;
-    uint64_t size = 16;
-    while (size < 2ull * program->ranks)
-        size *= 2;
-    slot *table = mlt_take(size, sizeof *table);
+    mlt_table heads = {0};
+    uint32_t *last = mlt_take(program->ranks, sizeof *last); // of a group so far, by its head
     groups g = {mlt_take(program->ranks, sizeof *g.heads), 0,
                 mlt_take(program->ranks, sizeof *g.next)};
     for (uint32_t r = 0; r < program->ranks; r++) {
-        const mlt_goal_rank *rank = &program->rank[r];
-        if (is_empty(rank))
+        if (is_empty(&program->rank[r]))
             continue;
-        uint64_t hash = hash_rank(rank), at = hash & (size - 1);
-        while (table[at].head &&
-               (table[at].hash != hash || !same_rank(&program->rank[table[at].head - 1], rank)))
-            at = (at + 1) & (size - 1);
-        if (table[at].head) {
-            g.next[table[at].last - 1] = r + 1;
-        } else {
-            table[at] = (slot){hash, r + 1, 0};
+        uint32_t head = head_of(program, &heads, r);
+        if (head == r)
             g.heads[g.count++] = r;
-        }
-        table[at].last = r + 1;
+        else
+            g.next[last[head]] = r + 1;
+        last[head] = r;
     }
-    free(table);
+    mlt_table_free(&heads);
+    free(last);
     return g;
 }
 

@@ -9,21 +9,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/array.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "goal/text/read_int.h"
 
 enum { SMALL = 16 }; // actions and buffers of a rank that needs no table
-
-static void *grown(void *array, size_t *room, size_t wanted, size_t element)
-{
-    size_t more = *room ? 2 * *room : 64;
-    if (more < wanted)
-        more = wanted;
-    array = mlt_take_more(array, more, element);
-    *room = more;
-    return array;
-}
 
 // ---- numbers and ranks
 
@@ -99,7 +90,8 @@ void mlt_goal_read_enter(mlt_goal_reader *reader, uint32_t rank)
 // ---- symbols
 
 // Words that differ in the last digit only are neighbours, for labels are mostly numbered and used
-// near where they are defined: a cache line holds eight entries.
+// near where they are defined: a cache line holds eight entries. (Those of mlt_table are twice as
+// large.)
 static uint32_t hash_of(const mlt_goal_token *word)
 {
     uint32_t length = (uint32_t)(word->end - word->at), near = (uint32_t)word->end[-1] & 7;
@@ -116,9 +108,9 @@ static uint32_t hash_of(const mlt_goal_token *word)
 static void symbol_table_grow(mlt_goal_reader *reader)
 {
     uint32_t size = reader->symbol_table_size ? 2 * reader->symbol_table_size : 256;
-    uint64_t *table = size ? calloc(size, sizeof *table) : NULL; // 0: more than 2^31 words
-    if (!table)
-        mlt_fatal("no memory for the labels of a GOAL program");
+    if (!size)
+        mlt_no_room("the labels of a GOAL program: there are more than 2^31");
+    uint64_t *table = mlt_take(size, sizeof *table);
     for (uint32_t i = 0; i < reader->symbol_table_size; i++) {
         uint64_t entry = reader->symbol_table[i];
         uint32_t at = (uint32_t)(entry >> 32) & (size - 1);
@@ -144,8 +136,7 @@ uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word)
             (length <= 8 || memcmp(symbol->at, word->at, length) == 0))
             return (uint32_t)entry - 1;
     }
-    if (reader->symbols_count == reader->symbols_room)
-        reader->symbols = grown(reader->symbols, &reader->symbols_room, 0, sizeof *reader->symbols);
+    MLT_ARRAY_WANT(reader->symbols, reader->symbols_count + 1, reader->symbols_room);
     reader->symbols[reader->symbols_count] =
         (mlt_goal_symbol){.letters = word->value, .at = word->at, .length = length};
     reader->symbol_table[at] = (uint64_t)hash << 32 | (reader->symbols_count + 1);
@@ -167,46 +158,20 @@ static uint32_t key_of(int kind, uint32_t name)
     return name << 1 | (uint32_t)kind; // names take less than 2 GiB
 }
 
-static uint32_t place_of(uint32_t key, uint32_t size)
-{
-    return (key * 2654435769u) >> (32 - (uint32_t)__builtin_ctz(size));
-}
-
-static void slot_put(mlt_goal_bindings *bindings, uint64_t entry)
-{
-    uint32_t at = place_of((uint32_t)(entry >> 32), bindings->size);
-    while (bindings->slot[at])
-        at = (at + 1) & (bindings->size - 1);
-    bindings->slot[at] = entry;
-    bindings->count++;
-}
-
 static void bind(mlt_goal_bindings *bindings, int kind, uint32_t name, uint32_t index)
 {
-    if (2 * bindings->count >= bindings->size) {
-        mlt_goal_bindings old = *bindings;
-        bindings->size = old.size ? 2 * old.size : 4 * SMALL;
-        bindings->count = 0;
-        bindings->slot = mlt_take(bindings->size, sizeof *bindings->slot);
-        for (uint32_t i = 0; i < old.size; i++)
-            if (old.slot[i])
-                slot_put(bindings, old.slot[i]);
-        free(old.slot);
-    }
-    slot_put(bindings, (uint64_t)key_of(kind, name) << 32 | (index + 1));
+    uint32_t key = key_of(kind, name);
+    mlt_table_add(&bindings->table, mlt_hash_word(key), (uint64_t)key << 32 | index);
 }
 
 // The table of the reader's rank, with all that the rank has.
 static const mlt_goal_bindings *bindings_of(mlt_goal_reader *reader)
 {
     const mlt_goal_rank *rank = &reader->program->rank[reader->rank];
-    if (reader->rank >= reader->bindings_room) {
-        size_t old = reader->bindings_room, room = old;
-        reader->bindings =
-            grown(reader->bindings, &room, (size_t)reader->rank + 1, sizeof *reader->bindings);
-        memset(reader->bindings + old, 0, (room - old) * sizeof *reader->bindings);
-        reader->bindings_room = (uint32_t)room;
-    }
+    uint32_t old = reader->bindings_room;
+    MLT_ARRAY_WANT(reader->bindings, (size_t)reader->rank + 1, reader->bindings_room);
+    if (old < reader->bindings_room)
+        memset(reader->bindings + old, 0, (reader->bindings_room - old) * sizeof *reader->bindings);
     mlt_goal_bindings *bindings = &reader->bindings[reader->rank];
     for (; bindings->actions < rank->count; bindings->actions++)
         if (rank->actions[bindings->actions].label)
@@ -221,13 +186,11 @@ static uint32_t find_slowly(mlt_goal_reader *reader, int kind, uint32_t name)
 {
     const mlt_goal_rank *rank = &reader->program->rank[reader->rank];
     if (rank->count + rank->buffers_count > SMALL) {
-        const mlt_goal_bindings *bindings = bindings_of(reader);
-        if (!bindings->size)
-            return MLT_GOAL_NONE;
-        uint32_t key = key_of(kind, name), at = place_of(key, bindings->size);
-        for (; bindings->slot[at]; at = (at + 1) & (bindings->size - 1))
-            if (bindings->slot[at] >> 32 == key)
-                return (uint32_t)bindings->slot[at] - 1;
+        uint32_t key = key_of(kind, name);
+        mlt_table_look look = mlt_table_look_for(&bindings_of(reader)->table, mlt_hash_word(key));
+        while (mlt_table_next(&look))
+            if (look.word >> 32 == key)
+                return (uint32_t)look.word;
         return MLT_GOAL_NONE;
     }
     for (uint32_t a = 0; kind == MLT_GOAL_LABEL && a < rank->count; a++)
@@ -325,8 +288,7 @@ void mlt_goal_read_require(mlt_goal_reader *reader, const mlt_goal_pending *depe
 {
     if (resolve(reader, dependency))
         return;
-    if (reader->pending_count == reader->pending_room)
-        reader->pending = grown(reader->pending, &reader->pending_room, 0, sizeof *dependency);
+    MLT_ARRAY_WANT(reader->pending, reader->pending_count + 1, reader->pending_room);
     reader->pending[reader->pending_count++] = *dependency;
 }
 
@@ -388,7 +350,7 @@ static mlt_status read_text(const char *name, const char *text, size_t length, u
         *comments = reader.comments;
     mlt_goal_program_grow(reader.program, reader.ranks ? reader.ranks : 1);
     for (uint32_t r = 0; r < reader.bindings_room; r++)
-        free(reader.bindings[r].slot);
+        mlt_table_free(&reader.bindings[r].table);
     free(reader.bindings);
     free(reader.symbols);
     free(reader.symbol_table);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "goal/program.h"
 #include "goal/text/text.h"
 
@@ -19,7 +20,7 @@ enum { // mlt_goal_token.kind; other signs are their own kind: '{', ';'
     MLT_TOKEN_WORD = 256,
     MLT_TOKEN_NUMBER,
     MLT_TOKEN_HUGE,   // a number of 2^64 or more
-    MLT_TOKEN_BROKEN, // a number with letters behind it
+    MLT_TOKEN_BROKEN, // a number with letters after it
     MLT_TOKEN_ARROW,  // ->
     MLT_TOKEN_RANGE,  // ..
 };
@@ -27,7 +28,7 @@ enum { // mlt_goal_token.kind; other signs are their own kind: '{', ';'
 typedef struct mlt_goal_token {
     int kind;
     uint32_t line;
-    bool bytes; // LogGOPSim's: a number with a b behind it
+    bool bytes; // LogGOPSim's: a number with a b after it
     const char *at, *end;
     uint64_t value; // a number's; the first eight letters of a word, the first one lowest
 } mlt_goal_token;
@@ -43,11 +44,10 @@ typedef struct mlt_goal_symbol {
     uint32_t buffer_rank, buffer_index; // 1 + rank, buffer
 } mlt_goal_symbol;
 
-// Names of one rank: an open hash table of key << 32 | index + 1, made only for ranks that have
-// several blocks and more than a few names. It holds the first `actions` and `buffers`.
+// Names of one rank, key << 32 | index: only for ranks that have several blocks and more than a few
+// names. The table holds those of the first `actions` and `buffers`.
 typedef struct mlt_goal_bindings {
-    uint64_t *slot;
-    uint32_t size, count;
+    mlt_table table;
     uint32_t actions, buffers;
 } mlt_goal_bindings;
 
@@ -60,7 +60,7 @@ typedef struct mlt_goal_pending { // a dependency whose labels were not both kno
 typedef struct mlt_goal_reader {
     const char *name, *text, *end;
     mlt_goal_dialect dialect;
-    const char *at; // what comes behind the token
+    const char *at; // what comes after the token
     uint32_t line;
     mlt_goal_token token; // the next one to be looked at
     const char *before;   // where the one before it ended
@@ -87,7 +87,7 @@ typedef struct mlt_goal_reader {
 
 enum { MLT_GOAL_IMPLIED_RANKS = 1 << 20 }; // ranks that a text may have without saying so
 
-// mlt_goal_read, with another limit than MLT_GOAL_MAX_RANKS: for whoever reads texts of strangers.
+// mlt_goal_read, with another limit than MLT_GOAL_MAX_RANKS: for texts that are not trusted.
 mlt_status mlt_goal_read_limited(const char *name, const char *text, size_t length,
                                  uint32_t most_ranks, mlt_goal_program **out,
                                  mlt_goal_dialect *dialect, char *why,
@@ -124,27 +124,27 @@ static inline bool mlt_goal_is_word(const mlt_goal_token *token, const char *wor
 
 bool mlt_goal_is_keyword(mlt_goal_dialect dialect, const char *text, size_t length);
 
-// Says "name:line:column: sentence", the line and a caret. Always false.
+// Says "name:line:column: message", the line and a caret. Always false.
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
     MLT_PRINTF(3, 4) MLT_COLD;
-// "here should be WHAT, not 'token'", at the token or, if that is on a later line, behind the one
+// "here should be WHAT, not 'token'", at the token or, if that is on a later line, after the one
 // before it. Always false.
 bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what) MLT_COLD;
 // The same where a statement begins: always at the token.
 bool mlt_goal_read_no_statement(mlt_goal_reader *reader, const char *what) MLT_COLD;
-// The text of a token, short and harmless, for a sentence. Returns text.
+// The text of a token, short and harmless, for a message. Returns text.
 char *mlt_goal_read_quote(const char *at, const char *end, char text[48]);
 
 // ---- read.c: what both parsers do
 
-// The current token is a number of at most `most`; goes on behind it.
+// The current token is a number of at most `most`; goes on after it.
 bool mlt_goal_read_number(mlt_goal_reader *reader, const char *what, uint64_t most,
                           uint64_t *value);
 // The same for a rank that exists, or that may come to exist.
 bool mlt_goal_read_rank(mlt_goal_reader *reader, const char *what, uint32_t *rank);
 // Declares the number of ranks: the token is it.
 bool mlt_goal_read_ranks(mlt_goal_reader *reader);
-// The symbol that the current token is, if it may be one; goes on behind it.
+// The symbol that the current token is, if it may be one; goes on after it.
 bool mlt_goal_read_symbol(mlt_goal_reader *reader, const char *what, uint32_t *symbol);
 uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word);
 

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "goal/text/read_int.h"
 
 typedef struct interval {
@@ -442,10 +442,7 @@ static bool list_add(mlt_goal_reader *r, interval_list *list)
         if (i.last < i.first)
             return mlt_goal_read_fail(r, at, "this range ends before it begins");
     }
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 16;
-        list->items = mlt_take_more(list->items, list->room, sizeof *list->items);
-    }
+    MLT_ARRAY_WANT(list->items, list->count + 1, list->room);
     list->items[list->count++] = i;
     return true;
 }

@@ -7,22 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/check/check_int.h"
 
 const char *const mlt_goal_fault_names[MLT_FAULTS] = {
     "invalid", "cycle", "unmatched", "size", "deadlock", "race", "bounds", "wildcard", "result",
 };
-
-void *mlt_check_more(void *array, uint64_t count, uint64_t *room, size_t element)
-{
-    if (MLT_LIKELY(count < *room))
-        return array;
-    *room = *room ? 2 * *room : 8;
-    array = mlt_take_more(array, *room, element);
-    return array;
-}
 
 // ---- findings
 
@@ -33,8 +25,7 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
     verdict->found[fault]++;
     if (check->options->limit && verdict->found[fault] > check->options->limit)
         return NULL;
-    verdict->findings =
-        mlt_check_more(verdict->findings, verdict->count, &check->room, sizeof *verdict->findings);
+    MLT_ARRAY_WANT(verdict->findings, verdict->count + 1, check->room);
     mlt_goal_finding *finding = &verdict->findings[verdict->count++];
     *finding = (mlt_goal_finding){.fault = fault, .place = {first, second}};
     finding->text = mlt_take(1, 1);
@@ -43,17 +34,13 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
 
 void mlt_check_say(mlt_goal_finding *finding, const char *format, ...)
 {
+    size_t length = strlen(finding->text);
+    mlt_text text = {.text = finding->text, .length = length, .room = length + 1};
     va_list args;
     va_start(args, format);
-    char *added;
-    int n = vasprintf(&added, format, args);
+    mlt_text_vadd(&text, format, args);
     va_end(args);
-    size_t used = strlen(finding->text);
-    finding->text = n < 0 ? NULL : realloc(finding->text, used + (size_t)n + 1);
-    if (!finding->text)
-        mlt_fatal("no memory to check a GOAL program");
-    memcpy(finding->text + used, added, (size_t)n + 1);
-    free(added);
+    finding->text = text.text;
 }
 
 void mlt_check_looked(mlt_check *check, mlt_goal_fault fault)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checker: proves, for all ranks of a program together, that it is
 //
-//     acyclic        no rank's dependencies go round
-//     matched        every send meets a receive of its size, every receive a send
-//     free of deadlock   with buffered sends, and with synchronous ones, and in a window if asked
-//     free of races  no two unordered actions touch the same byte, one of them writing
-//     in bounds      of the declared buffers
-//     right          the final state is the named operation's, by symbolic execution
+//     in bounds         of the declared buffers
+//     acyclic           no rank's dependencies have a cycle
+//     matched           every send meets a receive of its size, every receive a send
+//     free of deadlock  with buffered sends, with synchronous ones, and in a window if asked
+//     free of races     no two unordered actions touch the same byte, one of them writing
+//     right             the final state is the named operation's, by symbolic execution
 //
 // Each finding names the actions, ranks and bytes, and shows a small example: the cycle, the two
 // orders that differ, the byte that is wrong and what it holds instead.
@@ -40,7 +40,7 @@ typedef struct mlt_goal_finding {
     mlt_goal_place place[2]; // where; action MLT_GOAL_NONE: a rank, or nothing
     uint32_t buf; // bytes concerned: buffer of place[0].rank, from, to (to == from: none)
     uint64_t from, to;
-    char *text; // a sentence, then the example in indented lines
+    char *text; // a message, then the example in indented lines
 } mlt_goal_finding;
 
 typedef struct mlt_goal_check_options {

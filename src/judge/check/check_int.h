@@ -3,11 +3,11 @@
 // before has shown:
 //
 //     match.c     actions are valid and in bounds; every send meets a receive
-//     deadlock.c  the waits of all ranks' actions go nowhere round; an order of events
+//     deadlock.c  the waits of all ranks' actions have no cycle; an order of events
 //     window.c    the same for the compiled code and its window
 //     race.c      unordered actions touch different bytes
-//     result.c    the events in that order leave in `out` what the operation demands;
-//                       on memory.c (who holds which value) and value.c (values)
+//     result.c    the events in that order leave in `out` what the operation demands; on memory.c
+//                 (which bytes hold which value) and value.c (values)
 #ifndef MLT_JUDGE_CHECK_CHECK_INT_H
 #define MLT_JUDGE_CHECK_CHECK_INT_H
 
@@ -36,9 +36,6 @@ static inline uint32_t mlt_check_event(uint64_t number, bool end)
 {
     return (uint32_t)(2 * number + end);
 }
-
-// Room for one element more in an array that grows by doubling.
-void *mlt_check_more(void *array, uint64_t count, uint64_t *room, size_t element);
 
 // Counts a fault. The finding to be worded, or NULL if there are enough of its kind. It is valid
 // until the next one.
@@ -77,7 +74,7 @@ void mlt_check_window(mlt_check *check);
 void mlt_check_race(mlt_check *check);
 void mlt_check_result(mlt_check *check);
 
-// ---- wait.c: a graph of events, who must come before whom
+// ---- wait.c: a graph of events, which must come before which
 
 typedef struct mlt_waits {
     uint32_t count;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 // ---- sizes, as the table of spec.h says
 
@@ -131,7 +131,7 @@ static bool any_named(const mlt_goal_program *program)
     return false;
 }
 
-// A number as the language writes them: decimal, or hexadecimal behind 0x.
+// A number as the language writes them: decimal, or hexadecimal after 0x.
 static bool read_offset(const char *text, uint64_t *out)
 {
     bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -144,19 +144,17 @@ static bool read_offset(const char *text, uint64_t *out)
 
 static void no_buffer(mlt_check *check, uint32_t rank, const char *name)
 {
-    char names[200] = "no named one";
-    size_t used = 0;
+    char buffer[200];
+    mlt_text names = mlt_text_on(buffer, sizeof buffer);
     const mlt_goal_rank *r = &check->program->rank[rank];
-    for (uint32_t b = 0; b < r->buffers_count && used < sizeof names; b++) {
-        int n = snprintf(names + used, sizeof names - used, "%s%s", b ? ", " : "",
-                         mlt_goal_name_text(check->program, r->buffers[b].name));
-        used += n > 0 ? (size_t)n : 0;
-    }
+    for (uint32_t b = 0; b < r->buffers_count && !names.cut; b++)
+        mlt_text_add(&names, "%s%s", b ? ", " : "",
+                     mlt_goal_name_text(check->program, r->buffers[b].name));
     mlt_claim_wrong(check, rank,
                     "rank %" PRIu32
                     " has no buffer %s; it has %s: say what it takes and gives with "
                     "--in NAME --out NAME, or OFFSET in plain memory",
-                    rank, name, names);
+                    rank, name, r->buffers_count ? names.text : "no named one");
 }
 
 // "name", "name+offset" or "offset" on a rank. False: there is no such buffer, which is found.
@@ -172,9 +170,8 @@ static bool place(mlt_check *check, uint32_t rank, const char *where, mlt_goal_s
     }
     if (plain)
         return true;
-    char *name = strndup(where, length);
-    if (!name)
-        mlt_fatal("no memory to check a GOAL program");
+    char *name = mlt_take(length + 1, 1);
+    memcpy(name, where, length);
     out->buf = mlt_goal_buffer_find(check->program, rank, name);
     if (out->buf == MLT_GOAL_NOWHERE)
         no_buffer(check, rank, name);
@@ -493,7 +490,7 @@ static uint32_t block_at(const mlt_claim *claim, uint64_t at, uint64_t unit, uin
 static mlt_wanted piece_at(const mlt_claim *claim, uint32_t rank, uint64_t at)
 {
     uint64_t low = claim->pieces_at[rank], high = claim->pieces_at[rank + 1];
-    while (low < high) { // the first that ends behind `at`
+    while (low < high) { // the first that ends after `at`
         uint64_t middle = low + (high - low) / 2;
         const mlt_claim_piece *piece = &claim->pieces[middle];
         if (piece->at + piece->bytes <= at)

@@ -15,8 +15,8 @@ typedef struct mlt_claim_piece { // EXCHANGE: bytes of out that come from a rank
     uint32_t from;
 } mlt_claim_piece;
 
-// Leaves are numbered as those that contribute are, in their order; that is by rank but for
-// REDUCE_TO.
+// Leaves are numbered in the order of the ranks that contribute; except for REDUCE_TO, these are
+// all ranks.
 typedef struct mlt_claim {
     const mlt_goal_spec *is;
     uint32_t ranks;
@@ -25,10 +25,12 @@ typedef struct mlt_claim {
     mlt_goal_span *in, *out; // [ranks]; where that which a rank brings lies at first, and what is
                              // looked at in the end; size 0: nothing
     uint32_t leaves;
-    uint32_t *leaf;          // [ranks] the number of its leaf; MLT_GOAL_NONE: it brings none
-    uint32_t *rank_of;       // [leaves]
-    mlt_claim_piece *pieces; // EXCHANGE: those of rank r are pieces[pieces_at[r] .. pieces_at[r +
-    uint64_t *pieces_at;     // 1]), by their place in out
+    uint32_t *leaf;    // [ranks] the number of its leaf; MLT_GOAL_NONE: it brings none
+    uint32_t *rank_of; // [leaves]
+    // EXCHANGE: those of rank r are pieces[pieces_at[r] .. pieces_at[r + 1]), by their place in
+    // out.
+    mlt_claim_piece *pieces;
+    uint64_t *pieces_at;
 } mlt_claim;
 
 // What a part of out must hold: the leaves low .. high - 1 from that offset on, reduced if the
@@ -40,7 +42,7 @@ typedef struct mlt_wanted {
     bool before;     // instead: what was there before
 } mlt_wanted;
 
-// False: the program has not the buffers; that is found.
+// False: the program does not have the buffers, which is a finding.
 bool mlt_claim_init(mlt_claim *claim, mlt_check *check);
 void mlt_claim_fini(mlt_claim *claim);
 
@@ -49,10 +51,11 @@ mlt_value_op mlt_claim_op(const mlt_claim *claim); // COPY if the operation does
 
 // ---- for claim.c and parts.c
 
-// A claim that has no meaning for the program is a fault of whoever made it: that is found.
+// The claim has no meaning for the program: a finding.
 void mlt_claim_wrong(mlt_check *check, uint32_t rank, const char *format, ...) MLT_PRINTF(3, 4);
 
-// EXCHANGE: makes the pieces of the spec's lists. False: they do not fit together, which is found.
+// EXCHANGE: makes the pieces of the spec's lists. False: they do not fit together, which is a
+// finding.
 bool mlt_claim_parts(mlt_claim *claim, mlt_check *check);
 
 #endif

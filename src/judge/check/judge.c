@@ -19,7 +19,7 @@ typedef struct judge {
     bool in_order, same; // so far
     uint32_t shown;      // value whose formula is told
     bool shows;
-    mlt_runs reference, runs; // of the first rank with a result, canonical; of this one
+    mlt_value_runs reference, runs; // of the first rank with a result, canonical; of this one
 } judge;
 
 // A part of out: `length` bytes from byte `at` of the span on, in one block.
@@ -349,17 +349,17 @@ static void tell(judge *j, const part *p)
 // ---- all ranks
 
 // Runs with each value's canonical form, for comparing ranks.
-static void canonical(const judge *j, const mlt_runs *runs, mlt_runs *out)
+static void canonical(const judge *j, const mlt_value_runs *runs, mlt_value_runs *out)
 {
     out->count = 0;
     for (uint64_t i = 0; i < runs->count; i++)
-        mlt_runs_add(out, runs->run[i].length, j->s->values.value[runs->run[i].value].canon,
-                     runs->run[i].offset);
+        mlt_value_runs_add(out, runs->run[i].length, j->s->values.value[runs->run[i].value].canon,
+                           runs->run[i].offset);
 }
 
 static void compare(judge *j)
 {
-    mlt_runs canon = {0};
+    mlt_value_runs canon = {0};
     canonical(j, &j->runs, &canon);
     if (!j->reference.count) {
         j->reference = canon;
@@ -367,7 +367,7 @@ static void compare(judge *j)
     }
     j->same &= canon.count == j->reference.count;
     for (uint64_t i = 0; i < canon.count && j->same; i++) {
-        const mlt_run *a = &canon.run[i], *b = &j->reference.run[i];
+        const mlt_value_run *a = &canon.run[i], *b = &j->reference.run[i];
         j->same = a->length == b->length && a->offset == b->offset && a->value == b->value;
     }
     free(canon.run);
@@ -381,7 +381,7 @@ static void judge_rank(judge *j, uint32_t rank)
     j->runs.count = 0;
     mlt_state_read(s, rank, out, false, &j->runs);
     for (uint64_t i = 0; i < j->runs.count; i++) {
-        mlt_run run = j->runs.run[i];
+        mlt_value_run run = j->runs.run[i];
         while (run.length) { // cut at blocks
             mlt_wanted wanted = mlt_claim_wanted(s->claim, rank, at);
             uint64_t length = run.length < wanted.length ? run.length : wanted.length;

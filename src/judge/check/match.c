@@ -104,7 +104,7 @@ static bool check_span(mlt_check *check, mlt_goal_place place, int which)
         mlt_check_say(finding, "%s goes beyond the end of all addresses",
                       mlt_check_describe(check, place, text));
     else if (!size)
-        mlt_check_say(finding, "%s begins behind the end of %s, which has %" PRIu64 " bytes",
+        mlt_check_say(finding, "%s begins beyond the end of %s, which has %" PRIu64 " bytes",
                       mlt_check_describe(check, place, text),
                       mlt_check_buffer_name(program, place.rank, buf), room);
     else

@@ -3,24 +3,25 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "judge/check/check_int.h"
 
-void mlt_runs_add(mlt_runs *runs, uint64_t length, uint32_t value, uint64_t offset)
+void mlt_value_runs_add(mlt_value_runs *runs, uint64_t length, uint32_t value, uint64_t offset)
 {
     if (!length)
         return;
     if (runs->count) {
-        mlt_run *last = &runs->run[runs->count - 1];
+        mlt_value_run *last = &runs->run[runs->count - 1];
         if (last->value == value && last->offset + last->length == offset) {
             last->length += length;
             return;
         }
     }
-    runs->run = mlt_check_more(runs->run, runs->count, &runs->room, sizeof *runs->run);
-    runs->run[runs->count++] = (mlt_run){length, offset, value};
+    MLT_ARRAY_WANT(runs->run, runs->count + 1, runs->room);
+    runs->run[runs->count++] = (mlt_value_run){length, offset, value};
 }
 
-// The first piece that ends behind `at`; count if there is none.
+// The first piece that ends after `at`; count if there is none.
 static uint64_t find(const mlt_cells *cells, uint64_t at)
 {
     uint64_t low = 0, high = cells->count;
@@ -35,19 +36,19 @@ static uint64_t find(const mlt_cells *cells, uint64_t at)
 }
 
 void mlt_cells_read(const mlt_cells *cells, uint64_t from, uint64_t to, uint32_t before,
-                    uint8_t *used, mlt_runs *runs)
+                    uint8_t *used, mlt_value_runs *runs)
 {
     for (uint64_t i = find(cells, from); from < to; i++) {
         const mlt_piece *piece = i < cells->count ? &cells->piece[i] : NULL;
         uint64_t begin = piece && piece->from < to ? piece->from : to;
         if (begin > from) {
-            mlt_runs_add(runs, begin - from, before, from);
+            mlt_value_runs_add(runs, begin - from, before, from);
             from = begin;
         }
         if (from >= to)
             break;
         uint64_t end = piece->to < to ? piece->to : to;
-        mlt_runs_add(runs, end - from, piece->value, piece->offset + (from - piece->from));
+        mlt_value_runs_add(runs, end - from, piece->value, piece->offset + (from - piece->from));
         if (used && piece->writer != MLT_GOAL_NONE)
             used[piece->writer] = 1;
         from = end;
@@ -58,16 +59,14 @@ void mlt_cells_read(const mlt_cells *cells, uint64_t from, uint64_t to, uint32_t
 static void replace(mlt_cells *cells, uint64_t first, uint64_t removed, uint64_t added)
 {
     uint64_t count = cells->count - removed + added;
-    while (cells->room < count)
-        cells->piece =
-            mlt_check_more(cells->piece, cells->room, &cells->room, sizeof *cells->piece);
+    MLT_ARRAY_WANT(cells->piece, count, cells->room);
     if (cells->count > first + removed)
         memmove(cells->piece + first + added, cells->piece + first + removed,
                 (cells->count - first - removed) * sizeof *cells->piece);
     cells->count = count;
 }
 
-void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_runs *runs, uint32_t writer)
+void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_value_runs *runs, uint32_t writer)
 {
     uint64_t length = 0;
     for (uint64_t i = 0; i < runs->count; i++)

@@ -21,23 +21,23 @@ typedef struct mlt_cells {
 } mlt_cells;
 
 // A row of values: what was read, what is under way, what is to be written.
-typedef struct mlt_run {
+typedef struct mlt_value_run {
     uint64_t length, offset;
     uint32_t value;
-} mlt_run;
+} mlt_value_run;
 
-typedef struct mlt_runs {
-    mlt_run *run;
+typedef struct mlt_value_runs {
+    mlt_value_run *run;
     uint64_t count, room;
-} mlt_runs;
+} mlt_value_runs;
 
 // Appends; joins what continues the last run.
-void mlt_runs_add(mlt_runs *runs, uint64_t length, uint32_t value, uint64_t offset);
+void mlt_value_runs_add(mlt_value_runs *runs, uint64_t length, uint32_t value, uint64_t offset);
 
 // Appends bytes from..to-1 to runs; bytes that were never written have the value `before`, by their
 // place. used[writer] becomes 1 for each piece that was met; NULL: it is not asked.
 void mlt_cells_read(const mlt_cells *cells, uint64_t from, uint64_t to, uint32_t before,
-                    uint8_t *used, mlt_runs *runs);
-void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_runs *runs, uint32_t writer);
+                    uint8_t *used, mlt_value_runs *runs);
+void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_value_runs *runs, uint32_t writer);
 
 #endif

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "judge/check/check_int.h"
 
@@ -70,7 +71,7 @@ static void collect(sweep *s)
         mlt_goal_access access[2];
         int n = mlt_goal_accesses(&rank->actions[a], access);
         for (int i = 0; i < n; i++) {
-            s->touches = mlt_check_more(s->touches, s->count, &room, sizeof *s->touches);
+            MLT_ARRAY_WANT(s->touches, s->count + 1, room);
             s->touches[s->count++] =
                 (touch){access[i].span.buf, a,
                         s->graph->place[a], access[i].writes,
@@ -114,7 +115,7 @@ static void piece_pairs(sweep *s, uint64_t from, uint64_t to)
                 return;
             if ((!a->writes && !b->writes) || ordered(s, a, b))
                 continue;
-            s->races = mlt_check_more(s->races, s->races_count, &s->races_room, sizeof *s->races);
+            MLT_ARRAY_WANT(s->races, s->races_count + 1, s->races_room);
             uint32_t low = a->action < b->action ? a->action : b->action;
             s->races[s->races_count++] =
                 (race){low, low == a->action ? b->action : a->action, a->buf, from, to};

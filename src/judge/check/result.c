@@ -21,18 +21,18 @@ static mlt_cells *cells_of(mlt_state *s, uint32_t rank, uint32_t buf)
     return &s->cells[rank][buf == MLT_GOAL_ADDRESS ? last : buf];
 }
 
-void mlt_state_read(mlt_state *s, uint32_t rank, mlt_goal_span span, bool use, mlt_runs *runs)
+void mlt_state_read(mlt_state *s, uint32_t rank, mlt_goal_span span, bool use, mlt_value_runs *runs)
 {
     uint32_t before = mlt_value_junk(&s->values, rank, span.buf);
     if (span.buf == MLT_GOAL_NOWHERE) {
-        mlt_runs_add(runs, span.size, before, 0);
+        mlt_value_runs_add(runs, span.size, before, 0);
         return;
     }
     mlt_cells_read(cells_of(s, rank, span.buf), span.at, span.at + span.size, before,
                    use ? s->used + s->check->pairs->first[rank] : NULL, runs);
 }
 
-static void write_span(mlt_state *s, uint32_t rank, mlt_goal_span span, const mlt_runs *runs,
+static void write_span(mlt_state *s, uint32_t rank, mlt_goal_span span, const mlt_value_runs *runs,
                        uint32_t writer)
 {
     if (span.buf != MLT_GOAL_NOWHERE)
@@ -47,7 +47,7 @@ static mlt_goal_span span_of(const mlt_goal_action *action, int which)
 // ---- local work
 
 typedef struct cursor {
-    const mlt_runs *runs;
+    const mlt_value_runs *runs;
     uint64_t run, into; // bytes of the run that are done
 } cursor;
 
@@ -71,8 +71,8 @@ static void cursor_skip(cursor *c, uint64_t bytes)
 
 // left op right, element by element. An element whose bytes come from several values, on either
 // side, is a mix of which nothing is known.
-static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const mlt_runs *left,
-                    const mlt_runs *right, uint64_t size, mlt_runs *out)
+static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const mlt_value_runs *left,
+                    const mlt_value_runs *right, uint64_t size, mlt_value_runs *out)
 {
     cursor l = {left, 0, 0}, r = {right, 0, 0};
     op = mlt_value_op_plain(op); // then bitwise ones have elements of a byte, wherever they are cut
@@ -81,15 +81,16 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
         uint64_t whole = cursor_left(&l) < cursor_left(&r) ? cursor_left(&l) : cursor_left(&r);
         whole -= whole % element;
         if (whole) {
-            const mlt_run *a = &left->run[l.run], *b = &right->run[r.run];
+            const mlt_value_run *a = &left->run[l.run], *b = &right->run[r.run];
             uint64_t a_at = a->offset + l.into, b_at = b->offset + r.into;
             uint32_t phase = (uint32_t)(a_at % element);
-            mlt_runs_add(out, whole,
-                         mlt_value_node(&s->values, op, phase, a->value, b->value, b_at - a_at),
-                         a_at);
+            mlt_value_runs_add(
+                out, whole, mlt_value_node(&s->values, op, phase, a->value, b->value, b_at - a_at),
+                a_at);
         } else {
             whole = element;
-            mlt_runs_add(out, whole, mlt_value_opaque(&s->values, place.rank, place.action), at);
+            mlt_value_runs_add(out, whole, mlt_value_opaque(&s->values, place.rank, place.action),
+                               at);
         }
         cursor_skip(&l, whole);
         cursor_skip(&r, whole);
@@ -118,8 +119,8 @@ static void work(mlt_state *s, mlt_goal_place place)
                        .type = user ? 0 : action->type,
                        .user = user ? action->user : 0};
     bool copies = !user && op.op == MLT_OP_COPY, reversed = action->flags & MLT_GOAL_REVERSED;
-    const mlt_runs *left = reversed ? &s->second : &s->first, *made = &s->made;
-    const mlt_runs *right = reversed ? &s->first : &s->second;
+    const mlt_value_runs *left = reversed ? &s->second : &s->first, *made = &s->made;
+    const mlt_value_runs *right = reversed ? &s->first : &s->second;
     s->first.count = s->second.count = s->made.count = 0;
     if (!copies || !reversed)
         mlt_state_read(s, place.rank, span_of(action, 1), true, &s->second);
@@ -130,8 +131,8 @@ static void work(mlt_state *s, mlt_goal_place place)
     else if (!user || is_claimed(s, action))
         combine(s, place, op, left, right, action->size[0], &s->made);
     else
-        mlt_runs_add(&s->made, action->size[0],
-                     mlt_value_opaque(&s->values, place.rank, place.action), 0);
+        mlt_value_runs_add(&s->made, action->size[0],
+                           mlt_value_opaque(&s->values, place.rank, place.action), 0);
     write_span(s, place.rank, span_of(action, 0), made, place.action);
 }
 
@@ -140,11 +141,11 @@ static void work(mlt_state *s, mlt_goal_place place)
 static void receive(mlt_state *s, mlt_goal_place place, int which)
 {
     mlt_goal_place from = mlt_goal_partner(s->check->pairs, place.rank, place.action);
-    mlt_runs *message = &s->flying[s->check->pairs->first[from.rank] + from.action];
+    mlt_value_runs *message = &s->flying[s->check->pairs->first[from.rank] + from.action];
     write_span(s, place.rank, span_of(mlt_check_action(s->check, place), which), message,
                place.action);
     free(message->run);
-    *message = (mlt_runs){0};
+    *message = (mlt_value_runs){0};
 }
 
 static void play(mlt_state *s, uint32_t event)
@@ -196,7 +197,7 @@ static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
         if (!in.size)
             continue;
         s->first.count = 0;
-        mlt_runs_add(&s->first, in.size, mlt_value_leaf(&s->values, claim->leaf[r]), 0);
+        mlt_value_runs_add(&s->first, in.size, mlt_value_leaf(&s->values, claim->leaf[r]), 0);
         write_span(s, r, in, &s->first, MLT_GOAL_NONE);
     }
 }

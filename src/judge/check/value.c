@@ -2,41 +2,38 @@
 // Values by hash-consing. A value's parts have smaller numbers than it.
 #include "judge/check/value.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "judge/check/check_int.h"
 
 void mlt_values_init(mlt_values *values, mlt_value_op wanted, const uint32_t *rank_of)
 {
-    *values =
-        (mlt_values){.wanted = mlt_value_op_plain(wanted), .rank_of = rank_of, .table_size = 1024};
-    values->table = mlt_take(values->table_size, sizeof *values->table);
+    *values = (mlt_values){.wanted = mlt_value_op_plain(wanted), .rank_of = rank_of};
 }
 
 void mlt_values_fini(mlt_values *values)
 {
     free(values->value);
-    free(values->table);
+    mlt_table_free(&values->table);
 }
 
 // ---- the table
 
-static uint64_t hash_of(const mlt_value *v)
+static uint32_t hash_of(const mlt_value *v)
 {
     uint64_t words[4] = {v->kind | (uint64_t)v->op.op << 16 | (uint64_t)v->op.type << 24 |
                              (uint64_t)v->op.user << 32,
                          v->a | (uint64_t)v->phase << 32, v->b, v->shift};
-    uint64_t hash = 0x9e3779b97f4a7c15u;
-    for (int i = 0; i < 4; i++) {
-        hash = (hash ^ words[i]) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-    }
-    return hash;
+    uint64_t hash = 0;
+    for (int i = 0; i < 4; i++)
+        hash = mlt_hash_mix(hash, words[i]);
+    return (uint32_t)hash;
 }
 
 static bool same(const mlt_value *a, const mlt_value *b)
@@ -44,19 +41,6 @@ static bool same(const mlt_value *a, const mlt_value *b)
     return a->kind == b->kind && a->phase == b->phase && a->op.op == b->op.op &&
            a->op.type == b->op.type && a->op.user == b->op.user && a->a == b->a && a->b == b->b &&
            a->shift == b->shift;
-}
-
-static void grow(mlt_values *values)
-{
-    free(values->table);
-    values->table_size *= 2;
-    values->table = mlt_take(values->table_size, sizeof *values->table);
-    for (uint64_t i = 0; i < values->count; i++) {
-        uint64_t at = hash_of(&values->value[i]) & (values->table_size - 1);
-        while (values->table[at])
-            at = (at + 1) & (values->table_size - 1);
-        values->table[at] = (uint32_t)i + 1;
-    }
 }
 
 static bool same_op(mlt_value_op a, mlt_value_op b)
@@ -79,22 +63,20 @@ static void derive_node(const mlt_values *values, mlt_value *v)
 // The number of the value like *v; `known` tells whether it was there.
 static uint32_t intern(mlt_values *values, mlt_value v, bool *known)
 {
-    uint64_t mask = values->table_size - 1, at = hash_of(&v) & mask;
-    for (; values->table[at]; at = (at + 1) & mask)
-        if (same(&values->value[values->table[at] - 1], &v)) {
+    uint32_t hash = hash_of(&v);
+    mlt_table_look look = mlt_table_look_for(&values->table, hash);
+    while (mlt_table_next(&look))
+        if (same(&values->value[look.word], &v)) {
             *known = true;
-            return values->table[at] - 1;
+            return (uint32_t)look.word;
         }
     if (values->count >= UINT32_MAX - 1)
         mlt_fatal("the result of a GOAL program has more than 4 billion parts");
     uint32_t number = (uint32_t)values->count;
-    values->value =
-        mlt_check_more(values->value, values->count, &values->room, sizeof *values->value);
+    MLT_ARRAY_WANT(values->value, values->count + 1, values->room);
     v.canon = number;
     values->value[values->count++] = v;
-    values->table[at] = number + 1;
-    if (2 * values->count > values->table_size)
-        grow(values);
+    mlt_table_add(&values->table, hash, number);
     *known = false;
     return number;
 }
@@ -195,41 +177,37 @@ static int descending(const void *pa, const void *pb)
     return a > b ? -1 : a < b;
 }
 
-// The value and all its parts, each once, greater numbers first, so that whoever uses a part comes
-// before it.
+static bool first_time(mlt_table *seen, uint32_t part)
+{
+    uint32_t hash = mlt_hash_word(part);
+    mlt_table_look look = mlt_table_look_for(seen, hash);
+    while (mlt_table_next(&look))
+        if (look.word == part)
+            return false;
+    mlt_table_add(seen, hash, part);
+    return true;
+}
+
+// The value and all its parts, each once, greater numbers first, so that a value comes before
+// its parts.
 static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *count)
 {
-    uint64_t room = 0, seen_room = 64, n = 0;
+    uint64_t room = 0, n = 0;
     uint32_t *parts = NULL;
-    uint32_t *seen = mlt_take(seen_room, sizeof *seen); // 1 + number, by open hashing
-    parts = mlt_check_more(parts, n, &room, sizeof *parts);
+    mlt_table seen = {0};
+    MLT_ARRAY_WANT(parts, n + 1, room);
     parts[n++] = value;
     for (uint64_t i = 0; i < n; i++) {
         const mlt_value *v = &values->value[parts[i]];
         for (int side = 0; side < 2 && v->kind == MLT_VALUE_NODE; side++) {
             uint32_t part = side ? v->b : v->a;
-            uint64_t at = part * 0x9e3779b97f4a7c15u & (seen_room - 1);
-            while (seen[at] && seen[at] != part + 1)
-                at = (at + 1) & (seen_room - 1);
-            if (seen[at])
+            if (!first_time(&seen, part))
                 continue;
-            seen[at] = part + 1;
-            parts = mlt_check_more(parts, n, &room, sizeof *parts);
+            MLT_ARRAY_WANT(parts, n + 1, room);
             parts[n++] = part;
-            if (2 * n < seen_room)
-                continue;
-            free(seen);
-            seen_room *= 2;
-            seen = mlt_take(seen_room, sizeof *seen);
-            for (uint64_t j = 1; j < n; j++) {
-                at = parts[j] * 0x9e3779b97f4a7c15u & (seen_room - 1);
-                while (seen[at])
-                    at = (at + 1) & (seen_room - 1);
-                seen[at] = parts[j] + 1;
-            }
         }
     }
-    free(seen);
+    mlt_table_free(&seen);
     qsort(parts, n, sizeof *parts, descending);
     *count = n;
     return parts;
@@ -297,22 +275,8 @@ mlt_value_odd mlt_value_why_odd(const mlt_values *values, uint32_t value, uint32
 
 typedef struct writer {
     const mlt_values *values;
-    char *text;
-    size_t size, used;
+    mlt_text text;
 } writer;
-
-static void put(writer *w, const char *format, ...) MLT_PRINTF(2, 3);
-
-static void put(writer *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(w->used < w->size ? w->text + w->used : NULL,
-                      w->used < w->size ? w->size - w->used : 0, format, args);
-    va_end(args);
-    if (n > 0)
-        w->used += (size_t)n;
-}
 
 static void put_sign(writer *w, mlt_value_op op)
 {
@@ -322,30 +286,30 @@ static void put_sign(writer *w, mlt_value_op op)
         [MLT_OP_BXOR] = "^",    [MLT_OP_LXOR] = " lxor ",
     };
     if (op.op < MLT_OPS && sign[op.op])
-        put(w, "%s", sign[op.op]);
+        mlt_text_add(&w->text, "%s", sign[op.op]);
     else
-        put(w, " user %u ", op.user);
+        mlt_text_add(&w->text, " user %u ", op.user);
 }
 
 static void put_atom(writer *w, const mlt_value *v)
 {
     if (v->kind == MLT_VALUE_LEAF)
-        put(w, "%u", w->values->rank_of[v->a]);
+        mlt_text_add(&w->text, "%u", w->values->rank_of[v->a]);
     else
-        put(w, v->kind == MLT_VALUE_JUNK ? "junk" : "mix");
+        mlt_text_add(&w->text, "%s", v->kind == MLT_VALUE_JUNK ? "junk" : "mix");
 }
 
 // Stops when there is no more room.
 static void put_value(writer *w, uint32_t value, int depth)
 {
-    if (w->used >= w->size)
+    if (w->text.cut)
         return;
     const mlt_value *v = &w->values->value[value];
     if (v->kind != MLT_VALUE_NODE) {
         put_atom(w, v);
         return;
     }
-    put(w, "(");
+    mlt_text_add(&w->text, "(");
     if (depth > 0) {
         put_value(w, v->a, depth - 1);
         put_sign(w, v->op);
@@ -359,21 +323,21 @@ static void put_value(writer *w, uint32_t value, int depth)
         put_atom(w, first);
         put_sign(w, v->op);
         if (v->leaves > 2) {
-            put(w, "...");
+            mlt_text_add(&w->text, "...");
             put_sign(w, v->op);
         }
         put_atom(w, last);
     }
-    put(w, ")");
+    mlt_text_add(&w->text, ")");
 }
 
-// Not deeper than there is room for; the text's length if there were.
+// Down to a depth. The text's length; `size` if there is no room for it.
 static size_t print_deep(const mlt_values *values, uint32_t value, int depth, char *text,
                          size_t size)
 {
-    writer w = {values, text, size, 0};
+    writer w = {values, mlt_text_on(text, size)};
     put_value(&w, value, depth);
-    return w.used;
+    return w.text.cut ? size : w.text.length;
 }
 
 // Whole if there is room, else the outer parts in a third of it, for brackets soon say nothing. A

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "type/op.h"
 
 typedef enum mlt_value_kind {
@@ -44,14 +45,13 @@ typedef struct mlt_value {
     bool in_order; // pure, and leaves are numbers low .. high - 1, each once, in that order
     uint32_t low, high;
     uint32_t canon;  // the same with the operands of what commutes sorted
-    uint64_t leaves; // how many; at most UINT64_MAX / 2
+    uint64_t leaves; // how many; UINT64_MAX / 4: so many, or more
 } mlt_value;
 
 typedef struct mlt_values {
     mlt_value *value;
     uint64_t count, room;
-    uint32_t *table; // 1 + number, by hash
-    uint64_t table_size;
+    mlt_table table;         // of their numbers
     mlt_value_op wanted;     // of the claim; op MLT_OP_COPY: none
     const uint32_t *rank_of; // a leaf's rank
 } mlt_values;

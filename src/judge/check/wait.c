@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "judge/check/check_int.h"
 
@@ -53,7 +54,7 @@ static uint32_t *walk(const mlt_waits *waits, const uint32_t *open, uint32_t *co
     uint64_t room = 0;
     uint32_t *path = NULL, length = 0;
     while (!step[at]) {
-        path = mlt_check_more(path, length, &room, sizeof *path);
+        MLT_ARRAY_WANT(path, length + 1, room);
         path[length++] = at;
         step[at] = length;
         at = for_whom[at];

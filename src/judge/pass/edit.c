@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 // What an action that is gone waited for, to be passed on. Rows may be shared.
@@ -16,10 +17,7 @@ typedef struct row {
 
 static void row_add(row *r, uint32_t on)
 {
-    if (r->count == r->room) {
-        r->room = r->room ? 2 * r->room : 4;
-        r->on = mlt_take_more(r->on, r->room, sizeof *r->on);
-    }
+    MLT_ARRAY_WANT(r->on, r->count + 1, r->room);
     r->on[r->count++] = on;
 }
 

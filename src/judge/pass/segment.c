@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 enum {
@@ -292,10 +293,7 @@ static void note_pair(void *user, uint32_t first, uint32_t second)
     uint64_t pair = (uint64_t)first << 32 | second;
     if (list->count && list->pairs[list->count - 1] == pair)
         return;
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 64;
-        list->pairs = mlt_take_more(list->pairs, list->room, sizeof *list->pairs);
-    }
+    MLT_ARRAY_WANT(list->pairs, list->count + 1, list->room);
     list->pairs[list->count++] = pair;
 }
 

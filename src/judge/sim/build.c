@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "judge/sim/sim_int.h"
 #include "os/os.h"
@@ -19,7 +19,7 @@ static void *take_lines(size_t count, size_t size)
     size_t bytes = (count * size + align - 1) / align * align;
     void *memory = aligned_alloc(align, bytes);
     if (!memory)
-        mlt_fatal("no memory for a simulation of that size");
+        mlt_no_room("%zu bytes of a simulation", bytes);
     if (align == HUGE)
         mlt_os_want_huge(memory, bytes);
     return memory;
@@ -260,10 +260,7 @@ typedef struct ends {
 
 static void ends_add(ends *to, uint64_t flow, uint32_t number)
 {
-    if (to->count == to->room) {
-        to->room = 2 * to->room + 16;
-        to->list = mlt_take_more(to->list, to->room, sizeof *to->list);
-    }
+    MLT_ARRAY_WANT(to->list, to->count + 1, to->room);
     to->list[to->count++] = (end){flow, number};
 }
 

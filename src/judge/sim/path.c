@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "judge/sim/sim_int.h"
 
 mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number)
@@ -23,10 +23,7 @@ typedef struct trail {
 static void add_step(const mlt_sim *sim, trail *to, uint32_t action, mlt_sim_why why,
                      uint64_t start, uint64_t end)
 {
-    if (to->count == to->room) {
-        to->room = 2 * to->room + 16;
-        to->steps = mlt_take_more(to->steps, to->room, sizeof *to->steps);
-    }
+    MLT_ARRAY_WANT(to->steps, to->count + 1, to->room);
     to->steps[to->count++] = (mlt_sim_step){mlt_sim_place(sim, action), why, start, end};
 }
 
@@ -111,7 +108,7 @@ void mlt_sim_path(mlt_sim *sim)
 
 // ---- deadlocks
 
-enum { NAMED = 3 }; // actions that the sentence tells of
+enum { NAMED = 3 }; // actions that the message names
 
 // Who an action waits for that began and has not ended; 0: nobody.
 static int waits_for(const mlt_sim *sim, uint32_t number, char *text, size_t size)
