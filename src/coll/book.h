@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a user's book (choose.h): a Lua file of rules and algorithms, docs/reference/collectives-choice.md.
-// Lua is in a plug-in (os/plugin.h), which only processes that have such a file map.
+// Opening a user's book (choose.h): a Lua file of rules and algorithms
+// (docs/reference/collectives-choice.md). Lua is in a plug-in (os/plugin.h), which only processes
+// that have such a file map.
 #ifndef MLT_COLL_BOOK_H
 #define MLT_COLL_BOOK_H
 
@@ -14,7 +15,7 @@
 // The table that the plug-in exports.
 typedef struct mlt_lua_plugin {
     mlt_plugin_head head;
-    // algs: the built-in ones of whoever asks, so that answers point to those. MLT_ERR_UNSUPPORTED:
+    // algs: the caller's built-in algorithms, so that answers point to those. MLT_ERR_UNSUPPORTED:
     // built without Lua.
     mlt_status (*open)(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
                        char *why, size_t why_size);
@@ -37,13 +38,13 @@ enum {
 };
 
 // Reads the file: one book for each worker, used by its thread alone, and freed by book->free. What
-// mlt_coll_book_check proves is taken as proven; book->prove does the rest. On failure a sentence
-// with file and line. Wants a large stack, not that of a small fiber.
+// mlt_coll_book_check proves is taken as proven; book->prove does the rest. On failure an error
+// message with file and line. Wants a large stack, not that of a small fiber.
 mlt_status mlt_coll_book_open(const char *file, mlt_coll_book **out, char *why,
                               size_t why_size) MLT_MUST_CHECK;
 
 // Reads the file and proves its algorithms for many shapes. mpirun does that before it starts
-// ranks; whoever takes a file that mpirun has not seen calls it once. why may have several lines.
+// ranks; for a file that mpirun has not seen, call it once. why may have several lines.
 mlt_status mlt_coll_book_check(const char *file, char *why, size_t why_size) MLT_MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@
 // "ALG [segment=N] [radix=N] [window=N] [flat]"; commas or colons between the words are fine too, N
 // may end with K, M or G. The rule is for any number of ranks and bytes; its `alg` is the
 // algorithm's own name, which lives as long as the algorithm. book NULL: built-in ones only. On
-// failure a sentence, with the nearest names where a name is wrong.
+// failure an error message, with the nearest names where a name is wrong.
 mlt_status mlt_coll_choice_parse(const char *text, mlt_collective collective,
                                  const mlt_coll_book *book, mlt_coll_rule *out, char *why,
                                  size_t why_size) MLT_MUST_CHECK;
@@ -34,7 +34,7 @@ const mlt_coll_alg *mlt_coll_named(const mlt_coll_alg *const *algs, const mlt_co
 // By "bcast"; MLT_COLLECTIVES: none is called that.
 mlt_collective mlt_collective_named(const char *name, size_t length);
 
-// "; the nearest are a, b and c" of a list of names, for the end of a sentence.
+// "; the nearest are a, b and c" of a list of names, for the end of a message.
 void mlt_coll_nearest(const char *name, size_t length, const char *const *names, size_t count,
                       char *text, size_t size);
 
@@ -44,7 +44,7 @@ void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_book 
                            mlt_collective collective, const char *name, size_t length, char *why,
                            size_t why_size);
 
-// True if the algorithm takes the rule's parameters; else a sentence.
+// True if the algorithm takes the rule's parameters; else why says why not.
 bool mlt_coll_rule_takes(const mlt_coll_rule *rule, const mlt_coll_alg *alg, char *why,
                          size_t why_size) MLT_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of an algorithm: one table of rules, the first that fits decides. The same for
-// blocking, nonblocking and persistent calls. Whoever asks the same question gets the same answer,
-// on every rank: nothing here depends on anything but the question and the books.
+// blocking, nonblocking and persistent calls. The same question gets the same answer on every rank:
+// it depends on nothing but the question and the books.
 //
 // A book is a list of rules, and of algorithms beside the built-in ones. The built-in book
 // (rules.c) answers every question. A user's book (lua/book.h) is asked before it.
@@ -34,7 +34,7 @@ typedef struct mlt_coll_question {
     uint32_t element; // bytes
     bool commutes;    // reductions: operands may come in any order
     bool in_place, uneven;
-    bool reproducible; // only canonical algorithms (coll.h)
+    bool reproducible; // only canonical algorithms (alg.h)
     bool crowded;      // the job has more workers than the host has cores
     uint32_t sharing;  // workers for each core, rounded up; 0 counts as 1
     uint8_t reach;     // mlt_coll_reach
@@ -57,7 +57,7 @@ typedef struct mlt_coll_choice {
     uint32_t radix, window;
     bool flat;       // the ranks of a worker do not combine first
     const char *by;  // where the rule stands: "built in", "my.lua:12"
-    const char *why; // one sentence: what the rule says of itself; never NULL
+    const char *why; // one line: what the rule says of itself; never NULL
     // Where a user's rule asked for something else, but its algorithm cannot: which, and why not.
     char passed[MLT_COLL_PASSED]; // "": nothing was passed over
 } mlt_coll_choice;
@@ -78,7 +78,7 @@ typedef struct mlt_coll_rule {
     const char *by, *why;
 } mlt_coll_rule;
 
-// What stands around a collective (PATHS): wrappers, the outermost first.
+// What stands around a collective (path.h): wrappers, the outermost first.
 typedef enum mlt_coll_wrapper {
     MLT_WRAP_COUNT,   // calls and bytes
     MLT_WRAP_TRACE,   // a line for each call
@@ -107,17 +107,16 @@ typedef struct mlt_coll_path {
 // fibers with small ones may call them. Nothing in it changes after it was opened (coll/book.h).
 typedef struct mlt_coll_book mlt_coll_book;
 struct mlt_coll_book {
-    // True: it has an answer. False: it has none, or, with a sentence in why, a rule of it failed
-    // (a function raised an error, or answered nonsense). A rule that fits but whose algorithm
-    // refuses the question is passed over; the first such one is told in out->passed, which is
-    // written in any case.
+    // True: it has an answer. False: it has none, or, with a message in why, a rule of it failed (a
+    // function raised an error, or answered nonsense). A rule that fits but whose algorithm refuses
+    // the question is passed over; out->passed, which is written in any case, names the first one.
     bool (*choose)(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                    char *why, size_t why_size);
-    // To be asked before a program of one of its algorithms is made: proves exactly this shape, all
-    // ranks together, if that is possible in a moment (docs/reference/collectives-choice.md), and remembers
-    // that it has. Algorithms that are not the book's are fine. The answer depends on nothing but
-    // the shape, so all ranks get the same. If this is MLT_OK, the algorithm's emit ends the
-    // process only where not all ranks could be tried.
+    // To be asked before a program of one of its algorithms is made. Proves exactly this shape, all
+    // ranks together, if that does not take long (docs/reference/collectives-choice.md), and
+    // remembers that it has. Algorithms that are not the book's are fine. The answer depends on
+    // nothing but the shape, so all ranks get the same. If it is MLT_OK, the algorithm's emit ends
+    // the process only where not all ranks could be tried.
     mlt_status (*prove)(mlt_coll_book *book, const mlt_coll_alg *alg, const mlt_coll_shape *shape,
                         char *why, size_t why_size);
     void (*free)(mlt_coll_book *book);
@@ -132,26 +131,26 @@ struct mlt_coll_book {
 const mlt_coll_path *mlt_coll_book_path(const mlt_coll_book *book, mlt_collective collective,
                                         const char *comm);
 
-// True if the algorithm can serve the question; else a static sentence in *why.
+// True if the algorithm can serve the question; else *why says why not, a static text.
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, const char **why);
 
 // True if the rule speaks of the question; does not ask the algorithm.
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *question);
 
-// Asks `book` (NULL: none), then the built-in rules. If a rule of the book failed, its sentence is
-// in why and the answer is the built-in one; if there is no algorithm at all for the question, that
-// is in why and out->alg is NULL; else why is "".
+// Asks `book` (NULL: none), then the built-in rules. If a rule of the book failed, why has its
+// message, and the answer is the built-in one. If there is no algorithm for the question, why says
+// so, and out->alg is NULL. Else why is "".
 void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
                      char *why, size_t why_size);
 
-// Who is asked, in this order: what the job forces, what the communicator says of itself (its info
-// keys), the book that was loaded for it, the job's book, the built-in rules. One for each
-// communicator; zeroed: only the built-in rules. One thread's.
+// The sources of rules, in the order in which they are asked: what the job forces, what the
+// communicator says of itself (its info keys), the book that was loaded for it, the job's book, the
+// built-in rules. One for each communicator; zeroed: only the built-in rules. One thread's.
 typedef struct mlt_coll_sources {
     const mlt_coll_rule *forced; // mlt_coll_force_parse; NULL: nothing
     mlt_coll_rule *own;          // [MLT_COLLECTIVES], private; alg NULL: nothing
     mlt_coll_book *own_book, *book;
-    uint32_t generation; // whoever keeps an answer asks again when it has changed
+    uint32_t generation; // changes with the sources: answers that are kept must be asked again
 } mlt_coll_sources;
 
 // As mlt_coll_choose.
@@ -159,7 +158,7 @@ void mlt_coll_ask(const mlt_coll_sources *sources, const mlt_coll_question *ques
                   mlt_coll_choice *out, char *why, size_t why_size);
 
 // The communicator says "ring segment=8192" (mlt_coll_choice_parse) of a collective; "": nothing
-// any more. On failure a sentence, and everything stays.
+// any more. On failure an error message, and everything stays.
 mlt_status mlt_coll_sources_say(mlt_coll_sources *sources, mlt_collective collective,
                                 const char *text, char *why, size_t why_size) MLT_MUST_CHECK;
 // Takes another book for the communicator (NULL: none) and returns the one before, which the caller

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker's ledger: which algorithms its communicators chose how often, and what was measured
-// along paths. Communicators come and go, so their teams tell it here, and the worker tells mpirun
-// at its end. Calls that are alike in name, collective and choice are one entry, whatever
+// A worker's ledger: how often its communicators chose which algorithms, and what was measured
+// along paths. Communicators come and go, so their teams report it here, and the worker reports it
+// to mpirun at its end. Calls that are alike in name, collective and choice are one entry, whatever
 // communicator they were made on.
 #ifndef MLT_COLL_LEDGER_H
 #define MLT_COLL_LEDGER_H

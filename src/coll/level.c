@@ -101,7 +101,7 @@ uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what)
     uint64_t own = bytes_of(what, team->first, team->present);
     switch ((mlt_collective)what->collective) {
     case MLT_COLL_REDUCE:
-        return 2 * n_of(what); // scratch for functions behind it
+        return 2 * n_of(what); // scratch for functions after it
     case MLT_COLL_ALLREDUCE:
         return what->op->op == MLT_OPS ? n_of(what) : 0;
     case MLT_COLL_GATHER:

@@ -27,7 +27,7 @@
 
 #include "coll/team.h"
 
-// The worker's place that the root has between the workers.
+// The place of a rank's worker among the workers; of the root, in the call between them.
 uint32_t mlt_level_worker(const mlt_team *team, uint32_t rank);
 static inline uint32_t mlt_level_root(const mlt_team *team, uint32_t rank)
 {

@@ -6,14 +6,14 @@
 //       |
 //     combine    ranks of a worker meet        a span: the time stamps of the worker's call
 //       |
-//     worker     count trace delay             behind `combine`: once a worker
+//     worker     count trace delay             after `combine`: once a worker
 //       |
 //     schedule
 //
-// A rank that is alone in its worker, or goes flat, walks along all of it. `check` is made by the
-// ranks before they combine, wherever it stands: it compares what all ranks of the communicator say
-// with an allreduce of its own, which has a number of its own in the sequence of calls. Since only
-// those meet who make it, a path with `check` makes every call of its communicator check.
+// A rank that is alone in its worker, or goes flat, walks along all of it. Ranks make the `check`
+// before they combine, wherever it stands: a separate allreduce compares what all ranks of the
+// communicator say. It has its own number in the sequence of calls, and only ranks that make it can
+// meet in it; so a path with `check` makes every call of its communicator check.
 //
 // A call without a path costs nothing but a branch (mlt_paths_exist, team->paths). Walks are kept
 // for the next time. Nothing here suspends.
@@ -32,9 +32,9 @@ typedef struct mlt_path {
     uint8_t collective;
     bool traces, checks;
     bool measured;    // it counts or traces
-    bool hidden;      // made for another one's check: nobody asks for its numbers
-    bool stale;       // there is another one now: goes when nobody walks along it
-    uint32_t busy;    // walks and spans
+    bool hidden;      // made for another path's check; its numbers are not reported
+    bool stale;       // replaced: goes when no walk is on it
+    uint32_t busy;    // walks and spans on it
     uint32_t count;   // of stages
     uint32_t combine; // which stage; count: none, so it is flat
     uint32_t traces_at;
@@ -118,7 +118,7 @@ typedef struct mlt_span {
 void mlt_span_open(mlt_span *span, mlt_team *team, const mlt_coll_what *what); // path is set
 // All ranks are there, they have combined, the schedule is over: the time.
 uint64_t mlt_span_stamp(const mlt_span *span);
-// A delay behind `combine`: true if there is one, and then run(&span->work) comes after it.
+// A delay after `combine`: true if there is one, and then run(&span->work) comes after it.
 bool mlt_span_waits(mlt_span *span, mlt_team *team, void (*run)(mlt_work *work));
 // The work of it: false if it is not time yet, and then it comes again.
 bool mlt_span_waited(mlt_span *span, mlt_team *team);

@@ -2,9 +2,9 @@
 // Plans: schedules of one team, made once for a shape and kept; and their instances, which are what
 // runs, one for each call that is under way at the same time.
 //
-// A plan binds nothing: buffers `in` and `out` (or `buf`) are told at each start, temporary ones
-// are memory of the instance's own. Plans that were not used for longest go when there are too many
-// or they hold too much memory.
+// A plan binds nothing: each start says where buffers `in` and `out` (or `buf`) are, and temporary
+// ones are the instance's memory. When there are too many plans, or they hold too much memory,
+// those that were not used for longest go.
 #ifndef MLT_COLL_PLAN_H
 #define MLT_COLL_PLAN_H
 
@@ -52,7 +52,7 @@ typedef struct mlt_plan {
         bool some;
     } claim;
     uint64_t said; // bytes of the ranks' call: of a block, or of all that differ
-    bool plain;    // of the library's own
+    bool plain;    // of a call of the library's own
     bool flat;     // the answer was: not combined
     bool stale;    // the rules have changed: goes when it is over
     uint32_t busy; // instances that run
@@ -91,8 +91,8 @@ bool mlt_plans_are_idle(const mlt_plans *plans); // no instance runs
 // The rules may have changed: plans that do not run go, the others when they are over.
 void mlt_plans_forget(mlt_plans *plans);
 
-// The plan of that call, made if there is none. NULL, and one sentence: a user's algorithm failed,
-// or the schedule is too large.
+// The plan of that call, made if there is none. NULL, and an error message: a user's algorithm
+// failed, or the schedule is too large.
 mlt_plan *mlt_plan_of(struct mlt_team *team, const struct mlt_coll_what *what, char *why,
                       size_t why_size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A team: the ranks of a communicator as one worker sees them, and their collective calls.
 //
-// Every call is a GOAL schedule, run by whoever is there to drive progress, so blocking,
+// Every call is a GOAL schedule, and any call that makes progress drives it. So blocking,
 // nonblocking and persistent calls are the same: a rank joins with its buffers and a request, which
 // completes when the rank may go on.
 //
@@ -107,20 +107,20 @@ typedef struct mlt_team {
     mlt_worker *worker;
     uint32_t ranks;   // of the communicator
     uint32_t workers; // that have some
-    uint32_t place;   // of the own one among them: they are ordered by their lowest rank
+    uint32_t place;   // of this worker among them: they are ordered by their lowest rank
     uint32_t present; // ranks of this worker
     uint32_t first;   // the lowest of them
     bool flat;        // one rank's view
     bool contiguous;  // the ranks of every worker follow each other
     bool even;        // all workers have as many ranks
-    bool simple;      // nothing but what.emit and what.parts ask for the flat team
+    bool simple;      // only what.emit and what.parts ask for the flat team
     bool crowded, reproducible, reads;
     uint8_t reach;                   // mlt_coll_reach: between the workers
     const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
     mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
     const mlt_coll_sources *sources; // of rules; never NULL
     char *name;                      // of the communicator, for rules; never NULL
-    const char *member;              // what a rank of it is called in sentences; static
+    const char *member;              // what messages call a rank of it; static
     mlt_plans plans;
     // Calls under way of which ranks have joined, by number; present > 1 only.
     mlt_call **ring; // [mask + 1]
@@ -134,9 +134,9 @@ typedef struct mlt_team {
     // The result of the last call with small operands. The next one cannot write it before all
     // ranks of the worker have come to it, and so have fetched this one.
     _Alignas(16) unsigned char result[MLT_TEAM_SMALL];
-    bool watched; // messages that no call receives are looked for and told
+    bool watched; // messages that no call receives are looked for and reported
     mlt_team_recent recent[MLT_TEAM_RECENTS]; // the last calls, by number
-    char why[512];                            // one sentence: why a call failed last; "": none did
+    char why[512];                            // a message: why a call failed last; "": none did
 } mlt_team;
 
 // What the caller knows of a communicator. `at` is copied; NULL: every rank stands alone.
@@ -166,8 +166,8 @@ void mlt_team_refresh(mlt_team *team);
 // The communicator has another name: rules may say something else of it.
 void mlt_team_rename(mlt_team *team, const char *name);
 
-// True if the ranks of a worker cannot combine for that call: join the flat team. Ask the second
-// first.
+// True if the ranks of a worker cannot combine for that call: join the flat team. May make a plan;
+// ask mlt_team_may_want_flat first, which is cheap.
 bool mlt_team_wants_flat(mlt_team *team, const mlt_coll_what *what);
 static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_what *what)
 {
@@ -229,8 +229,8 @@ uint32_t mlt_team_root(const mlt_team *team, uint64_t number, bool fixed);
 // Tells the ledger what was chosen and measured since it was told last.
 void mlt_team_tell(mlt_team *team);
 
-// A rank of a flat team makes no call with that number, since its own arguments are wrong; messages
-// of the others' are not told.
+// A rank of a flat team makes no call with that number, since its own arguments are wrong: messages
+// that others send for that call are not reported.
 void mlt_team_refuse(mlt_team *team, uint64_t number);
 
 // A persistent operation is given up by the ranks of this worker.

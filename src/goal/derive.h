@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dependencies from buffers (GOAL_AUTO): whoever writes no requ at all gets the least set of
+// Dependencies from buffers (GOAL_AUTO): a program without any requ gets the least set of
 // dependencies that is safe.
 #ifndef MLT_GOAL_DERIVE_H
 #define MLT_GOAL_DERIVE_H

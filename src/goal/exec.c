@@ -60,7 +60,7 @@ static void call_user(const mlt_run *run, const mlt_act_exec *e)
 
 static void call_kernel(const mlt_run *run, const mlt_act_exec *e)
 {
-    // All predefined operations commute, but for copy, which reversed keeps what is there.
+    // All predefined operations commute, except copy, which reversed keeps what is there.
     if (e->op == MLT_OP_COPY && (e->flags & MLT_GOAL_REVERSED))
         return;
     mlt_op_kernels[e->op][e->type](address(run, e->buf[0], e->at[0], run->nowhere_in),

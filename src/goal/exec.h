@@ -7,14 +7,14 @@
 // number of starts, one after the other. Where it takes place (a communicator, its number there)
 // and what completes is said at each start.
 //
-// Who drives it. Starting it starts what is independent, on the caller's stack, and whatever that
-// makes possible at once. Later a message that is done counts its dependents up right there; if one
-// may start, work for later is queued (p2p.h), so the worker's progress step starts it, and runs
-// its function, on any stack of the worker. The last action completes `done`, a MLT_REQ_OTHER
-// request of the caller's, which is waited for as any other. Nothing here suspends.
+// What drives it. mlt_run_start starts the independent actions on the caller's stack, and whatever
+// they make possible at once. Later, a message that is done counts its dependents up right there.
+// If one of them may start, work for later is queued (p2p.h): the worker's progress step starts it,
+// and runs its function, on any stack of the worker. The last action completes `done`, a
+// MLT_REQ_OTHER request of the caller's, which is waited for as any other. Nothing here suspends.
 //
 // Local work may be done elsewhere, by threads of the owner's (`aside`): then the step only hands
-// over what takes long, and the owner tells when it is done.
+// over work that takes long, and the owner says when it is done.
 //
 // Messages go in a context where tags below 0 are the runs' own: bit 31, 12 bits of the run's
 // number, 19 bits of the message's slot (of its tag, if the schedule is MLT_SCHED_PLAIN). All ranks
@@ -22,17 +22,19 @@
 // equal tags keep their order, so numbers may come again as long as no run is under way that has
 // the same one.
 //
-// Where runs keep their numbers and start in any order (`wide` places), nobody can wait for a
-// number. There slots below 1022 have tags with 20 bits of the number, and the others with 11:
+// Where runs keep their numbers and start in any order (`wide` places), a start cannot wait until a
+// number is free. There slots below 1022 have tags with 20 bits of the number, and the others with
+// 11:
 //
 //     31 | 30         19 | 18           0
 //      1 | number        | slot             otherwise
 //      1 | 1  number          | slot (10)   wide, slots below MLT_RUN_WIDE_SLOTS
 //      1 | 0  number     | slot             wide, the others
 //
-// A message of another size than its receive is an error of the run; it goes on to its end, so that
-// nobody waits for it in vain, and then tells the first one. So is one with another code, which
-// travels where others have their datatype: it says which operation the sender runs.
+// A message of another size than its receive is an error of the run. The run goes on to its end, so
+// that no peer waits for it in vain, and then reports the first error. A message with another code
+// is an error, too: the code, which travels where other messages have their datatype, says which
+// operation the sender runs.
 //
 // Under policy `random` the next action is any of those that may start, chosen by the policy's own
 // generator: every topological order is possible, and a seed replays.
@@ -85,9 +87,9 @@ typedef struct mlt_run {
     const mlt_goal_sched *sched;
 
     // The owner's, to be set before a start: where buffers are [sched->buffers], what the user's
-    // functions are and their arguments [sched->users]. NULL is an error of the caller unless
-    // nobody uses it. Scratch memory is for those functions alone, so for as many bytes as they
-    // say; the owner frees it.
+    // functions are and their arguments [sched->users]. NULL is an error of the caller unless it is
+    // never used. Scratch memory is for those functions alone, so for as many bytes as they say;
+    // the owner frees it.
     unsigned char **base;
     mlt_run_function **function;
     void **argument;
@@ -101,7 +103,7 @@ typedef struct mlt_run {
     // which run when the owner calls mlt_run_work, on any thread, and end with mlt_run_worked.
     void (*aside)(struct mlt_run *run, uint32_t offset);
     bool takes_time; // calc keeps its processor busy for as long as it says; else it is nothing
-    // Offsets of actions in the order in which they finish, [sched->actions]; NULL: nobody asks.
+    // Offsets of actions in the order in which they finish, [sched->actions]; NULL: not kept.
     uint32_t *order;
 
     // Result, when done, also done->status: what was wrong first. MLT_ERR_TRUNCATED: the message
@@ -110,7 +112,7 @@ typedef struct mlt_run {
     const mlt_act *fault; // the receive
     uint16_t fault_code;
     uint64_t fault_bytes; // of the message
-    int32_t fault_from;   // who sent it
+    int32_t fault_from;   // its sender
     uint32_t finished;    // actions so far; of order[]
 
     // Most bytes of a result that a user's function has here, in order and reversed; 0: none does.
@@ -129,7 +131,7 @@ typedef struct mlt_run {
     uint16_t *seen;               // [sched->indices]: sources of an action that have finished
     uint32_t *ready; // [mask + 1]: offsets of those that may start, from `first` to `last`
     uint32_t first, last, mask;
-    unsigned char *nowhere_out, *nowhere_in; // bytes that nobody cares about
+    unsigned char *nowhere_out, *nowhere_in; // bytes that do not matter
     // A window that slides: from the oldest unfinished action to the edge.
     const mlt_act *oldest, *edge, *end;
     uint8_t *over; // [sched->indices]: the action is in the window and has finished
@@ -139,8 +141,8 @@ typedef struct mlt_run {
     mlt_type sent, received;
 } mlt_run;
 
-// most: bytes of an operand that a user's function can be given. On failure one sentence: what such
-// a schedule must not have. The schedule is borrowed.
+// most: bytes of an operand that a user's function can be given. On failure an error message: what
+// such a schedule must not have. The schedule is borrowed.
 mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 void mlt_run_free(mlt_run *run); // NULL is fine; one that is not under way

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's dependencies as a graph: neighbours of an action, an order, who comes before whom.
+// One rank's dependencies as a graph: neighbours of an action, an order, which comes before which.
 // A snapshot: changing the rank's program makes it stale. Duplicate dependencies appear once.
 #ifndef MLT_GOAL_GRAPH_H
 #define MLT_GOAL_GRAPH_H
@@ -27,8 +27,8 @@ mlt_goal_graph *mlt_goal_graph_new(const mlt_goal_rank *rank);
 void mlt_goal_graph_free(mlt_goal_graph *graph);
 
 // True if a has finished before b can start, in every run. Not for graphs with a cycle. The first
-// step of the chain from a must wait for a's end; further ones may wait for a start, for whoever
-// has started has seen the end of what it waited for.
+// step of the chain from a must wait for a's end; further ones may wait for a start, for an action
+// that has started has seen the end of what it waited for.
 bool mlt_goal_before(mlt_goal_graph *graph, uint32_t a, uint32_t b);
 
 // The same by a search each time, which takes no memory that grows faster than the graph. With

@@ -11,7 +11,7 @@
 //
 // Memory. A span is (buffer, offset, size), in bytes. Each rank has its own buffers: MEMORY, the
 // plain addresses of the paper, as large as the largest end that is used; named ones with a
-// declared size; NOWHERE, for messages whose bytes nobody cares about (LogGOPSim's); ADDRESS,
+// declared size; NOWHERE, for messages whose bytes do not matter (LogGOPSim's); ADDRESS,
 // absolute addresses of the process, which only the library makes.
 //
 // A program is one owner's; it is no thread's in particular. Functions that add end the process if
@@ -98,7 +98,7 @@ typedef struct mlt_goal_rank {
 typedef struct mlt_goal_program {
     uint32_t ranks;
     mlt_goal_rank *rank; // [ranks]
-    char *names;         // NUL-terminated, one behind the other; names[0] is ""
+    char *names;         // NUL-terminated, one after the other; names[0] is ""
     uint32_t names_size, names_room;
     uint32_t *name_table, name_table_size, name_count; // private
 } mlt_goal_program;
@@ -130,7 +130,7 @@ uint32_t mlt_goal_buffer_add(mlt_goal_program *program, uint32_t rank, const cha
 // By name; MLT_GOAL_NOWHERE if the rank has none of that name.
 uint32_t mlt_goal_buffer_find(const mlt_goal_program *program, uint32_t rank, const char *name);
 
-// ---- shorthands for whoever emits. Spans are (buffer, offset, size).
+// ---- shorthands for emitting. Spans are (buffer, offset, size).
 
 typedef struct mlt_goal_span {
     uint32_t buf;
@@ -188,15 +188,15 @@ bool mlt_goal_has_wildcards(const mlt_goal_program *program);
 // order. Labels, lines and fields that an action's kind does not use do not count.
 bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b);
 
-// Everything that holds by construction for programs of this tree's own readers and algorithms, to
-// be asked of whatever came from elsewhere: kinds, ops, peers, actions of dependencies, buffers,
-// sizes. Bytes beyond the end of a declared buffer are no fault here; the checker finds them. On
-// failure one sentence.
+// What holds by construction for programs of Millet's own readers and algorithms, to be asked of a
+// program from elsewhere: kinds, ops, peers, actions of dependencies, buffers, sizes. Bytes beyond
+// the end of a declared buffer are no fault here; the checker finds them. On failure an error
+// message.
 mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why,
                                   size_t why_size) MLT_MUST_CHECK;
 
 // To be asked before a rank of a text runs: no action of it reaches beyond the end of a declared
-// buffer. On failure one sentence.
+// buffer. On failure an error message.
 mlt_status mlt_goal_rank_in_bounds(const mlt_goal_program *program, uint32_t rank, char *why,
                                    size_t why_size) MLT_MUST_CHECK;
 

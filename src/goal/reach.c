@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who comes before whom. Actions are laid in chains, each a path of the graph; for the longest of
-// them every action knows the last member that starts before it, so questions about members are one
-// look. Others are answered by a search that ends at members of chains, at the order, and at a
-// bound: long programs are mostly long chains.
+// Which action comes before which. Actions are laid in chains, each a path of the graph; for the
+// longest of them every action knows the last member that starts before it, so questions about
+// members are one look. Others are answered by a search that ends at members of chains, at the
+// order, and at a bound: long programs are mostly long chains.
 #include "goal/reach.h"
 
 #include <stdlib.h>
@@ -185,7 +185,7 @@ bool mlt_goal_reach_before(mlt_goal_reach *reach, uint32_t a, uint32_t b)
     const mlt_goal_graph *graph = reach->graph;
     if (graph->place[a] >= graph->place[b])
         return false;
-    if (!reach->mixed[a]) // whoever starts after it does so after its end
+    if (!reach->mixed[a]) // all that start after it do so after its end
         return mlt_goal_reach_starts(reach, a, b);
     uint32_t tried = 0;
     for (uint32_t e = graph->before_at[b]; e < graph->before_at[b + 1] && tried < STEPS; e++) {

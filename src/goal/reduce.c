@@ -146,7 +146,7 @@ uint64_t mlt_goal_reduce(mlt_goal_rank *rank, bool exact)
         return 0;
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
     uint32_t had = rank->deps_count, kept = 0;
-    if (!graph->order) { // whoever needs an order tells of the cycle
+    if (!graph->order) { // the caller that needs an order reports the cycle
         mlt_goal_graph_free(graph);
         return 0;
     }

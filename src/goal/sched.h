@@ -6,14 +6,15 @@
 // dependents are. Offsets count bytes from the beginning of the code.
 //
 //     u32 count, u32 offset[count]                              independent actions; filled up to 8
-//     u16 sources, u16 type, parameters, u32 count, u32 offset[count]     an action; filled up to 8
+//     u16 sources, u16 type, u32 index,
+//     parameters, u32 count, u32 offset[count]                          an action; filled up to 8
 //     ...
 //
 // Actions stand in a topological order, receives as early as they can; with a window, in the order
-// of the program as far as dependencies allow, for a window full of early receives might wait for a
-// send behind it. In a list receives come first. An action with MLT_ACT_STARTERS in its type has a
-// second list behind the first, of those that wait for its start only; both count as sources of
-// whom they name. More than 65,535 sources become a tree of no-ops.
+// of the program as far as dependencies allow, since a window full of early receives might wait for
+// a send after it. In a list receives come first. An action with MLT_ACT_STARTERS in its type has a
+// second list after the first: the actions that wait for its start only. Both lists count among the
+// sources of the actions in them. More than 65,535 sources become a tree of no-ops.
 //
 // Messages. `slot` is the message's number among those of this rank with that peer and direction,
 // by tag, then by the order of the program. If the two ranks' programs fit, both sides of a message
@@ -22,7 +23,7 @@
 //
 // State of a run: `indices` counters and `requests` requests, whatever the length of the code. A
 // run counts up, from 0, the sources of an action that have been seen, and goes back to 0 when the
-// action is over; then whoever else has that index finds it as it must be.
+// action is over, for the next action that has the same index.
 //
 // Window. Three shapes:
 //     window 0             `index` counts all actions, `request` all messages.
@@ -66,7 +67,7 @@ typedef struct mlt_act_message { // SEND, RECV, RECV_EXEC, RECV_USER
     uint64_t at, size;
 } mlt_act_message;
 
-typedef struct mlt_act_exec {     // EXEC, USER; behind the message: RECV_EXEC, RECV_USER
+typedef struct mlt_act_exec {     // EXEC, USER; after the message: RECV_EXEC, RECV_USER
     uint8_t op, type, flags, cpu; // flags: MLT_GOAL_REVERSED
     uint32_t user;
     uint32_t buf[2];
@@ -97,7 +98,7 @@ static inline const mlt_act_list *mlt_act_starters(const mlt_act *act) // with M
     return (const mlt_act_list *)&list->offset[list->count];
 }
 
-// The action behind this one in the code; behind the last one lies the code's end.
+// The action after this one in the code; after the last one lies the code's end.
 static inline const mlt_act *mlt_act_next(const mlt_act *act)
 {
     const mlt_act_list *last =
@@ -152,14 +153,14 @@ typedef struct mlt_sched_options {
     bool plain;      // match by tag: some rank of the program has wildcards
 } mlt_sched_options;
 
-// Compiles one rank of a program. On failure (a cycle, a schedule of 4 GiB or more) one sentence.
-// At most 100 ns an action.
+// Compiles one rank of a program. On failure (a cycle, a schedule of 4 GiB or more) an error
+// message. At most 100 ns an action.
 mlt_status mlt_sched_compile(const mlt_goal_program *program, uint32_t rank,
                              const mlt_sched_options *options, mlt_goal_sched **out, char *why,
                              size_t why_size) MLT_MUST_CHECK;
 void mlt_goal_sched_free(mlt_goal_sched *sched);
 
-// ---- files: all ranks' schedules behind a header with a version and a checksum
+// ---- files: all ranks' schedules after a header with a version and a checksum
 
 // The file of a program. *bytes is malloc's.
 mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_options *options,
@@ -174,7 +175,7 @@ typedef struct mlt_image mlt_image;
 
 bool mlt_is_image(const void *bytes, size_t size); // by its first bytes
 
-// Checks everything, down to each offset and count; a corrupt file is refused with a sentence. The
+// Checks everything, down to each offset and count; a corrupt file is refused with a message. The
 // bytes are borrowed until mlt_image_free.
 mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_image **out,
                           char *why, size_t why_size) MLT_MUST_CHECK;

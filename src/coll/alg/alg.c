@@ -65,7 +65,7 @@ const mlt_coll_alg *mlt_coll_find(const char *name, char *why, size_t why_size)
 
 // ---- making
 
-// Blocks that differ: one sentence, or NULL.
+// What is wrong with blocks that differ, or NULL.
 static const char *starts_fault(const mlt_coll_alg *alg, const mlt_coll_shape *shape)
 {
     const uint64_t *starts = shape->starts;
@@ -119,8 +119,7 @@ static bool splits_type(const mlt_coll_alg *alg, const mlt_coll_shape *shape)
            shape->element % mlt_op_type_bytes[shape->type];
 }
 
-// One sentence about a shape that no algorithm of its kind can serve, or NULL. Numbers in it are
-// written to text.
+// Why the algorithm cannot serve a shape, or NULL. Texts with numbers in them are written to text.
 static const char *shape_fault(const mlt_coll_alg *alg, const mlt_coll_shape *shape, char *text,
                                size_t size)
 {

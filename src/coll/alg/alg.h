@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Algorithms for group operations: one file each, emitting GOAL for one rank, and one line each in
-// the table. What an operation means and how its buffers are called: goal/spec.h.
+// Algorithms for group operations. Each emits GOAL for one rank and is one line in the table
+// (alg_int.h). goal/spec.h says what an operation means and what its buffers are called.
 //
 // An algorithm knows nothing but the shape and its rank; all ranks emit alike. It declares its
-// buffers (in, out, buf, and what it needs beside) and adds actions and dependencies. It may use
-// any number of temporary buffers; their names begin with "tmp".
+// buffers (in, out, buf) and any number of temporary ones, whose names begin with "tmp", and adds
+// actions and dependencies.
 #ifndef MLT_COLL_ALG_ALG_H
 #define MLT_COLL_ALG_ALG_H
 
@@ -39,17 +39,17 @@ typedef struct mlt_coll_alg {
     const char *name;      // "binomial": `bcast.binomial` for users
     const char *help;      // one line: what it is, when it wins
     bool in_order;         // reductions: operands in the order of ranks, so op need not commute
-    bool canonical;        // reductions: brackets as in mlt_canonical (tree.h), whatever the counts
+    bool canonical;        // reductions: brackets by mlt_canonical_split (tree.h) for any count
     bool in_place, uneven; // it can shape.in_place, shape.starts
     bool uses_segment, uses_radix, uses_window;
     const void *user; // becomes shape.user
-    // NULL: any shape. Else why this shape is none for it, a static sentence; NULL: it is one.
+    // NULL: it takes any shape. Else returns why it refuses this one, a static text, or NULL.
     const char *(*refuses)(const mlt_coll_shape *shape);
     void (*emit)(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
 } mlt_coll_alg;
 
-// Whoever runs an algorithm wants its own rank's part only: then the program has one rank, this
-// one, whatever the shape's number of ranks.
+// The slot of a rank in the program. To run an algorithm, only the caller's own rank is emitted:
+// then the program has one rank, this one, whatever the shape's number of ranks.
 static inline uint32_t mlt_coll_slot(const mlt_goal_program *program, uint32_t rank)
 {
     return program->ranks == 1 ? 0 : rank;
@@ -57,11 +57,12 @@ static inline uint32_t mlt_coll_slot(const mlt_goal_program *program, uint32_t r
 
 extern const mlt_coll_alg *const mlt_coll_algs[]; // ends with NULL
 
-// By "bcast.binomial". On failure one sentence with the nearest names.
+// By "bcast.binomial". On failure an error message with the nearest names.
 const mlt_coll_alg *mlt_coll_find(const char *name, char *why, size_t why_size);
 
-// The program of all ranks. Of an exchange shape->parts has the list of each, and emit is called
-// with a shape that points to the one of its rank. On failure one sentence. progress as in check.h.
+// The program of all ranks. For an exchange, shape->parts has the list of each, and emit is called
+// with a shape that points to the list of its rank. On failure an error message. progress: called
+// now and then with the part that is done, 0 to 1; may be NULL.
 mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size) MLT_MUST_CHECK;

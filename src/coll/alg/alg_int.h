@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list of all algorithms. A new one is a file COLLECTIVE/NAME.c that defines
-// `const mlt_coll_alg mlt_COLLECTIVE_NAME`, and a line here: docs/reference/goal-algorithms.md has the
-// recipe. Algorithms that differ in a parameter share a file.
+// `const mlt_coll_alg mlt_COLLECTIVE_NAME`, and a line here; the recipe is in
+// docs/reference/goal-algorithms.md. Algorithms that differ in a parameter share a file.
 #ifndef MLT_COLL_ALG_ALG_INT_H
 #define MLT_COLL_ALG_ALG_INT_H
 

@@ -95,7 +95,7 @@ void mlt_canonical_gather(const mlt_emit *e, const mlt_operands *o, bool share)
 //
 // In round k ranks at a distance of 2^k, of one aligned group of 2^(k+1), tell each other the value
 // of their half. For the upper one it belongs before what it has; the value of the whole group is
-// only needed if there are ranks behind it. As long as a rank was the upper one, both are the same.
+// only needed if ranks follow it. As long as a rank was the upper one, both are the same.
 
 typedef struct value {
     mlt_goal_span at;

@@ -28,7 +28,7 @@ mlt_circulant mlt_circulant_of(uint32_t ranks, uint32_t v);
 mlt_circulant mlt_circulant_skips(uint32_t ranks);
 
 // One round of n blocks: which block v receives and sends, from where and to where, counted from
-// the root. NONE: nothing. Rounds are 0..n-2+q; n is not 0.
+// the root. Rounds are 0..n-2+q; n is not 0.
 typedef struct mlt_circulant_round {
     uint64_t take, give; // UINT64_MAX: nothing
     uint32_t from, to;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What algorithms cost: as many messages and rounds as each is known for (docs/reference/goal-algorithms.md),
-// bytes, actions of those that are on everybody's path, and the paper's Listing 2 word for word.
+// What algorithms cost: as many messages and rounds as each is known for
+// (docs/reference/goal-algorithms.md), bytes, actions of the most used ones, and the paper's
+// Listing 2 word for word.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

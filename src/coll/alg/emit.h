@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What algorithms write with: one rank's part of a program, in blocks and elements.
 //
-// Whoever adds an action names one other that it comes after; NONE: none. Further ones follow with
-// mlt_emit_after. What has no bytes is left out, on both sides of a message alike, and is NONE; a
-// dependency with NONE on either side is none. So small counts need no special cases.
+// A new action may come after one other (`after`; NONE: after none); mlt_emit_after adds more. An
+// action without bytes is left out, on both sides of a message alike, and is NONE; a dependency
+// with NONE on either side is left out, too. So small counts need no special cases.
 #ifndef MLT_COLL_ALG_EMIT_H
 #define MLT_COLL_ALG_EMIT_H
 
@@ -18,7 +18,7 @@ typedef struct mlt_emit {
     const mlt_coll_shape *shape;
     mlt_goal_program *program;
     uint32_t rank, ranks;
-    uint32_t slot;    // where the rank stands in the program, see coll.h
+    uint32_t slot;    // of the rank in the program: mlt_coll_slot
     uint64_t n;       // bytes of a block, if all are alike
     uint64_t element; // bytes
     uint64_t scale;   // bytes of a unit of the shape's starts, in the rank's buffers

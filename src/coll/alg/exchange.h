@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the algorithms for lists of messages share: the rank's messages to and from others in the
 // order of their distance, nearest first. A message of distance d is sent to the rank d further on
-// and comes from the one d further back, so it has the same distance at both ends: who waits only
-// for nearer ones cannot wait in a circle.
+// and comes from the one d further back, so it has the same distance at both ends: messages that
+// wait only for nearer ones cannot wait in a circle.
 //
 // Several messages of one distance may stand in another order in the other rank's list (their tags
 // differ), so they must not wait for each other.
@@ -26,7 +26,7 @@ typedef struct mlt_exchange {
 } mlt_exchange;
 
 // Declares the buffers, emits what the rank sends to itself as copies, and sorts the rest. A list
-// that sends to itself what it does not receive ends the process: who makes lists sees to that.
+// that sends to itself what it does not receive ends the process: the caller makes no such list.
 mlt_exchange mlt_exchange_begin(const mlt_emit *e);
 void mlt_exchange_end(mlt_exchange *x);
 

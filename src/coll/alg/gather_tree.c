@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather and scatter over k-nomial trees (tree.h), counted from the root. The blocks of a subtree lie
-// side by side and go in one message. The subtree of one child of the root may wrap around the end of
-// the root's buffer; its blocks go by way of temporary memory.
+// Gather and scatter over k-nomial trees (tree.h), counted from the root. The blocks of a subtree
+// lie side by side and go in one message. The subtree of one child of the root may wrap around the
+// end of the root's buffer; its blocks go by way of temporary memory.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"

@@ -73,7 +73,7 @@ static uint32_t emit_part(const work *w, mlt_goal_program *program, const task *
     return mlt_part_emit(program, &t->part, choice.alg, &shape);
 }
 
-// Among the ranks of the own group.
+// Among the ranks of the rank's group.
 static task in_group(const work *w, mlt_collective collective, uint64_t count, mlt_goal_span in,
                      mlt_goal_span out, uint32_t after)
 {
@@ -149,7 +149,7 @@ static void emit_blocks(const work *w, mlt_goal_program *program, bool gathers)
     free(starts);
 }
 
-// The reduction of the own group at its first rank, or `in` if there is no other. NONE in *done:
+// The reduction of the rank's group at its first rank, or `in` if there is no other. NONE in *done:
 // at once.
 static mlt_goal_span reduced(const work *w, mlt_goal_program *program, uint64_t count,
                              uint32_t *done)

@@ -7,13 +7,12 @@
 //     scatter         the same way back
 //     allgather       each group is gathered to the first rank of the other one, which broadcasts
 //     reduce          a reduction in the other group, whose first rank sends the result to the root
-//     allreduce       an allreduce in each group; then everybody gets the other group's result from
+//     allreduce       an allreduce in each group; then each rank gets the other group's result from
 //                     a rank of it. If one group is much larger: first rank to first rank, and a
 //                     broadcast
-//     reduce_scatter  a reduction in each group, whose first ranks exchange results and scatter
-//     them
+//     reduce_scatter  a reduction in each group; the first ranks exchange results and scatter them
 //
-// The parts are algorithms of coll.h, chosen by the built-in rules for their number of ranks and
+// The parts are algorithms of alg.h, chosen by the built-in rules for their number of ranks and
 // bytes. `in` is what a rank gives, `out` what it gets; bcast: buf.
 #ifndef MLT_COLL_ALG_INTER_H
 #define MLT_COLL_ALG_INTER_H
@@ -26,7 +25,7 @@
 #include "goal/program.h"
 #include "goal/spec.h"
 
-// What all ranks know alike, but for `role`, which is the own rank's, and `starts`, its group's.
+// What all ranks know alike, except `idle`, which is the rank's own, and `has_starts`, its group's.
 typedef struct mlt_inter_shape { // no padding: a key
     uint64_t collective;         // mlt_collective
     uint32_t size[2];            // ranks of the groups
@@ -35,7 +34,7 @@ typedef struct mlt_inter_shape { // no padding: a key
     uint64_t count[2];           // elements that a rank of group g gives; of reductions in all
     uint32_t element;            // bytes
     uint32_t has_starts;         // 1: the caller's starts[size + 1] are where blocks begin that
-                                 // reduce_scatter leaves in the own group; else they are alike
+                                 // reduce_scatter leaves in its group; else they are alike
 } mlt_inter_shape;
 
 typedef struct mlt_inter {

@@ -2,9 +2,9 @@
 // How elements are reduced: an operation and a type of GOAL's, a kernel, or a function of the
 // user's. What collective calls are given; upper layers fill it in.
 //
-// Elements lie in memory one behind the other, `element` bytes apart. What the user has may lie
-// otherwise (derived types: gaps, negative bounds, elements that interlock); mlt_coll_load and
-// mlt_coll_store bring it there and back. Kernels and functions compute on whole elements only, so
+// Elements lie in memory one after the other, `element` bytes apart. The user's may lie otherwise
+// (derived types: gaps, negative bounds, elements that interlock); mlt_coll_load and mlt_coll_store
+// convert between the two. Kernels and functions compute on whole elements only, so
 // any piece of whole elements may be reduced at any time.
 #ifndef MLT_COLL_ALG_OP_H
 #define MLT_COLL_ALG_OP_H
@@ -23,9 +23,9 @@ typedef struct mlt_coll_op {
     mlt_op_type type; // of GOAL's, unless op is MLT_OPS
     mlt_run_function *function;
     void *arg;        // this very structure: copies are made with mlt_coll_op_copy
-    uint32_t element; // bytes, at least 1, a gap behind the last one included
+    uint32_t element; // bytes, at least 1, with a gap after the last one
     bool commutes;
-    bool exact;     // no bit depends on brackets; of a user's function nobody knows: false
+    bool exact;     // no bit depends on brackets; unknown for a user's function: false
     bool scratched; // result = result op second needs scratch memory; reversed never does
     bool direct;    // the user's elements lie as they are wanted: load and store are not needed
 

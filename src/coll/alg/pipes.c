@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcasts, reductions and allreduces over trees (pipe.h): a row each, with the trees that it goes
-// along. `shape` is the operation's shape.
+// Broadcasts, reductions and allreduces over trees (pipe.h): a row each, which says the trees that
+// it goes along. `shape` is the operation's shape.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/pipe.h"
 
@@ -76,7 +76,7 @@ TREE_ALG(reduce, REDUCE, knomial_pipelined,
          .in_order = true, .in_place = true, .uses_segment = true, .uses_radix = true,
          .refuses = mlt_tree_refuses);
 
-// Chain: segments come from the rank behind, are reduced and passed on towards the root.
+// Chain: segments come from the next rank, are reduced and passed on towards the root.
 TREE_ALG(reduce, REDUCE, chain,
          "pipeline of segments from rank to rank: very long messages, few ranks",
          mlt_pipe_of(shape, &mlt_tree_chain, shape->root, 0, true), .in_place = true,

@@ -65,7 +65,7 @@ typedef struct planner {
     mlt_reduce_to_plan plan;
     uint32_t plan_room;
     mlt_reduce_to_load *load; // a copy, that grows with the plan
-    node *active, *told;      // who holds a part; who is told at the end
+    node *active, *told;      // ranks that hold a part; ranks that are told at the end
     uint32_t actives, tells, needs;
 } planner;
 
@@ -99,8 +99,8 @@ static void sort(planner *p, node *nodes, uint32_t count)
     qsort(nodes, count, sizeof *nodes, by_load);
 }
 
-// The last `count` of those that hold a part give it to the first ones. Whoever needs the result is
-// told later.
+// The last `count` of those that hold a part give it to the first ones. Those of them that need the
+// result are told later.
 static void give(planner *p, uint32_t count)
 {
     sort(p, p->active, p->actives);

@@ -11,9 +11,9 @@
 //              have the result, whose number doubles
 //
 // Several reductions at once, on sets that overlap: a rank that sends for one should receive for
-// another, since a link carries both ways at once. So a plan takes the load so far, the edges in and
-// out of each rank: ranks with many edges in and few out give their part away. Then the plan's edges
-// are added to the load:
+// another, since a link carries both ways at once. So a plan takes the load so far, the edges in
+// and out of each rank; ranks with many edges in and few out give their part away. Then the plan's
+// edges are added to the load:
 //
 //     mlt_reduce_to_load *load = mlt_reduce_to_load_new(ranks);
 //     for each reduction, in the same order on all ranks {
@@ -75,8 +75,8 @@ void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan);
 void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load);
 
 // Adds to `program` what `rank` does of a plan, Aspen's or any other. The plan must have been made
-// for the shape's contributors and receivers. A rank that combines two values puts that of the lower
-// rank first; so a plan that combines only neighbours keeps the order of ranks.
+// for the shape's contributors and receivers. A rank that combines two values puts that of the
+// lower rank first; so a plan that combines only neighbours keeps the order of ranks.
 void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
                              mlt_goal_program *program, uint32_t rank);
 

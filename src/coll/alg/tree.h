@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shapes that several algorithms share.
 //
-// k-nomial tree over 0..P-1, for whoever moves the blocks of a subtree: the parent of v is v with
+// k-nomial tree over 0..P-1, for moving the blocks of subtrees: the parent of v is v with
 // its lowest digit other than 0 (to the base k) set to 0. The subtree of a child is a range, so
 // gathering and reducing keep the order:
 //
@@ -48,8 +48,8 @@ typedef struct mlt_tree mlt_tree;
 // Ranks are those of the program. NONE: there is none.
 typedef struct mlt_tree_shape {
     const char *name;
-    // A rank and all below it in the tree are neighbours: what comes from a child below the rank
-    // goes before its own, what comes from one above it behind. So reductions keep the order.
+    // A rank and its subtree are neighbours: what comes from a child of a lower rank goes before
+    // the rank's own, what comes from one of a higher rank after it. So reductions keep the order.
     bool sides;
     uint32_t (*parent)(const mlt_tree *tree, uint32_t rank);
     // The i-th child; those whose turn is late come last.
@@ -71,8 +71,8 @@ extern const mlt_tree_shape mlt_tree_binary; // v, counted from the root, has 2v
 // Binary; the ranks below the root are one subtree, those above it the other, and a subtree's root
 // is its middle.
 extern const mlt_tree_shape mlt_tree_in_order;
-// Two binary trees below the root: who passes something on in one is a leaf in the other, so if
-// each takes half of a block, everybody sends no more than a block. In order from root 0.
+// Two binary trees below the root: a rank that passes something on in one is a leaf in the other.
+// So if each tree takes half of a block, no rank sends more than a block. In order from root 0.
 extern const mlt_tree_shape mlt_tree_double[2];
 
 // ---- brackets

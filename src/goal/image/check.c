@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Is this code? Three walks along it: does it consist of actions, do its offsets and counts fit
 // each other, and are indices, requests and slots those that the compiler would give. Actions that
-// depend stand behind what they depend on, so there is no cycle.
+// depend stand after what they depend on, so there is no cycle.
 //
 // Nothing is followed before it is known to lie in the code.
 #include <string.h>
@@ -112,7 +112,7 @@ static const char *parameter_fault(check *c, const mlt_act *act)
 
 // ---- the walks
 
-// *at moves behind a list, which must fit.
+// *at moves past a list, which must fit.
 static bool list_fits(const check *c, uint64_t *at)
 {
     uint64_t left = c->rank->bytes - *at;
@@ -125,7 +125,7 @@ static bool list_fits(const check *c, uint64_t *at)
     return true;
 }
 
-// ... and behind the filling, which must be 0.
+// ... and past the filling, which must be 0.
 static bool filled_up(const check *c, uint64_t *at)
 {
     if (*at % 8 == 0)
@@ -158,7 +158,7 @@ static const char *shape_fault(check *c)
         if (!list_fits(c, &at) || (act->type & MLT_ACT_STARTERS && !list_fits(c, &at)))
             return "has more dependents than the code has room for";
         if (!filled_up(c, &at))
-            return "has something behind its dependents";
+            return "has something after its dependents";
         if (c->action >= c->rank->actions)
             return "is one too many";
         const char *fault = parameter_fault(c, act);
@@ -203,7 +203,7 @@ static const char *edges_fault(check *c)
     uint32_t free_count = 0;
     const mlt_act *act = first_act(c);
     for (c->action = 0; c->action < c->rank->actions; c->action++, act = mlt_act_next(act)) {
-        // Whoever has it as a dependent stands before it.
+        // An action that has it as a dependent stands before it.
         if (act->sources != c->incoming[c->action])
             return "has another number of sources than actions that name it";
         free_count += !act->sources;
@@ -282,7 +282,7 @@ static const char *segments_fault(check *c)
         if (act->index != c->action % period)
             return "has another index than its place in the segment";
         if (is_joint && act->type != MLT_GOAL_NOP)
-            return "stands where the no-op behind a segment should";
+            return "stands where the no-op after a segment should";
         if (segment && !act->sources)
             return "does not wait for the segment before it";
         if (!last && !mlt_act_dependents(act)->count)

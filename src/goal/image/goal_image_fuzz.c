@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a file of schedules. The first byte is even: the header and the checksum are put
-// right first, so that the checks behind them are reached; odd: the rest is taken as it is.
+// right first, so that the checks after them are reached; odd: the rest is taken as it is.
 //
-// Refused with one sentence; or a file: then every rank's code runs to its end, whatever is chosen
+// Refused with a message; or a file: then every rank's code runs to its end, whatever is chosen
 // to go on, within the counters and requests that it says; and it is a program again that can be
 // written and opened.
 #include <fuzz/fuzz.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file of schedules. Little-endian; everything begins at a multiple of 8.
 //
-//     header | ranks, ascending | buffers | names, filled up to 8 | code, one behind the other
+//     header | ranks, ascending | buffers | names, filled up to 8 | code, one after the other
 //
-// Ranks whose schedules are the same but for their number share code and buffers: `like` is the
+// Ranks whose schedules are the same except for their number share code and buffers: `like` is the
 // place in the table of the first of them. Parts follow each other without gaps, in the order of
 // the table, so that checking takes linear time whatever a file says.
 #ifndef MLT_GOAL_IMAGE_IMAGE_INT_H
@@ -21,7 +21,7 @@ enum { MLT_IMAGE_VERSION = 1, MLT_IMAGE_ORDER = 0x01020304 };
 typedef struct mlt_image_header {
     char magic[8];
     uint32_t version;
-    uint32_t order;    // MLT_IMAGE_ORDER in the byte order of whoever wrote it
+    uint32_t order;    // MLT_IMAGE_ORDER in the byte order of its writer
     uint64_t size;     // of the file
     uint64_t checksum; // of the file, with 0 here
     uint32_t ranks;    // of the program

@@ -266,7 +266,7 @@ static const char *const sentences[] = {
     "code of rank",
     "buffers of rank",
     "its names have no ends",
-    "something stands behind its names",
+    "something stands after its names",
     "has no name in the file",
     "which has no name",
     "name with blanks",
@@ -287,7 +287,7 @@ static const char *const sentences[] = {
     "list of independent actions that does not end",
     "is of a kind that does not exist",
     "more dependents than the code has room for",
-    "has something behind its dependents",
+    "has something after its dependents",
     "has fewer actions than it says",
     "has a dependent where no action begins",
     "has a dependent that stands before it",
@@ -299,7 +299,7 @@ static const char *const sentences[] = {
     "indices or requests than it has",
     "has segments that do not fit",
     "has segments of no actions",
-    "where the no-op behind a segment should",
+    "where the no-op after a segment should",
     "does not wait for the segment before it",
     "is waited for by no one in its segment",
     "beyond its segment",
@@ -570,7 +570,7 @@ static void code_by_hand(void)
     joint[3] = joint[2];
     joint[2] = 1;
     set_checksum(f);
-    refused(f, "f is corrupt: action 3 of rank 0 stands where the no-op behind a segment should");
+    refused(f, "f is corrupt: action 3 of rank 0 stands where the no-op after a segment should");
     free(f.bytes);
     mlt_goal_program_free(program);
 }

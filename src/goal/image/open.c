@@ -107,7 +107,7 @@ static mlt_status find_parts(const complaint *c, mlt_image *image, uint64_t *cod
         return refuse(c, "is corrupt: its names have no ends");
     for (uint64_t i = names + h->names; i < *code; i++)
         if (image->bytes[i])
-            return refuse(c, "is corrupt: something stands behind its names");
+            return refuse(c, "is corrupt: something stands after its names");
     return MLT_OK;
 }
 
@@ -230,7 +230,7 @@ uint32_t mlt_image_ranks(const mlt_image *image)
     return image->header->ranks;
 }
 
-// Buffers stand behind the schedule.
+// Buffers stand after the schedule.
 static void fill_sched(const mlt_image *image, const mlt_image_rank *entry, mlt_goal_sched *sched)
 {
     *sched = (mlt_goal_sched){.code = image->bytes + entry->code,

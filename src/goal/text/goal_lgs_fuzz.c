@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a text in LogGOPSim's dialect: as they are (first byte even), or behind a head that
+// Any bytes as a text in LogGOPSim's dialect: as they are (first byte even), or after a head that
 // makes it that one (odd).
 #include <fuzz/goal_text.h>
 

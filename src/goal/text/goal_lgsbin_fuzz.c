@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as LogGOPSim's binary: refused with a sentence, or a valid program that is the same
+// Any bytes as LogGOPSim's binary: refused with a message, or a valid program that is the same
 // after writing and reading, in binary and in text.
 #include <fuzz/goal_text.h>
 

@@ -3,7 +3,7 @@
 //
 //     u64 cookie                            4223; 2342 after the simulator has run on it
 //     u32 ranks, u8 max cpu, u8 max nic
-//     (u64 start, u64 end)[ranks]           of a rank's part, counted from behind the cookie
+//     (u64 start, u64 end)[ranks]           of a rank's part, counted from the end of the cookie
 //     a rank's part:
 //         u32 nodes, u32 roots, u32 root[roots]       roots: nodes without dependencies
 //         node[nodes]                                 39 or 104 bytes each
@@ -118,7 +118,7 @@ void mlt_goal_lowered_free(mlt_goal_rank *lowered)
 
 typedef struct file {
     const char *name;
-    const unsigned char *bytes; // behind the cookie
+    const unsigned char *bytes; // after the cookie
     uint64_t size;
     uint32_t ranks;
     uint8_t max_cpu, max_nic;
@@ -150,17 +150,17 @@ bool mlt_goal_is_loggopsim(const void *bytes, size_t size)
     return cookie == COOKIE || cookie == COOKIE_SPOILED;
 }
 
-// Says what is wrong and where: `at` counts from behind the cookie. Always false.
+// Says what is wrong and where: `at` counts from the end of the cookie. Always false.
 static bool wrong(const file *f, uint64_t at, const char *format, ...) MLT_PRINTF(3, 4) MLT_COLD;
 
 static bool wrong(const file *f, uint64_t at, const char *format, ...)
 {
-    char sentence[256];
+    char message[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    snprintf(f->why, f->why_size, "%s: byte %" PRIu64 ": %s", f->name, at + COOKIE_BYTES, sentence);
+    snprintf(f->why, f->why_size, "%s: byte %" PRIu64 ": %s", f->name, at + COOKIE_BYTES, message);
     return false;
 }
 
@@ -176,7 +176,7 @@ static bool part_of(const file *f, uint32_t rank, uint32_t node_bytes, part *p)
     if (p->end < p->start || p->end > f->size)
         return wrong(f, entry,
                      "the part of rank %" PRIu32 " goes from %" PRIu64 " to %" PRIu64
-                     ", but there are %" PRIu64 " bytes behind the cookie",
+                     ", but there are %" PRIu64 " bytes after the cookie",
                      rank, p->start, p->end, f->size);
     uint64_t bytes = p->end - p->start;
     if (bytes < 8)
@@ -208,7 +208,7 @@ static bool part_of(const file *f, uint32_t rank, uint32_t node_bytes, part *p)
     return true;
 }
 
-// All parts have that layout, one behind the other.
+// All parts have that layout, one after the other.
 static bool layout(const file *f, uint32_t node_bytes)
 {
     uint64_t free_from = HEAD_BYTES + (uint64_t)ENTRY_BYTES * f->ranks;

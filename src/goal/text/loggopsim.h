@@ -15,7 +15,7 @@
 // True if the bytes begin with one of its cookies.
 bool mlt_goal_is_loggopsim(const void *bytes, size_t size);
 
-// On an error one sentence that names `name` and the place in the file.
+// On an error a message that names `name` and the place in the file.
 mlt_status mlt_goal_loggopsim_read(const char *name, const void *bytes, size_t size,
                                    mlt_goal_program **out, char *why,
                                    size_t why_size) MLT_MUST_CHECK;

@@ -401,7 +401,7 @@ static const wrong wrongs[] = {
     {11, 255, "byte 8: a program has 1 to 268435456 ranks, not 4278190083"},
     {8, 255, "byte 266: the file ends within the table of its 255 ranks"},
     {14, 200,
-     "byte 14: the part of rank 0 goes from 200 to 199, but there are 258 bytes behind the "
+     "byte 14: the part of rank 0 goes from 200 to 199, but there are 258 bytes after the "
      "cookie"},
     {14, 50,
      "byte 58: the part of rank 0 has 149 bytes, which is no room for 0 nodes of 39 bytes, 3 "
@@ -410,7 +410,7 @@ static const wrong wrongs[] = {
      "byte 61: the part of rank 2 has 205 bytes, which is no room for 768 nodes of 39 bytes, "
      "256 roots and whole edges"},
     {54, 3,
-     "byte 46: the part of rank 2 goes from 207 to 259, but there are 258 bytes behind the "
+     "byte 46: the part of rank 2 goes from 207 to 259, but there are 258 bytes after the "
      "cookie"},
     {PART, 4,
      "byte 62: the part of rank 0 has 145 bytes, which is no room for 4 nodes of 39 bytes, 1 "

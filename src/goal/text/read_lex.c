@@ -335,10 +335,10 @@ static void show_line(sink *s, const char *line, const char *line_end, const cha
 
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
 {
-    char sentence[512];
+    char message[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
     const char *line = reader->text, *line_end;
     uint64_t lines = 1;
@@ -357,7 +357,7 @@ bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *for
     if (!reader->why_size)
         return false;
     int n = snprintf(reader->why, reader->why_size, "%s:%" PRIu64 ":%zu: %s", reader->name, lines,
-                     column + 1, sentence);
+                     column + 1, message);
     if (n < 0 || (size_t)n >= reader->why_size)
         return false;
     sink s = {reader->why, reader->why_size, (size_t)n};

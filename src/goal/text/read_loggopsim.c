@@ -193,7 +193,7 @@ static bool statement(mlt_goal_reader *r)
         return dependency(r, &word);
     char quote[48], what[128];
     mlt_goal_read_quote(word.at, word.end, quote);
-    snprintf(what, sizeof what, "':', 'requires' or 'irequires' behind '%s'", quote);
+    snprintf(what, sizeof what, "':', 'requires' or 'irequires' after '%s'", quote);
     return mlt_goal_read_expected(r, what);
 }
 

@@ -174,7 +174,7 @@ static const wrong wrongs[] = {
     {"num_ranks 2\nrank 0 {\nl1: send 5b to 1\nl1: send 5b to 1\n}\n", "4:1: rank 0 has a label 'l1' already, in line 3; names of a rank differ"},
     {"num_ranks 2\nrank 0 {\ntag: send 5b to 1\n}\n", "3:1: 'tag' is a word of the language and cannot be the name of a label"},
     {"num_ranks 2\nrank 0 {\nl1: requires l2\n}\n", "3:5: here should be send, recv or calc, not 'requires'"},
-    {"num_ranks 2\nrank 0 {\nl1 needs l2\n}\n", "3:4: here should be ':', 'requires' or 'irequires' behind 'l1', not 'needs'"},
+    {"num_ranks 2\nrank 0 {\nl1 needs l2\n}\n", "3:4: here should be ':', 'requires' or 'irequires' after 'l1', not 'needs'"},
     {"num_ranks 2\nrank 0 {\nl1: calc 5\nl1 requires\n}\n", "4:12: here should be a label, not the end of the line"},
     {"num_ranks 2\nrank 0 {\nl1: calc 5\nl1 requires l2\n}\n", "4:13: rank 0 has no action with the label 'l2'"},
     {"num_ranks 2\nrank 0 {\nl1: calc 5\nl2 irequires l1\n}\n", "4:1: rank 0 has no action with the label 'l2'"},

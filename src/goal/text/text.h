@@ -16,8 +16,8 @@ typedef enum mlt_goal_dialect {
     MLT_GOAL_LOGGOPSIM,
 } mlt_goal_dialect;
 
-// Reads a whole text, which needs no NUL behind it. `name` is what errors call it. On an error: why
-// holds "name:line:column: what is wrong and what would be right", the line itself, and a caret
+// Reads a whole text, which need not end with a NUL. `name` is what errors call it. On an error,
+// why has "name:line:column: what is wrong and what would be right", the line itself, and a caret
 // under the place, each on its own line; no program. `dialect` may be NULL; a text that could be
 // either is the paper's. The caller frees the program.
 mlt_status mlt_goal_read(const char *name, const char *text, size_t length, mlt_goal_program **out,

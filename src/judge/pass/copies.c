@@ -83,7 +83,7 @@ static bool into_place(walk *w, uint32_t copy)
 
 // ---- a copy and its readers
 
-// Whoever overwrites the bytes that the copy read does so after `reader` has ended.
+// Actions that overwrite the bytes that the copy read do so after `reader` has ended.
 static bool lasts(const walk *w, uint32_t copy, uint32_t reader)
 {
     const mlt_pass_flow *flow = w->flow;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes: programs to programs with the same result, each switchable. One line in mlt_passes each.
 //
-// A pass must keep every promise that the checker proves, whatever the program, but for those of a
-// given window, which is for the pass `window` to make; it may leave a program alone where it
-// cannot be sure. Passes with `global` look at all ranks together.
+// A pass must keep every property that the checker proves, whatever the program, except those of a
+// given window, which only the pass `window` makes. It may leave a program alone where it cannot be
+// sure. Passes with `global` look at all ranks together.
 #ifndef MLT_JUDGE_PASS_PASS_H
 #define MLT_JUDGE_PASS_PASS_H
 
@@ -33,7 +33,7 @@ typedef struct mlt_pass {
     bool initially; // on unless switched off
     bool global;
     // Changes the program in place. On failure (the program has a cycle, its messages do not match)
-    // one sentence in why, and the program is as before. The report must be zeroed before.
+    // an error message in why, and the program is as before. The report must be zeroed before.
     mlt_status (*run)(mlt_goal_program *program, const mlt_pass_options *options,
                       mlt_pass_report *report, char *why, size_t why_size);
 } mlt_pass;

@@ -33,7 +33,7 @@ typedef struct mlt_pass_value {
     uint32_t writer; // NONE: there from the beginning
     uint32_t cell;
     uint32_t reads; // first of its reads, 1 + index; 0: none
-    uint32_t over;  // who overwrites it; NONE: it is there at the end
+    uint32_t over;  // the action that overwrites it; NONE: it is there at the end
 } mlt_pass_value;
 
 typedef struct mlt_pass_read {
@@ -108,7 +108,7 @@ void mlt_pass_events_free(mlt_pass_events *events);
 typedef enum mlt_pass_answer { MLT_PASS_NO, MLT_PASS_YES, MLT_PASS_UNKNOWN } mlt_pass_answer;
 mlt_pass_answer mlt_pass_is_barrier(const mlt_goal_program *program);
 
-// ---- what a pass asks for before it begins; a sentence if it is not so
+// ---- what a pass asks for before it begins; an error message if it is not so
 
 mlt_status mlt_pass_want_acyclic(const mlt_goal_program *program, char *why,
                                  size_t why_size) MLT_MUST_CHECK;
@@ -122,15 +122,15 @@ mlt_status mlt_pass_want_matched(const mlt_goal_program *program, mlt_goal_pairs
 // through which many go to many become no-ops. How many are gone, no-ops not among them.
 uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone);
 
-// Who takes the place of an action: into[a] is a itself, or an action that does its work too; then
-// whoever waited for a's start waits for the other's end. Those merged are taken out.
+// Merges actions: into[a] is a itself, or an action that does its work, too; then actions that
+// waited for a's start wait for the other's end. Those merged are taken out.
 void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into);
 
 // ---- sends that are ready together
 //
 // Sends of one CPU and NIC of a rank that wait for the same actions. Each is ready when the others
-// are, so any order of their starts makes nobody wait for anybody new: no cycle, no deadlock, with
-// buffered and with synchronous sends.
+// are, so no order of their starts makes an action wait for more than before: no cycle, no
+// deadlock, with buffered and with synchronous sends.
 
 typedef struct mlt_pass_group {
     uint32_t *sends, count; // two or more, in the order of the program

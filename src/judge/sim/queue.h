@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulator's queue: events by time, those of one time by their number (seq), which tells the
-// order in which they were first put in. Only for src/goal/sim*.c.
+// order in which they were first put in. Only for src/judge/sim.
 //
 // A radix heap. Time never goes back, so an event lies in the bucket of the highest bit in which
 // its time differs from now; equal times share a bucket. When nothing is left of now, the lowest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The events of a simulation, and what each does (sim_int.h has the data, docs/reference/goal-simulator.md
-// the rules). An event is an action that is ready, work behind a receive, or a message that comes.
+// The events of a simulation, and what each does (sim_int.h has the data,
+// docs/reference/goal-simulator.md the rules). An event is an action that is ready, work after a
+// receive, or a message that comes.
 #include "judge/sim/sim_int.h"
 
 enum { MESSAGE = 1 };          // in an event's `what`, below the action's number
@@ -146,7 +147,7 @@ static inline void finish(mlt_sim *sim, uint32_t number, mlt_sim_action *action,
             satisfy(sim, sim->next[i], time, number, MLT_SIM_AT_FINISH);
 }
 
-// ---- local work, and work behind a receive
+// ---- local work, and work after a receive
 
 uint64_t mlt_sim_work(const mlt_sim *sim, uint32_t number)
 {

@@ -2,11 +2,11 @@
 // The simulator: what a program would cost on a machine of that many ranks, under LogGOPS.
 //
 // Times are in picoseconds inside, so that parts of a nanosecond a byte are exact enough; options
-// and reports speak of nanoseconds. The rules are LogGOPSim's (docs/reference/goal-simulator.md): a send
-// holds its CPU for o+(s-1)O and its NIC for g+(s-1)G; the first byte arrives o+L after the start;
-// on arrival the receiver's CPU is busy for o+max((s-1)O,(s-1)G) and its NIC for g+(s-1)G, receive
-// posted or not; posting costs nothing; a message of more than S bytes ends for its sender when it
-// is matched. Ties go by order of insertion. exec costs `exec` times its bytes.
+// and reports speak of nanoseconds. The rules are LogGOPSim's (docs/reference/goal-simulator.md). A
+// send holds its CPU for o+(s-1)O and its NIC for g+(s-1)G. The first byte arrives o+L after the
+// start. On arrival the receiver's CPU is busy for o+max((s-1)O,(s-1)G) and its NIC for g+(s-1)G,
+// receive posted or not; posting costs nothing. A message of more than S bytes ends for its sender
+// when it is matched. Ties go by order of insertion. exec costs `exec` times its bytes.
 //
 // Messages meet their receives as program.h says: by the order of the program, or, if some receive
 // of the program is a wildcard, as they come. A message is handled by the CPU and NIC that its
@@ -59,21 +59,21 @@ typedef struct mlt_sim_result {
     uint64_t *end_ps;  // [ranks]: when a rank's last action ended
     uint64_t total_ps; // the greatest
     uint64_t events, messages, bytes, actions;
-    uint64_t unexpected_ps; // how long those waited for their receive, summed
     uint64_t unexpected;    // messages that came before their receive
-    // With keep_times: by the action's number as in mlt_goal_pairs (ranks one behind the other).
+    uint64_t unexpected_ps; // how long they waited for it, summed
+    // With keep_times: by the action's number as in mlt_goal_pairs (ranks one after the other).
     // A receive starts when it is posted; busy_ps is when a CPU took up its message. For the others
     // busy_ps is start_ps.
     uint64_t *start_ps, *busy_ps, *finish_ps;
-    mlt_goal_place *other; // with keep_times, of a message action: whom it met
+    mlt_goal_place *other; // with keep_times, of a message action: its other end
     mlt_sim_step *path;    // with keep_path: first to last
     uint64_t path_count;
     double seconds; // of simulation, real time
 } mlt_sim_result;
 
 // On failure (a deadlock: then which actions wait for what; a send that nobody receives; a program
-// or a machine that is not valid; more than 2^62 ps) one sentence. At most 2^31 - 1 actions. The
-// caller frees the result.
+// or a machine that is not valid; more than 2^62 ps) an error message. At most 2^31 - 1 actions.
+// The caller frees the result.
 mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
                              mlt_sim_result **out, char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_sim_result_free(mlt_sim_result *result);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulator's inside: a program as flat arrays over all ranks, and the state of a run. Only for
-// src/goal/sim*.c.
+// src/judge/sim.
 //
+//     sim.c     mlt_goal_simulate: the others, in this order
 //     build.c   program -> actions, dependents, lanes; which send meets which receive
 //     run.c     the events
-//     path.c    the critical path; the sentence of a deadlock
-//     sim.c         mlt_goal_simulate: in this order
+//     path.c    the critical path; the message of a deadlock
 //
-// An action has a number: ranks one behind the other, as in mlt_goal_pairs. A lane is a pair of CPU
-// and NIC of a rank; programs that use but one of each have lane = rank, and one cache line is then
-// all the state of a rank. Lanes of the same CPU share the first one's cpu_free, those of the same
-// NIC the first one's send_free and recv_free.
+// An action has a number: ranks one after the other, as in mlt_goal_pairs. A lane is a pair of CPU
+// and NIC of a rank; programs that use only one of each have lane = rank, and one cache line is
+// then all the state of a rank. Lanes of the same CPU share the first one's cpu_free, those of the
+// same NIC the first one's send_free and recv_free.
 //
 // Two modes. `fixed`, without wildcards: a receive is the partner of its send from the beginning,
 // an event of a message names the receive, and matching is a look at two bits. Otherwise an event
 // of a message names the send, and posted receives and unexpected messages wait in lists, a pair of
 // lists a rank.
 //
-// Waiting. Whoever finds its CPU or NIC busy is tried again when they are free, with the number
-// that it had. Those that wait for the same (sends of a lane, messages of a lane, local work of a
-// CPU) are tried in the order of their numbers, so only the first of them is in the queue; the
-// others are parked in a ring behind it.
+// Waiting. An event that finds its CPU or NIC busy is tried again when they are free, with the
+// number that it had. Those that wait for the same (sends of a lane, messages of a lane, local work
+// of a CPU) are tried in the order of their numbers. So only the first of them is in the queue; the
+// others are parked in a ring after it.
 #ifndef MLT_JUDGE_SIM_SIM_INT_H
 #define MLT_JUDGE_SIM_SIM_INT_H
 
@@ -47,7 +47,7 @@ enum { // mlt_sim_action.bits: kind, then flags, then size
     MLT_SIM_KIND = 7,
     MLT_SIM_STARTERS = 1 << 3,  // somebody waits for its start only
     MLT_SIM_SYNC = 1 << 4,      // a send that ends when it is matched
-    MLT_SIM_THEN_EXEC = 1 << 5, // a receive with work behind it
+    MLT_SIM_THEN_EXEC = 1 << 5, // a receive with work after it
     MLT_SIM_POSTED = 1 << 6,    // a receive
     MLT_SIM_ARRIVED = 1 << 7,   // a receive (fixed): its message was there first
     MLT_SIM_RECEIVED = 1 << 8,  // a receive: only its work is left
@@ -102,7 +102,7 @@ typedef struct mlt_sim_node {
     mlt_sim_ref cause;
 } mlt_sim_node;
 
-typedef struct mlt_sim_holders { // of a lane: who kept it busy last
+typedef struct mlt_sim_holders { // of a lane: what kept it busy last
     mlt_sim_ref cpu, send, recv;
 } mlt_sim_holders;
 
@@ -182,7 +182,7 @@ static inline uint64_t mlt_sim_nic(const mlt_sim *sim, uint64_t size)
     return sim->g + mlt_sim_bytes(size, sim->G);
 }
 
-// What a calc, an exec, or the work behind a receive costs.
+// What a calc, an exec, or the work after a receive costs.
 uint64_t mlt_sim_work(const mlt_sim *sim, uint32_t number);
 
 mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number);

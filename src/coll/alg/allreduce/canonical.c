@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce, recursive doubling in canonical brackets, any P. Ranks are cut into runs by the bits
 // of P, the longest first; P = 7: 0-3, 4-5, 6. Each run, a power of two, does recursive doubling.
-// Then from the right each is joined with the tail behind it, the runs to its right, which is
+// Then from the right each is joined with the tail after it, the runs to its right, which is
 // shorter: the i-th rank of the run and the i-th of the tail exchange; those of the run that have
 // no partner get the tail's value from those that have it, whose number doubles. For powers of two
 // there is no tail.
@@ -40,7 +40,7 @@ static void exchange(state *s, uint32_t other)
     s->empty = false;
 }
 
-// Joins the run [begin, begin + size), which the rank is in, with the tail of so many behind it.
+// Joins the run [begin, begin + size), which the rank is in, with the tail of so many after it.
 static void join_tail(state *s, uint32_t begin, uint32_t size, uint32_t tail)
 {
     const mlt_emit *e = s->e;

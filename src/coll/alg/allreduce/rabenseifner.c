@@ -3,8 +3,8 @@
 // the way back waits for the one before it, which waited for what that one sent: so two
 // dependencies a round are enough.
 //
-// With a power of two of ranks its brackets are the canonical ones, for every piece: that case has a
-// name of its own, halving_doubling.
+// If the number of ranks is a power of two, its brackets are the canonical ones for every piece.
+// That case has its own name, halving_doubling.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce, ring: the block is cut into P pieces; each goes round once and collects, and round once
-// more and tells. A piece is received straight into the result, and one's own is added to it; so no
-// other memory is needed, except in place.
+// Allreduce, ring: the block is cut into P pieces. Each goes round once to collect, and once more
+// to tell. A rank receives a piece straight into the result and adds its own to it; so no other
+// memory is needed, except in place.
 //
 // The segmented ring cuts pieces into parts, each of which goes its own way: one part is reduced
 // while the next is under way.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoall, linear: all messages at once, each rank beginning with its next. Scattered: the same, but
-// only a limited number of messages each way is under way at a time.
+// Alltoall, linear: all messages at once; each rank begins with the next one. Scattered: the same
+// with a limited number of messages under way each way.
 #include <stdlib.h>
 
 #include "coll/alg/alg_int.h"

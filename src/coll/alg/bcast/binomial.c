@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast, binomial tree: Listing 2 of the paper, from any root. In round r whoever has the data
-// among the first 2^r sends it 2^r further on.
+// Broadcast, binomial tree: Listing 2 of the paper, from any root. In round r each of the
+// first 2^r ranks, which have the data, sends it 2^r further on.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast by pieces: the block is cut into P pieces, which are scattered down a binomial tree and
-// then gathered by all, around a ring or by doubling. A rank whose subtree's pieces came with its own
-// is not sent them again.
+// then gathered by all, around a ring or by doubling. A rank that has got the pieces of its subtree
+// with its own is not sent them again.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
@@ -63,8 +63,8 @@ const mlt_coll_alg mlt_bcast_scatter_allgather = {
     .emit = emit_ring,
 };
 
-// Pairs at a distance of 1, 2, 4, ... exchange what their groups have. A send waits for what was sent
-// and got before, which waited for the rest.
+// Pairs at a distance of 1, 2, 4, ... exchange what their groups have. A send waits for the send
+// and the receive before it, which waited for the rest.
 static void emit_doubling(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     pieces p = scatter(shape, program, rank);

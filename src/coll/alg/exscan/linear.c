@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exclusive scan, linear: what comes from the rank before is the result; with one's own behind it,
-// it is passed on.
+// Exclusive scan, linear: what comes from the rank before is the result. A rank appends its own and
+// passes it on.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exclusive scan, recursive doubling: as coll/alg/scan/recursive_doubling.c, with two results: the one that
-// is passed on has one's own in it, `out` has not.
+// Exclusive scan, recursive doubling: as coll/alg/scan/recursive_doubling.c, with two results. The
+// one that is passed on includes the rank's own, `out` does not.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction as messages arrive: the paper's Listing 8, over a k-nomial tree, and the version out of
 // order that it leaves open, as far as fixed dependencies can say it. All receives are posted at
-// once, each with memory of its own. The listing reduces in a chain, in which one late message
-// holds up all behind it. Here what comes is combined in pairs, and pairs of pairs: each step waits
-// for its two operands only, whoever else is late. Which pairs there are is fixed, so the result
-// has the same bits whatever the order of arrival.
+// once, each with its own memory. The listing reduces in a chain, in which one late message holds
+// up all that follow. Here messages are combined in pairs, and pairs of pairs: each step waits for
+// its two operands only, however late others are. The pairs are fixed, so the result has the same
+// bits whatever the order of arrival.
 #include <stdlib.h>
 
 #include "coll/alg/alg_int.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduction over a circulant graph: the broadcast (coll/alg/bcast/circulant.c) backwards. A block that is
+// Reduction over a circulant graph: the broadcast (bcast/circulant.c) backwards. A block that is
 // sent on there comes in here, and is combined; what is received there goes out here. Each segment
 // has its own tree, so the operation must commute.
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduction, gather: the root receives everything at once, then reduces in the order of ranks. What
-// has come is combined as soon as both operands are there, whoever else is late.
+// Reduction, gather: the root receives everything at once, then reduces in the order of ranks. Two
+// operands are combined as soon as both are there, however late others are.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
 

@@ -81,7 +81,7 @@ static uint32_t bring_into_order(const wing *w, mlt_goal_span from, uint32_t rea
     return join == NONE ? last : join;
 }
 
-// The rounds behind the first. Returns the last action.
+// The rounds after the first. Returns the last action.
 static uint32_t halve(const wing *w, mlt_goal_span acc, uint32_t first, uint32_t last)
 {
     const mlt_emit *e = w->e;

@@ -2,8 +2,8 @@
 // Reduce-scatter, pairwise: in step s each sends the rank s further on its block, and reduces what
 // comes from the one s further back. Two blocks of memory are used in turn.
 //
-// The order of ranks is kept: rank r gets those of r-1 ... 0, each put before what it has, and then
-// those of P-1 ... r+1, which are reduced apart in the same way and come behind in the end.
+// The order of ranks is kept: rank r gets the blocks of r-1 ... 0 and puts each before what it has.
+// Then it gets those of P-1 ... r+1, reduces them apart in the same way, and appends the result.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 

@@ -29,7 +29,7 @@ static mlt_goal_span blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whol
     return mlt_emit_blocks(e, whole, first, block_of(fold, s.high) - first);
 }
 
-// Bytes that come in all, but for the first exchange if it goes straight into acc.
+// Bytes that come in all, without the first exchange if it goes straight into acc.
 static uint64_t room_of(const mlt_emit *e, mlt_fold fold, uint32_t me, bool fresh)
 {
     side group = {0, fold.power};
