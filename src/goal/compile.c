@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "goal/graph.h"
+#include "goal/heap.h"
 #include "goal/sched.h"
 
 enum { MOST_SOURCES = UINT16_MAX };
@@ -308,31 +309,8 @@ static uint32_t order_receives_early(work *w)
     return done;
 }
 
-// A heap of free nodes; the keys are in the upper halves.
-static void heap_put(uint64_t *heap, uint32_t *count, uint64_t value)
-{
-    uint32_t i = (*count)++;
-    for (; i && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = value;
-}
-
-static uint64_t heap_take(uint64_t *heap, uint32_t *count)
-{
-    uint64_t first = heap[0], value = heap[--*count];
-    uint32_t i = 0;
-    for (uint32_t child; (child = 2 * i + 1) < *count; i = child) {
-        if (child + 1 < *count && heap[child + 1] < heap[child])
-            child++;
-        if (heap[child] >= value)
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = value;
-    return first;
-}
-
-// A tree's no-op stands where the action is that it is for.
+// A free node in the heap: its place is in the upper half. A tree's no-op stands where the action
+// is that it is for.
 static inline uint64_t heap_key(const work *w, uint32_t node)
 {
     uint32_t place = node < w->rank->count ? node : w->owner[node - w->rank->count];
@@ -351,13 +329,13 @@ static uint32_t order_of_program(work *w)
     memcpy(open, w->sources, w->count * sizeof *open);
     for (uint32_t a = 0; a < w->count; a++)
         if (!open[a])
-            heap_put(heap, &free_count, heap_key(w, a));
+            mlt_heap_put(heap, &free_count, heap_key(w, a));
     while (free_count) {
-        uint32_t a = (uint32_t)heap_take(heap, &free_count);
+        uint32_t a = (uint32_t)mlt_heap_take(heap, &free_count);
         w->order[done++] = a;
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++)
             if (--open[mlt_goal_plain(w->next[e])] == 0)
-                heap_put(heap, &free_count, heap_key(w, mlt_goal_plain(w->next[e])));
+                mlt_heap_put(heap, &free_count, heap_key(w, mlt_goal_plain(w->next[e])));
     }
     give(w, open);
     give(w, heap);

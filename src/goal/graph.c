@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "goal/heap.h"
 
 enum { REACH_ACTIONS = 16384 }; // n * n / 8 bytes: 32 MiB
 
@@ -53,28 +54,6 @@ static void rows(const mlt_goal_rank *rank, bool forward, uint32_t **at_out, uin
 
 // ---- order: a heap of free actions, smallest index first
 
-static void heap_put(uint32_t *heap, uint32_t *count, uint32_t value)
-{
-    uint32_t i = (*count)++;
-    for (; i && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
-        heap[i] = heap[(i - 1) / 2];
-    heap[i] = value;
-}
-
-static uint32_t heap_take(uint32_t *heap, uint32_t *count)
-{
-    uint32_t first = heap[0], value = heap[--*count], i = 0;
-    for (uint32_t child; (child = 2 * i + 1) < *count; i = child) {
-        if (child + 1 < *count && heap[child + 1] < heap[child])
-            child++;
-        if (heap[child] >= value)
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = value;
-    return first;
-}
-
 // Some cycle: walking from an action that was never free to one that it waits for, until one comes
 // again.
 static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
@@ -102,21 +81,22 @@ static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
 static void sort(mlt_goal_graph *graph)
 {
     uint32_t n = graph->count, done = 0, free_count = 0;
-    uint32_t *open = mlt_take(n, sizeof *open), *heap = mlt_take(n, sizeof *heap);
+    uint32_t *open = mlt_take(n, sizeof *open);
+    uint64_t *heap = mlt_take(n, sizeof *heap);
     graph->order = mlt_take(n, sizeof *graph->order);
     graph->place = mlt_take(n, sizeof *graph->place);
     for (uint32_t a = 0; a < n; a++) {
         open[a] = graph->before_at[a + 1] - graph->before_at[a];
         if (!open[a])
-            heap_put(heap, &free_count, a);
+            mlt_heap_put(heap, &free_count, a);
     }
     while (free_count) {
-        uint32_t a = heap_take(heap, &free_count);
+        uint32_t a = (uint32_t)mlt_heap_take(heap, &free_count);
         graph->place[a] = done;
         graph->order[done++] = a;
         for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++)
             if (--open[mlt_goal_plain(graph->next[e])] == 0)
-                heap_put(heap, &free_count, mlt_goal_plain(graph->next[e]));
+                mlt_heap_put(heap, &free_count, mlt_goal_plain(graph->next[e]));
     }
     if (done < n) {
         find_cycle(graph, open);

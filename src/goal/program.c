@@ -433,22 +433,25 @@ static const char *exec_fault(const mlt_goal_action *action)
                : NULL;
 }
 
+const char *mlt_goal_message_fault(const mlt_goal_program *program, const mlt_goal_action *action)
+{
+    int32_t least = action->kind == MLT_GOAL_SEND ? 0 : MLT_GOAL_ANY;
+    if (action->peer < least || (action->peer >= 0 && (uint32_t)action->peer >= program->ranks))
+        return "its peer is no rank of the program";
+    return action->tag < least ? "its tag is negative" : NULL;
+}
+
 static const char *action_fault(const mlt_goal_program *program, const mlt_goal_rank *rank,
                                 const mlt_goal_action *action)
 {
-    const char *fault = NULL;
+    const char *fault;
     if (action->kind < MLT_GOAL_SEND || action->kind >= MLT_GOAL_KINDS)
         return "there is no such kind of action";
     if (action->label >= program->names_size)
         return "its name is none of the program's";
-    if (mlt_goal_is_message(action)) {
-        bool any = action->kind != MLT_GOAL_SEND;
-        if (action->peer < (any ? MLT_GOAL_ANY : 0) ||
-            (action->peer >= 0 && (uint32_t)action->peer >= program->ranks))
-            return "its peer is no rank of the program";
-        if (action->tag < (any ? MLT_GOAL_ANY : 0))
-            return "its tag is negative";
-    }
+    fault = mlt_goal_is_message(action) ? mlt_goal_message_fault(program, action) : NULL;
+    if (fault)
+        return fault;
     if (action->kind == MLT_GOAL_CALC || action->kind == MLT_GOAL_NOP)
         return NULL;
     fault = span_fault(rank, action, 0);

@@ -195,6 +195,9 @@ bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b
 mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why,
                                   size_t why_size) MLT_MUST_CHECK;
 
+// What is wrong with the peer or the tag of a send or receive; NULL: nothing.
+const char *mlt_goal_message_fault(const mlt_goal_program *program, const mlt_goal_action *action);
+
 // To be asked before a rank of a text runs: no action of it reaches beyond the end of a declared
 // buffer. On failure an error message.
 mlt_status mlt_goal_rank_in_bounds(const mlt_goal_program *program, uint32_t rank, char *why,

@@ -55,12 +55,9 @@ static bool overlap(const mlt_goal_action *action)
 static const char *senseless(const mlt_goal_program *program, const mlt_goal_action *action)
 {
     if (mlt_goal_is_message(action)) {
-        bool any = action->kind != MLT_GOAL_SEND;
-        if (action->peer < (any ? MLT_GOAL_ANY : 0) ||
-            (action->peer >= 0 && (uint32_t)action->peer >= program->ranks))
-            return "its peer is no rank of the program";
-        if (action->tag < (any ? MLT_GOAL_ANY : 0))
-            return "its tag is negative";
+        const char *fault = mlt_goal_message_fault(program, action);
+        if (fault)
+            return fault;
     }
     if (!has_second(action))
         return NULL;
