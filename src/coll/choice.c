@@ -11,7 +11,7 @@
 #include "base/word.h"
 
 enum {
-    NEAREST = 3,     // names that are told if one is wrong
+    NEAREST = 3,     // names that a message offers if one is wrong
     MOST_NAMES = 64, // of one collective
     QUOTED = 60,     // letters of what a user wrote
     MOST_RADIX = 1 << 28

@@ -87,7 +87,7 @@ void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_
     out->why = rule->why;
 }
 
-// The built-in rules pass over what refuses without a word: they are made for that.
+// Built-in rules whose algorithm refuses are passed over without a word: they are made for that.
 static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, char *why,
                             size_t why_size)
 {
@@ -142,7 +142,7 @@ void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_c
     mlt_coll_ask(&sources, q, out, why, why_size);
 }
 
-// A rule of nobody's book in particular.
+// A rule that is of no book.
 static bool ask_rule(const mlt_coll_sources *s, const mlt_coll_rule *rule,
                      const mlt_coll_question *q, mlt_coll_choice *out, char *why, size_t why_size)
 {

@@ -216,8 +216,8 @@ void mlt_coll_claim_publish(const mlt_worker *worker, const mlt_coll_claim *clai
     _Atomic uint64_t *at = mlt_job_claim_at(worker->boot->job, code);
     uint64_t word[WORDS];
     memcpy(word, claim, sizeof word);
-    // Relaxed: whoever reads has a message that was sent after this. Lines that are right already
-    // stay in everybody's cache.
+    // Relaxed: a reader has a message that was sent after this. Lines that are right already stay
+    // in all workers' caches.
     for (int i = 0; i < WORDS; i++)
         if (atomic_load_explicit(&at[i], memory_order_relaxed) != word[i])
             atomic_store_explicit(&at[i], word[i], memory_order_relaxed);

@@ -141,9 +141,9 @@ static inline unsigned char *result_of(const mlt_level *l, const mlt_arrival *a)
     return a->who & MLT_ARRIVAL_SMALL ? l->result : a->out;
 }
 
-// acc = in(0) op ... op in(present - 1), in that order. acc may be the last one's buffer, nobody
-// else's. From the last to the first: for functions of MPI's, "second op result" is the way that
-// needs no copy.
+// acc = in(0) op ... op in(present - 1), in that order. acc may be the buffer of the last rank, but
+// not of another. From the last to the first: for functions of MPI's, "second op result" is the way
+// that needs no copy.
 static void combine(const mlt_level *l, unsigned char *acc, uint64_t bytes, void *scratch)
 {
     const mlt_coll_op *op = l->what->op;
@@ -168,8 +168,8 @@ static void combine_bcast(mlt_level *l)
         copy(l->out, a->small, n_of(l->what));
 }
 
-// `from` goes to all ranks but the one whose it is. Ranks that fetch a small result are not all, if
-// some of the others came with data that had to be packed.
+// `from` goes to all ranks except its owner. Ranks that fetch a small result need not be all:
+// others may have come with data that had to be packed.
 static void to_all(const mlt_level *l, const unsigned char *from, uint64_t bytes)
 {
     bool fetched = false;

@@ -500,8 +500,9 @@ void mlt_team_refuse(mlt_team *team, uint64_t number)
 }
 
 // The message is of a call that is over here, and said something else: the other side has made
-// another call. (Who is a whole round of numbers ahead has sent something of the calls between
-// before, or says the same again.) One that is not known here may be of a call that is yet to come.
+// another call. (A sender that is a whole round of numbers ahead has sent messages of the calls
+// between before, or says the same again.) A message that is not known here may be of a call that
+// is yet to come.
 static bool is_stray(const mlt_team *team, uint32_t last, const mlt_msg *msg, uint32_t *age)
 {
     if (msg->context != team->ordinary.context || msg->tag >= 0)
@@ -646,8 +647,8 @@ static inline mlt_link *active_of(mlt_plans *plans, const mlt_instance *i)
 }
 
 // Numbers come again after MLT_RUN_NUMBERS: not while the older one is under way. Only for ordinary
-// calls, which all ranks make in the same order. Persistent ones start in any order: who held one
-// back would wait for a rank that holds back another.
+// calls, which all ranks make in the same order. Persistent ones start in any order: a rank that
+// held one back would wait for a rank that holds back another.
 static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
 {
     mlt_link *oldest = plans->active[0].next;

@@ -3,17 +3,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/word.h"
+#include "base/memory.h"
 #include "coll/alg/alg_int.h"
+#include "coll/choice.h"
 
 #define ENTRY(name) &mlt_##name,
 const mlt_coll_alg *const mlt_coll_algs[] = {MLT_COLL_LIST(ENTRY) NULL};
 
 enum {
+    COUNT = sizeof mlt_coll_algs / sizeof *mlt_coll_algs - 1,
     NAME = 64,         // the longest "collective.name" and its end
-    NEAREST = 3,       // names that are told if one is wrong
     SEGMENTS = 1 << 20 // of a block at most: more would be a mistake, and fill the memory
 };
 
@@ -26,29 +28,15 @@ static void full_name(const mlt_coll_alg *alg, char text[NAME])
 
 static void not_found(const char *name, char *why, size_t why_size)
 {
-    const mlt_coll_alg *best[NEAREST] = {0};
-    size_t far[NEAREST];
-    for (int i = 0; mlt_coll_algs[i]; i++) {
-        char text[NAME];
-        full_name(mlt_coll_algs[i], text);
-        size_t d = mlt_word_distance(name, strlen(name), text, strlen(text));
-        int at = NEAREST;
-        while (at > 0 && (!best[at - 1] || d < far[at - 1]))
-            at--;
-        for (int j = NEAREST - 1; j > at; j--) {
-            best[j] = best[j - 1];
-            far[j] = far[j - 1];
-        }
-        if (at < NEAREST) {
-            best[at] = mlt_coll_algs[i];
-            far[at] = d;
-        }
+    const char *names[COUNT];
+    char(*text)[NAME] = mlt_take(COUNT, sizeof *text), nearest[200];
+    for (int i = 0; i < COUNT; i++) {
+        full_name(mlt_coll_algs[i], text[i]);
+        names[i] = text[i];
     }
-    char text[NEAREST][NAME];
-    for (int i = 0; i < NEAREST; i++)
-        full_name(best[i], text[i]);
-    snprintf(why, why_size, "there is no algorithm '%.100s'; the nearest are %s, %s and %s", name,
-             text[0], text[1], text[2]);
+    mlt_coll_nearest(name, strlen(name), names, COUNT, nearest, sizeof nearest);
+    snprintf(why, why_size, "there is no algorithm '%.100s'%s", name, nearest);
+    free(text);
 }
 
 const mlt_coll_alg *mlt_coll_find(const char *name, char *why, size_t why_size)
