@@ -6,8 +6,8 @@
 //     a receive ends after its send has started
 //     a synchronous send ends after its receive has started
 //
-// If these go nowhere round, every run comes to its end whatever order it takes, for nothing that
-// happens early ever hinders anything: there is some event that can come next until all have come.
+// If these waits have no cycle, every run comes to its end, whatever order it takes: an event that
+// happens early never delays another, so until all have come there is one that can come next.
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -317,8 +317,8 @@ static void check_size(mlt_check *check, mlt_goal_place send, mlt_goal_place rec
     mlt_check_say(finding, "\n    %s", mlt_check_describe(check, recv, text));
 }
 
-// With wildcards the pairs are not known. A send that some wildcard may take is let pass; who takes
-// it is what cannot be proven. Messages and receives of a rank must still be equally many.
+// With wildcards the pairs are not known. A send that some wildcard may take is let pass; which
+// receive takes it cannot be proven. A rank must still have as many receives as messages.
 typedef struct wild {
     uint64_t sends, wilds; // that no exact partner was found for, by receiving rank
 } wild;

@@ -116,7 +116,7 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
     return true;
 }
 
-// In and out are apart: else nobody could say what out held before.
+// In and out are apart: otherwise it could not be said what out held before.
 static bool apart(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 {
     mlt_goal_span in = claim->in[rank], out = claim->out[rank];

@@ -2,9 +2,9 @@
 // Races: two actions of a rank that touch the same byte, one of them writing, and neither of which
 // has finished before the other can start by the rank's own dependencies.
 //
-// An order that comes about only through messages (a send, whose answer is received into the same
+// An order that comes about only through messages (a send whose answer is received into the same
 // bytes) does not count: a receive may write at any time from its start on, and a send may read
-// until its end, so the library must not be given both.
+// until its end, so the library must not be given both at once.
 //
 // A buffer is cut where any access begins or ends. In each piece the accesses are looked at in a
 // topological order: if each one is ordered with the last write before it, and each write with the

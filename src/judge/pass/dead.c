@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dead: removes actions whose effect nobody sees, on all ranks together.
+// dead: removes actions whose effect is never seen, on all ranks together.
 //
-// Seen is what lies in a kept buffer at the end, and whatever goes into something that is seen: an
+// What lies in a kept buffer at the end is seen, and so is whatever goes into something seen: an
 // operation's operands, the message of a receive, the bytes of its send. No-ops, work of 0 ns and
 // operations on no bytes have no effect. What was ordered through them stays so.
 //
-// A message also orders two ranks. It is taken away only if nobody can need that:
+// A message also orders two ranks. It is taken away only if that order cannot be needed:
 //   - it carries bytes; one of none, or of bytes that are nowhere, is there for the order alone;
 //   - its send is not marked as synchronous;
 //   - on every rank, actions that touch the same byte are ordered by the rank's own dependencies;
@@ -107,7 +107,7 @@ static void find_live(search *s, const char *keep, bool messages)
 }
 
 // A copy of a span onto itself is no effect; the walk above thinks it is one. Its readers get the
-// same bytes from whoever wrote them before.
+// same bytes from the action that wrote them before.
 static bool copies_itself(const mlt_goal_action *action)
 {
     return action->kind == MLT_GOAL_EXEC && action->op == MLT_OP_COPY &&

@@ -5,8 +5,8 @@
 // only when the operation could start, which must not be later than the receive was, or senders
 // would wait longer, perhaps for ever. So both become one only if whatever else the operation waits
 // for is before the receive already, or is a local operation of which the same holds (such as the
-// copy that sets A up): then the posting moves by local work at most. And nobody but the operation
-// may have used the end of the receive: others would lose time.
+// copy that sets A up): then the posting moves by local work at most. And only the operation may
+// have waited for the end of the receive: other actions would lose time.
 #include "judge/pass/pass_int.h"
 
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 // The way is the longest path from the send's start to the end of the program, over all ranks, at
 // LogGOPS prices: o+(s-1)O for a sender, o+L+o+max((s-1)O,(s-1)G) for a message. Contention is not
 // priced here, so the result is taken only if the simulator finds it faster. Sends are ordered by
-// dependencies on starts, among those that are ready together only (pass_int.h), so nobody waits
-// for anybody new.
+// dependencies on starts, and only among those that are ready together (pass_int.h), so no action
+// waits for more than before.
 #include "judge/pass/pass_int.h"
 
 #include <stdlib.h>
