@@ -50,7 +50,7 @@ struct csp_child {
 
 enum { MLT_CHILD_MAGIC = 0x6368696c };
 
-// Ends that the calling process holds: no more, as it retired or poisoned that one itself.
+// The calling process no longer holds that end: it retired it itself, or gave it away in a parcel.
 void mlt_proc_lets_go(mlt_csp *csp, csp_chan *chan, bool writer);
 
 // As csp_par, called `call` in reports.

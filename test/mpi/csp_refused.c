@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a program may be given by its user or by another program, and what must not end it: names
 // that are too long, channels whose values are of another size, ports of one name, parcels that are
-// none, are the other end's, or were unpacked before. Each has a status, and csp_why tells.
+// none, are the other end's, or were unpacked before. Each has a status, and csp_why tells. And what
+// becomes of the share of an end that is packed.
 #include "csp_check.h"
 
 typedef struct node {
@@ -115,6 +116,59 @@ static void shares(void)
     csp_chan_free(chan);
 }
 
+// A process packs an end that it holds: what it gave away is not retired when it ends.
+typedef struct packing {
+    csp_out *out;
+    csp_parcel parcel;
+} packing;
+
+static int holds_and_packs(void *arg)
+{
+    packing *my = arg;
+    csp_hold(my->out);
+    CHECK(csp_pack_out(my->out, &my->parcel) == CSP_OK);
+    return CSP_OK;
+}
+
+static void held(const node *my)
+{
+    csp_chan *chan = csp_chan_buffered("held", sizeof(int), 1);
+    csp_in *in = csp_chan_in(chan);
+    csp_out *out;
+    packing near = {.out = csp_chan_out(chan)}, far;
+    int value = 5;
+    CHECK(csp_join(csp_fork(holds_and_packs, &near, "packs")) == CSP_OK);
+    CHECK(csp_unpack_out(&near.parcel, &out) == CSP_OK);
+    CHECK(csp_write(out, &value) == CSP_OK && csp_read(in, &value) == CSP_OK && value == 5);
+    csp_retire(out);
+    csp_chan_free(chan);
+    CHECK(csp_find_out(my->other, sizeof(int), &far.out, CSP_NEVER) == CSP_OK);
+    CHECK(csp_join(csp_fork(holds_and_packs, &far, "packs")) == CSP_OK);
+    CHECK(csp_unpack_out(&far.parcel, &out) == CSP_OK);
+    csp_retire(out);
+}
+
+// The end of a channel that is gone stays; what a retired one still holds can go elsewhere.
+static void gone(void)
+{
+    csp_chan *chan = csp_chan_buffered("gone", sizeof(int), 1);
+    csp_in *in = csp_chan_in(chan);
+    csp_out *out = csp_chan_out(chan);
+    csp_parcel parcel;
+    int value = 6;
+    CHECK(csp_write(out, &value) == CSP_OK);
+    csp_retire(out);
+    CHECK(csp_pack_in(in, &parcel) == CSP_OK && csp_unpack_in(&parcel, &in) == CSP_OK);
+    CHECK(csp_read(in, &value) == CSP_OK && value == 6);
+    CHECK(csp_pack_in(in, &parcel) == CSP_RETIRED && csp_read(in, &value) == CSP_RETIRED);
+    csp_chan_free(chan);
+    chan = csp_chan_new("poisoned", sizeof(int));
+    in = csp_chan_in(chan);
+    csp_poison(in);
+    CHECK(csp_pack_in(in, &parcel) == CSP_POISONED && csp_read(in, &value) == CSP_POISONED);
+    csp_chan_free(chan);
+}
+
 int main(void)
 {
     node my = {.me = csp_node(), .n = csp_nodes()};
@@ -129,6 +183,8 @@ int main(void)
     other_size(&my);
     parcels(&my);
     shares();
+    held(&my);
+    gone();
     meet(&my.round);
     int value = 1;
     CHECK(csp_write_by(csp_chan_out(chan), &value, CSP_AT_ONCE) == CSP_LATE); // a reader is left

@@ -500,6 +500,8 @@ csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t
                         uint64_t *ticket)
 {
     if (!chan->net || mlt_net_chan_of(chan)->home) {
+        if (chan->life != MLT_CHAN_LIVES && (writer || chan->held == 0))
+            return mlt_net_life_status(chan);
         *route = mlt_route_to_worker(chan->csp, chan->csp->worker->index);
         *number = mlt_net_share(chan);
         *ticket = mlt_home_ticket(chan, writer);

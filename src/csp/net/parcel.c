@@ -8,6 +8,7 @@
 
 #include "base/export.h"
 #include "csp/net/net.h"
+#include "csp/proc.h"
 
 #define MAGIC UINT32_C(0x6c637270)
 
@@ -32,6 +33,7 @@ static csp_status pack(csp_chan *chan, bool writer, csp_parcel *out, const char 
     csp_status status = mlt_net_give(chan, writer, &route, &p.number, &p.ticket);
     if (status != CSP_OK)
         return status;
+    mlt_proc_lets_go(csp, chan, writer);
     p.at = route->worker == csp->worker->index ? *mlt_route_own(csp, false) : route->to;
     memset(out, 0, sizeof *out);
     memcpy(out->bytes, &p, sizeof p);
