@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong use of ports, names and ends of other nodes: one sentence, and the program ends.
+// Wrong use of ports, names and ends of other nodes: one message, and the program ends.
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,14 @@ static int waits(void *arg)
 {
     (void)arg;
     csp_receive(port, NULL, 0, NULL, NULL);
+    return 0;
+}
+
+static int sends(void *arg)
+{
+    static const char much[200000];
+    csp_send(arg, much, sizeof much);
+    csp_send(arg, much, sizeof much); // there is no room for it
     return 0;
 }
 
@@ -53,6 +61,12 @@ static void alone(const char *what)
         csp_target_free(target);
         csp_target_free(other);
         csp_send(other, NULL, 0);
+    }
+    if (strcmp(what, "sends") == 0) {
+        target = target_at(0);
+        csp_fork(sends, target, "sends");
+        csp_yield();
+        csp_target_free(target);
     }
     if (strcmp(what, "freed") == 0) {
         csp_port_free(port);

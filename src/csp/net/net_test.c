@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "csp/net/chan.h"
+#include "csp/net/port.h"
 #include "p2p/job_test.h"
 
 enum { FAR = 7, VALUE = 4711, HEARD = 256 };
@@ -294,6 +295,26 @@ static void by_far(void)
     csp_retire_out((csp_out *)far);
 }
 
+// The last piece of a long message comes before all of it is there. Nothing is received, and worker 1
+// is lost: this is the last case.
+static void by_pieces(void)
+{
+    enum { FIRST = MLT_PACKET_PORT + 8, PART, STREAM = 3 }; // as in port.c
+    csp_port *port = csp_port_new("pieces", 0);
+    mlt_worker *worker = mlt_csp_self->worker;
+    uint64_t total = 100;
+    unsigned char data[100] = {0};
+    mlt_packet packet = {.kind = FIRST, .object = port->number, .word = STREAM};
+    mlt_route_packet(worker, 1, &packet, &total, sizeof total);
+    packet.kind = PART;
+    mlt_route_packet(worker, 1, &packet, data, 60);
+    packet.dst = 1;
+    mlt_route_packet(worker, 1, &packet, data, 30);
+    CHECK(csp_receive_by(port, data, sizeof data, NULL, NULL, CSP_AT_ONCE) == CSP_LATE);
+    CHECK(mlt_route_to_worker(mlt_csp_self, 1)->lost && strstr(csp_why(), "pieces"));
+    csp_port_free(port);
+}
+
 static void worker_0(void)
 {
     (void)csp_node(); // makes mlt_csp_self
@@ -311,6 +332,7 @@ static void worker_0(void)
     by_port();
     by_descriptor();
     by_far();
+    by_pieces();
 }
 
 static void entry(void *rank)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/export.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "csp/deadline.h"
 #include "csp/names/names.h"
@@ -29,8 +28,6 @@ enum {
 enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
 enum { LEAST_PIECE = 4096 };
 
-#define MOST_ANNOUNCED (UINT64_C(1) << 40)
-
 typedef struct message {
     mlt_link link;
     mlt_port_sender *sender;
@@ -50,6 +47,7 @@ typedef struct receiver {
 // A process that waits for room.
 typedef struct sending {
     mlt_link link; // in stream->waiting
+    const csp_target *target;
     mlt_fiber *fiber;
     uint64_t charge;
     bool ready; // its charge is counted as used
@@ -247,13 +245,20 @@ static MLT_COLD mlt_port_sender *sender_of(csp_port *port, mlt_route *route, uin
     return s;
 }
 
-static message *new_message(uint64_t bytes)
+// NULL: there is no memory for it.
+static message *try_message(uint64_t bytes)
 {
     message *m = bytes < SIZE_MAX - sizeof *m ? malloc(sizeof *m + bytes) : NULL;
+    if (m)
+        m->bytes = bytes;
+    return m;
+}
+
+static message *new_message(uint64_t bytes)
+{
+    message *m = try_message(bytes);
     if (!m)
-        mlt_fatal("memory is exhausted: no room for a message of %llu bytes",
-                  (unsigned long long)bytes);
-    m->bytes = bytes;
+        mlt_no_room("a message of %llu bytes", (unsigned long long)bytes);
     return m;
 }
 
@@ -264,7 +269,7 @@ static void queue_message(csp_port *port, mlt_port_sender *sender, message *m)
     port->held += m->bytes;
     if (port->held > port->held_most)
         port->held_most = port->held;
-    // Who has no room for it is told, and it stays: the next one that waits may have.
+    // A receiver whose buffer is too small is told so, and the message stays for the next one.
     for (mlt_offer *offer; !mlt_list_empty(&port->messages) && (offer = first_open(port));)
         (void)serve(port, offer);
 }
@@ -335,12 +340,13 @@ static void first_came(mlt_route *route, const mlt_packet *packet, const void *d
         return;
     }
     memcpy(&total, data, sizeof total);
-    // A promise is no memory yet, and one of another program must not end this one.
-    if (route->worker == UINT32_MAX && total > MOST_ANNOUNCED) {
-        mlt_route_lose(route, "it announced a message that is longer than any");
+    // What another program announces must not end this one.
+    bool foreign = route->worker == UINT32_MAX;
+    sender->arriving = foreign ? try_message(total) : new_message(total);
+    if (!sender->arriving) {
+        mlt_route_lose(route, "it announced a message for which there is no memory");
         return;
     }
-    sender->arriving = new_message(total);
     sender->arriving->sender = sender;
     sender->arriving->from = node_of(route, packet);
     sender->arriving->charge = port->room;
@@ -355,11 +361,13 @@ static void part_came(mlt_route *route, const mlt_packet *packet, const void *da
     message *m = sender ? sender->arriving : NULL;
     if (!m)
         return; // the port is gone: they have been told
-    if (bytes > m->bytes - sender->arrived) {
+    uint64_t missing = m->bytes - sender->arrived;
+    if (bytes > missing || (packet->dst && bytes < missing)) {
         mlt_route_lose(route, "it sent a message in pieces that do not fit");
         return;
     }
-    memcpy(m->data + sender->arrived, data, bytes);
+    if (bytes)
+        memcpy(m->data + sender->arrived, data, bytes);
     sender->arrived += bytes;
     if (!packet->dst) {
         taken(sender, charge_of(bytes, port->room));
@@ -872,11 +880,11 @@ MLT_EXPORT void csp_target_free(csp_target *target)
     mlt_stream *stream = target->stream;
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_target_free", "this is no target of this worker, or it was freed");
-    if (--stream->targets == 0) {
-        if (!mlt_list_empty(&stream->waiting))
+    for (mlt_link *l = stream->waiting.next; l != &stream->waiting; l = l->next)
+        if (mlt_container_of(l, sending, link)->target == target)
             mlt_csp_fault("csp_target_free", "a process waits to send to %s", target->name);
+    if (--stream->targets == 0)
         stream_rests(stream);
-    }
     target->magic = 0;
     mlt_csp_bury(csp, target);
 }
@@ -900,6 +908,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     mlt_stream *stream = target->stream;
     mlt_csp_wait wait;
     mlt_deadline late;
+    me->target = target;
     me->fiber = csp->sched->current;
     me->ready = false;
     if (in_front)
@@ -917,7 +926,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     if (stream->status != CSP_OK || me->ready)
         return stream->status;
     mlt_list_remove(&me->link);
-    let_go(stream); // those behind it may have room
+    let_go(stream); // those that come after it may have room
     return CSP_LATE;
 }
 
