@@ -20,14 +20,31 @@ typedef struct room {
     void *value;
 } room;
 
-static void *room_begins(room *r, size_t size, const csp_chan *chan, const char *call)
+// The channel is one of this worker's, and its values have the size that the arguments say.
+static void check_chan(const csp_chan *chan, size_t size, const char *call)
 {
     mlt_chan_check(mlt_csp_enter(call), chan, call);
-    if (size > LARGEST)
-        mlt_csp_fault(call, "values of %zu bytes are larger than %d", size, LARGEST);
     if (size != chan->size)
         mlt_csp_fault(call, "values of the channel have %u bytes, those of the arguments %zu",
                       chan->size, size);
+}
+
+static void hold_in(csp_in *in, size_t size, const char *call)
+{
+    check_chan(mlt_chan_of_in(in), size, call);
+    csp_hold_in(in);
+}
+
+static void hold_out(csp_out *out, size_t size, const char *call)
+{
+    check_chan(mlt_chan_of_out(out), size, call);
+    csp_hold_out(out);
+}
+
+static void *room_begins(room *r, size_t size, const char *call)
+{
+    if (size > LARGEST)
+        mlt_csp_fault(call, "values of %zu bytes are larger than %d", size, LARGEST);
     r->value = size <= SMALL ? r->small : mlt_take(1, size);
     return r->value;
 }
@@ -53,9 +70,9 @@ MLT_EXPORT int csp_id(void *args)
 {
     const csp_pair *my = args;
     room r;
-    void *value = room_begins(&r, my->size, mlt_chan_of_in(my->in), "csp_id");
-    csp_hold_in(my->in);
-    csp_hold_out(my->out);
+    void *value = room_begins(&r, my->size, "csp_id");
+    hold_in(my->in, my->size, "csp_id");
+    hold_out(my->out, my->size, "csp_id");
     csp_status status = copy_all(my->in, my->out, value);
     room_ends(&r);
     return (int)status;
@@ -68,8 +85,8 @@ MLT_EXPORT int csp_successor(void *args)
     if (my->size != sizeof value)
         mlt_csp_fault("csp_successor", "values are of type int, which has %zu bytes, not %zu",
                       sizeof value, my->size);
-    csp_hold_in(my->in);
-    csp_hold_out(my->out);
+    hold_in(my->in, my->size, "csp_successor");
+    hold_out(my->out, my->size, "csp_successor");
     csp_status status;
     do {
         status = csp_read(my->in, &value);
@@ -84,9 +101,9 @@ MLT_EXPORT int csp_prefix(void *args)
 {
     const csp_prefix_args *my = args;
     room r;
-    void *value = room_begins(&r, my->size, mlt_chan_of_in(my->in), "csp_prefix");
-    csp_hold_in(my->in);
-    csp_hold_out(my->out);
+    void *value = room_begins(&r, my->size, "csp_prefix");
+    hold_in(my->in, my->size, "csp_prefix");
+    hold_out(my->out, my->size, "csp_prefix");
     csp_status status = csp_write(my->out, my->value);
     if (status == CSP_OK)
         status = copy_all(my->in, my->out, value);
@@ -94,19 +111,19 @@ MLT_EXPORT int csp_prefix(void *args)
     return (int)status;
 }
 
-static void hold_outs(const csp_delta_args *my)
+static void hold_outs(const csp_delta_args *my, const char *call)
 {
-    csp_hold_in(my->in);
+    hold_in(my->in, my->size, call);
     for (size_t i = 0; i < my->count; i++)
-        csp_hold_out(my->outs[i]);
+        hold_out(my->outs[i], my->size, call);
 }
 
 MLT_EXPORT int csp_tee(void *args)
 {
     const csp_delta_args *my = args;
     room r;
-    void *value = room_begins(&r, my->size, mlt_chan_of_in(my->in), "csp_tee");
-    hold_outs(my);
+    void *value = room_begins(&r, my->size, "csp_tee");
+    hold_outs(my, "csp_tee");
     csp_status status;
     do {
         status = csp_read(my->in, value);
@@ -135,9 +152,9 @@ MLT_EXPORT int csp_delta(void *args)
 {
     const csp_delta_args *my = args;
     room r;
-    void *value = room_begins(&r, my->size, mlt_chan_of_in(my->in), "csp_delta");
+    void *value = room_begins(&r, my->size, "csp_delta");
     csp_guard few[FEW], *guards = my->count <= FEW ? few : mlt_take(my->count, sizeof *guards);
-    hold_outs(my);
+    hold_outs(my, "csp_delta");
     for (size_t i = 0; i < my->count; i++)
         guards[i] = csp_on_write(my->outs[i], value);
     csp_status status;
@@ -156,11 +173,11 @@ MLT_EXPORT int csp_merge(void *args)
 {
     const csp_merge_args *my = args;
     room r;
-    void *value = room_begins(&r, my->size, mlt_chan_of_out(my->out), "csp_merge");
+    void *value = room_begins(&r, my->size, "csp_merge");
     csp_guard few[FEW], *guards = my->count <= FEW ? few : mlt_take(my->count, sizeof *guards);
-    csp_hold_out(my->out);
+    hold_out(my->out, my->size, "csp_merge");
     for (size_t i = 0; i < my->count; i++) {
-        csp_hold_in(my->ins[i]);
+        hold_in(my->ins[i], my->size, "csp_merge");
         guards[i] = csp_on_read(my->ins[i], value);
     }
     // One in that has retired leaves the others; poison ends it.

@@ -80,6 +80,8 @@ static void channels(const char *what, csp_chan *c)
         csp_hold((csp_out *)NULL);
     else if (strcmp(what, "id-size") == 0)
         csp_id(&(csp_pair){in, csp_chan_out(c), 8});
+    else if (strcmp(what, "id-out-size") == 0)
+        csp_id(&(csp_pair){in, csp_chan_out(csp_chan_new(NULL, 8)), 4});
     else if (strcmp(what, "successor-size") == 0)
         csp_successor(&(csp_pair){in, csp_chan_out(c), 8});
     else if (strcmp(what, "id-large") == 0)
