@@ -18,6 +18,10 @@ static struct mlt_names *choose(mlt_csp *csp)
     int n = snprintf(path, sizeof path, "%s", told);
     if (usual && mlt_names_usual_folder(folder, csp->why, sizeof csp->why))
         n = snprintf(path, sizeof path, "%s/names", folder);
+    if (!usual && n >= (int)sizeof path) {
+        snprintf(csp->why, sizeof csp->why, "MILLET_NAMES is longer than %d bytes", MLT_NAMES_PATH);
+        return NULL;
+    }
     if (strcmp(told, "job") == 0 || n == 0 || n >= (int)sizeof path) {
         names = mlt_names_new(csp, "");
         names->ops = &mlt_names_job;

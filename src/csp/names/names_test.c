@@ -414,6 +414,11 @@ static void no_server(void *rank)
     csp_port_free(port);
 }
 
+static void long_path(void *rank)
+{
+    CHECK(mlt_names_of(mlt_csp_enter("test")) == NULL && says("MILLET_NAMES is longer than 512"));
+}
+
 static void own_names(void *rank)
 {
     CHECK(mlt_names_of(mlt_csp_enter("test")) == &mlt_names_job);
@@ -445,6 +450,11 @@ static void one_client(void)
     unsetenv("XDG_RUNTIME_DIR");
     unsetenv("HOME");
     run(own_names, NULL);
+    char name[MLT_NAMES_PATH + 1];
+    memset(name, 'x', MLT_NAMES_PATH);
+    name[MLT_NAMES_PATH] = '\0';
+    mlt_csp_conf_now.names = name;
+    run(long_path, NULL);
     mlt_csp_conf_now.names = path;
 }
 
