@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Channels. A plain read or write of a live channel of this worker, whose counterpart waits, copies
 // the value into or out of that process's memory, wakes it, and goes on; without a counterpart it
-// waits. That is all that csp_read and csp_write know; everything else is behind one branch.
+// waits. That is all that csp_read and csp_write know; one branch leads to everything else.
 #include "csp/chan.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/export.h"
-#include "base/log.h"
+#include "base/memory.h"
 #include "csp/buffer.h"
 #include "csp/deadline.h"
 #include "csp/proc.h"
@@ -28,7 +28,7 @@ static csp_chan *new_chan(mlt_csp *csp, const char *name, size_t size, size_t ca
     csp_chan *chan = aligned_alloc(_Alignof(csp_chan), sizeof *chan);
     unsigned char *buffer = capacity && size ? malloc(capacity * size) : NULL;
     if (!chan || (capacity && size && !buffer))
-        mlt_csp_fault(call, "memory is exhausted");
+        mlt_csp_fault(call, MLT_NO_ROOM "a channel with %zu values of %zu bytes", capacity, size);
     *chan = (csp_chan){.magic = csp->chan_magic,
                        .overwrites = overwrites,
                        .buffered = capacity > 0,
@@ -157,13 +157,13 @@ static void take_first(csp_chan *chan, void *value)
     mlt_buffer_drop(chan);
 }
 
-static csp_status status_of(const csp_chan *chan)
+csp_status mlt_chan_status(const csp_chan *chan)
 {
     static const csp_status of[] = {CSP_OK, CSP_RETIRED, CSP_POISONED, CSP_LOST};
     return of[chan->life];
 }
 
-// The first offer of the queue that may be served now, but not one of the alternation `self`.
+// The first offer of the queue that may be served now, except those of the alternation `self`.
 // Takes out what was settled elsewhere.
 static mlt_offer *find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
@@ -191,7 +191,7 @@ static void served(csp_chan *chan, mlt_offer *offer)
 // They serve a read or a write of `self` (NULL: a plain one) at once, if that can be.
 bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status)
 {
-    *status = status_of(chan);
+    *status = mlt_chan_status(chan);
     if (*status != CSP_OK)
         return true;
     mlt_offer *reader = find(chan, false, self);
@@ -217,7 +217,7 @@ bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, 
 
 bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status)
 {
-    *status = status_of(chan);
+    *status = mlt_chan_status(chan);
     if (*status != CSP_OK && !(chan->life == MLT_CHAN_RETIRED && chan->held > 0))
         return true;
     *status = CSP_OK;
@@ -404,7 +404,7 @@ MLT_EXPORT csp_status csp_write_by(csp_out *out, const void *value, csp_time dea
 
 static void settle_all(csp_chan *chan, mlt_link *queue)
 {
-    csp_status status = status_of(chan);
+    csp_status status = mlt_chan_status(chan);
     for (mlt_link *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);

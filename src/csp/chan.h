@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A channel: two queues of offers, of which at least one is empty (but for offers of settled
+// A channel: two queues of offers, of which at least one is empty (except for offers of settled
 // alternations), and a buffer, if it has one. Both ends are the channel's own address under two
 // names: whoever has an end has the channel; readers and writers are counted.
 #ifndef MLT_CSP_CHAN_H
@@ -28,8 +28,9 @@ struct csp_chan {
     union {
         struct {
             uint8_t life; // mlt_chan_life
-            bool remote;  // a stand-in for a channel of another program (net.h): `net` has its own
-                          // record
+            // csp/net serves it: it is a stand-in for a channel of another worker, or one that
+            // other workers may have ends of. `net` is not NULL.
+            bool remote;
         };
         uint16_t rare; // not 0: look closer
     };
@@ -47,8 +48,8 @@ struct csp_chan {
     uint32_t capacity, first;
     uint32_t readers, writers;         // holders that have not retired
     uint32_t had_readers, had_writers; // ever
-    bool registered;                   // other programs may have ends of it
-    void *net;                         // stand-ins, and channels that others have ends of: net.c's
+    bool registered;                   // it has, or had, a name that others find it by
+    void *net;                         // mlt_net_chan (net/chan.h), if remote
     void *queue;  // of a flow program: the layer above has it, reports call it so; else NULL
     mlt_link all; // in csp->chans
     uint64_t number;
@@ -67,21 +68,24 @@ static inline csp_chan *mlt_chan_of_out(csp_out *out)
     return (csp_chan *)out;
 }
 
-// A new channel of this worker; a stand-in is made of one by setting `remote` and `net`. Never
-// NULL.
+// A new channel of this worker, never NULL. net/chan.c makes a stand-in of one by setting `remote`
+// and `net`.
 csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capacity,
                         bool overwrites);
 
-// Serves a read or write now if it can be, for a guard of `self` (NULL: a plain one), which is not
-// settled; *status. Not for a remote one.
+// Serves a read or write at once if it can be served, for a guard of `self` (NULL: a plain one),
+// which is not settled. True: *status tells. Not for a remote channel.
 bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, csp_status *status);
 bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_status *status);
 
-// A read or write of a channel of another program that does not wait for its counterpart, but for
-// the answer: CSP_LATE if there is none.
+// A read or write of a remote channel. It waits for the answer of the channel's worker, but not for
+// a counterpart: CSP_LATE if there is none.
 csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char *call);
 
-// The end is one of this worker's channels; else the program ends with a sentence.
+// What a call at the channel returns: CSP_OK while it lives, else why not.
+csp_status mlt_chan_status(const csp_chan *chan);
+
+// Ends the program with a message unless it is an end of one of this worker's channels.
 void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call);
 
 // Frees those that are left when the worker's ranks have ended.
@@ -97,12 +101,11 @@ void mlt_chan_retire(csp_chan *chan, bool writer);
 // "numbers" or "channel 7". Returns text.
 const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size);
 
-// What ends that another program's channel stands behind do instead (csp_chan.remote), in
-// net/chan.c. offer puts one into a queue, unless it is served at once: true, and its alternation is
-// settled by then, be it with CSP_POISONED. withdraw gives it back: true if the
-// offer is out now; false if an answer is awaited, which settles it (the caller waits on; with
-// CSP_LATE if the offer was not taken). Offers of an alternation that has been settled otherwise
-// are always out then.
+// What net/chan.c does for remote channels. offer: serves the offer at once and returns true (its
+// alternation is settled then, perhaps with CSP_POISONED), or puts it into a queue and returns
+// false. withdraw: true if the offer is out of the queue now. False: an answer is on its way and
+// will settle the alternation, with CSP_LATE if the offer was not taken; the caller waits on. An
+// offer of an alternation that has been settled otherwise is always out afterwards.
 typedef struct mlt_chan_far {
     bool (*offer)(csp_chan *chan, mlt_offer *offer, bool writes);
     bool (*withdraw)(csp_chan *chan, mlt_offer *offer, bool writes);

@@ -8,6 +8,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "boot/job.h"
 #include "coll/choice.h"
 #include "coll/ledger.h"
@@ -53,8 +54,8 @@ typedef struct share {
 
 // ---- what a worker keeps
 
-// Rules that make the members of a worker not combine are none for groups: their members are no
-// ranks.
+// Rules that keep the members of a worker from combining do not apply to groups, whose members are
+// not ranks.
 static mlt_coll_rule *without_flat(mlt_coll_rule *rules, uint32_t *count)
 {
     *count = 0;
@@ -254,10 +255,7 @@ MLT_EXPORT csp_group *csp_group_here(const char *name, int members)
 
 static uint32_t hash_of(const char *name)
 {
-    uint32_t h = 2166136261u;
-    for (; name && *name; name++)
-        h = (h ^ (unsigned char)*name) * 16777619u;
-    return h;
+    return mlt_hash_bytes(name, name ? strlen(name) : 0);
 }
 
 static founding *founding_of(mlt_csp *csp, uint64_t number, const char *name)

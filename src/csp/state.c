@@ -20,16 +20,16 @@
 #include "csp/proc.h"
 #include "os/os.h"
 
-enum { SENTENCE = 512, CHILDREN = 64 };
+enum { MESSAGE = 512, CHILDREN = 64 };
 
 _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
-void mlt_csp_end_job(int32_t rank, const char *sentence)
+void mlt_csp_end_job(int32_t rank, const char *message)
 {
     if (mlt_above.end_job)
-        mlt_above.end_job(rank, sentence);
+        mlt_above.end_job(rank, message);
     fflush(NULL);
-    mlt_log("%s", sentence);
+    mlt_log("%s", message);
     mlt_leave(EXIT_FAILURE);
 }
 
@@ -45,7 +45,7 @@ const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, ch
 
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 {
-    char text[SENTENCE], sentence[2 * SENTENCE], name[SENTENCE / 4];
+    char text[MESSAGE], message[2 * MESSAGE], name[MESSAGE / 4];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -53,12 +53,12 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
     const mlt_csp *csp = mlt_csp_self;
     const mlt_fiber *me = csp ? csp->sched->current : NULL;
     if (me && me->crew)
-        snprintf(sentence, sizeof sentence, "%s: %s (in %s)", call, text,
+        snprintf(message, sizeof message, "%s: %s (in %s)", call, text,
                  mlt_proc_name(csp, me, name, sizeof name));
     else
-        snprintf(sentence, sizeof sentence, "%s: %s", call, text);
+        snprintf(message, sizeof message, "%s: %s", call, text);
     const mlt_rank *rank = mlt_rank_self();
-    mlt_csp_end_job(rank ? rank->world : MLT_CTL_NO_RANK, sentence);
+    mlt_csp_end_job(rank ? rank->world : MLT_CTL_NO_RANK, message);
     mlt_leave(EXIT_FAILURE);
 }
 
@@ -72,7 +72,7 @@ mlt_csp *mlt_csp_begin(const char *call)
         mlt_csp_fault(
             call, "this thread is no rank's own: only the thread that main or a rank runs on has "
                   "processes and channels, and no child that it forked");
-    char why[SENTENCE];
+    char why[MESSAGE];
     mlt_sched *sched = rank->worker->sched;
     if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)
         mlt_csp_fault(call, "%s", why);
@@ -83,7 +83,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
-        mlt_csp_fault(call, "memory is exhausted: no room for %u processes", sched->crew->limit);
+        mlt_csp_fault(call, MLT_NO_ROOM "%u processes", sched->crew->limit);
     mlt_list_init(&csp->chans);
     mlt_list_init(&csp->barriers);
     mlt_list_init(&csp->ports);

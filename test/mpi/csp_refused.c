@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a program may be given by its user or by another program, and what must not end it: names
 // that are too long, channels whose values are of another size, ports of one name, parcels that are
-// none, are the other end's, or were unpacked before. Each has a status, and csp_why tells. And what
-// becomes of the share of an end that is packed.
+// none, are the other end's, or were unpacked before. Each has a status, and csp_why tells. And
+// what becomes of the share of an end that is packed.
 #include "csp_check.h"
 
 typedef struct node {

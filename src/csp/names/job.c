@@ -19,6 +19,7 @@
 
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "csp/names/names.h"
 #include "csp/net/net.h"
 #include "csp/net/question.h"
@@ -50,10 +51,7 @@ typedef struct mlt_names_kept {
 
 static uint32_t bucket_of(const char *name)
 {
-    uint32_t hash = 2166136261u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash % BUCKETS;
+    return mlt_hash_bytes(name, strlen(name)) % BUCKETS;
 }
 
 static mlt_names_kept *kept_by(mlt_worker *worker)

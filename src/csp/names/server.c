@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "csp/deadline.h"
 #include "csp/names/names.h"
@@ -131,10 +131,7 @@ static void say(mlt_names *names, const mlt_names_message *m)
 {
     unsigned char frame[MLT_NAMES_FRAME];
     size_t bytes = mlt_names_encode(m, frame);
-    if (names->out_end + bytes > names->out_room) {
-        names->out_room = 2 * (names->out_end + bytes);
-        names->out = mlt_take_more(names->out, names->out_room, 1);
-    }
+    MLT_ARRAY_WANT(names->out, names->out_end + bytes, names->out_room);
     memcpy(names->out + names->out_end, frame, bytes);
     names->out_end += bytes;
 }

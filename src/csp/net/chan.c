@@ -47,12 +47,6 @@ uint32_t mlt_net_chan_ends(const csp_chan *chan, bool writer, char *text, size_t
     return writer != s->writer ? s->other_ends : UINT32_MAX;
 }
 
-csp_status mlt_net_life_status(const csp_chan *chan)
-{
-    static const csp_status of[] = {CSP_OK, CSP_RETIRED, CSP_POISONED, CSP_LOST};
-    return of[chan->life];
-}
-
 static void say(stand_in *s, mlt_chan_packet_kind kind, uint32_t op, int32_t dst, const void *data,
                 uint64_t bytes)
 {
@@ -102,7 +96,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
             mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
         return false;
     }
-    csp_status status = mlt_net_life_status(chan);
+    csp_status status = mlt_chan_status(chan);
     if (!writes && chan->held > 0) {
         mlt_value_copy(offer->value, mlt_buffer_at(chan, 0), chan->size);
         mlt_buffer_drop(chan);
@@ -160,7 +154,7 @@ static void life_ends(csp_chan *chan, mlt_chan_life life)
             if (offer->alt->chosen != MLT_ALT_OPEN)
                 mlt_list_remove(l);
             else if (!offer->alt->promised || (offer->op & OP_PROMISED))
-                settle(chan, offer, mlt_net_life_status(chan));
+                settle(chan, offer, mlt_chan_status(chan));
             // else it is promised elsewhere, and looks again if that is void
         }
 }
@@ -193,8 +187,8 @@ static void free_stand_in(stand_in *s)
     csp_chan_free(chan);
 }
 
-// The end is no longer this worker's. Its memory stays for a while, so that who uses it by mistake
-// is told.
+// The end is no longer this worker's. Its memory stays for a while, so that a program that uses it
+// by mistake is told.
 static void bury(stand_in *s)
 {
     mlt_net *net = s->base.chan->csp->net;
@@ -501,7 +495,7 @@ csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t
 {
     if (!chan->net || mlt_net_chan_of(chan)->home) {
         if (chan->life != MLT_CHAN_LIVES && (writer || chan->held == 0))
-            return mlt_net_life_status(chan);
+            return mlt_chan_status(chan);
         *route = mlt_route_to_worker(chan->csp, chan->csp->worker->index);
         *number = mlt_net_share(chan);
         *ticket = mlt_home_ticket(chan, writer);
@@ -512,7 +506,7 @@ csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t
     *route = s->route;
     *number = s->far;
     if (chan->life != MLT_CHAN_LIVES || chan->held > 0)
-        return chan->life == MLT_CHAN_LIVES ? CSP_RETIRED : mlt_net_life_status(chan);
+        return chan->life == MLT_CHAN_LIVES ? CSP_RETIRED : mlt_chan_status(chan);
     mlt_question_begin(chan->csp, &question, s->route, ticket, sizeof *ticket);
     mlt_packet packet = {.kind = MLT_CHAN_GIVE,
                          .object = s->far,

@@ -10,11 +10,11 @@
 #include "csp/net/net.h"
 #include "csp/net/route.h"
 
-// To the home: object is the channel there, src the stand-in here, word the op. To a stand-in:
-// object is the stand-in, src the channel.
+// Packets to the home: object is the channel there, src the stand-in, word the op unless it says
+// otherwise. Packets to a stand-in: object is the stand-in, src the channel.
 typedef enum mlt_chan_packet_kind {
-    MLT_CHAN_OPEN =
-        MLT_PACKET_CHAN, // word: the question; dst: MLT_OPEN_ flags; data: mlt_chan_opening
+    // word: the question; dst: MLT_OPEN_WRITER or 0; data: mlt_chan_opening
+    MLT_CHAN_OPEN = MLT_PACKET_CHAN,
     MLT_CHAN_READ,
     MLT_CHAN_WRITE,
     MLT_CHAN_OFFER_READ,  // data: uint64_t who
@@ -28,9 +28,9 @@ typedef enum mlt_chan_packet_kind {
     MLT_CHAN_RETIRE,
     MLT_CHAN_GIVE, // word: the question. The share goes into a parcel
     MLT_CHAN_TO_STAND_IN,
-    MLT_CHAN_OPENED =
-        MLT_CHAN_TO_STAND_IN, // word: the question; dst: the status; data: uint32_t size
-    MLT_CHAN_DONE,            // dst: the status; data: the value that was read
+    // word: the question; dst: the status; data: uint32_t size
+    MLT_CHAN_OPENED = MLT_CHAN_TO_STAND_IN,
+    MLT_CHAN_DONE, // dst: the status; data: the value that was read
     MLT_CHAN_ASK,
     MLT_CHAN_AGAIN,
     MLT_CHAN_GONE,
@@ -63,18 +63,17 @@ static inline mlt_net_chan *mlt_net_chan_of(const csp_chan *chan)
 // Of a stand-in: the way to its home.
 const mlt_route *mlt_net_chan_route(const csp_chan *chan);
 
-// Who has that end, in words for reports: "rank 0, rank 2 and a parcel". Of a home: who but this
-// worker. Returns how many they are, or UINT32_MAX: it is not known here.
+// Who has that end, in words for reports: "rank 0, rank 2 and a parcel". At home, this worker
+// itself is left out. Returns how many they are, or UINT32_MAX: it is not known here.
 uint32_t mlt_net_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size);
 
-// Of a channel whose life is over.
-csp_status mlt_net_life_status(const csp_chan *chan);
-
-// A local alternation that a home has held is free again, and everybody who was told LATER hears of
-// it.
+// A promise of a local alternation is void: it is open again, and all homes that were told LATER
+// hear of it (RENEW).
 void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
 
-void mlt_net_chan_leave(mlt_csp *csp); // the worker ends: what was written goes to those who read
+// The worker ends. leave: values that are left in buffers go to those who read elsewhere. end: the
+// same, then frees the homes and stand-ins.
+void mlt_net_chan_leave(mlt_csp *csp);
 void mlt_net_chan_end(mlt_csp *csp);
 
 // home.c

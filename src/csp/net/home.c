@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "csp/buffer.h"
 #include "csp/net/chan.h"
 
@@ -314,7 +315,7 @@ static void free_held(csp_chan *chan, bool writes)
 static void life_ends(csp_chan *chan)
 {
     home *h = chan->net;
-    csp_status status = mlt_net_life_status(chan);
+    csp_status status = mlt_chan_status(chan);
     free_held(chan, false);
     free_held(chan, true);
     for (int writer = 0; writer < 2; writer++)
@@ -365,7 +366,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
         return false;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
-        finish(chan, offer, mlt_net_life_status(chan), NULL);
+        finish(chan, offer, mlt_chan_status(chan), NULL);
         return true;
     }
     if (serve_now(chan, offer, writes))
@@ -575,17 +576,12 @@ static ends ends_away(const home *h, bool writer, const char *here)
 
 static void word_ends(const ends *e, char *text, size_t size)
 {
-    size_t length = 0;
+    mlt_text words = mlt_text_on(text, size);
     uint32_t named = e->count < ENDS_NAMED ? e->count : ENDS_NAMED;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < named && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s",
-                                   i == 0              ? ""
-                                   : i + 1 == e->count ? " and "
-                                                       : ", ",
-                                   e->name[i]);
-    if (e->count > named && length < size)
-        snprintf(text + length, size - length, " and others");
+    for (uint32_t i = 0; i < named; i++)
+        mlt_text_add(&words, "%s%s", mlt_text_between(i, e->count, " and "), e->name[i]);
+    if (e->count > named)
+        mlt_text_add(&words, " and others");
 }
 
 uint32_t mlt_home_ends(const csp_chan *chan, bool writer, char *text, size_t size)
@@ -710,7 +706,7 @@ bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
     return false;
 }
 
-// What becomes of it, but for the answer. The asker words it.
+// What the answer will be; takes the ticket. The asker words a refusal.
 static csp_status may_open(csp_chan *chan, const mlt_chan_opening *o, bool writer)
 {
     if (!chan)
@@ -760,7 +756,7 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
     mlt_home_ends_change(chan, writer);
 }
 
-// chan is NULL if it was freed: the others have been told, but for who asks.
+// chan is NULL if it was freed: all others have been told, only the asker waits for an answer.
 static void share_given(csp_chan *chan, mlt_route *route, const mlt_packet *packet, bool writer)
 {
     uint64_t number = chan ? mlt_home_ticket(chan, writer) : 0;

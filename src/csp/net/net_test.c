@@ -295,8 +295,8 @@ static void by_far(void)
     csp_retire_out((csp_out *)far);
 }
 
-// The last piece of a long message comes before all of it is there. Nothing is received, and worker 1
-// is lost: this is the last case.
+// The last piece of a long message comes before all of it is there. Nothing is received, and worker
+// 1 is lost: this is the last case.
 static void by_pieces(void)
 {
     enum { FIRST = MLT_PACKET_PORT + 8, PART, STREAM = 3 }; // as in port.c

@@ -8,8 +8,8 @@
 // When two workers connect to each other at the same time, the connection that the one with the
 // lower number began is the one: the other side says BUSY to whatever else comes from it.
 //
-// Loss is told from the background alone (never from inside of a send): a broken connection ends,
-// and that is what its reader sees, behind everything that had arrived.
+// Loss is told from the background alone, never from inside a send: a broken connection ends, and
+// its reader sees that end after everything that had arrived.
 #include "csp/net/socket.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/deadline.h"
@@ -180,7 +181,7 @@ static void give_up(conn *c, csp_status status, const char *why)
     conn_free(c);
 }
 
-// OPEN: tells everybody. Else: who waits hears why.
+// OPEN: tells everybody. Else: those that wait hear why.
 static void lose(conn *c, const char *why)
 {
     mlt_route *route = c->route;
@@ -206,9 +207,7 @@ static void queue(conn *c, const void *data, size_t bytes)
             memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
-        while (c->out_end + bytes > c->out_room)
-            c->out_room = c->out_room ? 2 * c->out_room : 4096;
-        c->out = mlt_take_more(c->out, c->out_room, 1);
+        MLT_ARRAY_WANT(c->out, c->out_end + bytes, c->out_room);
     }
     memcpy(c->out + c->out_end, data, bytes);
     c->out_end += bytes;
@@ -588,7 +587,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
     if (fresh)
         (void)begin(c); // if that fails, the waiter is told
     const mlt_wait *what = mlt_csp_wait_for(&wait, "csp_find", MLT_CSP_NAME, to->socket, 0);
-    // Who does not want to wait for a name does want to hear of the program that has it.
+    // A caller that does not wait for a name still waits for the program that has it to answer.
     mlt_deadline_begin(
         csp, &late, deadline == CSP_AT_ONCE ? (csp_time)(mlt_os_now_ns() + SILENCE_NS) : deadline);
     while (!w.done && !late.passed)
@@ -598,7 +597,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         *status = w.status;
         return w.route;
     }
-    mlt_list_remove(&w.link); // the connection is made anyway, for the next who wants it
+    mlt_list_remove(&w.link); // the connection is made anyway, for the next that wants it
     *status = CSP_LATE;
     snprintf(csp->why, sizeof csp->why, "the program that has it has not answered in time");
     return NULL;
