@@ -17,18 +17,17 @@
 // tens of nanoseconds and a page of memory. main (of a program with or without MPI, started alone
 // or by mpirun) is a process, and so is every rank of MPI; a process may call MPI on behalf of the
 // rank that it stems from. All processes that stem from the ranks of one worker share its thread:
-// they switch only inside of calls that wait, so what lies between two such calls is never
-// disturbed.
+// they switch only inside calls that wait, so nothing disturbs what lies between two such calls.
 //
 // Channels, barriers, ports and groups belong to the worker of the process that made them, and only
 // its processes use them. Between workers, programs and (later) hosts there are ports and channels
 // with names; see below.
 //
-// Which calls wait: those that say so. Everything that waits has a form `..._by` with a deadline,
-// which returns CSP_LATE when it has passed; then nothing has happened.
+// Calls that wait say so. Many have a form `..._by` with a deadline, which returns CSP_LATE when
+// that has passed; then nothing has happened.
 //
-// Wrong use (a NULL end, an end of another worker, a barrier that the caller is not enrolled in) is
-// a fault of the program, which ends with a message.
+// Wrong use (a NULL end, an end of another worker, a barrier that nobody is enrolled in) is a fault
+// of the program: it ends with one message.
 #ifndef MILLET_CSP_H
 #define MILLET_CSP_H
 
@@ -45,7 +44,8 @@ extern "C" {
 typedef enum csp_status {
     CSP_OK = 0,
     CSP_POISONED, // somebody poisoned it: give up, and poison what you hold
-    CSP_RETIRED,  // the other side has retired or ended: it will send and take nothing more
+    CSP_RETIRED,  // the other side has retired, or has ended: nothing will come, or be taken, any
+                  // more
     CSP_LOST,     // the program or node on the other side is gone, without having ended in order
     CSP_LATE,     // the deadline has passed
     CSP_TOO_LONG, // a message is longer than the buffer; it stays where it is
@@ -58,9 +58,9 @@ typedef enum csp_status {
 // "poisoned", ...: for messages.
 const char *csp_status_text(csp_status status);
 
-// Explains the last failure that this worker saw, in one line; "": there was none. Failures are
-// CSP_LOST, CSP_REFUSED, CSP_NO_NAME and CSP_TAKEN, CSP_LATE of a search for a name, and
-// CSP_RETIRED because a program has ended.
+// One message about the last CSP_LOST, CSP_REFUSED, CSP_NO_NAME or CSP_TAKEN that this worker saw,
+// CSP_LATE of a name that was looked for, or CSP_RETIRED because a program has ended; "": there was
+// none.
 const char *csp_why(void);
 
 // ---- time: nanoseconds of the monotonic clock
@@ -87,15 +87,15 @@ typedef struct csp_proc {
     int result;       // what run returned: set by csp_par and csp_seq
 } csp_proc;
 
-// PAR: runs them all and waits for all. Returns the first result, in their order, that is not 0, or
-// 0. They start in order. csp_seq runs them one after the other in the calling process, all of them
-// in any case.
+// PAR: starts all of them in order, and waits until all have returned. Returns the first result, in
+// their order, that is not 0, or 0. csp_seq runs them one after the other in the calling process,
+// all of them whatever they return.
 int csp_par(csp_proc *procs, size_t count);
 int csp_seq(csp_proc *procs, size_t count);
 
-// CSP_PAR({reader, &a}, {writer, &b}): the same for processes that are written down in place. Of
-// their results only the first that is not 0 is kept. Members of a csp_proc that are left out are
-// 0, and no compiler warns about it.
+// CSP_PAR({reader, &a}, {writer, &b}): the same for processes that are written down in place. It
+// returns the first result that is not 0; the others are lost. What is left out of a csp_proc is 0,
+// and no compiler warns about it.
 #define CSP_PAR(...) CSP_OF_(csp_par, __VA_ARGS__)
 #define CSP_SEQ(...) CSP_OF_(csp_seq, __VA_ARGS__)
 #ifdef __GNUC__
@@ -116,8 +116,9 @@ int csp_seq(csp_proc *procs, size_t count);
 int csp_par_each(csp_function *run, void *args, size_t count, size_t size, const char *name,
                  int *results);
 
-// Starts one process and goes on. The description is copied. Every fork is joined once, by any
-// process of the worker. Processes that still run when main returns are not waited for.
+// Starts one process and goes on. The name is not copied: it stays until the process is joined.
+// Every child is joined once, by any process of the worker. Nothing waits for processes that still
+// run when main returns.
 typedef struct csp_child csp_child;
 csp_child *csp_fork(csp_function *run, void *arg, const char *name);
 int csp_join(csp_child *child);                                           // waits; its result
@@ -129,12 +130,12 @@ const char *csp_self(void);
 // ---- channels
 
 // A channel carries values of one size. Unbuffered: a write waits until a read has taken the value.
-// Buffered: a write waits only while `capacity` values are in it. Overwriting: a write never waits,
-// but drops the oldest value. Any number of processes may hold either end. Each value goes to one
-// reader; readers that wait are served in the order in which they came.
+// Buffered: a write waits only while `capacity` values are in it; an overwriting one never waits:
+// the oldest value goes. Any number of processes may hold either end; each value goes to one
+// reader, those that wait in the order in which they came.
 typedef struct csp_chan csp_chan;
-typedef struct csp_in csp_in;   // the end to read from
-typedef struct csp_out csp_out; // the end to write to
+typedef struct csp_in csp_in;   // the end that one reads from
+typedef struct csp_out csp_out; // the end that one writes to
 
 // name: for reports, copied; NULL: a number.
 csp_chan *csp_chan_new(const char *name, size_t size);
@@ -156,8 +157,8 @@ csp_status csp_write_by(csp_out *out, const void *value, csp_time deadline);
 // Poison: from now on every call at either end returns CSP_POISONED, those that wait too; values
 // that are still in it are lost. Retire: this holder is done. When the last reader has retired,
 // writes return CSP_RETIRED; when the last writer has, reads do, once the buffer is empty. That
-// is final: an end that is made later returns it, too. (So a server that hands out ends as clients
-// come keeps one itself.) A holder must not use an end again that it has retired.
+// is for good: an end taken later finds it so. (Whoever hands out ends as clients come keeps one
+// itself.) A retired end must not be used again by that holder.
 void csp_poison_in(csp_in *in);
 void csp_poison_out(csp_out *out);
 void csp_retire_in(csp_in *in);
@@ -231,11 +232,11 @@ csp_guard csp_on_readable(int fd);
 csp_guard csp_on_writable(int fd);
 csp_guard csp_on_port(csp_port *port, void *buffer, size_t size);
 
-// Waits until a guard is ready, does what it stands for, and returns its number. csp_alt is fair if
-// the same array is used again: the guard that was chosen last has its turn last. (In a new array
-// the search begins anywhere.) csp_pri_alt takes the first that is ready, in their order. A
-// poisoned, retired or lost channel makes its guard ready. It is a fault of the program if all
-// guards are off.
+// Waits until a guard is ready, does what it stands for, and returns its number. csp_alt is fair:
+// the guard that was chosen last has its turn last, if the same array is used again (in a new one
+// the search begins anywhere). csp_pri_alt takes the first that is ready, in their order. A
+// poisoned, retired or lost channel makes its guard ready. If all guards are off: a fault of the
+// program.
 int csp_alt(csp_guard *guards, size_t count);
 int csp_pri_alt(csp_guard *guards, size_t count);
 
@@ -265,8 +266,8 @@ int csp_nodes(void);
 // sender. A sender does not wait for the receiver to take a message, unless `room` bytes from it
 // are in the queue or under way (0: 256 KiB; a message counts as 64 bytes at least, and one of any
 // length always has room if nothing else is there). Senders of one worker share that room.
-// name: others find the port by it (csp_target_at); NULL: they cannot. Returns NULL if this node
-// has a port of that name, or if the name is longer than 255 bytes; csp_why() tells.
+// name: others find it by it (csp_target_at); NULL: nobody does. NULL: this node has a port of that
+// name, or the name is longer than 255 bytes; csp_why() tells.
 csp_port *csp_port_new(const char *name, size_t room);
 void csp_port_free(csp_port *port); // senders get CSP_RETIRED
 // Wait for a message. *bytes: its length, *from: the node in the job that sent it, or -1 (both may
@@ -285,15 +286,15 @@ void csp_target_free(csp_target *target);
 csp_status csp_send(csp_target *target, const void *data, size_t bytes); // waits for room
 csp_status csp_send_by(csp_target *target, const void *data, size_t bytes, csp_time deadline);
 
-// Registering: the thing has that name until it is freed or unregistered, or its program ends in
-// any way. Finding waits until something has the name; CSP_AT_ONCE: CSP_NO_NAME if nothing has. An
-// end that was found works as any other, in alternations too, but every value costs a message and
-// an acknowledgement. It is one more holder at the channel, until it retires or its program ends or
-// is lost. A program that ends in order (main returns, exit, a rank after MPI_Finalize) retires all
-// ends that it has, and its channels and ports with it: others get CSP_RETIRED, readers once they
-// have taken the values in the buffer. If it is killed or crashes, they get CSP_LOST. Names have 1
-// to 255 bytes (else CSP_REFUSED, or CSP_NO_NAME where one is looked for), and the size of values
-// must agree (else CSP_NO_NAME).
+// Registering: the thing has that name until it is freed, unregistered, or its program ends
+// (however it does). Finding waits until something has the name; CSP_AT_ONCE: CSP_NO_NAME if
+// nothing has. An end that was found works as any other, in alternations too, but every value costs
+// a message and an acknowledgement. It is one more holder at the channel, until it retires or its
+// program ends or is lost. A program that ends in order (main returns, exit, a rank after
+// MPI_Finalize) retires all ends that it has, and its channels and ports with it: others get
+// CSP_RETIRED, those who read after the values that were in the buffer. If it is killed or crashes,
+// they get CSP_LOST. Names have 1 to 255 bytes (else CSP_REFUSED, or CSP_NO_NAME where one is
+// looked for), and the size of values must agree (else CSP_NO_NAME).
 csp_status csp_register_port(const char *name, csp_port *port);
 csp_status csp_register_chan(const char *name, csp_chan *chan);
 csp_status csp_unregister(const char *name);
@@ -301,11 +302,11 @@ csp_status csp_find_port(const char *name, csp_target **target, csp_time deadlin
 csp_status csp_find_in(const char *name, size_t size, csp_in **in, csp_time deadline);
 csp_status csp_find_out(const char *name, size_t size, csp_out **out, csp_time deadline);
 
-// A parcel is an end as a value that can be sent anywhere, through ports and channels between
-// programs too. The receiver makes an end of it, once; a second time returns CSP_TAKEN. Packing
-// gives the holder's share away. If the channel is gone, it returns CSP_RETIRED, CSP_POISONED or
-// CSP_LOST, and the holder keeps the end. Unpacking something that is no parcel, or the parcel of
-// the other end, returns CSP_NO_NAME. All wait for the channel's worker.
+// An end as a value that can be sent anywhere, through ports and channels between programs too. The
+// receiver makes an end of it, once: a second time is CSP_TAKEN. Packing gives the holder's share
+// away; of a channel that is gone it returns CSP_RETIRED, CSP_POISONED or CSP_LOST, and the end
+// stays. What is no parcel, or one of the other end: CSP_NO_NAME. All wait for the channel's
+// worker.
 typedef struct csp_parcel {
     unsigned char bytes[128];
 } csp_parcel;
@@ -327,15 +328,15 @@ void csp_group_free(csp_group *group);
 int csp_group_size(const csp_group *group);
 int csp_group_first(const csp_group *group); // the number of the first member on this node
 
-// Forces the algorithms of the group's schedules between workers, in the words of mpirun --force:
-// "reduce=linear,bcast=binomial" replaces what was forced before; "" leaves the choice to the
-// rules. All nodes say the same between the same two calls. False: there is no such algorithm;
-// csp_why() tells.
+// Which algorithm the group's schedules between workers are from, as mpirun --force has it:
+// "reduce=linear,bcast=binomial" instead of what was said before; "" for what the rules say. All
+// nodes say the same between the same two calls. False: there is none of that name, csp_why()
+// tells.
 bool csp_group_force(csp_group *group, const char *what);
 
-// into[i] = into[i] op with[i] for `count` elements; `with` has those of higher members. Operands
-// are combined in the order of members, unless the operation commutes. A function that waits, or
-// lets others run (csp_yield), ends the program with a message.
+// into[i] = into[i] op with[i] in effect: combines `count` elements; `with` has those of the higher
+// members. Operands keep the order of members, unless it commutes. A function that waits, or lets
+// others run (csp_yield), ends the program with a message.
 typedef struct csp_op {
     void (*combine)(void *into, const void *with, size_t count);
     size_t size; // of an element
@@ -363,7 +364,7 @@ csp_status csp_group_alltoall(csp_group *group, int me, const void *in, void *ou
 // ---- ready-made processes (plugNplay): functions for csp_proc, each with its argument block
 
 // They hold the ends that they are given, run until one is poisoned or retired, and return that.
-// Values have any size up to 4096 bytes, except where a type is named. `size` is that of the
+// Values are of any size up to 4096 bytes but where a type is named. `size` is that of the
 // channels.
 typedef struct csp_pair { // csp_id: copies; csp_successor: adds 1 to each int
     csp_in *in;

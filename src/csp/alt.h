@@ -31,7 +31,7 @@ typedef struct mlt_offer {
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard
-    uint32_t op;    // net.c's number of it, while it stands at a channel of another worker
+    uint32_t op;    // net/chan.c's number of it, while it stands at a channel of another worker
 } mlt_offer;
 
 // In a queue. If not, the thing whose queue it was may be gone.
@@ -85,11 +85,10 @@ int mlt_alt_first(csp_guard *guards, size_t count, const char *call);
 
 // What port guards do, in net/port.c. try: if a message is there, takes it into offer->value
 // (guards[index].size bytes of room), sets guards[index].size to its length and settles the
-// alternation, with CSP_TOO_LONG if it does not fit and CSP_RETIRED if nothing will come any more;
-// else false. wait: puts offer->link at the end of the port's queue; whoever brings a message does
-// the same as try for the first offer there whose alternation is open, and takes it out; whoever
-// waits takes it out if something else was chosen. check ends the program if it is no port of this
-// worker.
+// alternation, with CSP_TOO_LONG if it does not fit; else false. wait: puts offer->link at the end
+// of the port's queue. A message that comes does what try does for the first offer there whose
+// alternation is open, and takes it out; the process that waits takes it out if something else was
+// chosen. check: ends the program unless it is a port of this worker.
 typedef struct mlt_port_guard {
     void (*check)(mlt_csp *csp, csp_port *port, const char *call);
     bool (*try)(csp_port *port, mlt_offer *offer);

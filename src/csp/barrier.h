@@ -25,11 +25,11 @@ struct csp_barrier {
 
 enum { MLT_BARRIER_MAGIC = 0x62617272 };
 
-// Ends the program with a sentence if it is none of this worker's, or nobody is enrolled.
+// Ends the program with a message if it is none of this worker's, or nobody is enrolled.
 void mlt_barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const char *call);
 
-// Completes it if all but the caller, whose offer `self` is (NULL: it is not in the queue), are
-// there: all others are settled.
+// Completes the barrier if everybody except the caller has come: settles all others, and returns
+// true. `self` is the caller's offer; NULL: it has none in the queue.
 bool mlt_barrier_try(csp_barrier *barrier, const mlt_offer *self);
 
 void mlt_barrier_wait(csp_barrier *barrier, mlt_offer *offer);     // into the queue

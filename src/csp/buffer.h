@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The values in a channel's buffer: a ring of `capacity` places, `held` of them from `first` on.
-// For the two who serve channels: chan.c for processes of the worker, csp/net/home.c for all.
+// For the two files that serve channels: chan.c, if only this worker uses it, else csp/net/home.c.
 #ifndef MLT_CSP_BUFFER_H
 #define MLT_CSP_BUFFER_H
 

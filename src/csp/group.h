@@ -25,8 +25,9 @@
 #include "coll/team.h"
 #include "csp/state.h"
 
-// Contexts (p2p/context.h): the first is for founding, then each group has one, in the order of
-// founding, which all nodes have alike. They are not used again: a job may found 2^28 groups.
+// Contexts (p2p/context.h): the first is for founding and for groups of one node, then each group
+// of all nodes has one, in the order of founding, which is the same on all nodes. They are not used
+// again: a job may found nearly 2^28 groups.
 
 // Shared by the ranks of a worker.
 typedef struct mlt_body {
@@ -53,7 +54,7 @@ struct csp_group {
 
 struct mlt_groups; // group_found.c
 
-// The group is NULL, was freed, or is another worker's: ends the program with a sentence.
+// The group is NULL, was freed, or is another worker's: ends the program with a message.
 _Noreturn void mlt_group_fault(const csp_group *group, const char *call) MLT_COLD;
 
 // Frees what the worker's groups have; mlt_csp_end calls it. What a process is still inside of

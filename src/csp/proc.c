@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A PAR is a record on its parent's stack; its processes count it down, and the last one wakes the
-// parent. What a process has beside its stack is all zero again when it ends, but for what the next
-// one overwrites.
+// parent. When a process ends, its record (mlt_proc) is zero again, except for what the next one
+// overwrites.
 #include "csp/proc.h"
 
 #include <stdio.h>

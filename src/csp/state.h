@@ -46,9 +46,9 @@ typedef struct mlt_csp {
 // The calling worker's; NULL before its first call, and on threads that are no workers.
 extern _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
-// Makes it: joins the job if the process has not yet (mlt_above.join), hires a crew. Ends the program
-// with a sentence if that is impossible, or if the calling thread is no rank's. `call`: csp_par,
-// ...
+// Makes it: joins the job if the process has not yet (mlt_above.join), and hires a crew. Ends the
+// program with a message if that is impossible, or if the calling thread is no rank's own. `call`:
+// csp_par, ...
 mlt_csp *mlt_csp_begin(const char *call) MLT_COLD;
 
 static inline mlt_csp *mlt_csp_enter(const char *call)
@@ -56,11 +56,12 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
     return MLT_LIKELY(mlt_csp_self != NULL) ? mlt_csp_self : mlt_csp_begin(call);
 }
 
-// Instead of free for a thing that calls know by its magic number, which is cleared: its memory
-// stays for a while, so that who uses it by mistake is told.
+// Instead of free, for a thing that calls know by its magic number, which is cleared: its memory
+// stays for a while, so that a program that uses it by mistake is told.
 void mlt_csp_bury(mlt_csp *csp, void *thing);
 
-// Gives the worker's state back; the MPI layer calls it when the ranks of a worker have ended.
+// Gives the worker's state back, and ends its routes (mlt_route_end); the host layer calls it when
+// the ranks of a worker have ended.
 void mlt_csp_end(mlt_worker *worker);
 
 // Instead of mlt_csp_end where a process ends the program, and its stack is still in use: others
@@ -74,9 +75,9 @@ static inline mlt_rank *mlt_csp_rank(void)
 }
 
 // Ends the job: "rank 3: csp_read: ...".
-_Noreturn void mlt_csp_end_job(int32_t rank, const char *sentence);
+_Noreturn void mlt_csp_end_job(int32_t rank, const char *message);
 
-// What a thing is called in sentences: its name, or "channel 7" if that is "". Returns text.
+// What a thing is called in messages: its name, or "channel 7" if that is "". Returns text.
 const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, char *text,
                          size_t size);
 

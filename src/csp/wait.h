@@ -20,7 +20,7 @@ typedef enum mlt_csp_wait_kind {
     MLT_CSP_RECEIVE, // what: csp_port
     MLT_CSP_SEND,    // what: csp_target: no room at the port
     MLT_CSP_NAME,    // what: const char *, looked for
-    MLT_CSP_REMOTE,  // what: csp_chan: an answer of another program
+    MLT_CSP_REMOTE,  // what: csp_chan: an answer of the channel's worker
     MLT_CSP_GROUP,   // what: csp_group
     MLT_CSP_UPPER,   // what: const char *, of the layer above: "waits for room in queue q[1].in"
 } mlt_csp_wait_kind;

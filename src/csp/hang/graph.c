@@ -185,8 +185,9 @@ static bool is_parent(const mlt_graph *g, uint32_t node)
            (g->needs[need].kind == MLT_CSP_PAR || g->needs[need].kind == MLT_CSP_JOIN);
 }
 
-// A process has the thing's address. Whom it could serve: not those who do what it does itself. (A
-// buffer may be a token, which the one that took it last will put back.)
+// A process has the thing's address. It could serve everybody except those who wait for what it
+// does itself: a reader does not serve readers. (But a buffer may hold a token, which the process
+// that took it last will put back.)
 static void add_perhaps(mlt_graph *g, uint32_t thing, uint32_t node)
 {
     uint8_t serves = SERVES_READS | SERVES_WRITES;

@@ -223,7 +223,7 @@ static void add_group(mlt_text *w, const mlt_graph *g, const group *own)
         }
     }
     if (others)
-        mlt_words_add(w, " (but for %s)", number(text, others));
+        mlt_words_add(w, " (except %s)", number(text, others));
     mlt_words_add(w, "\n");
 }
 

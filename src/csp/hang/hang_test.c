@@ -304,7 +304,7 @@ static void test_groups(void)
     many[150].had_writers = 0;
     expect("groups",
            "  main: csp_par waits for 200 processes\n"
-           "  cell[0-99] (100): csp_read from 'in i+3', which nobody has written so far (but for "
+           "  cell[0-99] (100): csp_read from 'in i+3', which nobody has written so far (except "
            "3)\n"
            "  process 101-150,152-200 (99): csp_read from channel i+499, which nobody has written "
            "so far\n"
@@ -346,7 +346,7 @@ static void test_very_many(void)
     mlt_csp_hang_patience_ns = UINT64_MAX;
     expect_part("very many",
                 "  process 1-200000 (200,000): csp_read from channel i, which process i-1 "
-                "writes (but for 1)\n"
+                "writes (except 1)\n"
                 "  the cycle of 200,000 processes:\n"
                 "    process 1 waits to read channel 1, which process 200000 writes\n",
                 true);

@@ -21,7 +21,7 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The value of the line that begins with `word` and a space, at *at, which goes on behind it.
+// The value of the line at *at, if that begins with `word` and a space; *at is the next line then.
 static bool take_line(const char **at, const char *end, const char *word, char *value, size_t size)
 {
     size_t length = strlen(word);

@@ -28,8 +28,8 @@ typedef struct mlt_names_file {
     uint32_t pid;
 } mlt_names_file;
 
-// Reads it, if it is the user's own and nobody else may. MLT_ERR_NOT_FOUND: there is no such file.
-// On failure a sentence.
+// Reads it if it belongs to the user, and nobody else may read it. MLT_ERR_NOT_FOUND: there is no
+// such file. On failure `why` tells.
 mlt_status mlt_names_file_read(const char *path, mlt_names_file *out, char *why,
                                size_t why_size) MLT_MUST_CHECK;
 bool mlt_names_file_parse(const char *text, size_t bytes, mlt_names_file *out, char *why,
@@ -38,7 +38,7 @@ bool mlt_names_file_parse(const char *text, size_t bytes, mlt_names_file *out, c
 mlt_status mlt_names_file_write(const char *path, const mlt_names_file *file, char *why,
                                 size_t why_size) MLT_MUST_CHECK;
 
-// The folder that a server uses if nobody says which. False: there is none; a sentence.
+// The folder that a server uses if nobody says which. False: there is none, and `why` tells.
 bool mlt_names_usual_folder(char folder[MLT_NAMES_PATH], char *why, size_t why_size) MLT_MUST_CHECK;
 
 // In a time that does not depend on where they differ.

@@ -24,8 +24,8 @@ typedef struct mlt_name {
     char text[MLT_NAME_TEXT]; // kind NONE
 } mlt_name;
 
-// All wait, as processes. find: until there is one, or the deadline: CSP_NO_NAME if it is
-// CSP_AT_ONCE, else CSP_LATE. csp->why has a sentence if they fail.
+// All wait, as processes. find waits until something has the name, or until the deadline: then it
+// returns CSP_NO_NAME if that is CSP_AT_ONCE, else CSP_LATE. If they fail, csp->why tells.
 typedef struct mlt_names_ops {
     csp_status (*put)(mlt_csp *csp, const mlt_name *name);
     csp_status (*find)(mlt_csp *csp, const char *name, mlt_name *out, csp_time deadline);
@@ -37,12 +37,12 @@ extern const mlt_names_ops mlt_names_job, mlt_names_server;
 // The one that this worker uses; NULL: csp->why tells what is wrong with MILLET_NAMES.
 const mlt_names_ops *mlt_names_of(mlt_csp *csp);
 
-// What to add to a sentence about a name that nobody has: that there is no server, if one was
+// What to add to a message about a name that nothing has: that there is no server, if one was
 // looked for; "" otherwise, and for NULL.
 const char *mlt_names_hint(const mlt_csp *csp);
 
-// The key of the server that this worker uses; NULL: it uses none. again: it may have changed, the
-// file is looked at.
+// The key of the server that this worker uses; NULL: it uses none, and csp->why tells. again: it
+// may have changed, so the file is read again.
 const unsigned char *mlt_names_key(mlt_csp *csp, bool again);
 
 // Leaves the server: what was registered there goes. mlt_net_end calls it.

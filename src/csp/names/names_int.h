@@ -40,7 +40,7 @@ struct mlt_names {
     size_t out_at, out_end, out_room;
 };
 
-// Reads the file and connects. On failure a sentence in csp->why; *absent: no server is there.
+// Reads the file and connects. On failure csp->why tells; *absent: no server is there.
 bool mlt_names_dial(struct mlt_names *names, bool *absent) MLT_MUST_CHECK;
 struct mlt_names *mlt_names_new(mlt_csp *csp, const char *path);
 void mlt_names_free(struct mlt_names *names);

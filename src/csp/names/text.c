@@ -242,7 +242,7 @@ int mlt_names_decode(const unsigned char *in, size_t bytes, mlt_names_message *o
     uint64_t length = mlt_names_get_number(&c, LENGTH_BYTES);
     if (length < 1 || length > MLT_NAMES_FRAME - LENGTH_BYTES)
         return -1;
-    if (bytes > LENGTH_BYTES) { // who says something else altogether is told at once
+    if (bytes > LENGTH_BYTES) { // what is no message at all is refused at once
         uint8_t verb = in[LENGTH_BYTES];
         if (verb == 0 || verb >= MLT_NAMES_VERBS)
             return -1;

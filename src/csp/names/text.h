@@ -3,8 +3,8 @@
 //
 // A message is a length (4 bytes, of what follows), a verb (1 byte) and the verb's fields; numbers
 // have their lowest byte first, texts a length before them. The client says HELLO with the key
-// first; the server says WELCOME, or REFUSED with a sentence and closes. Then every request has an
-// id, and one answer.
+// first; the server says WELCOME, or REFUSED with the reason and closes. Then every request has an
+// id, and one answer (LIST: up to MLT_NAMES_PAGE entries, then an ANSWER; CANCEL: none).
 //
 // Endpoints carry a kind of address; so far there is none but the Unix socket of the abstract name
 // space, so all that is found is on this host.
@@ -61,7 +61,7 @@ size_t mlt_names_encode(const mlt_names_message *message, unsigned char out[MLT_
 // it is none.
 int mlt_names_decode(const unsigned char *in, size_t bytes, mlt_names_message *out);
 
-// Not empty, not too long, without control characters. Otherwise the end of a sentence: "is empty".
+// Not empty, not too long, without control characters. If not, *wrong says why: "is empty".
 bool mlt_names_good(const char *name, const char **wrong);
 
 // The place of one byte after another, for readers and writers of messages (csp/net/frame.c too).

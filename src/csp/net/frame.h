@@ -5,7 +5,7 @@
 //     the connector       HELLO: version, key, own endpoint, process, program
 //     the one that it is  HELLO: likewise; the connection is a route now
 //       connected to      BUSY: there is, or will be, another connection of the two
-//                         REFUSED: a sentence
+//                         REFUSED: the reason
 //
 // A frame is a head and its data, padded to 8 bytes so that the data of the next one are aligned,
 // in the byte order of the host: the two are on one.
@@ -33,7 +33,7 @@ typedef struct mlt_greeting {
     unsigned char key[MLT_NAMES_KEY];
     mlt_endpoint from;
     uint32_t pid;
-    char text[MLT_GREETING_TEXT]; // the program, or a sentence
+    char text[MLT_GREETING_TEXT]; // the program, or the reason of a refusal
 } mlt_greeting;
 
 size_t mlt_greeting_encode(const mlt_greeting *greeting, unsigned char out[MLT_GREETING_MOST]);

@@ -89,7 +89,7 @@ typedef enum mlt_object_kind {
     MLT_OBJECT_PORT,
     MLT_OBJECT_STREAM,   // port.c: what this worker sends to a port
     MLT_OBJECT_QUESTION, // question.h
-    MLT_OBJECT_STAND_IN, // net.c: a channel of another worker
+    MLT_OBJECT_STAND_IN, // chan.c: a channel of another worker
 } mlt_object_kind;
 
 // The worker's things that others know by a number, which fits an int32_t. Numbers are not used
@@ -120,18 +120,18 @@ uint32_t mlt_net_add(mlt_csp *csp, void *object, mlt_object_kind kind);  // its 
 void *mlt_net_find(mlt_csp *csp, uint32_t number, mlt_object_kind kind); // NULL: it is gone
 void mlt_net_drop(mlt_csp *csp, uint32_t number);
 
-// A stand-in for channel `number` of that route, with one reader or one writer. NULL: refused, the
-// status tells. Waits for the answer.
-// ticket: the share of a holder that was packed becomes this one's (parcel.c); 0: one more.
+// A stand-in for channel `number` behind that route, with one reader or one writer; or the channel
+// itself, if it is this worker's. *out is NULL unless it returns CSP_OK. Waits for the answer.
+// ticket: the share of a holder that was packed becomes this one's (parcel.c); 0: one more holder.
 csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size, bool writer,
                         uint64_t ticket, csp_time deadline, csp_chan **out);
 
 // Makes a channel one that others can have ends of; its number. Registering and packing do.
 uint32_t mlt_net_share(csp_chan *chan);
 
-// The holder's share of an end is given away: where the channel is, its number there, and a ticket
-// for one who takes it over. Of a stand-in, nothing is left; its home is asked, so it waits. If the
-// channel is gone, its status, and nothing has happened.
+// Gives the holder's share of an end away. Returns where the channel is, its number there, and a
+// ticket for the next holder. A stand-in must ask its home, so this waits, and is gone afterwards.
+// If the channel itself is gone, returns its status, and nothing has happened.
 csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
                         uint64_t *ticket);
 

@@ -16,9 +16,9 @@
 //     LEAVE(port, stream) -------------------> nobody there sends any more
 //                       <--------------------- CLOSED(stream): the port is gone
 //
-// A message that is longer than the room comes as FIRST (its length) and PARTs, whose room goes
-// back when they arrive, but for the last one's, which stands for the whole. OFF: no more will
-// come.
+// A message that is longer than the room and than a packet comes as FIRST (its length) and PARTs.
+// The room of a PART goes back when it arrives; the last one's stands for the whole message, and
+// goes back when that is taken. OFF: the rest will not come.
 //
 // So a sender that waits gets something when a quarter was taken, and everything when all was:
 // then any message fits.

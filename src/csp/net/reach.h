@@ -10,7 +10,7 @@
 
 typedef struct mlt_reach {
     mlt_link early;               // packets from before its state was made
-    struct mlt_names_kept *names; // csp/names/job.c, worker 0; NULL: nobody asked yet
+    struct mlt_names_kept *names; // csp/names/job.c: of the worker that keeps them; NULL: not yet
     uint8_t *met;                 // [workers of the job]: 1: there is a route
 } mlt_reach;
 

@@ -340,7 +340,7 @@ static void end_reach(mlt_worker *worker)
     mlt_reach *reach = worker->reach;
     if (!reach)
         return;
-    mlt_names_job_end(worker); // before: who keeps the names next must have them
+    mlt_names_job_end(worker); // before: the next keeper must have the names
     tell_end(worker, reach);
     mlt_link *l;
     while ((l = mlt_list_pop_front(&reach->early)))

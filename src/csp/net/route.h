@@ -3,7 +3,7 @@
 // connections (socket.c). What is said along them is net.h's and port.h's business.
 //
 // A route carries packets in order, without loss, until it is lost; it is lost once, and for good:
-// what is sent afterwards goes nowhere. There is at most one route to a worker.
+// what is sent afterwards goes nowhere. There is at most one route to a worker that is not lost.
 #ifndef MLT_CSP_NET_ROUTE_H
 #define MLT_CSP_NET_ROUTE_H
 
@@ -30,13 +30,12 @@ typedef struct mlt_route {
     mlt_link link;   // in the list of all routes
     uint32_t worker; // of this job; UINT32_MAX: of another program
     bool lost;
-    bool ended;    // lost, as the other one ended in order
-    bool heard;    // a packet came
-    bool arriving; // packets from it are being handled
+    bool ended; // lost, as the other one ended in order
+    bool heard; // a packet came
     mlt_endpoint to;
-    char who[96];   // "rank 3", "program ./server (process 1234)": for sentences
+    char who[96];   // "rank 3", "program ./server (process 1234)": for messages
     void *socket;   // of another program: the connection
-    mlt_link users; // what net.c and port.c want to hear of its loss: mlt_route_user
+    mlt_link users; // those that want to hear of its loss: mlt_route_user
     // A long packet that is arriving: `got` bytes of `want`.
     unsigned char *parts;
     uint64_t got, want;
@@ -69,7 +68,7 @@ typedef struct mlt_route_user {
 void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *data,
                        uint64_t bytes);
 
-// The carrier has lost it: `why` is the end of a sentence ("its program has ended"). Tells all
+// The carrier has lost it: `why` is the end of a message ("its program has ended"). Tells all
 // users.
 void mlt_route_lose(mlt_route *route, const char *why);
 
@@ -90,7 +89,7 @@ void mlt_route_say_bye(mlt_route *route);
 enum {
     MLT_PACKET_ROUTE = 0x001, // route.c
     MLT_PACKET_PORT = 0x100,  // port.c
-    MLT_PACKET_CHAN = 0x200,  // net.c
+    MLT_PACKET_CHAN = 0x200,  // chan.c, home.c
     MLT_PACKET_NAMES = 0x300, // csp/names/job.c
     MLT_PACKET_UPPER = 0x400, // mlt_above.flow_packet
     MLT_PACKET_RANGE = 0x100,
@@ -106,12 +105,13 @@ extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
 // has taken its last look. Whom a worker has ever said something to hears of its end.
 void mlt_route_check(mlt_route *route);
 
-// mlt_above.packet. Packets for a worker whose ranks use no processes (yet) are kept, but for
-// names, which worker 0 always keeps.
+// mlt_above.packet. Packets for a worker whose ranks use no processes (yet) are kept, except those
+// about names, which are handled at once.
 void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                       uint64_t bytes);
 
-// When the ranks of a worker have ended, after mlt_csp_end: others lose their routes to it.
+// The ranks of a worker have ended: others lose their routes to it. mlt_csp_end and mlt_csp_leave
+// call it at their end.
 void mlt_route_end(mlt_worker *worker);
 
 #endif
