@@ -27,11 +27,13 @@ mlt_lua_book *mlt_lua_book_of(lua_State *L)
 
 const char *mlt_lua_keep(mlt_lua_book *book, const char *text)
 {
+    const char *kept = mlt_name_table_find(&book->texts, text);
+    if (kept)
+        return kept;
     size_t bytes = strlen(text) + 1;
-    book->texts = mlt_take_more(book->texts, book->texts_count + 1, sizeof *book->texts);
-    char *copy = mlt_take(bytes, 1);
-    book->texts[book->texts_count++] = copy;
-    return memcpy(copy, text, bytes);
+    char *copy = memcpy(mlt_take(bytes, 1), text, bytes);
+    (void)mlt_name_table_add(&book->texts, copy, copy);
+    return copy;
 }
 
 const char *mlt_lua_place(mlt_lua_book *book, int line)
@@ -103,7 +105,7 @@ static int protected_ask(lua_State *L)
     return 0;
 }
 
-// Asks rule i. False: it does not speak of this, or has failed (then a sentence).
+// Asks rule i. False: it does not speak of this, or it has failed (then `why` tells).
 static bool ask(mlt_lua_book *book, uint32_t i, const mlt_coll_question *q, mlt_coll_rule *out,
                 const mlt_coll_alg **alg, char *why, size_t why_size)
 {
@@ -173,9 +175,9 @@ static void free_book(mlt_coll_book *base)
         free(book->algs[i]);
     for (uint32_t i = 0; i < book->paths_count; i++)
         free((mlt_coll_stage *)book->paths[i].stages);
-    for (size_t i = 0; i < book->texts_count; i++)
-        free(book->texts[i]);
-    free(book->texts);
+    for (size_t i = 0; i < book->texts.size; i++)
+        free(book->texts.rows[i].owner);
+    mlt_name_table_free(&book->texts);
     free(book->paths);
     free(book->algs);
     free(book->rules);
@@ -184,7 +186,7 @@ static void free_book(mlt_coll_book *base)
     free(book);
 }
 
-// The file's bytes, NUL behind them; NULL: a sentence.
+// The file's bytes, and a NUL after them; NULL: `why` tells.
 static char *read_file(const char *file, size_t *length, char *why, size_t why_size)
 {
     errno = 0;
@@ -256,6 +258,7 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
     book->base = (mlt_coll_book){.choose = choose, .prove = mlt_lua_alg_prove, .free = free_book};
     book->goal =
         (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true, .limit = MLT_LUA_BOOK_STEPS};
+    book->last_step = UINT64_MAX;
     book->built_in = algs;
     book->file = mlt_take(strlen(file) + 1, 1);
     strcpy(book->file, file);
@@ -272,7 +275,7 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
             mlt_lua_explain(book->L, status, file, why, why_size);
         lua_settop(book->L, 0);
     } else
-        snprintf(why, why_size, "%s: there is no memory to run Lua", file);
+        snprintf(why, why_size, "%s: " MLT_NO_ROOM "Lua", file);
     free(text);
     if (status != LUA_OK) {
         free_book(&book->base);
@@ -285,11 +288,9 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
 
 // ---- proving all of it
 
-// Each call has its limit, but there are thousands of them. False: a sentence.
-static bool in_time(const mlt_lua_book *book, uint64_t begun, const char *what, char *why,
-                    size_t why_size)
+bool mlt_lua_in_time(const mlt_lua_book *book, const char *what, char *why, size_t why_size)
 {
-    if (book->goal.total - begun <= MLT_LUA_PROOF_STEPS)
+    if (book->goal.total <= book->last_step)
         return true;
     snprintf(why, why_size, "%s: %s takes too long: trying it took more than %d steps",
              book->short_file, what, MLT_LUA_PROOF_STEPS);
@@ -301,7 +302,7 @@ static mlt_status try_rules(mlt_lua_book *book, char *why, size_t why_size)
 {
     static const uint32_t ranks[] = {1, 2, 3, 8, 64, 1000};
     static const uint64_t bytes[] = {0, 8, 4096, 65536, 1 << 20, 64 << 20};
-    uint64_t begun = book->goal.total;
+    book->last_step = book->goal.total + MLT_LUA_PROOF_STEPS;
     for (uint32_t i = 0; i < book->rules_count; i++)
         for (int n = 0; book->more[i].function != LUA_NOREF && n < MLT_COLLECTIVES * 36; n++) {
             mlt_coll_question q = {.collective = (mlt_collective)(n / 36),
@@ -317,7 +318,7 @@ static mlt_status try_rules(mlt_lua_book *book, char *why, size_t why_size)
             mlt_coll_rule rule;
             const mlt_coll_alg *alg;
             char own[SENTENCE] = "";
-            if (!in_time(book, begun, "what its rules' functions do", why, why_size))
+            if (!mlt_lua_in_time(book, "what its rules' functions do", why, why_size))
                 return MLT_ERR_INVALID;
             if (ask(book, i, &q, &rule, &alg, own, sizeof own) || !*own)
                 continue;
@@ -338,7 +339,7 @@ static bool has_root(mlt_collective c)
 static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32_t ranks,
                               uint32_t *tried, char *why, size_t why_size)
 {
-    // Operations differ, so that one who writes sumInt32 and not the shape's is found.
+    // Operations differ, which finds algorithms that say sumInt32 instead of the shape's own.
     static const struct {
         uint64_t count;
         mlt_op op;
@@ -375,12 +376,9 @@ mlt_status mlt_lua_book_prove(mlt_coll_book *base, char *why, size_t why_size)
     for (uint32_t i = 0; i < book->algs_count && status == MLT_OK; i++) {
         const mlt_lua_alg *alg = book->algs[i];
         uint32_t tried = 0;
-        uint64_t begun = book->goal.total;
-        for (uint32_t p = 1; p <= 33 && status == MLT_OK; p = p == 17 ? 32 : p + 1) {
+        book->last_step = book->goal.total + MLT_LUA_PROOF_STEPS;
+        for (uint32_t p = 1; p <= 33 && status == MLT_OK; p = p == 17 ? 32 : p + 1)
             status = prove_ranks(book, alg, p, &tried, why, why_size);
-            if (status == MLT_OK && !in_time(book, begun, alg->base.name, why, why_size))
-                status = MLT_ERR_INVALID;
-        }
         if (status == MLT_OK && !tried) {
             snprintf(why, why_size, "%s:%d: %s.%s refuses every shape that it was tried with",
                      book->short_file, alg->line, mlt_collective_names[alg->base.collective],
@@ -388,5 +386,8 @@ mlt_status mlt_lua_book_prove(mlt_coll_book *base, char *why, size_t why_size)
             status = MLT_ERR_INVALID;
         }
     }
-    return status == MLT_OK ? try_rules(book, why, why_size) : status;
+    if (status == MLT_OK)
+        status = try_rules(book, why, why_size);
+    book->last_step = UINT64_MAX;
+    return status;
 }

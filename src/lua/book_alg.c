@@ -85,7 +85,7 @@ static int protected_emit(lua_State *L)
     return 0;
 }
 
-// Adds one rank's part to the program. False: the user's function failed, and a sentence.
+// Adds one rank's part to the program. False: the user's function failed, and `why` tells.
 static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_program *program,
                  uint32_t rank, char *why, size_t why_size)
 {
@@ -96,7 +96,7 @@ static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_p
     lua_pushlightuserdata(book->L, &m);
     int status = mlt_lua_call(book->L, 1, 0);
     if (status != LUA_OK) {
-        book->goal.rank = rank; // for the sentence
+        book->goal.rank = rank; // for the message
         mlt_lua_explain(book->L, status, book->short_file, why, why_size);
     }
     lua_settop(book->L, 0);
@@ -139,7 +139,7 @@ static int protected_refuse(lua_State *L)
     if (lua_type(L, -1) != LUA_TSTRING)
         luaL_error(L, "refuses should return nil or a sentence, not %s",
                    mlt_lua_shown(L, -1, text));
-    // The sentence stays as long as the book does.
+    // The text stays as long as the book does.
     lua_getfield(L, LUA_REGISTRYINDEX, "texts");
     lua_pushvalue(L, -2);
     lua_pushvalue(L, -3);
@@ -267,7 +267,8 @@ static void run_prove(void *arg)
     mlt_goal_program *program = mlt_goal_program_new(p->shape->ranks);
     uint64_t actions = 0;
     for (uint32_t r = 0; r < p->shape->ranks && p->status == MLT_OK; r++) {
-        if (!emit(p->shape, p->alg, program, r, p->why, p->why_size))
+        if (!emit(p->shape, p->alg, program, r, p->why, p->why_size) ||
+            !mlt_lua_in_time(p->book, p->alg->base.name, p->why, p->why_size))
             p->status = MLT_ERR_INVALID;
         actions += program->rank[r].count;
     }

@@ -2,6 +2,7 @@
 #ifndef MLT_LUA_BOOK_INT_H
 #define MLT_LUA_BOOK_INT_H
 
+#include "base/table.h"
 #include "coll/choose.h"
 #include "lua/goal.h"
 #include "lua/stack.h"
@@ -36,8 +37,8 @@ struct mlt_lua_book {
     mlt_lua_alg **algs;
     mlt_coll_path *paths;
     uint32_t rules_count, algs_count, paths_count;
-    char **texts; // that the others point to
-    size_t texts_count;
+    mlt_name_table texts; // that the others point to; each is its own name
+    uint64_t last_step;   // goal.total that proving all of the book may take; UINT64_MAX: no limit
     struct {
         const mlt_coll_alg *alg;
         mlt_coll_shape shape;
@@ -48,15 +49,15 @@ struct mlt_lua_book {
 // The state's book.
 mlt_lua_book *mlt_lua_book_of(lua_State *L);
 
-// A copy that lives as long as the book.
+// A copy that lives as long as the book; equal texts have one.
 const char *mlt_lua_keep(mlt_lua_book *book, const char *text);
 
 // "my.lua:12"
 const char *mlt_lua_place(mlt_lua_book *book, int line);
 
 // In a protected call: rule, algorithm and path become functions of the state; what they are given
-// is in the book afterwards. _read_end, when the file has been run: names that had to wait for its
-// end.
+// is in the book afterwards. read_end, when the file has been run, resolves names that had to wait
+// for its end.
 void mlt_lua_read_begin(lua_State *L);
 void mlt_lua_read_end(lua_State *L);
 
@@ -64,6 +65,10 @@ void mlt_lua_read_end(lua_State *L);
 // *out and *alg; false: nil, the rule does not speak of this.
 bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collective,
                          mlt_coll_rule *out, const mlt_coll_alg **alg);
+
+// Each call has its limit of steps, but a proof makes thousands of calls. False: they have taken
+// too many together (last_step), and `why` tells.
+bool mlt_lua_in_time(const mlt_lua_book *book, const char *what, char *why, size_t why_size);
 
 // mlt_coll_alg.emit and refuses of a user's algorithm.
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);

@@ -11,6 +11,8 @@
 #include "coll/book.h"
 #include "coll/choice.h"
 #include "judge/check/check.h"
+#include "lua/book_int.h"
+#include "lua/limit.h"
 
 enum { WHY = 4096 };
 
@@ -170,6 +172,21 @@ static void test_failing_rule(void)
     CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
     CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
     CHECK(strstr(why, "takes too long: trying it took more than 200000000 steps"));
+    book->free(book);
+    // Nor do the calls for one shape take more together: this one is slow for 16 ranks only.
+    book = open_book("algorithm { coll = 'bcast', name = 'slow', emit = function(g, shape)\n"
+                     "  if shape.ranks == 16 then for i = 1, 4e7 do end end\n"
+                     "  local b = g:buffer('buf', shape.bytes)\n"
+                     "  if shape.rank ~= shape.root then g:recv(b, shape.bytes, shape.root) end\n"
+                     "  for r = 0, shape.ranks - 1 do\n"
+                     "    if shape.rank == shape.root and r ~= shape.root then\n"
+                     "      g:send(b, shape.bytes, r)\n"
+                     "    end\n"
+                     "  end\n"
+                     "end }\n");
+    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
+    CHECK(strstr(why, "slow takes too long: trying it took more than 200000000 steps"));
+    CHECK(((mlt_lua_book *)book)->goal.total < MLT_LUA_PROOF_STEPS + MLT_LUA_BOOK_STEPS);
     book->free(book);
     // What a metamethod says is nobody's.
     book = open_book("rule(setmetatable({}, {__index = function(t, k) return k == 'coll' and "

@@ -3,9 +3,9 @@
 // hook, and what library functions charge for work that grows with their arguments (library.h).
 // Beside it stands a limit on processor time, for instructions that are slow one by one.
 //
-// Once the steps are spent, every further instruction fails, so that no pcall goes on. Nothing may
-// run without the hook: scripts have no __gc, which Lua calls without it, and no xpcall of Lua's,
-// whose handler it would call without it.
+// Once the steps are spent, every further instruction fails, so that a script cannot go on after a
+// pcall. Nothing may run without the hook. So scripts have no __gc, which Lua calls without the
+// hook, and another xpcall than Lua's, which would call its handler without it.
 #ifndef MLT_LUA_LIMIT_H
 #define MLT_LUA_LIMIT_H
 
@@ -15,12 +15,12 @@
 
 enum {
     MLT_LUA_BOOK_STEPS = 50 * 1000 * 1000,     // of a function of a book: half a second
-    MLT_LUA_PROOF_STEPS = 200 * 1000 * 1000,   // of all calls that prove a book
+    MLT_LUA_PROOF_STEPS = 200 * 1000 * 1000,   // of all calls that prove an algorithm, or try rules
     MLT_LUA_SCRIPT_STEPS = 1000 * 1000 * 1000, // of a script, or of its function for one rank
 };
 
 // Runs the function below `arguments` values within the steps of the state (mlt_lua_goal.limit).
-// LUA_OK, or the error is on the stack, as a sentence.
+// LUA_OK, or the error is on the stack, as a text.
 int mlt_lua_call(lua_State *L, int arguments, int results);
 
 // In a protected call: the steps count from here again.
