@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's file of rules, algorithms and paths for collectives, as docs/reference/collectives-choice.md tells
-// how to write one. A book (coll/choose.h) is one Lua state; it belongs to one thread.
+// A user's file of rules, algorithms and paths for collectives;
+// docs/reference/collectives-choice.md tells how to write one. A book (coll/choose.h) is one Lua
+// state; it belongs to one thread.
 //
 //     rule { coll = "bcast", bytes = {0, 65536}, alg = "mine" }
 //     algorithm { coll = "bcast", name = "mine", emit = function(g, shape) ... end }
@@ -13,12 +14,12 @@
 #include "coll/choose.h"
 
 // Reads the file; answers of the book point into `algs` for built-in algorithms. Nothing is proven.
-// On failure a sentence with file and line. MLT_ERR_UNSUPPORTED: built without Lua.
+// On failure `why` has file and line. MLT_ERR_UNSUPPORTED: built without Lua.
 mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
                              char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Proves every algorithm of the book for many shapes, and tries every rule that is a function. On
-// failure which one is wrong for what, in the checker's words.
+// failure `why` says which one is wrong for which shape, in the checker's words.
 mlt_status mlt_lua_book_prove(mlt_coll_book *book, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // What mpirun asks before it starts anything (os/plugin.h): the file with all proofs, and whether

@@ -54,8 +54,8 @@ static void wrong(lua_State *L, const char *what, const char *key, const char *w
     luaL_error(L, "%s: %s should be %s, not %s", what, key, wanted, mlt_lua_shown(L, -1, text));
 }
 
-// A text of its own, NULL if it is not there. It stays as long as the book: the table may be gone
-// before, and what a metamethod of it says is nobody's.
+// A text, NULL if it is not there. It stays as long as the book: the table may be gone before that,
+// and nothing else keeps a text that one of its metamethods made.
 static const char *text_field(lua_State *L, int index, const char *what, const char *key)
 {
     int type = lua_getfield(L, index, key);

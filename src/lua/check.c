@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What mpirun asks before it starts anything, with Lua or without.
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "coll/choice.h"
 #include "lua/book.h"
+
+static void say_brackets(const mlt_coll_rule *rule, mlt_text *why)
+{
+    const char *collective = mlt_collective_names[rule->collective], *comma = "";
+    mlt_text_add(why, "the brackets of %s.%s are not those of reproducible reductions; ",
+                 collective, rule->alg);
+    mlt_text_add(why, "of %s only these are:", collective);
+    for (const mlt_coll_alg *const *a = mlt_coll_algs; *a; a++) {
+        if ((*a)->collective != rule->collective || !(*a)->canonical)
+            continue;
+        mlt_text_add(why, "%s %s", comma, (*a)->name);
+        comma = ",";
+    }
+}
 
 // Reproducible reductions have one bracket: MLT_OK if all that is forced has it.
 static mlt_status check_brackets(const mlt_coll_rule *rules, const mlt_coll_book *book, char *why,
@@ -14,19 +28,8 @@ static mlt_status check_brackets(const mlt_coll_rule *rules, const mlt_coll_book
         const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, book, r->collective, r->alg);
         if (!mlt_collective_reduces(r->collective) || alg->canonical)
             continue;
-        size_t n = (size_t)snprintf(
-            why, why_size, "the brackets of %s.%s are not those of reproducible reductions; of ",
-            mlt_collective_names[r->collective], r->alg);
-        if (n < why_size)
-            n += (size_t)snprintf(why + n, why_size - n,
-                                  "%s only these are:", mlt_collective_names[r->collective]);
-        const char *comma = "";
-        for (const mlt_coll_alg *const *a = mlt_coll_algs; *a && n < why_size; a++) {
-            if ((*a)->collective != r->collective || !(*a)->canonical)
-                continue;
-            n += (size_t)snprintf(why + n, why_size - n, "%s %s", comma, (*a)->name);
-            comma = ",";
-        }
+        mlt_text text = mlt_text_on(why, why_size);
+        say_brackets(r, &text);
         return MLT_ERR_INVALID;
     }
     return MLT_OK;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lua/goal.h"
 #include "lua/limit.h"
 
@@ -84,7 +85,7 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
     request r = {name, script, length, args_count, args, ranks, progress, user};
     lua_State *L = mlt_lua_new(&c);
     if (!L) {
-        snprintf(why, why_size, "%s: there is no memory to run Lua", name);
+        snprintf(why, why_size, "%s: " MLT_NO_ROOM "Lua", name);
         return MLT_ERR_NO_MEMORY;
     }
     c.program = mlt_goal_program_new(ranks);

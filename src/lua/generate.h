@@ -8,8 +8,8 @@
 //       g:requ(s, r)
 //     end
 //
-// docs/reference/goal-lua.md has all of g's functions. Scripts get no files, no processes, no network: only
-// Lua's base, string, table, math and utf8.
+// docs/reference/goal-lua.md has all of g's functions. Scripts get no files, no processes and no
+// network, only Lua's base, string, table, math and utf8.
 #ifndef MLT_LUA_GENERATE_H
 #define MLT_LUA_GENERATE_H
 

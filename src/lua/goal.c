@@ -547,6 +547,6 @@ void mlt_lua_explain(lua_State *L, int status, const char *name, char *why, size
     else
         copy_shown(why, why_size, message ? message : "the script failed");
     size_t used = strlen(why);
-    if (c->rank != MLT_LUA_CLOSED && used < why_size)
+    if (c->rank != MLT_LUA_CLOSED)
         snprintf(why + used, why_size - used, " (rank %" PRIu32 ")", c->rank);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What scripts and books share: a Lua state without files, processes or network, and g, whose
-// functions add to the program of the rank that is being made (docs/reference/goal-lua.md). What they cannot
-// accept is a Lua error with the place in the script.
+// functions add to the program of the rank that is being made (docs/reference/goal-lua.md). If they
+// cannot accept something, they raise a Lua error with the place in the script.
 //
 // Errors leave by longjmp: nothing that calls Lua may hold memory of its own meanwhile.
 #ifndef MLT_LUA_GOAL_H
@@ -20,7 +20,7 @@ enum {
     MLT_LUA_CLOSED = UINT32_MAX // no rank is being made
 };
 
-// What a state belongs to: zeroed, but for rank and limit.
+// What a state belongs to. All zero except rank, limit and reverses, which the owner sets.
 typedef struct mlt_lua_goal {
     mlt_goal_program *program;
     uint32_t rank;  // that is being made, or MLT_LUA_CLOSED
@@ -38,7 +38,7 @@ typedef struct mlt_lua_goal {
     bool spent;                 // nothing runs any more
 } mlt_lua_goal;
 
-// NULL: there is no memory. `goal` stays where it is until lua_close.
+// NULL: memory is exhausted. `goal` stays where it is until lua_close.
 lua_State *mlt_lua_new(mlt_lua_goal *goal);
 mlt_lua_goal *mlt_lua_goal_of(lua_State *L);
 
@@ -50,13 +50,13 @@ void mlt_lua_push_g(lua_State *L);
 void mlt_lua_rank_begin(lua_State *L, uint32_t rank, uint32_t ranks);
 void mlt_lua_rank_end(lua_State *L);
 
-// For lua_pcall: makes a sentence of an error, whatever value it is.
+// For lua_pcall: makes a text of an error, whatever value it is.
 int mlt_lua_sentence(lua_State *L);
 
-// The error on the stack as a sentence, with the rank that was being made; `name` is the file's.
+// The error on the stack as a message, with the rank that was being made; `name` is the file's.
 void mlt_lua_explain(lua_State *L, int status, const char *name, char *why, size_t why_size);
 
-// The value at an index as a sentence may quote it: text, or a constant.
+// The value at an index as a message may quote it: in `text`, or a constant.
 const char *mlt_lua_shown(lua_State *L, int index, char text[80]);
 
 #endif

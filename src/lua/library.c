@@ -215,13 +215,13 @@ static int call_own(lua_State *L)
     return lua_gettop(L);
 }
 
-// The letter of the conversion whose '%' is at `at`; behind: where it ends.
-static char conversion(const char *at, const char *end, const char **behind)
+// The letter of the conversion whose '%' is at `at`; *after: where it ends.
+static char conversion(const char *at, const char *end, const char **after)
 {
     at++;
     while (at < end && *at && strchr("-+ #0123456789.", *at))
         at++;
-    *behind = at < end ? at + 1 : end;
+    *after = at < end ? at + 1 : end;
     return at < end ? *at : '\0';
 }
 
@@ -277,7 +277,7 @@ static int l_concat(lua_State *L)
     return call_own(L);
 }
 
-// What lies behind the place moves by one.
+// What comes after the place moves by one.
 static int shift(lua_State *L, int place, int arguments)
 {
     luaL_checktype(L, 1, LUA_TTABLE);

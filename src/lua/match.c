@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matching goes back where it must: match_here tries the rest of the pattern at a place and answers
-// where the match ends, or NULL. Texts of Lua have a NUL behind them, so looking at the character
-// behind the pattern is fine.
+// where the match ends, or NULL. Texts of Lua end with a NUL, so looking at the character after the
+// pattern is fine.
 #include "lua/match.h"
 
 #include <ctype.h>
@@ -48,7 +48,7 @@ static inline void step(match *m)
 
 // ---- one character
 
-// Behind the class of characters at p: a letter, "%a", "[a-z]".
+// Where the class of characters at p ends: a letter, "%a", "[a-z]".
 static const char *class_end(match *m, const char *p)
 {
     char c = *p++;
@@ -204,7 +204,7 @@ static const char *match_balance(match *m, const char *s, const char *p)
 {
     if (p + 1 >= m->pattern_end)
         luaL_error(m->L, "malformed pattern (missing arguments to '%%b')");
-    if (*s != *p) // behind the text is a NUL, which counts, as in Lua
+    if (*s != *p) // after the text is a NUL, which counts, as in Lua
         return NULL;
     for (int open = 1; ++s < m->end;) {
         step(m);
@@ -225,7 +225,7 @@ static bool match_frontier(match *m, const char *s, const char *p, const char *p
 
 // ---- the whole
 
-// After "%": *p is behind what was understood. False: it is an ordinary class.
+// After "%": *p is after what was understood. False: it is an ordinary class.
 static bool match_special(match *m, const char **s, const char **p)
 {
     const char *at = *p + 2;

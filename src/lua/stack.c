@@ -3,6 +3,7 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
 
@@ -23,7 +24,7 @@ static void make(mlt_lua_stack *s)
     size_t guard = mlt_os_page_size();
     s->memory = mlt_os_map_stacks(BYTES + guard);
     if (!s->memory || mlt_os_protect(s->memory, guard) != MLT_OK)
-        mlt_fatal("memory is exhausted: no stack for Lua");
+        mlt_no_room("Lua's stack");
     s->here.stack = s->memory + guard;
 }
 

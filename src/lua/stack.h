@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stack of a book's own: ranks that are fibers may have a few KiB, Lua and the checker want more.
+// The stack on which a book runs: ranks that are fibers may have a few KiB only, and Lua and the
+// checker need more.
 #ifndef MLT_LUA_STACK_H
 #define MLT_LUA_STACK_H
 
