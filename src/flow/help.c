@@ -6,8 +6,8 @@
 //      ^                     │                      │ thread wants it
 //      └------- comes back --┘                    WANTED --helper lets go--> OWN, and a wake
 //
-// A module's call is often followed by the next one at once, so nobody is woken when it returns:
-// the helper naps and looks by itself. It rests only while no long data is under way.
+// Often a module's next call follows at once, so the return of a call wakes nobody: the helper
+// naps, and looks by itself. It rests only while no long data is under way.
 #include "flow/help.h"
 
 #include <pthread.h>

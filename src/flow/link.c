@@ -2,13 +2,13 @@
 // Each line has one record at each of its two workers: an mlt_flow_link where it begins, an arrival
 // where it ends. A worker never has both of one line.
 //
-// The end. Both sides say that they are done, each exactly once: END by the sender (also if it was
-// told CLOSED before), CLOSED by the receiver (also if END came before). Neither says anything of
-// the line afterwards. mlt_flow_links_end waits for both of every line, so no packet finds a worker
-// that has left it; and as END has come, no data of p2p is under way to it.
+// The end. Both sides say that they are done, each exactly once: the sender by END (even if CLOSED
+// came before), the receiver by CLOSED (even if END came before). Afterwards neither says anything
+// about the line. mlt_flow_links_end waits for both of every line, so no packet comes to a worker
+// that has left; and since END has come, no data of p2p is under way.
 //
 // Completions of p2p (message_left, message_came) only free, push and wake, for they must not start
-// anything; credits that they make possible are told by work of the next progress step.
+// anything. Credits that they make possible are told by work of the next progress step.
 #include "flow/link.h"
 
 #include <stdio.h>
@@ -61,10 +61,10 @@ struct mlt_flow_link {
     bool near; // another worker of this process
     bool ended, closed;
     bool told, maps; // of the store: the receiver knows of it; has it
-    uint64_t small;  // what is not longer goes in a packet
+    uint64_t small;  // bytes up to which data goes in a packet
     mlt_link waiting;
     mlt_flow_outlet *outlet;
-    char *where; // for reports; NULL: nobody has waited yet
+    char *where; // for reports; NULL: no task has waited yet
 };
 
 // Where a line ends.
@@ -81,11 +81,11 @@ typedef struct arrival {
     bool near;   // from another worker of this process
     bool queued; // work
     bool ended, over, closed;
-    mlt_link moving; // in order: what is on its way, and what must not overtake it
+    mlt_link moving; // in order: elements that p2p moves, and those that must not overtake them
     mlt_work work;
 } arrival;
 
-// An element that p2p moves, or one that waits behind such; or one that leaves.
+// An element that p2p moves, one that waits for such an element, or one that leaves.
 typedef struct record {
     mlt_link link; // in arrival.moving
     mlt_req req;
@@ -189,7 +189,7 @@ static void fill_request(mlt_req *req, mlt_rank *rank, mlt_req_kind kind, mlt_fl
                     other, (int32_t)line);
 }
 
-// The element stays until the other has its data, and with it its ref: nobody writes to it.
+// The element and its ref stay until the other side has the data, so nobody writes to it.
 static void send_message(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
 {
     struct mlt_flow_links *links = link->program->links;
@@ -376,8 +376,8 @@ static void tell_later(mlt_work *work)
         tell_credit(a);
 }
 
-// The sender may have too little credit left. Tell it what there is, but not one by one: whoever
-// takes these elements takes more before the worker looks at its transports.
+// The sender may have too few credits left. It is told soon, but not of each element: the reader
+// takes more of them before the worker looks at its transports.
 static inline void look_at_credit(arrival *a)
 {
     if (MLT_UNLIKELY(a->out + a->last > a->cap && a->untold > 0 && !a->queued)) {
@@ -402,7 +402,7 @@ static inline void push(arrival *a, mlt_flow_element *e)
         mlt_flow_inlet_push(a->program->inlet_of[a->line], e);
 }
 
-// What is here and behind nothing that is not goes on.
+// Pushes elements that are here, up to the first that is not.
 static void advance(arrival *a)
 {
     struct mlt_flow_links *links = a->program->links;

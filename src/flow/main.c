@@ -4,8 +4,8 @@
 //     arguments  ->  the first rank of a worker makes the program  ->  all ranks meet
 //     ->  each runs the tasks of its place  ->  the last of a worker ends the lines  ->  all meet
 //
-// Whatever makes ranks leave early (wrong arguments, errors of the graph) is found by all alike,
-// and told by rank 0, after the first meeting: so nobody waits for one that has left.
+// What makes ranks leave early (wrong arguments, errors of the graph) is found by all of them, and
+// rank 0 tells it, after the first meeting: so no rank waits for one that has left.
 #include <errno.h>
 #include <millet/csp.h>
 #include <millet/flow.h>
@@ -288,8 +288,8 @@ static void free_program(mlt_flow_program *p)
 
 // ---- running
 
-// Who reads and writes a queue, for hang reports. The holds end with the queues' ends. A part with
-// many lines is the only one at its ends of them, and need not hold them to be known.
+// For hang reports: which process reads and writes a queue. The holds end with the queues' ends. A
+// task with many lines is the only one at its ends of them, and is known without holding them.
 static void hold_ends(flow_instance *me)
 {
     const mlt_fiber *self = me->program->csp->sched->current;
@@ -376,7 +376,7 @@ static void exit_called(int status, void *unused)
         "exit(0) was called while the program runs, and other instances have not ended: a module "
         "returns from its run, and flow_fail ends the program";
     (void)unused;
-    // Relaxed: who calls exit has seen its own flow_main begin.
+    // Relaxed: a thread that calls exit has seen its own flow_main begin.
     if (getpid() != runner || atomic_load_explicit(&running, memory_order_relaxed) == 0)
         return;
     (void)mlt_flow_come_back(); // for the worker is about to end
@@ -400,9 +400,8 @@ static void watch_exit(void)
 
 // ---- meetings of all ranks
 
-// Standard input is the program's, wherever the module runs that reads it; but mpirun gives it to
-// one process, and /dev/null to the others. These take it from there. `has`: a rank whose process
-// was given it.
+// Any module may read the program's standard input, wherever it runs. But mpirun gives it to one
+// process, and /dev/null to the others, which take it from there. `has`: a rank of that process.
 static void take_input(int32_t has)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the ranks of this process
@@ -428,7 +427,7 @@ static void take_input(int32_t has)
     pthread_mutex_unlock(&lock);
 }
 
-// Whether all ranks have the same program. If not, the first one that differs from rank 0 tells.
+// Compares the programs of all ranks. The first rank that differs from rank 0 ends the job.
 static void meet(csp_group *all, uint64_t own)
 {
     int me = csp_node(), nodes = csp_nodes();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues. An inlet's channel is used from inside: its ring, its offers and its life are csp's, so
-// that hang reports and alternations know them, but an element that finds room, or is there, costs
+// Queues. An inlet's channel is used from inside. Its ring, its offers and its life are csp's, so
+// that hang reports and alternations know them; but an element that finds room, or is there, costs
 // no call of csp.
 //
-// A writer wakes the reader that waits and goes on, so that it fills the queue before the reader
-// has its turn; a reader that takes from a full queue lets the first writer that waits put its
-// element and goes on too. So there are about `cap` elements between two switches.
+// A writer wakes a reader that waits, and goes on, so it fills the queue before the reader has its
+// turn. A reader that takes from a full queue lets the first writer that waits put its element, and
+// goes on, too. So there are about `cap` elements between two switches.
 //
-// Channels of inlets are never poisoned, nobody alternates for writing, and only dequeue_from
-// alternates for reading.
+// Channels of inlets are never poisoned, no process alternates for writing, and only
+// flow_dequeue_from, Broadcast and Deal alternate for reading.
 #include <millet/csp.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
         inlet->stats.deepest = held > 0 ? held : 1;
 }
 
-// The queue is long enough in bytes, though not in elements.
+// The queue is full by bytes, though not by elements.
 static inline bool is_heavy(const mlt_flow_inlet *inlet)
 {
     return inlet->bytes >= inlet->bytes_most && inlet->chan->held >= 2;
@@ -75,7 +75,7 @@ static inline void ring_put(mlt_flow_inlet *inlet, mlt_flow_element *e)
     chan->held++;
 }
 
-// Somebody waits, or there is no room, or nobody takes it any more.
+// A reader waits, or there is no room, or nobody takes elements any more.
 static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
 {
     mlt_flow_inlet *inlet = outlet->to;
@@ -312,8 +312,8 @@ static inline mlt_flow_element *new_element(const mlt_flow_outlet *outlet, uint6
     return outlet->link ? mlt_flow_link_new(outlet->link, bytes) : mlt_flow_element_new(bytes);
 }
 
-// Long data for a part of a reduction: its process starts the round now, and not when the module
-// waits next. True: of `put`.
+// Puts, as `put` does. The process of a reduction starts its round with long data now, not when the
+// module waits next.
 static inline bool put_and_leave(flow_queue *queue, mlt_flow_element *e, uint64_t bytes)
 {
     mlt_flow_outlet *outlet = queue->out;
@@ -391,7 +391,7 @@ flow_instance *mlt_flow_calling(void)
     return proc && proc->run == mlt_flow_task_main ? proc->arg : NULL;
 }
 
-// An element that several have: the calling instance no longer has it by a queue, or by keeping it.
+// An element that several share: the calling instance gives up its share, lent or kept.
 static MLT_COLD void end_share(flow_instance *me, mlt_flow_element *e, const char *call)
 {
     if (!me)
@@ -407,7 +407,7 @@ static MLT_COLD void end_share(flow_instance *me, mlt_flow_element *e, const cha
     e->keeps--;
 }
 
-// It is no longer its queue's.
+// Ends the loan of the element, if it is lent.
 static inline void take_back(flow_instance *me, mlt_flow_element *e, const char *call)
 {
     if (MLT_UNLIKELY(e->shared)) {
@@ -479,9 +479,9 @@ static bool is_whole(flow_type kind)
     return kind >= FLOW_SHORT && kind <= FLOW_ULLONG;
 }
 
-// Whether values of the element may be looked at as the module does. Bytes (void *, char *) are
-// anything's; of what has no type here only the size is known; and whole numbers of one size are
-// alike: int64_t is long on one machine and long long on another.
+// Whether the module may look at the element's values as it does. Anything may be seen as bytes
+// (void *, char *); of values without a known type only the size is compared; and whole numbers of
+// one size are alike, for int64_t is long on one machine and long long on another.
 static bool fits(const mlt_flow_element *e, flow_type kind, size_t bytes)
 {
     if (bytes == 1)

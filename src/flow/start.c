@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker has of a program before anything runs: its instances in the order of their places,
-// inlets, outlets and queues, in one piece of memory, for there may be a hundred thousand.
+// with inlets, outlets and queues. They are in one piece of memory, for there may be a hundred
+// thousand instances.
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static void make_instances(mlt_flow_program *p)
         p->instance_of[t] = UINT32_MAX;
         if (l->tasks[t].worker != p->worker)
             continue;
-        // The beginning of the next place moves up to its own while the instances come.
+        // The entry of the next place counts up from where this place begins to where it ends.
         p->instance_of[t] = p->place_first[l->tasks[t].place - first_rank + 1]++;
         make_instance(p, &p->instances[p->instance_of[t]], t, &memory);
     }

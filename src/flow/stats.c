@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a line's sender knows and what its receiver knows is on different workers. Everybody has the
-// same lines, so each fills in what it knows of them, and a sum over the workers has all of it, at
+// A line's sender and its receiver know different numbers, on different workers. All workers have
+// the same lines, so each fills in what it knows, and a sum over the workers brings all of it to
 // rank 0.
 #include "flow/stats.h"
 
@@ -209,7 +209,7 @@ static void tell_launcher(const mlt_flow_program *p, const numbers *of, const lo
 {
     sums *all = mlt_take(p->lowered->line_count + queues + 1, sizeof *all);
     size_t n = sum_up(p->lowered, of, all);
-    // What was summed up stays behind: begin with zeros.
+    // Lines that were summed up are still there: begin with zeros.
     memset(all + n, 0, (p->lowered->line_count + queues - n) * sizeof *all);
     n += add_dropped(p->graph, dropped, all + n);
     if (n)

@@ -3,8 +3,7 @@
 // are not looked up here and numbers are not computed; check.h does.
 // docs/reference/flow-language.md has the grammar.
 //
-// All of a file's memory is one arena: nothing is freed alone, texts and lists stay until
-// mlt_flow_file_free.
+// All memory of a file is one arena: texts and lists stay until mlt_flow_file_free.
 #ifndef MLT_FLOWC_AST_H
 #define MLT_FLOWC_AST_H
 
@@ -120,12 +119,12 @@ typedef struct mlt_flow_file {
     size_t include_count;
     mlt_flow_operation *operations;
     mlt_flow_declaration *declarations;
-    mlt_flow_root_item *roots; // in order; the main one is check.h's to find
+    mlt_flow_root_item *roots; // in order; check.h finds the main one
     struct mlt_flow_arena *arena;
 } mlt_flow_file;
 
-// A sentence about a line of a file; they are collected in order, and errors end the work of that
-// stage only when it can no longer go on sensibly.
+// A message about a line of a file. They are collected in order; an error ends a stage only if the
+// stage cannot go on.
 typedef struct mlt_flow_message {
     struct mlt_flow_message *next;
     int line, column; // column 0: none
@@ -142,8 +141,8 @@ void mlt_flow_say(mlt_flow_messages *to, int line, int column, bool warning, con
                   ...) __attribute__((format(printf, 5, 6)));
 void mlt_flow_messages_free(mlt_flow_messages *messages);
 
-// Reads a text of `size` bytes (any bytes). Never NULL; what could be read is there even if there
-// were errors. Reading goes on after an error at the next `;` or `}`; at most 20 errors are told.
+// Reads a text of `size` bytes (any bytes). Never NULL: what could be read is there even if there
+// were errors. After an error, reading goes on at the next `;` or `}`; at most 20 errors are told.
 mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
                              mlt_flow_messages *messages);
 void mlt_flow_file_free(mlt_flow_file *file); // NULL is fine

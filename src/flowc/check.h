@@ -13,12 +13,12 @@
 // -D NAME=value, of the command line.
 typedef mlt_flow_given mlt_flow_override;
 
-// The one that decides, which is the last of this name; NULL: none.
+// The one that counts: the last of this name. NULL: there is none.
 const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, size_t count,
                                               const char *name);
 
-// The graph, or NULL if there were errors. It refers to the file, which stays. The main root is the
-// one called Main, or the only one that no other root instantiates.
+// The graph, or NULL if there were errors. It refers to the file, which the caller keeps. The main
+// root is the one called Main, or the only one that no other root instantiates.
 mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_override *overrides,
                                size_t override_count, mlt_flow_messages *messages);
 
@@ -26,7 +26,7 @@ mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_overrid
 const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file,
                                              mlt_flow_messages *messages);
 
-// The number of a C type, "unsigned long int"; FLOW_ANY: none, or a name that only C's compiler
+// The number of a C type, "unsigned long int". FLOW_ANY: NULL, or a name that only the C compiler
 // knows.
 flow_type mlt_flow_type_named(const char *text);
 

@@ -31,7 +31,7 @@ typedef struct mlt_check_root {
     const mlt_flow_root_item *item;
     flow_root root;
     bool used;    // reached from the main one
-    bool on_path; // while recursion is looked for
+    bool on_path; // of the roots that are being walked through, to find recursion
 } mlt_check_root;
 
 typedef struct mlt_check_op {
@@ -51,7 +51,7 @@ typedef struct mlt_check {
     mlt_check_root *roots;
     mlt_name_table module_names, root_names;
     mlt_check_op *ops;
-    bool failed; // a number could not be computed: the graph says nothing
+    bool failed; // a number could not be computed: messages of the graph are not told
 } mlt_check;
 
 #define MLT_CHECK_ERROR(c, line, ...)   mlt_flow_say((c)->messages, line, 0, false, __VA_ARGS__)
@@ -59,7 +59,7 @@ typedef struct mlt_check {
 
 void *mlt_check_take(const mlt_check *c, size_t bytes); // zeroed, the file's
 
-// Names that something could have meant, and the hint that they give.
+// Names that a misspelt one could have meant, and the hint that they give.
 typedef struct mlt_check_names {
     const char **name;
     size_t count, room;
@@ -69,7 +69,7 @@ void mlt_check_names_add(mlt_check_names *names, const char *name);
 typedef struct mlt_check_hint {
     char text[240];
 } mlt_check_hint;
-// As flow/graph/hint.h has it. The names are gone then.
+// The hint of flow/graph/hint.h. Frees the names.
 mlt_check_hint mlt_check_hint_of(mlt_check_names *names, const char *asked);
 
 const flow_module *mlt_check_built_in(const char *name); // NULL: none
@@ -77,11 +77,12 @@ mlt_check_module *mlt_check_module_of(const mlt_check *c, const char *name);
 mlt_check_root *mlt_check_root_of(const mlt_check *c, const char *name);
 mlt_check_op *mlt_check_op_of(const mlt_check *c, const char *name);
 
-// check_expr.c. False: told. The first list is looked through before the second.
+// check_expr.c. The value of an expression; constants of `inner` hide those of `outer`. False:
+// told.
 bool mlt_check_eval(mlt_check *c, const mlt_check_value *inner, const mlt_check_value *outer,
                     const mlt_flow_expr *e, long *value);
 
-// check_names.c. Everything that names tell; what they mean is in the lists then.
+// check_names.c. Checks all that names alone tell, and marks in the lists what is used.
 void mlt_check_all_names(mlt_check *c, const mlt_flow_root_item *main_root);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What names alone tell: unknown, twice, not required, of the wrong kind; roots that contain
-// themselves; what is never used.
+// What names alone tell: unknown, declared twice, not required, of the wrong kind; roots that
+// contain themselves; things that are never used.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +101,8 @@ static void check_module_name(const mlt_check *c, const char *name, int line,
         }
 }
 
-// The generated program has functions and variables by the side of what is declared: `A_run`,
-// `root_Main`. A module and an operation are types and functions themselves, so they cannot be
-// called as one of those.
+// The generated program has functions and variables beside what is declared: `A_run`, `root_Main`.
+// Modules and operations are types and functions of C, so they cannot have such names.
 static void check_c_name(mlt_check *c, const char *name, int line)
 {
     static const char *const before[] = {"module_", "queues_", "init_", "run_",    "fini_",
@@ -362,7 +361,7 @@ static void check_required(mlt_check *c, const mlt_flow_root_item *root)
     }
 }
 
-// Marks what is reached; a root that is met again on the way to itself is told once.
+// Marks what is reached. A root that contains itself is told once.
 static void reach(mlt_check *c, mlt_check_root *root)
 {
     root->on_path = root->used = true;

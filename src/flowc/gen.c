@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of modules, and the program but for its roots (gen_wire.c).
+// Headers of modules, and the program except its roots (gen_wire.c).
 #include "flowc/gen.h"
 
 #include <ctype.h>
@@ -291,7 +291,7 @@ mlt_gen_text mlt_gen_name(const char *name)
         change = change || strcmp(name, taken[i]) == 0;
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         change = change || strncmp(name, beginnings[i], strlen(beginnings[i])) == 0;
-    // What ends in a line gets one more, so that two names stay two.
+    // A name that ends in an underscore gets one more, so that two names stay two.
     size_t n = strlen(name);
     change = change || (n && name[n - 1] == '_');
     mlt_gen_text t;

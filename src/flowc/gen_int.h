@@ -13,7 +13,7 @@
 
 typedef struct mlt_gen {
     FILE *to;
-    int line; // that is being written, from 1
+    int line; // the one that is being written, from 1
     const mlt_flow_file *file;
     const mlt_flow_root_item *main;
     const mlt_flow_override *overrides;
@@ -23,14 +23,14 @@ typedef struct mlt_gen {
     bool *used; // [module_count]: instantiated in a root that is reached
     const mlt_flow_root_item **roots;
     size_t root_count; // those reached from the main one, inner ones first
-    // Of the root that is being written: names that wires and places say, and those of instances.
+    // Of the root that is being written: names in wires and places, and names of instances.
     mlt_name_table said, instances;
 } mlt_gen;
 
 // Writes text and counts its lines.
 void mlt_gen_put(mlt_gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// A name of the file as a variable of C: with a line below it if C or the program has it already.
+// A name of the file as a variable of C: with an underscore if C or the program has it already.
 typedef struct mlt_gen_text {
     char text[128];
 } mlt_gen_text;
@@ -45,11 +45,11 @@ bool mlt_gen_divides(const mlt_flow_expr *e);                 // by something th
 const char *mlt_gen_built_in(const char *name); // "flow_Reduce"; NULL: none
 const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name);
 
-// Takes macros away that headers may have by the names of variables, if there are such headers.
+// If the file includes headers: undefines macros that have the names of variables.
 void mlt_gen_undefine(mlt_gen *g);
 
-// Has this root so many statements that a compiler would optimize them for minutes? Its function
-// is told to be left as it is, for it runs once.
+// True: this root has so many statements that a compiler would optimize them for minutes. Its
+// function runs once, so the compiler is told to leave it as it is.
 bool mlt_gen_is_large(const mlt_flow_root_item *root);
 
 // The function wire_ROOT.

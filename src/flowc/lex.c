@@ -175,8 +175,8 @@ bool mlt_flow_lex_brackets(mlt_flow_lexer *lexer, mlt_flow_token *token)
     return false;
 }
 
-// Behind what is quoted by `"` or `'`, or at the end of its line: an apostrophe in an #error is no
-// quote, and a string has no newline but behind a backslash.
+// Skips what `"` or `'` quotes, at most to the end of its line: an apostrophe in an #error is not a
+// quote, and a string has no newline except after a backslash.
 static void skip_quoted(mlt_flow_lexer *lexer)
 {
     char quote = *lexer->at++;

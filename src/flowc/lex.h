@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of a .flow file. The text is any bytes, without a NUL behind it; nothing is said here:
-// what is wrong is a kind of token, and the reader words it. A lexer is a few words of memory: copy
-// it to look ahead.
+// The words of a .flow file. The text is any bytes, and no NUL need follow it. The lexer tells
+// nothing: what is wrong is a kind of token, and the reader words the message. A lexer is a few
+// words of memory: copy it to look ahead.
 #ifndef MLT_FLOWC_LEX_H
 #define MLT_FLOWC_LEX_H
 
@@ -45,13 +45,12 @@ typedef struct mlt_flow_lexer {
 mlt_flow_lexer mlt_flow_lexer_of(const char *text, size_t size);
 void mlt_flow_lex(mlt_flow_lexer *lexer, mlt_flow_token *token);
 
-// `<stdio.h>`, at a token '<' that was read last: true, and the token is all of it as a string;
-// false: no '>' in this line.
+// After a token '<', as of `<stdio.h>`: the token becomes all of it, as a string. False: there is
+// no '>' in this line.
 bool mlt_flow_lex_brackets(mlt_flow_lexer *lexer, mlt_flow_token *token);
 
-// C text, behind a '{' that was read last, up to its '}', which is read too: braces are counted
-// that stand in no comment and no quotes. NULL: there is no end. Else the first character behind
-// the text, which is the '}'.
+// After a token '{': reads C text and the '}' that ends it. Braces in comments and quotes do not
+// count. Returns where the text ends, which is that '}'. NULL: there is none.
 const char *mlt_flow_lex_c(mlt_flow_lexer *lexer);
 
 bool mlt_flow_token_is(const mlt_flow_token *token, const char *word);

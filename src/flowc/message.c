@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sentences about a file, in the order in which they were said.
+// Messages about a file, in the order in which they were said.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

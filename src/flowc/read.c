@@ -108,7 +108,7 @@ static bool read_data(mlt_flow_reader *r, mlt_flow_declaration *module)
     const char *end = mlt_flow_lex_c(&r->lexer);
     if (!end) {
         mlt_flow_read_fail(r, &at, "this data section has no end: its '{' has no '}'");
-        r->over = true; // what is missing behind it follows from that
+        r->over = true; // what is missing after it follows from that
         mlt_flow_read_next(r);
         return false;
     }
@@ -267,7 +267,7 @@ static bool read_file_const(mlt_flow_reader *r)
     return true;
 }
 
-// What begins nothing: people's habits from C and from the paper get a sentence of their own.
+// What begins nothing. Habits from C and from the paper get messages of their own.
 static bool read_nothing(mlt_flow_reader *r)
 {
     mlt_flow_token at = r->token, next = mlt_flow_read_peek(r, 1);

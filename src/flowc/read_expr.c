@@ -95,7 +95,7 @@ static mlt_flow_expr *new_expr(mlt_flow_reader *r, mlt_flow_expr_kind kind, int 
 
 static mlt_flow_expr *read_sum(mlt_flow_reader *r);
 
-// A tree of them is as deep as there are operators at most, and whoever walks it recurses.
+// The tree is at most as deep as it has operators, and functions that walk it recurse.
 static bool one_more(mlt_flow_reader *r)
 {
     if (++r->operators <= MLT_FLOW_MOST_OPERATORS)

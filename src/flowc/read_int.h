@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of .flow files, for its own files: read.c (a file, declarations), read_root.c (roots
-// and their statements), read_expr.c (numbers, types, names), read_say.c (tokens and sentences).
+// What the files of the reader share: read.c (a file, declarations), read_root.c (roots and their
+// statements), read_expr.c (numbers, types, names), read_say.c (tokens and messages).
 //
-// Functions that return false have said what is wrong; whoever reads statements or items then goes
-// on behind the next ';' or at the next '}' (mlt_flow_read_recover). Nothing here is recursive but
-// expressions, whose depth is limited.
+// A function that returns false has said what is wrong. The loop over statements or items then goes
+// on after the next ';' or at the next '}' (mlt_flow_read_recover). Only expressions are recursive,
+// and their depth is limited.
 #ifndef MLT_FLOWC_READ_INT_H
 #define MLT_FLOWC_READ_INT_H
 
@@ -22,9 +22,9 @@ typedef struct mlt_flow_reader {
     mlt_flow_token token; // the next one, not yet taken
     const char *before;   // end of the one taken last
     int before_line;
-    const char *start; // of what is being read: sentences quote from here to `before`
+    const char *start; // of what is being read: messages quote from here to `before`
     int start_line;
-    // Where the next one of a list goes.
+    // Where the next item of a list goes.
     mlt_flow_const **last_const;
     mlt_flow_operation **last_operation;
     mlt_flow_declaration **last_declaration;
@@ -38,8 +38,8 @@ typedef struct mlt_flow_reader {
 // ---- read_say.c
 
 void mlt_flow_read_next(mlt_flow_reader *r);
-mlt_flow_token mlt_flow_read_peek(const mlt_flow_reader *r, int ahead); // 1: behind r->token
-void mlt_flow_read_begin(mlt_flow_reader *r);                           // here: r->start
+mlt_flow_token mlt_flow_read_peek(const mlt_flow_reader *r, int ahead); // 1: after r->token
+void mlt_flow_read_begin(mlt_flow_reader *r);                           // r->start is here
 bool mlt_flow_read_is(const mlt_flow_reader *r, const char *word);
 bool mlt_flow_read_accept(mlt_flow_reader *r, int kind);
 bool mlt_flow_read_accept_word(mlt_flow_reader *r, const char *word);
@@ -52,19 +52,19 @@ bool mlt_flow_read_expected(mlt_flow_reader *r, const char *what);
 // ... and "; did you mean 'Module'?"; meant NULL: nothing more
 bool mlt_flow_read_misspelt(mlt_flow_reader *r, const char *what, const char *meant);
 
-// The one of these words (up to a NULL) that the next token may be meant as; NULL: none.
+// The one of these words (up to a NULL) that the next token may mean; NULL: none.
 const char *mlt_flow_read_meant(const mlt_flow_reader *r, const char *const *words);
-// Takes one of the words; a misspelt one is told and taken as what it is meant as. NULL: told.
+// Takes one of the words. A misspelt one is told, and taken as what it means. NULL: told.
 const char *mlt_flow_read_word_of(mlt_flow_reader *r, const char *const *words, const char *what);
 bool mlt_flow_read_word(mlt_flow_reader *r, const char *word);
 bool mlt_flow_read_kind(mlt_flow_reader *r, int kind, const char *what);
 // ';'. One that is missing at the end of a line is told and taken as if it stood there.
 bool mlt_flow_read_semicolon(mlt_flow_reader *r);
 
-// Behind the next ';', or at the '}' that closes what is being read.
+// Goes on after the next ';', or at the '}' that closes what is being read.
 void mlt_flow_read_recover(mlt_flow_reader *r);
 
-// As it may be shown, in text.
+// The token as it may be shown. Returns text.
 const char *mlt_flow_read_quote(const mlt_flow_token *token, char text[64]);
 
 // ---- read_expr.c

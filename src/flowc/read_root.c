@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a root: what it requires, its own queues, its instances, and behind `flow:` its wires and
+// Reads a root: what it requires, its own queues, its instances, and after `flow:` its wires and
 // places.
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader's tokens, and its sentences with their places.
+// The reader's tokens, and its messages with their places.
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/word.h"
 #include "flowc/read_int.h"
 
-// ---- sentences
+// ---- messages
 
 // Columns are characters from 1 on.
 static int column_of(const mlt_flow_reader *r, const char *at)
@@ -178,7 +178,7 @@ static bool wrong_token(mlt_flow_reader *r)
     case MLT_FLOW_TOKEN_OPEN_COMMENT:
         r->muted = false;
         mlt_flow_read_fail(r, token, "this comment has no end; close it with */");
-        r->over = true; // what is missing behind it follows from that
+        r->over = true; // what is missing after it follows from that
         break;
     case MLT_FLOW_TOKEN_STRAY:
         mlt_flow_read_fail(r, token, "'%s' is no character of the language", quote);

@@ -13,8 +13,8 @@
 
 enum { FIRST = 64, LINE = 64 };
 
-// Large data begins with a line of the caches: what copies and combines it takes half as long
-// again if every vector lies on two. So the header stands at the end of the line before.
+// Large data begins at a cache line: copying and combining it takes half as long again if every
+// vector lies on two lines. So the header stands at the end of the line before.
 
 void mlt_flow_elements_init(mlt_pool *pool)
 {
@@ -96,7 +96,7 @@ mlt_flow_element *mlt_flow_element_own(mlt_flow_element *e)
     return copy;
 }
 
-// Data may be anybody's: then it is a look at what lies before it.
+// Any pointer may come here. What lies before it is looked at, whatever that is.
 __attribute__((no_sanitize("address"))) static bool is_element(const void *data)
 {
     return (uintptr_t)data % _Alignof(mlt_flow_element) == 0 &&

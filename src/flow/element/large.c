@@ -72,7 +72,7 @@ void *mlt_flow_large_take(uint64_t bytes)
     return s ? s : new_memory(size, bytes);
 }
 
-// Takes out what is too much, the oldest first. Returns a list by same.next.
+// Takes out, the oldest first, all that is more than `most`. Returns a list by same.next.
 static spare *surplus(uint64_t most)
 {
     spare *out = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks are cut from the file one after the other and stay what they are: each size has a list of
-// its own, and the first free one of it is taken, so the same few are used as long as they suffice,
-// and stay in the caches.
+// Blocks are cut from the file one after the other, and keep their size. Each size has a list, of
+// which the first free block is taken: so the same few blocks are used as long as they suffice, and
+// stay in the caches.
 #include "flow/element/store.h"
 
 #include <pthread.h>
@@ -69,7 +69,7 @@ mlt_flow_prefix *mlt_flow_store_take(uint64_t bytes)
         block = find(&lists[number]);
         if (!block)
             block = cut(&lists[number], size);
-        if (block) // relaxed: under the lock, and who gives it back has it first
+        if (block) // relaxed: under the lock, and whoever gives it back got it after that
             atomic_store_explicit(&block->taken, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be said only of the whole graph. Each thing is told once for a vector or a collective,
-// with its first instance as the example. What is missing is not told if something else was wrong,
-// for it may be missing because of that.
+// with its first instance as the example. If something else was wrong, nothing is said of what is
+// missing: it may be missing because of that.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static bool typed(const flow_queue_decl *q)
     return q->kind != FLOW_ANY || q->type;
 }
 
-// Default queues that nobody declared are there too, without a type.
+// Default queues are there even if they are not declared; then they have no type.
 static bool required(const flow_queue_decl *q)
 {
     return !q->optional &&

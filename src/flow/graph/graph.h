@@ -3,18 +3,18 @@
 // queue to an input queue). Roots are gone from it: a nested root's instances are nodes with longer
 // names, and what is wired to its queues is wired to the inner ones.
 //
-// It is made by the wiring functions of millet/flow.h, on every rank alike, and checked as it is
-// made. Sentences are collected; each has the line of the root file that it is about.
+// The wiring functions of millet/flow.h make it, on every rank alike, and check it as they do.
+// Messages are collected; each has the line of the root file that it is about.
 //
 //     node     0 .. node_count-1, vector by vector; nodes of a vector follow each other
 //     edge     in the order of statements, and within one in the order of its parts
 //
-// A Reduce has its contributors as edges in and its receivers as edges out, in order; one that
-// leads nowhere has all its contributors' default inputs as receivers.
+// The edges into a Reduce are its contributors, those out of it its receivers, in order. The
+// receivers of a Reduce that leads nowhere are the default inputs of all its contributors.
 //
-// If there were no errors: every collective has an edge in and one out, every Reduce an operation
-// (those of a vector have the same), an output queue of a module at most one edge, and a node at
-// most one pin.
+// If there were no errors, every collective has at least one edge in and one out, every Reduce has
+// an operation (all of a vector the same), an output queue of a module has at most one edge, and a
+// node has at most one pin.
 #ifndef MLT_FLOW_GRAPH_GRAPH_H
 #define MLT_FLOW_GRAPH_GRAPH_H
 
@@ -34,7 +34,8 @@ typedef enum mlt_flow_kind {
 
 const char *mlt_flow_kind_name(mlt_flow_kind kind); // "Reduce"
 
-// Elements of a queue, if nothing is declared; and bytes, unless these are two elements only.
+// How much a queue holds if nothing is declared: so many elements, and so many bytes (but always
+// two elements).
 enum { MLT_FLOW_CAP = 64, MLT_FLOW_BYTES = 4 << 20 };
 
 typedef struct mlt_flow_vector {
@@ -42,7 +43,7 @@ typedef struct mlt_flow_vector {
     const flow_module *module; // of collectives: flow_Reduce, ...
     mlt_flow_kind kind;
     uint32_t first, count; // nodes
-    bool scalar;           // no subscript in its nodes' names
+    bool scalar;           // its node has no subscript in its name
     int line;
     const flow_op *op; // of a Reduce: what its statement said
     uint32_t weight;
@@ -81,9 +82,8 @@ typedef struct mlt_flow_graph {
     uint32_t *vector_of; // [node_count]
     mlt_flow_edge *edges;
     uint32_t edge_count;
-    // Edges by node: those out of node n are out_edges[out_first[n]] to out_first[n + 1] - 1, in
-    // the order in which its statement names them; the same for in. Without nested roots that is
-    // the order of edges. What leads through a root's queue stands among the edges where its last
+    // Edges by node (index.h), in the order in which its statement names them. Without nested roots
+    // that is the order of edges. An edge that leads through a root's queue stands where its last
     // piece was wired, and has that line.
     uint32_t *out_first, *out_edges, *in_first, *in_edges;
     mlt_flow_pin *pins;
@@ -101,14 +101,14 @@ typedef struct mlt_flow_given {
     long value;
 } mlt_flow_given;
 
-// Calls root->wire and checks everything. Never NULL: ask graph->errors. The root and what it
-// points to stay while the graph does.
+// Calls root->wire and checks everything. Never NULL: ask graph->errors. The caller keeps the root
+// and what it points to as long as the graph.
 mlt_flow_graph *mlt_flow_graph_new(const flow_root *root, const mlt_flow_given *given,
                                    size_t given_count);
 void mlt_flow_graph_free(mlt_flow_graph *graph); // NULL is fine
 
-// The same for whoever has no functions: `wire(arg, w)` is called instead of root->wire (of nested
-// roots too, with theirs), so that a tool can interpret a file.
+// The same for a tool that interprets a file and has no functions: wire(arg, root, w) is called
+// instead of root->wire, for nested roots too.
 typedef void mlt_flow_wirer(void *arg, const flow_root *root, flow_wiring *w);
 mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *given,
                                   size_t given_count, mlt_flow_wirer *wire, void *arg);
@@ -126,7 +126,7 @@ const char *mlt_flow_out_name(const mlt_flow_graph *g, const mlt_flow_edge *e, c
 const char *mlt_flow_in_name(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
                              size_t size);
 
-// What stands behind `@`: "host1", "host1:0", "3".
+// What stands after `@`: "host1", "host1:0", "3". Returns text.
 const char *mlt_flow_pin_text(const mlt_flow_pin *pin, char *text, size_t size);
 
 #endif

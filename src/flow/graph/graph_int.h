@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A graph while it is being made. Files: graph.c (begin and end, names, adjacency), wire.c
-// (the wiring functions of millet/flow.h), port.c (queues of nested roots), check.c
-// (what can be said only of the whole).
+// A graph while it is being made:
 //
-// An end of a wire is a node, or a port: a queue of one instance of a nested root. Ports are
-// numbered through, with the highest bit set, so that wires to and from them are edges like others
-// until port.c replaces them.
+//     graph.c  begin and end, names, adjacency
+//     wire.c   the wiring functions of millet/flow.h
+//     port.c   queues of nested roots
+//     check.c  what can be said only of the whole
+//
+// An end of a wire is a node, or a port: a queue of one instance of a nested root. Ports have
+// numbers of their own, with the highest bit set, so that wires to and from them are edges like
+// others until port.c replaces them.
 //
 //     outside          s[2]                outside        edges while wiring      in the end
 //     x ────────────> in ──> p ... q ──> out ──────> y    x-in, in-p, q-out, out-y    x-p, q-y
@@ -25,9 +28,9 @@
 #define MLT_FLOW_PORT UINT32_C(0x80000000)
 #define MLT_FLOW_NONE UINT32_MAX
 
-enum { MLT_FLOW_SENTENCES = 100 }; // that are kept; errors are counted on
+enum { MLT_FLOW_SENTENCES = 100 }; // messages that are kept; all errors are counted
 
-// What would be told of every instance of a nested root is told once for a line.
+// What would be told for every instance of a nested root is told once for each line.
 typedef enum mlt_flow_told {
     MLT_FLOW_TOLD_ENTER,
     MLT_FLOW_TOLD_TWICE,
@@ -36,7 +39,7 @@ typedef enum mlt_flow_told {
     MLT_FLOW_TOLD_PIN,
 } mlt_flow_told;
 
-// What a vector has beside what the graph tells.
+// What the graph does not have of a vector.
 typedef struct mlt_flow_vector_more {
     uint32_t module;     // in `modules`
     uint32_t collective; // number of its first node among collectives; MLT_FLOW_NONE: a module
@@ -48,8 +51,8 @@ typedef struct mlt_flow_module_row {
     const flow_module *module;
     uint32_t instances;
     uint16_t in, out; // default queues; UINT16_MAX: none
-    uint32_t *wired;  // [queue_count] instances of which that queue is wired
-    uint32_t *bare;   // [queue_count] the first node of which it is not
+    uint32_t *wired;  // [queue_count] how many instances have that queue wired
+    uint32_t *bare;   // [queue_count] the first node that has not
 } mlt_flow_module_row;
 
 // A node that is a collective.
@@ -57,7 +60,7 @@ typedef struct mlt_flow_collective {
     uint32_t node;
     uint32_t in_statement, out_statement; // 0: none yet
     int in_line, out_line;
-    uint32_t same; // union of collectives that pass elements to each other, by type
+    uint32_t same; // union-find: collectives that pass elements to each other have one type
     uint32_t edge; // of `same`: the first typed one; MLT_FLOW_NONE: none
     bool source;   // of that edge: the type is that of its source
     bool told;
@@ -74,7 +77,7 @@ typedef struct mlt_flow_roots {
 
 typedef struct mlt_flow_root_instance {
     uint32_t roots;            // in `roots`
-    uint32_t first_node, node; // its nodes, and the one behind the last
+    uint32_t first_node, node; // its nodes: from the first to before the second
     uint32_t port;             // its first
 } mlt_flow_root_instance;
 
@@ -121,17 +124,17 @@ typedef struct mlt_flow_builder {
         int line;
     } told[MLT_FLOW_SENTENCES];
     uint32_t told_count;
-    bool tangled;       // ports lead to several things, or round: there are no edges in the end
-    bool mistyped;      // told of a port, and so not again of what leads through it
+    bool tangled;       // a port leads to several things: there are no edges in the end
+    bool mistyped;      // a port has two types: nothing is told of what leads through it
     bool too_many;      // roots in roots: no more of them are wired
-    uint32_t *marks;    // by queue of a module's node: 0: not wired; of outputs: the edge, and 1
-    uint32_t *first_at; // [edge_count] of the end: where its source was wired; NULL: no ports
+    uint32_t *marks;    // by queue of a module's node: 0: not wired; of outputs: 1 + the edge
+    uint32_t *first_at; // [edge_count] in the end: where its source was wired; NULL: no ports
 } mlt_flow_builder;
 
 // A thing that has a name in a root: a vector, or nested roots.
 typedef struct mlt_flow_thing {
     const char *name; // as the root has it
-    bool bad;         // an error was told; nothing more is said about it
+    bool bad;         // an error was told: nothing more is said about it
     bool nested;
     uint32_t at; // in graph->vectors or builder->roots
 } mlt_flow_thing;
@@ -142,7 +145,7 @@ struct flow_wiring {
     const struct flow_wiring *outer; // NULL: the main root
     const char *prefix;              // "stage[2]."
     uint32_t port;                   // the first of its own
-    uint64_t copies;                 // of this root, with all roots around it
+    uint64_t copies;                 // of this root in the program, those of outer roots included
     MLT_FLOW_LIST(mlt_flow_thing) things;
     mlt_name_table names; // of things
 };
@@ -154,7 +157,7 @@ void mlt_flow_wiring_fini(flow_wiring *w);
 
 void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
-// True: this was not told of that line yet.
+// True, once: this was not yet told for that line.
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line);
 // Text that lives as long as the graph.
 char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
@@ -172,7 +175,7 @@ const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char 
 
 // port.c
 void mlt_flow_resolve_ports(mlt_flow_builder *b);
-// check.c: with ports, then without.
+// check.c: while there are ports, and when they are gone.
 void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue);
 void mlt_flow_check_wires(mlt_flow_builder *b);
 void mlt_flow_check_whole(mlt_flow_builder *b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a name that is not there may have meant, for the end of a sentence.
+// What a name that does not exist may have meant, for the end of a message.
 #ifndef MLT_FLOW_GRAPH_HINT_H
 #define MLT_FLOW_GRAPH_HINT_H
 

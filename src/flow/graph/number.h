@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-// "32", "-1", "0x20" and nothing else around it. False: it is no such number (also "010", which C
-// would read as 8), or none of C's long.
+// "32", "-1", "0x20", with nothing around it. False: it is not such a number ("010" is none, for C
+// would read it as 8), or a long cannot hold it.
 bool mlt_flow_number(const char *text, long *value);
 
 #endif

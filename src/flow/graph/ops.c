@@ -101,7 +101,7 @@ const char *mlt_flow_op_near(const char *name)
 static uint16_t code_of(flow_type kind)
 {
     static _Atomic uint16_t codes[FLOW_TYPES];
-    // relaxed: whoever finds nothing computes the same again
+    // relaxed: a thread that finds nothing computes the same again
     uint16_t code = atomic_load_explicit(&codes[kind], memory_order_relaxed);
     for (size_t i = 0; !code && i < sizeof mlt_type_predefined / sizeof *mlt_type_predefined; i++)
         if (mlt_type_predefined[i].magic == MLT_TYPE_MAGIC &&

@@ -21,13 +21,13 @@ const char *mlt_flow_type_name(flow_type kind);
 size_t mlt_flow_type_bytes(flow_type kind); // of a value; of FLOW_ANY 0
 
 bool mlt_flow_op_known(const char *name); // predefined
-// All names, for sentences: "sum, product, ...".
+// All names, for messages: "sum, product, ...".
 const char *mlt_flow_op_list(void);
 // The predefined name that is nearest to what was written; NULL: none is near.
 const char *mlt_flow_op_near(const char *name);
 
-// How to combine values of that type: kernel, and the GOAL operation if there is one. False: no
-// such name, or it is not for that type, and `why` is a sentence: "band works on integers, not on
+// How to combine values of that type: kernel, and the GOAL operation if there is one. False: there
+// is no such name, or it is not for that type; `why` says which: "band works on integers, not on
 // double".
 bool mlt_flow_op_find(const char *name, flow_type kind, mlt_reduction *out, char *why,
                       size_t why_size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wires through queues of nested roots: what leads to a port leads to where the port leads.
+// Wires through queues of nested roots: an edge to a port becomes one to where the port leads.
 //
-// Edges are kept in the order in which they were wired at their end, so that contributors come in
-// the order of the Reduce's statement; first_at keeps the order at their beginning.
+// Edges keep the order in which their ends were wired, so that contributors come in the order of
+// the Reduce's statement. first_at keeps the order in which their beginnings were wired.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -53,8 +53,8 @@ static void emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_edge *l
     r->b->first_at[r->count++] = at;
 }
 
-// All edges that come to the port, with `last` as what they become. Recursion is as deep as roots
-// are nested, twice: cycles are excluded before.
+// Emits all edges that come to the port, each as an edge to the end of `last`. There are no cycles,
+// so recursion is at most twice as deep as roots are nested.
 static void expand(resolver *r, uint32_t port, const mlt_flow_edge *last)
 {
     const mlt_flow_graph *g = r->b->graph;
@@ -67,7 +67,7 @@ static void expand(resolver *r, uint32_t port, const mlt_flow_edge *last)
     }
 }
 
-// A port leads to one thing, so whoever follows comes to a node, to nothing, or round.
+// A port leads to one thing, so following it leads to a node, to nothing, or round in a circle.
 static bool round_about(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;

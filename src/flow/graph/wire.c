@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wiring functions: names become nodes, statements become edges. An error in a statement is
-// told, and the rest of it is left; things that could not be made are marked, so that nothing more
-// is said about them.
+// The wiring functions: names become nodes, statements become edges. After an error in a statement
+// the rest of it is skipped. Things that could not be made are marked, so that nothing more is said
+// about them.
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering: the graph as written becomes tasks on workers and lines between them. First which edges
-// stay (wire.c), then node by node its tasks; each wire learns from its two nodes which tasks
-// it joins, and is a line then.
+// Lowering: the graph as written becomes tasks on workers and lines between them. First wire.c
+// decides which edges stay. Then each node gets its tasks, and tells its wires which task they lead
+// to or come from; with that, they are lines.
 #include "flow/lower/lower.h"
 
 #include <inttypes.h>
@@ -75,7 +75,7 @@ static void make_tasks(mlt_flow_lowerer *w)
     }
 }
 
-// Lines between relays first: what is far leaves first.
+// Lines between relays come first, so that what goes far leaves first.
 static void make_lines(mlt_flow_lowerer *w)
 {
     mlt_flow_lowered *l = w->l;

@@ -14,13 +14,15 @@
 // the receivers of its worker. A Broadcast becomes a relay on each worker concerned; relays are
 // joined by lines in a tree. Deal and Collect run at one place, that of their neighbours.
 //
-// What only hands an element on is left out: a Broadcast with one receiver, a Reduce of one
-// contributor (it is a Broadcast, and so is the task's kind), a Deal or Collect of one, a relay
-// with one line in and one out, a Broadcast behind a Reduce; and a part with one contributor or
-// receiver and one edge of the schedule: that contributor's line leads to the part on the other
-// worker. So a part may have lines from and to other workers.
+// What only hands an element on is left out:
 //
-// Everybody computes the same, so a line has one number everywhere.
+//     a Broadcast with one receiver, a Deal or Collect of one, a relay with one line in and one out
+//     a Broadcast that follows a Reduce: its receivers are the Reduce's
+//     a Reduce of one contributor: it is a Broadcast, and so is the task's kind
+//     a part with one contributor or receiver and one edge of the schedule: its line leads to, or
+//     comes from, the part on the other worker. So a part may have lines from and to other workers
+//
+// All ranks compute the same, so a line has one number everywhere.
 #ifndef MLT_FLOW_LOWER_LOWER_H
 #define MLT_FLOW_LOWER_LOWER_H
 
@@ -40,11 +42,10 @@ typedef struct mlt_flow_task {
 
 typedef struct mlt_flow_line {
     uint32_t from, to; // tasks
-    uint16_t out, in;  // queues of modules; else 0. In and out lines of a task are in the order of
-                       // lines: of a part the contributors', in the order of the graph's edges
-    uint32_t edge;     // of the graph that it stems from (one of them): for names
+    uint16_t out, in;  // queues of modules; else 0
+    uint32_t edge;     // of the graph: one of those that it stems from, for names
     uint32_t cap;      // elements
-    bool by_bytes;     // nobody declared it: it is bounded by MLT_FLOW_BYTES, too
+    bool by_bytes;     // nobody declared the cap: MLT_FLOW_BYTES bounds it, too
 } mlt_flow_line;
 
 // A reduction between workers. Its members are the workers that have a part, in order. A member
@@ -55,9 +56,9 @@ typedef struct mlt_flow_reduction {
     uint32_t *worker;                // [members]
     uint32_t *task;                  // [members] the part
     uint8_t *contributes, *receives; // [members]
-    // The edges of its schedule, members numbered 0..; per host first, then between hosts by
+    // The edges of its schedule between members 0, 1, ...: per host first, then between hosts by
     // Aspen's algorithm under the load of the reductions before it, then to the receivers of a
-    // host. members 1: none.
+    // host. One member has none.
     mlt_reduce_to_plan plan;
     uint32_t rounds; // of the plan: the longest chain of edges
 } mlt_flow_reduction;
@@ -69,14 +70,16 @@ typedef struct mlt_flow_lowered {
     uint32_t task_count;
     mlt_flow_line *lines;
     uint32_t line_count;
-    uint32_t *out_first, *out_lines, *in_first, *in_lines; // by task, as in the graph
+    // By task (flow/graph/index.h), in the order of lines: that of the graph's edges, so
+    // contributors of a part are in the order of their statement.
+    uint32_t *out_first, *out_lines, *in_first, *in_lines;
     mlt_flow_reduction *reductions;
     uint32_t reduction_count;
     uint32_t removed; // tasks that only handed on
 } mlt_flow_lowered;
 
 typedef struct mlt_flow_lowering {
-    bool balance;      // load of other reductions; false: for comparison
+    bool balance;      // reductions go around each other's load; false: for comparison
     bool reproducible; // every Reduce is one part, on one worker, whatever the job's layout
     bool keep;         // leave nothing out: for drawing Figure 7(a)
 } mlt_flow_lowering;
@@ -88,9 +91,8 @@ void mlt_flow_lowered_free(mlt_flow_lowered *lowered);
 // "p[1]", "r1 on worker 0". Returns text.
 const char *mlt_flow_task_name(const mlt_flow_lowered *l, uint32_t task, char *text, size_t size);
 
-// Adds to `program` what member `rank` does of a reduction: the plan's edges as GOAL, with buffers
-// as MLT_COLL_REDUCE_TO has them. If its operation is ordered, operands are in the order of
-// members.
+// Adds to `program` what member `rank` of a reduction does: the plan's edges as GOAL, with the
+// buffers of MLT_COLL_REDUCE_TO. Operands of an ordered operation are in the order of members.
 void mlt_flow_reduction_emit(const mlt_flow_reduction *reduction, const mlt_coll_shape *shape,
                              mlt_goal_program *program, uint32_t rank);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files that lower: lower.c (the whole), wire.c (which edges stay, and between
-// whom), tree.c (broadcasts), reduce.c (parts of reductions), plan.c (their
-// schedules).
+// What the files that lower share: lower.c (the whole), wire.c (which edges stay, and between which
+// nodes), tree.c (broadcasts), reduce.c (parts of reductions), plan.c (their schedules).
 #ifndef MLT_FLOW_LOWER_LOWER_INT_H
 #define MLT_FLOW_LOWER_LOWER_INT_H
 
@@ -12,7 +11,7 @@
 
 enum { MLT_FLOW_NONE = UINT32_MAX };
 
-// What becomes a line: an edge, or several with nothing but what hands on between them.
+// What becomes a line: an edge, or several in a row with nodes between them that only hand on.
 typedef struct mlt_flow_wire {
     uint32_t from, to; // nodes
     uint16_t out, in;
@@ -30,8 +29,8 @@ typedef struct mlt_flow_lowerer {
     mlt_flow_lowering how;
     mlt_flow_lowered *l; // tasks and reductions, which grow
 
-    // wire.c. kind is what a node is to be done as: a Reduce of one contributor is a
-    // Broadcast. gone: it hands on, and has no task.
+    // wire.c. kind: as what a node is lowered; a Reduce of one contributor is a Broadcast. gone: it
+    // only hands on, and has no task.
     uint8_t *kind;
     bool *gone, *one_part; // [node_count]; one_part: a Reduce that is not spread
     mlt_flow_wire *wires;
@@ -82,9 +81,9 @@ uint32_t mlt_flow_wire_to(const mlt_flow_lowerer *w, const mlt_flow_wire *wire);
 
 // ---- tree.c
 
-// Relays for the wires out of a node, from `root`'s worker on: root is a task, or MLT_FLOW_NONE, if
-// a relay shall be at `worker` (or elsewhere, if one wire leads in and only one would lead out).
-// Returns the task where wires into the node end.
+// Relays for the wires out of a node. The tree begins at the task `root`, or, if that is
+// MLT_FLOW_NONE, at a relay on `worker` (on another one, if one wire leads in and only one line
+// would lead out). Returns the task where wires into the node end.
 uint32_t mlt_flow_tree_make(mlt_flow_lowerer *w, uint32_t node, uint32_t root, uint32_t worker);
 
 // ---- reduce.c
@@ -100,8 +99,8 @@ typedef struct mlt_flow_members {
     const uint8_t *contributes, *receives;
 } mlt_flow_members;
 
-// The schedule between members; its edges are added to the load. load NULL: there is none.
-// ordered: only neighbours' values are combined.
+// The schedule between members. Its edges are added to the load; load NULL: it is not looked at.
+// ordered: only values of neighbours are combined.
 mlt_reduce_to_plan mlt_flow_plan_new(const mlt_flow_sites *sites, const mlt_flow_members *members,
                                      mlt_reduce_to_load *load, bool ordered);
 

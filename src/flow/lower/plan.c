@@ -6,9 +6,9 @@
 //     0 <- 1 <- 2     3 <- 4              5      contributors of a host give to its speaker
 //     |               |                   |
 //     '---- Aspen ----'------- Aspen -----'      between speakers; to those that listen
-//     '-> 2                               '-> 6  whoever listens tells the receivers of its host
+//     '-> 2                               '-> 6  a listener tells the receivers of its host
 //
-// A speaker contributes; it is one that receives, if there is such a one, and then listens too.
+// A speaker is a contributor of its host: if possible one that also receives, and so listens, too.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -22,7 +22,7 @@ typedef struct planner {
     bool ordered;
     mlt_reduce_to_plan plan;
     uint32_t room;
-    // Those that a step is about.
+    // The members that take part in the next step.
     uint32_t *some, count;
     uint8_t *contributes, *receives; // [count]
 } planner;
@@ -40,7 +40,7 @@ static void include(planner *p, uint32_t member, bool contributes, bool receives
     p->receives[p->count++] = receives;
 }
 
-// Up a binomial tree over the contributors in order; then whoever has the result tells others.
+// Up a binomial tree over the contributors in order; then those that have the result tell others.
 static mlt_reduce_to_plan in_order(const planner *p)
 {
     mlt_reduce_to_plan plan = {0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions: a part on each worker with contributors or receivers, and a schedule between them.
 //
-// A part that would only hand on is left out, as in Figure 7(b) of the paper, if its worker's one
-// contributor could as well send to the part that is given its value, or its one receiver be told
-// by the part that tells it:
+// A part that would only hand on is left out, as in Figure 7(b) of the paper: if its worker's one
+// contributor can send to the part that would be given the value, or its one receiver can hear from
+// the part that would tell it:
 //
 //     worker 1    worker 0                 worker 1    worker 0
 //     p[1] ─> r ═GIVE═> r ─> p[0]          p[1] ─────────> r ─> p[0]

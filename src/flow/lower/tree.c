@@ -32,7 +32,7 @@ static void reach(tree *t, uint32_t worker, uint32_t parent)
     t->v[t->count++] = (vertex){worker, parent, 0, MLT_FLOW_NONE, MLT_FLOW_NONE, 0, false};
 }
 
-// Workers with receivers, but for the root's, once each and ascending.
+// Workers with receivers, except the root's, each once, ascending.
 static uint32_t workers_of(tree *t, uint32_t node, uint32_t root, uint32_t *workers)
 {
     mlt_flow_lowerer *w = t->w;
@@ -55,7 +55,7 @@ static uint32_t above(uint32_t first, uint32_t others, uint32_t i)
     return parent ? others + parent - 1 : first;
 }
 
-// One of each host first, hosts behind the root's before those before it; then the rest of each.
+// First one worker of each host, beginning with the hosts after the root's; then the rest of each.
 static void grow(tree *t, uint32_t root, const uint32_t *workers, uint32_t count)
 {
     const uint32_t *host = t->w->sites->host_of;
@@ -119,7 +119,7 @@ static uint32_t make_tasks(tree *t, uint32_t node, uint32_t root)
     for (uint32_t i = 0; i < t->count; i++) {
         vertex *v = &t->v[i];
         bool hands_on = v->outs == 1 && !w->how.keep;
-        if (i == 0) // whoever merges stays, and somebody must
+        if (i == 0) // one that merges stays, and there must be one
             hands_on &= mlt_flow_ins(w, node) == 1 && mlt_flow_outs(w, node) > 1;
         v->is_own = (i == 0 && root != MLT_FLOW_NONE) || !hands_on;
         if (!v->is_own) {

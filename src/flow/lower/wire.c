@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which edges of the graph become lines, and between whom. What only hands an element on is left
-// out (Figure 7(b) of the paper):
+// Which edges of the graph become lines, and between which nodes. Nodes that only hand elements on
+// are left out (Figure 7(b) of the paper):
 //
-//     passes      a ─> b ─> c, b a Broadcast or Deal with one edge out, or a Collect with one in:
-//                 a ─> c. If several lead into b, c must be one that merges, as b does
-//     is taken in a ─> b ─> c, d, a a Reduce or Broadcast, b a Broadcast that has only a before it:
-//                 a ─> c, d
+//     b passes       a ─> b ─> c becomes a ─> c, if b is a Broadcast or Deal with one edge out, or
+//                    a Collect with one edge in. If several edges lead into b, c must merge, as b
+//                    does
+//     b is taken in  a ─> b ─> c, d becomes a ─> c, d, if a is a Reduce or Broadcast, and b a
+//                    Broadcast that only a leads to
 //
 // With `keep` all edges are wires.
 #include <stdlib.h>
@@ -22,11 +23,11 @@ static uint32_t degree(const uint32_t *first, uint32_t node)
 
 // ---- chains
 
-// next[n]: what stands for n, or MLT_FLOW_NONE: n itself. A way that goes round is cut, for
-// somebody must stand.
+// next[n]: what stands for n, or MLT_FLOW_NONE: n itself. A way that goes round is cut, for one
+// node of it must stay.
 static void cut_rounds(uint32_t count, uint32_t *next)
 {
-    uint32_t *walk = mlt_take(count, sizeof *walk); // who was there in which walk; 0: nobody
+    uint32_t *walk = mlt_take(count, sizeof *walk); // the walk that came by; 0: none
     for (uint32_t n = 0; n < count; n++)
         for (uint32_t at = n; !walk[at];) {
             walk[at] = n + 1;
@@ -64,7 +65,7 @@ static bool may_pass(const mlt_flow_lowerer *w, uint32_t n)
             (kind == MLT_FLOW_COLLECT && ins == 1));
 }
 
-// next[n]: whom n hands on to.
+// next[n]: the node to which n hands on.
 static void find_passing(const mlt_flow_lowerer *w, uint32_t *next)
 {
     const mlt_flow_graph *g = w->g;
@@ -89,7 +90,7 @@ static void find_passing(const mlt_flow_lowerer *w, uint32_t *next)
     free(stays);
 }
 
-// into[n]: who has taken n in. passes: of find_passing.
+// into[n]: the node that has taken n in. passes: from find_passing.
 static void find_taken(const mlt_flow_lowerer *w, const uint32_t *passes, uint32_t *into)
 {
     const mlt_flow_graph *g = w->g;
@@ -114,7 +115,7 @@ static void find_taken(const mlt_flow_lowerer *w, const uint32_t *passes, uint32
 
 // ---- wires
 
-// Elements of its queue; 0: nobody says.
+// How many elements its queue holds; 0: not declared.
 static uint32_t cap_of(const mlt_flow_graph *g, const mlt_flow_wire *wire)
 {
     const mlt_flow_vector *to = mlt_flow_vector_of(g, wire->to);
@@ -246,7 +247,7 @@ static bool fixed_to(const mlt_flow_lowerer *w, uint32_t node)
            (w->kind[node] == MLT_FLOW_BROADCAST && mlt_flow_ins(w, node) != 1);
 }
 
-// Between two that are both spread, it is where the first has its place.
+// A wire between two nodes that are both spread is where the first has its place.
 uint32_t mlt_flow_wire_from(const mlt_flow_lowerer *w, const mlt_flow_wire *wire)
 {
     bool there = !fixed_from(w, wire->from) && fixed_to(w, wire->to);

@@ -2,25 +2,27 @@
 // What the parts of a reduction tell each other beside its schedule. The leader is the first worker
 // that contributes; it knows what all have to agree about.
 //
-//     ROUND   leader -> who only receives       round n comes, so many bytes of that type
-//     TYPE    who contributes -> leader         from round n on, values have that type here, or
-//             leader -> who contributes         there are none; the other side compares it with its
-//                                               own
-//     END     who contributes -> all            its contributors have ended after n elements
-//     PASSED  who receives -> leader            n rounds are over here; now and then
-//     GO      leader -> who only contributes    n rounds are over on all workers that receive
-//     CLOSED  who receives -> leader            all its receivers have ended
-//     STOP    leader -> all                     all receivers of all workers have: round n is the
-//                                               first that does not take place
-//     HEARD   who contributes -> leader         it will not start that round
+//     C: workers that contribute, R: workers that receive
+//
+//     ROUND   leader -> R only    round n comes, so many bytes of that type
+//     TYPE    C -> leader,        from round n on, values have that type here, or there are none;
+//             leader -> C         the other side compares that with its own
+//     END     C -> all            its contributors have ended after n elements
+//     PASSED  R -> leader         n rounds are over here; every MLT_FLOW_PASSED rounds
+//     GO      leader -> C only    n rounds are over on all workers that receive
+//     CLOSED  R -> leader         all its receivers have ended
+//     STOP    leader -> all       all receivers of all workers have ended: round n is the first
+//                                 that does not take place
+//     HEARD   C -> leader         it will not start that round
 //
 // STOP. Others may have started rounds that the leader has not, and everybody must take part in
-// those. So the leader starts none until all have heard of it. Meanwhile no result comes of rounds
-// that it has not started: who waits for results is at most MLT_FLOW_ROUNDS before it, and who does
-// not at most MLT_FLOW_AHEAD, which is more; and there all stop.
+// those. So the leader starts none until all have heard of the stop. Meanwhile rounds that it has
+// not started give no result. A worker that waits for results is at most MLT_FLOW_ROUNDS ahead of
+// the leader; one that does not wait is at most MLT_FLOW_AHEAD ahead, which is more. There all
+// stop.
 //
-// Packets are handled inside of a progress step and do not wait; what they change is looked at by
-// the part's processes, which are woken.
+// Packets are handled inside a progress step, which does not wait. They wake the part's processes,
+// which look at what has changed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +60,7 @@ static const mlt_flow_change *own_at(const mlt_flow_part *part, uint64_t n)
     uint32_t i = part->own_count - 1;
     while (i > 0 && part->own[i].from > n)
         i--;
-    mlt_assert(part->own[i].from <= n); // nobody is so late
+    mlt_assert(part->own[i].from <= n); // no part is that late
     return &part->own[i];
 }
 
@@ -107,8 +109,8 @@ void mlt_flow_compare(mlt_flow_part *part)
     part->their_count = left;
 }
 
-// Values may change with every element. Others are at most MLT_FLOW_AHEAD rounds away, and what
-// they said before that has come long ago.
+// The type may change with every element. Others are at most MLT_FLOW_AHEAD rounds away, and what
+// they said of older rounds has come long ago.
 static void forget_old(mlt_flow_part *part)
 {
     if (part->own_count < CHANGES)

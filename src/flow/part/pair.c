@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a module sends to a Reduce of its worker is copied, since it is the module's again when
-// flow_send returns. Of two contributors (2n and 2n + 1, which are combined first in the canonical
-// brackets, too) one copy is enough: whoever comes second is combined into what the first one sent,
-// in the queue or on the part's stack, from where it lies. For operations of the library's own,
-// which commute and do not wait.
+// flow_send returns. For two contributors (2n and 2n + 1, which the canonical brackets combine
+// first, too) one copy is enough: the data of the one that comes second is combined, from where it
+// lies, into what the other sent, in the queue or on the part's stack. Only for operations of the
+// library's own, which commute and do not wait.
 #include "base/list.h"
 #include "csp/chan.h"
 #include "flow/link.h"
@@ -40,7 +40,7 @@ static bool is_open(const mlt_flow_inlet *inlet)
     return !inlet->ended && !inlet->chan->rare && mlt_list_empty(&inlet->chan->writes);
 }
 
-// Combines, if it is alike and nobody shares it.
+// Combines if both have the same type and size, and nobody shares the element.
 static bool combine(const mlt_flow_pair *pair, mlt_flow_element *into, const void *data,
                     uint8_t kind, uint32_t value_bytes, uint64_t bytes)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bodies of tasks that are no modules.
+// The bodies of tasks that are not modules.
 //
-// Broadcast: what comes, from whichever line, goes to all lines out. They share the element; who
-// writes to it, or takes it to another worker of this process, has a copy unless he is the last one
-// (element/element.h, link.c).
+// Broadcast: each element, from whichever line, goes to all lines out. Receivers share it. One that
+// writes to it, or takes it to another worker of this process, gets a copy, unless it is the last
+// one (element/element.h, link.c).
 //
-// Deal: in turn. The turn of a receiver that has ended stays its own, and the element is lost: so
-// who gets the n-th element depends on n alone, and not on when somebody ends. Collect: in turn; a
-// sender that has ended is left out from then on.
+// Deal: to each receiver in turn. A receiver that has ended keeps its turns, and their elements are
+// lost: so the receiver of the n-th element depends on n alone, not on when somebody ends. Collect:
+// from each sender in turn; a sender that has ended is left out.
 //
-// All of them end when nothing comes any more, or nobody takes anything.
+// All of them end when no more input comes, or when all receivers have ended.
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +105,7 @@ static int run_deal(flow_instance *task)
 {
     merged m;
     mlt_flow_element *e;
-    uint32_t turn = 0, refused = 0; // refused: turns in a row
+    uint32_t turn = 0, refused = 0; // refused: how many turns in a row
     merged_begin(&m, task);
     while (refused < task->outs && (e = merged_next(&m))) {
         refused = mlt_flow_put(&task->out[turn], e) ? 0 : refused + 1;
@@ -138,7 +138,7 @@ static int run_collect(flow_instance *task)
     return 0;
 }
 
-// A Reduce that is all at one place.
+// A Reduce that is all on one worker.
 static int run_reduce(flow_instance *task)
 {
     mlt_flow_combiner c;

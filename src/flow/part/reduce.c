@@ -262,7 +262,7 @@ mlt_flow_element *mlt_flow_combine_next(mlt_flow_combiner *c)
                 differ(c, stack[0], e, i);
             stack[depth++] = e;
         }
-        // Of so many elements: as many pairs are complete as there are zeros at the end.
+        // As many pairs are complete now as n has zero bits at its end.
         for (; depth > 1 && (chain || n % 2 == 0); n /= 2, depth--)
             stack[depth - 2] = merge(c, how, stack[depth - 2], stack[depth - 1], count);
     }

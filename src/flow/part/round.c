@@ -6,14 +6,16 @@
 //                                                 │ the worker's progress drives the runs
 //     receivers here <──── result n <── run n over┘ in order           another one
 //
-// Two processes, because each waits for what the other must not hold up: the first for the next
-// elements, the second for room at receivers. A worker that does not receive needs no second one:
-// what a run leaves behind is dropped when it is over. One that does not contribute has one process
-// for both, and starts a run when the leader (the first contributing worker) has announced it.
+// There are two processes, because neither may hold up the other: the first waits for the next
+// elements, the second for room at receivers. A worker that does not receive has no second process:
+// the result of a run is dropped when the run is over. A worker that does not contribute has one
+// process for both, and starts a run when the leader (the first contributing worker) has announced
+// it.
 //
-// Who may start round n: not more than MLT_FLOW_ROUNDS are under way here; and workers that do not
-// wait for results, and the leader, are at most MLT_FLOW_AHEAD before the slowest worker that
-// receives (news.c). So a slow receiver parks the contributors, wherever they are.
+// A worker may start a round if fewer than MLT_FLOW_ROUNDS are under way there. The leader, and
+// workers that do not wait for results, must also be less than MLT_FLOW_AHEAD rounds ahead of the
+// slowest worker that receives (news.c). So a slow receiver parks the contributors, wherever they
+// are.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@
 #include "p2p/context.h"
 #include "p2p/worker.h"
 
-// Of elements under way on this worker, unless they are two only.
+// Elements under way on this worker have at most so many bytes, unless there are only two.
 static const uint64_t most_bytes = 8u << 20;
 static const uint64_t short_bytes = 128u << 10;
 
@@ -167,7 +169,7 @@ static mlt_flow_round *round_of(const mlt_flow_part *part, uint64_t n)
     return &part->rounds[n % MLT_FLOW_ROUNDS];
 }
 
-// The message that a part got from another does not fit what it has itself.
+// The message of another part does not fit this part's own element.
 static _Noreturn MLT_COLD void sizes_differ(mlt_flow_part *part, uint64_t n)
 {
     const mlt_flow_round *r = round_of(part, n);
@@ -196,7 +198,7 @@ static _Noreturn MLT_COLD void sizes_differ(mlt_flow_part *part, uint64_t n)
                    (unsigned long long)run->fault_bytes);
 }
 
-// The oldest round is over, and nobody waits for what it leaves.
+// The oldest round is over, and its result, if there is one, is the caller's.
 static void retire(mlt_flow_part *part)
 {
     mlt_flow_round *r = round_of(part, part->retired);
@@ -253,8 +255,8 @@ static bool has_room(const mlt_flow_part *part, uint64_t bytes)
 }
 
 // Where workers share cores, those of a reduction of short elements let each other run before they
-// sleep (worker.h), between its rounds too: the two of Figure 5 on two cores take half the
-// processor's time. With long ones others have more to do than to be let run.
+// sleep (p2p/worker.h), between its rounds too: the two reductions of Figure 5 on two cores take
+// half the processor's time. With long elements that gains nothing.
 static inline void linger(mlt_flow_part *part, bool lingers)
 {
     mlt_worker *w = part->program->csp->worker;
@@ -367,7 +369,7 @@ static int hand_out(void *arg)
     return 0;
 }
 
-// Who writes to the receivers is the process of the results, not the task's own: for hang reports.
+// For hang reports: the process of the results writes to the receivers, not the task's own process.
 static int results_main(void *arg)
 {
     const mlt_flow_part *part = arg;

@@ -94,7 +94,7 @@ static void halve(halver *h, uint32_t *row, uint32_t count, uint32_t first, uint
         total += mlt_flow_weight(h->g, row[i]);
         h->piece[row[i]] = h->pieces;
     }
-    // Nobody of a piece means nothing to share; and no share, nobody.
+    // A piece without modules has no weight to share, and workers without a share get no modules.
     uint64_t due = shares ? mlt_flow_share_of(total, left_share, shares) : 0;
     uint64_t along = divide(h, row, count, due);
     if (along) { // else there is nothing better

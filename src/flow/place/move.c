@@ -48,7 +48,7 @@ uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint3
     return cost;
 }
 
-// ---- who draws whom: neighbours, by wires; and those at the same small collective
+// ---- what draws a module: neighbours by wires, and modules at the same small collective
 
 typedef struct pulls {
     uint32_t *first; // [node_count + 1]
@@ -105,7 +105,7 @@ typedef struct mover {
     int64_t *drawn; // [workers] by neighbours of the module that is looked at; 0 between
     uint32_t *touched;
     bool *fresh;     // [node_count] a neighbour has moved since it was looked at
-    uint32_t *waits; // [workers][workers] who would go from the one to the other
+    uint32_t *waits; // [workers][workers] the module that would go from the one to the other
     int64_t *gains;  // ... and what that gained when it was looked at
 } mover;
 
@@ -188,8 +188,8 @@ static void move(mover *m, uint32_t node, uint32_t to)
         m->fresh[m->pulls.list[i]] = true;
 }
 
-// Changes places with one that waits to come from there, if both together gain; else it waits
-// itself, if nobody does who gains more.
+// Changes places with a module that waits to come from there, if both together gain. Otherwise it
+// waits itself, unless one that gains more does already.
 static bool swap(mover *m, uint32_t node, uint32_t to, int64_t gain)
 {
     if (!m->waits)

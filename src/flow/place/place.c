@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "flow/place/place_int.h"
 
-enum { LITTLE = 20000 }; // edges: all ways are tried at no time
+enum { LITTLE = 20000 }; // edges: with fewer, trying all ways takes no time
 
 typedef struct placer {
     const mlt_flow_graph *g;
@@ -137,7 +137,7 @@ static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, 
     for (uint32_t b = 0; b < bins && i < count; b++) {
         if (!share[b])
             continue;
-        // Nearest to what is its due of what is left; one at least.
+        // As near as possible to its share of what is left, and one module at least.
         uint64_t twice = mlt_flow_share_of(2 * left, share[b], shares), have = 0;
         while (i < count) {
             uint64_t weight = mlt_flow_weight(g, nodes[i]);

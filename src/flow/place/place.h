@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where nodes run. A place is a rank of the job; places belong to workers, workers to hosts.
 //
-// What `@` says is done; a job of one place has nothing to choose, so there it says nothing. The
-// rest is placed so that workers have about the same weight (an instance has its module's;
-// collectives have none) and as few edges as possible lead from one worker to another: instances
-// are laid in a row in which neighbours in the graph are neighbours, the row is cut into pieces of
-// equal weight (or, if that is better, into halves and these again), and then single instances move
-// where they have more neighbours, as long as the weights allow it. Edges through a Reduce or
-// Broadcast count little, for these send one element a worker whatever its number of instances.
-// Everybody computes the same.
+// What `@` says is done; in a job of one place, where there is nothing to choose, it is ignored.
+// The rest is placed so that workers have about the same weight (an instance has its module's,
+// collectives have none) and as few edges as possible lead from one worker to another:
+//
+//     1. instances are laid in a row in which neighbours in the graph are neighbours
+//     2. the row is cut into pieces of equal weight (or, if that is better, into halves, and these
+//        again)
+//     3. single instances move to where they have more neighbours, as far as the weights allow it
+//
+// Edges through a Reduce or Broadcast count little, for these send one element to each worker,
+// however many instances it has. All ranks compute the same.
 //
 // A vector alone, such as the paper's c[16] on 8 nodes, is cut into blocks in order.
 #ifndef MLT_FLOW_PLACE_PLACE_H
@@ -25,7 +28,7 @@ typedef struct mlt_flow_host {
     uint32_t slots; // workers
 } mlt_flow_host;
 
-// The machine: workers in order, with equal numbers of places each but for the last ones.
+// The machine. flow_main sets the places to the ranks that each worker really has.
 typedef struct mlt_flow_sites {
     uint32_t places, workers;
     uint32_t *worker_of; // [places], ascending
@@ -34,22 +37,22 @@ typedef struct mlt_flow_sites {
     uint32_t host_count; // 1 at least
 } mlt_flow_sites;
 
-// A job of `workers` workers with `a_worker` places each, on hosts as the hostfile says (lines
-// "name", "name slots=2", "name:2", # comments; NULL: one host called "localhost"), filled in their
-// order; more workers than slots: they go round, but those of a host have numbers that follow each
-// other. On failure a sentence, and NULL.
+// A job of `workers` workers with `a_worker` places each, on the hosts of a hostfile (lines "name",
+// "name slots=2", "name:2", # comments; NULL: one host called "localhost"), which are filled in
+// their order. If there are more workers than slots, hosts are filled again; the workers of a host
+// still have numbers that follow each other. NULL: `why` says what is wrong.
 mlt_flow_sites *mlt_flow_sites_new(uint32_t workers, uint32_t a_worker, const char *hosts,
                                    char *why, size_t why_size);
 void mlt_flow_sites_free(mlt_flow_sites *sites);
 
 typedef struct mlt_flow_placing {
     const mlt_flow_sites *sites; // borrowed
-    uint32_t *place_of;          // [node_count]; of collectives: where what is not spread runs
+    uint32_t *place_of;          // [node_count]; of a collective: where it runs if it is not spread
     uint64_t *weight;            // [workers]
-    uint64_t cut, edges;         // edges between modules that lead to another worker; of how many
+    uint64_t cut, edges;         // edges between modules: to another worker; all
 } mlt_flow_placing;
 
-// On failure (a pin to a host that is not there, ...) "LINE: a sentence", and NULL.
+// NULL: a pin cannot be kept (its host is not there, ...), and `why` is "LINE: what is wrong".
 mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sites *sites,
                                  char *why, size_t why_size);
 void mlt_flow_placing_free(mlt_flow_placing *placing);

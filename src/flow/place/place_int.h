@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files that place: place.c (pins, cutting, places), row.c (rows),
-// halve.c (halves), move.c (cost and moves).
+// What the files that place share: place.c (pins, cutting, places), row.c (rows), halve.c (halves),
+// move.c (cost and moves).
 #ifndef MLT_FLOW_PLACE_PLACE_INT_H
 #define MLT_FLOW_PLACE_PLACE_INT_H
 
@@ -12,9 +12,9 @@
 
 enum { MLT_FLOW_NOWHERE = UINT32_MAX };
 
-// What nodes have to be where; of modules.
+// Where nodes have to be.
 typedef struct mlt_flow_wishes {
-    uint32_t *place; // [node_count] of all places, MLT_FLOW_NOWHERE: not said
+    uint32_t *place; // [node_count] of the job; MLT_FLOW_NOWHERE: any
     uint32_t *host;  // [node_count] MLT_FLOW_NOWHERE: any
 } mlt_flow_wishes;
 
@@ -29,8 +29,9 @@ static inline uint64_t mlt_flow_weight(const mlt_flow_graph *g, uint32_t node)
     return weight ? weight : 1;
 }
 
-// Neighbours of all nodes in one list, for everybody goes along wires many times: those of n are
-// list[first[n]] to list[first[n + 1] - 1], first whom it sends to. Two wires: twice.
+// Neighbours of all nodes in one list, for placing follows wires many times. Those of n are
+// list[first[n]] to list[first[n + 1] - 1], first those that it sends to. A neighbour by two wires
+// is there twice.
 typedef struct mlt_flow_near {
     uint32_t *first, *list;
     bool *module; // [node_count] it is one, not a collective
@@ -47,8 +48,8 @@ static inline uint32_t mlt_flow_wires(const mlt_flow_near *near, uint32_t n)
 // Ways to lay the modules in a row.
 typedef enum mlt_flow_row {
     MLT_FLOW_ROW_DECLARED, // vector by vector
-    MLT_FLOW_ROW_BREADTH,  // along wires from sources, neighbours of the first one first
-    MLT_FLOW_ROW_DEPTH,    // ... the neighbours of the last one first
+    MLT_FLOW_ROW_BREADTH,  // along wires from sources, breadth first
+    MLT_FLOW_ROW_DEPTH,    // ... depth first
     MLT_FLOW_ROWS,
 } mlt_flow_row;
 
@@ -63,13 +64,13 @@ static inline uint64_t mlt_flow_share_of(uint64_t a, uint64_t b, uint64_t c)
     return (uint64_t)((wide)a * b / c);
 }
 
-// Cuts modules into pieces for all workers by halving; share: [workers] how much each should get.
-// The row is in another order afterwards.
+// Cuts modules into pieces for all workers by halving. share: [workers] how much each should get;
+// into[node] becomes its worker. The row is in another order afterwards.
 void mlt_flow_halve(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t *row,
                     uint32_t count, const uint64_t *share, uint32_t workers, uint32_t *into);
 
-// What it costs to have the modules on these workers: a wire between two of them
-// MLT_FLOW_WIRE, and a collective 1 for each worker but one that it has neighbours on.
+// What it costs to have the modules on these workers: MLT_FLOW_WIRE for a wire between two workers,
+// and for a collective 1 less than the number of workers that it has neighbours on.
 enum { MLT_FLOW_WIRE = 8 };
 uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t workers,
                        const uint32_t *worker);

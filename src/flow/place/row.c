@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows: the modules of a graph in an order in which neighbours are near each other.
 //
-// Walks go along wires from sources. What is behind a collective, or a module with many wires
-// (most of them will lead elsewhere whatever is done), comes only when nothing else is left of what
-// was begun: so v[1000] => w[1000] -> z is laid v[0] w[0] z v[1] w[1] ..., not v w.
+// Walks go along wires from sources. What lies beyond a collective, or beyond a module with many
+// wires (most of which will lead elsewhere in any case), comes only when the walk has nothing else
+// left: so v[1000] => w[1000] -> z is laid v[0] w[0] z v[1] w[1] ..., not v w.
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -56,7 +56,7 @@ static void look_through(walk *w, uint32_t collective)
 
 static void lay(walk *w, uint32_t n)
 {
-    if (!w->near->module[n]) { // behind another collective
+    if (!w->near->module[n]) { // beyond another collective
         look_through(w, n);
         return;
     }
