@@ -66,7 +66,7 @@ static void tables(void)
 static void names(void)
 {
     enum { COUNT = 5000 };
-    static char text[COUNT][8];
+    static char text[COUNT][16];
     mlt_name_table table = {0};
     CHECK(!mlt_name_table_find(&table, "0"));
     for (int i = 0; i < COUNT; i++) {
