@@ -40,9 +40,9 @@ CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 failures = []
 
 
-def check(holds, sentence):
+def check(holds, message):
     if not holds:
-        failures.append(sentence)
+        failures.append(message)
 
 
 def read(folder, name):
@@ -211,8 +211,8 @@ def main():
         check_values(compiler, include, read(args.tables, "mpi_constants"), read(args.tables, "mpi_types"), folder)
         check_compiles(include, folder)
         check_removed(include, folder)
-    for sentence in failures:
-        print(sentence)
+    for message in failures:
+        print(message)
     print(f"{len(functions)} functions against {args.tables}: {len(failures)} faults")
     return 1 if failures else 0
 

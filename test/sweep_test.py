@@ -3,7 +3,7 @@
 """Calls every MPI function with one wrong argument at a time, as spec/mpi_functions.tsv has them.
 
 Each argument takes all values of its type's list below: null, freed and foreign handles, numbers out of range, NULL. The others
-are harmless. No call may crash, hang, or end the job; one that fails has an error code whose sentence names the function, and
+are harmless. No call may crash, hang, or end the job; one that fails has an error code whose message names the function, and
 leaves null handles in what it should have made. The program runs alone, as two processes and as two fibers.
 """
 import argparse
@@ -163,7 +163,7 @@ static void judge(state *s, int code)
     if (MPI_Error_class(code, &class) != MPI_SUCCESS || MPI_Error_string(code, text, &length) != MPI_SUCCESS)
         report(s, "what it returned is no error code");
     else if (!strstr(text, now_function)) {
-        snprintf(words, sizeof words, "the sentence does not name it: %s", text);
+        snprintf(words, sizeof words, "the message does not name it: %s", text);
         report(s, words);
     }
 }

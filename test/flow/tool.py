@@ -322,8 +322,8 @@ def test_build_objects_and_archives():
     run("ar", "rcs", SCRATCH / "objects/libpipe.a", *objects)
     flow("build", file, "-L", SCRATCH / "objects", "-lpipe", "-o", SCRATCH / "by_archive")
     expect(run(SCRATCH / "by_archive").out == "385\n", "an archive")
-    flow("build", file, "-o", SCRATCH / "behind", "--", *objects, "-lm", "-DFOO=1")
-    expect(run(SCRATCH / "behind").out == "385\n", "behind --")
+    flow("build", file, "-o", SCRATCH / "after", "--", *objects, "-lm", "-DFOO=1")
+    expect(run(SCRATCH / "after").out == "385\n", "after --")
 
 
 def test_numbers_at_run_time():
@@ -431,14 +431,14 @@ def test_compile_errors():
     said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
     expect("Wrong.c:6" in said.err and "the queue carries values of another type" in said.err,
            "a type that does not match is an error, with its line", said)
-    for was, wrong, sentence in (("size_t n;", "int n;", "the count should be a size_t"),
+    for was, wrong, message in (("size_t n;", "int n;", "the count should be a size_t"),
                                  ("flow_give(my, v, n);", "flow_send(my, *v, n);", "the queue carries values of another type"),
                                  ("flow_give(my, v, n);", "flow_send(my, &n, n);", "the queue carries values of another type")):
         for compiler in ("gcc", "clang"):
             if shutil.which(compiler):
                 file_of = write("pipe/Wrong.c", SQUARE.replace(was, wrong))
                 said = flow("build", file, modules[0], file_of, modules[2], "-o", "x", f"-cc={compiler}", code=1)
-                expect("Wrong.c:" in said.err and sentence in said.err, f"{compiler}: {wrong}", said)
+                expect("Wrong.c:" in said.err and message in said.err, f"{compiler}: {wrong}", said)
     wrong = write("pipe/Wrong.c", SQUARE.replace("flow_give(my, v, n);", "flow_give(my, w, n);"))
     said = flow("build", file, modules[0], wrong, modules[2], "-o", "x", code=1)
     expect("Wrong.c:8" in said.err and "'w' undeclared" in said.err, "others too", said)

@@ -18,7 +18,8 @@ _Noreturn void fuzz_failed(const char *file, int line, const char *condition);
 // The bytes with a NUL behind, in memory of exactly that size. The caller frees it.
 char *fuzz_text(const uint8_t *data, size_t size);
 
-// `why` is a sentence: not empty, one line, nothing that talks to the terminal, shorter than room.
+// `why` is an error message: not empty, one line, nothing that talks to the terminal, shorter than
+// room.
 void fuzz_check_sentence(const char *why, size_t room);
 
 // The same of a text of lines: each ends, none is empty.

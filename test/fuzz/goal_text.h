@@ -27,7 +27,7 @@ static inline mlt_goal_program *fuzz_goal_read(const char *text, size_t size,
     return program;
 }
 
-// "t:line:column: sentence", the line, a caret in that column.
+// "t:line:column: error message", the line, a caret in that column.
 static inline void fuzz_goal_message(const char *why, size_t room)
 {
     size_t n = strnlen(why, room);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpirun's parsers end it with a sentence if the input is wrong, and leave their memory to the
-// system. Here they run again and again in one process: the linker hands their mlt_quit, exit and
-// allocations to launcher.c (--wrap), which jumps back and cleans up. No parser touches a real file
-// meanwhile.
+// mpirun's parsers end it with an error message if the input is wrong, and leave their memory to
+// the system. Here they run again and again in one process: the linker hands their mlt_quit, exit
+// and allocations to launcher.c (--wrap), which jumps back and cleans up. No parser touches a real
+// file meanwhile.
 #ifndef MLT_FUZZ_LAUNCHER_H
 #define MLT_FUZZ_LAUNCHER_H
 

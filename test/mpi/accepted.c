@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Calls that look wrong but are right, or that the standard leaves open and MPICH or Open MPI
-// accept: the argument is without effect, or has one obvious meaning (docs/internals/mpi-layer.md, "What is
-// refused").
+// accept: the argument is without effect, or has one obvious meaning (docs/internals/mpi-layer.md,
+// "What is refused").
 
 #include "check.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong arguments of every point-to-point function: the right error class, and a sentence that
-// names the function and the offending value. Nothing is sent or received by a call that fails.
+// Wrong arguments of every point-to-point function: the right error class, and an error message
+// that names the function and the offending value. Nothing is sent or received by a call that
+// fails.
 
 #define _GNU_SOURCE // usleep
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of the user's that wait or let others run. Those of operations run in the middle of a
-// step of their worker, and must not: `callback_waits op HOW` ends with a sentence. All others may
-// (`callback_waits`): attribute copy and delete functions, error handlers, the functions of
-// generalized requests, and an operation that MPI_Reduce_local calls.
+// step of their worker, and must not: `callback_waits op HOW` ends with an error message. All
+// others may (`callback_waits`): attribute copy and delete functions, error handlers, the functions
+// of generalized requests, and an operation that MPI_Reduce_local calls.
 #include <millet/csp.h>
 #include <millet/goal.h>
 

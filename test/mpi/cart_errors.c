@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong arguments of everything about grids, and of MPI_Topo_test: the right class, and a sentence
-// that names the function and the value. All ranks make the same mistake, and nothing is created.
+// Wrong arguments of everything about grids, and of MPI_Topo_test: the right class, and an error
+// message that names the function and the value. All ranks make the same mistake, and nothing is
+// created.
 
 #include "comm_check.h"
 

@@ -21,7 +21,7 @@
 // set all that the standard wants of a status: "not cancelled" after a probe, MPI_ERROR of an empty
 // one, the empty one of MPI_Testany without an active request, that of nonblocking receives from
 // MPI_PROC_NULL, and that of a nonblocking sendrecv (which crashes with MPI_PROC_NULL). Its
-// sentence on truncation does not name the lengths.
+// error message on truncation does not name the lengths.
 #ifdef PEER
 enum { STRICT = 0 };
 #else
@@ -34,11 +34,11 @@ enum { STRICT = 1 };
 // Two integers are equal; prints both when they are not.
 #define CHECK_INT(got, want) check_int(__FILE__, __LINE__, #got, #want, (got), (want))
 
-// An MPI call returns MPI_SUCCESS; prints the error's sentence when it does not.
+// An MPI call returns MPI_SUCCESS; prints the error message when it does not.
 #define CHECK_OK(call) check_ok(__FILE__, __LINE__, #call, (call))
 
-// An MPI call fails with this class, and its sentence holds both words (normally the name of the
-// function and the offending value). Needs errors_return().
+// An MPI call fails with this class, and its error message holds both words (normally the name of
+// the function and the offending value). Needs errors_return().
 #define CHECK_ERROR(call, class, function, value)                                                  \
     check_error(__FILE__, __LINE__, #call, (call), (class), (class), (function), (value))
 

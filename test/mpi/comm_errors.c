@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong arguments of the calls that make communicators: class and sentence, and afterwards
+// Wrong arguments of the calls that make communicators: class and error message, and afterwards
 // everything still works.
 #include "comm_check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong use: each ends the program with one sentence. `csp_fault CASE`.
+// Wrong use: each ends the program with one error message. `csp_fault CASE`.
 #include <stdatomic.h>
 
 #include "csp_check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of processes that are used wrongly: each way ends the program with a sentence, which
+// Groups of processes that are used wrongly: each way ends the program with an error message, which
 // list.tsv knows.
 #include <millet/csp.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong arguments of everything about distributed graphs: the right class, and a sentence that
-// names the function and the value. Weights on one rank only are found by all.
+// Wrong arguments of everything about distributed graphs: the right class, and an error message
+// that names the function and the value. Weights on one rank only are found by all.
 
 #include "comm_check.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Start, end and surroundings: what may be asked before MPI_Init and after MPI_Finalize, versions,
-// clocks, the processor's name, the predefined attributes, and the sentences of all error classes.
+// clocks, the processor's name, the predefined attributes, and the error messages of all error
+// classes.
 
 #include "check.h"
 
@@ -60,7 +61,7 @@ enum { LAST_CLASS = MPI_ERR_ABI };
 enum { LAST_CLASS = MPI_ERR_SESSION };
 #endif
 
-// Every class is its own class, and has a sentence.
+// Every class is its own class, and has an error message.
 static void check_classes(void)
 {
     for (int code = MPI_SUCCESS; code <= LAST_CLASS; code++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Errors are fatal unless a handler says otherwise: the job ends with the error's sentence and not
+// Errors are fatal unless a handler says otherwise: the job ends with the error message and not
 // with status 0. The argument chooses the error, and whether the handler was set back.
 
 #include "check.h"

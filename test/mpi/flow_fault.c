@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ends a program: each argument is a fault that is told with the module, the instance and the
-// rank, or the process, and exit status 1. list.tsv has the sentences.
+// rank, or the process, and exit status 1. list.tsv has the error messages.
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/wait.h>

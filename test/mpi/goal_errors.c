@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong calls of millet/goal.h: each gets a class and a sentence that names function and argument,
-// by the handler of the right communicator, and changes nothing. Functions that return an id have
-// no code to return: there the handler keeps the sentence as the communicator's name.
+// Wrong calls of millet/goal.h: each gets a class and an error message that names function and
+// argument, by the handler of the right communicator, and changes nothing. Functions that return an
+// id have no code to return: there the handler keeps the error message as the communicator's name.
 
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ static void set_keeping(MPI_Comm comm)
     CHECK_OK(MPI_Errhandler_free(&handler));
 }
 
-// The last sentence of a communicator has both words.
+// The last error message of a communicator has both words.
 static void check_kept(int line, MPI_Comm comm, const char *function, const char *value)
 {
     char text[MPI_MAX_OBJECT_NAME] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong arguments of everything about graphs: the right class, and a sentence that names the
+// Wrong arguments of everything about graphs: the right class, and an error message that names the
 // function and the value. All ranks make the same mistake, and nothing is created.
 
 #include "comm_check.h"

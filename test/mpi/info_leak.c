@@ -85,7 +85,7 @@ static void memory(int i)
     CHECK_OK(MPI_Free_mem(at));
 }
 
-// An error has a sentence, which must not stay either.
+// An error has a message, which must not stay either.
 static void errors(void)
 {
     MPI_Info info = MPI_INFO_NULL;

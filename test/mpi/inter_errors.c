@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Wrong arguments of collective operations on intercommunicators, on all ranks alike: the right
-// class, and a sentence that names the function and the value. What the groups disagree about is
-// told to the receivers. Afterwards the communicator works.
+// class, and an error message that names the function and the value. What the groups disagree about
+// is told to the receivers. Afterwards the communicator works.
 
 #include "comm_check.h"
 #include "growth.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong arguments of neighbourhood collectives, on all ranks alike: the right class, and a sentence
-// that names the function and the value. What neighbours disagree about is told to the receiver.
-// Afterwards the communicator works, and thousands of calls do not make the process grow.
+// Wrong arguments of neighbourhood collectives, on all ranks alike: the right class, and an error
+// message that names the function and the value. What neighbours disagree about is told to the
+// receiver. Afterwards the communicator works, and thousands of calls do not make the process grow.
 
 #include "growth.h"
 #include "neighbor.h"

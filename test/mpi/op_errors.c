@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What operations and MPI_Reduce_local refuse, each with its sentence.
+// What operations and MPI_Reduce_local refuse, each with its error message.
 
 #include "check.h"
 

@@ -5,10 +5,10 @@
 // serialized: another thread calls MPI while the rank's own does not, then another, and again the
 // rank's own. c11: the same with threads of C11. fibers: ranks that share a worker get
 // MPI_THREAD_FUNNELED, whatever they ask for. funneled, fiber-thread, late: another thread calls
-// where it must not: the job ends with a sentence. early: a thread that was there before MPI_Init
-// waits for it by MPI_Initialized. left: the rank ends though threads of it are blocked in MPI.
-// deadlock: with MPI_THREAD_MULTIPLE, all threads of all ranks wait in vain. half: the same, but
-// for the rank's own thread, which computes until the job is ended.
+// where it must not: the job ends with an error message. early: a thread that was there before
+// MPI_Init waits for it by MPI_Initialized. left: the rank ends though threads of it are blocked in
+// MPI. deadlock: with MPI_THREAD_MULTIPLE, all threads of all ranks wait in vain. half: the same,
+// but for the rank's own thread, which computes until the job is ended.
 
 #define _GNU_SOURCE // beyond C11: usleep
 

@@ -6,7 +6,7 @@
 // while B's operation completes first. turns: all threads are blocked, and their messages come in
 // an order that makes each of them end another one's wait. probe: threads that are blocked in
 // MPI_Mprobe share a stream of messages. poll: some poll, some block, nobody starves. come-and-go:
-// many short threads. errors: threads that raise errors at once each get their own sentence;
+// many short threads. errors: threads that raise errors at once each get their own error message;
 // handlers call MPI. outside: blocked, while a thread that will send later is outside of MPI.
 
 #define _GNU_SOURCE // beyond C11: usleep

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages longer than their receive: the class is MPI_ERR_TRUNCATE, the sentence shows the length
-// of the message and the room for it, nothing is written behind the buffer, and everything goes on
-// as before.
+// Messages longer than their receive: the class is MPI_ERR_TRUNCATE, the error message shows the
+// length of the message and the room for it, nothing is written behind the buffer, and everything
+// goes on as before.
 
 #include "serve.h"
 
@@ -10,7 +10,7 @@
 
 enum { GUARD = 32, TAG = 6 };
 
-// The sentence of an error code holds both numbers.
+// The error message of an error code holds both numbers.
 static void check_text(int code, int sent, int room)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "", number[2][16];
