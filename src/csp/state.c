@@ -10,6 +10,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "boot/ctl.h"
 #include "csp/barrier.h"
 #include "csp/chan.h"
 #include "csp/group.h"

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "boot/ctl.h"
 #include "csp/chan.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "boot/ctl.h"
 #include "fiber/fiber.h"
 #include "host/entry.h"
 #include "mpi/self.h"

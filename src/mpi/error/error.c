@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "boot/ctl.h"
 #include "host/entry.h"
 #include "host/fork.h"
 #include "mpi/error/errhandler.h"
