@@ -32,7 +32,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 4,
+    MLT_JOB_VERSION = 5, // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096,
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
