@@ -1055,7 +1055,7 @@ static void mutate_kind(const mlt_coll_alg *alg, uint32_t ranks, int kind, int t
     arrays_free(&a, ranks);
 }
 
-// coll_mutate [TRIES]: of each mutation on each program.
+// coll_alg_mutate [TRIES]: of each mutation on each program.
 int main(int argc, char **argv)
 {
     int tries = argc > 1 ? atoi(argv[1]) : 1;
