@@ -5,8 +5,8 @@
 //
 //     // Square.c                                   // squares.flow
 //     #include "Square.flow.h"                      Module Main is Root requires Module Source,
-//                                                       Module Square, Module Print, Module Reduce
-//                                                       {
+//                                                       Module Square, Module Print, Module Deal,
+//                                                       Module Reduce {
 //     int Square_run(Square *my)                      void initialize() {
 //     {                                                 Source s;  Square q[4];  Print p;
 //         double *v;                                    Deal d;  Reduce r;
@@ -81,32 +81,33 @@ typedef enum flow_type {
 
 // The calls below are macros over the functions at the end: they find the queue in the module's
 // struct and check the type of data against the queue's, at compile time. `my` is the module's
-// struct; queue names stand as they are, not as strings.
+// struct; queue names are written without quotes.
 //
-// All that wait say so. A sender waits only while the queue that its element goes to is full
+// Calls that wait say so. A sender waits only while the queue that its element goes to is full
 // (back-pressure), never for the result of a collective.
 //
 // clang-format off
-// bool flow_send(my, data, count)               copies the payload and sends it on the default output
+// bool flow_send(my, data, count)               copies the payload, sends it on the default output
 // bool flow_send_on(my, queue, data, count)     ... on that output queue
 // bool flow_give(my, data, count)               sends without copying: data comes from flow_new or
 // bool flow_give_on(my, queue, data, count)     flow_dequeue, and is the receiver's from then on;
 //                                               count is not greater than it had there
-//     Wait. False: all receivers of this queue have ended, and nobody will take the element. An
-//     element for a queue that is not wired is dropped, and the call returns true. Data that was
-//     given is gone in any case.
+//     Wait. False: nobody takes elements of this queue any more (all receivers have ended); an
+//     element for a queue that is not wired is dropped, and that is true. Given data is gone in any
+//     case.
 //
 // T *flow_new(my, count)                        memory for a payload of the default output
 // T *flow_new_on(my, queue, count)
-// void flow_free(data)                          of flow_new, or that was kept
+// void flow_free(data)                          of flow_new, or kept
 //
 // bool flow_dequeue(my, &data, &count)          the next element of the default input
 // bool flow_dequeue_on(my, queue, &data, &count)
 //     Waits. False: end of input (all senders have ended, or the queue is not wired). data is the
 //     instance's own and may be written to, until the next dequeue from the same queue; then it is
-//     freed, unless it was given away or kept (flow_keep). If data is a `const T *`, the memory may
-//     be shared with other receivers of the same element, which saves a copy. T is the type that
-//     was sent, or char. Signed and unsigned integers of one size may be mixed; a double is no long.
+//     freed, unless it was given away or kept (flow_keep). With a `const T *` as data it may be
+//     shared with other receivers, and so costs no copy where others get the same element. It points
+//     to values of the type that was sent, or of char: the sign of a whole number is the program's
+//     business, but a double is no long.
 //
 // int flow_dequeue_from(my, &data, &count, queue, queue, ...)
 //     The same from any of several input queues, fairly: which of them, 0 for the first; -1: all
@@ -115,8 +116,8 @@ typedef enum flow_type {
 // void flow_keep(data)                          it stays until flow_free, or is given
 //
 // long flow_const(my, "N")                      the value of `const N` in the root
-// void flow_fail(my, "format", ...)             ends the program with a message that names module,
-//                                               instance and place. Does not return.
+// void flow_fail(my, "format", ...)             ends the program: module, instance, place, message.
+//                                               Does not return.
 // clang-format on
 
 #define flow_send(my, data, count)    flow_send_on(my, out, data, count)
@@ -171,9 +172,9 @@ typedef struct flow_op {
 
 // ---- wiring: for generated programs, and for those who would rather wire in C
 
-// For a computed number where one value means that none was written: FLOW_COUNT for counts (-1),
-// FLOW_NOT_0 for steps, capacities and weights (0). If the computation gives that value, it is
-// refused, not taken for "none".
+// For computed numbers where one value means that none was written: -1 for counts (FLOW_COUNT), 0
+// for steps, capacities and weights (FLOW_NOT_0). With these a computed -1 or 0 is refused, not
+// taken for that.
 #define FLOW_COUNT(n) flow_written(n, -1)
 #define FLOW_NOT_0(n) flow_written(n, 0)
 static inline long flow_written(long n, long none)
@@ -230,7 +231,7 @@ void flow_place(flow_wiring *w, int line, const flow_part *parts, size_t count, 
 // hosts: the text of a hostfile that the program was built with; NULL: none.
 int flow_main(int argc, char **argv, const flow_root *root, const char *hosts);
 
-// ---- functions that the macros call
+// ---- functions behind the macros
 
 bool flow_queue_send(flow_queue *queue, const void *data, flow_type kind, size_t bytes,
                      size_t count);

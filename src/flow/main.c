@@ -103,8 +103,8 @@ static void take_given(arguments *a, const char *text)
     }
     long number;
     if (!mlt_flow_number(value + 1, &number)) {
-        snprintf(a->wrong, sizeof a->wrong, "-D %s: '%s' is no integer such as 16 or 0x10", text,
-                 value + 1);
+        snprintf(a->wrong, sizeof a->wrong, "-D %s: '%s' is not an integer such as 16 or 0x10",
+                 text, value + 1);
         return;
     }
     char *name = mlt_take((size_t)(value - text) + 1, 1);
@@ -418,10 +418,10 @@ static void take_input(int32_t has)
                                                  memory_order_relaxed); // they have met
         fd = mlt_os_fd_of(from, STDIN_FILENO, false);
         if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
-            mlt_log(
-                "rank %d cannot have the standard input of rank %d (%s): a module that reads it "
-                "belongs there: NAME @ %d;",
-                csp_node(), (int)has, strerror(errno), (int)has);
+            mlt_log("rank %d cannot get the standard input of rank %d (%s): place the module that "
+                    "reads it "
+                    "there: NAME @ %d;",
+                    csp_node(), (int)has, strerror(errno), (int)has);
     }
     if (fd >= 0)
         mlt_os_close(fd);
@@ -484,7 +484,7 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
     while (mlt_flow_self && mlt_flow_self->ranks_left > 0)
         csp_yield(); // others of this worker are about to leave the one before
     if (over && csp->worker->boot->job->workers > 1)
-        mlt_csp_fault("flow_main", "a flow program has run already, and there may be one in a job");
+        mlt_csp_fault("flow_main", "a flow program has run already, and a job may run only one");
     arguments a;
     read_arguments(&a, argc, argv);
     mlt_flow_program *p = mlt_flow_self;

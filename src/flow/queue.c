@@ -289,8 +289,8 @@ static MLT_COLD void enter_for(const char *call)
 {
     if (!mlt_flow_come_back())
         mlt_csp_fault(call,
-                      "this thread runs no instance: only the thread that runs a module's has "
-                      "its data, and no child that it forked");
+                      "this thread runs no instance: only the thread that runs an instance has "
+                      "its data; threads that a module made and forked children have not");
 }
 
 static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t count,

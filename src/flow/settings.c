@@ -5,12 +5,12 @@ mlt_flow_conf mlt_flow_conf_now = {.balance = 1, .report = ""};
 
 static const mlt_setting settings[] = {
     {"flow_balance", MLT_SETTING_BOOL, "yes", NULL,
-     "reductions of a flow program that run at once go around each other's busy workers; `no` is "
+     "plan reductions of a flow program that run at once around each other's busy workers; `no` is "
      "for comparison",
      &mlt_flow_conf_now.balance},
     {"flow_report", MLT_SETTING_TEXT, "", NULL,
-     "a file for what passed each queue of a flow program, which `millet flow draw --colour` "
-     "reads; timing the waits costs little, but nobody asks by default",
+     "the file to which a flow program writes what passed each queue, for `millet flow draw "
+     "--colour`; timing the waits costs a little, so the default is none",
      &mlt_flow_conf_now.report},
 };
 

@@ -58,7 +58,7 @@ static long at_least_1(mlt_check *c, const mlt_flow_expr *e, const char *what, c
         return 0;
     if (value >= 1 && value <= INT32_MAX)
         return value;
-    MLT_CHECK_ERROR(c, e->line, "%s of %s is %ld: it is 1 at least, and below 2^31", what, of,
+    MLT_CHECK_ERROR(c, e->line, "%s of %s is %ld: it is at least 1, and below 2^31", what, of,
                     value);
     return 0;
 }

@@ -23,7 +23,7 @@ static bool unknown(mlt_check *c, const mlt_check_value *inner, const mlt_check_
     mlt_check_names names = {.count = 0};
     for (const mlt_flow_const *k = c->file->consts; k; k = k->next)
         if (strcmp(k->name, e->name) == 0) {
-            MLT_CHECK_ERROR(c, e->line, "constant %s comes to be only in line %d", e->name,
+            MLT_CHECK_ERROR(c, e->line, "constant %s is declared only later, in line %d", e->name,
                             k->line);
             return false;
         }

@@ -76,7 +76,7 @@ static bool requires_it(const mlt_flow_root_item *root, const char *name)
 
 static void twice(const mlt_check *c, int line, const char *name, int before)
 {
-    MLT_CHECK_ERROR(c, line, "%s is there already (line %d)", name, before);
+    MLT_CHECK_ERROR(c, line, "%s is declared already (line %d)", name, before);
 }
 
 // ---- declarations
@@ -86,7 +86,7 @@ static void check_module_name(const mlt_check *c, const char *name, int line,
                               const mlt_flow_declaration *module, const mlt_flow_root_item *root)
 {
     if (mlt_check_built_in(name)) {
-        MLT_CHECK_ERROR(c, line, "%s is a built-in module: call yours differently", name);
+        MLT_CHECK_ERROR(c, line, "%s is a built-in module: choose another name", name);
         return;
     }
     for (const mlt_flow_declaration *d = c->file->declarations; d && d != module; d = d->next)
@@ -114,7 +114,7 @@ static void check_c_name(mlt_check *c, const char *name, int line)
     for (size_t i = 0; i < sizeof taken / sizeof *taken && !own; i++)
         own = strcmp(name, taken[i]) == 0;
     if (own) {
-        MLT_CHECK_ERROR(c, line, "%s is a name that the program has itself: call yours differently",
+        MLT_CHECK_ERROR(c, line, "%s is a name that the program itself uses: choose another name",
                         name);
         return;
     }
@@ -126,7 +126,7 @@ static void check_c_name(mlt_check *c, const char *name, int line)
             (mlt_check_module_of(c, of) || mlt_check_root_of(c, of) || mlt_check_op_of(c, of) ||
              (strcmp(before[i], "op_") == 0 && mlt_flow_op_known(of))))
             MLT_CHECK_ERROR(
-                c, line, "%s is a name that the program has itself, for %s: call yours differently",
+                c, line, "%s is a name that the program itself uses, for %s: choose another name",
                 name, of);
     }
     for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
@@ -135,7 +135,7 @@ static void check_c_name(mlt_check *c, const char *name, int line)
         if (length > n && length - n < sizeof of && strcmp(name + length - n, behind[i]) == 0)
             memcpy(of, name, length - n);
         if (mlt_check_module_of(c, of))
-            MLT_CHECK_ERROR(c, line, "%s is a function of module %s: call yours differently", name,
+            MLT_CHECK_ERROR(c, line, "%s is a function of module %s: choose another name", name,
                             of);
     }
 }
@@ -168,7 +168,7 @@ static void check_declarations(mlt_check *c)
             }
     for (const mlt_flow_operation *o = f->operations; o; o = o->next) {
         if (mlt_flow_op_known(o->name))
-            MLT_CHECK_ERROR(c, o->line, "%s is a predefined operation: call yours differently",
+            MLT_CHECK_ERROR(c, o->line, "%s is a predefined operation: choose another name",
                             o->name);
         for (const mlt_flow_operation *p = f->operations; p != o; p = p->next)
             if (strcmp(p->name, o->name) == 0) {
@@ -231,7 +231,8 @@ static void check_instance(mlt_check *c, const mlt_flow_root_item *root,
         MLT_CHECK_ERROR(c, s->line, "there is no module %s%s", s->module,
                         mlt_check_hint_of(&names, s->module).text);
     } else if (root->required_count && !requires_it(root, s->module)) {
-        MLT_CHECK_ERROR(c, s->line, "%s does not require Module %s, so it has no instances of it",
+        MLT_CHECK_ERROR(c, s->line,
+                        "%s does not require Module %s, so it cannot have instances of it",
                         root->name, s->module);
     }
     if (module)
@@ -255,7 +256,7 @@ static void unknown_part(mlt_check *c, const mlt_flow_root_item *root, const mlt
     mlt_check_hint hint = mlt_check_hint_of(&names, p->name);
     const char *name = p->name;
     if (later)
-        MLT_CHECK_ERROR(c, p->line, "%s comes to be only in line %d", name, later->line);
+        MLT_CHECK_ERROR(c, p->line, "%s is declared only later, in line %d", name, later->line);
     else if (example)
         MLT_CHECK_ERROR(c, p->line,
                         "%s is a module: flow statements are about instances, such as %s", name,
@@ -305,8 +306,8 @@ static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_n
     if (!n || n->kind == CONSTANT)
         unknown_part(c, root, p, n != NULL);
     else if (n->kind == QUEUE && (p->first || p->queue || p->op))
-        MLT_CHECK_ERROR(c, p->line, "%s is a queue of %s, so nothing can stand behind its name",
-                        p->name, root->name);
+        MLT_CHECK_ERROR(c, p->line, "%s is a queue of %s, so nothing can follow its name", p->name,
+                        root->name);
     if (p->op)
         check_op_name(c, p);
 }

@@ -102,15 +102,15 @@ static void test_constants(void)
            NULL);
     const mlt_flow_override zero = {"N", 0}, minus = {"N", -1}, large = {"N", 1l << 62};
     expect("N=0", text, &zero, 1,
-           "3: the weight of P is 0: it is 1 at least, and below 2^31|"
-           "3: the capacity of out is 0: it is 1 at least, and below 2^31",
+           "3: the weight of P is 0: it is at least 1, and below 2^31|"
+           "3: the capacity of out is 0: it is at least 1, and below 2^31",
            NULL);
     expect("N=-1", text, &minus, 1,
-           "3: the weight of P is -1: it is 1 at least, and below 2^31|"
-           "3: the capacity of out is -4: it is 1 at least, and below 2^31",
+           "3: the weight of P is -1: it is at least 1, and below 2^31|"
+           "3: the capacity of out is -4: it is at least 1, and below 2^31",
            NULL);
     expect("N=2^62", text, &large, 1,
-           "3: the weight of P is 4611686018427387904: it is 1 at least, and below 2^31|"
+           "3: the weight of P is 4611686018427387904: it is at least 1, and below 2^31|"
            "3: 4 * 4611686018427387904 is too large a number",
            NULL);
 }
@@ -130,9 +130,9 @@ static void test_numbers(void)
                                  "const S = 1; flow: p[0:0:S] => p; }\n";
     const mlt_flow_override no[] = {{"N", 0}}, below[] = {{"N", -1}}, step[] = {{"S", 0}};
     expect("N=1", vector, NULL, 0, "", "p[0].out>p[0].in");
-    expect("S=0", vector, step, 1, "3: p[0:0:0] has the step 0: a step is 1 at least", NULL);
-    expect("N=0", vector, no, 1, "2: p[0] has no instances: a vector has 1 at least", NULL);
-    expect("N=-1", vector, below, 1, "2: p[-1] has no instances: a vector has 1 at least", NULL);
+    expect("S=0", vector, step, 1, "3: p[0:0:0] has the step 0: a step is at least 1", NULL);
+    expect("N=0", vector, no, 1, "2: p[0] has no instances: a vector has at least 1", NULL);
+    expect("N=-1", vector, below, 1, "2: p[-1] has no instances: a vector has at least 1", NULL);
 }
 
 static void test_nested(void)
@@ -194,7 +194,7 @@ static void test_several(void)
            "}\n",
            NULL, 0,
            "1: P has the queue in2 already (line 1)|"
-           "2: P is there already (line 1)|"
+           "2: P is declared already (line 1)|"
            "4: there is no module Qu: there are Reduce, Broadcast, Deal, Collect and P|"
            "6: there is no instance z in Main: there are p, q and r|"
            "7: there is no operation sums: did you mean sum?",

@@ -144,7 +144,7 @@ static bool read_item(mlt_flow_reader *r, mlt_flow_declaration *module)
     }
     if (mlt_flow_read_is(r, "void"))
         return mlt_flow_read_fail(r, &r->token,
-                                  "code of module %s belongs into a C file: %s.c, with %s_run",
+                                  "code of module %s belongs in a C file: %s.c, with %s_run",
                                   module->name, module->name, module->name);
     if (mlt_flow_read_is(r, "data_section"))
         return read_data(r, module);
@@ -287,7 +287,7 @@ static bool read_nothing(mlt_flow_reader *r)
     }
     if (at.kind == MLT_FLOW_TOKEN_NAME && next.kind == ':') {
         mlt_flow_read_fail(r, &at,
-                           "'%.*s:' is no part of the language; only 'flow:', 'Input:' and "
+                           "'%.*s:' is not part of the language; only 'flow:', 'Input:' and "
                            "'Output:' are, inside of a module",
                            (int)(at.end - at.at), at.at);
         mlt_flow_read_next(r);

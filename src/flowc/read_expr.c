@@ -253,7 +253,7 @@ static bool read_arithmetic(mlt_flow_reader *r, const char **type)
         }
     char quote[64];
     all.end = r->before;
-    return mlt_flow_read_fail(r, &all, "'%s' is no type of C", mlt_flow_read_quote(&all, quote));
+    return mlt_flow_read_fail(r, &all, "'%s' is not a type of C", mlt_flow_read_quote(&all, quote));
 }
 
 static bool read_values(mlt_flow_reader *r, const char **type)

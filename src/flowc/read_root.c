@@ -63,8 +63,8 @@ static bool read_instances(mlt_flow_reader *r, body *b)
     } while (mlt_flow_read_accept(r, ','));
     if (r->token.kind == '(' || r->token.kind == '=')
         return mlt_flow_read_fail(r, &r->token,
-                                  "an instance takes no arguments and no value: its module's init "
-                                  "and flow_const do that");
+                                  "an instance takes no arguments and no value: use its module's "
+                                  "init, or flow_const");
     return mlt_flow_read_semicolon(r);
 }
 
@@ -78,7 +78,7 @@ static bool read_slice(mlt_flow_reader *r, mlt_flow_part *part)
             break;
         if (r->token.kind == ':' || r->token.kind == ']')
             return mlt_flow_read_fail(r, &r->token,
-                                      "a slice says all of its ends, which are part of it: "
+                                      "a slice names both of its ends, which are included: "
                                       "'%s[0:3]', or '%s' for all",
                                       part->name, part->name);
         *ends[i] = mlt_flow_read_expr(r);
@@ -108,7 +108,7 @@ static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
         if (r->token.kind == '[' || r->token.kind == '.')
             return mlt_flow_read_fail(r, &r->token,
                                       "'%.50s' is a queue of '%.50s' and has no parts; "
-                                      "subscripts stand behind instances, as in "
+                                      "subscripts follow instances, as in "
                                       "'%.50s[0:3].%.50s'",
                                       part->queue, part->name, part->name, part->queue);
     }
@@ -243,15 +243,15 @@ static bool read_wire(mlt_flow_reader *r, body *b)
     if (!place && r->token.kind == '@')
         return mlt_flow_read_fail(r, &r->token,
                                   "a place is a statement of its own, such as 'p[0:3] @ host1;', "
-                                  "and no part of a wire");
+                                  "and not part of a wire");
     if (!place && !s->stages->next)
         return mlt_flow_read_expected(r, b->flow_line ? "'|||', '->', '=>' or '@'"
                                                       : "the name of an instance");
     if (!b->flow_line && !b->told_too_early) {
         b->told_too_early = true;
         mlt_flow_read_fail(r, &begin,
-                           "wires and places stand behind 'flow:', and there is none "
-                           "before this line");
+                           "wires and places stand after 'flow:', and no 'flow:' stands before "
+                           "this line");
     }
     if (!(place ? read_place(r, s) : mlt_flow_read_semicolon(r)))
         return false;
@@ -282,7 +282,7 @@ static bool read_label(mlt_flow_reader *r, body *b)
         mlt_flow_read_misspelt(r, "'flow:'", "flow:");
         return r->token.kind && read_flow(r, b);
     }
-    mlt_flow_read_fail(r, &r->token, "'%.*s:' is no part of the language; only 'flow:' is",
+    mlt_flow_read_fail(r, &r->token, "'%.*s:' is not part of the language; only 'flow:' is",
                        (int)(r->token.end - r->token.at), r->token.at);
     mlt_flow_read_next(r);
     (void)mlt_flow_read_accept(r, ':');
@@ -310,8 +310,8 @@ static bool read_statement(mlt_flow_reader *r, body *b)
         return read_flow(r, b);
     if (mlt_flow_read_is(r, "void"))
         return mlt_flow_read_fail(r, &r->token,
-                                  "'void initialize()' stands in a root before all but its queues, "
-                                  "and nothing stands beside it");
+                                  "in a root, only queues stand before 'void initialize()', and "
+                                  "nothing stands after it");
     if (r->token.kind != MLT_FLOW_TOKEN_NAME)
         return mlt_flow_read_expected(r, b->flow_line ? "an instance or '}'"
                                                       : "the name of a module, 'flow:' or '}'");
@@ -366,7 +366,7 @@ static bool read_initialize(mlt_flow_reader *r, body *b)
         return true;
     r->start = NULL;
     char what[200];
-    snprintf(what, sizeof what, "'}' behind initialize, which ends 'Module %s' of line %d",
+    snprintf(what, sizeof what, "'}' after initialize, which ends 'Module %s' of line %d",
              b->root->name, b->root->line);
     mlt_flow_read_expected(r, what);
     if (!mlt_flow_read_is(r, "Module") && !mlt_flow_read_is(r, "Declare")) {
@@ -444,7 +444,7 @@ static void read_code(mlt_flow_reader *r, const mlt_flow_token *name)
     char quote[64];
     mlt_flow_read_quote(name, quote);
     mlt_flow_read_fail(r, name,
-                       "module %s is no root, so its code belongs into a C file: %s.c, with the "
+                       "module %s is not a root, so its code belongs in a C file: %s.c, with the "
                        "function %s_run; queues and data stand in 'Declare Module %s { ... }'",
                        quote, quote, quote, quote);
     if (r->token.kind != '{')

@@ -170,7 +170,7 @@ static bool wrong_token(mlt_flow_reader *r)
                            quote);
         break;
     case MLT_FLOW_TOKEN_BROKEN:
-        mlt_flow_read_fail(r, token, "'%s' is no whole number", quote);
+        mlt_flow_read_fail(r, token, "'%s' is not a whole number", quote);
         break;
     case MLT_FLOW_TOKEN_OPEN_STRING:
         mlt_flow_read_fail(r, token, "this string has no closing '\"' in its line");
@@ -181,7 +181,7 @@ static bool wrong_token(mlt_flow_reader *r)
         r->over = true; // what is missing after it follows from that
         break;
     case MLT_FLOW_TOKEN_STRAY:
-        mlt_flow_read_fail(r, token, "'%s' is no character of the language", quote);
+        mlt_flow_read_fail(r, token, "'%s' is not a character of the language", quote);
         break;
     default:
         return false;

@@ -346,14 +346,14 @@ def test_numbers_at_run_time():
     program = SCRATCH / "numbers"
     flow("build", file, *modules, "-o", program)
     expect(run(program).out == "3\n" and run(program, "-D", "S=1").out == "5\n", "right numbers")
-    for given, line, said in (("C=0", 4, r"a\[0\] has no instances: a vector has 1 at least"),
-                              ("C=-1", 4, r"a\[-1\] has no instances: a vector has 1 at least"),
-                              ("T=-1", 4, r"t\[-1\] has no instances: a vector has 1 at least"),
-                              ("S=0", 6, r"a\[0:3:0\] has the step 0: a step is 1 at least"),
-                              ("S=-1", 6, r"a\[0:3:-1\] has the step -1: a step is 1 at least"),
-                              ("Q=0", 10, r"the capacity of in( of B)? is 0: it is 1 at least, and below 2\^31"),
-                              ("Q=-2", 10, r"the capacity of in( of B)? is -2: it is 1 at least, and below 2\^31"),
-                              ("W=0", 10, r"the weight of B is 0: it is 1 at least, and below 2\^31")):
+    for given, line, said in (("C=0", 4, r"a\[0\] has no instances: a vector has at least 1"),
+                              ("C=-1", 4, r"a\[-1\] has no instances: a vector has at least 1"),
+                              ("T=-1", 4, r"t\[-1\] has no instances: a vector has at least 1"),
+                              ("S=0", 6, r"a\[0:3:0\] has the step 0: a step is at least 1"),
+                              ("S=-1", 6, r"a\[0:3:-1\] has the step -1: a step is at least 1"),
+                              ("Q=0", 10, r"the capacity of in( of B)? is 0: it is at least 1, and below 2\^31"),
+                              ("Q=-2", 10, r"the capacity of in( of B)? is -2: it is at least 1, and below 2\^31"),
+                              ("W=0", 10, r"the weight of B is 0: it is at least 1, and below 2\^31")):
         for words in ([program], [BUILD / "bin/mpirun", "-n", 2, program]):
             told = run(*words, "-D", given, code=1)
             expect(re.search(rf"numbers.flow:{line}: error: {said}$", told.err, re.M), f"-D {given}: {said}", told)

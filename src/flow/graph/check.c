@@ -163,7 +163,7 @@ static void check_ports(mlt_flow_builder *b)
         bool out = port->out != MLT_FLOW_NONE;
         if (!(input ? out : in) && !rows[r].told) {
             mlt_flow_tell(b, root->file, root->line, false,
-                          "%s is an %s of %s, but joined to nothing inside of it",
+                          "%s is an %s of %s, but nothing inside is wired to it",
                           root->queues[port->queue].name, input ? "input" : "output", root->name);
             rows[r].told = true;
         }
@@ -333,8 +333,8 @@ static const char *missing(const mlt_flow_graph *g, const mlt_flow_collective *c
     bool out = g->out_first[c->node + 1] > g->out_first[c->node];
     return !in && !out                            ? " is wired nowhere"
            : !in && v->kind == MLT_FLOW_REDUCE    ? " has no contributors: nothing leads to it"
-           : !in                                  ? " comes from nowhere: nothing leads to it"
-           : !out                                 ? " leads nowhere: say who gets what comes to it"
+           : !in                                  ? " has no senders: nothing leads to it"
+           : !out                                 ? " leads nowhere: wire it to its receivers"
            : v->kind == MLT_FLOW_REDUCE && !v->op ? " is a Reduce and needs an operation, such as "
                                                   : NULL;
 }

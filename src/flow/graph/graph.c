@@ -179,7 +179,7 @@ static void add_receivers(mlt_flow_builder *b)
                               "%s leads nowhere, so its result goes to all contributors, but %s %s",
                               mlt_flow_node_name(g, r->node, text, sizeof text),
                               mlt_flow_node_name(g, n, who, sizeof who),
-                              v->kind != MLT_FLOW_MODULE ? "is none that could take it"
+                              v->kind != MLT_FLOW_MODULE ? "cannot take it"
                                                          : "has no default input");
                 break;
             }
@@ -267,7 +267,7 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
     flow_wiring w = {.builder = &b, .root = root, .prefix = "", .copies = 1};
     if (root->queue_count)
         mlt_flow_tell(&b, root->file, root->line, false,
-                      "%s is the main root, so nothing is outside of it, but it has the queue %s",
+                      "%s is the main root, which has no queues, but it declares the queue %s",
                       root->name, root->queues[0].name);
     wire(arg, root, &w);
     mlt_flow_wiring_fini(&w);

@@ -397,7 +397,7 @@ static void test_wrong(void)
     const char *ways = ": say a host, a host and a number (host1:0), or a number";
     char text[4000];
     snprintf(text, sizeof text,
-             "3: p is there already: a name is that of one thing|"
+             "3: p is declared already: a name belongs to one thing|"
              "4: there is no operation summ: did you mean sum; predefined are sum, product, max, "
              "min, and, or, xor, band, bor, bxor|"
              "5: there is no operation average; predefined are sum, product, max, min, and, or, "
@@ -405,20 +405,20 @@ static void test_wrong(void)
              "6: a statement of one stage wires nothing: ||| and what it leads to are missing|"
              "7: Main has no queue out|"
              "10: N is 5 here, but 4 elsewhere: a program has one constant N|"
-             "11: host:x is no place%s|12: :3 is no place%s|13:  is no place%s|"
+             "11: host:x is not a place%s|12: :3 is not a place%s|13:  is not a place%s|"
              "14: p.out @ h: instances are placed, not queues or operations|"
              "15: p[7] goes beyond p, which has 4 instances (0 to 3)",
              ways, ways, ways);
     expect("wrong names", wire_wrong_names, "", text);
     expect("wrong numbers", wire_wrong_numbers, NULL,
-           "3: the weight of Heavy is 1099511627776: it is 1 at least, and below 2^31|"
-           "3: the capacity of in of Heavy is -1: it is 1 at least, and below 2^31|"
-           "3: the capacity of out of Heavy is 1099511627776: it is 1 at least, and below 2^31|"
-           "4: the weight of Light is -1: it is 1 at least, and below 2^31|"
-           "7: p[0] has no instances: a vector has 1 at least|"
-           "8: q[-2] has no instances: a vector has 1 at least|"
-           "9: s[2147483648] is too much: a program has 2147483647 instances at most|"
-           "10: t[4294967296] is too much: a program has 2147483647 instances at most|"
+           "3: the weight of Heavy is 1099511627776: it is at least 1, and below 2^31|"
+           "3: the capacity of in of Heavy is -1: it is at least 1, and below 2^31|"
+           "3: the capacity of out of Heavy is 1099511627776: it is at least 1, and below 2^31|"
+           "4: the weight of Light is -1: it is at least 1, and below 2^31|"
+           "7: p[0] has no instances: a vector has at least 1|"
+           "8: q[-2] has no instances: a vector has at least 1|"
+           "9: s[2147483648] is too many: a program has at most 2147483647 instances|"
+           "10: t[4294967296] is too many: a program has at most 2147483647 instances|"
            "11: Light has no default input, so l must say which queue|"
            "12: Light has no default output, so l must say which queue|"
            "12: Light has no default input, so l must say which queue");

@@ -51,7 +51,7 @@ static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
 {
     // Any owner will do: it is asked only whether there is one.
     if (mlt_name_table_add(&w->names, thing.name, w)) {
-        ERROR(w, line, "%s is there already: a name is that of one thing", thing.name);
+        ERROR(w, line, "%s is declared already: a name belongs to one thing", thing.name);
         thing.bad = true;
     }
     MLT_FLOW_ROOM(w->things);
@@ -76,10 +76,10 @@ static bool may_have(flow_wiring *w, int line, const char *name, long count)
 {
     enum { MOST = INT32_MAX };
     if (count < 1 && count != -1)
-        ERROR(w, line, "%s[%ld] has no instances: a vector has 1 at least", name,
+        ERROR(w, line, "%s[%ld] has no instances: a vector has at least 1", name,
               computed(count, -1));
     else if (count > MOST || w->builder->graph->node_count > (uint32_t)(MOST - labs(count)))
-        ERROR(w, line, "%s[%ld] is too much: a program has %d instances at most", name, count,
+        ERROR(w, line, "%s[%ld] is too many: a program has at most %d instances", name, count,
               MOST);
     else
         return true;
@@ -99,8 +99,8 @@ static bool may_nest(flow_wiring *w, int line, const char *name, const flow_root
     w->builder->too_many = true;
     ERROR(
         w, line,
-        "%s[%ld] is too much: with the roots around it there would be %llu instances of %s, and a "
-        "program has %d of roots at most",
+        "%s[%ld] is too many: with the roots around it there would be %llu instances of %s, and a "
+        "program has at most %d instances of roots",
         name, count, (unsigned long long)all, root->name, MOST);
     return false;
 }
@@ -140,13 +140,13 @@ static void check_numbers(mlt_flow_builder *b, const flow_module *module)
 {
     if (module->weight < 0 || module->weight > INT32_MAX)
         mlt_flow_tell(b, module->file, module->line, false,
-                      "the weight of %s is %ld: it is 1 at least, and below 2^31", module->name,
+                      "the weight of %s is %ld: it is at least 1, and below 2^31", module->name,
                       computed(module->weight, 0));
     for (size_t q = 0; q < module->queue_count; q++) {
         long cap = module->queues[q].cap;
         if (cap < 0 || cap > INT32_MAX)
             mlt_flow_tell(b, module->file, module->line, false,
-                          "the capacity of %s of %s is %ld: it is 1 at least, and below 2^31",
+                          "the capacity of %s of %s is %ld: it is at least 1, and below 2^31",
                           module->queues[q].name, module->name, computed(cap, 0));
     }
 }
@@ -348,9 +348,9 @@ static bool slice_of(flow_wiring *w, int line, const flow_part *p, uint32_t *fir
         return true;
     }
     if (scalar(w, t))
-        ERROR(w, line, "%s: %s is no vector, so it has no subscripts", text, t->name);
+        ERROR(w, line, "%s: %s is not a vector, so it has no subscripts", text, t->name);
     else if (by < 0)
-        ERROR(w, line, "%s has the step %ld: a step is 1 at least", text, computed(by, 0));
+        ERROR(w, line, "%s has the step %ld: a step is at least 1", text, computed(by, 0));
     else if (p->first > p->last)
         ERROR(w, line,
               "%s is empty: a slice goes from the lower to the higher number, both "
@@ -416,7 +416,7 @@ static bool add_own(flow_wiring *w, int line, const flow_part *p, bool input, ml
         ERROR(w, line, "%s is a queue of %s: it has neither subscripts nor an operation", name,
               root->name);
     else if (root->queues[q].input == input)
-        ERROR(w, line, "%s is an %s of %s: inside of it, it is a %s", name,
+        ERROR(w, line, "%s is an %s of %s: inside the root, it is a %s", name,
               input ? "input" : "output", root->name, input ? "source" : "sink");
     else if (w->outer) {
         put_end(to, MLT_FLOW_PORT | (w->port + q), q);
@@ -434,8 +434,9 @@ static bool take_op(flow_wiring *w, int line, const flow_part *p)
         return true;
     if (!v || v->kind != MLT_FLOW_REDUCE) {
         const char *what = v ? v->module->name : w->builder->roots.at[t->at].root->name;
-        ERROR(w, line, "%s(%s): %s is of %s, which takes no operation; only a Reduce does", t->name,
-              p->op->name, t->name, what);
+        ERROR(w, line,
+              "%s(%s): %s is an instance of %s, which takes no operation; only a Reduce does",
+              t->name, p->op->name, t->name, what);
         return false;
     }
     if (!p->op->combine && !mlt_flow_op_known(p->op->name)) {
@@ -468,7 +469,7 @@ static bool add_part(flow_wiring *w, int line, const flow_part *p, bool input, b
     const mlt_flow_vector *v = t->nested ? NULL : &b->graph->vectors[t->at];
     if (v && v->kind != MLT_FLOW_MODULE && first + (uint64_t)step <= last) {
         char text[TEXT];
-        ERROR(w, line, "%s is %u of a vector of %s: a joint takes one of them, such as %s[%u]",
+        ERROR(w, line, "%s names %u of a vector of %s: a stage takes one of them, such as %s[%u]",
               part_text(w, p, text, sizeof text), (last - first) / step + 1,
               mlt_flow_kind_name(v->kind), t->name, first);
         return false;
@@ -692,7 +693,7 @@ MLT_EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, siz
     mlt_flow_builder *b = w->builder;
     mlt_flow_pin pin = {.line = line};
     if (!read_place(b, where, &pin)) {
-        ERROR(w, line, "%s is no place: say a host, a host and a number (host1:0), or a number",
+        ERROR(w, line, "%s is not a place: say a host, a host and a number (host1:0), or a number",
               where);
         return;
     }

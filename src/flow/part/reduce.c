@@ -81,7 +81,7 @@ static _Noreturn MLT_COLD void differ(const mlt_flow_combiner *c, const mlt_flow
 static _Noreturn MLT_COLD void unfit(const mlt_flow_combiner *c, uint32_t line, const char *why)
 {
     char who[96];
-    mlt_flow_fault(c->task, "reduction %s: %s sends what it cannot combine: %s", c->name,
+    mlt_flow_fault(c->task, "reduction %s cannot combine what %s sends: %s", c->name,
                    mlt_flow_feeder(c->task->program, line, who, sizeof who), why);
 }
 

@@ -40,7 +40,7 @@ static bool no_host(const placer *p, const mlt_flow_pin *pin)
 {
     char text[400];
     mlt_text out = mlt_text_on(text, sizeof text);
-    mlt_text_add(&out, "there is no such host, but ");
+    mlt_text_add(&out, "there is no such host; the hosts are ");
     for (uint32_t h = 0; h < p->s->host_count; h++)
         mlt_text_add(&out, "%s%s", h ? ", " : "", p->s->hosts[h].name);
     return refuse(p, pin, text);

@@ -51,13 +51,13 @@ static void test_sites(void)
     expect_hosts(1, "", "the hostfile names no host");
     expect_hosts(1, "# none\n", "the hostfile names no host");
     expect_hosts(1, "a\nb:x\n",
-                 "hostfile, line 2: behind the colon stands the number of workers, 1 to 65536: "
+                 "hostfile, line 2: after the colon stands the number of workers, 1 to 65536: "
                  "\"b:x\"");
     expect_hosts(1, "b:0\n",
-                 "hostfile, line 1: behind the colon stands the number of workers, 1 to 65536: "
+                 "hostfile, line 1: after the colon stands the number of workers, 1 to 65536: "
                  "\"b:0\"");
     expect_hosts(1, "b:65537\n",
-                 "hostfile, line 1: behind the colon stands the number of workers, 1 to 65536: "
+                 "hostfile, line 1: after the colon stands the number of workers, 1 to 65536: "
                  "\"b:65537\"");
     expect_hosts(1, ":2\n", "hostfile, line 1: a host's name has 1 to 63 characters: \":2\"");
     const char *form =
@@ -322,7 +322,8 @@ static void test_alone(void)
 static void test_refused(void)
 {
     test_alone();
-    expect_refused("four", -1, NULL, "12: p[1] @ four: there is no such host, but one, two, three");
+    expect_refused("four", -1, NULL,
+                   "12: p[1] @ four: there is no such host; the hosts are one, two, three");
     expect_refused("three", -1, NULL, "12: p[1] @ three: this job has no worker on that host");
     expect_refused("two", 2, NULL, "12: p[1] @ two:2: that host has the places 0 to 1");
     expect_refused(NULL, 4, NULL, "12: p[1] @ 4: this job has the places 0 to 3");

@@ -76,7 +76,7 @@ static bool read_line(const reader *r, const char *at, const char *end)
         return refuse(r, "a host's name has 1 to 63 characters", (int)(stop - at), at);
     uint32_t slots = 1;
     if (colon && !(slots = number_of(colon + 1, (size_t)(stop - colon - 1))))
-        return refuse(r, "behind the colon stands the number of workers, 1 to 65536",
+        return refuse(r, "after the colon stands the number of workers, 1 to 65536",
                       (int)(stop - at), at);
     const char *more = space_end(stop, end), *more_end = word_end(more, end);
     if (more < end) {
