@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arrays, tables and texts, against what they must hold by definition.
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -103,6 +104,10 @@ static void texts(void)
     mlt_text_add(&text, "%d", 89);
     CHECK(text.cut && strcmp(small, "1234567") == 0 && text.length == 7);
     mlt_text_free(&text);
+    char *made = mlt_text_of("%s%d", "rank ", 3), *empty = mlt_text_of("%s", "");
+    CHECK(strcmp(made, "rank 3") == 0 && !*empty);
+    free(made);
+    free(empty);
 }
 
 int main(void)

@@ -57,6 +57,16 @@ void mlt_text_add(mlt_text *text, const char *format, ...)
     va_end(args);
 }
 
+char *mlt_text_of(const char *format, ...)
+{
+    mlt_text text = {0};
+    va_list args;
+    va_start(args, format);
+    mlt_text_vadd(&text, format, args);
+    va_end(args);
+    return text.text;
+}
+
 const char *mlt_text_between(size_t i, size_t count, const char *last)
 {
     return i == 0 ? "" : i + 1 == count ? last : ", ";

@@ -40,4 +40,7 @@ static inline const char *mlt_text_so_far(const mlt_text *text)
 
 void mlt_text_free(mlt_text *text); // and it is empty
 
+// A text in one call; freed with free().
+char *mlt_text_of(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;
+
 #endif
