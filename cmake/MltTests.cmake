@@ -30,7 +30,7 @@ set(MLT_FUZZ_VARIANTS 20000 CACHE STRING "Variants of the seeds that a fuzz test
 
 # What mpirun's parsers call and test/fuzz/launcher.c takes over.
 set(MLT_FUZZ_WRAPPED exit free fopen fclose getline __getdelim open mkdir
-    mlt_quit mlt_say mlt_say_raw mlt_need mlt_need_more mlt_need_text)
+    mlt_quit mlt_say mlt_say_raw mlt_take mlt_take_more)
 
 # mlt_fuzz_program(LAYER FILE): build/test/LAYER_x_fuzz and the CTest test fuzz_x. In the preset `fuzz` the program is a
 # libFuzzer target (LAYER_x_fuzz -max_total_time=60 corpus/x test/fuzz/x); else test/fuzz/driver.c plays a fixed sequence.

@@ -11,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "launch/loop.h"
 #include "launch/plan/hosts.h"
 #include "launch/say.h"
@@ -98,7 +101,7 @@ static bool has(const char *pattern, char letter)
 // Replaces %<letter> by text; everything else, other percent signs included, is copied.
 static char *expand(const char *pattern, char letter, const char *text)
 {
-    char *out = mlt_need(strlen(pattern) * (strlen(text) + 1) + 1, 1), *to = out;
+    char *out = mlt_take(strlen(pattern) * (strlen(text) + 1) + 1, 1), *to = out;
     for (const char *at = pattern; *at; at++) {
         if (at[0] == '%' && at[1] == letter) {
             to = stpcpy(to, text);
@@ -115,7 +118,7 @@ static char *expand(const char *pattern, char letter, const char *text)
 
 static char *escape(const char *text)
 {
-    char *out = mlt_need(2 * strlen(text) + 1, 1), *to = out;
+    char *out = mlt_take(2 * strlen(text) + 1, 1), *to = out;
     for (; *text; text++) {
         *to++ = *text;
         if (*text == '%')
@@ -137,7 +140,7 @@ static char *absolute(const char *pattern)
     if (!here)
         mlt_quit(MLT_EXIT_SYSTEM, "the working directory has no name: %s", strerror(errno));
     char *base = escape(here);
-    char *whole = mlt_need_text("%s/%s", base, named);
+    char *whole = mlt_text_of("%s/%s", base, named);
     free(here);
     free(base);
     free(named);
@@ -161,17 +164,17 @@ static void make_directories(char *path)
 // Open MPI's layout: DIR/1/rank.R/stdout.
 static void use_output_directory(mlt_io *io)
 {
-    char *name = mlt_need_text("%s", io->options->output_directory);
+    char *name = mlt_text_of("%s", io->options->output_directory);
     static const char suffix[] = ":nocopy"; // always so here
     size_t length = strlen(name), most = sizeof suffix - 1;
     if (length >= most && strcmp(name + length - most, suffix) == 0)
         name[length - most] = '\0';
     char *escaped = escape(name);
     char *base = absolute(escaped);
-    io->outfile = mlt_need_text("%s/1/rank.%%r/stdout", base);
-    io->errfile = mlt_need_text("%s/1/rank.%%r/stderr", base);
+    io->outfile = mlt_text_of("%s/1/rank.%%r/stdout", base);
+    io->errfile = mlt_text_of("%s/1/rank.%%r/stderr", base);
     for (uint32_t r = 0; r < io->plan->ranks; r++) {
-        char *path = mlt_need_text("%s/1/rank.%u", name, r);
+        char *path = mlt_text_of("%s/1/rank.%u", name, r);
         if (r == 0)
             make_directories(path);
         else if (mkdir(path, 0777) != 0 && errno != EEXIST)
@@ -273,10 +276,7 @@ static void sink_put(sink *to, const char *text, size_t n)
         if (to->length)
             memmove(to->queue, to->queue + to->start, to->length);
         to->start = 0;
-        if (to->length + n > to->room) {
-            to->room = 2 * (to->length + n);
-            to->queue = mlt_need_more(to->queue, to->room, 1);
-        }
+        MLT_ARRAY_WANT(to->queue, to->length + n, to->room);
     }
     memcpy(to->queue + to->start + to->length, text, n);
     to->length += n;
@@ -335,7 +335,7 @@ static bool stream_read(stream *s)
 {
     if (s->room - s->length < READ_BYTES) {
         s->room = s->length + 2 * READ_BYTES;
-        s->line = mlt_need_more(s->line, s->room, 1);
+        s->line = mlt_take_more(s->line, s->room, 1);
     }
     ssize_t n = read(s->source.fd, s->line + s->length, s->room - s->length);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -418,8 +418,8 @@ static void spool_piece(mlt_io *io, const char *piece, size_t length)
             continue;
         if (n <= 0)
             mlt_quit(MLT_EXIT_SYSTEM,
-                     "--stdin all: no memory for the input that some ranks have not read yet "
-                     "(%s)",
+                     MLT_NO_ROOM
+                     "the input that some ranks have not read yet, with --stdin all (%s)",
                      strerror(errno));
         at += (size_t)n;
         io->spooled += (uint64_t)n;
@@ -503,7 +503,7 @@ static bool shares_process(const mlt_plan *plan)
 
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
 {
-    mlt_io *io = mlt_need(1, sizeof *io);
+    mlt_io *io = mlt_take(1, sizeof *io);
     *io = (mlt_io){.options = options, .plan = plan, .loop = loop, .stdin_proc = UINT32_MAX};
     for (int i = 0; i < 2; i++)
         io->sinks[i] = (sink){.source = {.fd = STDOUT_FILENO + i, .ready = sink_ready}, .io = io};
@@ -516,8 +516,8 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
     io->out_shared = io->outfile && empty_shared(io->outfile);
     io->err_shared = io->errfile && empty_shared(io->errfile);
     if (options->label)
-        io->streams = mlt_need(2 * (size_t)plan->proc_count, sizeof *io->streams);
-    io->child_ends = mlt_need(3, sizeof *io->child_ends);
+        io->streams = mlt_take(2 * (size_t)plan->proc_count, sizeof *io->streams);
+    io->child_ends = mlt_take(3, sizeof *io->child_ends);
     for (int i = 0; i < 3; i++)
         io->child_ends[i] = -1;
     io->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -534,10 +534,10 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
                  "ranks share a process, and with it one standard input; start each rank as a "
                  "process, or let rank 0 read and broadcast it");
     else if (options->stdin_rank == MLT_STDIN_ALL)
-        io->feeds = mlt_need(plan->proc_count, sizeof *io->feeds);
+        io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
     io->spool = io->feeds ? mlt_os_memfd("millet-stdin", 0) : -1;
     if (io->feeds && io->spool < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "--stdin all: no memory for the input (%s)", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input, with --stdin all (%s)", strerror(errno));
     io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         for (int i = 0; options->label && i < 2; i++)
@@ -553,11 +553,11 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env)
     if (io->plan->procs[first_proc].ranks == 1)
         return;
     if (io->options->label)
-        mlt_env_put(env, mlt_need_text("MILLET_LABEL=1"));
+        mlt_env_put(env, mlt_text_of("MILLET_LABEL=1"));
     if (io->outfile)
-        mlt_env_put(env, mlt_need_text("MILLET_OUTFILE=%s", io->outfile));
+        mlt_env_put(env, mlt_text_of("MILLET_OUTFILE=%s", io->outfile));
     if (io->errfile && !io->options->merge)
-        mlt_env_put(env, mlt_need_text("MILLET_ERRFILE=%s", io->errfile));
+        mlt_env_put(env, mlt_text_of("MILLET_ERRFILE=%s", io->errfile));
 }
 
 static bool open_pipe(mlt_io *io, int which, int *own, char *why, size_t why_size)

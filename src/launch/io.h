@@ -26,7 +26,7 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop);
 void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env);
 
 // Sets spawn->streams for a process, and mlt_io_started closes its ends in mpirun afterwards.
-// False: no more descriptors; a sentence in why.
+// False: no more descriptors; a message in why.
 bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size);
 void mlt_io_started(mlt_io *io, uint32_t proc);
 
@@ -35,7 +35,7 @@ void mlt_io_run(mlt_io *io);
 
 // All processes are gone: writes what is left, and frees io. Waits as long as it takes, or, if
 // `interrupted`, a moment for each reader. False if something could not be written, after a
-// sentence. (A reader that has gone is no loss: the ranks see a broken pipe, as they would without
+// message. (A reader that has gone is no loss: the ranks see a broken pipe, as they would without
 // mpirun.)
 bool mlt_io_finish(mlt_io *io, bool interrupted);
 

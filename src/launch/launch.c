@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "boot/job.h"
 #include "fiber/stack.h"
 #include "launch/guard.h"
@@ -55,7 +57,7 @@ static const char *dir_of(const launch *l, const mlt_app *app)
 static void find_programs(launch *l)
 {
     const mlt_options *o = l->options;
-    l->paths = mlt_need(o->app_count, sizeof *l->paths);
+    l->paths = mlt_take(o->app_count, sizeof *l->paths);
     for (size_t a = 0; a < o->app_count; a++)
         l->paths[a] = mlt_program_find(o->apps[a].argv[0], dir_of(l, &o->apps[a]), o->apps[a].path);
     if (o->gdb >= (int64_t)l->plan.ranks)
@@ -68,8 +70,7 @@ static void find_programs(launch *l)
 // Looks at one file, the program's or a library's of its own.
 static void look_at_frames(const char *path, const char *dir, mlt_frames *found)
 {
-    char *whole =
-        dir && path[0] != '/' ? mlt_need_text("%s/%s", dir, path) : mlt_need_text("%s", path);
+    char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
     int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     free(whole);
     if (fd < 0)
@@ -164,8 +165,8 @@ static void note_places(launch *l)
 static void make_job(launch *l, uint32_t cores)
 {
     uint32_t count = l->plan.proc_count;
-    uint32_t *workers = mlt_need(count, sizeof *workers), *ranks = mlt_need(count, sizeof *ranks);
-    uint32_t *apps = mlt_need(count, sizeof *apps);
+    uint32_t *workers = mlt_take(count, sizeof *workers), *ranks = mlt_take(count, sizeof *ranks);
+    uint32_t *apps = mlt_take(count, sizeof *apps);
     for (uint32_t p = 0; p < count; p++) {
         workers[p] = l->plan.procs[p].workers;
         ranks[p] = l->plan.procs[p].ranks / workers[p];
@@ -192,7 +193,7 @@ static void make_job(launch *l, uint32_t cores)
     free(apps);
     note_places(l);
     if (mlt_job_own_head(l->job) != MLT_OK)
-        mlt_quit(MLT_EXIT_SYSTEM, "no memory for the job's head: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the job's head (%s)", strerror(errno));
 }
 
 // gdb --args program ...; the caller frees it.
@@ -232,7 +233,7 @@ static void tell_start(const launch *l, uint32_t p, pid_t pid, const cpu_set_t *
             l->options->apps[l->plan.procs[p].app].argv[0]);
 }
 
-// Starts one process. On failure the exit code, after a sentence.
+// Starts one process. On failure the exit code, after a message.
 static int start(launch *l, uint32_t p, mlt_env *env)
 {
     const mlt_plan_proc *proc = &l->plan.procs[p];
@@ -362,7 +363,7 @@ int mlt_launch(const mlt_options *options)
     if (!mlt_io_finish(l.io, interrupted) && !code)
         code = MLT_EXIT_FAILED;
     if (report && !print_report(&l, report, &map)) {
-        mlt_say("memory is exhausted: there is no report");
+        mlt_say(MLT_NO_ROOM "the report");
         code = code ? code : MLT_EXIT_SYSTEM;
     }
     print_paths(options, &map);

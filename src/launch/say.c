@@ -17,11 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/memory.h"
+
 enum { MOST_WAITING = 16 << 20, PAUSE_MS = 100 };
 
 static struct {
     char *text;
-    size_t start, end;
+    size_t start, end, room;
 } waiting;
 
 // Standard error again, but so that writing does not block; mpirun shares the descriptor 2 itself
@@ -105,7 +108,7 @@ void mlt_say_go_on(void)
         return;
     free(waiting.text);
     waiting.text = NULL;
-    waiting.start = waiting.end = 0;
+    waiting.start = waiting.end = waiting.room = 0;
 }
 
 void mlt_say_raw(const char *text, size_t bytes)
@@ -115,13 +118,11 @@ void mlt_say_raw(const char *text, size_t bytes)
     if (left == 0)
         return;
     bool fits = waiting.end + left <= MOST_WAITING;
-    char *more = fits ? realloc(waiting.text, waiting.end + left) : NULL;
-    if (!more) {
+    if (!fits || !MLT_ARRAY_TRY(waiting.text, waiting.end + left, waiting.room)) {
         lost = true;
         return;
     }
-    waiting.text = more;
-    memcpy(more + waiting.end, text + done, left);
+    memcpy(waiting.text + waiting.end, text + done, left);
     waiting.end += left;
 }
 
@@ -149,7 +150,7 @@ static void say(const char *format, va_list args)
     char *text = NULL, *line = NULL;
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
-    int n = asprintf(&line, "mpirun: %s\n", text ? text : "out of memory");
+    int n = asprintf(&line, "mpirun: %s\n", text ? text : MLT_NO_ROOM "a message");
     if (n > 0)
         mlt_say_raw(line, (size_t)n);
     free(text);
@@ -172,32 +173,4 @@ _Noreturn void mlt_quit(int code, const char *format, ...)
     va_end(args);
     mlt_say_finish(-1);
     exit(code);
-}
-
-void *mlt_need(size_t count, size_t size)
-{
-    void *memory = calloc(count ? count : 1, size);
-    if (!memory)
-        mlt_quit(MLT_EXIT_SYSTEM, "out of memory: no %zu bytes", count * size);
-    return memory;
-}
-
-void *mlt_need_more(void *old, size_t count, size_t size)
-{
-    void *memory = reallocarray(old, count ? count : 1, size);
-    if (!memory)
-        mlt_quit(MLT_EXIT_SYSTEM, "out of memory: no %zu times %zu bytes", count, size);
-    return memory;
-}
-
-char *mlt_need_text(const char *format, ...)
-{
-    char *text;
-    va_list args;
-    va_start(args, format);
-    int n = vasprintf(&text, format, args);
-    va_end(args);
-    if (n < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
-    return text;
 }

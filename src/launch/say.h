@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpirun's own sentences, and the exit codes that it gives itself.
+// Messages of mpirun itself, and the exit codes that it gives itself.
 #ifndef MLT_LAUNCH_SAY_H
 #define MLT_LAUNCH_SAY_H
 
@@ -10,7 +10,8 @@
 
 // A rank's own exit status and 128 + signal pass through; these are mpirun's.
 enum {
-    MLT_EXIT_FAILED = 1,    // a rank ended with 0 between MPI_Init and MPI_Finalize
+    MLT_EXIT_FAILED = 1,    // a rank ended with 0 between MPI_Init and MPI_Finalize, output could
+                            // not be written, or the file of --coll is at fault
     MLT_EXIT_USAGE = 2,     // the command line, a host file or a configuration file is wrong
     MLT_EXIT_SYSTEM = 70,   // the machine refused: memory, descriptors, processes
     MLT_EXIT_TIMEOUT = 124, // --timeout
@@ -19,11 +20,11 @@ enum {
     MLT_EXIT_NOT_FOUND = 127,
 };
 
-// Writes "mpirun: <sentence>\n" to standard error, in one write.
+// Writes "mpirun: <message>\n" to standard error, as mlt_say_raw does.
 void mlt_say(const char *format, ...) MLT_PRINTF(1, 2);
 
-// Writes all bytes to standard error; gives up if nobody listens. Never blocks: what does not fit
-// waits until the event loop or mlt_say_finish writes it.
+// Writes the bytes to standard error, and drops them if its reader is gone. Never blocks: bytes
+// that do not fit now, up to 16 MiB, wait until the event loop or mlt_say_finish writes them.
 void mlt_say_raw(const char *text, size_t bytes);
 
 // For the event loop: whether something waits, the descriptor that must get room for it, and
@@ -36,15 +37,10 @@ void mlt_say_go_on(void);
 // that ends mpirun is there.
 void mlt_say_finish(int limit_ms);
 
-// Something could not be written, though somebody would read it: the disk is full, or memory.
+// True if something was lost that had a reader: the disk or memory is full, or too much waits.
 bool mlt_say_lost(void);
 
-// Says the sentence and ends mpirun. Only before the first rank has been started.
+// Writes the message and ends mpirun. Ranks that have been started are killed (guard.h).
 _Noreturn void mlt_quit(int code, const char *format, ...) MLT_PRINTF(2, 3) MLT_COLD;
-
-// Memory for mpirun itself; ends it with a sentence if there is none.
-void *mlt_need(size_t count, size_t size) MLT_MUST_CHECK;
-void *mlt_need_more(void *old, size_t count, size_t size) MLT_MUST_CHECK;
-char *mlt_need_text(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "launch/say.h"
 
 typedef enum step { STEP_NONE, STEP_STREAM, STEP_DIR, STEP_EXEC } step;
@@ -194,7 +195,7 @@ static pid_t start_by_shell(const mlt_spawn *spawn)
     size_t n = 0;
     while (spawn->argv[n])
         n++;
-    char **argv = mlt_need(n + 2, sizeof *argv);
+    char **argv = mlt_take(n + 2, sizeof *argv);
     static char shell[] = "sh";
     argv[0] = shell;
     argv[1] = (char *)(size_t)spawn->path;

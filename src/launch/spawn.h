@@ -45,7 +45,7 @@ int mlt_spawn_signal_fd(const sigset_t *blocked);
 // Lets signals end mpirun again; once all ranks are gone.
 void mlt_spawn_restore(int signal_fd);
 
-// The process id, or -1 with a sentence in why and the exit code for mpirun in *code.
+// The process id, or -1 with a message in why and the exit code for mpirun in *code.
 pid_t mlt_spawn_start(const mlt_spawn *spawn, int *code, char *why, size_t why_size);
 
 #endif

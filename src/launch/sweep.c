@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/say.h"
+#include "base/memory.h"
 #include "os/os.h"
 
 enum { MOST_ROUNDS = 1000 }; // of a millisecond
@@ -28,7 +28,7 @@ static size_t list_processes(entry **out)
     for (struct dirent *e; proc && (e = readdir(proc));) {
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;
-        list = mlt_need_more(list, count + 1, sizeof *list);
+        list = mlt_take_more(list, count + 1, sizeof *list);
         entry *next = &list[count++];
         *next = (entry){.pid = (pid_t)atol(e->d_name)};
         (void)mlt_os_state_of(next->pid, 0, &next->parent);

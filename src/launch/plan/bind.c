@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "launch/say.h"
+#include "base/memory.h"
 
 typedef enum unit { UNIT_NONE, UNIT_HWTHREAD, UNIT_CORE, UNIT_NUMA, UNIT_SOCKET, UNIT_ALL } unit;
 
@@ -131,18 +131,18 @@ static size_t list_units(unit u, const cpu_set_t *allowed, size_t set_bytes, siz
     cpu_set_t **list = NULL, *seen = CPU_ALLOC(set_bytes * 8);
     size_t count = 0;
     if (!seen)
-        mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
+        mlt_no_room("a set of processors");
     CPU_ZERO_S(set_bytes, seen);
     for (size_t cpu = 0; cpu < set_bytes * 8 && count < most; cpu++) {
         if (!CPU_ISSET_S(cpu, set_bytes, allowed) || CPU_ISSET_S(cpu, set_bytes, seen))
             continue;
         cpu_set_t *set = CPU_ALLOC(set_bytes * 8);
         if (!set)
-            mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
+            mlt_no_room("a set of processors");
         unit_of(u, cpu, set, set_bytes);
         CPU_AND_S(set_bytes, set, set, allowed);
         CPU_OR_S(set_bytes, seen, seen, set);
-        list = mlt_need_more(list, count + 1, sizeof *list);
+        list = mlt_take_more(list, count + 1, sizeof *list);
         list[count++] = set;
     }
     CPU_FREE(seen);
@@ -161,11 +161,11 @@ static void free_units(cpu_set_t **list, size_t count)
 // second of each...
 static void deal_out(mlt_bind *bind, cpu_set_t **groups, size_t group_count)
 {
-    cpu_set_t **dealt = mlt_need(bind->count, sizeof *dealt);
+    cpu_set_t **dealt = mlt_take(bind->count, sizeof *dealt);
     cpu_set_t *common = CPU_ALLOC(bind->set_bytes * 8);
     size_t n = 0;
     if (!common)
-        mlt_quit(MLT_EXIT_SYSTEM, "out of memory");
+        mlt_no_room("a set of processors");
     while (n < bind->count) {
         size_t before = n;
         for (size_t g = 0; g < group_count; g++)

@@ -16,7 +16,7 @@ typedef struct mlt_bind {
     size_t set_bytes;
 } mlt_bind;
 
-// True if it is a word of --bind-to or --map-by (core, socket:PE=2, ...); otherwise a sentence in
+// True if it is a word of --bind-to or --map-by (core, socket:PE=2, ...); otherwise a message in
 // why.
 bool mlt_bind_word_known(const char *word, char *why, size_t why_size);
 

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "launch/program/libraries.h"
-#include "launch/say.h"
 
 extern char **environ;
 
@@ -67,7 +68,7 @@ void mlt_env_put(mlt_env *env, char *variable)
             env->items[i] = variable;
             return;
         }
-    env->items = mlt_need_more(env->items, env->common + 1 + MLT_ENV_OWN + 1, sizeof *env->items);
+    env->items = mlt_take_more(env->items, env->common + 1 + MLT_ENV_OWN + 1, sizeof *env->items);
     env->items[env->common++] = variable;
 }
 
@@ -79,8 +80,8 @@ const char *mlt_env_value(const mlt_env *env, const char *name)
     return NULL;
 }
 
-// A program for the standard's ABI, whoever compiled it, finds the library of this mpirun: also
-// behind scripts, and before that of another MPI.
+// A program for the standard's ABI, whoever compiled it, finds the library of this mpirun, also if
+// a script starts it, and before that of another MPI.
 static void put_library_path(mlt_env *env)
 {
     const char *folder = mlt_libraries_folder(), *old = mlt_env_value(env, "LD_LIBRARY_PATH");
@@ -90,19 +91,19 @@ static void put_library_path(mlt_env *env)
     if (old && strncmp(old, folder, n) == 0 && (old[n] == ':' || old[n] == '\0'))
         return; // mpirun under mpirun
     env->library_path =
-        mlt_need_text("LD_LIBRARY_PATH=%s%s%s", folder, old && *old ? ":" : "", old ? old : "");
+        mlt_text_of("LD_LIBRARY_PATH=%s%s%s", folder, old && *old ? ":" : "", old ? old : "");
     mlt_env_put(env, env->library_path);
 }
 
 void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
 {
-    *env = (mlt_env){.items = mlt_need(MLT_ENV_OWN + 1, sizeof *env->items)};
+    *env = (mlt_env){.items = mlt_take(MLT_ENV_OWN + 1, sizeof *env->items)};
     mlt_env_mode mode = app->env_mode != MLT_ENV_ALL ? app->env_mode : options->env_mode;
     const char *list = app->env_list ? app->env_list : options->env_list;
     size_t room = 0;
     while (environ[room])
         room++;
-    env->items = mlt_need_more(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
+    env->items = mlt_take_more(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
     for (char **e = environ; *e; e++) // no variable comes twice: no need to look for an old one
         if (mode == MLT_ENV_ALL ? !is_replaced(*e) : mode == MLT_ENV_LIST && in_list(list, *e))
             env->items[env->common++] = *e;

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "launch/say.h"
 
 enum { HOST_BYTES = 256, MOST_SLOTS = 1 << 20 };
@@ -47,7 +48,7 @@ static bool read_slots(const char *text, uint32_t *slots)
     return true;
 }
 
-// One host, "[user@]name[:n]"; `where` begins the sentence if it is wrong.
+// One host, "[user@]name[:n]"; `where` begins the message if it is wrong.
 static void take_host(const char *where, char *host, uint32_t *slots)
 {
     char *at = strrchr(host, '@');
@@ -72,7 +73,7 @@ static void take_host(const char *where, char *host, uint32_t *slots)
 uint32_t mlt_hosts_list(const char *option, const char *list)
 {
     uint32_t slots = 0;
-    char *copy = mlt_need_text("%s", list), *rest = copy, *host;
+    char *copy = mlt_text_of("%s", list), *rest = copy, *host;
     while ((host = strsep(&rest, ",")))
         take_host(option, host, &slots);
     free(copy);
@@ -110,7 +111,7 @@ uint32_t mlt_hosts_file(const char *path)
     char *line = NULL;
     size_t room = 0;
     while (getline(&line, &room, file) >= 0) {
-        char *where = mlt_need_text("%s:%u", path, ++number);
+        char *where = mlt_text_of("%s:%u", path, ++number);
         line[strcspn(line, "#")] = '\0';
         take_line(where, line, &slots);
         free(where);

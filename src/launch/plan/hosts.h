@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Host lists and host files. Only this host can be used so far; anything else ends mpirun with a
-// sentence.
+// message.
 #ifndef MLT_LAUNCH_PLAN_HOSTS_H
 #define MLT_LAUNCH_PLAN_HOSTS_H
 
 #include <stdint.h>
 
-// This host's name, as sentences and %h show it.
+// This host's name, as messages and %h show it.
 const char *mlt_hosts_own(void);
 
 // Each returns the number of slots that were stated (":n", "slots=n"), 0 if none.

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "base/word.h"
 #include "launch/help.h"
 #include "launch/plan/bind.h"
@@ -42,7 +44,7 @@ typedef struct option_row {
 
 void mlt_texts_add(mlt_texts *texts, char *text)
 {
-    texts->items = mlt_need_more(texts->items, texts->count + 2, sizeof *texts->items);
+    texts->items = mlt_take_more(texts->items, texts->count + 2, sizeof *texts->items);
     texts->items[texts->count++] = text;
     texts->items[texts->count] = NULL;
 }
@@ -147,7 +149,7 @@ static char *next_variable(reader *r)
     if (!*name || *name == '=')
         mlt_quit(MLT_EXIT_USAGE, "option %s wants the name of a variable, not '%s'", r->option,
                  name);
-    return strchr(name, '=') ? name : mlt_need_text("%s=%s", name, next_word(r));
+    return strchr(name, '=') ? name : mlt_text_of("%s=%s", name, next_word(r));
 }
 
 static void take_genv(reader *r, const option_row *row)
@@ -167,7 +169,7 @@ static void take_x(reader *r, const option_row *row)
         mlt_quit(MLT_EXIT_USAGE, "option %s wants NAME or NAME=VALUE, not '%s'", r->option, word);
     const char *now = strchr(word, '=') ? NULL : getenv(word);
     if (now)
-        mlt_texts_add(&r->o->env, mlt_need_text("%s=%s", word, now));
+        mlt_texts_add(&r->o->env, mlt_text_of("%s=%s", word, now));
     else if (strchr(word, '='))
         mlt_texts_add(&r->o->env, word);
 }
@@ -252,7 +254,7 @@ static void take_gdb(reader *r, const option_row *row)
 // different things cannot both be right.
 static void set(reader *r, const char *name, const char *value)
 {
-    char *variable = mlt_need_text("MILLET_%s=%s", name, value);
+    char *variable = mlt_text_of("MILLET_%s=%s", name, value);
     size_t prefix = strlen(variable) - strlen(value);
     for (size_t i = 0; i < r->env_before; i++) {
         const char *other = r->o->env.items[i];
@@ -265,10 +267,10 @@ static void set(reader *r, const char *name, const char *value)
     mlt_texts_add(&r->o->env, variable);
 }
 
-// The same for the ranks of the current section and of those behind it that say nothing else.
+// The same for the ranks of this section, and of later ones that say nothing else.
 static void set_from_here(reader *r, const char *name, const char *value)
 {
-    mlt_texts_add(&r->o->carried, mlt_need_text("MILLET_%s=%s", name, value));
+    mlt_texts_add(&r->o->carried, mlt_text_of("MILLET_%s=%s", name, value));
 }
 
 static bool policy_known(const char *text)
@@ -554,11 +556,11 @@ bool mlt_options_row(size_t i, mlt_option_text *out)
 const char mlt_options_usage[] =
     "[options] program [arguments] [: [options] program [arguments]]...";
 const char mlt_options_codes[] =
-    "0: all ranks ended with 0; 1: a rank ended with 0 before MPI_Finalize, or output could not be "
-    "written; 2: the command line, a host file or a configuration file is wrong; 70: the machine "
-    "refused memory, descriptors or processes; 124: time limit; 125: deadlock; 126: the program "
-    "cannot be run; 127: the program was not found; 128 + N: signal N ended a rank; any other: the "
-    "exit code of the first rank that failed";
+    "0: all ranks ended with 0; 1: a rank ended with 0 before MPI_Finalize, output could not be "
+    "written, or the file of --coll is at fault; 2: the command line, a host file or a "
+    "configuration file is wrong; 70: the machine refused memory, descriptors or processes; 124: "
+    "time limit; 125: deadlock; 126: the program cannot be run; 127: the program was not found; "
+    "128 + N: signal N ended a rank; any other: the exit code of the first rank that failed";
 
 static void help_of(const option_row *row)
 {
@@ -592,7 +594,7 @@ static void take_help(reader *r, const option_row *ignored)
 
 static mlt_app *new_app(mlt_options *o)
 {
-    o->apps = mlt_need_more(o->apps, o->app_count + 1, sizeof *o->apps);
+    o->apps = mlt_take_more(o->apps, o->app_count + 1, sizeof *o->apps);
     mlt_app *app = &o->apps[o->app_count++];
     // What a worker is carries on to the next section.
     *app = (mlt_app){.fine = 1, .workers = o->app_count > 1 ? app[-1].workers : MLT_WORKERS_AUTO};

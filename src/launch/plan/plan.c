@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "boot/job.h"
 #include "launch/say.h"
 
@@ -29,7 +30,7 @@ void mlt_plan_make(const mlt_options *options, mlt_plan *plan)
     if (ranks > INT32_MAX)
         mlt_quit(MLT_EXIT_USAGE, "-n times -nfg is %llu, but a job has at most %d ranks",
                  (unsigned long long)ranks, INT32_MAX);
-    plan->procs = mlt_need(workers, sizeof *plan->procs);
+    plan->procs = mlt_take(workers, sizeof *plan->procs);
     for (size_t a = 0; a < options->app_count; a++) {
         const mlt_app *app = &options->apps[a];
         bool threads = app->workers == MLT_WORKERS_THREAD ||

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "launch/plan/options.h"
 #include "launch/say.h"
 
@@ -25,8 +27,9 @@ void mlt_words_close(mlt_words_file *file)
 // The next line with its continuations, or NULL. The caller frees it.
 static char *whole_line(mlt_words_file *file)
 {
-    char *whole = NULL, *line = NULL;
-    size_t length = 0, room = 0;
+    mlt_text whole = {0};
+    char *line = NULL;
+    size_t room = 0;
     ssize_t n;
     while ((n = getline(&line, &room, file->file)) >= 0) {
         file->line++;
@@ -37,15 +40,12 @@ static char *whole_line(mlt_words_file *file)
         bool more = n > 0 && line[n - 1] == '\\';
         if (more)
             n--;
-        whole = mlt_need_more(whole, length + (size_t)n + 1, 1);
-        memcpy(whole + length, line, (size_t)n);
-        length += (size_t)n;
-        whole[length] = '\0';
+        mlt_text_put(&whole, line, (size_t)n);
         if (!more)
             break;
     }
     free(line);
-    return whole;
+    return whole.text;
 }
 
 // Copies one word, which starts at `at`, to `to`; returns where it ended, NULL if a quote is not
@@ -73,7 +73,7 @@ bool mlt_words_line(mlt_words_file *file)
     while ((line = whole_line(file))) {
         mlt_texts words = {NULL, 0};
         for (const char *at = line; *(at += strspn(at, " \t\r\n\v\f")) && *at != '#';) {
-            char *word = mlt_need(strlen(at) + 1, 1);
+            char *word = mlt_take(strlen(at) + 1, 1);
             at = one_word(at, word);
             if (!at)
                 mlt_quit(MLT_EXIT_USAGE, "%s:%u: a quote is not closed", file->path, file->line);

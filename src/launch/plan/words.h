@@ -14,7 +14,7 @@ typedef struct mlt_words_file {
     char **words; // of the current line, NULL at the end; they stay valid until the program ends
 } mlt_words_file;
 
-// Each ends mpirun with a sentence that names file and line if something is wrong.
+// Each ends mpirun with a message that names file and line if something is wrong.
 void mlt_words_open(mlt_words_file *file, const char *path);
 bool mlt_words_line(mlt_words_file *file); // false: no more lines with words
 void mlt_words_close(mlt_words_file *file);

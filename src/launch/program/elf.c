@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 enum {
     MOST_SECTIONS = 1 << 16,
     MOST_TABLE_BYTES = 256 << 20, // of symbols, names or relocations
@@ -26,15 +28,15 @@ typedef struct elf {
     Elf64_Ehdr head;
     Elf64_Shdr *sections;
     size_t section_count;
-    char *names; // of sections, with a NUL behind
+    char *names; // of sections, with a NUL after them
     uint64_t names_bytes;
     bool interpreted;                // a program, not a library
     uint64_t relro_start, relro_end; // read-only once the program is loaded
     uint64_t *copies; //  addresses of variables that belong to libraries (copy relocations)
-    size_t copy_count;
+    size_t copy_count, copy_room;
 } elf;
 
-// A piece of the file in memory of its own, with a NUL behind; NULL if it is not all there.
+// A copy of a piece of the file, with a NUL after it; NULL if the file does not have all of it.
 static void *piece(elf *e, uint64_t at, uint64_t bytes)
 {
     if (bytes > MOST_TABLE_BYTES || at > e->size || bytes > e->size - at || bytes > e->left)
@@ -162,10 +164,8 @@ static void read_copies(elf *e)
                 break;
             if (!is_copy(ELF64_R_TYPE(entries[i].r_info), e->head.e_machine))
                 continue;
-            uint64_t *more = reallocarray(e->copies, e->copy_count + 1, sizeof *more);
-            if (!more)
+            if (!MLT_ARRAY_TRY(e->copies, e->copy_count + 1, e->copy_room))
                 break;
-            e->copies = more;
             e->copies[e->copy_count++] = entries[i].r_offset;
         }
         free(entries);
@@ -254,15 +254,7 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
 
 static void keep_global(mlt_elf_globals *out, const char *name, uint64_t bytes)
 {
-    bool full = (out->kept & (out->kept - 1)) == 0; // a power of two, as the room is
-    if (full && out->kept < MOST_GLOBALS) {
-        size_t room = out->kept ? 2 * out->kept : 1;
-        mlt_elf_global *more = reallocarray(out->first, room, sizeof *more);
-        if (!more)
-            return;
-        out->first = more;
-    }
-    if (out->kept == MOST_GLOBALS)
+    if (out->kept == MOST_GLOBALS || !MLT_ARRAY_TRY(out->first, out->kept + 1, out->room))
         return;
     plain_name(name, out->first[out->kept].name);
     out->first[out->kept++].bytes = bytes;

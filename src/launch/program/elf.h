@@ -22,7 +22,7 @@ typedef struct mlt_elf_globals {
     uint64_t bytes;        // of all variables, or of writable data if stripped
     size_t count;          // of all variables
     mlt_elf_global *first; // the smallest `kept` of them, in that order; freed by mlt_elf_fini
-    size_t kept;
+    size_t kept, room;
 } mlt_elf_globals;
 
 // Never fails: a file that cannot be understood has no globals. Keeps at most `most` names.

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "launch/numbers.h"
 #include "launch/program/elf.h"
 #include "launch/say.h"
@@ -56,8 +57,7 @@ void mlt_globals_note(const char *path, const char *dir, const char *name, uint3
         return; // not a program of ours: it will start one, or none
     char number[MLT_NUMBER_BYTES];
     mlt_number(number, ranks);
-    char *whole =
-        dir && path[0] != '/' ? mlt_need_text("%s/%s", dir, path) : mlt_need_text("%s", path);
+    char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
     for (size_t i = 0; i <= libraries->count; i++) {
         const char *file = i ? libraries->paths[i - 1] : whole, *slash = strrchr(file, '/');
         char *text = describe(file, !i ? name : slash ? slash + 1 : file, i > 0, all);

@@ -9,9 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "launch/plan/env.h"
 #include "launch/program/elf.h"
-#include "launch/say.h"
 
 enum { MOST_LIBRARIES = 64, ABI_NAME = sizeof "libmpi_abi.so" - 1 };
 
@@ -97,9 +98,9 @@ static char *folder_of(const char *part, size_t n, const char *origin)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);
         if (n >= length && strncmp(part, words[i], length) == 0)
-            return mlt_need_text("%s%.*s", origin, (int)(n - length), part + length);
+            return mlt_text_of("%s%.*s", origin, (int)(n - length), part + length);
     }
-    return mlt_need_text("%.*s", (int)n, part);
+    return mlt_text_of("%.*s", (int)n, part);
 }
 
 // The path of the library in one of the folders; NULL if it is in none. The caller frees it.
@@ -108,9 +109,8 @@ static char *look_in(const finder *f, const char *folders, const char *name, con
     while (folders && *folders) {
         size_t n = strcspn(folders, ":;");
         char *folder = folder_of(folders, n, origin);
-        char *path = *folder == '/' || !f->dir
-                         ? mlt_need_text("%s/%s", *folder ? folder : ".", name)
-                         : mlt_need_text("%s/%s/%s", f->dir, folder, name);
+        char *path = *folder == '/' || !f->dir ? mlt_text_of("%s/%s", *folder ? folder : ".", name)
+                                               : mlt_text_of("%s/%s/%s", f->dir, folder, name);
         free(folder);
         struct stat about;
         if (stat(path, &about) == 0 && S_ISREG(about.st_mode))
@@ -124,7 +124,7 @@ static char *look_in(const finder *f, const char *folders, const char *name, con
 static char *origin_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? mlt_need_text("%.*s", (int)(slash - path), path) : mlt_need_text(".");
+    return slash ? mlt_text_of("%.*s", (int)(slash - path), path) : mlt_text_of(".");
 }
 
 // ---- The walk
@@ -141,7 +141,7 @@ static void add(finder *f, char *path)
         free(path);
         return;
     }
-    out->paths = mlt_need_more(out->paths, out->count + 1, sizeof *out->paths);
+    out->paths = mlt_take_more(out->paths, out->count + 1, sizeof *out->paths);
     out->paths[out->count++] = path;
     look_at_file(f, path);
 }
@@ -173,13 +173,12 @@ static void look_at_need(finder *f, const mlt_elf_links *links, const char *name
     }
     if (mlt_libraries_is_foreign(name)) {
         if (!f->out->foreign)
-            f->out->foreign = mlt_need_text("%s", name);
+            f->out->foreign = mlt_text_of("%s", name);
         return;
     }
-    char *path = strchr(name, '/')
-                     ? mlt_need_text("%s", name) // a library without a name of its own
-                 : links->runpath ? NULL
-                                  : look_in(f, links->rpath, name, origin);
+    char *path = strchr(name, '/') ? mlt_text_of("%s", name) // a library without a name of its own
+                 : links->runpath  ? NULL
+                                   : look_in(f, links->rpath, name, origin);
     if (!path)
         path = look_in(f, f->library_path, name, origin);
     if (!path)
@@ -207,11 +206,11 @@ static void look_at_preloads(finder *f, const char *list)
 {
     while (list && *list) {
         size_t n = strcspn(list, ": ");
-        char *name = mlt_need_text("%.*s", (int)n, list);
+        char *name = mlt_text_of("%.*s", (int)n, list);
         const char *last = strrchr(name, '/');
         bool own = n > 0 && strncmp(last ? last + 1 : name, abi_name, ABI_NAME) != 0;
         char *path = !own   ? NULL
-                     : last ? mlt_need_text("%s", name)
+                     : last ? mlt_text_of("%s", name)
                             : look_in(f, f->library_path, name, "");
         if (path)
             add(f, path);
@@ -228,9 +227,8 @@ void mlt_libraries_find(mlt_libraries *out, const char *path, const char *dir,
     mlt_env env;
     mlt_env_init(&env, options, app);
     const char *library_path = mlt_env_value(&env, "LD_LIBRARY_PATH");
-    f.library_path = mlt_need_text("%s", library_path ? library_path : "");
-    char *whole =
-        dir && path[0] != '/' ? mlt_need_text("%s/%s", dir, path) : mlt_need_text("%s", path);
+    f.library_path = mlt_text_of("%s", library_path ? library_path : "");
+    char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
     look_at_file(&f, whole);
     look_at_preloads(&f, mlt_env_value(&env, "LD_PRELOAD"));
     free(whole);
@@ -259,7 +257,7 @@ static char *loaded_by(pid_t pid)
         line[strcspn(line, "\n")] = '\0';
         const char *path = strchr(line, '/'), *file = path ? strrchr(path, '/') + 1 : NULL;
         if (file && mlt_libraries_is_foreign(file))
-            found = mlt_need_text("%s", path);
+            found = mlt_text_of("%s", path);
     }
     if (maps)
         fclose(maps);

@@ -11,9 +11,8 @@
 #include "launch/plan/options.h"
 
 typedef struct mlt_libraries {
-    bool mpi; // it, or a library of its own, needs the library of the standard's ABI
-    char *
-        *paths; // its own: found by run paths, LD_LIBRARY_PATH or LD_PRELOAD, and not the system's
+    bool mpi;     // it, or a library of its own, needs the library of the standard's ABI
+    char **paths; // its own libraries: found by run paths, LD_LIBRARY_PATH or LD_PRELOAD
     size_t count;
     char *foreign; // the name of another MPI's library that one of them needs; NULL: none
     char *other;   // the path of another MPI's libmpi_abi.so.1, which a run path puts before ours

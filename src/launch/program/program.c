@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "launch/say.h"
 
 typedef enum found { ABSENT, FORBIDDEN, USABLE } found;
@@ -16,8 +17,7 @@ typedef enum found { ABSENT, FORBIDDEN, USABLE } found;
 // Looks at `path` as seen from `dir`.
 static found look(const char *path, const char *dir)
 {
-    char *whole =
-        dir && path[0] != '/' ? mlt_need_text("%s/%s", dir, path) : mlt_need_text("%s", path);
+    char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
     struct stat about;
     found result = ABSENT;
     if (stat(whole, &about) == 0)
@@ -30,9 +30,9 @@ static found look(const char *path, const char *dir)
 
 static const char *search(const char *name, const char *path, bool *forbidden)
 {
-    char *copy = mlt_need_text("%s", path), *rest = copy, *part;
+    char *copy = mlt_text_of("%s", path), *rest = copy, *part;
     while ((part = strsep(&rest, ":"))) {
-        char *whole = mlt_need_text("%s/%s", *part ? part : ".", name);
+        char *whole = mlt_text_of("%s/%s", *part ? part : ".", name);
         found f = look(whole, NULL);
         if (f == USABLE) {
             free(copy);
@@ -78,7 +78,7 @@ const char *mlt_program_find(const char *name, const char *dir, const char *path
     // Also the last resort for a bare name: people forget the "./".
     found f = look(name, dir);
     if (f == USABLE)
-        return strchr(name, '/') ? name : mlt_need_text("./%s", name);
+        return strchr(name, '/') ? name : mlt_text_of("./%s", name);
     if (f == FORBIDDEN || forbidden)
         mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
                  "program '%s' cannot be executed: it is %s; chmod +x makes a file executable",

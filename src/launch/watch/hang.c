@@ -19,10 +19,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/cycle.h"
+#include "base/memory.h"
+#include "base/table.h"
 #include "fiber/wait.h"
 #include "launch/numbers.h"
-#include "launch/say.h"
 #include "launch/watch/hang_procs.h"
 
 enum {
@@ -57,10 +59,10 @@ struct mlt_hang {
 
 mlt_hang *mlt_hang_new(uint32_t ranks)
 {
-    mlt_hang *hang = mlt_need(1, sizeof *hang);
+    mlt_hang *hang = mlt_take(1, sizeof *hang);
     hang->ranks = ranks;
-    hang->state = mlt_need(ranks, sizeof *hang->state);
-    hang->moves = mlt_need(ranks, sizeof *hang->moves);
+    hang->state = mlt_take(ranks, sizeof *hang->state);
+    hang->moves = mlt_take(ranks, sizeof *hang->moves);
     return hang;
 }
 
@@ -102,19 +104,13 @@ static void add_held(mlt_hang *hang, const mlt_ctl_wait *held)
 {
     if (hang->held_count == MOST_HELD)
         return;
-    if (hang->held_count == hang->held_room) {
-        hang->held_room = hang->held_room ? 2 * hang->held_room : 16;
-        hang->held = mlt_need_more(hang->held, hang->held_room, sizeof *hang->held);
-    }
+    MLT_ARRAY_WANT(hang->held, hang->held_count + 1, hang->held_room);
     hang->held[hang->held_count++] = *held;
 }
 
 void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
 {
-    if (hang->count + count > hang->room) {
-        hang->room = 2 * (hang->count + count);
-        hang->records = mlt_need_more(hang->records, hang->room, sizeof *hang->records);
-    }
+    MLT_ARRAY_WANT(hang->records, hang->count + count, hang->room);
     for (size_t i = 0; i < count; i++) {
         if (records[i].rank < 0 || (uint32_t)records[i].rank >= hang->ranks)
             continue;
@@ -158,8 +154,8 @@ static void sort_records(mlt_hang *hang)
 {
     free(hang->first);
     free(hang->order);
-    hang->first = mlt_need((size_t)hang->ranks + 2, sizeof *hang->first);
-    hang->order = mlt_need(hang->count, sizeof *hang->order);
+    hang->first = mlt_take((size_t)hang->ranks + 2, sizeof *hang->first);
+    hang->order = mlt_take(hang->count, sizeof *hang->order);
     for (size_t i = 0; i < hang->count; i++)
         hang->first[hang->records[i].rank + 2]++;
     for (uint32_t r = 0; r < hang->ranks; r++)
@@ -234,7 +230,7 @@ static void add_edges(edges *e, const mlt_hang *hang, uint32_t rank)
 // Ranks, and the barrier as the last node. The caller frees the graph.
 static mlt_digraph waits_of(const mlt_hang *hang, bool either)
 {
-    edges e = {.items = mlt_need(hang->count + hang->ranks, sizeof *e.items), .either = either};
+    edges e = {.items = mlt_take(hang->count + hang->ranks, sizeof *e.items), .either = either};
     for (uint32_t r = 0; r < hang->ranks; r++) {
         if (!stands(hang, r))
             continue;
@@ -553,8 +549,7 @@ typedef struct groups {
     const mlt_hang *hang;
     group *items;
     size_t count, room;
-    uint32_t *table; // open hashing: index + 1
-    size_t mask;
+    mlt_table table; // of indices
 } groups;
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -631,39 +626,19 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, relation how)
     return true;
 }
 
-static void grow(groups *g)
-{
-    size_t size = g->mask ? 2 * (g->mask + 1) : 1024;
-    free(g->table);
-    g->table = mlt_need(size, sizeof *g->table);
-    g->mask = size - 1;
-    for (size_t i = 0; i < g->count; i++) {
-        size_t at = g->items[i].hash & g->mask;
-        while (g->table[at])
-            at = (at + 1) & g->mask;
-        g->table[at] = (uint32_t)i + 1;
-    }
-}
-
 // The index of a rank's group under a relation; made if it is not there.
 static uint32_t group_of(groups *g, uint32_t rank, relation how)
 {
-    if (2 * g->count >= g->mask)
-        grow(g);
     uint64_t hash = hash_of(g->hang, rank, how);
-    size_t at = hash & g->mask;
-    for (; g->table[at]; at = (at + 1) & g->mask) {
-        const group *old = &g->items[g->table[at] - 1];
+    for (mlt_table_look at = mlt_table_look_for(&g->table, (uint32_t)hash); mlt_table_next(&at);) {
+        const group *old = &g->items[at.word];
         if (old->hash == hash && old->how == how && same(g->hang, old->leader, rank, how))
-            return g->table[at] - 1;
+            return (uint32_t)at.word;
     }
-    if (g->count == g->room) {
-        g->room = g->room ? 2 * g->room : 256;
-        g->items = mlt_need_more(g->items, g->room, sizeof *g->items);
-    }
+    MLT_ARRAY_WANT(g->items, g->count + 1, g->room);
     g->items[g->count] = (group){.hash = hash, .leader = rank, .how = (uint8_t)how, .bytes = true};
-    g->table[at] = (uint32_t)++g->count;
-    return (uint32_t)g->count - 1;
+    mlt_table_add(&g->table, (uint32_t)hash, g->count);
+    return (uint32_t)g->count++;
 }
 
 static void join(group *own, const mlt_hang *hang, uint32_t rank)
@@ -741,7 +716,7 @@ static void print_groups(const mlt_hang *hang, FILE *out)
     groups g = {.hang = hang};
     uint32_t *own[RELATIONS];
     for (int how = 0; how < RELATIONS; how++) {
-        own[how] = mlt_need(hang->ranks, sizeof *own[how]);
+        own[how] = mlt_take(hang->ranks, sizeof *own[how]);
         for (uint32_t r = 0; r < hang->ranks; r++) {
             own[how][r] = group_of(&g, r, (relation)how);
             g.items[own[how][r]].count++;
@@ -770,7 +745,7 @@ static void print_groups(const mlt_hang *hang, FILE *out)
         fprintf(out, "and %s ranks in %s more groups\n", mlt_number(text[0], left),
                 mlt_number(text[1], used - shown));
     free(g.items);
-    free(g.table);
+    mlt_table_free(&g.table);
 }
 
 // ---- The report
@@ -963,7 +938,7 @@ static bool differ(const meeting *m, size_t count)
 
 static void print_mismatches(const mlt_hang *hang, FILE *out)
 {
-    meeting *m = mlt_need(hang->count, sizeof *m);
+    meeting *m = mlt_take(hang->count, sizeof *m);
     size_t count = 0, told = 0;
     for (size_t i = 0; i < hang->count; i++) {
         const mlt_ctl_wait *w = &hang->records[i];

@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/table.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "launch/numbers.h"
-#include "launch/say.h"
 
 enum {
     MOST_TEXTS = 8, // shown
@@ -39,20 +42,12 @@ static char *keep(const char *text, size_t length)
     size_t size = 0;
     FILE *out = open_memstream(&kept, &size);
     if (!out)
-        return mlt_need_text("%s", "");
+        return mlt_text_of("%s", "");
     const char *end = text + (length < MLT_CTL_PROCS_TEXT ? length : MLT_CTL_PROCS_TEXT);
     for (int lines = 0; text < end && lines < MOST_LINES; lines++)
         text = keep_line(text, end, out);
     fclose(out);
-    return kept ? kept : mlt_need_text("%s", "");
-}
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
+    return kept ? kept : mlt_text_of("%s", "");
 }
 
 void mlt_hang_procs_add(mlt_hang_procs *procs, uint32_t first_rank, uint32_t ranks,
@@ -60,15 +55,12 @@ void mlt_hang_procs_add(mlt_hang_procs *procs, uint32_t first_rank, uint32_t ran
 {
     if (length == 0 || ranks == 0)
         return;
-    if (procs->count == procs->room) {
-        procs->room = procs->room ? 2 * procs->room : 16;
-        procs->items = mlt_need_more(procs->items, procs->room, sizeof *procs->items);
-    }
+    MLT_ARRAY_WANT(procs->items, procs->count + 1, procs->room);
     bool fits = procs->bytes + MLT_CTL_PROCS_TEXT <= MOST_BYTES;
     mlt_hang_said *own = &procs->items[procs->count++];
     *own = (mlt_hang_said){.first_rank = first_rank, .ranks = ranks};
-    own->text = fits ? keep(text, length) : mlt_need_text("%s", "");
-    own->hash = hash_of(own->text);
+    own->text = fits ? keep(text, length) : mlt_text_of("%s", "");
+    own->hash = mlt_hash_bytes(own->text, strlen(own->text));
     procs->bytes += strlen(own->text) + sizeof *own;
 }
 
@@ -100,7 +92,7 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
     if (procs->count == 0)
         return;
     qsort(procs->items, procs->count, sizeof *procs->items, by_rank);
-    bool *told = mlt_need(procs->count, sizeof *told);
+    bool *told = mlt_take(procs->count, sizeof *told);
     size_t shown = 0, left = 0;
     for (size_t i = 0; i < procs->count; i++) {
         const mlt_hang_said *own = &procs->items[i];

@@ -10,7 +10,7 @@
 
 typedef struct mlt_hang_said {
     uint32_t first_rank, ranks; // of the worker
-    uint64_t hash;
+    uint32_t hash;
     char *text; // "": there was no room for it
 } mlt_hang_said;
 

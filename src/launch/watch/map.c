@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "launch/numbers.h"
 #include "launch/say.h"
 
@@ -28,7 +29,7 @@ static void close_text(char *text, size_t size)
 {
     text[size - 1] = '\0';
     for (size_t n = strlen(text); n < size; n++)
-        text[n] = '\0'; // texts are compared with what is behind them
+        text[n] = '\0'; // the bytes after a text are compared, too
     for (; *text; text++)
         if (!isprint((unsigned char)*text))
             *text = '?';
@@ -56,7 +57,7 @@ void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size
         while (at < map->choice_count && !same_choice(&map->choices[at], &one))
             at++;
         if (at == map->choice_count) {
-            map->choices = mlt_need_more(map->choices, at + 1, sizeof *map->choices);
+            map->choices = mlt_take_more(map->choices, at + 1, sizeof *map->choices);
             map->choices[map->choice_count++] = one;
             continue;
         }
@@ -96,7 +97,7 @@ void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t cou
         while (at < map->path_count && !same_path(&map->paths[at], &one))
             at++;
         if (at == map->path_count) {
-            map->paths = mlt_need_more(map->paths, at + 1, sizeof *map->paths);
+            map->paths = mlt_take_more(map->paths, at + 1, sizeof *map->paths);
             map->paths[map->path_count++] = one;
             continue;
         }

@@ -31,7 +31,7 @@ void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out);
 void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out); // SVG
 
 // Into `file`: a drawing if its name ends with .svg, else text; "-": standard error. On failure a
-// sentence is said.
+// message is printed.
 void mlt_path_map_write(mlt_path_map *map, const char *program, const char *file);
 
 #endif

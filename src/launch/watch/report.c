@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "launch/numbers.h"
-#include "launch/say.h"
 
 enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20, MOST_WORKERS_SHOWN = 8 };
 
@@ -37,10 +37,10 @@ struct mlt_report {
 
 mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores)
 {
-    mlt_report *report = mlt_need(1, sizeof *report);
+    mlt_report *report = mlt_take(1, sizeof *report);
     report->plan = plan;
     report->cores = cores;
-    report->loads = mlt_need(plan->workers, sizeof *report->loads);
+    report->loads = mlt_take(plan->workers, sizeof *report->loads);
     return report;
 }
 
@@ -71,7 +71,7 @@ void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t coun
         while (at < report->call_count && strcmp(report->calls[at].name, one.name) != 0)
             at++;
         if (at == report->call_count) {
-            report->calls = mlt_need_more(report->calls, at + 1, sizeof *report->calls);
+            report->calls = mlt_take_more(report->calls, at + 1, sizeof *report->calls);
             report->calls[report->call_count++] = one;
             continue;
         }

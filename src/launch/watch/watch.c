@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first failure decides the exit code (`verdict`). Some failures also end the job (`end_job`):
 //
-//     a signal, MPI_Abort, an end between MPI_Init and MPI_Finalize    at once
-//     a nonzero exit before MPI_Init, while others use MPI             after a second, if it still
-//     runs a nonzero exit after MPI_Finalize, or of a program without MPI   never a proven
-//     deadlock, the time limit                                after the hang report SIGINT,
-//     SIGTERM, SIGHUP                                          at once, with more grace; the second
-//     kills
+//     a signal, MPI_Abort, an end between MPI_Init and MPI_Finalize        at once
+//     a nonzero exit before MPI_Init, while others use MPI                 after a second, if the
+//                                                                          job still runs
+//     a nonzero exit after MPI_Finalize, or of a program without MPI       never
+//     a proven deadlock, the time limit                                    after the hang report
+//     SIGINT, SIGTERM, SIGHUP to mpirun                                    at once, with more
+//                                                                          grace; the second kills
 //
-// Ending means SIGTERM, and SIGKILL to what is left after the grace. One timer serves all
-// deadlines; each is a monotonic time, 0 if there is none.
+// Ending means SIGTERM, then SIGKILL to processes that are left after the grace. One timer serves
+// all deadlines; each is a monotonic time, 0 if there is none.
 #include "launch/watch/watch.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "boot/ctl.h"
 #include "launch/guard.h"
 #include "launch/loop.h"
@@ -51,10 +53,13 @@ static const int last_words_ms = 500;
 static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
 enum { MOST_PEEKS = 4 };
 
-// Equal quiet looks that prove a deadlock: with nothing in flight; if some worker has ended (what
-// was sent to it stays in flight for ever); otherwise (10 s: only a fault of ours could do that,
-// and it should be seen).
-enum { LOOKS_PROVEN = 2, LOOKS_ENDED = 8, LOOKS_FAULT = 40, STOP_GRACE_US = 20000 };
+// Equal quiet looks, one after the other, that prove a deadlock.
+enum {
+    LOOKS_PROVEN = 2, // nothing is in flight
+    LOOKS_ENDED = 8,  // some worker has ended: messages to it stay in flight for ever
+    LOOKS_FAULT = 40, // 10 s; only a fault of ours could do that, and it should be seen
+};
+enum { STOP_GRACE_US = 20000 };
 
 typedef enum purpose { FOR_NOBODY, FOR_SIGNAL, FOR_TIMEOUT, FOR_DEADLOCK } purpose;
 
@@ -63,8 +68,7 @@ typedef struct proc {
     mlt_watch *watch;
     pid_t pid;     // 0: not started, or gone
     pid_t mpi_pid; // of the process that attached; 0: none, or the system does not say
-    int mpi_fd; // pidfd of the process that attached, if it is not `pid` but one behind a script;
-                // -1
+    int mpi_fd;    // pidfd of that process, if it is not `pid` but was started by it; else -1
     bool attached, initialised, finalised;
     bool done;    // all its ranks have ended, if it has several
     bool told;    // how it ended (or ends) has been said by itself
@@ -81,7 +85,7 @@ struct mlt_watch {
     bool failed_early; // a process failed before anybody used MPI
 
     int code;       // the verdict; 0: none so far
-    char *sentence; // to be said at the end
+    char *sentence; // the message, printed at the end
     uint32_t more;  // ranks that failed like that one
 
     bool ending, killed;
@@ -99,7 +103,7 @@ struct mlt_watch {
     uint64_t collect_until;
     mlt_hang *hang;
     bool *answered; // [workers]
-    bool *told;     // [workers] what their processes do
+    bool *told;     // [workers] it has said what its processes do
     uint32_t open_answers;
 
     _Alignas(16) char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
@@ -124,7 +128,7 @@ static void signal_proc(const proc *p, int signal)
 {
     if (!p->pid)
         return;
-    // Behind a script it is the MPI program that is meant, unless all shall end.
+    // A script's signal is meant for the MPI program that it started, unless all shall end.
     bool behind = p->mpi_fd >= 0 && syscall(SYS_pidfd_send_signal, p->mpi_fd, signal, NULL, 0) == 0;
     if (!behind || signal == SIGKILL || signal == SIGTSTP || signal == SIGSTOP || signal == SIGCONT)
         (void)kill(p->pid, signal);
@@ -333,8 +337,8 @@ static void collect(mlt_watch *w, purpose why)
     }
     w->purpose = why;
     w->hang = mlt_hang_new(w->conf.plan->ranks);
-    w->answered = mlt_need(w->conf.plan->workers, sizeof *w->answered);
-    w->told = mlt_need(w->conf.plan->workers, sizeof *w->told);
+    w->answered = mlt_take(w->conf.plan->workers, sizeof *w->answered);
+    w->told = mlt_take(w->conf.plan->workers, sizeof *w->told);
     w->open_answers = 0;
     for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
@@ -400,8 +404,8 @@ static void take_look(mlt_watch *w, uint64_t now)
         w->look_at = now + look_again_ns;
 }
 
-// A rank that has not joined may have loaded another MPI since: an interpreter's module, or a
-// program behind a script. Each of them is alone then, and believes to be all of the job.
+// A rank that has not joined may have loaded another MPI since: a module of an interpreter, or a
+// program that a script started. Each such rank is alone, and takes itself for the whole job.
 static void peek(mlt_watch *w, uint64_t now)
 {
     const mlt_plan *plan = w->conf.plan;
@@ -622,7 +626,7 @@ static void ctl_ready(mlt_source *source, uint32_t events)
             return;
 }
 
-// Takes what has been said so far: who attached decides whom a signal is meant for.
+// Reads what the processes have said so far: which one attached decides which one gets a signal.
 static void hear_all(mlt_watch *w)
 {
     for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
@@ -708,7 +712,7 @@ static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
         return;
     }
     if (!w->code)
-        mlt_say("ending the job because of signal %d (%s); once more kills it", signal,
+        mlt_say("ending the job because of signal %d (%s); a second signal kills it", signal,
                 strsignal(signal));
     w->interrupted = signal;
     if (!w->code)
@@ -803,7 +807,7 @@ static void timer_ready(mlt_source *source, uint32_t events)
     set_timer(w);
 }
 
-// What the caller knew as mpirun was killed. There is nobody left to tell.
+// The guard, which the caller knows as mpirun, was killed. Nobody is left to tell.
 static void guard_gone(mlt_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, guard);
@@ -817,13 +821,13 @@ static void guard_gone(mlt_source *source, uint32_t events)
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
 {
-    mlt_watch *w = mlt_need(1, sizeof *w);
+    mlt_watch *w = mlt_take(1, sizeof *w);
     w->conf = *conf;
-    w->procs = mlt_need(conf->plan->proc_count, sizeof *w->procs);
+    w->procs = mlt_take(conf->plan->proc_count, sizeof *w->procs);
     for (uint32_t p = 0; p < conf->plan->proc_count; p++)
         w->procs[p] = (proc){.ctl = {.fd = -1, .ready = ctl_ready}, .watch = w, .mpi_fd = -1};
-    w->epochs = mlt_need(conf->plan->workers, sizeof *w->epochs);
-    w->stands = mlt_need(conf->plan->workers, sizeof *w->stands);
+    w->epochs = mlt_take(conf->plan->workers, sizeof *w->epochs);
+    w->stands = mlt_take(conf->plan->workers, sizeof *w->stands);
     w->signals = (mlt_source){.fd = conf->signal_fd, .ready = signals_ready};
     w->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};

@@ -30,7 +30,7 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf);
 // A process has been started; its end of the control channel is the watcher's from now on.
 void mlt_watch_started(mlt_watch *watch, uint32_t proc, pid_t pid, int ctl_fd);
 
-// A process could not be started: what runs is ended, and `code` is the job's. The sentence has
+// A process could not be started: what runs is ended, and `code` is the job's. The message has
 // been said.
 void mlt_watch_give_up(mlt_watch *watch, int code);
 

@@ -48,7 +48,7 @@ typedef struct input {
     size_t size;
 } input;
 
-// Made once: a job of two processes, the second with two workers. There is nobody behind it.
+// Made once: a job of two processes, the second with two workers. No process runs in it.
 static job *the_job(void)
 {
     static job j;
