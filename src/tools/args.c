@@ -306,7 +306,7 @@ static int read_option(reader *r)
 static int count_words(const mlt_arg_command *command, const mlt_arg_texts *words)
 {
     if (words->count > command->most)
-        return mlt_args_wrong(command, "'%s' is one word too many; %s [options] %s is all it takes",
+        return mlt_args_wrong(command, "'%s' is one word too many; the usage is %s [options] %s",
                               words->items[command->most], command->name, command->words);
     if (words->count < command->least)
         return mlt_args_wrong(command, "it needs %s; %s --help shows how", command->words,

@@ -66,7 +66,7 @@ typedef struct mlt_arg_command {
     const char *name;    // "millet goal check": errors begin with it
     const char *words;   // the words that it takes, as the help shows them: "FILE..."
     size_t least, most;  // how many of them
-    const char *purpose; // sentences, shown below the usage
+    const char *purpose; // messages, shown below the usage
     const mlt_arg_group *groups;
     size_t count;
 } mlt_arg_command;
@@ -78,14 +78,14 @@ enum {
     MLT_EXIT_WRONG = 2, // the command line is
 };
 
-// Reads argv[1..]. Returns MLT_ARGS_GO, or the exit code after --help or a wrong command line has
-// been answered; then nothing is left to free. Words that are no options go to `words`. behind:
-// what stands behind `--`, which may then be anything, up to a NULL; NULL: the words behind `--`
-// are words as others are.
+// Reads argv[1..]. Returns MLT_ARGS_GO; or, after --help, --help=man (man.h) or an error message,
+// the exit code, and then nothing is left to free. Words that are no options go to `words`.
+// *behind: the words after `--`, whatever they are, up to a NULL. If behind is NULL, these words go
+// to `words`, too.
 int mlt_args_read(const mlt_arg_command *command, int argc, char **argv, mlt_arg_texts *words,
                   char ***behind) MLT_MUST_CHECK;
 
-// Says "name: sentence" on standard error. Returns MLT_EXIT_WRONG and MLT_EXIT_FOUND.
+// Write "name: message" to standard error. They return MLT_EXIT_WRONG and MLT_EXIT_FOUND.
 int mlt_args_wrong(const mlt_arg_command *command, const char *format, ...) MLT_PRINTF(2, 3);
 int mlt_args_failed(const mlt_arg_command *command, const char *format, ...) MLT_PRINTF(2, 3);
 
@@ -93,7 +93,7 @@ void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text);
 void mlt_arg_texts_free(mlt_arg_texts *texts);
 
 // One value, as the kind wants it; `what` is how errors call it ("option --window"). On a bad one:
-// false and a sentence.
+// false and a message.
 bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char *why,
                    size_t why_size) MLT_MUST_CHECK;
 

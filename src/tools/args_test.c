@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options: every kind in every spelling, and the sentence for each way to be wrong.
+// Options: every kind in every spelling, and the message for each way to be wrong.
 #include "tools/args.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void wrong(const char *line, const char *sentence)
 static void check_wrong(void)
 {
     wrong("", "cmd: it needs FILE...; cmd --help shows how\n");
-    wrong("a b c d", "cmd: 'd' is one word too many; cmd [options] FILE... is all it takes\n");
+    wrong("a b c d", "cmd: 'd' is one word too many; the usage is cmd [options] FILE...\n");
     wrong("a --nmber 3", "cmd: there is no option --nmber; did you mean --number?\n");
     wrong("a --nmber=3", "cmd: there is no option --nmber; did you mean --number?\n");
     wrong("a -x", "cmd: there is no option -x; --help lists them all\n");

@@ -51,7 +51,7 @@ static const char *guard_here(void)
     size_t page = mlt_os_page_size();
     char *memory = mlt_os_map_stacks(2 * page);
     if (!memory)
-        return "unknown: no memory";
+        return "unknown: memory is exhausted";
     bool light = mlt_os_guard_install(memory, page) == MLT_OK;
     mlt_os_unmap(memory, 2 * page);
     return light ? "guard pages without a mapping of their own (MADV_GUARD_INSTALL)"

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 static int find(const mlt_arg_command *command, const char *below, const char *name,
                 char path[PATH_MAX])
 {
@@ -35,7 +37,7 @@ static int wait_for(const mlt_arg_command *command, const char *what, pid_t chil
     int status;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            return mlt_args_failed(command, "mpirun is lost: %s", strerror(errno));
+            return mlt_args_failed(command, "waiting for mpirun failed: %s", strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return MLT_ARGS_GO;
     if (WIFSIGNALED(status))
@@ -50,11 +52,11 @@ int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const
     int ends[2] = {-1, -1};
     FILE *from = NULL;
     if (hear && pipe(ends) != 0)
-        return mlt_args_failed(command, "there is no pipe: %s", strerror(errno));
+        return mlt_args_failed(command, "no pipe can be made: %s", strerror(errno));
     if (hear && !(from = fdopen(ends[0], "r"))) {
         close(ends[0]);
         close(ends[1]);
-        return mlt_args_failed(command, "there is no memory");
+        return mlt_args_failed(command, MLT_NO_ROOM "what mpirun prints");
     }
     fflush(NULL);
     // Ctrl-C goes to both; mpirun knows what to do, and this process tells how it ended.

@@ -15,8 +15,8 @@ typedef struct mlt_mpirun {
 // bin/millet -> bin/mpirun, libexec/millet/PROGRAM. MLT_ARGS_GO, or what the command ends with.
 int mlt_mpirun_find(const mlt_arg_command *command, const char *program, mlt_mpirun *out);
 
-// Runs it to its end; `what` is what has failed if it fails ("the run"). hear, if not NULL, reads
-// what the job prints until there is no more. MLT_ARGS_GO if the job ended well.
+// Runs the job to its end. `what` names it in error messages ("the run"). hear, if not NULL, reads
+// everything that the job prints. MLT_ARGS_GO if the job ended well, else the exit code.
 int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const *argv,
                    void (*hear)(FILE *from, void *user), void *user);
 

@@ -16,7 +16,7 @@ typedef struct mlt_print_options {
 
 void mlt_print_args(mlt_print_options *options, mlt_arg out[MLT_PRINT_ARGS]);
 
-// MLT_EXIT_FINE, or a sentence and the exit code; then no file is left.
+// MLT_EXIT_FINE, or a message and the exit code; then no file is left.
 int mlt_print_program(const mlt_arg_command *command, const mlt_print_options *options,
                       const mlt_source *source) MLT_MUST_CHECK;
 

@@ -179,7 +179,7 @@ def test_wrong_usage():
     for command in ("check", "draw", "place", "headers"):
         expect("is one word too many" in flow(command, file, "more", code=2).err, "one file only")
     says(flow("build", file, "--kep", "x", code=2), "millet flow build: there is no option --kep; did you mean --keep\\?")
-    says(flow("run", file, "-o", "x", code=2), "millet flow run: the program goes away after the run; millet flow build has -o")
+    says(flow("run", file, "-o", "x", code=2), "millet flow run: the program is deleted after the run; to keep it, use millet flow build -o")
 
 
 # ---- check
@@ -457,7 +457,7 @@ def test_compile_errors():
     says(flow("build", file, *modules, "-o", "x", "--keep", SCRATCH / "a_file", code=1),
          "millet flow build: the folder '.*a_file' cannot be made: .*")
     says(flow("build", file, *modules, "-o", "x", code=1, env={"TMPDIR": "/proc"}),
-         "millet flow build: there is no temporary folder in '/proc': .*")
+         "millet flow build: no temporary folder can be made in '/proc': .*")
 
 
 def test_warnings_of_compilers():

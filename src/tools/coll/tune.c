@@ -284,13 +284,14 @@ static int read_ranks(const mlt_arg_command *command, asked *a)
             return mlt_args_wrong(command, "%s", why);
         if (a->rank_count == MOST_RANKS ||
             (a->rank_count && n <= a->rank_counts[a->rank_count - 1]))
-            return mlt_args_wrong(command, "numbers of --ranks go up, and are at most %d",
+            return mlt_args_wrong(command,
+                                  "the values of --ranks must ascend, and there may be at most %d",
                                   MOST_RANKS);
         a->rank_counts[a->rank_count++] = (uint32_t)n;
     }
     if (!a->rank_count)
-        return mlt_args_wrong(command, "it needs --ranks, the number of ranks; several make rules "
-                                       "for what is between them, too");
+        return mlt_args_wrong(command, "it needs --ranks, the number of ranks; with several, the "
+                                       "rules cover the numbers between them, too");
     return MLT_ARGS_GO;
 }
 
@@ -316,13 +317,15 @@ static int read_colls(const mlt_arg_command *command, asked *a)
 static int read_sizes(const mlt_arg_command *command, asked *a)
 {
     if (a->from > a->to)
-        return mlt_args_wrong(command, "sizes go from %" PRIu64 " to %" PRIu64 ": there are none",
-                              a->from, a->to);
+        return mlt_args_wrong(
+            command, "--from is %" PRIu64 ", but should be at most --to, %" PRIu64, a->from, a->to);
     uint64_t bytes = a->from, next;
     do {
         if (a->sizes == MLT_TUNE_SIZES)
-            return mlt_args_wrong(command, "that are more than %d sizes; take a greater --factor",
-                                  MLT_TUNE_SIZES);
+            return mlt_args_wrong(
+                command,
+                "--from, --to and --factor give more than %d sizes; a larger --factor gives fewer",
+                MLT_TUNE_SIZES);
         a->bytes[a->sizes++] = bytes;
     } while (!__builtin_mul_overflow(bytes, a->factor, &next) && (bytes = next) <= a->to);
     if (a->bytes[a->sizes - 1] < a->to && a->sizes < MLT_TUNE_SIZES)
@@ -348,10 +351,9 @@ static int read_words(const mlt_arg_command *command, asked *a)
     if (code == MLT_ARGS_GO)
         code = read_sizes(command, a);
     if (code == MLT_ARGS_GO && !a->sim && machine_given(&a->machine_options))
-        code = mlt_args_wrong(command, "a machine's parameters are for --sim");
+        code = mlt_args_wrong(command, "parameters of a machine need --sim");
     if (code == MLT_ARGS_GO && a->sim && a->mpirun && *a->mpirun)
-        code = mlt_args_wrong(command, "nothing is started with --sim, so mpirun's options are "
-                                       "for nothing");
+        code = mlt_args_wrong(command, "--sim starts nothing, so it takes no options of mpirun");
     if (code == MLT_ARGS_GO)
         code = mlt_machine_read(&a->machine_options, command, &a->machine);
     if (code == MLT_ARGS_GO && a->file &&

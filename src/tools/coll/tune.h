@@ -40,7 +40,7 @@ typedef struct mlt_tune_case {
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
                                     bool crowded);
 
-// Each fills in the candidates' ns: MLT_ARGS_GO, or a sentence and the exit code.
+// Each fills in the candidates' ns: MLT_ARGS_GO, or a message and the exit code.
 int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine) MLT_MUST_CHECK;
 
 typedef struct mlt_tune_job { // how ranks are started

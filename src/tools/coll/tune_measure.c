@@ -93,8 +93,9 @@ static int measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *job
     int code = mlt_mpirun_run(c->command, force, (char **)argv.items, hear, &h);
     mlt_arg_texts_free(&argv);
     if (code == MLT_ARGS_GO && h.heard != wanted)
-        code = mlt_args_failed(c->command, "colltune told %" PRIu32 " times of %" PRIu32 " for %s",
-                               h.heard, wanted, force);
+        code =
+            mlt_args_failed(c->command, "colltune reported %" PRIu32 " of %" PRIu32 " times for %s",
+                            h.heard, wanted, force);
     return code;
 }
 

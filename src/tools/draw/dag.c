@@ -206,7 +206,7 @@ static void make_rows(dag *d)
     for (uint32_t b = 0; b < end; b++)
         if (d->boxes[queue[b]].row + 1 > d->rows)
             d->rows = d->boxes[queue[b]].row + 1;
-    // What waits for itself comes below all that does not, one behind the other in each lane.
+    // What waits for itself comes below all that does not, one after the other in each lane.
     uint32_t below = d->rows;
     for (uint32_t i = 0; i < d->lanes_count; i++) {
         uint32_t row = below;

@@ -34,8 +34,8 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to);
 // A row for each rank and CPU, bars over time, lines for messages, the critical path emphasised.
 // Each bar is a <g class="action">.
 void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to);
-// True if the action holds its CPU, or waits behind that, at some time that is shown. Receives that
-// are posted long before do not count.
+// True if the action holds its CPU, or waits after that, at some time that is shown. The time for
+// which a receive is posted before that does not count.
 bool mlt_draw_shows(const mlt_drawing *drawing, uint32_t rank, uint32_t action);
 
 // "r1", or "" for an action without a label. Returns text.

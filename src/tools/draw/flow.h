@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drawings of `millet flow draw`. A scene is boxes and links, whatever they stand for; the layout
-// (flow_layout.c) gives them places, the painter (flow_paint.c) writes SVG. Who makes
-// scenes: flow_written.c (the graph as written), flow_placed.c (tasks on workers).
+// (flow_layout.c) gives them places, the painter (flow_paint.c) writes SVG. Scenes come from
+// flow_written.c (the graph as written) and flow_placed.c (tasks on workers).
 //
 //     columns  a link leads at least one column to the right, unless it is a back edge
 //     bands    workers: a box stands within its band in every column
@@ -81,7 +81,7 @@ typedef struct mlt_scene {
     uint32_t host_count;
     char legend[MLT_SCENE_TIP]; // of colours; "": none
 
-    // By the layout: boxes behind these stand for nothing, links pass through them.
+    // By the layout: boxes from this index on stand for nothing, links pass through them.
     uint32_t real_count;
     uint32_t columns;
     double *column_x, *band_y, *band_height;
@@ -126,7 +126,7 @@ uint32_t mlt_scene_colour(const mlt_flow_graph *graph, const flow_module *module
 
 // ---- heat
 
-// Reads the report; NULL and a sentence if it is none.
+// Reads the report; NULL and a message if it is none.
 mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size);
 void mlt_flow_heat_free(mlt_flow_heat *heat);
 // Adds what a line with these ends had, if the report has one. False: it has none.

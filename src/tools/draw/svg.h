@@ -36,10 +36,10 @@ typedef struct mlt_svg_colours {
 } mlt_svg_colours;
 mlt_svg_colours mlt_svg_colours_of(mlt_goal_kind kind);
 
-// A row of small boxes with the kinds' names, from x on; returns the x behind it.
+// A row of small boxes with the kinds' names, from x on; returns the x after it.
 double mlt_svg_legend(FILE *to, double x, double y, const bool used[MLT_GOAL_KINDS]);
 
-// Line patterns for legends: a sample line of that class with its name behind it.
+// Line patterns for legends: a sample line of that class with its name after it.
 double mlt_svg_sample(FILE *to, double x, double y, const char *class_name, const char *name);
 
 // Letters that a reader sees: bytes that are no continuation of UTF-8.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulated timeline. Each CPU of each rank has a row; a bar is the time that an action holds
-// its CPU (the overheads of messages, the work of calc and exec). A thin grey line before or behind
+// its CPU (the overheads of messages, the work of calc and exec). A thin grey line before or after
 // a bar is time that an action waits without a CPU: a receive that was posted early or late, a send
 // whose message waits to be matched. Messages go from the end of the sender's bar to the beginning
 // of the receiver's.
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/text/text.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/svg.h"
@@ -105,12 +106,10 @@ static void make_rows(timeline *t)
 {
     const mlt_drawing *d = t->drawing;
     size_t ranks = d->last - d->first + 1;
-    t->row = malloc(ranks * CPUS * sizeof *t->row);
+    t->row = mlt_take(ranks * CPUS, sizeof *t->row);
     t->before = d->pairs->first[d->first];
     uint64_t actions = d->pairs->first[d->last + 1] - t->before;
-    t->hot = calloc(actions + 1, sizeof *t->hot);
-    if (!t->row || !t->hot)
-        mlt_fatal("there is no memory for the drawing");
+    t->hot = mlt_take(actions + 1, sizeof *t->hot);
     memset(t->row, 0xff, ranks * CPUS * sizeof *t->row);
     for (uint32_t r = d->first; r <= d->last; r++) {
         const mlt_goal_rank *rank = &d->program->rank[r];

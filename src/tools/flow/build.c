@@ -125,8 +125,8 @@ static void split_words(int argc, char **argv, bool runs, split *s)
     }
 }
 
-// The .flow file may stand behind the modules (*.c app.flow), but there is one. MLT_ARGS_GO, or a
-// sentence and the exit code.
+// The .flow file may follow the modules (*.c app.flow), but there is only one. MLT_ARGS_GO, or a
+// message and the exit code.
 static int find_file(const mlt_arg_command *command, split *s, const char **file)
 {
     for (size_t i = 0; i < s->compiler.count; i++) {
@@ -275,9 +275,9 @@ int mlt_flow_run_main(int argc, char **argv)
     if (code == MLT_ARGS_GO) {
         char folder[PATH_MAX], program[PATH_MAX + 256];
         if (make.out)
-            code =
-                mlt_args_wrong(&command, "the program goes away after the run; millet flow build "
-                                         "has -o");
+            code = mlt_args_wrong(
+                &command,
+                "the program is deleted after the run; to keep it, use millet flow build -o");
         else if ((code = find_file(&command, &s, &words.items[0])) == MLT_ARGS_GO)
             code = mlt_flow_temporary(&command, folder);
         if (code == MLT_ARGS_GO) {

@@ -34,7 +34,7 @@ int mlt_flow_temporary(const mlt_arg_command *command, char path[PATH_MAX])
         where = "/tmp";
     int n = snprintf(path, PATH_MAX, "%s/millet-flow-XXXXXX", where);
     if (n >= PATH_MAX || !mkdtemp(path))
-        return mlt_args_failed(command, "there is no temporary folder in '%s': %s", where,
+        return mlt_args_failed(command, "no temporary folder can be made in '%s': %s", where,
                                n >= PATH_MAX ? "its name is too long" : strerror(errno));
     return MLT_ARGS_GO;
 }

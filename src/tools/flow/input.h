@@ -29,8 +29,8 @@ void mlt_flow_input_free(mlt_flow_input *input);
 // knows. Freed with free().
 char **mlt_flow_argv(int *argc, char **argv);
 
-// The text of a file, with a 0 behind it, freed with free(); path NULL: text NULL. MLT_ARGS_GO, or
-// a sentence and the exit code.
+// The text of a file, with a 0 after it, freed with free(); path NULL: text NULL. MLT_ARGS_GO, or
+// a message and the exit code.
 int mlt_flow_input_text(const mlt_arg_command *command, const char *path,
                         char **text) MLT_MUST_CHECK;
 

@@ -62,7 +62,7 @@ static int put_file(const mlt_arg_command *command, const char *path, const char
     return code == MLT_EXIT_FINE ? MLT_ARGS_GO : code;
 }
 
-// FOLDER/NAME.flow.h or .c; false and a sentence if that is too long.
+// FOLDER/NAME.flow.h or .c; false and a message if that is too long.
 static int join(const mlt_arg_command *command, char path[PATH_MAX], const char *folder,
                 const char *name, const char *end)
 {
@@ -96,7 +96,7 @@ int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *f
             break;
         FILE *memory = open_memstream(&text, &size);
         if (!memory) {
-            code = mlt_args_failed(command, "there is no memory");
+            code = mlt_args_failed(command, MLT_NO_ROOM "generated C");
             break;
         }
         if (i < count)
@@ -118,7 +118,7 @@ static int make_program_text(const mlt_arg_command *command, const mlt_flow_inpu
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
-        return mlt_args_failed(command, "there is no memory");
+        return mlt_args_failed(command, MLT_NO_ROOM "generated C");
     mlt_flow_gen_program(input->file, input->overrides, input->override_count, hosts, memory);
     fclose(memory);
     int code = put_file(command, path, text, size);
@@ -240,7 +240,7 @@ static int compile(const mlt_arg_command *command, const mlt_flow_input *input,
 {
     FILE *said = tmpfile();
     if (!said)
-        return mlt_args_failed(command, "there is no temporary file: %s", strerror(errno));
+        return mlt_args_failed(command, "no temporary file can be made: %s", strerror(errno));
     int status = mlt_flow_execute(command, (char *const *)argv->items, fileno(said)), code;
     long size = fseek(said, 0, SEEK_END) == 0 ? ftell(said) : 0;
     rewind(said);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making a program: headers and C for a file, then the mpicc beside this command. What it writes
-// and removes stands in the options.
+// Making a program: headers and C for a file, then the mpicc beside this command. The options
+// say what it writes and what it removes.
 #ifndef MLT_TOOLS_FLOW_MAKE_H
 #define MLT_TOOLS_FLOW_MAKE_H
 
@@ -20,7 +20,7 @@ typedef struct mlt_flow_make {
     bool verbose;         // print the compiler's command
 } mlt_flow_make;
 
-// MLT_ARGS_GO when the program is there; else it was told why, and this is the exit code.
+// MLT_ARGS_GO when the program is there; else a message has been printed, and it is the exit code.
 int mlt_flow_make_program(const mlt_arg_command *command, const mlt_flow_make *make) MLT_MUST_CHECK;
 
 // Writes the headers into a folder, which is made if need be; what would not change is left alone.
@@ -32,7 +32,7 @@ int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *f
 bool mlt_flow_ends(const char *word, const char *with);
 bool mlt_flow_is_module(const char *word);
 
-// A new folder for what goes away again, and its removal with all in it.
+// A new temporary folder, and its removal with everything in it.
 int mlt_flow_temporary(const mlt_arg_command *command, char path[PATH_MAX]) MLT_MUST_CHECK;
 void mlt_flow_remove(const char *path);
 
@@ -41,8 +41,8 @@ int mlt_flow_beside(const mlt_arg_command *command, const char *name,
                     char path[PATH_MAX]) MLT_MUST_CHECK;
 
 // Runs argv to its end and returns its wait status; standard error goes to err_fd unless that is
-// -1. Signals that end this process end the child first, so that callers can clean up. -1: it could
-// not be started, told.
+// -1. Signals that end this process end the child first, so that callers can clean up. -1, after a
+// message: it could not be started.
 int mlt_flow_execute(const mlt_arg_command *command, char *const *argv, int err_fd);
 
 #endif

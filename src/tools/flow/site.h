@@ -28,7 +28,7 @@ typedef struct mlt_flow_site {
 void mlt_flow_site_args(mlt_flow_site_options *options, mlt_arg out[MLT_FLOW_SITE_ARGS]);
 bool mlt_flow_site_given(const mlt_flow_site_options *options); // any of them
 
-// keep: leave nothing out (lower.h). path: of the file, for sentences. MLT_ARGS_GO, or told and the
+// keep: leave nothing out (lower.h). path: of the file, for messages. MLT_ARGS_GO, or told and the
 // exit code; mlt_flow_site_free in any case.
 int mlt_flow_site_make(const mlt_arg_command *command, const mlt_flow_site_options *options,
                        const mlt_flow_graph *graph, const char *path, bool keep,

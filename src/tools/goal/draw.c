@@ -93,7 +93,8 @@ static int read_window(const mlt_arg_command *command, const asked *a, mlt_drawi
         return mlt_args_wrong(command, "option --from is %.10g ns, but the program ends at %.10g",
                               a->from_ns, total);
     if (a->to_ns >= 0 && a->to_ns <= a->from_ns)
-        return mlt_args_wrong(command, "no time is from %.10g to %.10g ns", a->from_ns, a->to_ns);
+        return mlt_args_wrong(command, "--from is %.10g ns, but should be less than --to, %.10g ns",
+                              a->from_ns, a->to_ns);
     d->from_ps = (uint64_t)(a->from_ns * 1000);
     d->to_ps = a->to_ns < 0 || a->to_ns > total ? UINT64_MAX : (uint64_t)(a->to_ns * 1000);
     return MLT_ARGS_GO;
@@ -170,7 +171,7 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
     if (a->dag && a->timeline)
         return mlt_args_wrong(command, "--dag and --timeline are two drawings; ask for one");
     if (!a->timeline && machine_given(&a->machine))
-        return mlt_args_wrong(command, "the machine's parameters are for --timeline");
+        return mlt_args_wrong(command, "parameters of a machine need --timeline");
     if (!a->timeline && (a->from_ns > 0 || a->to_ns >= 0))
         return mlt_args_wrong(command, "--from and --to are times of a --timeline");
     mlt_source source;

@@ -65,7 +65,7 @@ int mlt_goal_gen_main(int argc, char **argv)
         return code;
     mlt_source source = {0};
     if (lists && (from.alg || words.count))
-        code = mlt_args_wrong(&command, "--list stands alone");
+        code = mlt_args_wrong(&command, "--list takes no program; leave out the file and --alg");
     else if (lists) {
         list();
         code = MLT_EXIT_FINE;

@@ -135,8 +135,8 @@ static void test_list(void)
 
 static void test_wrong(void)
 {
-    wrong(2, "--list stands alone", "--list --alg bcast.binomial");
-    wrong(2, "--list stands alone", "--list x.lua");
+    wrong(2, "--list takes no program", "--list --alg bcast.binomial");
+    wrong(2, "--list takes no program", "--list x.lua");
     wrong(2, "it needs a file, or --alg and --ranks", "");
     wrong(2, "there is no algorithm 'bcast.binomail'; the nearest are bcast.binomial,",
           "--alg bcast.binomail --ranks 4");
@@ -163,7 +163,7 @@ static void test_wrong(void)
         snprintf(text, sizeof text, "--alg gather.linear --ranks 2 --blocks %s", bad[i]);
         wrong(2, "but should be sizes such as 4,0,7", text);
     }
-    wrong(2, "--throttle says nothing about gather.linear",
+    wrong(2, "--throttle has no meaning for gather.linear",
           "--alg gather.linear --ranks 2 --throttle 2");
     wrong(1, "'/no/such.lua' cannot be read", "/no/such.lua --ranks 4");
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { WHY_BYTES = 512, LONGEST_FILE = 1 << 16 };
 
 static const struct {
@@ -60,7 +62,7 @@ static int find(const char *name, size_t length)
     return -1;
 }
 
-// One line without its end and comment; *found: it has a parameter. False: a sentence.
+// One line without its end and comment; *found: it has a parameter. False: a message.
 static bool parse_line(const char *where, char *line, mlt_loggops *out, bool *found, char *why,
                        size_t why_size)
 {
@@ -76,7 +78,7 @@ static bool parse_line(const char *where, char *line, mlt_loggops *out, bool *fo
                  where, (int)length, name);
         return false;
     }
-    size_t end = strlen(value); // blanks behind it are no part of it
+    size_t end = strlen(value); // blanks after it are no part of it
     while (end && strchr(between, value[end - 1]))
         value[--end] = '\0';
     *found = true;
@@ -122,10 +124,10 @@ static int read_file(const char *path, const mlt_arg_command *command, mlt_loggo
     FILE *file = fopen(path, "r");
     if (!file)
         return mlt_args_failed(command, "'%s' cannot be read: %s", path, strerror(errno));
-    char *text = calloc(1, LONGEST_FILE);
-    size_t size = text ? fread(text, 1, LONGEST_FILE - 1, file) : 0;
+    char *text = mlt_take(1, LONGEST_FILE);
+    size_t size = fread(text, 1, LONGEST_FILE - 1, file);
     int code = MLT_ARGS_GO;
-    if (!text || ferror(file))
+    if (ferror(file))
         code = mlt_args_failed(command, "'%s' cannot be read: %s", path, strerror(errno));
     else if (size == LONGEST_FILE - 1 || strlen(text) != size)
         code = mlt_args_failed(command,

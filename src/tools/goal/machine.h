@@ -21,13 +21,13 @@ typedef struct mlt_machine_options {
 // Sets the options to nothing given and fills in their lines.
 void mlt_machine_args(mlt_machine_options *options, mlt_arg out[MLT_MACHINE_ARGS]);
 
-// What was given, over the file, over LogGOPSim's defaults. MLT_ARGS_GO, or a sentence and the
+// What was given, over the file, over LogGOPSim's defaults. MLT_ARGS_GO, or a message and the
 // exit code.
 int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *command,
                      mlt_loggops *out) MLT_MUST_CHECK;
 
-// One machine from a text; `name` is what errors call it. Parameters that it does not name stay;
-// one it must name.
+// One machine from a text; `name` is what errors call it. Parameters that it does not name stay
+// as they are; it must name at least one.
 bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 void mlt_machine_print(const mlt_loggops *machine, FILE *to); // so that it can be read again

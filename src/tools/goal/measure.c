@@ -46,7 +46,7 @@ static int check_text(const mlt_arg_command *command, const char *text)
         return mlt_args_failed(command, "%s", why);
     if (machine.L < 0 || machine.o < 0 || machine.g < 0 || machine.G < 0 || machine.O < 0 ||
         machine.S == UINT64_MAX || machine.exec < 0)
-        return mlt_args_failed(command, "goalmeasure ended without all parameters");
+        return mlt_args_failed(command, "goalmeasure ended before all parameters were measured");
     return MLT_ARGS_GO;
 }
 

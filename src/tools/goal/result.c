@@ -84,7 +84,7 @@ static int read_is(const mlt_arg_command *command, const mlt_result_options *opt
     bool reduces = mlt_collective_reduces(spec->collective);
     const char *idle = idle_option(options, from, source);
     if (idle)
-        return mlt_args_wrong(command, "%s says nothing that --is %s asks for: leave it out", idle,
+        return mlt_args_wrong(command, "%s has no meaning for --is %s: leave it out", idle,
                               mlt_collective_names[options->is]);
     if (!reduces)
         spec->type = MLT_OP_INT8;
@@ -116,8 +116,7 @@ int mlt_result_read(const mlt_arg_command *command, const mlt_result_options *op
     if (!*known) {
         const char *lost = lost_option(options, from);
         if (lost)
-            return mlt_args_wrong(
-                command, "%s says what the result should be, which only --is asks for", lost);
+            return mlt_args_wrong(command, "%s describes the result, so it needs --is", lost);
         return MLT_ARGS_GO;
     }
     if (options->is >= 0) {

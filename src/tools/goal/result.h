@@ -22,7 +22,7 @@ typedef struct mlt_result_options {
 
 void mlt_result_args(mlt_result_options *options, mlt_arg out[MLT_RESULT_ARGS]);
 
-// Fills in *spec and *known: whether there is a result to prove. MLT_ARGS_GO, or a sentence and the
+// Fills in *spec and *known: whether there is a result to prove. MLT_ARGS_GO, or a message and the
 // exit code.
 int mlt_result_read(const mlt_arg_command *command, const mlt_result_options *options,
                     const mlt_source_options *from, const mlt_source *source, mlt_goal_spec *spec,

@@ -164,9 +164,9 @@ static int put_buffers(job *j, uint32_t rank)
         piece *p = &j->pieces[rank][j->count[rank]];
         *p = (piece){.buf = buf, .size = size, .before = calloc(size, 1), .type = j->a->type};
         if (!p->before) {
-            code = mlt_args_failed(
-                j->command, "there is no memory for %s of rank %" PRIu32 ", %" PRIu64 " bytes",
-                *name ? name : "the plain memory", rank, size);
+            code =
+                mlt_args_failed(j->command, MLT_NO_ROOM "%s of rank %" PRIu32 ", %" PRIu64 " bytes",
+                                *name ? name : "the plain memory", rank, size);
             break;
         }
         if (!j->a->forced)
@@ -198,8 +198,7 @@ static int make_file(job *j)
     int fd = memfd_create("millet goal run", MFD_CLOEXEC);
     j->file = fd >= 0 ? fdopen(fd, "w+") : NULL;
     if (!j->file)
-        return mlt_args_failed(j->command, "there is no memory for the job's file: %s",
-                               strerror(errno));
+        return mlt_args_failed(j->command, MLT_NO_ROOM "the job's file (%s)", strerror(errno));
     put(j, &head, sizeof head);
     put(j, j->records, j->ranks * sizeof *j->records);
     mlt_goal_program alone = *j->program; // borrows the names, and with wildcards all
@@ -217,8 +216,7 @@ static int make_file(job *j)
     if (fseek(j->file, sizeof head, SEEK_SET) != 0 ||
         fwrite(j->records, sizeof *j->records, j->ranks, j->file) != j->ranks ||
         fflush(j->file) != 0 || ferror(j->file))
-        return mlt_args_failed(j->command, "there is no memory for the job's file: %s",
-                               strerror(errno));
+        return mlt_args_failed(j->command, MLT_NO_ROOM "the job's file (%s)", strerror(errno));
     return MLT_ARGS_GO;
 }
 
@@ -506,8 +504,8 @@ static int settle_tags(const mlt_arg_command *command, mlt_goal_program *program
             if (recv && any[r] && action->tag != MLT_GOAL_ANY && code == MLT_ARGS_GO)
                 code =
                     mlt_args_failed(command,
-                                    "%s takes any tag, but others of this rank name theirs; to "
-                                    "be run, a rank's receives do one of both",
+                                    "%s takes any tag, but other receives of this rank name a tag; "
+                                    "to be run, all receives of a rank must do the same",
                                     mlt_goal_describe(program, r, any[r] - 1, text, sizeof text));
             if (mlt_goal_is_message(action) && any[recv ? r : (uint32_t)action->peer])
                 action->tag = 0;

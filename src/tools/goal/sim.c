@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/text/text.h"
 #include "judge/sim/sim.h"
 #include "launch/numbers.h"
@@ -118,9 +119,7 @@ static void print_times(const mlt_sim_result *result, bool all)
         most = end > most ? end : most;
         sum += (double)end;
     }
-    uint64_t *sorted = malloc(result->ranks * sizeof *sorted);
-    if (!sorted)
-        mlt_fatal("there is no memory for the times of %" PRIu32 " ranks", result->ranks);
+    uint64_t *sorted = mlt_take(result->ranks, sizeof *sorted);
     memcpy(sorted, result->end_ps, result->ranks * sizeof *sorted);
     qsort(sorted, result->ranks, sizeof *sorted, by_end);
     uint64_t median = sorted[result->ranks / 2];
@@ -290,7 +289,7 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
         return mlt_args_wrong(command, "it needs a file, or --alg and --ranks; %s --help shows how",
                               command->name);
     if (count > 1 && (a->csv || a->times || a->path))
-        return mlt_args_wrong(command, "%s is about one program, but there are %zu",
+        return mlt_args_wrong(command, "%s is for one program, but there are %zu",
                               a->csv     ? "--csv"
                               : a->times ? "--times"
                                          : "--path",

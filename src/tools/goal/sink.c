@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/text.h"
 
 static int cannot(const mlt_sink *sink, const mlt_arg_command *command)
 {
@@ -31,9 +31,8 @@ static mode_t mode_for(const struct stat *old)
 static int open_nameless(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    if (!folder)
-        mlt_fatal("there is no memory for a file's name");
+    char *folder = slash ? mlt_text_of("%.*s", slash == path ? 1 : (int)(slash - path), path)
+                         : mlt_text_of(".");
     int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     free(folder);
     return fd;
@@ -43,8 +42,7 @@ static int open_draft(mlt_sink *sink, const mlt_arg_command *command, const stru
 {
     if (old && access(sink->path, W_OK) != 0)
         return cannot(sink, command);
-    if (asprintf(&sink->draft, "%s.XXXXXX", sink->path) < 0)
-        mlt_fatal("there is no memory for a file's name");
+    sink->draft = mlt_text_of("%s.XXXXXX", sink->path);
     int fd = open_nameless(sink->path);
     sink->nameless = fd >= 0;
     if (fd < 0)

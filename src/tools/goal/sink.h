@@ -17,11 +17,11 @@ typedef struct mlt_sink {
     bool nameless; // the draft gets its name at the end
 } mlt_sink;
 
-// path NULL or "-": standard output. On failure a sentence on standard error and the exit code,
+// path NULL or "-": standard output. On failure a message on standard error and the exit code,
 // else MLT_ARGS_GO.
 int mlt_sink_open(mlt_sink *sink, const mlt_arg_command *command, const char *path) MLT_MUST_CHECK;
 
-// keep: the file gets its place; else it goes. If that or any writing failed: a sentence and the
+// keep: the file gets its place; else it goes. If that or any writing failed: a message and the
 // exit code, and no file. Otherwise MLT_EXIT_FINE.
 int mlt_sink_close(mlt_sink *sink, const mlt_arg_command *command, bool keep) MLT_MUST_CHECK;
 

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
 #include "lua/generate.h"
@@ -72,13 +74,7 @@ static int read_stream(const mlt_arg_command *command, const char *file, int fd,
     char *bytes = NULL;
     size_t size = 0, room = 0;
     for (;;) {
-        if (size == room) {
-            room = room ? 2 * room : FIRST_ROOM;
-            char *more = realloc(bytes, room);
-            if (!more)
-                mlt_fatal("there is no memory for '%s': %zu bytes and more", file, size);
-            bytes = more;
-        }
+        MLT_ARRAY_WANT(bytes, size + FIRST_ROOM, room);
         ssize_t n = read(fd, bytes + size, room - size);
         if (n == 0)
             break;
@@ -158,9 +154,7 @@ bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type)
 static int read_blocks(const mlt_arg_command *command, const char *text, uint32_t ranks,
                        uint64_t **out)
 {
-    uint64_t *starts = calloc(ranks + 1ull, sizeof *starts), block;
-    if (!starts)
-        mlt_fatal("there is no memory for the blocks of %" PRIu32 " ranks", ranks);
+    uint64_t *starts = mlt_take(ranks + 1ull, sizeof *starts), block;
     *out = starts;
     uint32_t count = 0;
     bool fine = true;
@@ -192,10 +186,8 @@ static void make_parts(mlt_source *source)
     mlt_coll_shape *shape = &source->shape;
     uint32_t ranks = shape->ranks;
     uint64_t n = shape->count * mlt_op_type_bytes[shape->type];
-    source->parts = calloc(ranks, sizeof *source->parts);
-    source->part = calloc(ranks, sizeof *source->part);
-    if (!source->parts || !source->part)
-        mlt_fatal("there is no memory for the messages of %" PRIu32 " ranks", ranks);
+    source->parts = mlt_take(ranks, sizeof *source->parts);
+    source->part = mlt_take(ranks, sizeof *source->part);
     for (uint32_t r = 0; r < ranks; r++) {
         source->part[r] = (mlt_goal_part){r, 0, r * n, n};
         source->parts[r] =
@@ -252,10 +244,9 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
                                                                                  : NULL;
     if (!lost)
         return MLT_ARGS_GO;
-    return mlt_args_wrong(command,
-                          "--%s says nothing about %s; `millet goal gen --list` tells what "
-                          "algorithms take",
-                          lost, options->alg);
+    return mlt_args_wrong(
+        command, "--%s has no meaning for %s; `millet goal gen --list` shows what algorithms take",
+        lost, options->alg);
 }
 
 static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
@@ -295,19 +286,17 @@ static int read_lua(const mlt_arg_command *command, const mlt_source_options *op
     char why[WHY_BYTES];
     if (options->ranks == MLT_NOT_GIVEN)
         return mlt_args_wrong(command, "a Lua script needs --ranks, the number of ranks");
-    mlt_lua_arg *args = calloc(options->set.count + 1, sizeof *args);
-    char **names = calloc(options->set.count + 1, sizeof *names);
-    if (!args || !names)
-        mlt_fatal("there is no memory for the arguments of '%s'", file);
+    mlt_lua_arg *args = mlt_take(options->set.count + 1, sizeof *args);
+    char **names = mlt_take(options->set.count + 1, sizeof *names);
     int code = MLT_ARGS_GO;
     for (size_t i = 0; i < options->set.count && code == MLT_ARGS_GO; i++) {
         const char *text = options->set.items[i], *equals = strchr(text, '=');
         if (!equals || equals == text)
             code = mlt_args_wrong(command, "option --set is '%s', but should be NAME=VALUE", text);
-        else if (!(names[i] = strndup(text, (size_t)(equals - text))))
-            mlt_fatal("there is no memory for the arguments of '%s'", file);
-        else
+        else {
+            names[i] = mlt_text_of("%.*s", (int)(equals - text), text);
             args[i] = (mlt_lua_arg){names[i], equals + 1};
+        }
     }
     if (code == MLT_ARGS_GO) {
         mlt_progress progress;
@@ -355,7 +344,7 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
     if (!lua && options->ranks != MLT_NOT_GIVEN)
         return mlt_args_wrong(command,
                               "--ranks is for --alg and Lua scripts, whose names end with .lua; "
-                              "'%s' says itself how many ranks it has",
+                              "the file '%s' has its own number of ranks",
                               name);
     if (!lua && (options->set.count || options->steps != MLT_NOT_GIVEN))
         return mlt_args_wrong(
@@ -373,7 +362,7 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
                        : options->op                        ? "--op"
                                                             : NULL;
     if (lost)
-        return mlt_args_wrong(command, "%s is for --alg; it says nothing about '%s'", lost, name);
+        return mlt_args_wrong(command, "%s is for --alg; it has no meaning for '%s'", lost, name);
     return MLT_ARGS_GO;
 }
 

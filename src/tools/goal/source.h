@@ -52,8 +52,8 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS]);
 // True if the file is a Lua script, by its name.
 bool mlt_source_is_script(const mlt_source_options *options, const char *file);
 
-// Reads a file, or with file NULL what --alg says. MLT_ARGS_GO, or a sentence on standard error and
-// the exit code. Ask of command lines: one of both, not both.
+// Reads a file, or with file NULL what --alg says. MLT_ARGS_GO, or a message on standard error and
+// the exit code. The caller sees to it that a command line has a file or --alg, not both.
 int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *options,
                     const char *file, mlt_source *out) MLT_MUST_CHECK;
 void mlt_source_free(mlt_source *source);
@@ -61,7 +61,7 @@ void mlt_source_free(mlt_source *source);
 // It was written for LogGOPSim, in text or binary, and is simulated as there.
 bool mlt_source_is_loggopsim(const mlt_source *source);
 
-// For commands of one program: the one file of words, or --alg; a sentence if both or neither.
+// For commands of one program: the one file of words, or --alg; a message if both or neither.
 int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,
                         const mlt_arg_texts *words, mlt_source *out) MLT_MUST_CHECK;
 

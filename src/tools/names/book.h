@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a name server knows: names, in order, who holds them, and who waits for one. All of it
-// belongs to a program (a connection), and goes with it.
+// What a name server knows: names, in order, which program holds each, and which programs wait for
+// one. Everything belongs to a program (a connection), and ends with it.
 #ifndef MLT_TOOLS_NAMES_BOOK_H
 #define MLT_TOOLS_NAMES_BOOK_H
 
@@ -30,7 +30,7 @@ typedef struct mlt_book_name {
     uint32_t size, object;
     int32_t node;
     mlt_endpoint at;
-    const char *text; // behind the name
+    const char *text; // stored after the name
     char name[];
 } mlt_book_name;
 
@@ -49,7 +49,7 @@ void mlt_book_fini(mlt_book *book); // nobody owns anything any more
 void mlt_book_enter(mlt_book_owner *owner, int32_t pid, const char *program);
 void mlt_book_leave(mlt_book *book, mlt_book_owner *owner); // all that it has goes
 
-// These answer with a status and, if it is not CSP_OK, a sentence.
+// These answer with a status and, if it is not CSP_OK, a message.
 csp_status mlt_book_put(mlt_book *book, mlt_book_owner *owner, const mlt_name *name, char *why,
                         size_t why_size);
 csp_status mlt_book_drop(mlt_book *book, mlt_book_owner *owner, const char *name, char *why,
@@ -60,7 +60,7 @@ void mlt_book_cancel(mlt_book *book, mlt_book_owner *owner, uint32_t id);
 
 // NULL: there is none.
 const mlt_book_name *mlt_book_find(const mlt_book *book, const char *name);
-// The place of the first behind that name.
+// The index of the first name after that one.
 size_t mlt_book_after(const mlt_book *book, const char *name);
 
 void mlt_book_copy(const mlt_book_name *from, mlt_name *to);

@@ -68,7 +68,7 @@ static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
             return false;
         }
         if (bytes < 0) {
-            snprintf(why, why_size, "what listens there is no name server");
+            snprintf(why, why_size, "the process that listens there is no name server");
             return false;
         }
         if (!wait_for(l->fd, false, why, why_size))
@@ -101,7 +101,7 @@ static bool tell(line *l, const mlt_names_message *m, char *why, size_t why_size
     return true;
 }
 
-// Opens a line to the server of that folder. On failure a sentence; *absent: there is none.
+// Opens a line to the server of that folder. On failure a message; *absent: there is none.
 static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t why_size)
 {
     char path[MLT_NAMES_PATH];
@@ -188,7 +188,7 @@ static int serve_here(const mlt_arg_command *command, const char *folder, int te
 static int serve_behind(const mlt_arg_command *command, const char *folder)
 {
     int ends[2];
-    char why[WHY_BYTES] = "it has ended at once";
+    char why[WHY_BYTES] = "the server ended at once";
     if (pipe2(ends, O_CLOEXEC) != 0)
         return mlt_args_failed(command, "no pipe can be made: %s", strerror(errno));
     pid_t pid = fork();

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -126,9 +127,7 @@ static void say(client *c, const mlt_names_message *message)
             memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
         c->out_end -= c->out_at;
         c->out_at = 0;
-        while (c->out_end + bytes > c->out_room)
-            c->out_room = c->out_room ? 2 * c->out_room : 2 * MLT_NAMES_FRAME;
-        c->out = mlt_take_more(c->out, c->out_room, 1);
+        MLT_ARRAY_WANT(c->out, c->out_end + bytes, c->out_room);
     }
     memcpy(c->out + c->out_end, frame, bytes);
     c->out_end += bytes;
@@ -141,7 +140,7 @@ static void answer(client *c, uint32_t id, csp_status status, const char *why)
     say(c, &m);
 }
 
-// One sentence, as far as the socket takes it, and out.
+// Sends one message, as far as the socket takes it, and hangs up.
 static void refuse(client *c, const char *sentence)
 {
     mlt_names_message m = {.verb = MLT_NAMES_REFUSED};

@@ -12,7 +12,7 @@
 typedef struct mlt_names_serve mlt_names_serve;
 
 // Takes the folder (made, if it is not there; there is one server a folder, as long as it lives),
-// listens, and writes the file. The key of an earlier server is used again. On failure a sentence.
+// listens, and writes the file. The key of an earlier server is used again. On failure a message.
 mlt_status mlt_names_serve_new(const char *folder, mlt_names_serve **out, char *why,
                                size_t why_size) MLT_MUST_CHECK;
 

@@ -102,7 +102,7 @@ static void measure(run *r, int bytes, double budget_ns)
     r->in = calloc(room, 1);
     r->out = calloc(room, 1);
     if (!r->in || !r->out)
-        fail("there is no memory");
+        fail("memory is exhausted: no room for buffers");
     for (int i = 0; i < WARM; i++)
         warm = timed(r, bytes);
     double calls = warm > 0 ? budget_ns / (2 * warm) : MOST; // the barrier takes time, too

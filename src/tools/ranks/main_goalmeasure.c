@@ -267,7 +267,7 @@ static double time_of_sum(const run *r, size_t bytes)
     double times[MOST_TIMES], *a = calloc(bytes, 1), *b = calloc(bytes, 1);
     GOAL_Goal goal = GOAL_Create();
     if (!a || !b || !goal)
-        fail("there is no memory");
+        fail("memory is exhausted: no room for buffers");
     GOAL_Set_comm(goal, MPI_COMM_SELF);
     GOAL_Exec(goal, GOAL_sumFloat64, a, bytes, b, bytes);
     GOAL_Sched sched = GOAL_Compile(goal);
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
     r.quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
     r.buffer = malloc(MOST_EAGER);
     if (!r.buffer)
-        fail("there is no memory");
+        fail("memory is exhausted: no room for buffers");
     memset(r.buffer, 1, MOST_EAGER);
     measure(&r, argv[1]);
     free(r.buffer);

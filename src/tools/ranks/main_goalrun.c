@@ -24,7 +24,7 @@ static void *need(size_t bytes)
 {
     void *memory = calloc(bytes + 1, 1);
     if (!memory)
-        fail("there is no memory");
+        fail("memory is exhausted: no room for buffers");
     return memory;
 }
 
