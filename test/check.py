@@ -234,30 +234,63 @@ def stage_format(stage, quick):
 
 
 def stage_docs(stage, quick):
-    """README under 150 lines, links between documents lead somewhere, nothing is left to fill in"""
-    lines = len((ROOT / "README.md").read_text().splitlines())
-    stage.passed += lines < 150
-    if lines >= 150:
-        stage.fault(f"README.md has {lines} lines; it must stay under 150")
+    """README fits a screen or two, links lead somewhere, the index has every page once, the guide's commands print what stands there"""
     for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md"),
                         *(ROOT / "examples").rglob("*.md")]):
-        text, name = path.read_text(), path.relative_to(ROOT)
-        links = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
-        lost = [link for link in links if link and not (path.parent / link).exists()]
-        marks = len(re.findall(r"@@[^@\n]*@@", text))
-        wrong = [f"{link} does not exist" for link in lost] + [f"{marks} @@places@@ are left to fill in"] * (marks > 0)
-        if wrong:
-            stage.fault(f"{name}: {'; '.join(wrong)}")
-        else:
-            stage.passed += 1
+        judge(stage, path.relative_to(ROOT), wrong_links(path))
+    judge(stage, "README.md", wrong_size(ROOT / "README.md"))
+    judge(stage, "docs/README.md", wrong_index(ROOT / "docs"))
+    judge(stage, "docs/reference/mpi-functions.md", wrong_coverage(ROOT / "docs/reference/mpi-functions.md"))
+    script(stage, "test/docs/run", "--build", BUILD, limit=120)
 
 
-    coverage = subprocess.run([BUILD / "bin/millet", "info"], capture_output=True, text=True).stdout
-    lines = [line for line in coverage.splitlines() if re.match(r" *(\d+ +)?\d+ of +\d+  ", line)]
-    if lines and "\n".join(lines) in (ROOT / "README.md").read_text():
-        stage.passed += 1
+def judge(stage, name, wrong):
+    if wrong:
+        stage.fault(f"{name}: {'; '.join(wrong)}")
     else:
-        stage.fault("README.md: its list of MPI chapters is not what `millet info` prints")
+        stage.passed += 1
+
+
+def anchors(text):
+    """Those of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+def wrong_links(path):
+    """Links of a page that lead nowhere, and places that were left to fill in."""
+    text, wrong = path.read_text(), []
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        name, _, anchor = link.partition("#")
+        to = path.parent / name if name else path
+        if "://" in link:
+            continue
+        if not to.exists():
+            wrong.append(f"{link} does not exist")
+        elif anchor and to.suffix == ".md" and anchor not in anchors(to.read_text()):
+            wrong.append(f"{link}: there is no such heading")
+    marks = len(re.findall(r"@@[^@\n]*@@", text))
+    return wrong + [f"{marks} @@places@@ are left to fill in"] * (marks > 0)
+
+
+def wrong_size(path, most_lines=100, most_columns=120):
+    lines = path.read_text().splitlines()
+    wrong = [f"line {i} has {len(line)} columns, but {most_columns} are allowed" for i, line in enumerate(lines, 1) if len(line) > most_columns]
+    return wrong + [f"it has {len(lines)} lines, but {most_lines} are allowed"] * (len(lines) > most_lines)
+
+
+def wrong_index(docs):
+    """Pages that docs/README.md does not list, or lists more than once."""
+    listed = [link.split("#")[0] for link in re.findall(r"\]\(([^)]+)\)", (docs / "README.md").read_text())]
+    pages = [str(page.relative_to(docs)) for page in sorted(docs.rglob("*.md")) if page != docs / "README.md"]
+    return [f"it lists {page} {listed.count(page)} times instead of once" for page in pages if listed.count(page) != 1]
+
+
+def wrong_coverage(path):
+    said = subprocess.run([BUILD / "bin/millet", "info"], capture_output=True, text=True).stdout
+    lines = [line for line in said.splitlines() if re.match(r" *(\d+ +)?\d+ of +\d+  ", line)]
+    found = lines and "\n".join(lines) in path.read_text()
+    return [] if found else ["its list of MPI chapters is not what `millet info` prints"]
 
 
 def stage_unit(stage, quick):
