@@ -241,7 +241,7 @@ def stage_docs(stage, quick):
     judge(stage, "README.md", wrong_size(ROOT / "README.md"))
     judge(stage, "docs/README.md", wrong_index(ROOT / "docs"))
     judge(stage, "docs/reference/mpi-functions.md", wrong_coverage(ROOT / "docs/reference/mpi-functions.md"))
-    script(stage, "test/docs/run", "--build", BUILD, limit=120)
+    script(stage, "test/docs/run", "--build", BUILD, limit=300)
 
 
 def judge(stage, name, wrong):

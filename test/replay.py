@@ -87,7 +87,7 @@ def script(chosen):
     return "\n".join(lines)
 
 
-def replay(page, folder, build, limit=60, free=()):
+def replay(page, folder, build, limit=150, free=()):
     """Replays the page in the folder, with the programs of the build tree in PATH; how many commands that were, and tools that are missing."""
     every = commands(page)
     missing = sorted({tool for tool in (command.missing_tool() for command in every) if tool})
