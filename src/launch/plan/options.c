@@ -573,6 +573,20 @@ static void help_of(const option_row *row)
         printf("\n%s:\n", row->help);
 }
 
+// A line for each exit code.
+static void help_codes(void)
+{
+    enum { COLUMN = 14 };
+    for (const char *at = mlt_options_codes; *at; at += strspn(at, "; ")) {
+        char left[32], meaning[128];
+        int whole = (int)strcspn(at, ";"), code = (int)strcspn(at, ":");
+        snprintf(left, sizeof left, "  %.*s", code, at);
+        snprintf(meaning, sizeof meaning, "%.*s", whole - code - 2, at + code + 2);
+        mlt_help_item(left, meaning, COLUMN);
+        at += whole;
+    }
+}
+
 static void take_help(reader *r, const option_row *ignored)
 {
     printf("mpirun %s\n\n"
@@ -588,7 +602,7 @@ static void take_help(reader *r, const option_row *ignored)
             mlt_help_wrapped(stdout, table[i].names, 2, 2);
         }
     puts("\nExit code:");
-    mlt_help_wrapped(stdout, mlt_options_codes, 0, 0);
+    help_codes();
     exit(0);
 }
 
