@@ -39,6 +39,30 @@ function(mlt_test_program LAYER FILE OUT)
   set(${OUT} ${NAME} PARENT_SCOPE)
 endfunction()
 
+# ---- delays: MLT_JITTER is for the files that use os/jitter.h, by themselves or by way of a header. All others are compiled as in a
+# release build, so that a compiler cache has them.
+
+if(MLT_JITTER)
+  file(GLOB_RECURSE MLT_FILES RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/*.[ch])
+  set(MLT_DELAYED os/jitter.h)
+  set(MLT_NEW os/jitter.h)
+  while(MLT_NEW)
+    string(REPLACE ";" "|" MLT_NEW "${MLT_NEW}")
+    set(MLT_PATTERN "^#include \"(${MLT_NEW})\"")
+    set(MLT_NEW "")
+    foreach(FILE IN LISTS MLT_FILES)
+      file(STRINGS ${CMAKE_SOURCE_DIR}/src/${FILE} FOUND REGEX ${MLT_PATTERN})
+      if(FOUND AND NOT FILE IN_LIST MLT_DELAYED)
+        list(APPEND MLT_DELAYED ${FILE})
+        list(APPEND MLT_NEW ${FILE})
+      endif()
+    endforeach()
+  endwhile()
+  list(FILTER MLT_DELAYED INCLUDE REGEX "\\.c$")
+  list(TRANSFORM MLT_DELAYED PREPEND ${CMAKE_SOURCE_DIR}/src/)
+  set_source_files_properties(${MLT_DELAYED} PROPERTIES COMPILE_DEFINITIONS MLT_JITTER)
+endif()
+
 # ---- fuzz tests: src/LAYER/x_fuzz.c, beside the parser it feeds, with seeds in test/fuzz/x
 
 if(MLT_FUZZ AND NOT CMAKE_C_COMPILER_ID STREQUAL Clang)

@@ -427,9 +427,13 @@ def stage_jitter(stage, quick):
     """sleeping and waking: the tests of workers that share something, in a build that delays threads at random where interleavings matter"""
     if trees.wait(stage):
         stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
-        run = ["test/run_mpi", "--build", ROOT / "build-jitter", "--patience", "3", "--cflags=-O0", "-j", "3"]
-        script(stage, *run, "--only", SHARED, "--mode", "proc", "--mode", "thread")
-        script(stage, *run, "--only", "^(coll_threads|threads_|goal_offload)", "--mode", "proc")
+        # The programs are those of the release build, with this build's library.
+        run = ["test/run_mpi", "--build", BUILD, "--mpirun", ROOT / "build-jitter/bin/mpirun", "--patience", "3", "-j", "3"]
+        env = {"LD_LIBRARY_PATH": str(ROOT / "build-jitter/lib")}
+        script(stage, *run, "--only", SHARED, "--mode", "proc", "--mode", "thread", env=env)
+        script(stage, *run, "--only", "^(coll_threads|threads_|goal_offload)", "--mode", "proc", env=env)
+        if "build-jitter/lib/" not in stage.command(["ldd", BUILD / "test/mpi/barrier"], 10, env)[1]:
+            stage.fault("the programs ran with another library than that of build-jitter")
 
 
 def stage_cross(stage, quick):
