@@ -30,6 +30,8 @@ SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|p
           r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)) ")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
+# A compiler cache, if there is one, knows a file again in another tree or clone, and does not preprocess each file once more to look for it.
+CACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
 MODEL = "wire_sleep_model"  # one thread that computes, for some seconds: the same in every build
 SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
@@ -105,7 +107,7 @@ class Stage:
             self.fault("\n".join(bad[:12]) or tail(output), max(failed, 1))
 
     def ctest(self, build, labels=None, limit=400, env=None, prefix=(), without="$^"):
-        """CTest's tests with these labels (None: all but the source tests), but for those whose names match."""
+        """CTest's tests with these labels (None: all except source tests), except those whose names match."""
         chosen = ["-LE", "^source$"] if labels is None else ["-L", f"^({'|'.join(labels)})$"]
         command = [*prefix, "ctest", "--test-dir", build, "--output-on-failure", "-j", str(os.cpu_count()), *chosen, "-E", without]
         status, output = self.command(command, limit, env)
@@ -320,7 +322,7 @@ def stage_mpi(stage, quick):
     if quick:
         script(stage, *run, "--mode", "fiber")
         return
-    # As threads and as fibers of several processes: only what the sanitizers leave out, who run all others in these modes below.
+    # As threads and as fibers of several processes: only what the sanitizers' stages leave out. They run all others in these modes.
     script(stage, *run, "--mode", "proc", "--mode", "fiber", "--mode", "split", "--mode", "alone")
     script(stage, *run, "--mode", "thread", "--only", f"^(?!coll_)(?!{SHARED[1:]})")
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
@@ -381,7 +383,7 @@ TREES = {
     "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
     "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate"], ["-DMLT_TEST_TIMEOUT=240"]),
     "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "csp_net"], []),
-    "cross": lambda: (f"cross-{other_processor()}", tests_of(CROSS_LAYERS), ["-DMLT_TEST_TIMEOUT=240"]),
+    "cross": lambda: (f"cross-{other_processor()}", tests_of(CROSS_LAYERS), ["-DMLT_TEST_TIMEOUT=240", "-DMLT_OPTIMIZE=-O1 -g1"]),
     "clang": lambda: ("clang", [], ["-DMLT_OPTIMIZE=-O0"]),  # clang's warnings do not need the optimiser
 }
 TREE_TOOLS = {"clang": lambda: ["clang"], "cross": lambda: [f"{other_processor()}-linux-gnu-gcc", f"qemu-{other_processor()}"]}
@@ -499,6 +501,8 @@ def main():
             parser.error(f"there is no stage {name}; ./check --list shows them")
     names = args.only or [name for name in STAGES if not (args.quick and name in NOT_QUICK)]
     LOGS.mkdir(parents=True, exist_ok=True)
+    for name, value in CACHE.items():
+        os.environ.setdefault(name, value)
     start = time.monotonic()
     stages, beside = [], None
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
