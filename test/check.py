@@ -382,7 +382,7 @@ def other_processor():
 TREES = {
     "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
     "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate"], ["-DMLT_TEST_TIMEOUT=240"]),
-    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "csp_net"], []),
+    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "csp_net_net"], []),
     "cross": lambda: (f"cross-{other_processor()}", tests_of(CROSS_LAYERS), ["-DMLT_TEST_TIMEOUT=240", "-DMLT_OPTIMIZE=-O1 -g1"]),
     "clang": lambda: ("clang", [], ["-DMLT_OPTIMIZE=-O0"]),  # clang's warnings do not need the optimiser
 }
