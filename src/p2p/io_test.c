@@ -79,7 +79,7 @@ static void send_value(mlt_rank *me, uint32_t value, int to)
 
 static uint32_t receive_value(mlt_rank *me, int from)
 {
-    uint32_t value;
+    uint32_t value = 0;
     mlt_req req;
     mlt_req_init(&req, me, MLT_REQ_RECV);
     mlt_req_message(&req, &value, sizeof value, MLT_TYPE_BYTE, 0, me->world, from, 0);
