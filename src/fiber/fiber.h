@@ -121,11 +121,12 @@ struct mlt_sched {
     uint32_t trims;                                  // for reports: how often memory was tight
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
     mlt_sched *next_sched;                           // in mlt_sched_list
-    struct mlt_gate *gate; // several threads in a solo worker (gate.h); NULL: one
-    int32_t thread;        // the kernel's number of the worker's thread, for debuggers
-    mlt_crew *crew;        // NULL: none
-    size_t stack_asked;    // as in the conf
-    struct mlt_io *io;     // descriptors and timers that are waited for (io.h); NULL: none so far
+    struct mlt_gate *gate;              // several threads in a solo worker (gate.h); NULL: one
+    int32_t thread;                     // the kernel's number of the worker's thread, for debuggers
+    mlt_crew *crew;                     // NULL: none
+    size_t stack_asked;                 // as in the conf
+    void (*swap)(void *from, void *to); // mlt_sched_swap_users; NULL: nothing
+    struct mlt_io *io; // descriptors and timers that are waited for (io.h); NULL: none so far
     mlt_fiber home;
 };
 
@@ -162,6 +163,10 @@ void mlt_sched_free(mlt_sched *sched);
 
 // True if the text names a policy ("random:17" included); otherwise a message in why.
 bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
+
+// At each switch between fibers with different user objects, on the stack of the one that stops,
+// `swap` exchanges what is kept for the thread but belongs to the user. NULL objects are home's.
+void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
 
 // Solo: gives the home fiber its user object; the caller then simply runs.
 void mlt_sched_adopt(mlt_sched *sched, void *user);

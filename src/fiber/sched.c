@@ -101,7 +101,8 @@ static void note_guard(mlt_sched *sched)
 {
     sched->canary =
         has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
-    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !MLT_SANITIZED;
+    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !sched->swap &&
+                  !MLT_SANITIZED;
     sched->plain = sched->list && !sched->pinned;
 }
 
@@ -246,6 +247,12 @@ mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size)
     sched->solo = false;
     note_guard(sched);
     return MLT_OK;
+}
+
+void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to))
+{
+    sched->swap = swap;
+    note_guard(sched);
 }
 
 void mlt_sched_adopt(mlt_sched *sched, void *user)
@@ -445,6 +452,8 @@ MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
     to->trimmed = false;
     if (*sched->error != to->saved_errno)
         *sched->error = to->saved_errno;
+    if (MLT_UNLIKELY(!sched->plain && sched->swap && me->user != to->user))
+        sched->swap(me->user, to->user);
     sched->current = to;
     mlt_fiber_user = to->user;
     mlt_sanitize_leave(me, to, MLT_SANITIZED && to->stack ? stacks_of(sched, to)->size : 0,

@@ -29,6 +29,7 @@
 #include "fiber/gate.h"
 #include "host/crash.h"
 #include "host/fork.h"
+#include "host/globals.h"
 #include "host/libc.h"
 #include "host/life.h"
 #include "host/output.h"
@@ -347,6 +348,7 @@ static void note_status(int status)
 static void rank_ends(mlt_rank *rank, int status)
 {
     status &= 0xff;
+    mlt_globals_rank_ends(rank, status);
     if (!mlt_own_end(rank) && !status)
         status = EXIT_FAILURE;
     if (status)
@@ -382,7 +384,10 @@ static void run_main(void *arg)
     size_t bytes = args_bytes();
     bool small = bytes <= ARGS_ON_STACK;
     void *memory = small ? alloca(bytes) : mlt_take_more(NULL, 1, bytes);
-    int status = program.main(program.argc, copy_args(memory), program.envp);
+    char **argv = copy_args(memory);
+    mlt_globals_rank(rank, program.argc, argv, program.envp);
+    main_function *own_main = (main_function *)mlt_globals_shift(rank, (void *)program.main);
+    int status = own_main(program.argc, argv, program.envp);
     if (getpid() != program.pid)
         exit(status); // a child that the rank forked
     rank_ends(rank, status);
@@ -420,6 +425,7 @@ static void *run_worker(void *index)
     pin((uint32_t)(uintptr_t)index);
     mlt_worker *worker = new_worker((uint32_t)(uintptr_t)index);
     (void)pthread_setspecific(lost_key, worker);
+    mlt_globals_worker(worker);
     mlt_worker_run(worker, run_rank);
     (void)pthread_setspecific(lost_key, NULL);
     if (has_threads(worker)) { // which may still look at their rank
@@ -478,6 +484,8 @@ static int run_program(int argc, char **argv, char **envp)
     program.many = true;
     join();
     mlt_output_init();
+    char why[WHY_BYTES];
+    (void)mlt_globals_begin(why, sizeof why);
     run_workers();
     program.many = false; // from here on exit is exit
     if (program.boot.ctl >= 0 && mlt_output_is_lost(-1))
@@ -499,6 +507,9 @@ MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, voi
                                  void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     program.main = main;
+    uint32_t ranks = ranks_wanted();
+    if (ranks > 1)
+        mlt_globals_prepare(ranks);
     return MLT_LIBC(__libc_start_main)(run_program, argc, argv, init, fini, rtld_fini, stack_end);
 }
 

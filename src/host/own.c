@@ -28,6 +28,7 @@ bool mlt_own_end(mlt_rank *me)
     bool whole = mlt_output_end(me);
     mlt_libc_state_free(own->libc);
     mlt_getopt_free(own->options);
+    free(own->tls);
     me->own = NULL;
     free(own);
     return whole;

@@ -25,8 +25,10 @@ typedef struct mlt_line {
 typedef struct mlt_rank_own {
     mlt_line line[2]; // standard output, standard error
     struct mlt_libc_state *libc;
-    struct mlt_getopt *options; // getopt.h
-    void *file_errhandler;      // the MPI layer's (mpi/file.h); NULL: none was set
+    struct mlt_getopt *options;       // getopt.h
+    struct mlt_last_call *last_calls; // globals.c: what runs when the rank ends, the last first
+    char *tls;                        // globals.c: its thread-local variables while others run
+    void *file_errhandler;            // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is out.

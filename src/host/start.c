@@ -13,6 +13,7 @@
 #include "fiber/sanitize.h"
 #include "host/entry.h"
 #include "host/fork.h"
+#include "host/globals.h"
 #include "host/libc.h"
 
 // The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
@@ -58,6 +59,7 @@ static start begin(void *noted)
     free(noted);
     starter = s.rank;
     mlt_entry_unpin(s.rank->worker->index);
+    mlt_globals_thread(s.rank);
     return s;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any bytes as a program's file (the seeds are real ones): the reader says something that holds
 // together, says the same twice, and its names can be printed.
-#include "launch/program/elf.h"
+#include "image/elf.h"
 
 #include <fuzz/fuzz.h>
 #include <string.h>

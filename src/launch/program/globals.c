@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "launch/numbers.h"
-#include "launch/program/elf.h"
+#include "image/elf.h"
 #include "launch/say.h"
 
 enum { MOST_NAMED = 8 };

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "launch/plan/env.h"
-#include "launch/program/elf.h"
+#include "image/elf.h"
 
 enum { MOST_LIBRARIES = 64, ABI_NAME = sizeof "libmpi_abi.so" - 1 };
 

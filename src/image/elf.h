@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads which writable variables a program has, from its ELF tables. Any file may be given:
 // everything in it is checked before it is used, and nothing that it says is trusted.
-#ifndef MLT_LAUNCH_PROGRAM_ELF_H
-#define MLT_LAUNCH_PROGRAM_ELF_H
+#ifndef MLT_IMAGE_ELF_H
+#define MLT_IMAGE_ELF_H
 
 #include <stdbool.h>
 #include <stddef.h>

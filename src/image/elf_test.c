@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader finds this program's own variables, and survives whatever is done to the file.
-#include "launch/program/elf.h"
+#include "image/elf.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/program/elf.h"
+#include "image/elf.h"
 
 #include <ctype.h>
 #include <elf.h>

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/globals.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/export.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/job.h"
+#include "fiber/fiber.h"
+#include "fiber/sanitize.h"
+#include "host/entry.h"
+#include "host/libc.h"
+#include "host/own.h"
+#include "host/settings.h"
+#include "p2p/worker.h"
+
+enum { WHY_BYTES = 512 };
+
+// Written before the workers' threads start.
+static struct {
+    mlt_images *images; // NULL: ranks share what there is
+    char why[WHY_BYTES];
+} all;
+
+static _Thread_local mlt_image_tls here; // where the worker's thread has thread-local variables
+
+// Images are numbered as the ranks of the process; the first rank has the original.
+static uint32_t index_of(const mlt_rank *me)
+{
+    mlt_job *job = me->worker->boot->job;
+    const mlt_job_proc *proc = mlt_job_proc_at(job, me->worker->boot->proc);
+    return (uint32_t)(me->world - mlt_job_worker_at(job, proc->first_worker)->first_rank);
+}
+
+// ---- beginning
+
+void mlt_globals_prepare(uint32_t ranks)
+{
+    const char *mode = getenv("MILLET_GLOBALS");
+    if (MLT_SANITIZED || mlt_sanitize_valgrind() || (mode && strcmp(mode, "shared") == 0)) {
+        snprintf(all.why, sizeof all.why, "%s", MLT_SANITIZED ? "a sanitizer" : "");
+        return;
+    }
+    mlt_images_conf conf = {.count = ranks - 1,
+                            .shared = getenv("MILLET_SHARED_LIBRARIES"),
+                            .private = getenv("MILLET_PRIVATE_LIBRARIES")};
+    if (mlt_images_new(&conf, &all.images, all.why, sizeof all.why) != MLT_OK)
+        all.images = NULL;
+}
+
+bool mlt_globals_begin(char *why, size_t why_size)
+{
+    if (all.images)
+        mlt_images_refresh(all.images);
+    snprintf(why, why_size, "%s", all.why);
+    return all.images != NULL;
+}
+
+// ---- thread-local variables
+
+static char *tls_of(const mlt_rank *me)
+{
+    const mlt_rank_own *own = me ? me->own : NULL;
+    return own ? own->tls : NULL;
+}
+
+// A switch between fibers: processes of one rank share its variables.
+static void swap(void *from, void *to)
+{
+    char *old = tls_of(from), *new = tls_of(to);
+    if (old)
+        mlt_image_tls_save(&here, old);
+    if (new)
+        mlt_image_tls_load(&here, new);
+}
+
+void mlt_globals_worker(mlt_worker *worker)
+{
+    if (!all.images || !mlt_images_tls_bytes(all.images))
+        return;
+    mlt_image_tls_of_thread(all.images, &here);
+    if (worker->count > 1)
+        mlt_sched_swap_users(worker->sched, swap);
+}
+
+void mlt_globals_thread(const mlt_rank *me)
+{
+    mlt_image_tls own;
+    if (!all.images || !mlt_images_tls_bytes(all.images))
+        return;
+    mlt_image_tls_of_thread(all.images, &own);
+    mlt_image_tls_init(all.images, &own, index_of(me));
+}
+
+// ---- a rank
+
+void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
+{
+    char why[WHY_BYTES];
+    uint32_t index = all.images ? index_of(me) : 0;
+    if (!all.images)
+        return;
+    if (index && mlt_image_make(all.images, index, why, sizeof why) != MLT_OK)
+        mlt_entry_end_job(me->world, EXIT_FAILURE, why);
+    if (mlt_images_tls_bytes(all.images)) {
+        mlt_own_of(me)->tls = mlt_take(1, mlt_images_tls_bytes(all.images));
+        mlt_image_tls_init(all.images, &here, index);
+    }
+    mlt_image_construct(all.images, index, argc, argv, envp);
+}
+
+void *mlt_globals_shift(const mlt_rank *me, const void *address)
+{
+    return mlt_image_shift(all.images, all.images ? index_of(me) : 0, address);
+}
+
+bool mlt_globals_find(const void *address, mlt_image_place *out)
+{
+    return mlt_images_find(all.images, address, out);
+}
+
+// ---- what a rank leaves for its end
+
+struct mlt_last_call {
+    struct mlt_last_call *next;
+    void (*with_argument)(void *argument);
+    void (*with_status)(int status, void *argument);
+    void *argument;
+};
+
+// The calling rank, if ends of ranks are not the end of the process.
+static mlt_rank *leaver(void)
+{
+    mlt_rank *me = mlt_entry_many() ? mlt_rank_self() : NULL;
+    return me && me->worker && !me->ended ? me : NULL;
+}
+
+static int leave_call(mlt_rank *me, struct mlt_last_call call)
+{
+    struct mlt_last_call *last = malloc(sizeof *last);
+    mlt_rank_own *own = mlt_own_of(me);
+    if (!last)
+        return -1;
+    *last = call;
+    last->next = own->last_calls;
+    own->last_calls = last;
+    return 0;
+}
+
+void mlt_globals_rank_ends(mlt_rank *me, int status)
+{
+    mlt_rank_own *own = me->own;
+    while (own && own->last_calls) { // they may leave more
+        struct mlt_last_call *last = own->last_calls;
+        own->last_calls = last->next;
+        if (last->with_argument)
+            last->with_argument(last->argument);
+        else
+            last->with_status(status, last->argument);
+        free(last);
+    }
+    if (all.images)
+        mlt_image_destruct(all.images, index_of(me));
+}
+
+int __cxa_atexit(void (*function)(void *), void *argument, void *object);
+int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object);
+
+// atexit is this with the caller's own handle, and destructors of static objects are left by it.
+MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *object)
+{
+    mlt_rank *me = leaver();
+    if (!me)
+        return MLT_LIBC(__cxa_atexit)(function, argument, object);
+    return leave_call(me, (struct mlt_last_call){.with_argument = function, .argument = argument});
+}
+
+MLT_EXPORT int on_exit(void (*function)(int, void *), void *argument)
+{
+    mlt_rank *me = leaver();
+    if (!me)
+        return MLT_LIBC(on_exit)(function, argument);
+    return leave_call(me, (struct mlt_last_call){.with_status = function, .argument = argument});
+}
+
+// Destructors of thread-local objects. Other threads of a rank have libc's list.
+MLT_EXPORT int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object)
+{
+    mlt_rank *me = leaver();
+    if (!me || mlt_sched_self != me->worker->sched)
+        return MLT_LIBC(__cxa_thread_atexit_impl)(function, argument, object);
+    return leave_call(me, (struct mlt_last_call){.with_argument = function, .argument = argument});
+}
+
+// ---- what unwinders ask
+
+// Objects as the calling rank has them.
+typedef struct walk {
+    int (*tell)(struct dl_phdr_info *info, size_t size, void *user);
+    void *user;
+    uint32_t index;
+} walk;
+
+static int tell_shifted(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const walk *w = user;
+    uintptr_t base, original;
+    for (uint32_t i = 0; mlt_images_object(all.images, w->index, i, &base, &original); i++)
+        if (original == info->dlpi_addr) {
+            struct dl_phdr_info own = *info;
+            own.dlpi_addr = base;
+            return w->tell(&own, size < sizeof own ? size : sizeof own, w->user);
+        }
+    return w->tell(info, size, w->user);
+}
+
+MLT_EXPORT int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t size, void *user),
+                               void *user)
+{
+    const mlt_rank *me = all.images ? mlt_rank_self() : NULL;
+    uint32_t index = me && me->worker ? index_of(me) : 0;
+    if (!index)
+        return MLT_LIBC(dl_iterate_phdr)(tell, user);
+    return MLT_LIBC(dl_iterate_phdr)(tell_shifted, &(walk){tell, user, index});
+}
+
+#ifdef DLFO_EH_SEGMENT_TYPE
+MLT_EXPORT int _dl_find_object(void *address, struct dl_find_object *out)
+{
+    mlt_image_place place;
+    if (!mlt_globals_find(address, &place))
+        return MLT_LIBC(_dl_find_object)(address, out);
+    int status = MLT_LIBC(_dl_find_object)((void *)(uintptr_t)place.original, out);
+    intptr_t shift = (char *)address - (const char *)place.original;
+    if (status != 0)
+        return status;
+    out->dlfo_map_start = (char *)out->dlfo_map_start + shift;
+    out->dlfo_map_end = (char *)out->dlfo_map_end + shift;
+    if (out->dlfo_eh_frame)
+        out->dlfo_eh_frame = (char *)out->dlfo_eh_frame + shift;
+    return 0;
+}
+#endif

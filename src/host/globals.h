@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank's own globals (image/image.h) in a process that holds several: the program's image, its
+// thread-local variables, and the functions that it left for its end.
+#ifndef MLT_HOST_GLOBALS_H
+#define MLT_HOST_GLOBALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image/image.h"
+#include "p2p/p2p.h"
+
+// Before the program's constructors run, in a process that will hold so many ranks: looks what the
+// program has.
+void mlt_globals_prepare(uint32_t ranks);
+
+// The job is joined and settings are read. False: ranks share the program's globals, because they
+// must (why says it, or is "": the program has none) or because a setting says so.
+bool mlt_globals_begin(char *why, size_t why_size);
+
+// On the worker's thread, before its ranks run.
+void mlt_globals_worker(mlt_worker *worker);
+
+// On the rank's own stack, before its main: makes its image and runs its constructors. Ends the job
+// with a message if that is impossible.
+void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp);
+
+// ... after its main, or when it called exit: runs what it left for its end, then destructors.
+void mlt_globals_rank_ends(mlt_rank *me, int status);
+
+// On a thread that the rank has started.
+void mlt_globals_thread(const mlt_rank *me);
+
+// The rank's counterpart of an address of the program.
+void *mlt_globals_shift(const mlt_rank *me, const void *address);
+
+// What an address of code or data belongs to. Safe in a signal handler.
+bool mlt_globals_find(const void *address, mlt_image_place *out);
+
+#endif

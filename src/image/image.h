@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Images: where several ranks share a process, each has its own copy of the program's writable
+// memory, as if it were a process of its own.
+//
+// What the dynamic loader has loaded is the original; the first rank runs in it. For each other
+// rank the same segments lie once more at another address: code and constants are mapped from the
+// same files, so the memory is shared, and writable segments are private. All code is
+// position-independent, so that the copy's code uses the copy's data. Addresses that stand in the
+// data are found by the files' relocation tables, exactly: nothing is guessed from values.
+//
+//     area                              | image 1                         | image 2
+//      each: program, its own libraries | text r-x | data rw- | lib | ... | text ...
+//                                         the file   the template, copied on write
+//
+// Private are the program and its own libraries, as far as they have variables or refer to a
+// library that has. Shared are the C library and its kin, the compiler's run-time and Millet
+// (mlt_images_shared names them), and what a setting adds.
+//
+// A template is one file in memory with all writable segments as they are before any constructor
+// has run, relocated for the original's addresses, and a list of the words in it that are addresses,
+// with the object whose shift they need. Making an image is mapping, and adding to those words.
+//
+// Any thread may make or look for images at any time after mlt_images_new.
+#ifndef MLT_IMAGE_IMAGE_H
+#define MLT_IMAGE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct mlt_images mlt_images;
+
+typedef struct mlt_images_conf {
+    uint32_t count;      // images beside the original
+    const char *shared;  // names of libraries that are shared beside the usual ones, by commas
+    const char *private; // ... and of those that are private though they are among the usual ones
+} mlt_images_conf;
+
+// Looks at what is loaded and makes the template. Called before the constructors of the program
+// run (those of its libraries have). *out NULL and MLT_OK: the program has no variables, so all
+// ranks may use the original. MLT_ERR_UNSUPPORTED: there can be no images, and why says it.
+mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *why,
+                          size_t why_size) MLT_MUST_CHECK;
+
+// Takes over what the program has in its own memory of other libraries' objects (stdout, environ,
+// std::cout) as it is now: after constructors, before the first rank.
+void mlt_images_refresh(mlt_images *images);
+
+// Maps and relocates image `index` (1..count); its constructors have not run. On failure a message.
+mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why,
+                          size_t why_size) MLT_MUST_CHECK;
+
+// Run constructors and destructors of an image, on the calling stack.
+void mlt_image_construct(const mlt_images *images, uint32_t index, int argc, char **argv,
+                         char **envp);
+void mlt_image_destruct(const mlt_images *images, uint32_t index);
+
+// The image's counterpart of an address of the original; the address itself if it belongs to
+// nothing private, or index is 0.
+void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *address);
+
+// What an address belongs to. False: to no image. images may be NULL.
+typedef struct mlt_image_place {
+    uint32_t index;       // the image
+    const char *file;     // of the object
+    uintptr_t base;       // where this copy of it is loaded
+    const void *original; // the same place in the original
+    uintptr_t start, end; // the copy
+} mlt_image_place;
+bool mlt_images_find(const mlt_images *images, const void *address, mlt_image_place *out);
+
+// Objects, for dl_iterate_phdr: the `number`-th private object as image `index` has it, and as the
+// original has it. False: there are no more.
+bool mlt_images_object(const mlt_images *images, uint32_t index, uint32_t number, uintptr_t *base,
+                       uintptr_t *original_base);
+
+uint32_t mlt_images_objects(const mlt_images *images);
+uint64_t mlt_images_bytes(const mlt_images *images);    // writable memory of an image
+uint32_t mlt_images_mappings(const mlt_images *images); // mappings of an image
+
+// ---- thread-local variables of the program and its libraries: kept for a thread by the system,
+// but a rank's
+
+// Bytes of all of them; 0: there are none.
+size_t mlt_images_tls_bytes(const mlt_images *images);
+// Where the calling thread has them: one address an object with some, for the calls below.
+enum { MLT_IMAGE_TLS_MOST = 16 };
+typedef struct mlt_image_tls {
+    uint32_t count;
+    struct {
+        char *at;
+        uint32_t bytes, object;
+    } block[MLT_IMAGE_TLS_MOST];
+} mlt_image_tls;
+void mlt_image_tls_of_thread(const mlt_images *images, mlt_image_tls *out);
+// Initial values, as image `index` has them.
+void mlt_image_tls_init(const mlt_images *images, const mlt_image_tls *tls, uint32_t index);
+// To and from memory of mlt_images_tls_bytes bytes.
+void mlt_image_tls_save(const mlt_image_tls *tls, char *to);
+void mlt_image_tls_load(const mlt_image_tls *tls, const char *from);
+
+#endif

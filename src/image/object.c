@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "image/object.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "os/os.h"
+
+typedef struct list {
+    mlt_object *objects;
+    uint32_t count, room;
+} list;
+
+static uintptr_t page_down(uintptr_t at)
+{
+    return at & ~(uintptr_t)(mlt_os_page_size() - 1);
+}
+
+static uintptr_t page_up(uintptr_t at)
+{
+    return page_down(at + mlt_os_page_size() - 1);
+}
+
+// ---- what its headers say
+
+static int prot_of(uint32_t flags)
+{
+    return (flags & PF_R ? PROT_READ : 0) | (flags & PF_W ? PROT_WRITE : 0) |
+           (flags & PF_X ? PROT_EXEC : 0);
+}
+
+// Neighbours that one mapping can serve become one piece: writable ones, and read-only ones that
+// lie in the file as they lie in memory.
+static bool join(mlt_piece_map *last, const mlt_piece_map *next)
+{
+    if (last->writable != next->writable)
+        return false;
+    if (!last->writable && last->from - last->offset != next->from - next->offset)
+        return false;
+    last->to = next->to;
+    last->prot |= next->prot;
+    return true;
+}
+
+static void add_piece(mlt_object *o, const Elf64_Phdr *h)
+{
+    uintptr_t from = page_down(h->p_vaddr);
+    mlt_piece_map next = {.from = from,
+                          .to = page_up(h->p_vaddr + h->p_memsz),
+                          .offset = h->p_offset - (h->p_vaddr - from),
+                          .prot = prot_of(h->p_flags),
+                          .writable = h->p_flags & PF_W};
+    if (o->pieces) { // no hole between two: it would be a mapping, too
+        mlt_piece_map *last = &o->piece[o->pieces - 1];
+        last->to = from;
+        if (join(last, &next))
+            return;
+    }
+    if (o->pieces == MLT_OBJECT_PIECES)
+        o->fixed = true; // nothing that a linker makes has so many
+    else
+        o->piece[o->pieces++] = next;
+}
+
+static void read_headers(mlt_object *o)
+{
+    for (size_t i = 0; i < o->header_count; i++) {
+        const Elf64_Phdr *h = &o->headers[i];
+        if (h->p_type == PT_LOAD && h->p_memsz)
+            add_piece(o, h);
+        if (h->p_type == PT_TLS && h->p_memsz)
+            o->tls = h;
+        if (h->p_type == PT_GNU_RELRO) {
+            o->relro_from = h->p_vaddr;
+            o->relro_to = h->p_vaddr + h->p_memsz;
+        }
+    }
+    if (o->pieces) {
+        o->start = o->base + o->piece[0].from;
+        o->end = o->base + o->piece[o->pieces - 1].to;
+    }
+}
+
+// ---- what its dynamic section says
+
+// The loader has added the base to some addresses of the section, or not: the section of a read-only
+// one, and of some systems, is as it is in the file.
+static uintptr_t address_in(const mlt_object *o, uint64_t value)
+{
+    return value >= o->start && value < o->end ? value : o->base + value;
+}
+
+static void read_entry(mlt_object *o, const Elf64_Dyn *d)
+{
+    uintptr_t at = address_in(o, d->d_un.d_val);
+    size_t bytes = d->d_un.d_val;
+    switch (d->d_tag) {
+    case DT_RELA:
+        o->rela = (const Elf64_Rela *)at;
+        break;
+    case DT_RELASZ:
+        o->rela_count = bytes / sizeof(Elf64_Rela);
+        break;
+    case DT_JMPREL:
+        o->slots = (const Elf64_Rela *)at;
+        break;
+    case DT_PLTRELSZ:
+        o->slots_count = bytes / sizeof(Elf64_Rela);
+        break;
+    case DT_RELR:
+        o->relr = (const Elf64_Relr *)at;
+        break;
+    case DT_RELRSZ:
+        o->relr_count = bytes / sizeof(Elf64_Relr);
+        break;
+    case DT_SYMTAB:
+        o->symbols = (const Elf64_Sym *)at;
+        break;
+    case DT_STRTAB:
+        o->strings = (const char *)at;
+        break;
+    case DT_GNU_HASH:
+        o->gnu_hash = (const uint32_t *)at;
+        break;
+    case DT_HASH:
+        o->sysv_hash = (const uint32_t *)at;
+        break;
+    case DT_VERSYM:
+        o->versions = (const uint16_t *)at;
+        break;
+    case DT_VERNEED:
+        o->needed_versions = (const void *)at;
+        break;
+    case DT_VERNEEDNUM:
+        o->needed_versions_count = bytes;
+        break;
+    case DT_TEXTREL:
+        o->text_relocations = true;
+        break;
+    case DT_FLAGS:
+        o->text_relocations |= (bytes & DF_TEXTREL) != 0;
+        break;
+    case DT_INIT:
+        o->init = at;
+        break;
+    case DT_FINI:
+        o->fini = at;
+        break;
+    case DT_PREINIT_ARRAY:
+        o->preinit_array = at;
+        break;
+    case DT_PREINIT_ARRAYSZ:
+        o->preinit_count = bytes / sizeof(void *);
+        break;
+    case DT_INIT_ARRAY:
+        o->init_array = at;
+        break;
+    case DT_INIT_ARRAYSZ:
+        o->init_count = bytes / sizeof(void *);
+        break;
+    case DT_FINI_ARRAY:
+        o->fini_array = at;
+        break;
+    case DT_FINI_ARRAYSZ:
+        o->fini_count = bytes / sizeof(void *);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_dynamic(mlt_object *o)
+{
+    for (size_t i = 0; i < o->header_count; i++)
+        if (o->headers[i].p_type == PT_DYNAMIC)
+            for (const Elf64_Dyn *d = (const Elf64_Dyn *)(o->base + o->headers[i].p_vaddr);
+                 d->d_tag != DT_NULL; d++)
+                read_entry(o, d);
+    if (!o->symbols || !o->strings)
+        o->fixed = true;
+}
+
+// ---- all of them
+
+static int add(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    list *l = user;
+    bool program = l->count == 0;
+    const char *path = program ? "/proc/self/exe" : info->dlpi_name;
+    if (!path[0] || (!program && !strchr(path, '/')))
+        return 0; // the kernel's
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    MLT_ARRAY_WANT(l->objects, l->count + 1, l->room);
+    mlt_object *o = &l->objects[l->count++];
+    *o = (mlt_object){.fd = fd,
+                      .program = program,
+                      .base = info->dlpi_addr,
+                      .headers = info->dlpi_phdr,
+                      .header_count = info->dlpi_phnum,
+                      .tls_module = info->dlpi_tls_modid};
+    o->path = strdup(path);
+    o->fixed = !o->path || !o->base; // a program that was linked for one address has base 0
+    read_headers(o);
+    read_dynamic(o);
+    return 0;
+}
+
+mlt_object *mlt_objects_new(uint32_t *count)
+{
+    list l = {0};
+    (void)dl_iterate_phdr(add, &l);
+    *count = l.count;
+    return l.objects;
+}
+
+void mlt_objects_free(mlt_object *objects, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        close(objects[i].fd);
+        free(objects[i].path);
+    }
+    free(objects);
+}
+
+bool mlt_object_read(const mlt_object *o, uintptr_t from, void *to, size_t bytes)
+{
+    memset(to, 0, bytes);
+    for (size_t i = 0; i < o->header_count; i++) {
+        const Elf64_Phdr *h = &o->headers[i];
+        uintptr_t begin = h->p_vaddr > from ? h->p_vaddr : from;
+        uintptr_t end = h->p_vaddr + h->p_filesz;
+        end = end < from + bytes ? end : from + bytes;
+        if (h->p_type != PT_LOAD || begin >= end)
+            continue;
+        for (uintptr_t at = begin; at < end;) {
+            ssize_t n = pread(o->fd, (char *)to + (at - from), end - at,
+                              (off_t)(h->p_offset + (at - h->p_vaddr)));
+            if (n <= 0)
+                return false;
+            at += (uintptr_t)n;
+        }
+    }
+    return true;
+}
+
+uint32_t mlt_object_at(const mlt_object *objects, uint32_t count, uintptr_t address)
+{
+    uint32_t ends = MLT_OBJECT_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        if (address >= objects[i].start && address < objects[i].end)
+            return i;
+        if (address == objects[i].end)
+            ends = i;
+    }
+    return ends;
+}
+
+// ---- symbols
+
+// The name of the version that the object wants of the symbol; NULL: any.
+static const char *version_of(const mlt_object *o, uint32_t number)
+{
+    if (!o->versions || !o->needed_versions)
+        return NULL;
+    uint16_t wanted = o->versions[number] & 0x7fff;
+    const char *at = o->needed_versions;
+    for (size_t i = 0; i < o->needed_versions_count; i++) {
+        const Elf64_Verneed *need = (const Elf64_Verneed *)at;
+        const char *aux = at + need->vn_aux;
+        for (uint16_t k = 0; k < need->vn_cnt; k++) {
+            const Elf64_Vernaux *v = (const Elf64_Vernaux *)aux;
+            if ((v->vna_other & 0x7fff) == wanted)
+                return o->strings + v->vna_name;
+            aux += v->vna_next;
+        }
+        at += need->vn_next;
+    }
+    return NULL;
+}
+
+uintptr_t mlt_object_bind(const mlt_object *o, uint32_t number)
+{
+    const Elf64_Sym *symbol = &o->symbols[number];
+    const char *name = o->strings + symbol->st_name;
+    // Local to the object, or not to be taken over by another's.
+    if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ||
+        (symbol->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT))
+        return o->base + symbol->st_value;
+    const char *version = version_of(o, number);
+    void *found = version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
+    if (!found)
+        found = dlsym(RTLD_DEFAULT, name);
+    if (!found && symbol->st_shndx != SHN_UNDEF)
+        return o->base + symbol->st_value;
+    return (uintptr_t)found;
+}
+
+// How many symbols the table has: its hash table knows.
+static uint32_t symbol_count(const mlt_object *o)
+{
+    if (o->sysv_hash)
+        return o->sysv_hash[1];
+    if (!o->gnu_hash)
+        return 0;
+    uint32_t buckets = o->gnu_hash[0], first = o->gnu_hash[1], words = o->gnu_hash[2], last = 0;
+    const uint32_t *bucket = o->gnu_hash + 4 + 2 * words, *chain = bucket + buckets;
+    for (uint32_t i = 0; i < buckets; i++)
+        last = bucket[i] > last ? bucket[i] : last;
+    if (last < first)
+        return first;
+    while (!(chain[last - first] & 1))
+        last++;
+    return last + 1;
+}
+
+uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const char *name,
+                            uintptr_t *address)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const mlt_object *o = &objects[i];
+        uint32_t symbols = o->symbols && o->strings ? symbol_count(o) : 0;
+        for (uint32_t s = 1; s < symbols; s++) {
+            const Elf64_Sym *symbol = &o->symbols[s];
+            if (symbol->st_shndx == SHN_UNDEF || strcmp(o->strings + symbol->st_name, name) != 0)
+                continue;
+            *address = o->base + symbol->st_value;
+            return i;
+        }
+    }
+    return MLT_OBJECT_NONE;
+}

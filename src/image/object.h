@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the dynamic loader has loaded, object by object: the program and its libraries.
+//
+// Everything is read from memory that the loader has checked and mapped, but for the initial values
+// of data, which are read from the file.
+#ifndef MLT_IMAGE_OBJECT_H
+#define MLT_IMAGE_OBJECT_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { MLT_OBJECT_NONE = UINT32_MAX, MLT_OBJECT_PIECES = 16 };
+
+// A stretch of an object's addresses, in whole pages, that one mapping serves.
+typedef struct mlt_piece_map {
+    uintptr_t from, to; // relative to the object's base
+    uint64_t offset;    // in the file
+    int prot;
+    bool writable;
+} mlt_piece_map;
+
+typedef struct mlt_object {
+    char *path;
+    int fd;
+    bool program;         // not a library
+    bool fixed;           // linked for one address: there can be no copy of it
+    bool may;             // may be a rank's own: the program and its own libraries
+    bool own;             // has an image for each rank
+    uintptr_t base;       // what the file's addresses are relative to
+    uintptr_t start, end; // where it lies, in whole pages
+    const Elf64_Phdr *headers;
+    size_t header_count;
+    mlt_piece_map piece[MLT_OBJECT_PIECES];
+    uint32_t pieces;
+    uintptr_t relro_from, relro_to; // addresses that only the loader writes
+    const Elf64_Phdr *tls;          // NULL: none
+    size_t tls_module;
+
+    // The dynamic section; addresses.
+    const Elf64_Rela *rela, *slots; // slots: of the procedure linkage table
+    size_t rela_count, slots_count;
+    const Elf64_Relr *relr;
+    size_t relr_count;
+    const Elf64_Sym *symbols;
+    const char *strings;
+    const uint32_t *gnu_hash, *sysv_hash;
+    const uint16_t *versions;
+    const void *needed_versions;
+    size_t needed_versions_count;
+    bool text_relocations;
+    uintptr_t init, fini, preinit_array, init_array, fini_array; // 0: none
+    size_t preinit_count, init_count, fini_count;
+} mlt_object;
+
+// All of them, in the order of loading; *count. Objects without a file (the kernel's) are left out.
+mlt_object *mlt_objects_new(uint32_t *count);
+void mlt_objects_free(mlt_object *objects, uint32_t count);
+
+// The bytes of the file from an address on (relative to base), zeros where it has none. False: the
+// file cannot be read.
+bool mlt_object_read(const mlt_object *object, uintptr_t from, void *to, size_t bytes);
+
+// The object at that address, or MLT_OBJECT_NONE. An object's end still belongs to it: names such as
+// _end stand there.
+uint32_t mlt_object_at(const mlt_object *objects, uint32_t count, uintptr_t address);
+
+// The address of symbol `number` of the object, as the loader would bind it now; 0: nobody defines
+// it.
+uintptr_t mlt_object_bind(const mlt_object *object, uint32_t number);
+
+// The first object after the program that defines the name; *address. MLT_OBJECT_NONE: none does.
+uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const char *name,
+                            uintptr_t *address);
+
+#endif

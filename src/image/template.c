@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "image/template.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "arch/reloc.h"
+#include "base/array.h"
+
+typedef struct work {
+    const mlt_object *objects;
+    uint32_t count, object;
+    mlt_template *t;
+    char *why;
+    size_t why_size;
+} work;
+
+static const mlt_object *own_of(const work *w)
+{
+    return &w->objects[w->object];
+}
+
+char *mlt_template_at(const mlt_template *t, const mlt_object *objects, uint32_t object,
+                      uintptr_t at)
+{
+    const mlt_object *o = &objects[object];
+    for (uint32_t p = 0; p < o->pieces; p++)
+        if (o->piece[p].writable && at >= o->piece[p].from && at < o->piece[p].to)
+            return t->memory + t->offset[object][p] + (at - o->piece[p].from);
+    return NULL;
+}
+
+// ---- values
+
+static uint64_t loaded(const mlt_object *o, uintptr_t at)
+{
+    uint64_t word;
+    memcpy(&word, (const void *)(o->base + at), sizeof word);
+    return word;
+}
+
+// A slot that was not bound yet still leads into the object's own linkage table, as in the file.
+static bool is_bound(const mlt_object *o, const Elf64_Rela *r)
+{
+    uint64_t in_file;
+    bool lazy = r >= o->slots && r < o->slots + o->slots_count;
+    return !lazy || !mlt_object_read(o, r->r_offset, &in_file, sizeof in_file) || !in_file ||
+           loaded(o, r->r_offset) != o->base + in_file;
+}
+
+// Constructors of libraries have run and may have written to their data, but not to what only the
+// loader writes.
+static bool is_as_loaded(const mlt_object *o, uintptr_t at)
+{
+    return o->program || (at >= o->relro_from && at < o->relro_to);
+}
+
+// The address that a relocation with a symbol asks for, without its addend.
+static uint64_t symbol_value(const mlt_object *o, const Elf64_Rela *r, mlt_reloc_kind kind)
+{
+    uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+    if (!symbol)
+        return 0;
+    if (kind == MLT_RELOC_SLOT ? is_bound(o, r) : is_as_loaded(o, r->r_offset))
+        return loaded(o, r->r_offset) - (kind == MLT_RELOC_SYMBOL ? (uint64_t)r->r_addend : 0);
+    return mlt_object_bind(o, symbol);
+}
+
+static uint32_t owner_of(const mlt_object *objects, uint32_t count, uint64_t value)
+{
+    uint32_t owner = mlt_object_at(objects, count, value);
+    return owner != MLT_OBJECT_NONE && objects[owner].own ? owner : MLT_OBJECT_NONE;
+}
+
+// ---- putting them
+
+static void put(const work *w, uintptr_t at, uint64_t value, uint32_t owner)
+{
+    char *word = mlt_template_at(w->t, w->objects, w->object, at);
+    if (!word)
+        return; // in a read-only piece: there are none without text relocations
+    memcpy(word, &value, sizeof value);
+    if (owner == MLT_OBJECT_NONE)
+        return;
+    mlt_template *t = w->t;
+    uint32_t o = w->object;
+    MLT_ARRAY_WANT(t->fixups[o], t->fixup_count[o] + 1, t->fixup_room[o]);
+    t->fixups[o][t->fixup_count[o]++] = (mlt_fixup){at, owner};
+}
+
+static bool relocate(const work *w, const Elf64_Rela *r)
+{
+    const mlt_object *o = own_of(w);
+    uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
+    mlt_reloc_kind kind = mlt_arch_reloc_kind(type);
+    uintptr_t at = r->r_offset;
+    uint64_t value;
+    switch (kind) {
+    case MLT_RELOC_NONE:
+    case MLT_RELOC_COPY: // when all others are done
+        return true;
+    case MLT_RELOC_RELATIVE:
+        put(w, at, o->base + (uint64_t)r->r_addend, w->object);
+        return true;
+    case MLT_RELOC_SYMBOL:
+    case MLT_RELOC_SLOT:
+        value = symbol_value(o, r, kind);
+        put(w, at, value + (kind == MLT_RELOC_SYMBOL ? (uint64_t)r->r_addend : 0),
+            owner_of(w->objects, w->count, value));
+        return true;
+    case MLT_RELOC_CHOICE:
+        value = loaded(o, at);
+        put(w, at, value, owner_of(w->objects, w->count, value));
+        return true;
+    case MLT_RELOC_AS_LOADED_TWO:
+        put(w, at + sizeof value, loaded(o, at + sizeof value), MLT_OBJECT_NONE);
+        // fall through
+    case MLT_RELOC_AS_LOADED:
+        put(w, at, loaded(o, at), MLT_OBJECT_NONE);
+        return true;
+    case MLT_RELOC_UNKNOWN:
+        break;
+    }
+    snprintf(w->why, w->why_size, "'%s' has a relocation of type %u, which Millet does not know",
+             o->path, type);
+    return false;
+}
+
+// Packed relative relocations: an even entry is an address, an odd one a map of the 63 words that
+// follow.
+static void relocate_packed(const work *w)
+{
+    const mlt_object *o = own_of(w);
+    uintptr_t next = 0;
+    for (size_t i = 0; i < o->relr_count; i++) {
+        Elf64_Relr entry = o->relr[i];
+        uint64_t map = entry & 1 ? entry >> 1 : 1;
+        uintptr_t at = entry & 1 ? next : entry;
+        for (uintptr_t word = at; map; map >>= 1, word += sizeof(uint64_t)) {
+            uint64_t value;
+            const char *place = mlt_template_at(w->t, w->objects, w->object, word);
+            if (!(map & 1) || !place)
+                continue;
+            memcpy(&value, place, sizeof value);
+            put(w, word, o->base + value, w->object);
+        }
+        next = entry & 1 ? next + 63 * sizeof(uint64_t) : entry + sizeof(uint64_t);
+    }
+}
+
+static bool relocate_all(const work *w)
+{
+    const mlt_object *o = own_of(w);
+    relocate_packed(w);
+    for (size_t i = 0; i < o->rela_count; i++)
+        if (!relocate(w, &o->rela[i]))
+            return false;
+    for (size_t i = 0; i < o->slots_count; i++)
+        if (!relocate(w, &o->slots[i]))
+            return false;
+    return true;
+}
+
+// ---- copies of other objects' variables
+
+// The initial value of a private library's variable, with the addresses in it.
+static void copy_own(const work *w, uintptr_t at, size_t bytes, uint32_t from, uintptr_t source)
+{
+    mlt_template *t = w->t;
+    char *to = mlt_template_at(t, w->objects, w->object, at);
+    const char *value = mlt_template_at(t, w->objects, from, source);
+    if (!to || !value)
+        return;
+    memcpy(to, value, bytes);
+    uint32_t count = t->fixup_count[from];
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_fixup f = t->fixups[from][i];
+        uint64_t word;
+        if (f.at < source || f.at + sizeof word > source + bytes)
+            continue;
+        memcpy(&word, value + (f.at - source), sizeof word);
+        put(w, at + (f.at - source), word, f.owner);
+    }
+}
+
+static void copy_variable(const work *w, const Elf64_Rela *r)
+{
+    const mlt_object *o = own_of(w);
+    const Elf64_Sym *symbol = &o->symbols[ELF64_R_SYM(r->r_info)];
+    uintptr_t source = 0;
+    uint32_t from = mlt_object_definer(w->objects, w->count, o->strings + symbol->st_name, &source);
+    bool shared = from == MLT_OBJECT_NONE || !w->objects[from].own;
+    if (!shared)
+        copy_own(w, r->r_offset, symbol->st_size, from, source - w->objects[from].base);
+    mlt_template *t = w->t;
+    MLT_ARRAY_WANT(t->copied, t->copied_count + 1, t->copied_room);
+    t->copied[t->copied_count++] = (mlt_copied){r->r_offset, symbol->st_size, shared};
+}
+
+// ---- the whole
+
+// Lays out the writable pieces and fills them from the files.
+static bool lay_out(work *w)
+{
+    mlt_template *t = w->t;
+    for (uint32_t i = 0; i < w->count; i++)
+        for (uint32_t p = 0; w->objects[i].own && p < w->objects[i].pieces; p++)
+            if (w->objects[i].piece[p].writable) {
+                t->offset[i][p] = t->bytes;
+                t->bytes += w->objects[i].piece[p].to - w->objects[i].piece[p].from;
+            }
+    t->fd = memfd_create("millet image", MFD_CLOEXEC);
+    if (t->fd < 0 || ftruncate(t->fd, (off_t)t->bytes) != 0)
+        return false;
+    t->memory = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
+    if (t->memory == MAP_FAILED)
+        t->memory = NULL;
+    return t->memory != NULL;
+}
+
+// Pages of zeros are not touched: they stay holes of the file.
+static bool fill(const mlt_object *o, const mlt_piece_map *piece, char *to)
+{
+    for (size_t i = 0; i < o->header_count; i++) {
+        const Elf64_Phdr *h = &o->headers[i];
+        if (h->p_type == PT_LOAD && h->p_filesz && h->p_vaddr >= piece->from &&
+            h->p_vaddr < piece->to &&
+            !mlt_object_read(o, h->p_vaddr, to + (h->p_vaddr - piece->from), h->p_filesz))
+            return false;
+    }
+    return true;
+}
+
+static bool fill_all(work *w)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        for (uint32_t p = 0; w->objects[i].own && p < w->objects[i].pieces; p++)
+            if (w->objects[i].piece[p].writable &&
+                !fill(&w->objects[i], &w->objects[i].piece[p], w->t->memory + w->t->offset[i][p])) {
+                snprintf(w->why, w->why_size, "'%s' cannot be read: %s", w->objects[i].path,
+                         strerror(errno));
+                return false;
+            }
+    return true;
+}
+
+mlt_status mlt_template_new(const mlt_object *objects, uint32_t count, mlt_template *t, char *why,
+                            size_t why_size)
+{
+    *t = (mlt_template){.fd = -1};
+    t->offset = mlt_take(count, sizeof *t->offset);
+    t->fixups = mlt_take(count, sizeof *t->fixups);
+    t->fixup_count = mlt_take(count, sizeof *t->fixup_count);
+    t->fixup_room = mlt_take(count, sizeof *t->fixup_room);
+    work w = {.objects = objects, .count = count, .t = t, .why = why, .why_size = why_size};
+    if (!lay_out(&w)) {
+        snprintf(why, why_size, "the system refuses memory for copies of globals: %s",
+                 strerror(errno));
+        return MLT_ERR_NO_MEMORY;
+    }
+    if (!fill_all(&w))
+        return MLT_ERR_SYSTEM;
+    for (w.object = 0; w.object < count; w.object++)
+        if (objects[w.object].own && !relocate_all(&w))
+            return MLT_ERR_UNSUPPORTED;
+    w.object = 0; // only programs have such
+    const mlt_object *program = &objects[0];
+    for (size_t i = 0; program->own && i < program->rela_count; i++)
+        if (mlt_arch_reloc_kind((uint32_t)ELF64_R_TYPE(program->rela[i].r_info)) == MLT_RELOC_COPY)
+            copy_variable(&w, &program->rela[i]);
+    return MLT_OK;
+}
+
+void mlt_template_free(mlt_template *t, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && t->fixups; i++)
+        free(t->fixups[i]);
+    if (t->memory)
+        munmap(t->memory, t->bytes);
+    if (t->fd >= 0)
+        close(t->fd);
+    free(t->offset);
+    free(t->fixups);
+    free(t->fixup_count);
+    free(t->fixup_room);
+    free(t->copied);
+}
+
+// ---- who must be private
+
+static bool refers(const mlt_object *objects, uint32_t count, const mlt_object *o,
+                   const Elf64_Rela *r)
+{
+    mlt_reloc_kind kind = mlt_arch_reloc_kind((uint32_t)ELF64_R_TYPE(r->r_info));
+    if (kind != MLT_RELOC_SYMBOL && kind != MLT_RELOC_SLOT)
+        return false;
+    return owner_of(objects, count, symbol_value(o, r, kind)) != MLT_OBJECT_NONE;
+}
+
+bool mlt_template_refers(const mlt_object *objects, uint32_t count, uint32_t object)
+{
+    const mlt_object *o = &objects[object];
+    for (size_t i = 0; i < o->rela_count; i++)
+        if (refers(objects, count, o, &o->rela[i]))
+            return true;
+    for (size_t i = 0; i < o->slots_count; i++)
+        if (refers(objects, count, o, &o->slots[i]))
+            return true;
+    return false;
+}
