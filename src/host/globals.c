@@ -168,21 +168,29 @@ void mlt_globals_rank_ends(mlt_rank *me, int status)
         mlt_image_destruct(all.images, index_of(me));
 }
 
+extern void *__dso_handle __attribute__((visibility("hidden"))); // of this library, by the linker
 int __cxa_atexit(void (*function)(void *), void *argument, void *object);
 int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object);
 
 // atexit is this with the caller's own handle, and destructors of static objects are left by it.
 MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *object)
 {
-    mlt_rank *me = leaver();
+    mlt_rank *me = object == &__dso_handle ? NULL : leaver(); // our own are the process's
     if (!me)
         return MLT_LIBC(__cxa_atexit)(function, argument, object);
     return leave_call(me, (struct mlt_last_call){.with_argument = function, .argument = argument});
 }
 
+// True for functions of this library: what it leaves itself is for the end of the process.
+static bool is_ours(void *function)
+{
+    Dl_info its, ours;
+    return dladdr(function, &its) && dladdr(&__dso_handle, &ours) && its.dli_fbase == ours.dli_fbase;
+}
+
 MLT_EXPORT int on_exit(void (*function)(int, void *), void *argument)
 {
-    mlt_rank *me = leaver();
+    mlt_rank *me = is_ours((void *)function) ? NULL : leaver();
     if (!me)
         return MLT_LIBC(on_exit)(function, argument);
     return leave_call(me, (struct mlt_last_call){.with_status = function, .argument = argument});
