@@ -41,9 +41,12 @@ static uint32_t index_of(const mlt_rank *me)
 
 void mlt_globals_prepare(uint32_t ranks)
 {
-    const char *mode = getenv("MILLET_GLOBALS");
-    if (MLT_SANITIZED || mlt_sanitize_valgrind() || (mode && strcmp(mode, "shared") == 0)) {
-        snprintf(all.why, sizeof all.why, "%s", MLT_SANITIZED ? "a sanitizer" : "");
+    const char *mode = getenv("MILLET_GLOBALS"); // settings are read later
+    if (!mode || strcmp(mode, "private") != 0)
+        return;
+    if (MLT_SANITIZED || mlt_sanitize_valgrind()) {
+        snprintf(all.why, sizeof all.why,
+                 "ranks share the program's globals, because it runs with a sanitizer or valgrind");
         return;
     }
     mlt_images_conf conf = {.count = ranks - 1,
@@ -133,10 +136,10 @@ struct mlt_last_call {
     void *argument;
 };
 
-// The calling rank, if ends of ranks are not the end of the process.
+// The calling rank, if it has globals of its own and its end is not the end of the process.
 static mlt_rank *leaver(void)
 {
-    mlt_rank *me = mlt_entry_many() ? mlt_rank_self() : NULL;
+    mlt_rank *me = all.images && mlt_entry_many() ? mlt_rank_self() : NULL;
     return me && me->worker && !me->ended ? me : NULL;
 }
 
