@@ -11,6 +11,7 @@
 
 #include "csp/proc.h"
 #include "fiber/fault.h"
+#include "host/globals.h"
 #include "os/symbols.h"
 #include "p2p/p2p.h"
 
@@ -66,7 +67,9 @@ static const char *signal_name(int number)
 static void add_frame(text *t, const void *frame, bool is_return)
 {
     // A call may be the last instruction of its function: what it returns to belongs to the next.
-    mlt_os_symbol symbol = mlt_os_symbol_of((const char *)frame - is_return);
+    const void *at = (const char *)frame - is_return;
+    mlt_image_place place;
+    mlt_os_symbol symbol = mlt_os_symbol_of(mlt_globals_find(at, &place) ? place.original : at);
     add(t, "\n");
     if (symbol.file) {
         add(t, symbol.file);

@@ -485,8 +485,8 @@ static int run_program(int argc, char **argv, char **envp)
     join();
     mlt_output_init();
     char why[WHY_BYTES];
-    if (!mlt_globals_begin(why, sizeof why) && why[0])
-        mlt_log("note: %s", why);
+    if (!mlt_globals_begin(why, sizeof why))
+        cannot_start(why);
     run_workers();
     program.many = false; // from here on exit is exit
     if (program.boot.ctl >= 0 && mlt_output_is_lost(-1))

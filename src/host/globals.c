@@ -46,7 +46,8 @@ void mlt_globals_prepare(uint32_t ranks)
         return;
     if (MLT_SANITIZED || mlt_sanitize_valgrind()) {
         snprintf(all.why, sizeof all.why,
-                 "ranks share the program's globals, because it runs with a sanitizer or valgrind");
+                 "ranks cannot have their own globals in a program that runs with a sanitizer or "
+                 "valgrind; start it without --globals private");
         return;
     }
     mlt_images_conf conf = {.count = ranks - 1,
@@ -61,7 +62,7 @@ bool mlt_globals_begin(char *why, size_t why_size)
     if (all.images)
         mlt_images_refresh(all.images);
     snprintf(why, why_size, "%s", all.why);
-    return all.images != NULL;
+    return !all.why[0];
 }
 
 // ---- thread-local variables
@@ -188,7 +189,8 @@ MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *obje
 static bool is_ours(void *function)
 {
     Dl_info its, ours;
-    return dladdr(function, &its) && dladdr(&__dso_handle, &ours) && its.dli_fbase == ours.dli_fbase;
+    return dladdr(function, &its) && dladdr(&__dso_handle, &ours) &&
+           its.dli_fbase == ours.dli_fbase;
 }
 
 MLT_EXPORT int on_exit(void (*function)(int, void *), void *argument)

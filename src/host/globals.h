@@ -15,9 +15,9 @@
 // program has.
 void mlt_globals_prepare(uint32_t ranks);
 
-// The job is joined and settings are read. False: ranks share the program's globals, because they
-// must (why says it, or is "": the program has none) or because a setting says so.
-bool mlt_globals_begin(char *why, size_t why_size);
+// The job is joined, and the output of ranks is as it will be. False: ranks were to have their own
+// globals, but cannot, and why says it.
+bool mlt_globals_begin(char *why, size_t why_size) MLT_MUST_CHECK;
 
 // On the worker's thread, before its ranks run.
 void mlt_globals_worker(mlt_worker *worker);

@@ -4,6 +4,18 @@
 mlt_host_conf mlt_host_settings;
 
 static const mlt_setting settings[] = {
+    {"globals", MLT_SETTING_CHOICE, "shared", "shared|private",
+     "ranks that share a process have their own copies of the program's global variables if this "
+     "is private; mpirun --globals sets it",
+     &mlt_host_settings.globals},
+    {"private_libraries", MLT_SETTING_TEXT, "", NULL,
+     "libraries of which each rank has its own copy, too, though Millet usually shares them: the "
+     "beginnings of their names, with commas between",
+     &mlt_host_settings.private_libraries},
+    {"shared_libraries", MLT_SETTING_TEXT, "", NULL,
+     "libraries of which ranks have no copy of their own: the beginnings of their names, with "
+     "commas between",
+     &mlt_host_settings.shared_libraries},
     {"label", MLT_SETTING_BOOL, "no", NULL,
      "each line of output begins with [rank], in processes that hold several ranks; mpirun -l sets "
      "it",

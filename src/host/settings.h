@@ -9,6 +9,9 @@
 
 typedef struct mlt_host_conf {
     int64_t label;
+    int64_t globals;               // index of its choices: shared, private
+    const char *private_libraries; // beginnings of names, with commas between
+    const char *shared_libraries;
     const char *outfile, *errfile; // "": none
 } mlt_host_conf;
 

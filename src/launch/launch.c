@@ -143,7 +143,7 @@ static void check_programs(const launch *l)
         refuse_foreign(l, app, &libraries);
         if (!o->quiet)
             note_frames(l, proc, &libraries);
-        if (proc->ranks > 1 && !o->quiet && !o->no_globals)
+        if (proc->ranks > 1 && !o->quiet && !o->no_globals && !o->private_globals)
             mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries,
                              o->verbose);
         mlt_libraries_fini(&libraries);

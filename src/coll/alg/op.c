@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/above.h"
 #include "base/log.h"
 #include "fiber/fiber.h"
 #include "p2p/worker.h"
@@ -39,6 +40,12 @@ static int64_t lower(int64_t at, int64_t align)
     return at & ~(align - 1);
 }
 
+// The same function has another address in each rank's own copy of the program.
+static uintptr_t original(uintptr_t function)
+{
+    return mlt_above.original ? mlt_above.original(function) : function;
+}
+
 // Where elements begin is aligned as their addresses in MPI's sense are, for the function's sake.
 bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *user, uintptr_t same,
                       bool commutes, const mlt_type *datatype)
@@ -66,7 +73,7 @@ bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *u
         .origin = origin,
         .apart = !tiled,
         .user = user,
-        .same = same,
+        .same = original(same),
     };
     return element <= UINT32_MAX;
 }
@@ -117,7 +124,7 @@ void mlt_coll_op_plain(mlt_coll_op *op, mlt_coll_combine *combine, const void *u
         .direct = true,
         .combine = combine,
         .user = user,
-        .same = (uintptr_t)combine,
+        .same = original((uintptr_t)combine),
     };
 }
 

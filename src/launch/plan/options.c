@@ -363,6 +363,16 @@ static void take_reproducible(reader *r, const option_row *row)
     set(r, "REPRODUCIBLE", "yes");
 }
 
+static void take_globals(reader *r, const option_row *row)
+{
+    const char *word = next_word(r);
+    r->o->private_globals = strcmp(word, "private") == 0;
+    if (!r->o->private_globals && strcmp(word, "shared") != 0)
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be private or shared", r->option,
+                 word);
+    set(r, "GLOBALS", word);
+}
+
 static void take_strict(reader *r, const option_row *row)
 {
     set(r, "TYPE_MISMATCH", "error");
@@ -448,6 +458,9 @@ static const option_row table[] = {
      "scheduling of fibers, from this section on: direct, rr, random:SEED or priority"},
     {"--stack-size", "SIZE", take_stack_size, 0,
      "stack of each rank that is a fiber, from this section on, such as 64K"},
+    {"--globals", "WHOSE", take_globals, 0,
+     "private: ranks that share a process have their own global variables, as processes would; "
+     "shared (the default): they have them in common"},
     {"--coll", "FILE", take_coll, 0,
      "use the rules and algorithms for collectives in this Lua file, which is checked before "
      "anything starts"},

@@ -46,6 +46,7 @@ typedef struct mlt_options {
     mlt_env_mode env_mode;
     char *env_list, *dir;
     bool label, report, verbose, quiet, no_globals, merge;
+    bool private_globals;    // --globals private: nothing to tell
     char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
     char *output_directory;
     int64_t stdin_rank; // or MLT_STDIN_*
