@@ -59,7 +59,12 @@ typedef struct mlt_above_calls {
     // ranks, and nothing to say that a wait record does not.
     size_t (*procs)(const struct mlt_worker *worker, char *text, size_t size);
 
-    // ---- csp The calling thread's rank, which joins the job if the process has not yet. NULL:
+    // ---- coll: the address in the program as it was loaded, of an address in a rank's own copy of
+    // it; others stay as they are.
+    uintptr_t (*original)(uintptr_t address);
+
+    // ---- csp
+    // The calling thread's rank, which joins the job if the process has not yet. NULL:
     // mlt_rank_self.
     struct mlt_rank *(*join)(void);
     // The state of a thread that lent its worker to another: takes it back. NULL: it did not. Asked

@@ -123,6 +123,13 @@ void *mlt_globals_shift(const mlt_rank *me, const void *address)
     return mlt_image_shift(all.images, all.images ? index_of(me) : 0, address);
 }
 
+uintptr_t mlt_globals_original(uintptr_t address)
+{
+    mlt_image_place place;
+    bool copied = mlt_images_find(all.images, (const void *)address, &place);
+    return copied ? (uintptr_t)place.original : address;
+}
+
 bool mlt_globals_find(const void *address, mlt_image_place *out)
 {
     return mlt_images_find(all.images, address, out);

@@ -35,6 +35,9 @@ void mlt_globals_thread(const mlt_rank *me);
 // The rank's counterpart of an address of the program.
 void *mlt_globals_shift(const mlt_rank *me, const void *address);
 
+// mlt_above.original.
+uintptr_t mlt_globals_original(uintptr_t address);
+
 // What an address of code or data belongs to. Safe in a signal handler.
 bool mlt_globals_find(const void *address, mlt_image_place *out);
 

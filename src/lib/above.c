@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which function answers when a lower layer calls an upper one: the whole library's table.
 #include "base/above.h"
+#include "host/globals.h"
 
 #include <stdlib.h>
 
@@ -43,6 +44,7 @@ const mlt_above_calls mlt_above = {
     .parts = mlt_goal_request_parts,
     .collective = mlt_coll_look,
     .procs = mlt_csp_procs,
+    .original = mlt_globals_original,
     .join = mlt_mpi_join,
     .come_back = mlt_flow_csp_back,
     .end_job = end_job,
