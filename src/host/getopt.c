@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "boot/job.h"
 #include "host/entry.h"
+#include "host/globals.h"
 #include "host/libc.h"
 #include "host/life.h"
 #include "host/own.h"
@@ -41,6 +42,7 @@ static struct {
     bool noted;        // somebody came late, and was told
     bool *settled;     // [workers of the job]: all its ranks are there
     mlt_getopt *owner; // whose values the variables have; NULL: nobody's
+    mlt_getopt kept;   // of a call of a rank with its own variables: the first rank's values
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .turn = NOBODY};
 
 // Ranks of this thread's worker that wait for all others. The first one watches, the others sleep.
@@ -180,6 +182,8 @@ static void meet(mlt_rank *me)
     sleepers = NULL;
 }
 
+static bool are_own(void);
+
 static void meet_once(mlt_rank *me, mlt_getopt *place)
 {
     if (!place->met)
@@ -193,7 +197,7 @@ static void meet_once(mlt_rank *me, mlt_getopt *place)
 void mlt_getopt_init_done(mlt_rank *me)
 {
     mlt_rank_own *own = me->own;
-    if (own && own->options && has_threads(me))
+    if (own && own->options && has_threads(me) && !are_own())
         meet_once(me, own->options);
 }
 
@@ -247,16 +251,84 @@ static void end(mlt_rank *me, int result)
         meet_once(me, place);
 }
 
+// ---- ranks with globals of their own
+
+// A rank's variables: its own globals, or places of its own for those that the program has none of.
+typedef struct variables {
+    int *optind, *opterr, *optopt;
+    char **optarg;
+} variables;
+
+// True if the program has getopt's variables in its own memory, of which each rank has a copy.
+static bool are_own(void)
+{
+    return mlt_globals_own(&optind) || mlt_globals_own(&optarg) || mlt_globals_own(&opterr) ||
+           mlt_globals_own(&optopt);
+}
+
+static void *own_of(const mlt_rank *me, void *variable, void *place)
+{
+    return mlt_globals_own(variable) ? mlt_globals_shift(me, variable) : place;
+}
+
+static variables variables_of(mlt_rank *me)
+{
+    mlt_rank_own *own = mlt_own_of(me);
+    if (!own->options) {
+        own->options = mlt_take(1, sizeof *own->options);
+        own->options->optind = own->options->opterr = 1;
+    }
+    mlt_getopt *place = own->options;
+    return (variables){own_of(me, &optind, &place->optind), own_of(me, &opterr, &place->opterr),
+                       own_of(me, &optopt, &place->optopt), own_of(me, &optarg, &place->optarg)};
+}
+
+// libc's variables are the first rank's: others borrow them for a call. What libc hides beside them
+// belongs to the rank that parses; workers take turns for that.
+static void begin_own(mlt_rank *me)
+{
+    variables v = variables_of(me);
+    mlt_getopt *place = mlt_own_of(me)->options;
+    if (has_threads(me))
+        take_turn(me);
+    all.kept = (mlt_getopt){false, optind, opterr, optopt, optarg};
+    optind = !place->met && *v.optind == 1 ? 0 : *v.optind; // 0: libc begins anew
+    opterr = *v.opterr;
+    optopt = *v.optopt;
+    optarg = *v.optarg;
+    place->met = true;
+}
+
+static void end_own(mlt_rank *me, int result)
+{
+    variables v = variables_of(me);
+    mlt_getopt now = {true, optind, opterr, optopt, optarg};
+    optind = all.kept.optind;
+    opterr = all.kept.opterr;
+    optopt = all.kept.optopt;
+    optarg = all.kept.optarg;
+    *v.optind = now.optind;
+    *v.opterr = now.opterr;
+    *v.optopt = now.optopt;
+    *v.optarg = now.optarg;
+    if (result != -1 || !has_threads(me))
+        return;
+    pthread_mutex_lock(&all.lock);
+    give_turn(me->worker->index);
+    pthread_mutex_unlock(&all.lock);
+}
+
 // libc's function of that name, between begin and end.
 #define PARSE(function, ...)                                                                       \
     ({                                                                                             \
         __typeof__(function) *next = MLT_LIBC(function);                                           \
         mlt_rank *me = caller();                                                                   \
+        bool own = me && are_own();                                                                \
         if (me)                                                                                    \
-            begin(me);                                                                             \
+            own ? begin_own(me) : begin(me);                                                       \
         int result = next(__VA_ARGS__);                                                            \
         if (me)                                                                                    \
-            end(me, result);                                                                       \
+            own ? end_own(me, result) : end(me, result);                                           \
         result;                                                                                    \
     })
 

@@ -123,6 +123,11 @@ void *mlt_globals_shift(const mlt_rank *me, const void *address)
     return mlt_image_shift(all.images, all.images ? index_of(me) : 0, address);
 }
 
+bool mlt_globals_own(const void *address)
+{
+    return mlt_images_own(all.images, address);
+}
+
 uintptr_t mlt_globals_original(uintptr_t address)
 {
     mlt_image_place place;

@@ -35,6 +35,9 @@ void mlt_globals_thread(const mlt_rank *me);
 // The rank's counterpart of an address of the program.
 void *mlt_globals_shift(const mlt_rank *me, const void *address);
 
+// True if the address belongs to the program or a library of which each rank has its own copy.
+bool mlt_globals_own(const void *address);
+
 // mlt_above.original.
 uintptr_t mlt_globals_original(uintptr_t address);
 

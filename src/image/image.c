@@ -335,6 +335,14 @@ void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *addr
     return (char *)(uintptr_t)address + shift_of(images, index, object);
 }
 
+bool mlt_images_own(const mlt_images *images, const void *address)
+{
+    uint32_t object = images && images->area
+                          ? mlt_object_at(images->objects, images->count, (uintptr_t)address)
+                          : MLT_OBJECT_NONE;
+    return object != MLT_OBJECT_NONE && images->objects[object].own;
+}
+
 bool mlt_images_find(const mlt_images *images, const void *address, mlt_image_place *out)
 {
     const char *at = address;

@@ -61,6 +61,10 @@ void mlt_image_destruct(const mlt_images *images, uint32_t index);
 // nothing private, or index is 0.
 void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *address);
 
+// True if an address of the original belongs to something of which there are images. images may be
+// NULL.
+bool mlt_images_own(const mlt_images *images, const void *address);
+
 // What an address belongs to. False: to no image. images may be NULL.
 typedef struct mlt_image_place {
     uint32_t index;       // the image
