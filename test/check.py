@@ -360,6 +360,11 @@ def stage_flow(stage, quick):
     script(stage, "test/flow/run", "--build", BUILD)
 
 
+def stage_images(stage, quick):
+    """ranks of one process with their own globals: the same program in every grain, linked in every way"""
+    script(stage, "test/images/run", "--build", BUILD)
+
+
 def stage_systems(stage, quick):
     """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)
@@ -456,7 +461,7 @@ def stage_clang(stage, quick):
 
 
 # mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
-BESIDE_LAUNCH = ("goal", "csp", "flow", "systems")
+BESIDE_LAUNCH = ("goal", "csp", "flow", "images", "systems")
 NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
