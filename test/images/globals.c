@@ -58,8 +58,8 @@ int main(int argc, char **argv)
     for (int i = 0; i <= rank; i++)
         calls();
     MPI_Barrier(MPI_COMM_WORLD);
-    printf("rank %d: %d %d %d %d %d %d %s %d %d\n", rank, counter, *where, functions[0](1), changed(2), zeros, own,
-           names[rank % 3], calls(), large[sizeof large - 1]);
+    printf("rank %d: %d %d %d %d %d %d %s %d %d\n", rank, counter, *where, functions[0](1),
+           changed(2), zeros, own, names[rank % 3], calls(), large[sizeof large - 1]);
     for (size_t i = 0; i + 1 < sizeof large; i++)
         if (large[i] != (char)rank)
             abort();

@@ -26,7 +26,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     int second = library_add(1);
     MPI_Barrier(MPI_COMM_WORLD);
-    printf("rank %d: %d %d %d %d %d\n", rank, first, second, of_library, library_where() == &of_library, of_program);
+    printf("rank %d: %d %d %d %d %d\n", rank, first, second, of_library,
+           library_where() == &of_library, of_program);
     MPI_Finalize();
     return 0;
 }

@@ -11,8 +11,14 @@
 struct Counted {
     static int alive;
     int id;
-    explicit Counted(int i) : id(i) { alive++; }
-    ~Counted() { std::cout << "destroyed " + std::to_string(id) + "\n"; }
+    explicit Counted(int i) : id(i)
+    {
+        alive++;
+    }
+    ~Counted()
+    {
+        std::cout << "destroyed " + std::to_string(id) + "\n";
+    }
 };
 
 int Counted::alive;
@@ -46,7 +52,8 @@ int main(int argc, char **argv)
             caught = e.what();
         }
     }
-    std::cout << "rank " + std::to_string(rank) + ": " + std::to_string(Counted::alive) + " " + std::to_string(table["one"]) +
-                     " " + std::to_string(list.size()) + " " + caught + "\n";
+    std::cout << "rank " + std::to_string(rank) + ": " + std::to_string(Counted::alive) + " " +
+                     std::to_string(table["one"]) + " " + std::to_string(list.size()) + " " +
+                     caught + "\n";
     MPI_Finalize();
 }

@@ -29,7 +29,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
-    printf("rank %d: %d %s %d, then %s\n", rank, verbose, name, sum, optind < argc ? argv[optind] : "nothing");
+    printf("rank %d: %d %s %d, then %s\n", rank, verbose, name, sum,
+           optind < argc ? argv[optind] : "nothing");
     MPI_Finalize();
     return 0;
 }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "launch/numbers.h"
 #include "image/elf.h"
+#include "launch/numbers.h"
 #include "launch/say.h"
 
 enum { MOST_NAMED = 8 };

@@ -11,8 +11,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "launch/plan/env.h"
 #include "image/elf.h"
+#include "launch/plan/env.h"
 
 enum { MOST_LIBRARIES = 64, ABI_NAME = sizeof "libmpi_abi.so" - 1 };
 
