@@ -149,6 +149,25 @@ struct mlt_last_call {
     void *argument;
 };
 
+void mlt_globals_rank_ends(mlt_rank *me, int status)
+{
+    mlt_rank_own *own = me->own;
+    while (own && own->last_calls) { // they may leave more
+        struct mlt_last_call *last = own->last_calls;
+        own->last_calls = last->next;
+        if (last->with_argument)
+            last->with_argument(last->argument);
+        else
+            last->with_status(status, last->argument);
+        free(last);
+    }
+    if (all.images)
+        mlt_image_destruct(all.images, index_of(me));
+}
+
+// With a sanitizer there are no images, and its run-time calls some of these before they can run.
+#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+
 // The calling rank, if it has globals of its own and its end is not the end of the process.
 static mlt_rank *leaver(void)
 {
@@ -166,22 +185,6 @@ static int leave_call(mlt_rank *me, struct mlt_last_call call)
     last->next = own->last_calls;
     own->last_calls = last;
     return 0;
-}
-
-void mlt_globals_rank_ends(mlt_rank *me, int status)
-{
-    mlt_rank_own *own = me->own;
-    while (own && own->last_calls) { // they may leave more
-        struct mlt_last_call *last = own->last_calls;
-        own->last_calls = last->next;
-        if (last->with_argument)
-            last->with_argument(last->argument);
-        else
-            last->with_status(status, last->argument);
-        free(last);
-    }
-    if (all.images)
-        mlt_image_destruct(all.images, index_of(me));
 }
 
 extern void *__dso_handle __attribute__((visibility("hidden"))); // of this library, by the linker
@@ -270,4 +273,6 @@ MLT_EXPORT int _dl_find_object(void *address, struct dl_find_object *out)
         out->dlfo_eh_frame = (char *)out->dlfo_eh_frame + shift;
     return 0;
 }
+#endif
+
 #endif
