@@ -297,7 +297,7 @@ def wrong_coverage(path):
 
 def stage_unit(stage, quick):
     """the tests beside the sources"""
-    stage.ctest(BUILD)
+    stage.ctest(BUILD, without=MODEL if quick else "$^")
 
 
 def stage_surface(stage, quick):
@@ -462,7 +462,7 @@ def stage_clang(stage, quick):
 
 # mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
 BESIDE_LAUNCH = ("goal", "csp", "flow", "images", "systems")
-NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "systems")
+NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
 
