@@ -67,9 +67,8 @@ static const char *signal_name(int number)
 static void add_frame(text *t, const void *frame, bool is_return)
 {
     // A call may be the last instruction of its function: what it returns to belongs to the next.
-    const void *at = (const char *)frame - is_return;
-    mlt_image_place place;
-    mlt_os_symbol symbol = mlt_os_symbol_of(mlt_globals_find(at, &place) ? place.original : at);
+    uintptr_t at = (uintptr_t)frame - is_return;
+    mlt_os_symbol symbol = mlt_os_symbol_of((const void *)mlt_globals_original(at));
     add(t, "\n");
     if (symbol.file) {
         add(t, symbol.file);

@@ -47,7 +47,8 @@ static struct {
     main_function *main;
     int argc;
     char **argv, **envp;
-    bool many; // several ranks
+    uint32_t wanted; // ranks that the launcher wants here
+    bool many;       // several ranks
     // Release when the rest is there, acquire by threads, which may ask at any time.
     _Atomic bool joined;
     pid_t pid;
@@ -476,7 +477,7 @@ static void write_lines(void)
 static int run_program(int argc, char **argv, char **envp)
 {
     write_lines();
-    if (ranks_wanted() == 1)
+    if (program.wanted == 1)
         return program.main(argc, argv, envp);
     program.argc = argc;
     program.argv = argv;
@@ -508,9 +509,9 @@ MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, voi
                                  void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     program.main = main;
-    uint32_t ranks = ranks_wanted();
-    if (ranks > 1)
-        mlt_globals_prepare(ranks);
+    program.wanted = ranks_wanted();
+    if (program.wanted > 1)
+        mlt_globals_prepare(program.wanted);
     return MLT_LIBC(__libc_start_main)(run_program, argc, argv, init, fini, rtld_fini, stack_end);
 }
 

@@ -105,10 +105,10 @@ void mlt_globals_thread(const mlt_rank *me)
 
 void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
 {
-    char why[WHY_BYTES];
-    uint32_t index = all.images ? index_of(me) : 0;
     if (!all.images)
         return;
+    char why[WHY_BYTES];
+    uint32_t index = index_of(me);
     if (index && mlt_image_make(all.images, index, why, sizeof why) != MLT_OK)
         mlt_entry_end_job(me->world, EXIT_FAILURE, why);
     if (mlt_images_tls_bytes(all.images)) {
@@ -130,14 +130,7 @@ bool mlt_globals_own(const void *address)
 
 uintptr_t mlt_globals_original(uintptr_t address)
 {
-    mlt_image_place place;
-    bool copied = mlt_images_find(all.images, (const void *)address, &place);
-    return copied ? (uintptr_t)place.original : address;
-}
-
-bool mlt_globals_find(const void *address, mlt_image_place *out)
-{
-    return mlt_images_find(all.images, address, out);
+    return mlt_images_original(all.images, address);
 }
 
 // ---- what a rank leaves for its end
@@ -260,12 +253,10 @@ MLT_EXPORT int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t siz
 #ifdef DLFO_EH_SEGMENT_TYPE
 MLT_EXPORT int _dl_find_object(void *address, struct dl_find_object *out)
 {
-    mlt_image_place place;
-    if (!mlt_globals_find(address, &place))
-        return MLT_LIBC(_dl_find_object)(address, out);
-    int status = MLT_LIBC(_dl_find_object)((void *)(uintptr_t)place.original, out);
-    intptr_t shift = (char *)address - (const char *)place.original;
-    if (status != 0)
+    void *original = (void *)mlt_globals_original((uintptr_t)address);
+    int status = MLT_LIBC(_dl_find_object)(original, out);
+    intptr_t shift = (char *)address - (char *)original;
+    if (status != 0 || !shift)
         return status;
     out->dlfo_map_start = (char *)out->dlfo_map_start + shift;
     out->dlfo_map_end = (char *)out->dlfo_map_end + shift;

@@ -38,10 +38,7 @@ void *mlt_globals_shift(const mlt_rank *me, const void *address);
 // True if the address belongs to the program or a library of which each rank has its own copy.
 bool mlt_globals_own(const void *address);
 
-// mlt_above.original.
+// mlt_above.original. Safe in a signal handler.
 uintptr_t mlt_globals_original(uintptr_t address);
-
-// What an address of code or data belongs to. Safe in a signal handler.
-bool mlt_globals_find(const void *address, mlt_image_place *out);
 
 #endif

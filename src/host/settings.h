@@ -9,9 +9,10 @@
 
 typedef struct mlt_host_conf {
     int64_t label;
-    int64_t globals;               // index of its choices: shared, private
-    const char *private_libraries; // beginnings of names, with commas between
-    const char *shared_libraries;
+    // Images are made before settings are read, so globals.c takes these from the environment
+    // itself; here they are checked, and known to `millet info`.
+    int64_t globals;
+    const char *private_libraries, *shared_libraries;
     const char *outfile, *errfile; // "": none
 } mlt_host_conf;
 

@@ -343,29 +343,19 @@ bool mlt_images_own(const mlt_images *images, const void *address)
     return object != MLT_OBJECT_NONE && images->objects[object].own;
 }
 
-bool mlt_images_find(const mlt_images *images, const void *address, mlt_image_place *out)
+uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address)
 {
-    const char *at = address;
-    if (!images || !images->area || at < images->area ||
-        (size_t)(at - images->area) >= images->span * images->copies)
-        return false;
-    size_t offset = (size_t)(at - images->area);
-    out->index = (uint32_t)(offset / images->span) + 1;
-    offset %= images->span;
+    uintptr_t area = images ? (uintptr_t)images->area : 0;
+    if (!area || address < area || address - area >= images->span * images->copies)
+        return address;
+    uint32_t index = (uint32_t)((address - area) / images->span) + 1;
+    uintptr_t offset = (address - area) % images->span;
     for (uint32_t i = 0; i < images->count; i++) {
         const mlt_object *o = &images->objects[i];
-        if (!o->own || offset < images->place[i] ||
-            offset >= images->place[i] + (o->end - o->start))
-            continue;
-        intptr_t shift = shift_of(images, out->index, i);
-        out->file = o->path;
-        out->base = o->base + (uintptr_t)shift;
-        out->original = at - shift;
-        out->start = o->start + (uintptr_t)shift;
-        out->end = o->end + (uintptr_t)shift;
-        return true;
+        if (o->own && offset >= images->place[i] && offset - images->place[i] < o->end - o->start)
+            return address - (uintptr_t)shift_of(images, index, i);
     }
-    return false;
+    return address;
 }
 
 bool mlt_images_object(const mlt_images *images, uint32_t index, uint32_t number, uintptr_t *base,
@@ -379,24 +369,6 @@ bool mlt_images_object(const mlt_images *images, uint32_t index, uint32_t number
         return true;
     }
     return false;
-}
-
-uint32_t mlt_images_objects(const mlt_images *images)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < images->count && images->area; i++)
-        n += images->objects[i].own;
-    return n;
-}
-
-uint64_t mlt_images_bytes(const mlt_images *images)
-{
-    return images->template.bytes;
-}
-
-uint32_t mlt_images_mappings(const mlt_images *images)
-{
-    return images->mappings;
 }
 
 // ---- thread-local variables

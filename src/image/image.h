@@ -65,24 +65,14 @@ void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *addr
 // NULL.
 bool mlt_images_own(const mlt_images *images, const void *address);
 
-// What an address belongs to. False: to no image. images may be NULL.
-typedef struct mlt_image_place {
-    uint32_t index;       // the image
-    const char *file;     // of the object
-    uintptr_t base;       // where this copy of it is loaded
-    const void *original; // the same place in the original
-    uintptr_t start, end; // the copy
-} mlt_image_place;
-bool mlt_images_find(const mlt_images *images, const void *address, mlt_image_place *out);
+// The original's counterpart of an address of an image; others stay as they are. images may be NULL.
+// Safe in a signal handler.
+uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address);
 
 // Objects, for dl_iterate_phdr: the `number`-th private object as image `index` has it, and as the
 // original has it. False: there are no more.
 bool mlt_images_object(const mlt_images *images, uint32_t index, uint32_t number, uintptr_t *base,
                        uintptr_t *original_base);
-
-uint32_t mlt_images_objects(const mlt_images *images);
-uint64_t mlt_images_bytes(const mlt_images *images);    // writable memory of an image
-uint32_t mlt_images_mappings(const mlt_images *images); // mappings of an image
 
 // ---- thread-local variables of the program and its libraries: kept for a thread by the system,
 // but a rank's
