@@ -15,6 +15,7 @@
 #include "host/libc.h"
 #include "host/life.h"
 #include "host/own.h"
+#include "host/parse.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)
@@ -28,6 +29,7 @@ typedef struct mlt_getopt {
     bool met; // it has waited for the others
     int optind, opterr, optopt;
     char *optarg;
+    mlt_parse parse;
 } mlt_getopt;
 
 enum { NOBODY = UINT32_MAX };
@@ -42,7 +44,6 @@ static struct {
     bool noted;        // somebody came late, and was told
     bool *settled;     // [workers of the job]: all its ranks are there
     mlt_getopt *owner; // whose values the variables have; NULL: nobody's
-    mlt_getopt kept;   // of a call of a rank with its own variables: the first rank's values
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .turn = NOBODY};
 
 // Ranks of this thread's worker that wait for all others. The first one watches, the others sleep.
@@ -182,8 +183,6 @@ static void meet(mlt_rank *me)
     sleepers = NULL;
 }
 
-static bool are_own(void);
-
 static void meet_once(mlt_rank *me, mlt_getopt *place)
 {
     if (!place->met)
@@ -197,7 +196,7 @@ static void meet_once(mlt_rank *me, mlt_getopt *place)
 void mlt_getopt_init_done(mlt_rank *me)
 {
     mlt_rank_own *own = me->own;
-    if (own && own->options && has_threads(me) && !are_own())
+    if (own && own->options && has_threads(me) && !mlt_globals_are_own())
         meet_once(me, own->options);
 }
 
@@ -223,135 +222,118 @@ static mlt_rank *caller(void)
     return me && me->mpi && !me->ended ? me : NULL;
 }
 
+// ---- a rank's parser
+
+// The rank's variable, or a place of its own for one that the program does not know.
+static void *own_of(const mlt_rank *me, void *variable, void *place)
+{
+    void *own = mlt_globals_variable(me, variable);
+    return own ? own : place;
+}
+
+static mlt_getopt *place_of(mlt_rank *me)
+{
+    mlt_rank_own *own = mlt_own_of(me);
+    if (own->options)
+        return own->options;
+    mlt_getopt *place = own->options = mlt_take(1, sizeof *own->options);
+    place->optind = place->opterr = 1;
+    place->parse = (mlt_parse){.optind = own_of(me, &optind, &place->optind),
+                               .opterr = own_of(me, &opterr, &place->opterr),
+                               .optopt = own_of(me, &optopt, &place->optopt),
+                               .optarg = own_of(me, &optarg, &place->optarg)};
+    return place;
+}
+
+// ---- where the variables are shared
+
 // Gives the variables the calling rank's values; before its first call, those that a program starts
 // with, unless it has set optind itself.
 static void begin(mlt_rank *me)
 {
-    mlt_rank_own *own = mlt_own_of(me);
     if (has_threads(me))
         take_turn(me);
-    if (!own->options) {
+    bool first = !mlt_own_of(me)->options;
+    mlt_getopt *place = place_of(me);
+    if (first) {
         if (optind == (all.owner ? all.owner->optind : 1))
-            optind = 0; // libc begins anew
-        own->options = mlt_take(1, sizeof *own->options);
-    } else if (all.owner != own->options) {
-        optind = own->options->optind;
-        opterr = own->options->opterr;
-        optopt = own->options->optopt;
-        optarg = own->options->optarg;
+            optind = 1;
+    } else if (all.owner != place) {
+        optind = place->optind;
+        opterr = place->opterr;
+        optopt = place->optopt;
+        optarg = place->optarg;
     }
-    all.owner = own->options;
+    all.owner = place;
 }
 
 static void end(mlt_rank *me, int result)
 {
-    mlt_getopt *place = mlt_own_of(me)->options;
-    *place = (mlt_getopt){place->met, optind, opterr, optopt, optarg};
+    mlt_getopt *place = place_of(me);
+    place->optind = optind;
+    place->opterr = opterr;
+    place->optopt = optopt;
+    place->optarg = optarg;
     if (result == -1 && has_threads(me) && mlt_thread_is_ready(me))
         meet_once(me, place);
 }
 
-// ---- ranks with globals of their own
+// ---- what programs call
 
-// A rank's variables: its own globals, or places of its own for those that the program has none of.
-typedef struct variables {
-    int *optind, *opterr, *optopt;
-    char **optarg;
-} variables;
-
-// True if the program has getopt's variables in its own memory, of which each rank has a copy.
-static bool are_own(void)
+static int parse(mlt_rank *me, const mlt_parse_call *call)
 {
-    return mlt_globals_own(&optind) || mlt_globals_own(&optarg) || mlt_globals_own(&opterr) ||
-           mlt_globals_own(&optopt);
+    bool shared = !mlt_globals_are_own();
+    if (shared)
+        begin(me);
+    int result = mlt_parse_next(&place_of(me)->parse, call);
+    if (shared)
+        end(me, result);
+    return result;
 }
 
-static void *own_of(const mlt_rank *me, void *variable, void *place)
-{
-    return mlt_globals_own(variable) ? mlt_globals_shift(me, variable) : place;
-}
-
-static variables variables_of(mlt_rank *me)
-{
-    mlt_rank_own *own = mlt_own_of(me);
-    if (!own->options) {
-        own->options = mlt_take(1, sizeof *own->options);
-        own->options->optind = own->options->opterr = 1;
-    }
-    mlt_getopt *place = own->options;
-    return (variables){own_of(me, &optind, &place->optind), own_of(me, &opterr, &place->opterr),
-                       own_of(me, &optopt, &place->optopt), own_of(me, &optarg, &place->optarg)};
-}
-
-// libc's variables are the first rank's: others borrow them for a call. What libc hides beside them
-// belongs to the rank that parses; workers take turns for that.
-static void begin_own(mlt_rank *me)
-{
-    variables v = variables_of(me);
-    mlt_getopt *place = mlt_own_of(me)->options;
-    if (has_threads(me))
-        take_turn(me);
-    all.kept = (mlt_getopt){false, optind, opterr, optopt, optarg};
-    optind = !place->met && *v.optind == 1 ? 0 : *v.optind; // 0: libc begins anew
-    opterr = *v.opterr;
-    optopt = *v.optopt;
-    optarg = *v.optarg;
-    place->met = true;
-}
-
-static void end_own(mlt_rank *me, int result)
-{
-    variables v = variables_of(me);
-    mlt_getopt now = {true, optind, opterr, optopt, optarg};
-    optind = all.kept.optind;
-    opterr = all.kept.opterr;
-    optopt = all.kept.optopt;
-    optarg = all.kept.optarg;
-    *v.optind = now.optind;
-    *v.opterr = now.opterr;
-    *v.optopt = now.optopt;
-    *v.optarg = now.optarg;
-    if (result != -1 || !has_threads(me))
-        return;
-    pthread_mutex_lock(&all.lock);
-    give_turn(me->worker->index);
-    pthread_mutex_unlock(&all.lock);
-}
-
-// libc's function of that name, between begin and end.
-#define PARSE(function, ...)                                                                       \
+// A rank's parsing, or libc's function of that name for others.
+#define PARSE(call, function, ...)                                                                 \
     ({                                                                                             \
-        __typeof__(function) *next = MLT_LIBC(function);                                           \
         mlt_rank *me = caller();                                                                   \
-        bool own = me && are_own();                                                                \
-        if (me)                                                                                    \
-            own ? begin_own(me) : begin(me);                                                       \
-        int result = next(__VA_ARGS__);                                                            \
-        if (me)                                                                                    \
-            own ? end_own(me, result) : end(me, result);                                           \
-        result;                                                                                    \
+        me ? parse(me, call) : MLT_LIBC(function)(__VA_ARGS__);                                    \
     })
 
 MLT_EXPORT int getopt(int argc, char *const argv[], const char *shorts)
 {
-    return PARSE(getopt, argc, argv, shorts);
+    mlt_parse_call call = {.argc = argc, .argv = (char **)(uintptr_t)argv, .shorts = shorts};
+    return PARSE(&call, getopt, argc, argv, shorts);
 }
 
 // What getopt is called in programs for POSIX alone (_POSIX_C_SOURCE without _GNU_SOURCE).
 int __posix_getopt(int argc, char *const argv[], const char *shorts);
 MLT_EXPORT int __posix_getopt(int argc, char *const argv[], const char *shorts)
 {
-    return PARSE(__posix_getopt, argc, argv, shorts);
+    mlt_parse_call call = {
+        .argc = argc, .argv = (char **)(uintptr_t)argv, .shorts = shorts, .posix = true};
+    return PARSE(&call, __posix_getopt, argc, argv, shorts);
+}
+
+static mlt_parse_call long_call(int argc, char *const argv[], const char *shorts,
+                                const struct option *longs, int *index)
+{
+    return (mlt_parse_call){.argc = argc,
+                            .argv = (char **)(uintptr_t)argv,
+                            .shorts = shorts,
+                            .longs = longs,
+                            .index = index};
 }
 
 MLT_EXPORT int getopt_long(int argc, char *const argv[], const char *shorts,
                            const struct option *longs, int *index)
 {
-    return PARSE(getopt_long, argc, argv, shorts, longs, index);
+    mlt_parse_call call = long_call(argc, argv, shorts, longs, index);
+    return PARSE(&call, getopt_long, argc, argv, shorts, longs, index);
 }
 
 MLT_EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts,
                                 const struct option *longs, int *index)
 {
-    return PARSE(getopt_long_only, argc, argv, shorts, longs, index);
+    mlt_parse_call call = long_call(argc, argv, shorts, longs, index);
+    call.long_only = true;
+    return PARSE(&call, getopt_long_only, argc, argv, shorts, longs, index);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// getopt for ranks that share a process. Its variables (optind, optarg, ...) are the program's own
-// memory, and the program reads them between the calls and long after the last one; nobody sees it
-// do that. So ranks must parse one after the other, and none may go on while another parses.
+// getopt for ranks that share a process; parse.h parses. A rank with globals of its own has its own
+// variables (optind, optarg, ...) among them, and there is nothing to do.
+//
+// Other ranks share these variables. The program reads them between the calls and long after the
+// last one, and nobody sees it do that. So ranks must parse one after the other, and none may go on
+// while another parses.
 //
 //     fibers of a worker     run one after the other anyway; the variables are exchanged when the
 //                            calling rank is another one than before

@@ -123,9 +123,14 @@ void *mlt_globals_shift(const mlt_rank *me, const void *address)
     return mlt_image_shift(all.images, all.images ? index_of(me) : 0, address);
 }
 
-bool mlt_globals_own(const void *address)
+bool mlt_globals_are_own(void)
 {
-    return mlt_images_own(all.images, address);
+    return mlt_images_exist(all.images);
+}
+
+void *mlt_globals_variable(const mlt_rank *me, void *variable)
+{
+    return mlt_image_variable(all.images, all.images ? index_of(me) : 0, variable);
 }
 
 uintptr_t mlt_globals_original(uintptr_t address)

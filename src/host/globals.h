@@ -35,8 +35,12 @@ void mlt_globals_thread(const mlt_rank *me);
 // The rank's counterpart of an address of the program.
 void *mlt_globals_shift(const mlt_rank *me, const void *address);
 
-// True if the address belongs to the program or a library of which each rank has its own copy.
-bool mlt_globals_own(const void *address);
+// True if each rank has its own copy of the program's variables.
+bool mlt_globals_are_own(void);
+
+// The rank's counterpart of a variable of the C library that belongs to a rank (environ, stdout,
+// optind); NULL: the program does not refer to it. The variable itself where ranks share all.
+void *mlt_globals_variable(const mlt_rank *me, void *variable);
 
 // mlt_above.original. Safe in a signal handler.
 uintptr_t mlt_globals_original(uintptr_t address);

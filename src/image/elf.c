@@ -181,9 +181,10 @@ static bool is_own(const elf *e, const Elf64_Sym *symbol, const char *name)
         (symbol->st_value >= e->relro_start && symbol->st_value < e->relro_end))
         return false;
     // The compiler's and the C library's own; what C++ makes of types is constant.
-    if (!*name || strncmp(name, "__", 2) == 0 || strncmp(name, "completed.", 10) == 0 ||
-        strncmp(name, "_ZSt", 4) == 0 || strncmp(name, "_ZGV", 4) == 0 ||
-        strncmp(name, "_ZT", 3) == 0 || strncmp(name, "DW.ref.", 7) == 0 || strchr(name, '@'))
+    if (!*name || strcmp(name, "__dso_handle") == 0 || strcmp(name, "__TMC_END__") == 0 ||
+        strncmp(name, "completed.", 10) == 0 || strncmp(name, "_ZSt", 4) == 0 ||
+        strncmp(name, "_ZGV", 4) == 0 || strncmp(name, "_ZT", 3) == 0 ||
+        strncmp(name, "DW.ref.", 7) == 0 || strchr(name, '@'))
         return false;
     for (size_t i = 0; i < e->copy_count; i++)
         if (e->copies[i] == symbol->st_value)

@@ -132,7 +132,7 @@ static void lay_out(mlt_images *images)
         if (!o->own)
             continue;
         images->place[i] = images->span;
-        images->span += o->end - o->start;
+        images->span += o->span;
         images->mappings += o->pieces;
     }
 }
@@ -197,12 +197,14 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
     }
     mlt_status status = MLT_OK;
     if (any) {
-        lay_out(images);
-        status = can_be_copied(images, why, why_size) ? reserve(images, why, why_size)
-                                                      : MLT_ERR_UNSUPPORTED;
-        if (status == MLT_OK)
-            status =
-                mlt_template_new(images->objects, images->count, &images->template, why, why_size);
+        status =
+            can_be_copied(images, why, why_size)
+                ? mlt_template_new(images->objects, images->count, &images->template, why, why_size)
+                : MLT_ERR_UNSUPPORTED;
+        if (status == MLT_OK) {
+            lay_out(images);
+            status = reserve(images, why, why_size);
+        }
     }
     if (status != MLT_OK) {
         drop(images);
@@ -214,12 +216,11 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
 
 void mlt_images_refresh(mlt_images *images)
 {
-    const mlt_object *program = &images->objects[0];
-    for (uint32_t i = 0; i < images->template.copied_count; i++) {
-        const mlt_copied *c = &images->template.copied[i];
-        char *to = mlt_template_at(&images->template, images->objects, 0, c->at);
-        if (c->as_is && to)
-            memcpy(to, (const void *)(program->base + c->at), c->bytes);
+    for (uint32_t i = 0; i < images->template.taken_count; i++) {
+        const mlt_taken *one = &images->template.taken[i];
+        char *to = mlt_template_at(&images->template, images->objects, one->object, one->at);
+        if (to)
+            memcpy(to, (const void *)one->variable, one->bytes);
     }
 }
 
@@ -335,12 +336,20 @@ void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *addr
     return (char *)(uintptr_t)address + shift_of(images, index, object);
 }
 
-bool mlt_images_own(const mlt_images *images, const void *address)
+void *mlt_image_variable(const mlt_images *images, uint32_t index, void *variable)
 {
-    uint32_t object = images && images->area
-                          ? mlt_object_at(images->objects, images->count, (uintptr_t)address)
-                          : MLT_OBJECT_NONE;
-    return object != MLT_OBJECT_NONE && images->objects[object].own;
+    if (!images || !index || !images->area)
+        return variable;
+    const mlt_taken *one = mlt_template_taken(&images->template, (uintptr_t)variable);
+    if (!one)
+        return NULL;
+    return (char *)images->objects[one->object].base + one->at +
+           shift_of(images, index, one->object);
+}
+
+bool mlt_images_exist(const mlt_images *images)
+{
+    return images && images->area;
 }
 
 uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address)
@@ -352,7 +361,7 @@ uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address)
     uintptr_t offset = (address - area) % images->span;
     for (uint32_t i = 0; i < images->count; i++) {
         const mlt_object *o = &images->objects[i];
-        if (o->own && offset >= images->place[i] && offset - images->place[i] < o->end - o->start)
+        if (o->own && offset >= images->place[i] && offset - images->place[i] < o->span)
             return address - (uintptr_t)shift_of(images, index, i);
     }
     return address;

@@ -61,9 +61,13 @@ void mlt_image_destruct(const mlt_images *images, uint32_t index);
 // nothing private, or index is 0.
 void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *address);
 
-// True if an address of the original belongs to something of which there are images. images may be
-// NULL.
-bool mlt_images_own(const mlt_images *images, const void *address);
+// What image `index` has in the place of a variable of the C library that belongs to a rank
+// (environ, stdout, optind; as this library refers to it); NULL: the program does not refer to it.
+// The variable itself if index is 0 or images NULL.
+void *mlt_image_variable(const mlt_images *images, uint32_t index, void *variable);
+
+// False: only thread-local variables are exchanged, or images is NULL.
+bool mlt_images_exist(const mlt_images *images);
 
 // The original's counterpart of an address of an image; others stay as they are. images may be NULL.
 // Safe in a signal handler.

@@ -84,6 +84,7 @@ static void read_headers(mlt_object *o)
     if (o->pieces) {
         o->start = o->base + o->piece[0].from;
         o->end = o->base + o->piece[o->pieces - 1].to;
+        o->span = o->end - o->start;
     }
 }
 

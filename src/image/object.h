@@ -32,6 +32,7 @@ typedef struct mlt_object {
     bool own;             // has an image for each rank
     uintptr_t base;       // what the file's addresses are relative to
     uintptr_t start, end; // where it lies, in whole pages
+    uintptr_t span;       // bytes of whole pages that it takes in an image
     const Elf64_Phdr *headers;
     size_t header_count;
     mlt_piece_map piece[MLT_OBJECT_PIECES];

@@ -10,6 +10,7 @@
 
 #include "arch/reloc.h"
 #include "base/array.h"
+#include "os/os.h"
 
 typedef struct work {
     const mlt_object *objects;
@@ -92,6 +93,112 @@ static void put(const work *w, uintptr_t at, uint64_t value, uint32_t owner)
     t->fixups[o][t->fixup_count[o]++] = (mlt_fixup){at, owner};
 }
 
+// ---- cells: the C library's variables that belong to a rank
+
+static const struct {
+    const char *name;
+    uint32_t bytes;
+} cell_names[] = {
+    {"environ", sizeof(char **)},
+    {"__environ", sizeof(char **)},
+    {"_environ", sizeof(char **)},
+    {"stdin", sizeof(FILE *)},
+    {"stdout", sizeof(FILE *)},
+    {"stderr", sizeof(FILE *)},
+    {"optarg", sizeof(char *)},
+    {"optind", sizeof(int)},
+    {"opterr", sizeof(int)},
+    {"optopt", sizeof(int)},
+    {"signgam", sizeof(int)},
+    {"__signgam", sizeof(int)},
+    {"tzname", 2 * sizeof(char *)},
+    {"__tzname", 2 * sizeof(char *)},
+    {"timezone", sizeof(long)},
+    {"__timezone", sizeof(long)},
+    {"daylight", sizeof(int)},
+    {"__daylight", sizeof(int)},
+    {"program_invocation_name", sizeof(char *)},
+    {"__progname_full", sizeof(char *)},
+    {"program_invocation_short_name", sizeof(char *)},
+    {"__progname", sizeof(char *)},
+};
+
+enum { CELL = 16, CELLS_ROOM = CELL * (int)(sizeof cell_names / sizeof *cell_names) };
+
+static void take_over(mlt_template *t, mlt_taken one)
+{
+    MLT_ARRAY_WANT(t->taken, t->taken_count + 1, t->taken_room);
+    t->taken[t->taken_count++] = one;
+}
+
+const mlt_taken *mlt_template_taken(const mlt_template *t, uintptr_t variable)
+{
+    for (uint32_t i = 0; i < t->taken_count; i++)
+        if (t->taken[i].variable == variable)
+            return &t->taken[i];
+    return NULL;
+}
+
+// The cell of a variable that the object refers to by name; one variable may have several names.
+// NULL: it is none that belongs to a rank.
+static const mlt_taken *cell_of(const work *w, uint32_t symbol, uint64_t variable)
+{
+    mlt_template *t = w->t;
+    const mlt_object *o = own_of(w);
+    const char *name = o->strings + o->symbols[symbol].st_name;
+    for (size_t i = 0; i < sizeof cell_names / sizeof *cell_names; i++) {
+        if (strcmp(name, cell_names[i].name) != 0)
+            continue;
+        if (!mlt_template_taken(t, variable)) {
+            take_over(
+                t, (mlt_taken){variable, t->holder, t->cells + t->cell_bytes, cell_names[i].bytes});
+            t->cell_bytes += CELL;
+        }
+        return mlt_template_taken(t, variable);
+    }
+    return NULL;
+}
+
+// The object at the end of whose memory there is, or can be, room for cells.
+static bool find_holder(mlt_object *objects, uint32_t count, mlt_template *t)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_object *o = &objects[i];
+        mlt_piece_map *last = o->pieces ? &o->piece[o->pieces - 1] : NULL;
+        if (!o->own || !last || !last->writable)
+            continue;
+        uintptr_t end = 0;
+        for (size_t h = 0; h < o->header_count; h++)
+            if (o->headers[h].p_type == PT_LOAD)
+                end = o->headers[h].p_vaddr + o->headers[h].p_memsz;
+        t->holder = i;
+        t->cells = (end + CELL - 1) / CELL * CELL;
+        if (last->to < t->cells + CELLS_ROOM) {
+            last->to += mlt_os_page_size();
+            o->span += mlt_os_page_size();
+        }
+        return true;
+    }
+    return false;
+}
+
+// ---- one relocation
+
+static void put_symbol(const work *w, const Elf64_Rela *r, mlt_reloc_kind kind)
+{
+    uint64_t value = symbol_value(own_of(w), r, kind);
+    uint64_t addend = kind == MLT_RELOC_SYMBOL ? (uint64_t)r->r_addend : 0;
+    uint32_t owner = owner_of(w->objects, w->count, value);
+    const mlt_taken *cell = owner == MLT_OBJECT_NONE && value
+                                ? cell_of(w, (uint32_t)ELF64_R_SYM(r->r_info), value)
+                                : NULL;
+    if (cell) {
+        owner = cell->object;
+        value = w->objects[owner].base + cell->at;
+    }
+    put(w, r->r_offset, value + addend, owner);
+}
+
 static bool relocate(const work *w, const Elf64_Rela *r)
 {
     const mlt_object *o = own_of(w);
@@ -108,9 +215,7 @@ static bool relocate(const work *w, const Elf64_Rela *r)
         return true;
     case MLT_RELOC_SYMBOL:
     case MLT_RELOC_SLOT:
-        value = symbol_value(o, r, kind);
-        put(w, at, value + (kind == MLT_RELOC_SYMBOL ? (uint64_t)r->r_addend : 0),
-            owner_of(w->objects, w->count, value));
+        put_symbol(w, r, kind);
         return true;
     case MLT_RELOC_CHOICE:
         value = loaded(o, at);
@@ -193,12 +298,11 @@ static void copy_variable(const work *w, const Elf64_Rela *r)
     const Elf64_Sym *symbol = &o->symbols[ELF64_R_SYM(r->r_info)];
     uintptr_t source = 0;
     uint32_t from = mlt_object_definer(w->objects, w->count, o->strings + symbol->st_name, &source);
-    bool shared = from == MLT_OBJECT_NONE || !w->objects[from].own;
-    if (!shared)
+    if (from != MLT_OBJECT_NONE && w->objects[from].own)
         copy_own(w, r->r_offset, symbol->st_size, from, source - w->objects[from].base);
-    mlt_template *t = w->t;
-    MLT_ARRAY_WANT(t->copied, t->copied_count + 1, t->copied_room);
-    t->copied[t->copied_count++] = (mlt_copied){r->r_offset, symbol->st_size, shared};
+    else
+        take_over(w->t, (mlt_taken){o->base + r->r_offset, w->object, r->r_offset,
+                                    (uint32_t)symbol->st_size});
 }
 
 // ---- the whole
@@ -248,7 +352,7 @@ static bool fill_all(work *w)
     return true;
 }
 
-mlt_status mlt_template_new(const mlt_object *objects, uint32_t count, mlt_template *t, char *why,
+mlt_status mlt_template_new(mlt_object *objects, uint32_t count, mlt_template *t, char *why,
                             size_t why_size)
 {
     *t = (mlt_template){.fd = -1};
@@ -257,6 +361,10 @@ mlt_status mlt_template_new(const mlt_object *objects, uint32_t count, mlt_templ
     t->fixup_count = mlt_take(count, sizeof *t->fixup_count);
     t->fixup_room = mlt_take(count, sizeof *t->fixup_room);
     work w = {.objects = objects, .count = count, .t = t, .why = why, .why_size = why_size};
+    if (!find_holder(objects, count, t)) {
+        snprintf(why, why_size, "no object of the program ends with its variables");
+        return MLT_ERR_UNSUPPORTED;
+    }
     if (!lay_out(&w)) {
         snprintf(why, why_size, "the system refuses memory for copies of globals: %s",
                  strerror(errno));
@@ -287,7 +395,7 @@ void mlt_template_free(mlt_template *t, uint32_t count)
     free(t->fixups);
     free(t->fixup_count);
     free(t->fixup_room);
-    free(t->copied);
+    free(t->taken);
 }
 
 // ---- who must be private

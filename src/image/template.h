@@ -15,12 +15,14 @@ typedef struct mlt_fixup {
     uint32_t owner; // index in the objects
 } mlt_fixup;
 
-// A variable of another object that the program has in its own memory.
-typedef struct mlt_copied {
-    uintptr_t at; // relative to the program's base
-    size_t bytes;
-    bool as_is; // of a shared object: what the original has counts
-} mlt_copied;
+// A variable of a shared object that an image has in its own memory: the program holds it itself (a
+// copy relocation), or refers to it by an address, which leads to a cell of the image instead.
+typedef struct mlt_taken {
+    uintptr_t variable; // of the original
+    uint32_t object;    // that has the rank's own in its memory ...
+    uintptr_t at;       // ... relative to its base
+    uint32_t bytes;
+} mlt_taken;
 
 typedef struct mlt_template {
     int fd; // of the file
@@ -29,14 +31,20 @@ typedef struct mlt_template {
     uint64_t (*offset)[MLT_OBJECT_PIECES]; // [objects]: of writable pieces in the file
     mlt_fixup **fixups;                    // [objects]
     uint32_t *fixup_count, *fixup_room;    // [objects]
-    mlt_copied *copied;
-    uint32_t copied_count, copied_room;
+    mlt_taken *taken;
+    uint32_t taken_count, taken_room;
+    uint32_t holder; // the object with the cells: behind its own variables
+    uintptr_t cells; // where they begin, relative to its base
+    uint32_t cell_bytes;
 } mlt_template;
 
 // Reads files and tables of all objects that are `own`. On failure a message.
-mlt_status mlt_template_new(const mlt_object *objects, uint32_t count, mlt_template *out, char *why,
+mlt_status mlt_template_new(mlt_object *objects, uint32_t count, mlt_template *out, char *why,
                             size_t why_size) MLT_MUST_CHECK;
 void mlt_template_free(mlt_template *t, uint32_t count);
+
+// What images have in their own memory of that variable; NULL: nothing.
+const mlt_taken *mlt_template_taken(const mlt_template *t, uintptr_t variable);
 
 // The word of the template for an address of an own object (relative to its base); NULL: it is in
 // no writable piece.
