@@ -28,6 +28,7 @@
 #include "fiber/fault.h"
 #include "fiber/gate.h"
 #include "host/crash.h"
+#include "host/environ.h"
 #include "host/fork.h"
 #include "host/globals.h"
 #include "host/libc.h"
@@ -488,6 +489,7 @@ static int run_program(int argc, char **argv, char **envp)
     char why[WHY_BYTES];
     if (!mlt_globals_begin(why, sizeof why))
         cannot_start(why);
+    mlt_environ_begin();
     run_workers();
     program.many = false; // from here on exit is exit
     if (program.boot.ctl >= 0 && mlt_output_is_lost(-1))

@@ -13,6 +13,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "host/entry.h"
+#include "host/environ.h"
 #include "host/libc.h"
 
 static sigset_t usual_mask; // of the program's first thread, and so of all workers'
@@ -67,13 +68,13 @@ MLT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 MLT_EXPORT int execv(const char *path, char *const argv[])
 {
     mlt_entry_refuse_exec("execv");
-    return MLT_LIBC(execve)(path, argv, environ);
+    return MLT_LIBC(execve)(path, argv, mlt_environ());
 }
 
 MLT_EXPORT int execvp(const char *file, char *const argv[])
 {
     mlt_entry_refuse_exec("execvp");
-    return MLT_LIBC(execvpe)(file, argv, environ);
+    return MLT_LIBC(execvpe)(file, argv, mlt_environ());
 }
 
 MLT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
@@ -121,7 +122,7 @@ MLT_EXPORT int execl(const char *path, const char *first, ...)
     TAKE_WORDS(argv, first);
     va_end(words);
     mlt_entry_refuse_exec("execl");
-    return MLT_LIBC(execve)(path, argv, environ);
+    return MLT_LIBC(execve)(path, argv, mlt_environ());
 }
 
 MLT_EXPORT int execlp(const char *file, const char *first, ...)
@@ -129,7 +130,7 @@ MLT_EXPORT int execlp(const char *file, const char *first, ...)
     TAKE_WORDS(argv, first);
     va_end(words);
     mlt_entry_refuse_exec("execlp");
-    return MLT_LIBC(execvpe)(file, argv, environ);
+    return MLT_LIBC(execvpe)(file, argv, mlt_environ());
 }
 
 MLT_EXPORT int execle(const char *path, const char *first, ...)

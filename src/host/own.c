@@ -5,6 +5,7 @@
 
 #include "base/above.h"
 #include "base/memory.h"
+#include "host/environ.h"
 #include "host/getopt.h"
 #include "host/output.h"
 
@@ -28,6 +29,7 @@ bool mlt_own_end(mlt_rank *me)
     bool whole = mlt_output_end(me);
     mlt_libc_state_free(own->libc);
     mlt_getopt_free(own->options);
+    mlt_environ_free(own->environ);
     free(own->tls);
     me->own = NULL;
     free(own);

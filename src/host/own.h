@@ -12,6 +12,7 @@
 
 struct mlt_libc_state; // libcstate.c
 struct mlt_getopt;     // getopt.c
+struct mlt_environ;    // environ.c
 
 // A line that has not ended, and where lines go.
 typedef struct mlt_line {
@@ -26,6 +27,7 @@ typedef struct mlt_rank_own {
     mlt_line line[2]; // standard output, standard error
     struct mlt_libc_state *libc;
     struct mlt_getopt *options;       // getopt.h
+    struct mlt_environ *environ;      // environ.h
     struct mlt_last_call *last_calls; // globals.c: what runs when the rank ends, the last first
     char *tls;                        // globals.c: its thread-local variables while others run
     void *file_errhandler;            // the MPI layer's (mpi/file.h); NULL: none was set

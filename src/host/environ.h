@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The environment of a rank, where a process holds several: what one sets or takes away, others do
+// not see. getenv, setenv and their kin of the calling rank, and the environment of programs that
+// it starts.
+//
+// All ranks begin with the same array, which nobody changes. A rank that changes its environment
+// gets an array of its own. If ranks have globals of their own, the rank's `environ` leads to it;
+// otherwise `environ` is the process's, and only the functions know better.
+#ifndef MLT_HOST_ENVIRON_H
+#define MLT_HOST_ENVIRON_H
+
+#include "p2p/p2p.h"
+
+// Before ranks run, once it is known that there are several.
+void mlt_environ_begin(void);
+
+// The environment of the calling rank; the process's for others.
+char **mlt_environ(void);
+
+struct mlt_environ;
+void mlt_environ_free(struct mlt_environ *own);
+
+#endif
