@@ -31,6 +31,7 @@
 #include "host/environ.h"
 #include "host/fork.h"
 #include "host/globals.h"
+#include "host/input.h"
 #include "host/libc.h"
 #include "host/life.h"
 #include "host/output.h"
@@ -486,6 +487,7 @@ static int run_program(int argc, char **argv, char **envp)
     program.many = true;
     join();
     mlt_output_init();
+    mlt_input_init();
     char why[WHY_BYTES];
     if (!mlt_globals_begin(why, sizeof why))
         cannot_start(why);

@@ -14,6 +14,7 @@
 #include "fiber/fiber.h"
 #include "fiber/sanitize.h"
 #include "host/entry.h"
+#include "host/input.h"
 #include "host/libc.h"
 #include "host/own.h"
 #include "host/settings.h"
@@ -50,7 +51,9 @@ void mlt_globals_prepare(uint32_t ranks)
                  "valgrind; start it without --globals private");
         return;
     }
+    const char *input = getenv("MILLET_STDIN"); // each its own, so each its own `stdin`
     mlt_images_conf conf = {.count = ranks - 1,
+                            .always = input && strcmp(input, "all") == 0,
                             .shared = getenv("MILLET_SHARED_LIBRARIES"),
                             .private = getenv("MILLET_PRIVATE_LIBRARIES")};
     if (mlt_images_new(&conf, &all.images, all.why, sizeof all.why) != MLT_OK)
@@ -115,6 +118,7 @@ void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
         mlt_own_of(me)->tls = mlt_take(1, mlt_images_tls_bytes(all.images));
         mlt_image_tls_init(all.images, &here, index);
     }
+    mlt_input_rank(me);
     mlt_image_construct(all.images, index, argc, argv, envp);
 }
 

@@ -16,10 +16,12 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "host/cxx.h"
 #include "host/fork.h"
 #include "host/own.h"
+#include "host/pattern.h"
 #include "host/settings.h"
+#include "host/start.h"
 
 enum {
     LINE_FIRST = 128,
@@ -29,44 +31,12 @@ enum {
 };
 
 static _Atomic int files_open; // relaxed everywhere: only a bound
-static bool own[2];            // stdout, stderr are streams of ours; set before ranks run
+static FILE *own[2];           // in the place of stdout, stderr; NULL: one rank. Before ranks run
 
 static const char *pattern_of(int which)
 {
     const char *pattern = which ? mlt_host_settings.errfile : mlt_host_settings.outfile;
     return pattern && *pattern ? pattern : NULL;
-}
-
-// Replaces %r, %h, %p and %%.
-static void file_name(char *out, size_t size, const char *pattern, int32_t rank)
-{
-    mlt_text name = mlt_text_on(out, size);
-    for (const char *p = pattern; *p && !name.cut; p++) {
-        char host[256];
-        if (*p != '%' || !p[1]) {
-            mlt_text_put(&name, p, 1);
-            continue;
-        }
-        switch (*++p) {
-        case 'r':
-            mlt_text_add(&name, "%d", rank);
-            break;
-        case 'p':
-            mlt_text_add(&name, "%d", (int)getpid());
-            break;
-        case 'h':
-            if (gethostname(host, sizeof host) != 0)
-                snprintf(host, sizeof host, "localhost");
-            host[sizeof host - 1] = '\0';
-            mlt_text_add(&name, "%s", host);
-            break;
-        case '%':
-            mlt_text_put(&name, p, 1);
-            break;
-        default: // not ours: as it is
-            mlt_text_put(&name, p - 1, 2);
-        }
-    }
 }
 
 // The errno of what stopped it, or 0.
@@ -100,19 +70,11 @@ static void make_folders(char *path)
     }
 }
 
-static bool names_rank(const char *pattern)
-{
-    for (const char *p = pattern; (p = strchr(p, '%')) && p[1]; p += 2)
-        if (p[1] == 'r')
-            return true;
-    return false;
-}
-
 // A file of the rank's own is emptied when it is first opened. One that several ranks share, or
 // both streams of a rank, is the launcher's to empty.
 static bool is_shared(int which)
 {
-    return !names_rank(pattern_of(which)) ||
+    return !mlt_pattern_names_rank(pattern_of(which)) ||
            (which == 1 && pattern_of(0) && strcmp(pattern_of(0), pattern_of(1)) == 0);
 }
 
@@ -120,7 +82,7 @@ static bool is_shared(int which)
 static void open_file(mlt_rank *me, mlt_line *line, int which)
 {
     char *path = mlt_take_more(NULL, 1, PATH_BYTES);
-    file_name(path, PATH_BYTES, pattern_of(which), me->world);
+    mlt_pattern_name(path, PATH_BYTES, pattern_of(which), me->world);
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND |
                 (line->created || is_shared(which) ? 0 : O_TRUNC);
     line->fd = open(path, flags, 0666);
@@ -179,38 +141,78 @@ static void keep(mlt_line *line, const char *text, size_t length)
     line->length += (uint32_t)length;
 }
 
-static ssize_t write_stream(int which, const char *text, size_t size)
+// True if whole lines are told apart: pieces must wait, whatever the program wants.
+static bool is_labelled(int which)
 {
-    mlt_rank *me = mlt_fork_is_child() ? mlt_fork_rank() : mlt_rank_self();
-    // The stream's lock keeps a rank's threads apart.
-    if (!me || !me->mpi || me->ended) {
-        struct iovec all = {(void *)(uintptr_t)text, size};
-        errno = write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
-        return errno ? 0 : (ssize_t)size; // 0 is a cookie's way to say that it failed
-    }
-    mlt_line *line = &mlt_own_of(me)->line[which];
+    return mlt_host_settings.label && !pattern_of(which);
+}
+
+bool mlt_output_is_sorted(int which)
+{
+    return mlt_host_settings.label || pattern_of(which);
+}
+
+static void write_lines(mlt_rank *me, mlt_line *line, int which, const char *text, size_t size)
+{
     const char *at = text, *end = text + size;
     while (at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *newline = is_labelled(which) ? memchr(at, '\n', (size_t)(end - at))
+                                                 : memrchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline + 1 : end) - at);
-        if (newline || line->length + length > LINE_MOST)
+        if (newline || line->length + length > LINE_MOST || !(line->buffered || is_labelled(which)))
             emit(me, line, which, at, length);
         else
             keep(line, at, length);
         at += length;
     }
+}
+
+mlt_rank *mlt_output_rank(void)
+{
+    mlt_rank *me = own[0] ? mlt_thread_rank() : NULL;
+    return me && me->worker && !me->ended ? me : NULL;
+}
+
+static ssize_t write_plainly(int which, const char *text, size_t size)
+{
+    struct iovec all = {(void *)(uintptr_t)text, size};
+    errno = write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
+    return errno ? 0 : (ssize_t)size; // 0 is a cookie's way to say that it failed
+}
+
+// True for whole lines, or a piece that goes out at once, of a rank that has nothing of its own:
+// most ranks never do more.
+static bool is_plain(const mlt_rank *me, int which, const char *text, size_t size)
+{
+    return !me->own && !mlt_output_is_sorted(which) && (which == 1 || text[size - 1] == '\n');
+}
+
+// The stream's lock keeps a rank's threads apart.
+ssize_t mlt_output_write(int which, const char *text, size_t size)
+{
+    mlt_rank *me = mlt_output_rank();
+    if (size == 0 || !me || is_plain(me, which, text, size))
+        return size ? write_plainly(which, text, size) : 0;
+    mlt_line *line = &mlt_own_of(me)->line[which];
+    if (line->closed || line->file) {
+        errno = line->closed ? EBADF : 0;
+        size_t done = line->closed ? 0 : fwrite(text, 1, size, line->file);
+        line->error = done < size && !line->error ? errno : line->error;
+        return done < size ? 0 : (ssize_t)size;
+    }
+    write_lines(me, line, which, text, size);
     errno = line->error ? line->error : errno;
     return line->error ? 0 : (ssize_t)size;
 }
 
 static ssize_t write_out(void *cookie, const char *text, size_t size)
 {
-    return write_stream(0, text, size);
+    return mlt_output_write(0, text, size);
 }
 
 static ssize_t write_err(void *cookie, const char *text, size_t size)
 {
-    return write_stream(1, text, size);
+    return mlt_output_write(1, text, size);
 }
 
 static FILE *stream(cookie_write_function_t *write_function)
@@ -225,15 +227,32 @@ static FILE *stream(cookie_write_function_t *write_function)
 
 void mlt_output_init(void)
 {
-    if (mlt_host_settings.label || pattern_of(0)) {
-        fflush(stdout);
-        stdout = stream(write_out);
-        own[0] = true;
-    }
-    if (mlt_host_settings.label || pattern_of(1)) {
-        stderr = stream(write_err);
-        own[1] = true;
-    }
+    fflush(stdout);
+    own[0] = stream(write_out);
+    own[1] = stream(write_err);
+    mlt_cxx_rebind(stdout, own[0]);
+    mlt_cxx_rebind(stderr, own[1]);
+    stdout = own[0];
+    stderr = own[1];
+}
+
+int mlt_output_which(const FILE *stream)
+{
+    return !stream ? -1 : stream == own[0] ? 0 : stream == own[1] ? 1 : -1;
+}
+
+bool mlt_output_flush(mlt_rank *me, int which)
+{
+    mlt_rank_own *mine = me->own;
+    mlt_line *line = mine ? &mine->line[which] : NULL;
+    if (!line)
+        return true;
+    if (line->file)
+        return fflush(line->file) == 0;
+    if (line->length > 0 && !is_labelled(which))
+        emit(me, line, which, "", 0);
+    errno = line->error ? line->error : errno;
+    return !line->error;
 }
 
 void mlt_output_forked(mlt_rank *me)
@@ -265,7 +284,7 @@ bool mlt_output_is_lost(int32_t rank)
     FILE *const streams[] = {stdout, stderr};
     bool lost = false;
     for (int which = 0; which < 2; which++) {
-        if (own[which] || fileno(streams[which]) < 0) // its lines know; the program closed it
+        if (own[which] || fileno(streams[which]) < 0) // lines know; the program closed it
             continue;
         errno = 0; // which tells why, unless an earlier write failed: streams do not keep it
         if (fflush(streams[which]) != 0 || ferror(streams[which])) {
@@ -283,12 +302,15 @@ bool mlt_output_end(mlt_rank *me)
     for (int which = 0; which < 2; which++) {
         mlt_line *line = &mine->line[which];
         if (line->length > 0)
-            emit(me, line, which, "\n", pattern_of(which) ? 0 : 1);
+            emit(me, line, which, "\n", is_labelled(which) ? 1 : 0);
         close_file(line);
         free(line->text);
-        if (line->error)
+        if (line->file && fclose(line->file) != 0)
+            line->error = line->error ? line->error : errno;
+        bool lost = line->error && !line->closed;
+        if (lost)
             tell_loss(me->world, which, line->error);
-        whole = whole && !line->error;
+        whole = whole && !lost;
         *line = (mlt_line){.fd = -1};
     }
     return whole;

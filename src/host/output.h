@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose line is it? Where a process holds several ranks and output is labelled or goes into a file
-// a rank, the library puts streams of its own in the place of stdout and stderr. They find the rank
-// that writes, gather its line, and write it whole. (Output that does not go through C's stdout and
-// stderr, such as C++'s std::cout, whose buffer is bound to the descriptors before any library code
-// of ours runs, stays as it is.)
+// Whose line is it? Where a process holds several ranks, the library puts streams of its own in the
+// place of stdout and stderr, for all of them. They find the rank that writes, gather its line, and
+// write it whole: with a label, or into a file a rank, if that is wanted. So each rank has what a
+// process would have; what it does to its streams (freopen, setvbuf, fclose: streams.c) is for that
+// rank alone.
 #ifndef MLT_HOST_OUTPUT_H
 #define MLT_HOST_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 #include "p2p/p2p.h"
 
-// Once, before ranks run.
+// Once, before ranks run, if there are several.
 void mlt_output_init(void);
+
+// 0, 1: the stream is the library's own in the place of stdout, stderr; -1: another.
+int mlt_output_which(const FILE *stream);
+
+// True if the stream is labelled, or goes into a file a rank.
+bool mlt_output_is_sorted(int which);
+
+// The rank that calls, or whose thread or child does; NULL: it has no stream of its own.
+mlt_rank *mlt_output_rank(void);
+
+// Writes to the calling rank's stream. 0 if that failed; errno tells why.
+ssize_t mlt_output_write(int which, const char *text, size_t size);
+
+// Writes what the rank's stream holds back. False if some was lost; errno tells why.
+bool mlt_output_flush(mlt_rank *me, int which);
 
 // True if something that was written to C's stdout or stderr did not get out of the process; then
 // it has written a message that names the rank (-1: none). Does not look at the library's own

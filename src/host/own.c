@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "host/environ.h"
 #include "host/getopt.h"
+#include "host/input.h"
 #include "host/output.h"
 
 mlt_rank_own *mlt_own_of(mlt_rank *me)
@@ -14,7 +15,8 @@ mlt_rank_own *mlt_own_of(mlt_rank *me)
     if (me->own)
         return me->own;
     mlt_rank_own *own = mlt_take(1, sizeof *own);
-    own->line[0].fd = own->line[1].fd = -1;
+    own->line[0] = (mlt_line){.fd = -1, .buffered = true};
+    own->line[1] = (mlt_line){.fd = -1};
     me->own = own;
     return own;
 }
@@ -30,6 +32,7 @@ bool mlt_own_end(mlt_rank *me)
     mlt_libc_state_free(own->libc);
     mlt_getopt_free(own->options);
     mlt_environ_free(own->environ);
+    mlt_input_free(own->input);
     free(own->tls);
     me->own = NULL;
     free(own);

@@ -7,20 +7,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "p2p/p2p.h"
 
 struct mlt_libc_state; // libcstate.c
 struct mlt_getopt;     // getopt.c
 struct mlt_environ;    // environ.c
+struct mlt_input;      // input.c
 
 // A line that has not ended, and where lines go.
 typedef struct mlt_line {
     char *text;
     uint32_t length, room;
-    int fd;      // a file of its own; -1: not open now
-    int created; // the file exists: append to it
-    int error;   // errno of the first piece that could not be written; 0: none
+    int fd;        // a file of its own; -1: not open now
+    int created;   // the file exists: append to it
+    int error;     // errno of the first piece that could not be written; 0: none
+    FILE *file;    // where freopen has led the stream; NULL: nowhere else
+    bool closed;   // by fclose
+    bool buffered; // pieces of lines wait for their end, or for fflush
 } mlt_line;
 
 typedef struct mlt_rank_own {
@@ -28,6 +33,7 @@ typedef struct mlt_rank_own {
     struct mlt_libc_state *libc;
     struct mlt_getopt *options;       // getopt.h
     struct mlt_environ *environ;      // environ.h
+    struct mlt_input *input;          // input.h
     struct mlt_last_call *last_calls; // globals.c: what runs when the rank ends, the last first
     char *tls;                        // globals.c: its thread-local variables while others run
     void *file_errhandler;            // the MPI layer's (mpi/file.h); NULL: none was set

@@ -28,6 +28,10 @@ static const mlt_setting settings[] = {
      "standard error of each rank goes into a file of this name, in which %r is the rank, %h the "
      "host and %p the process id; mpirun -errfile-pattern sets it",
      &mlt_host_settings.errfile},
+    {"stdin", MLT_SETTING_TEXT, "0", NULL,
+     "the rank that has standard input, or all, or none, in processes that hold several ranks; "
+     "mpirun --stdin sets it",
+     &mlt_host_settings.input},
 };
 
 const mlt_settings_table mlt_host_settings_table = {"host", settings,

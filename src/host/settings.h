@@ -14,6 +14,7 @@ typedef struct mlt_host_conf {
     int64_t globals;
     const char *private_libraries, *shared_libraries;
     const char *outfile, *errfile; // "": none
+    const char *input;             // a rank, "all", "none"
 } mlt_host_conf;
 
 extern mlt_host_conf mlt_host_settings;

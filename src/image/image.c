@@ -33,12 +33,11 @@ struct mlt_images {
 
 // The beginnings of names of libraries that hold nothing of a rank, or that know ranks (this one).
 static const char *const shared_names[] = {
-    "ld-linux",    "libc.so",     "libm.so",     "libdl.so",   "libpthread.so",
-    "librt.so",    "libutil",     "libresolv",   "libnss_",    "libmvec",
-    "libanl",      "libgcc_s",    "libstdc++",   "libc++",     "libatomic",
-    "libgomp",     "libomp",      "libquadmath", "libasan",    "libubsan",
-    "libtsan",     "liblsan",     "libmpi_abi",  "millet_lua", "liblua5",
-    "libprofiler", "libjemalloc", "libtcmalloc", NULL};
+    "ld-linux", "libc.so",     "libm.so",     "libdl.so",    "libpthread.so",
+    "librt.so", "libutil",     "libresolv",   "libnss_",     "libmvec",
+    "libanl",   "libgcc_s",    "libatomic",   "libquadmath", "libasan",
+    "libubsan", "libtsan",     "liblsan",     "libmpi_abi",  "millet_lua",
+    "liblua5",  "libprofiler", "libjemalloc", "libtcmalloc", NULL};
 
 // True if the library's name begins with one of the names, which commas part.
 static bool is_listed(const char *list, const char *name)
@@ -73,12 +72,13 @@ static bool has_variables(const mlt_object *o)
 }
 
 // Those with variables, and those that refer to one that is private.
-static bool choose(mlt_images *images)
+static bool choose(mlt_images *images, bool always)
 {
     mlt_object *objects = images->objects;
     bool any = false, more = true;
     for (uint32_t i = 0; i < images->count; i++) {
-        objects[i].own = objects[i].may && has_variables(&objects[i]);
+        objects[i].own =
+            objects[i].may && (has_variables(&objects[i]) || (always && objects[i].program));
         any |= objects[i].own;
     }
     while (any && more) {
@@ -190,7 +190,7 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
     for (uint32_t i = 0; i < images->count; i++)
         images->objects[i].may = may_be_own(&images->objects[i], conf);
     images->tls_bytes = tls_bytes(images);
-    bool any = choose(images);
+    bool any = choose(images, conf->always);
     if (!any && !images->tls_bytes) {
         drop(images);
         return MLT_OK;

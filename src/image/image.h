@@ -34,6 +34,7 @@ typedef struct mlt_images mlt_images;
 
 typedef struct mlt_images_conf {
     uint32_t count;      // images beside the original
+    bool always;         // also for a program that has no variables but libc's
     const char *shared;  // names of libraries that are shared beside the usual ones, by commas
     const char *private; // ... and of those that are private though they are among the usual ones
 } mlt_images_conf;

@@ -288,7 +288,76 @@ static const char *version_of(const mlt_object *o, uint32_t number)
     return NULL;
 }
 
-uintptr_t mlt_object_bind(const mlt_object *o, uint32_t number)
+// ---- looking names up
+
+static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static bool defines(const mlt_object *o, uint32_t number, const char *name)
+{
+    const Elf64_Sym *symbol = &o->symbols[number];
+    return symbol->st_shndx != SHN_UNDEF && strcmp(o->strings + symbol->st_name, name) == 0;
+}
+
+static uint32_t find_by_gnu_hash(const mlt_object *o, const char *name)
+{
+    const uint32_t *table = o->gnu_hash;
+    uint32_t buckets = table[0], first = table[1], words = table[2], hash = gnu_hash(name);
+    const uint32_t *bucket = table + 4 + 2 * words, *chain = bucket + buckets;
+    uint32_t number = buckets ? bucket[hash % buckets] : 0;
+    if (number < first)
+        return 0;
+    for (;; number++) {
+        uint32_t own = chain[number - first];
+        if ((own | 1) == (hash | 1) && defines(o, number, name))
+            return number;
+        if (own & 1)
+            return 0;
+    }
+}
+
+// The number of the symbol, 0: the object does not define the name.
+static uint32_t find(const mlt_object *o, const char *name)
+{
+    if (!o->symbols || !o->strings)
+        return 0;
+    if (o->gnu_hash)
+        return find_by_gnu_hash(o, name);
+    for (uint32_t i = 1; o->sysv_hash && i < o->sysv_hash[1]; i++)
+        if (defines(o, i, name))
+            return i;
+    return 0;
+}
+
+// True if the definition serves whatever version is wanted. (libc's dlvsym passes such by, while
+// the loader binds to them: our own functions in the place of libc's.)
+static bool is_unversioned(const mlt_object *o, uint32_t number)
+{
+    return !o->versions || (o->versions[number] & 0x7fff) <= VER_NDX_GLOBAL;
+}
+
+// The address of a definition that comes before all others and has no version; 0: there is none.
+static uintptr_t find_first_plain(const mlt_object *objects, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = find(&objects[i], name);
+        const Elf64_Sym *symbol = number ? &objects[i].symbols[number] : NULL;
+        if (!symbol)
+            continue;
+        bool plain =
+            is_unversioned(&objects[i], number) && ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC;
+        return plain ? objects[i].base + symbol->st_value : 0;
+    }
+    return 0;
+}
+
+uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_object *o,
+                          uint32_t number)
 {
     const Elf64_Sym *symbol = &o->symbols[number];
     const char *name = o->strings + symbol->st_name;
@@ -296,6 +365,9 @@ uintptr_t mlt_object_bind(const mlt_object *o, uint32_t number)
     if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ||
         (symbol->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT))
         return o->base + symbol->st_value;
+    uintptr_t plain = find_first_plain(objects, count, name);
+    if (plain)
+        return plain;
     const char *version = version_of(o, number);
     void *found = version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
     if (!found)
@@ -305,37 +377,15 @@ uintptr_t mlt_object_bind(const mlt_object *o, uint32_t number)
     return (uintptr_t)found;
 }
 
-// How many symbols the table has: its hash table knows.
-static uint32_t symbol_count(const mlt_object *o)
-{
-    if (o->sysv_hash)
-        return o->sysv_hash[1];
-    if (!o->gnu_hash)
-        return 0;
-    uint32_t buckets = o->gnu_hash[0], first = o->gnu_hash[1], words = o->gnu_hash[2], last = 0;
-    const uint32_t *bucket = o->gnu_hash + 4 + 2 * words, *chain = bucket + buckets;
-    for (uint32_t i = 0; i < buckets; i++)
-        last = bucket[i] > last ? bucket[i] : last;
-    if (last < first)
-        return first;
-    while (!(chain[last - first] & 1))
-        last++;
-    return last + 1;
-}
-
 uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const char *name,
                             uintptr_t *address)
 {
     for (uint32_t i = 1; i < count; i++) {
-        const mlt_object *o = &objects[i];
-        uint32_t symbols = o->symbols && o->strings ? symbol_count(o) : 0;
-        for (uint32_t s = 1; s < symbols; s++) {
-            const Elf64_Sym *symbol = &o->symbols[s];
-            if (symbol->st_shndx == SHN_UNDEF || strcmp(o->strings + symbol->st_name, name) != 0)
-                continue;
-            *address = o->base + symbol->st_value;
-            return i;
-        }
+        uint32_t number = find(&objects[i], name);
+        if (!number)
+            continue;
+        *address = objects[i].base + objects[i].symbols[number].st_value;
+        return i;
     }
     return MLT_OBJECT_NONE;
 }

@@ -69,9 +69,9 @@ bool mlt_object_read(const mlt_object *object, uintptr_t from, void *to, size_t 
 // _end stand there.
 uint32_t mlt_object_at(const mlt_object *objects, uint32_t count, uintptr_t address);
 
-// The address of symbol `number` of the object, as the loader would bind it now; 0: nobody defines
-// it.
-uintptr_t mlt_object_bind(const mlt_object *object, uint32_t number);
+// The address of symbol `number` of object o, as the loader would bind it now; 0: nobody defines it.
+uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_object *o,
+                          uint32_t number);
 
 // The first object after the program that defines the name; *address. MLT_OBJECT_NONE: none does.
 uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const char *name,

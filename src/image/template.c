@@ -61,14 +61,15 @@ static bool is_as_loaded(const mlt_object *o, uintptr_t at)
 }
 
 // The address that a relocation with a symbol asks for, without its addend.
-static uint64_t symbol_value(const mlt_object *o, const Elf64_Rela *r, mlt_reloc_kind kind)
+static uint64_t symbol_value(const mlt_object *objects, uint32_t count, const mlt_object *o,
+                             const Elf64_Rela *r, mlt_reloc_kind kind)
 {
     uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
     if (!symbol)
         return 0;
     if (kind == MLT_RELOC_SLOT ? is_bound(o, r) : is_as_loaded(o, r->r_offset))
         return loaded(o, r->r_offset) - (kind == MLT_RELOC_SYMBOL ? (uint64_t)r->r_addend : 0);
-    return mlt_object_bind(o, symbol);
+    return mlt_object_bind(objects, count, o, symbol);
 }
 
 static uint32_t owner_of(const mlt_object *objects, uint32_t count, uint64_t value)
@@ -186,7 +187,7 @@ static bool find_holder(mlt_object *objects, uint32_t count, mlt_template *t)
 
 static void put_symbol(const work *w, const Elf64_Rela *r, mlt_reloc_kind kind)
 {
-    uint64_t value = symbol_value(own_of(w), r, kind);
+    uint64_t value = symbol_value(w->objects, w->count, own_of(w), r, kind);
     uint64_t addend = kind == MLT_RELOC_SYMBOL ? (uint64_t)r->r_addend : 0;
     uint32_t owner = owner_of(w->objects, w->count, value);
     const mlt_taken *cell = owner == MLT_OBJECT_NONE && value
@@ -406,7 +407,7 @@ static bool refers(const mlt_object *objects, uint32_t count, const mlt_object *
     mlt_reloc_kind kind = mlt_arch_reloc_kind((uint32_t)ELF64_R_TYPE(r->r_info));
     if (kind != MLT_RELOC_SYMBOL && kind != MLT_RELOC_SLOT)
         return false;
-    return owner_of(objects, count, symbol_value(o, r, kind)) != MLT_OBJECT_NONE;
+    return owner_of(objects, count, symbol_value(objects, count, o, r, kind)) != MLT_OBJECT_NONE;
 }
 
 bool mlt_template_refers(const mlt_object *objects, uint32_t count, uint32_t object)

@@ -528,11 +528,12 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
                  (long long)options->stdin_rank, plan->ranks - 1);
     else if (options->stdin_rank >= 0)
         io->stdin_proc = mlt_plan_proc_of(plan, (uint32_t)options->stdin_rank);
-    else if (options->stdin_rank == MLT_STDIN_ALL && shares_process(plan))
+    else if (options->stdin_rank == MLT_STDIN_ALL && shares_process(plan) &&
+             !options->private_globals)
         mlt_quit(MLT_EXIT_USAGE,
                  "--stdin all would tear the input apart: with -nfg or --workers thread several "
-                 "ranks share a process, and with it one standard input; start each rank as a "
-                 "process, or let rank 0 read and broadcast it");
+                 "ranks share a process, and with --globals shared one standard input; leave that "
+                 "away, or start each rank as a process, or let rank 0 read and broadcast it");
     else if (options->stdin_rank == MLT_STDIN_ALL)
         io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
     io->spool = io->feeds ? mlt_os_memfd("millet-stdin", 0) : -1;
@@ -552,6 +553,10 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env)
 {
     if (io->plan->procs[first_proc].ranks == 1)
         return;
+    int64_t reader = io->options->gdb >= 0 ? io->options->gdb : io->options->stdin_rank;
+    mlt_env_put(env, reader >= 0               ? mlt_text_of("MILLET_STDIN=%lld", (long long)reader)
+                     : reader == MLT_STDIN_ALL ? mlt_text_of("MILLET_STDIN=all")
+                                               : mlt_text_of("MILLET_STDIN=none"));
     if (io->options->label)
         mlt_env_put(env, mlt_text_of("MILLET_LABEL=1"));
     if (io->outfile)

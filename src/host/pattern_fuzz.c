@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any text as the pattern of a rank's output file: the path fits and ends, and is what one simple
-// pass over the pattern gives. file_name is static, so its file is compiled here once more, under
-// other names.
-#define mlt_output_init    own_output_init
-#define mlt_output_is_lost own_output_is_lost
-#define mlt_output_end     own_output_end
-#define mlt_output_forked  own_output_forked
-#include "host/output.c"
+// pass over the pattern gives.
+#include "host/pattern.h"
 
 #include <fuzz/fuzz.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { ROOM = 600 };
 
@@ -46,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     right[0] = '\0';
     for (int32_t rank = 0; rank >= 0; rank = rank == 0 ? INT32_MAX : -1) {
         size_t n = expand(pattern, rank, right, sizeof right);
-        file_name(path, room, pattern, rank);
+        mlt_pattern_name(path, room, pattern, rank);
         size_t kept = strnlen(path, room);
         FUZZ_CHECK(kept < room && (kept == n || kept == room - 1));
         FUZZ_CHECK(memcmp(path, right, kept) == 0);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// C++'s std::cout and its kin.
+#ifndef MLT_HOST_CXX_H
+#define MLT_HOST_CXX_H
+
+#include <stdio.h>
+
+// libstdc++ binds std::cout, std::cin and their kin to C's streams before any code of this library
+// runs: those that are bound to `from` go to `to` from now on. Nothing happens if the program has
+// no libstdc++, or has bound them to something else.
+void mlt_cxx_rebind(FILE *from, FILE *to);
+
+#endif

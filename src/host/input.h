@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Standard input of ranks that share a process: one of them has it, or each has all of it (mpirun
+// --stdin all). For the others it is at its end, as /dev/null is for a process.
+//
+// If ranks have globals of their own, the rank's `stdin` leads there. Otherwise `stdin` is the
+// process's, and only the functions that do not name a stream (getchar, scanf) know better.
+#ifndef MLT_HOST_INPUT_H
+#define MLT_HOST_INPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "p2p/p2p.h"
+
+// Once, before ranks run, if there are several. Ends the process if the system refuses a stream.
+void mlt_input_init(void);
+
+// On the rank's own stack, before any code of its own runs.
+void mlt_input_rank(mlt_rank *me);
+
+// True if a rank may not close the stream: others have it, too. Then it has nothing to do.
+bool mlt_input_is_common(const FILE *stream);
+
+// Reads descriptor 0 as the calling rank has it; *done as read returns. False: as the process has
+// it.
+bool mlt_input_read(void *to, size_t size, ssize_t *done);
+
+struct mlt_input;
+void mlt_input_free(struct mlt_input *own);
+
+#endif
