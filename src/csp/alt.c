@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "csp/barrier.h"
 #include "csp/chan.h"
-#include "csp/deadline.h"
+#include "fiber/await.h"
 #include "fiber/policy.h"
 
 enum {

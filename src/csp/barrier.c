@@ -6,7 +6,7 @@
 
 #include "base/export.h"
 #include "base/memory.h"
-#include "csp/deadline.h"
+#include "fiber/await.h"
 
 MLT_EXPORT csp_barrier *csp_barrier_new(const char *name, size_t enrolled)
 {

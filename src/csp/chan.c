@@ -11,8 +11,8 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "csp/buffer.h"
-#include "csp/deadline.h"
 #include "csp/proc.h"
+#include "fiber/await.h"
 
 #define RARELY __attribute__((noinline))
 

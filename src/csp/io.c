@@ -5,10 +5,9 @@
 #include <millet/csp.h>
 
 #include "base/export.h"
-#include "csp/deadline.h"
 #include "csp/state.h"
 #include "csp/wait.h"
-#include "fiber/io.h"
+#include "fiber/await.h"
 #include "os/fd.h"
 
 enum {
@@ -24,20 +23,6 @@ typedef struct fd_call {
     csp_time deadline;
 } fd_call;
 
-typedef struct fd_wait {
-    mlt_watch watch;
-    mlt_csp *csp;
-    mlt_fiber *fiber;
-    bool ready;
-} fd_wait;
-
-static void on_ready(mlt_watch *watch)
-{
-    fd_wait *w = mlt_container_of(watch, fd_wait, watch);
-    w->ready = true;
-    mlt_fiber_wake(w->csp->sched, w->fiber);
-}
-
 // True, and errno says so.
 static bool is_late(const fd_call *c)
 {
@@ -50,25 +35,14 @@ static bool is_late(const fd_call *c)
 // Waits until the descriptor may be ready, or it is late. 0; or -1 and errno.
 static int wait_ready(const fd_call *c, bool writes)
 {
-    mlt_sched *sched = c->csp->sched;
     if (is_late(c))
         return -1;
-    fd_wait w = {.watch = {.fd = c->fd, .writes = writes, .fire = on_ready},
-                 .csp = c->csp,
-                 .fiber = sched->current};
-    mlt_status status = mlt_watch_start(sched, &w.watch);
-    if (status != MLT_PENDING)
-        return status == MLT_OK ? 0 : -1;
     mlt_csp_wait record;
     const mlt_wait *wait =
         mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, writes ? c : NULL, (uint64_t)c->fd);
-    mlt_deadline late;
-    mlt_deadline_begin(c->csp, &late, c->deadline);
-    while (!w.ready && !late.passed)
-        mlt_fiber_park(sched, wait);
-    mlt_deadline_end(c->csp, &late);
-    mlt_watch_stop(sched, &w.watch);
-    return 0; // late or not: what is there now is taken
+    mlt_await await = {.fd = c->fd, .writes = writes};
+    mlt_status status = mlt_await_fds(c->csp->sched, wait, &await, 1, c->deadline);
+    return status == MLT_OK ? 0 : -1; // late or not: what is there now is taken
 }
 
 // Waits for a moment, or until it is late.
@@ -79,11 +53,7 @@ static int wait_moment(const fd_call *c, int64_t ns)
     csp_time moment = csp_now() + ns;
     mlt_csp_wait record;
     const mlt_wait *wait = mlt_csp_wait_for(&record, c->call, MLT_CSP_FD, c, (uint64_t)c->fd);
-    mlt_deadline over;
-    mlt_deadline_begin(c->csp, &over, c->deadline < moment ? c->deadline : moment);
-    while (!over.passed)
-        mlt_fiber_park(c->csp->sched, wait);
-    mlt_deadline_end(c->csp, &over);
+    mlt_await_time(c->csp->sched, wait, c->deadline < moment ? c->deadline : moment);
     return 0;
 }
 

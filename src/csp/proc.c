@@ -11,7 +11,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "csp/chan.h"
-#include "csp/deadline.h"
+#include "fiber/await.h"
 #include "p2p/p2p.h"
 
 // ---- names
@@ -276,10 +276,10 @@ static csp_status join(csp_child *child, int *result, csp_time deadline, const c
         child->team.waiter = csp->sched->current;
         const mlt_wait *wait =
             mlt_csp_wait_for(&child->team.wait, call, MLT_CSP_JOIN, child, child->team.wait.number);
-        mlt_deadline_begin(csp, &late, deadline);
+        mlt_deadline_begin(csp->sched, &late, deadline);
         while (child->team.wait.number > 0 && !late.passed)
             mlt_fiber_park(csp->sched, wait);
-        mlt_deadline_end(csp, &late);
+        mlt_deadline_end(&late);
         child->team.waiter = NULL;
         if (child->team.wait.number > 0)
             return CSP_LATE;

@@ -14,11 +14,11 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "csp/deadline.h"
 #include "csp/names/names.h"
 #include "csp/names/names_int.h"
 #include "csp/net/net.h"
 #include "csp/wait.h"
+#include "fiber/await.h"
 #include "os/fd.h"
 #include "os/line.h"
 #include "os/os.h"
@@ -344,10 +344,10 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     } else if (names->state == MLT_NAMES_OFF)
         mlt_timer_set(csp->sched, &names->again, mlt_os_now_ns());
     const mlt_wait *w = mlt_csp_wait_for(&wait, call, MLT_CSP_NAME, name, 0);
-    mlt_deadline_begin(csp, &late, deadline);
+    mlt_deadline_begin(csp->sched, &late, deadline);
     while (!a.done && !late.passed)
         mlt_fiber_park(csp->sched, w);
-    mlt_deadline_end(csp, &late);
+    mlt_deadline_end(&late);
     if (a.done) {
         if (a.status != CSP_OK)
             snprintf(csp->why, sizeof csp->why, "%s", m->text);

@@ -7,10 +7,10 @@
 
 #include "base/export.h"
 #include "base/memory.h"
-#include "csp/deadline.h"
 #include "csp/names/names.h"
 #include "csp/net/net.h"
 #include "csp/net/question.h"
+#include "fiber/await.h"
 
 enum {
     LOOK = MLT_PACKET_PORT,
@@ -916,12 +916,12 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     else
         mlt_list_push_back(&stream->waiting, &me->link);
     let_go(stream);
-    mlt_deadline_begin(csp, &late, deadline);
+    mlt_deadline_begin(csp->sched, &late, deadline);
     stream->targets++; // it stays while somebody waits
     while (!me->ready && stream->status == CSP_OK && !late.passed)
         mlt_fiber_park(csp->sched,
                        mlt_csp_wait_for(&wait, "csp_send", MLT_CSP_SEND, target, me->charge));
-    mlt_deadline_end(csp, &late);
+    mlt_deadline_end(&late);
     stream->targets--;
     if (stream->status != CSP_OK || me->ready)
         return stream->status;

@@ -21,11 +21,11 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "csp/deadline.h"
 #include "csp/names/names.h"
 #include "csp/net/frame.h"
 #include "csp/net/net.h"
 #include "csp/wait.h"
+#include "fiber/await.h"
 #include "fiber/io.h"
 #include "os/fd.h"
 #include "os/line.h"
@@ -588,11 +588,12 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         (void)begin(c); // if that fails, the waiter is told
     const mlt_wait *what = mlt_csp_wait_for(&wait, "csp_find", MLT_CSP_NAME, to->socket, 0);
     // A caller that does not wait for a name still waits for the program that has it to answer.
-    mlt_deadline_begin(
-        csp, &late, deadline == CSP_AT_ONCE ? (csp_time)(mlt_os_now_ns() + SILENCE_NS) : deadline);
+    mlt_deadline_begin(csp->sched, &late,
+                       deadline == CSP_AT_ONCE ? (csp_time)(mlt_os_now_ns() + SILENCE_NS)
+                                               : deadline);
     while (!w.done && !late.passed)
         mlt_fiber_park(csp->sched, what);
-    mlt_deadline_end(csp, &late);
+    mlt_deadline_end(&late);
     if (w.done) {
         *status = w.status;
         return w.route;
