@@ -102,7 +102,7 @@ struct mlt_sched {
     uint32_t alive;             // spawned and not ended
     uint32_t count;             // spawned
     uint32_t limit;             // how many may be spawned
-    bool list;                  // plain, if it were not for `pinned`
+    bool list;                  // plain, if it were not for `pinned` and `swap`
     bool measures;              // as in the conf
     uint64_t slack;             // of one that measures: the others that could run, at each switch
     const char *pinned;         // what runs now and must not suspend (mlt_sched_pin); NULL: nothing
@@ -215,7 +215,7 @@ static inline const char *mlt_sched_pin(mlt_sched *sched, const char *what)
 static inline void mlt_sched_unpin(mlt_sched *sched, const char *before)
 {
     sched->pinned = before;
-    sched->plain = sched->list && !before;
+    sched->plain = sched->list && !before && !sched->swap;
 }
 
 // Ends the program if something is pinned. call: what would suspend; NULL: the caller does not

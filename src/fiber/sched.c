@@ -101,9 +101,8 @@ static void note_guard(mlt_sched *sched)
 {
     sched->canary =
         has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
-    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !sched->swap &&
-                  !MLT_SANITIZED;
-    sched->plain = sched->list && !sched->pinned;
+    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !MLT_SANITIZED;
+    sched->plain = sched->list && !sched->pinned && !sched->swap;
 }
 
 static inline mlt_stacks *stacks_of(const mlt_sched *sched, const mlt_fiber *fiber)
@@ -445,14 +444,14 @@ static MLT_COLD void look_for_overflow(mlt_sched *sched, mlt_fiber *fiber)
 // Leaves `me` for `to`, which is another. Everything that suspends ends in tail calls down to here,
 // and what `to` needs is set on its behalf, so that a parked stack holds no frame of ours but the
 // switch's own, and its return goes straight to the caller of park, where it is predicted.
-MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
+MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to, bool swaps)
 {
     bool ends = me->state == MLT_FIBER_ENDED;
     to->state = MLT_FIBER_RUNNING;
     to->trimmed = false;
     if (*sched->error != to->saved_errno)
         *sched->error = to->saved_errno;
-    if (MLT_UNLIKELY(!sched->plain && sched->swap && me->user != to->user))
+    if (swaps && me->user != to->user)
         sched->swap(me->user, to->user);
     sched->current = to;
     mlt_fiber_user = to->user;
@@ -479,7 +478,7 @@ go_with_baggage(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
     if (exceptions.caught || exceptions.uncaught)
         *sched->exceptions = (mlt_exceptions){0};
     mlt_arch_fp_mode_set(sched->fp_mode);
-    go(sched, me, to);
+    go(sched, me, to, sched->swap);
     mlt_arch_fp_mode_set(fp_mode);
     if (exceptions.caught || exceptions.uncaught)
         *sched->exceptions = exceptions;
@@ -575,12 +574,13 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     } else if (has_baggage(sched)) {
         go_with_baggage(sched, me, to);
     } else {
-        go(sched, me, to);
+        go(sched, me, to, sched->swap);
     }
 }
 
-// The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain).
-MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
+// The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain)
+// but what users exchange (swaps).
+MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me, bool swaps)
 {
     mlt_fiber *to = sched->ahead ? sched->ahead : sched->head;
     uint64_t switches = sched->switches + 1;
@@ -595,7 +595,17 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
     look_ahead(sched, to);
-    go(sched, me, to);
+    go(sched, me, to, swaps);
+}
+
+// Everything but the fast way, out of line.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_otherwise(mlt_sched *sched,
+                                                                          mlt_fiber *me)
+{
+    if (sched->list && !sched->pinned)
+        suspend(sched, me, true);
+    else
+        suspend_slowly(sched, me);
 }
 
 static MLT_COLD void park_solo(mlt_sched *sched, mlt_fiber *me)
@@ -628,17 +638,17 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
     if (MLT_LIKELY(sched->plain))
-        suspend(sched, me);
+        suspend(sched, me, false);
     else if (sched->solo)
         park_solo(sched, me);
     else
-        suspend_slowly(sched, me);
+        suspend_otherwise(sched, me);
 }
 
 static MLT_COLD void yield_slowly(mlt_sched *sched, mlt_fiber *me)
 {
     put(sched, me, MLT_PUT_YIELD);
-    suspend_slowly(sched, me);
+    suspend_otherwise(sched, me);
 }
 
 void mlt_fiber_yield(mlt_sched *sched)
@@ -654,7 +664,7 @@ void mlt_fiber_yield(mlt_sched *sched)
     }
     mlt_policy_list_yield(sched, me);
     sched->runnable++;
-    suspend(sched, me);
+    suspend(sched, me, false);
 }
 
 _Noreturn void mlt_fiber_exit(mlt_sched *sched)

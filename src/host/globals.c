@@ -18,6 +18,7 @@
 #include "host/libc.h"
 #include "host/own.h"
 #include "host/settings.h"
+#include "host/switch.h"
 #include "p2p/worker.h"
 
 enum { WHY_BYTES = 512 };
@@ -28,7 +29,8 @@ static struct {
     char why[WHY_BYTES];
 } all;
 
-static _Thread_local mlt_image_tls here; // where the worker's thread has thread-local variables
+// Where the worker's thread has thread-local variables.
+static _Thread_local mlt_image_tls here __attribute__((tls_model("initial-exec")));
 
 // Images are numbered as the ranks of the process; the first rank has the original.
 static uint32_t index_of(const mlt_rank *me)
@@ -76,8 +78,8 @@ static char *tls_of(const mlt_rank *me)
     return own ? own->tls : NULL;
 }
 
-// A switch between fibers: processes of one rank share its variables.
-static void swap(void *from, void *to)
+// Processes of one rank share its variables.
+static void swap(const mlt_rank *from, const mlt_rank *to)
 {
     char *old = tls_of(from), *new = tls_of(to);
     if (old)
@@ -92,7 +94,7 @@ void mlt_globals_worker(mlt_worker *worker)
         return;
     mlt_image_tls_of_thread(all.images, &here);
     if (worker->count > 1)
-        mlt_sched_swap_users(worker->sched, swap);
+        mlt_switch_want(worker->sched, MLT_SWITCH_TLS, swap);
 }
 
 void mlt_globals_thread(const mlt_rank *me)
