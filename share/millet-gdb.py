@@ -37,6 +37,8 @@ KINDS = {
     "MLT_WAIT_ANY": "for one of {n} operations",
     "MLT_WAIT_BARRIER": "for the other ranks",
     "MLT_WAIT_OTHER": "for something inside the library",
+    "MLT_WAIT_TIME": "for time to pass",
+    "MLT_WAIT_FD": "for a descriptor",
 }
 # What a process waits for (src/csp/wait.h).
 CSP_KINDS = {

@@ -64,7 +64,7 @@ typedef struct mlt_ctl_wait {
     union {
         struct { // an operation, or a message that is held
             uint64_t bytes;
-            int32_t tag;     // or MLT_WAIT_ANY_TAG
+            int32_t tag;     // or MLT_WAIT_ANY_TAG; FD: the descriptor, or -1
             uint32_t action; // of a schedule, which this operation is: 1 and its number; 0: none
         };
         struct {              // a collective call: kind BARRIER with a label
@@ -76,7 +76,7 @@ typedef struct mlt_ctl_wait {
     };
     uint32_t context; // eight a communicator, the first for the program's own messages; 0 to 7 are
                       // MPI_COMM_WORLD's, 8 to 15 MPI_COMM_SELF's (p2p/context.h)
-    uint8_t kind;     // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD
+    uint8_t kind;     // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD, TIME, FD
     uint8_t all;      // 1: waits for all of `open` operations; 0: for one of them
     uint16_t open;    // operations open in this call (saturating), 1 for a simple call
     uint8_t ended;    // 1: the rank has ended (no operation)

@@ -18,6 +18,8 @@ typedef enum mlt_wait_kind {
     MLT_WAIT_OTHER,   // something else inside the library
     MLT_WAIT_HELD,    // only in reports: no wait, but a message that no receive takes
     MLT_WAIT_CSP,     // a channel, an alternation, a join
+    MLT_WAIT_TIME,    // time to pass: the rank sleeps
+    MLT_WAIT_FD,      // a descriptor, or one of several
 } mlt_wait_kind;
 
 enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 }; // the values of the MPI ABI
@@ -42,6 +44,7 @@ typedef struct mlt_wait {
             uint64_t number;  // of the call
         };
         const void *request; // OTHER: for it may stand for others; NULL: there is none
+        int32_t fd;          // FD: the descriptor; -1: several
         const void *csp;     // CSP: the mlt_csp_wait (csp/wait.h)
     };
 } mlt_wait;

@@ -29,6 +29,10 @@ mlt_rank *mlt_output_rank(void);
 // Writes to the calling rank's stream. 0 if that failed; errno tells why.
 ssize_t mlt_output_write(int which, const char *text, size_t size);
 
+// Writes to descriptor 1 or 2 as the calling rank has it; *done as write returns. False: as the
+// process has it.
+bool mlt_output_write_fd(int fd, const void *data, size_t size, ssize_t *done);
+
 // Writes what the rank's stream holds back. False if some was lost; errno tells why.
 bool mlt_output_flush(mlt_rank *me, int which);
 

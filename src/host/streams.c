@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/export.h"
-#include "fiber/sanitize.h"
 #include "host/input.h"
 #include "host/libc.h"
 #include "host/output.h"
@@ -193,23 +192,16 @@ MLT_EXPORT int ferror_unlocked(FILE *stream)
 
 // ---- what goes past C's streams (Fortran's units, std::cout on its own): labels and files only
 
-MLT_EXPORT ssize_t write(int fd, const void *data, size_t size)
+bool mlt_output_write_fd(int fd, const void *data, size_t size, ssize_t *done)
 {
     int which = fd == STDOUT_FILENO ? 0 : fd == STDERR_FILENO ? 1 : -1;
     FILE *stream = which == 0 ? stdout : stderr;
     if (which < 0 || !size || mlt_output_which(stream) != which || !mlt_output_is_sorted(which) ||
         !mlt_output_rank())
-        return MLT_LIBC(write)(fd, data, size);
+        return false;
     flockfile(stream);
-    ssize_t done = mlt_output_write(which, data, size);
+    *done = mlt_output_write(which, data, size);
     funlockfile(stream);
-    return done ? done : -1;
-}
-
-MLT_EXPORT ssize_t read(int fd, void *to, size_t size)
-{
-    ssize_t done;
-    if (fd == STDIN_FILENO && mlt_input_read(to, size, &done))
-        return done;
-    return MLT_LIBC(read)(fd, to, size);
+    *done = *done ? *done : -1;
+    return true;
 }

@@ -52,6 +52,8 @@ static void say(const mlt_ctl_wait *wait)
     else if (relation)
         mlt_log("%s: %s %s %s, %s (%llu bytes)", who, wait->call, relation, peer, tag,
                 (unsigned long long)wait->bytes);
+    else if (wait->kind == MLT_WAIT_FD && wait->tag >= 0)
+        mlt_log("%s: %s of descriptor %d", who, wait->call, wait->tag);
     else
         mlt_log("%s: %s", who, wait->call);
 }
@@ -146,6 +148,8 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
             add_message(out, rank, wait->peer, wait->tag, wait->bytes);
         else if (wait->kind == MLT_WAIT_BARRIER && wait->team)
             collective(wait, NULL, out);
+        else if (wait->kind == MLT_WAIT_FD)
+            out->tag = wait->fd;
         return out;
     }
     out->kind = (uint8_t)wait_kind(req);

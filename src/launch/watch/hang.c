@@ -424,6 +424,15 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
         fputs(" on ", out);
         print_communicator(w, out);
         break;
+    case MLT_WAIT_TIME:
+        fputs(": it sleeps", out);
+        break;
+    case MLT_WAIT_FD:
+        if (w->tag >= 0)
+            fprintf(out, " of descriptor %d", (int)w->tag);
+        else
+            fputs(" of descriptors", out);
+        break;
     default:
         if (w->peer >= 0) {
             fputs(", which needs ", out);

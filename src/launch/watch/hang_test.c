@@ -241,6 +241,25 @@ static mlt_ctl_wait held(int32_t rank, int32_t from, int32_t tag, bool open)
         .rank = rank, .peer = from, .tag = tag, .bytes = 8, .kind = MLT_WAIT_HELD, .all = open};
 }
 
+// Ranks that wait for the outside world.
+static void test_outside(void)
+{
+    mlt_hang *hang = mlt_hang_new(3);
+    mlt_ctl_wait one = {.peer = -1, .open = 1, .all = 1}, records[] = {one, one, one};
+    for (int i = 0; i < 3; i++) {
+        records[i].rank = i;
+        records[i].kind = i ? MLT_WAIT_FD : MLT_WAIT_TIME;
+        records[i].tag = i == 1 ? 7 : -1;
+        snprintf(records[i].call, sizeof records[i].call, "%s",
+                 i ? i == 1 ? "read" : "poll" : "sleep");
+    }
+    mlt_hang_add(hang, records, 3);
+    expect("outside", hang,
+           "rank 0: sleep: it sleeps\n"
+           "rank 1: read of descriptor 7\n"
+           "rank 2: poll of descriptors\n");
+}
+
 static void test_held(void)
 {
     mlt_hang *hang = mlt_hang_new(4);
@@ -498,6 +517,7 @@ int main(void)
     test_cycles();
     test_groups();
     test_held();
+    test_outside();
     test_million();
     if (!failures)
         puts("all right");
