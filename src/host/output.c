@@ -32,6 +32,7 @@ enum {
 
 static _Atomic int files_open; // relaxed everywhere: only a bound
 static FILE *own[2];           // in the place of stdout, stderr; NULL: one rank. Before ranks run
+static char *job_folder;       // for names of files that are relative; NULL: there are none
 
 static const char *pattern_of(int which)
 {
@@ -82,7 +83,9 @@ static bool is_shared(int which)
 static void open_file(mlt_rank *me, mlt_line *line, int which)
 {
     char *path = mlt_take_more(NULL, 1, PATH_BYTES);
-    mlt_pattern_name(path, PATH_BYTES, pattern_of(which), me->world);
+    bool relative = job_folder && pattern_of(which)[0] != '/'; // to the job's directory
+    int n = relative ? snprintf(path, PATH_BYTES, "%s/", job_folder) : 0;
+    mlt_pattern_name(path + n, PATH_BYTES - (size_t)n, pattern_of(which), me->world);
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND |
                 (line->created || is_shared(which) ? 0 : O_TRUNC);
     line->fd = open(path, flags, 0666);
@@ -227,6 +230,8 @@ static FILE *stream(cookie_write_function_t *write_function)
 
 void mlt_output_init(void)
 {
+    if (pattern_of(0) || pattern_of(1))
+        job_folder = getcwd(NULL, 0); // a rank may leave it
     fflush(stdout);
     own[0] = stream(write_out);
     own[1] = stream(write_err);

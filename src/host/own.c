@@ -6,6 +6,7 @@
 #include "base/above.h"
 #include "base/memory.h"
 #include "host/environ.h"
+#include "host/folder.h"
 #include "host/getopt.h"
 #include "host/input.h"
 #include "host/output.h"
@@ -33,6 +34,7 @@ bool mlt_own_end(mlt_rank *me)
     mlt_getopt_free(own->options);
     mlt_environ_free(own->environ);
     mlt_input_free(own->input);
+    mlt_folder_free(own->folder);
     free(own->tls);
     me->own = NULL;
     free(own);

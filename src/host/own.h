@@ -15,6 +15,8 @@ struct mlt_libc_state; // libcstate.c
 struct mlt_getopt;     // getopt.c
 struct mlt_environ;    // environ.c
 struct mlt_input;      // input.c
+struct mlt_folder;     // folder.h
+struct mlt_locale;     // locale.h
 
 // A line that has not ended, and where lines go.
 typedef struct mlt_line {
@@ -36,6 +38,9 @@ typedef struct mlt_rank_own {
     struct mlt_input *input;          // input.h
     struct mlt_last_call *last_calls; // globals.c: what runs when the rank ends, the last first
     char *tls;                        // globals.c: its thread-local variables while others run
+    struct mlt_folder *folder;        // folder.h; NULL: as the job has it
+    struct mlt_locale *locale;        // locale.h; NULL: as the process has it
+    void *used_locale;                // locale.c: uselocale's, while others run
     void *file_errhandler;            // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 

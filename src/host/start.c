@@ -15,6 +15,7 @@
 #include "host/fork.h"
 #include "host/globals.h"
 #include "host/libc.h"
+#include "host/locale.h"
 
 // The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
 // threads.
@@ -60,6 +61,7 @@ static start begin(void *noted)
     starter = s.rank;
     mlt_entry_unpin(s.rank->worker->index);
     mlt_globals_thread(s.rank);
+    mlt_locale_thread(s.rank);
     return s;
 }
 

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/export.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/job.h"
+#include "host/caller.h"
+#include "host/libc.h"
+#include "host/own.h"
+#include "host/switch.h"
+#include "p2p/worker.h"
+
+// A directory in which some ranks of a worker are.
+typedef struct place {
+    struct place *next;
+    dev_t device;
+    ino_t number;
+    int fd;
+    uint32_t users;
+} place;
+
+struct mlt_folder {
+    place *place;
+    mode_t mask;
+};
+
+// Of the calling worker. Its ranks start at home, where the job is.
+static _Thread_local struct {
+    enum { UNTOUCHED, OWN, SHARED } state;
+    place home, *now; // where the thread is
+    place *others;
+    mode_t home_mask, mask;
+} here;
+
+// ---- places
+
+// Of the current directory; NULL, and errno: there is no descriptor for it.
+static place *place_here(void)
+{
+    int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat about;
+    if (fd < 0 || fstat(fd, &about) != 0)
+        return NULL;
+    place *p = here.others;
+    while (p && (p->device != about.st_dev || p->number != about.st_ino))
+        p = p->next;
+    if (p) {
+        close(fd);
+    } else {
+        p = mlt_take(1, sizeof *p);
+        *p = (place){here.others, about.st_dev, about.st_ino, fd, 0};
+        here.others = p;
+    }
+    return p;
+}
+
+static void place_hold(place *p)
+{
+    p->users++;
+}
+
+static void place_drop(place *p)
+{
+    if (--p->users > 0 || p == &here.home)
+        return;
+    place **at = &here.others;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    close(p->fd);
+    free(p);
+}
+
+static void go_to(place *p)
+{
+    if (p == here.now)
+        return;
+    if (MLT_LIBC(fchdir)(p->fd) != 0)
+        mlt_fatal("a rank cannot return to its current directory, which Millet has as descriptor "
+                  "%d: %s",
+                  p->fd, strerror(errno));
+    here.now = p;
+}
+
+static void set_mask(mode_t mask)
+{
+    if (mask != here.mask)
+        (void)MLT_LIBC(umask)(mask);
+    here.mask = mask;
+}
+
+static void swap(const mlt_rank *from, const mlt_rank *to)
+{
+    const mlt_rank_own *own = to ? to->own : NULL;
+    const struct mlt_folder *folder = own ? own->folder : NULL;
+    if (!to)
+        return;
+    int saved = errno;
+    go_to(folder ? folder->place : &here.home);
+    set_mask(folder ? folder->mask : here.home_mask);
+    errno = saved;
+}
+
+// ---- the first change in a worker
+
+static void note_shared(int error)
+{
+    static atomic_flag noted = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set_explicit(&noted, memory_order_relaxed))
+        mlt_log("note: the ranks of this process share its current directory and umask, which one "
+                "of them has changed: the system refuses them their own (unshare: %s)",
+                strerror(error));
+}
+
+// The thread gets its own from the system, unless it is the only one that runs ranks.
+static bool part_from_others(const mlt_worker *w)
+{
+    const mlt_job_proc *proc = mlt_job_proc_at(w->boot->job, w->boot->proc);
+    if (proc->workers == 1 || unshare(CLONE_FS) == 0)
+        return true;
+    note_shared(errno);
+    return false;
+}
+
+static void begin(mlt_worker *w)
+{
+    int saved = errno;
+    here.state = SHARED;
+    if (!part_from_others(w))
+        return;
+    here.home.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (here.home.fd < 0) {
+        note_shared(errno);
+        return;
+    }
+    here.home_mask = here.mask = MLT_LIBC(umask)(0);
+    (void)MLT_LIBC(umask)(here.mask);
+    here.now = &here.home;
+    here.state = OWN;
+    if (w->count > 1)
+        mlt_switch_want(w->sched, MLT_SWITCH_FOLDER, swap);
+    errno = saved;
+}
+
+// What the rank has changed; NULL: it changes the process's.
+static struct mlt_folder *folder_of(mlt_rank *me)
+{
+    if (here.state == UNTOUCHED)
+        begin(me->worker);
+    if (here.state == SHARED)
+        return NULL;
+    mlt_rank_own *own = mlt_own_of(me);
+    if (!own->folder) {
+        own->folder = mlt_take(1, sizeof *own->folder);
+        *own->folder = (struct mlt_folder){&here.home, here.home_mask};
+        place_hold(&here.home);
+    }
+    return own->folder;
+}
+
+void mlt_folder_free(struct mlt_folder *folder)
+{
+    if (!folder)
+        return;
+    go_to(&here.home);
+    place_drop(folder->place);
+    free(folder);
+}
+
+// ---- the calls
+
+#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+
+// The rank has gone somewhere, if `failed` is 0.
+static int arrive(struct mlt_folder *folder, int failed)
+{
+    if (failed || !folder)
+        return failed;
+    place *p = place_here();
+    if (!p) { // too many descriptors are open
+        int why = errno;
+        (void)MLT_LIBC(fchdir)(folder->place->fd);
+        errno = why;
+        return -1;
+    }
+    place_hold(p);
+    place_drop(folder->place);
+    folder->place = here.now = p;
+    return 0;
+}
+
+MLT_EXPORT int chdir(const char *path)
+{
+    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
+    struct mlt_folder *folder = me ? folder_of(me) : NULL;
+    return arrive(folder, MLT_LIBC(chdir)(path));
+}
+
+MLT_EXPORT int fchdir(int fd)
+{
+    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
+    struct mlt_folder *folder = me ? folder_of(me) : NULL;
+    return arrive(folder, MLT_LIBC(fchdir)(fd));
+}
+
+MLT_EXPORT mode_t umask(mode_t mask)
+{
+    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
+    struct mlt_folder *folder = me ? folder_of(me) : NULL;
+    if (folder)
+        folder->mask = here.mask = mask & 0777;
+    return MLT_LIBC(umask)(mask);
+}
+
+#endif
