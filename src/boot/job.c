@@ -74,12 +74,17 @@ static void lay_out(mlt_job *job)
     job->bytes = round_up(job->claims_at + words * sizeof(uint64_t), page);
 }
 
+static uint32_t larger(const mlt_job_plan *plan, uint32_t proc)
+{
+    return plan->larger_of_proc ? plan->larger_of_proc[proc] : 0;
+}
+
 static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, size_t why_size)
 {
     uint64_t workers = 0, ranks = 0;
     for (uint32_t p = 0; p < plan->procs; p++) {
         workers += plan->workers_of_proc[p];
-        ranks += (uint64_t)plan->workers_of_proc[p] * plan->ranks_a_worker[p];
+        ranks += (uint64_t)plan->workers_of_proc[p] * plan->ranks_a_worker[p] + larger(plan, p);
     }
     if (workers == 0 || workers > MLT_JOB_MAX_WORKERS) {
         snprintf(why, why_size, "%llu workers were asked for, but a job has 1 to %d of them%s",
@@ -118,12 +123,12 @@ static void fill_in(const mlt_job_plan *plan, mlt_job *job)
         proc->first_worker = worker;
         proc->workers = plan->workers_of_proc[p];
         proc->first_rank = rank;
-        proc->ranks = plan->workers_of_proc[p] * plan->ranks_a_worker[p];
+        proc->ranks = plan->workers_of_proc[p] * plan->ranks_a_worker[p] + larger(plan, p);
         proc->app = plan->app_of_proc[p];
         for (uint32_t w = 0; w < proc->workers; w++, worker++) {
             mlt_job_worker *own = mlt_job_worker_at(job, worker);
             own->first_rank = rank;
-            own->ranks = plan->ranks_a_worker[p];
+            own->ranks = plan->ranks_a_worker[p] + (w < larger(plan, p));
             own->proc = p;
             atomic_init(&own->asleep, MLT_WORKER_UNBORN);
             rank += own->ranks;

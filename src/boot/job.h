@@ -119,6 +119,7 @@ typedef struct mlt_job_plan {
     uint32_t procs;
     const uint32_t *workers_of_proc; // [procs]
     const uint32_t *ranks_a_worker;  // [procs]: ranks of each worker of that process
+    const uint32_t *larger_of_proc;  // [procs]: so many of its first workers have one more; NULL: 0
     const uint32_t *app_of_proc;     // [procs]
     uint32_t cores;
     bool launched, profile;

@@ -150,6 +150,19 @@ static _Noreturn void cannot_start_twice(void)
                  "them can be the rank");
 }
 
+// An interpreter, or a program that loads its MPI part itself, is past its main.
+static _Noreturn void cannot_start_late(uint32_t ranks)
+{
+    char why[WHY_BYTES];
+    snprintf(
+        why, sizeof why,
+        "it should hold %u ranks, but its program loaded the MPI library after it had started, "
+        "as Python and other interpreters do, and so cannot be run once for each rank; start "
+        "each rank as a process: mpirun -n RANKS without -nfg, --workers thread and --grain",
+        ranks);
+    cannot_start(why);
+}
+
 // ---- joining
 
 // The number of ranks that the launcher wants in this process; 1 without a launcher. Does not join.
@@ -325,10 +338,7 @@ mlt_rank *mlt_entry_rank(void)
     if (me || mlt_entry_joined())
         return me;
     if (ranks_wanted() > 1)
-        cannot_start("this process should hold several ranks (-nfg), but the library was loaded "
-                     "after the program "
-                     "had started, so it cannot run main for each of them; start it with one rank "
-                     "a process");
+        cannot_start_late(ranks_wanted());
     join();
     uint32_t index = mlt_job_proc_at(program.boot.job, program.boot.proc)->first_worker;
     mlt_worker *worker = new_worker(index);
@@ -487,9 +497,8 @@ static int run_program(int argc, char **argv, char **envp)
     program.many = true;
     join();
     mlt_output_init();
-    mlt_input_init();
     char why[WHY_BYTES];
-    if (!mlt_globals_begin(why, sizeof why))
+    if (!mlt_globals_begin(&program.boot, why, sizeof why) || !mlt_input_init(why, sizeof why))
         cannot_start(why);
     mlt_environ_begin();
     run_workers();

@@ -10,6 +10,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/settings.h"
 #include "boot/job.h"
 #include "fiber/fiber.h"
 #include "fiber/sanitize.h"
@@ -17,8 +18,8 @@
 #include "host/input.h"
 #include "host/libc.h"
 #include "host/own.h"
-#include "host/settings.h"
 #include "host/switch.h"
+#include "image/mode.h"
 #include "p2p/worker.h"
 
 enum { WHY_BYTES = 512 };
@@ -26,6 +27,8 @@ enum { WHY_BYTES = 512 };
 // Written before the workers' threads start.
 static struct {
     mlt_images *images; // NULL: ranks share what there is
+    mlt_globals_mode mode;
+    mlt_status status; // of the images; if it is not MLT_OK, why says the rest
     char why[WHY_BYTES];
 } all;
 
@@ -42,32 +45,68 @@ static uint32_t index_of(const mlt_rank *me)
 
 // ---- beginning
 
+// Settings are read later. A value that is none of them is told then.
+static mlt_globals_mode wanted_mode(void)
+{
+    const char *text = getenv("MILLET_GLOBALS");
+    char why[WHY_BYTES];
+    int64_t mode = MLT_GLOBALS_SHARED;
+    const mlt_setting setting = {"globals", MLT_SETTING_CHOICE, NULL, MLT_GLOBALS_CHOICES, NULL,
+                                 &mode};
+    (void)!mlt_setting_parse(&setting, text ? text : MLT_GLOBALS_DEFAULT, why, sizeof why);
+    return (mlt_globals_mode)mode;
+}
+
+// A sanitizer of the program knows its variables by their addresses, and where it keeps notes on
+// them.
+static const char *obstacle(void)
+{
+    static const char *const sanitizers[] = {"__asan_init", "__hwasan_init", "__msan_init",
+                                             "__tsan_init"};
+    bool found = MLT_SANITIZED || mlt_sanitize_valgrind();
+    for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+        found |= dlsym(RTLD_DEFAULT, sanitizers[i]) != NULL;
+    return found ? "the program runs with a sanitizer or valgrind; start each rank as a process"
+                 : NULL;
+}
+
 void mlt_globals_prepare(uint32_t ranks)
 {
-    const char *mode = getenv("MILLET_GLOBALS"); // settings are read later
-    if (!mode || strcmp(mode, "private") != 0)
+    all.mode = wanted_mode();
+    if (all.mode == MLT_GLOBALS_SHARED)
         return;
-    if (MLT_SANITIZED || mlt_sanitize_valgrind()) {
-        snprintf(all.why, sizeof all.why,
-                 "ranks cannot have their own globals in a program that runs with a sanitizer or "
-                 "valgrind; start it without --globals private");
-        return;
-    }
     const char *input = getenv("MILLET_STDIN"); // each its own, so each its own `stdin`
     mlt_images_conf conf = {.count = ranks - 1,
                             .always = input && strcmp(input, "all") == 0,
                             .shared = getenv("MILLET_SHARED_LIBRARIES"),
-                            .private = getenv("MILLET_PRIVATE_LIBRARIES")};
-    if (mlt_images_new(&conf, &all.images, all.why, sizeof all.why) != MLT_OK)
-        all.images = NULL;
+                            .private = getenv("MILLET_PRIVATE_LIBRARIES"),
+                            .obstacle = obstacle()};
+    all.status = mlt_images_new(&conf, &all.images, all.why, sizeof all.why);
 }
 
-bool mlt_globals_begin(char *why, size_t why_size)
+// Without a launcher there is one rank, and nothing to tell.
+static void tell_launcher(const mlt_boot *boot, mlt_ctl_type type, const char *text)
+{
+    mlt_ctl head = {.type = type, .rank = MLT_CTL_NO_RANK, .length = (uint32_t)strlen(text)};
+    (void)mlt_ctl_send(boot->ctl, &head, text);
+}
+
+bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size)
 {
     if (all.images)
         mlt_images_refresh(all.images);
-    snprintf(why, why_size, "%s", all.why);
-    return !all.why[0];
+    if (all.mode == MLT_GLOBALS_SHARED && !getenv("MILLET_GLOBALS")) {
+        tell_launcher(boot, MLT_CTL_SHARED, "");
+        return true;
+    }
+    if (all.status == MLT_ERR_UNSUPPORTED && all.mode == MLT_GLOBALS_AUTO) {
+        tell_launcher(boot, MLT_CTL_SHARED, all.why);
+        return true;
+    }
+    bool said = all.status == MLT_ERR_UNSUPPORTED;
+    snprintf(why, why_size, "%s%s",
+             said ? "each rank should have its own globals, but cannot: " : "", all.why);
+    return all.status == MLT_OK;
 }
 
 // ---- thread-local variables

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "boot/ctl.h"
 #include "image/image.h"
 #include "p2p/p2p.h"
 
@@ -16,8 +17,8 @@
 void mlt_globals_prepare(uint32_t ranks);
 
 // The job is joined, and the output of ranks is as it will be. False: ranks were to have their own
-// globals, but cannot, and why says it.
-bool mlt_globals_begin(char *why, size_t why_size) MLT_MUST_CHECK;
+// globals, but cannot, and why says it. If they merely would have had them, mpirun hears why not.
+bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // On the worker's thread, before its ranks run.
 void mlt_globals_worker(mlt_worker *worker);

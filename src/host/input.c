@@ -39,7 +39,7 @@ static struct {
     bool ended;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void mlt_input_init(void)
+bool mlt_input_init(char *why, size_t why_size)
 {
     const char *who = mlt_host_settings.input;
     all.reader = strcmp(who, "all") == 0    ? EVERYBODY
@@ -49,6 +49,11 @@ void mlt_input_init(void)
     all.nothing = fopen("/dev/null", "re");
     if (!all.nothing)
         mlt_fatal("no stream for the ranks' input: /dev/null: %s", strerror(errno));
+    snprintf(why, why_size,
+             "--stdin all would tear the input apart: several ranks share this process, and with "
+             "their globals one standard input; start each rank as a process, or let rank 0 read "
+             "and broadcast it");
+    return all.reader != EVERYBODY || mlt_globals_are_own();
 }
 
 // ---- input that all have

@@ -13,8 +13,10 @@
 
 #include "p2p/p2p.h"
 
-// Once, before ranks run, if there are several. Ends the process if the system refuses a stream.
-void mlt_input_init(void);
+// Once, before ranks run, if there are several, and after mlt_globals_begin. False: each was to have
+// all input, which is impossible here, and why says it. Ends the process if the system refuses a
+// stream.
+bool mlt_input_init(char *why, size_t why_size) MLT_MUST_CHECK;
 
 // On the rank's own stack, before any code of its own runs.
 void mlt_input_rank(mlt_rank *me);

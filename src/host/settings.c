@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/settings.h"
 
+#include "image/mode.h"
+
 mlt_host_conf mlt_host_settings;
 
 static const mlt_setting settings[] = {
-    {"globals", MLT_SETTING_CHOICE, "shared", "shared|private",
-     "ranks that share a process have their own copies of the program's global variables if this "
-     "is private; mpirun --globals sets it",
+    {"globals", MLT_SETTING_CHOICE, MLT_GLOBALS_DEFAULT, MLT_GLOBALS_CHOICES,
+     "whose the program's global variables are where ranks share a process. private: each rank has "
+     "its own, or the job does not start; auto: each has its own where that is possible; shared: "
+     "they have them in common. mpirun --globals sets it",
      &mlt_host_settings.globals},
     {"private_libraries", MLT_SETTING_TEXT, "", NULL,
      "libraries of which each rank has its own copy, too, though Millet usually shares them: the "

@@ -336,6 +336,7 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
     }
     out->program = true;
     out->stripped = true;
+    out->fixed = e.head.e_type == ET_EXEC;
     read_copies(&e);
     // A stripped library still has the names that it exports.
     uint32_t table = has_section(&e, SHT_SYMTAB) || e.interpreted ? SHT_SYMTAB : SHT_DYNSYM;
@@ -422,6 +423,35 @@ void mlt_elf_links_fini(mlt_elf_links *links)
 {
     free(links->needed);
     free(links->strings);
+}
+
+static bool see_undefined(elf *e, const Elf64_Shdr *section,
+                          bool (*see)(void *user, const char *name), void *user)
+{
+    if (section->sh_link >= e->section_count)
+        return false;
+    const Elf64_Shdr *strings = &e->sections[section->sh_link];
+    Elf64_Sym *symbols = piece(e, section->sh_offset, section->sh_size);
+    char *names = piece(e, strings->sh_offset, strings->sh_size);
+    bool found = false;
+    for (size_t i = 0; symbols && names && !found && i < section->sh_size / sizeof *symbols; i++)
+        found = symbols[i].st_shndx == SHN_UNDEF && symbols[i].st_name < strings->sh_size &&
+                names[symbols[i].st_name] && see(user, names + symbols[i].st_name);
+    free(symbols);
+    free(names);
+    return found;
+}
+
+bool mlt_elf_imports(int fd, bool (*see)(void *user, const char *name), void *user)
+{
+    elf e;
+    bool found = false;
+    if (open_elf(&e, fd) && read_sections(&e))
+        for (size_t s = 0; s < e.section_count && !found; s++)
+            found =
+                e.sections[s].sh_type == SHT_DYNSYM && see_undefined(&e, &e.sections[s], see, user);
+    close_elf(&e);
+    return found;
 }
 
 bool mlt_elf_names(int fd, const char *name)

@@ -19,6 +19,7 @@ typedef struct mlt_elf_globals {
     bool program;          // a dynamic 64-bit program, or a library, of this byte order; otherwise
                            // the rest is 0
     bool stripped;         // it has no names
+    bool fixed;            // linked for one address
     uint64_t bytes;        // of all variables, or of writable data if stripped
     size_t count;          // of all variables
     mlt_elf_global *first; // the smallest `kept` of them, in that order; freed by mlt_elf_fini
@@ -40,6 +41,10 @@ typedef struct mlt_elf_links {
 // False if the file is none, or is damaged: then it needs nothing. mlt_elf_links_fini in any case.
 bool mlt_elf_links_read(int fd, mlt_elf_links *out);
 void mlt_elf_links_fini(mlt_elf_links *links);
+
+// Calls see(user, name) for each name that the file wants of others, until it returns true; then the
+// result is true.
+bool mlt_elf_imports(int fd, bool (*see)(void *user, const char *name), void *user);
 
 // True if the file's table of dynamic names has that one.
 bool mlt_elf_names(int fd, const char *name);

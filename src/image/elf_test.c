@@ -29,6 +29,17 @@ static bool has(const mlt_elf_globals *globals, const char *name, uint64_t bytes
     return false;
 }
 
+static bool is_wanted(void *user, const char *name)
+{
+    (*(int *)user)++;
+    return strcmp(name, "memfd_create") == 0;
+}
+
+static bool is_nothing(void *user, const char *name)
+{
+    return strcmp(name, "elf_test_shared") == 0 || !*name; // its own are not wanted of others
+}
+
 static void test_own(int fd)
 {
     static int counter; // a static in a function: "counter.0" in the file
@@ -52,6 +63,9 @@ static void test_own(int fd)
         libc |= strncmp(links.needed[i], "libc.so", 7) == 0;
     CHECK(libc && mlt_elf_names(fd, "memfd_create") && !mlt_elf_names(fd, "no_such_name"));
     mlt_elf_links_fini(&links);
+    int seen = 0;
+    CHECK(mlt_elf_imports(fd, is_wanted, &seen) && seen > 0);
+    CHECK(!mlt_elf_imports(fd, is_nothing, NULL));
     mlt_elf_read(fd, 1, &globals);
     CHECK(globals.kept == 1 && globals.count > 1);
     mlt_elf_fini(&globals);

@@ -90,20 +90,22 @@ static bool choose(mlt_images *images, bool always)
     return any;
 }
 
-static bool can_be_copied(const mlt_images *images, char *why, size_t why_size)
+static bool can_be_copied(const mlt_images *images, const mlt_images_conf *conf, char *why,
+                          size_t why_size)
 {
+    if (conf->obstacle) {
+        snprintf(why, why_size, "%s", conf->obstacle);
+        return false;
+    }
     for (uint32_t i = 0; i < images->count; i++) {
         const mlt_object *o = &images->objects[i];
         if (!o->own || !(o->fixed || o->text_relocations))
             continue;
         if (o->program)
             snprintf(why, why_size,
-                     "the program was linked for one address, so ranks of one process cannot have "
-                     "their own globals; link it without -no-pie and -static");
+                     "the program was linked for one address; link it without -no-pie and -static");
         else
-            snprintf(why, why_size,
-                     "'%s' was not compiled with -fPIC, so ranks of one process cannot have their "
-                     "own copy of its globals",
+            snprintf(why, why_size, "its library '%s' was not compiled with -fPIC; compile that so",
                      o->path);
         return false;
     }
@@ -198,7 +200,7 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
     mlt_status status = MLT_OK;
     if (any) {
         status =
-            can_be_copied(images, why, why_size)
+            can_be_copied(images, conf, why, why_size)
                 ? mlt_template_new(images->objects, images->count, &images->template, why, why_size)
                 : MLT_ERR_UNSUPPORTED;
         if (status == MLT_OK) {

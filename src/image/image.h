@@ -33,15 +33,17 @@
 typedef struct mlt_images mlt_images;
 
 typedef struct mlt_images_conf {
-    uint32_t count;      // images beside the original
-    bool always;         // also for a program that has no variables but libc's
-    const char *shared;  // names of libraries that are shared beside the usual ones, by commas
-    const char *private; // ... and of those that are private though they are among the usual ones
+    uint32_t count;       // images beside the original
+    bool always;          // also for a program that has no variables but libc's
+    const char *shared;   // names of libraries that are shared beside the usual ones, by commas
+    const char *private;  // ... and of those that are private though they are among the usual ones
+    const char *obstacle; // why there can be none in this process; NULL: nothing prevents them
 } mlt_images_conf;
 
 // Looks at what is loaded and makes the template. Called before the constructors of the program
 // run (those of its libraries have). *out NULL and MLT_OK: the program has no variables, so all
-// ranks may use the original. MLT_ERR_UNSUPPORTED: there can be no images, and why says it.
+// ranks may use the original. MLT_ERR_UNSUPPORTED: there can be no images, though the program has
+// variables; why says the reason and what to do, as a sentence that could follow "because".
 mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *why,
                           size_t why_size) MLT_MUST_CHECK;
 

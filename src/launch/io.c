@@ -493,14 +493,6 @@ bool mlt_io_reads_terminal(const mlt_options *options)
     return options->stdin_rank == MLT_STDIN_ALL && isatty(STDIN_FILENO);
 }
 
-static bool shares_process(const mlt_plan *plan)
-{
-    for (uint32_t p = 0; p < plan->proc_count; p++)
-        if (plan->procs[p].ranks > 1)
-            return true;
-    return false;
-}
-
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
 {
     mlt_io *io = mlt_take(1, sizeof *io);
@@ -528,12 +520,6 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
                  (long long)options->stdin_rank, plan->ranks - 1);
     else if (options->stdin_rank >= 0)
         io->stdin_proc = mlt_plan_proc_of(plan, (uint32_t)options->stdin_rank);
-    else if (options->stdin_rank == MLT_STDIN_ALL && shares_process(plan) &&
-             !options->private_globals)
-        mlt_quit(MLT_EXIT_USAGE,
-                 "--stdin all would tear the input apart: with -nfg or --workers thread several "
-                 "ranks share a process, and with --globals shared one standard input; leave that "
-                 "away, or start each rank as a process, or let rank 0 read and broadcast it");
     else if (options->stdin_rank == MLT_STDIN_ALL)
         io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
     io->spool = io->feeds ? mlt_os_memfd("millet-stdin", 0) : -1;

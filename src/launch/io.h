@@ -18,8 +18,7 @@ typedef struct mlt_io mlt_io;
 // True if mpirun will read a terminal for the ranks.
 bool mlt_io_reads_terminal(const mlt_options *options);
 
-// Ends mpirun if a rank of --stdin does not exist, if all shall have it and some share a process,
-// or an output file cannot be made.
+// Ends mpirun if a rank of --stdin does not exist, or an output file cannot be made.
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop);
 
 // Adds to the environment of an app's processes what they must do by themselves.

@@ -20,6 +20,7 @@
 #include "launch/plan/bind.h"
 #include "launch/plan/coll.h"
 #include "launch/plan/env.h"
+#include "launch/plan/grain.h"
 #include "launch/plan/hosts.h"
 #include "launch/plan/plan.h"
 #include "launch/program/frames.h"
@@ -36,9 +37,10 @@
 enum { FIRST_FD = 20 };
 
 typedef struct launch {
-    const mlt_options *options;
+    mlt_options *options;
     mlt_plan plan;
     const char **paths; // of the apps' programs
+    bool *noted;        // [apps]: what their ranks share has been told
     const char *gdb;    // NULL: not asked for
     mlt_bind bind;
     mlt_job *job;
@@ -58,8 +60,14 @@ static void find_programs(launch *l)
 {
     const mlt_options *o = l->options;
     l->paths = mlt_take(o->app_count, sizeof *l->paths);
+    l->noted = mlt_take(o->app_count, sizeof *l->noted);
     for (size_t a = 0; a < o->app_count; a++)
         l->paths[a] = mlt_program_find(o->apps[a].argv[0], dir_of(l, &o->apps[a]), o->apps[a].path);
+}
+
+static void find_gdb(launch *l)
+{
+    const mlt_options *o = l->options;
     if (o->gdb >= (int64_t)l->plan.ranks)
         mlt_quit(MLT_EXIT_USAGE, "--gdb names rank %lld, but the job has ranks 0 to %u",
                  (long long)o->gdb, l->plan.ranks - 1);
@@ -143,11 +151,28 @@ static void check_programs(const launch *l)
         refuse_foreign(l, app, &libraries);
         if (!o->quiet)
             note_frames(l, proc, &libraries);
-        if (proc->ranks > 1 && !o->quiet && !o->no_globals && !o->private_globals)
-            mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries,
-                             o->verbose);
         mlt_libraries_fini(&libraries);
     }
+}
+
+// mlt_watch_conf.shared: names what the ranks of a process share, once for each program.
+static void note_shared(void *user, uint32_t p, const char *why)
+{
+    launch *l = user;
+    const mlt_options *o = l->options;
+    const mlt_plan_proc *proc = &l->plan.procs[p];
+    const mlt_app *app = &o->apps[proc->app];
+    const char *path = l->paths[proc->app];
+    for (size_t a = 0; a < o->app_count; a++) // the same program in another section
+        if (l->noted[a] && strcmp(l->paths[a], path) == 0)
+            return;
+    l->noted[proc->app] = true;
+    if (o->quiet || o->no_globals)
+        return;
+    mlt_libraries libraries;
+    mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
+    mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries, o->verbose, why);
+    mlt_libraries_fini(&libraries);
 }
 
 // A process is started on its cores; worker threads must find theirs among them.
@@ -166,15 +191,17 @@ static void make_job(launch *l, uint32_t cores)
 {
     uint32_t count = l->plan.proc_count;
     uint32_t *workers = mlt_take(count, sizeof *workers), *ranks = mlt_take(count, sizeof *ranks);
-    uint32_t *apps = mlt_take(count, sizeof *apps);
+    uint32_t *apps = mlt_take(count, sizeof *apps), *larger = mlt_take(count, sizeof *larger);
     for (uint32_t p = 0; p < count; p++) {
         workers[p] = l->plan.procs[p].workers;
         ranks[p] = l->plan.procs[p].ranks / workers[p];
+        larger[p] = l->plan.procs[p].ranks % workers[p];
         apps[p] = l->plan.procs[p].app;
     }
     mlt_job_plan plan = {.procs = count,
                          .workers_of_proc = workers,
                          .ranks_a_worker = ranks,
+                         .larger_of_proc = larger,
                          .app_of_proc = apps,
                          .cores = cores,
                          .launched = true,
@@ -191,9 +218,20 @@ static void make_job(launch *l, uint32_t cores)
     free(workers);
     free(ranks);
     free(apps);
+    free(larger);
     note_places(l);
     if (mlt_job_own_head(l->job) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the job's head (%s)", strerror(errno));
+}
+
+// -v
+static void tell_layout(const launch *l, uint32_t cores)
+{
+    mlt_say("%u ranks in %u workers, %u processes, on %u cores", l->plan.ranks, l->plan.workers,
+            l->plan.proc_count, cores);
+    for (size_t a = 0; a < l->options->app_count; a++)
+        if (l->options->apps[a].told)
+            mlt_say("%s: %s", l->options->apps[a].argv[0], l->options->apps[a].told);
 }
 
 // gdb --args program ...; the caller frees it.
@@ -308,8 +346,13 @@ static bool print_report(launch *l, mlt_report *report, mlt_path_map *map)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return false;
-    mlt_report_print(report, l->options->apps[0].argv[0], mlt_os_now_ns() - l->job->started_ns,
-                     out);
+    mlt_texts grains = {NULL, 0};
+    for (size_t a = 0; a < l->options->app_count; a++)
+        if (l->options->apps[a].told)
+            mlt_texts_add(&grains, l->options->apps[a].told);
+    mlt_report_print(report, l->options->apps[0].argv[0], &grains,
+                     mlt_os_now_ns() - l->job->started_ns, out);
+    free(grains.items);
     mlt_path_map_report(map, out);
     mlt_report_advise(report, out);
     bool whole = fclose(out) == 0;
@@ -325,19 +368,20 @@ static void print_paths(const mlt_options *options, mlt_path_map *map)
         mlt_path_map_write(map, options->apps[0].argv[0], options->paths ? options->paths : "-");
 }
 
-int mlt_launch(const mlt_options *options)
+int mlt_launch(mlt_options *options)
 {
     launch l = {.options = options};
     uint32_t cores = (uint32_t)mlt_os_cores();
     sigset_t blocked;
-    mlt_plan_make(options, &l.plan);
     find_programs(&l);
+    mlt_grain_decide(options, l.paths, cores);
+    mlt_plan_make(options, &l.plan);
+    find_gdb(&l);
     mlt_launch_check_coll(options);
     check_programs(&l);
     mlt_bind_plan(&l.bind, options->bind_to, options->map_by, l.plan.workers);
     if (options->verbose)
-        mlt_say("%u ranks in %u workers, %u processes, on %u cores", l.plan.ranks, l.plan.workers,
-                l.plan.proc_count, cores);
+        tell_layout(&l, cores);
     mlt_spawn_prepare(&blocked);
     mlt_guard_split(&l.guard, &blocked, mlt_io_reads_terminal(options));
     int signal_fd = mlt_spawn_signal_fd(&blocked);
@@ -354,6 +398,8 @@ int mlt_launch(const mlt_options *options)
                            .report = report,
                            .loop = l.loop,
                            .signal_fd = signal_fd,
+                           .shared = note_shared,
+                           .user = &l,
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);
     start_all(&l);

@@ -5,6 +5,7 @@
 
 #include "launch/plan/options.h"
 
-int mlt_launch(const mlt_options *options);
+// Changes the options where they leave something to mpirun (launch/plan/grain.h).
+int mlt_launch(mlt_options *options);
 
 #endif

@@ -7,6 +7,7 @@
 //     exit N | _exit N     end; `exit` tells mpirun first, as the library does
 //     abort N TEXT | crash SIGNAL TEXT | kill SIGNAL
 //     fatal SIGNAL         crash with a message, then die of it
+//     shared TEXT | note TEXT     as a process whose ranks share globals, or with a note
 //     sleep SECONDS | say TEXT | child COMMAND | stats | queues | tell
 //     load IDLE SLACK      the numbers of workers that were idle for IDLE % of a second, and had
 //                          SLACK other ranks that could run at each of 10 switches
@@ -277,6 +278,10 @@ static int act(const char *verb, const char *a, const char *b)
     if (strcmp(verb, "load") == 0) {
         load_of(atof(a), atof(b));
         return 2;
+    }
+    if (strcmp(verb, "shared") == 0 || strcmp(verb, "note") == 0) {
+        send_text(*verb == 's' ? MLT_CTL_SHARED : MLT_CTL_NOTE, MLT_CTL_NO_RANK, 0, a);
+        return 1;
     }
     if (strcmp(verb, "abort") == 0) {
         send_text(MLT_CTL_ABORT, (int32_t)first_rank, atoi(a), b);

@@ -23,6 +23,7 @@ static const char *const replaced[] = {
     "MILLET_LABEL",
     "MILLET_OUTFILE",
     "MILLET_ERRFILE",
+    "MILLET_GRAIN",
     "PMI_RANK",
     "PMI_SIZE",
     "MPI_LOCALRANKID",

@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/word.h"
+#include "image/mode.h"
 #include "launch/help.h"
 #include "launch/plan/bind.h"
 #include "launch/plan/hosts.h"
@@ -74,6 +75,21 @@ static int64_t next_number(reader *r, int64_t least, int64_t most)
     return n;
 }
 
+// One of the words of `choices`, as settings have them; `wanted` says them to people. *index may be
+// NULL.
+static const char *next_choice(reader *r, const char *choices, const char *wanted, int64_t *index)
+{
+    const char *word = next_word(r);
+    char why[256];
+    int64_t value = 0;
+    const mlt_setting s = {r->option, MLT_SETTING_CHOICE, NULL, choices, NULL, &value};
+    if (mlt_setting_parse(&s, word, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be %s", r->option, word, wanted);
+    if (index)
+        *index = value;
+    return word;
+}
+
 static char **text_at(reader *r, const option_row *row)
 {
     return (char **)((char *)r->o + row->at);
@@ -112,6 +128,7 @@ static void take_n(reader *r, const option_row *row)
 static void take_nfg(reader *r, const option_row *row)
 {
     r->app->fine = (uint32_t)next_number(r, 1, MOST_RANKS);
+    r->app->said_fine = true;
 }
 
 static void take_per_host(reader *r, const option_row *row)
@@ -122,6 +139,9 @@ static void take_per_host(reader *r, const option_row *row)
 static void take_workers(reader *r, const option_row *row)
 {
     const char *word = next_word(r);
+    r->app->said_workers = true;
+    if (!r->app->said_grain)
+        r->app->grain = MLT_GRAIN_PROCESS; // which is no wish
     if (strcmp(word, "thread") == 0 || strcmp(word, "threads") == 0)
         r->app->workers = MLT_WORKERS_THREAD;
     else if (strcmp(word, "process") == 0 || strcmp(word, "processes") == 0)
@@ -129,6 +149,16 @@ static void take_workers(reader *r, const option_row *row)
     else
         mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be thread or process", r->option,
                  word);
+}
+
+static void take_grain(reader *r, const option_row *row)
+{
+    int64_t grain;
+    (void)next_choice(r, MLT_GRAIN_CHOICES, "auto, process, thread or fiber", &grain);
+    r->app->grain = (mlt_grain)grain;
+    r->app->said_grain = true;
+    if (!r->app->said_workers)
+        r->app->workers = MLT_WORKERS_AUTO; // that of a section before
 }
 
 static void take_hosts(reader *r, const option_row *row)
@@ -340,6 +370,9 @@ static void take_set(reader *r, const option_row *row)
     for (size_t i = 0; i < n; i++)
         name[i] = word[i] == '-' ? '_' : (char)toupper((unsigned char)word[i]);
     name[n] = '\0';
+    if (strcmp(name, "GRAIN") == 0)
+        mlt_quit(MLT_EXIT_USAGE, "option %s: grain is mpirun's own setting; use --grain %s",
+                 r->option, word + n + 1);
     set(r, name, word + n + 1);
 }
 
@@ -365,12 +398,7 @@ static void take_reproducible(reader *r, const option_row *row)
 
 static void take_globals(reader *r, const option_row *row)
 {
-    const char *word = next_word(r);
-    r->o->private_globals = strcmp(word, "private") == 0;
-    if (!r->o->private_globals && strcmp(word, "shared") != 0)
-        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be private or shared", r->option,
-                 word);
-    set(r, "GLOBALS", word);
+    set(r, "GLOBALS", next_choice(r, MLT_GLOBALS_CHOICES, "auto, private or shared", NULL));
 }
 
 static void take_strict(reader *r, const option_row *row)
@@ -403,6 +431,10 @@ static const option_row table[] = {
      "ranks in each worker: N*K ranks in all, numbered worker by worker (1)"},
     {"--workers", "thread|process", take_workers, 0,
      "what a worker is (process if K is 1, else thread)"},
+    {"--grain", "WHAT", take_grain, 0,
+     "what a rank is: a process, a thread of one process, a fiber (ranks share one worker a core), "
+     "or auto: fibers if there are more ranks than cores and the program allows it, else "
+     "processes; MILLET_GRAIN does the same; -nfg and --workers count more (process)"},
     {"-ppn -N -perhost --npernode", "N", take_per_host, 0,
      "the same as -n, which counts if both are given"},
     {"-configfile --app", "FILE", take_configfile, 0,
@@ -459,8 +491,9 @@ static const option_row table[] = {
     {"--stack-size", "SIZE", take_stack_size, 0,
      "stack of each rank that is a fiber, from this section on, such as 64K"},
     {"--globals", "WHOSE", take_globals, 0,
-     "private: ranks that share a process have their own global variables, as processes would; "
-     "shared (the default): they have them in common"},
+     "private: ranks that share a process have their own global variables, as processes would, or "
+     "the job does not start; auto: they have their own where that is possible; shared: they have "
+     "them in common (" MLT_GLOBALS_DEFAULT ")"},
     {"--coll", "FILE", take_coll, 0,
      "use the rules and algorithms for collectives in this Lua file, which is checked before "
      "anything starts"},
@@ -623,8 +656,11 @@ static mlt_app *new_app(mlt_options *o)
 {
     o->apps = mlt_take_more(o->apps, o->app_count + 1, sizeof *o->apps);
     mlt_app *app = &o->apps[o->app_count++];
-    // What a worker is carries on to the next section.
-    *app = (mlt_app){.fine = 1, .workers = o->app_count > 1 ? app[-1].workers : MLT_WORKERS_AUTO};
+    // What a worker or a rank is carries on to the next section.
+    bool first = o->app_count == 1;
+    *app = (mlt_app){.fine = 1,
+                     .workers = first ? MLT_WORKERS_AUTO : app[-1].workers,
+                     .grain = first ? o->grain : app[-1].grain};
     return app;
 }
 
@@ -712,9 +748,22 @@ static void take_configfile(reader *r, const option_row *row)
     r->took_file = true;
 }
 
+static mlt_grain initial_grain(void)
+{
+    const char *text = getenv("MILLET_GRAIN");
+    char why[256];
+    int64_t grain = MLT_GRAIN_PROCESS;
+    const mlt_setting setting = {"grain", MLT_SETTING_CHOICE, NULL, MLT_GRAIN_CHOICES, NULL,
+                                 &grain};
+    if (text && *text && mlt_setting_parse(&setting, text, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "MILLET_GRAIN is '%s', but should be auto, process, thread or fiber", text);
+    return (mlt_grain)grain;
+}
+
 void mlt_options_read(int argc, char **argv, mlt_options *out)
 {
-    *out = (mlt_options){.gdb = -1};
+    *out = (mlt_options){.gdb = -1, .grain = initial_grain()};
     const char *limit = getenv("MPIEXEC_TIMEOUT");
     if (limit && *limit)
         out->timeout_s = seconds("MPIEXEC_TIMEOUT", limit);

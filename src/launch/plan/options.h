@@ -24,13 +24,27 @@ typedef enum mlt_env_mode { MLT_ENV_ALL, MLT_ENV_NONE, MLT_ENV_LIST } mlt_env_mo
 
 typedef enum mlt_workers { MLT_WORKERS_AUTO, MLT_WORKERS_PROCESS, MLT_WORKERS_THREAD } mlt_workers;
 
+// How fine ranks are: what each of them is, or what mpirun may make of them (launch/plan/grain.h).
+typedef enum mlt_grain {
+    MLT_GRAIN_AUTO,
+    MLT_GRAIN_PROCESS,
+    MLT_GRAIN_THREAD,
+    MLT_GRAIN_FIBER,
+} mlt_grain;
+
+#define MLT_GRAIN_CHOICES "auto|process|thread|fiber" // in the order of the values
+
 typedef struct mlt_app {
     char **argv;              // program and its arguments, NULL at the end
     uint32_t n;               // -n: workers; 0: not said
     uint32_t fine;            // -nfg: ranks a worker
     uint32_t per_host, slots; // what says how many, if -n does not
     mlt_workers workers;
-    mlt_texts env; // "K=V"
+    mlt_grain grain;
+    bool said_fine, said_workers, said_grain; // in this section, not in one before
+    uint32_t packed; // grain.h: -n counts ranks, which share so many workers; 0: it counts workers
+    char *told;      // grain.h: what was decided, for --report; NULL: nothing
+    mlt_texts env;   // "K=V"
     mlt_env_mode env_mode;
     char *env_list;   // "A,B": MLT_ENV_LIST
     char *dir, *path; // -wdir, -path
@@ -46,9 +60,9 @@ typedef struct mlt_options {
     mlt_env_mode env_mode;
     char *env_list, *dir;
     bool label, report, verbose, quiet, no_globals, merge;
-    bool private_globals;    // --globals private: nothing to tell
     char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
     char *output_directory;
+    mlt_grain grain;    // MILLET_GRAIN: of sections that say nothing
     int64_t stdin_rank; // or MLT_STDIN_*
     int64_t stack_size; // 0: nobody asked
     double timeout_s;   // 0: none

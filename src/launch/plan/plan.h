@@ -18,6 +18,9 @@ typedef struct mlt_plan {
     uint32_t proc_count, workers, ranks;
 } mlt_plan;
 
+// The number of ranks of a section.
+uint64_t mlt_plan_ranks_asked(const mlt_app *app);
+
 // Ends mpirun if there are too many. The plan lives until mpirun ends.
 void mlt_plan_make(const mlt_options *options, mlt_plan *plan);
 

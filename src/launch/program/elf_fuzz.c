@@ -25,6 +25,12 @@ static void check(const mlt_elf_globals *globals, size_t most)
     }
 }
 
+static bool see_name(void *user, const char *name)
+{
+    FUZZ_CHECK(*name && strlen(name) < *(const size_t *)user);
+    return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
@@ -46,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(strlen(links.needed[i]) < size);
     mlt_elf_links_fini(&links);
     (void)mlt_elf_names(fd, "main");
+    FUZZ_CHECK(!mlt_elf_imports(fd, see_name, &size));
     mlt_elf_fini(&all);
     mlt_elf_fini(&few);
     return 0;

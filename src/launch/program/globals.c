@@ -51,19 +51,24 @@ static char *describe(const char *path, const char *name, bool library, bool all
 }
 
 void mlt_globals_note(const char *path, const char *dir, const char *name, uint32_t ranks,
-                      const mlt_libraries *libraries, bool all)
+                      const mlt_libraries *libraries, bool all, const char *why)
 {
-    if (!libraries->mpi)
-        return; // not a program of ours: it will start one, or none
+    bool any = false;
     char number[MLT_NUMBER_BYTES];
     mlt_number(number, ranks);
     char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
-    for (size_t i = 0; i <= libraries->count; i++) {
+    // Otherwise what mpirun starts is none of ours, but has started one.
+    for (size_t i = 0; libraries->mpi && i <= libraries->count; i++) {
         const char *file = i ? libraries->paths[i - 1] : whole, *slash = strrchr(file, '/');
         char *text = describe(file, !i ? name : slash ? slash + 1 : file, i > 0, all);
         if (text && *text)
             mlt_say("note: %s ranks share one process, and with it %s", number, text);
+        any |= text && *text;
         free(text);
     }
+    if (any && *why)
+        mlt_say("note: they share these because %s", why);
+    else if (*why)
+        mlt_say("note: %s ranks share one process and its globals, because %s", number, why);
     free(whole);
 }

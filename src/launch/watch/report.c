@@ -272,7 +272,8 @@ static const char *or_none(const char *text)
     return *text ? text : "-";
 }
 
-void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns, FILE *out)
+void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *grains,
+                      uint64_t wall_ns, FILE *out)
 {
     const mlt_plan *plan = report->plan;
     const mlt_ctl_stats *sum = &report->sum;
@@ -287,6 +288,8 @@ void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns,
             plan->workers == 1 ? "" : "s");
     fprintf(out, "%s process%s, %u core%s\n", mlt_number(a, plan->proc_count),
             plan->proc_count == 1 ? "" : "es", report->cores, report->cores == 1 ? "" : "s");
+    for (size_t i = 0; i < grains->count; i++)
+        fprintf(out, "  %-11s %s\n", i == 0 ? "grain" : "", grains->items[i]);
     fprintf(out, "  %-11s %s at the peak, ", "memory", mlt_bytes(a, report->peak));
     fprintf(out, "%s bytes a rank (pages that processes share count in each)\n",
             mlt_number(a, report->peak / plan->ranks));

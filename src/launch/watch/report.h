@@ -23,7 +23,9 @@ void mlt_report_queues(mlt_report *report, const mlt_ctl_queue *queues, size_t c
 // A process has ended, whose memory was `peak_bytes` at most.
 void mlt_report_ended(mlt_report *report, uint64_t peak_bytes);
 
-void mlt_report_print(mlt_report *report, const char *program, uint64_t wall_ns, FILE *out);
+// grains: how mpirun laid out the ranks, and why (launch/plan/grain.h).
+void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *grains,
+                      uint64_t wall_ns, FILE *out);
 
 // One line on what a larger -nfg would bring, if the numbers say so; else nothing. After
 // mlt_report_print.

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t text_size = 0, lines = 0, length = 0;
     FILE *out = open_memstream(&text, &text_size);
     FUZZ_CHECK(out);
-    mlt_report_print(report, "./program", UINT64_MAX, out);
+    mlt_report_print(report, "./program", &(mlt_texts){NULL, 0}, UINT64_MAX, out);
     mlt_report_advise(report, out);
     fclose(out);
     fuzz_check_lines(text, text_size);

@@ -13,6 +13,7 @@
 // all deadlines; each is a monotonic time, 0 if there is none.
 #include "launch/watch/watch.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -83,6 +84,7 @@ struct mlt_watch {
     proc *procs;
     uint32_t living, attached;
     bool failed_early; // a process failed before anybody used MPI
+    bool noted;        // a note of a process has been said; others will say the same
 
     int code;       // the verdict; 0: none so far
     char *sentence; // the message, printed at the end
@@ -512,6 +514,22 @@ static void take_hello(mlt_watch *w, proc *p, pid_t sender)
     set_timer(w);
 }
 
+// Made fit for a line of ours: a damaged process shall not talk to the terminal.
+static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
+{
+    for (char *c = body; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    if (head->type == MLT_CTL_SHARED) {
+        if (w->conf.shared)
+            w->conf.shared(w->conf.user, (uint32_t)(p - w->procs), body);
+        return;
+    }
+    if (!w->noted && !w->conf.options->quiet)
+        mlt_say("note: %s", body);
+    w->noted = true;
+}
+
 // `body` is head->length bytes and a NUL.
 static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, pid_t sender)
 {
@@ -530,6 +548,10 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
         break;
     case MLT_CTL_DONE:
         p->done = true;
+        break;
+    case MLT_CTL_SHARED:
+    case MLT_CTL_NOTE:
+        take_note(w, p, head, body);
         break;
     case MLT_CTL_EXIT:
         take_exit(w, p, head);

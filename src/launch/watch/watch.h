@@ -23,6 +23,9 @@ typedef struct mlt_watch_conf {
     mlt_path_map *map;
     int loop, signal_fd;
     int guard_fd; // mlt_guard's
+    // The ranks of a process share its globals, and why; a line. May be NULL.
+    void (*shared)(void *user, uint32_t proc, const char *why);
+    void *user;
 } mlt_watch_conf;
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf);

@@ -144,7 +144,7 @@ static void play(void *argument)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     FUZZ_CHECK(out);
-    mlt_report_print(report, "./program", 1, out);
+    mlt_report_print(report, "./program", &(mlt_texts){NULL, 0}, 1, out);
     mlt_report_advise(report, out);
     mlt_path_map_report(&map, out);
     mlt_path_map_print(&map, "./program", out);
