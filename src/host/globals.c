@@ -192,17 +192,27 @@ struct mlt_last_call {
     void *argument;
 };
 
-void mlt_globals_rank_ends(mlt_rank *me, int status)
+// They may leave more.
+static void make_calls(struct mlt_last_call **calls, int status)
 {
-    mlt_rank_own *own = me->own;
-    while (own && own->last_calls) { // they may leave more
-        struct mlt_last_call *last = own->last_calls;
-        own->last_calls = last->next;
+    while (*calls) {
+        struct mlt_last_call *last = *calls;
+        *calls = last->next;
         if (last->with_argument)
             last->with_argument(last->argument);
         else
             last->with_status(status, last->argument);
         free(last);
+    }
+}
+
+// Thread-local objects first, as libc does.
+void mlt_globals_rank_ends(mlt_rank *me, int status)
+{
+    mlt_rank_own *own = me->own;
+    if (own) {
+        make_calls(&own->thread_calls, status);
+        make_calls(&own->last_calls, status);
     }
     if (all.images)
         mlt_image_destruct(all.images, index_of(me));
@@ -218,15 +228,14 @@ static mlt_rank *leaver(void)
     return me && me->worker && !me->ended ? me : NULL;
 }
 
-static int leave_call(mlt_rank *me, struct mlt_last_call call)
+static int leave_call(struct mlt_last_call **calls, struct mlt_last_call call)
 {
     struct mlt_last_call *last = malloc(sizeof *last);
-    mlt_rank_own *own = mlt_own_of(me);
     if (!last)
         return -1;
     *last = call;
-    last->next = own->last_calls;
-    own->last_calls = last;
+    last->next = *calls;
+    *calls = last;
     return 0;
 }
 
@@ -240,7 +249,8 @@ MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *obje
     mlt_rank *me = object == &__dso_handle ? NULL : leaver(); // our own are the process's
     if (!me)
         return MLT_LIBC(__cxa_atexit)(function, argument, object);
-    return leave_call(me, (struct mlt_last_call){.with_argument = function, .argument = argument});
+    return leave_call(&mlt_own_of(me)->last_calls,
+                      (struct mlt_last_call){.with_argument = function, .argument = argument});
 }
 
 // True for functions of this library: what it leaves itself is for the end of the process.
@@ -256,7 +266,8 @@ MLT_EXPORT int on_exit(void (*function)(int, void *), void *argument)
     mlt_rank *me = is_ours((void *)function) ? NULL : leaver();
     if (!me)
         return MLT_LIBC(on_exit)(function, argument);
-    return leave_call(me, (struct mlt_last_call){.with_status = function, .argument = argument});
+    return leave_call(&mlt_own_of(me)->last_calls,
+                      (struct mlt_last_call){.with_status = function, .argument = argument});
 }
 
 // Destructors of thread-local objects. Other threads of a rank have libc's list.
@@ -265,7 +276,8 @@ MLT_EXPORT int __cxa_thread_atexit_impl(void (*function)(void *), void *argument
     mlt_rank *me = leaver();
     if (!me || mlt_sched_self != me->worker->sched)
         return MLT_LIBC(__cxa_thread_atexit_impl)(function, argument, object);
-    return leave_call(me, (struct mlt_last_call){.with_argument = function, .argument = argument});
+    return leave_call(&mlt_own_of(me)->thread_calls,
+                      (struct mlt_last_call){.with_argument = function, .argument = argument});
 }
 
 // ---- what unwinders ask

@@ -33,15 +33,16 @@ typedef struct mlt_line {
 typedef struct mlt_rank_own {
     mlt_line line[2]; // standard output, standard error
     struct mlt_libc_state *libc;
-    struct mlt_getopt *options;       // getopt.h
-    struct mlt_environ *environ;      // environ.h
-    struct mlt_input *input;          // input.h
-    struct mlt_last_call *last_calls; // globals.c: what runs when the rank ends, the last first
-    char *tls;                        // globals.c: its thread-local variables while others run
-    struct mlt_folder *folder;        // folder.h; NULL: as the job has it
-    struct mlt_locale *locale;        // locale.h; NULL: as the process has it
-    void *used_locale;                // locale.c: uselocale's, while others run
-    void *file_errhandler;            // the MPI layer's (mpi/file.h); NULL: none was set
+    struct mlt_getopt *options;         // getopt.h
+    struct mlt_environ *environ;        // environ.h
+    struct mlt_input *input;            // input.h
+    struct mlt_last_call *last_calls;   // globals.c: what runs when the rank ends, the last first
+    struct mlt_last_call *thread_calls; // ... before that: destructors of thread-local objects
+    char *tls;                          // globals.c: its thread-local variables while others run
+    struct mlt_folder *folder;          // folder.h; NULL: as the job has it
+    struct mlt_locale *locale;          // locale.h; NULL: as the process has it
+    void *used_locale;                  // locale.c: uselocale's, while others run
+    void *file_errhandler;              // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is out.

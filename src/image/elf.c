@@ -282,14 +282,15 @@ static void read_symbols(elf *e, const Elf64_Shdr *section, mlt_elf_globals *out
     free(names);
 }
 
-static void count_unnamed(const elf *e, mlt_elf_globals *out)
+static uint64_t unnamed_bytes(const elf *e)
 {
+    uint64_t bytes = 0;
     for (size_t s = 0; s < e->section_count; s++)
         if (holds_variables(e, &e->sections[s]))
-            out->bytes += e->sections[s].sh_size;
+            bytes += e->sections[s].sh_size;
     for (size_t i = 0; i < e->copy_count; i++)
-        out->bytes -= out->bytes >= 8 ? 8 : 0; // nearly all of them are pointers
-    out->bytes = out->bytes > START_FILES_BYTES ? out->bytes - START_FILES_BYTES : 0;
+        bytes -= bytes >= 8 ? 8 : 0; // nearly all of them are pointers
+    return bytes > START_FILES_BYTES ? bytes - START_FILES_BYTES : 0;
 }
 
 static bool open_elf(elf *e, int fd)
@@ -346,8 +347,10 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
     if (out->kept)
         qsort(out->first, out->kept, sizeof *out->first, by_size);
     out->kept = out->kept < most ? out->kept : most;
+    if (out->stripped || table == SHT_DYNSYM)
+        out->unnamed = unnamed_bytes(&e);
     if (out->stripped)
-        count_unnamed(&e, out);
+        out->bytes = out->unnamed;
     close_elf(&e);
 }
 

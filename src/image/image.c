@@ -66,7 +66,7 @@ static bool has_variables(const mlt_object *o)
 {
     mlt_elf_globals globals;
     mlt_elf_read(o->fd, 0, &globals);
-    bool has = globals.count > 0 || (globals.stripped && globals.bytes > 0);
+    bool has = globals.count > 0 || globals.unnamed > 0;
     mlt_elf_fini(&globals);
     return has;
 }
