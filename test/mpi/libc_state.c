@@ -7,7 +7,14 @@
 
 #include "check.h"
 
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <search.h>
 #include <time.h>
+#include <unistd.h>
+#include <wchar.h>
 
 static void let_others_run(void)
 {
@@ -52,10 +59,55 @@ static void check_numbers(int rank)
     CHECK_INT(date->tm_mday, rank + 2);
 }
 
+// What libc keeps in one place for all: a table, answers, where one stands in a text.
+static void check_answers(int rank)
+{
+    char key[16], found[16];
+    snprintf(key, sizeof key, "key %d", rank);
+    CHECK(hcreate(8 + (size_t)rank));
+    CHECK(hsearch((ENTRY){key, key}, ENTER));
+    let_others_run();
+    ENTRY *entry = hsearch((ENTRY){key, NULL}, FIND);
+    CHECK(entry && entry->data == key);
+    snprintf(found, sizeof found, "key %d", rank + 1);
+    CHECK(!hsearch((ENTRY){found, NULL}, FIND));
+    hdestroy();
+    char *text = inet_ntoa((struct in_addr){htonl(0x0a000000u + (unsigned)rank)});
+    snprintf(key, sizeof key, "10.0.0.%d", rank);
+    let_others_run();
+    CHECK(strcmp(text, key) == 0);
+    struct passwd *user = getpwuid(rank % 2 ? 0 : 1);
+    let_others_run();
+    struct group *group = getgrgid(rank % 2 ? 0 : 1);
+    let_others_run();
+    CHECK(!user || user->pw_uid == (rank % 2 ? 0 : 1));
+    CHECK(!group || group->gr_gid == (rank % 2 ? 0 : 1));
+    CHECK(!user || strcmp(getpwnam(user->pw_name)->pw_dir, user->pw_dir) == 0);
+    CHECK(!group || getgrnam(group->gr_name)->gr_gid == group->gr_gid);
+    CHECK(!getpwnam("no such user") && !getgrnam("no such group"));
+    unsigned short state[3] = {(unsigned short)rank, 1, 2}, again[3] = {(unsigned short)rank, 1, 2};
+    double a = erand48(state);
+    let_others_run();
+    CHECK(a == erand48(again) && nrand48(state) == nrand48(again) &&
+          jrand48(state) == jrand48(again));
+    wchar_t wide;
+    CHECK(mblen("x", 1) == 1 && mbtowc(&wide, "y", 1) == 1 && wide == L'y');
+    CHECK(wctomb(found, L'z') == 1 && found[0] == 'z');
+    CHECK(mblen(NULL, 0) == 0 && mbtowc(NULL, NULL, 0) == 0 && wctomb(NULL, 0) == 0);
+    struct hostent *host = gethostbyname("127.0.0.1");
+    let_others_run();
+    CHECK(host && host->h_addrtype == AF_INET && host->h_addr_list[0][0] == 127);
+    CHECK(!ttyname(-1));
+    (void)getlogin(); // there may be none
+    tzset();
+    CHECK(tzname[0] && *tzname[0]);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
     check_numbers(world_rank());
+    check_answers(world_rank());
     CHECK_OK(MPI_Finalize());
     return 0;
 }
