@@ -119,7 +119,7 @@ static void note_shared(int error)
     static atomic_flag noted = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set_explicit(&noted, memory_order_relaxed))
         mlt_log("note: the ranks of this process share its current directory and umask, which one "
-                "of them has changed: the system refuses them their own (unshare: %s)",
+                "of them has changed: the system refuses them their own (%s)",
                 strerror(error));
 }
 
@@ -135,7 +135,6 @@ static bool part_from_others(const mlt_worker *w)
 
 static void begin(mlt_worker *w)
 {
-    int saved = errno;
     here.state = SHARED;
     if (!part_from_others(w))
         return;
@@ -150,14 +149,15 @@ static void begin(mlt_worker *w)
     here.state = OWN;
     if (w->count > 1)
         mlt_switch_want(w->sched, MLT_SWITCH_FOLDER, swap);
-    errno = saved;
 }
 
 // What the rank has changed; NULL: it changes the process's.
 static struct mlt_folder *folder_of(mlt_rank *me)
 {
+    int saved = errno;
     if (here.state == UNTOUCHED)
         begin(me->worker);
+    errno = saved;
     if (here.state == SHARED)
         return NULL;
     mlt_rank_own *own = mlt_own_of(me);
