@@ -16,6 +16,7 @@
 #include "host/life.h"
 #include "host/own.h"
 #include "host/parse.h"
+#include "host/switch.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)
@@ -247,33 +248,68 @@ static mlt_getopt *place_of(mlt_rank *me)
 
 // ---- where the variables are shared
 
+static void save(mlt_getopt *place)
+{
+    place->optind = optind;
+    place->opterr = opterr;
+    place->optopt = optopt;
+    place->optarg = optarg;
+}
+
+static void load(mlt_getopt *place)
+{
+    optind = place->optind;
+    opterr = place->opterr;
+    optopt = place->optopt;
+    optarg = place->optarg;
+    all.owner = place;
+}
+
+static mlt_getopt *known_place(const mlt_rank *me)
+{
+    const mlt_rank_own *own = me ? me->own : NULL;
+    return own ? own->options : NULL;
+}
+
+// At a switch: a rank may be parked between a call and its look at the variables.
+static void swap(const mlt_rank *from, const mlt_rank *to)
+{
+    const mlt_rank *any = from ? from : to;
+    mlt_getopt *old = known_place(from), *new = known_place(to);
+    if (!any || !(old || new))
+        return;
+    pthread_mutex_lock(&all.lock);
+    bool here = !has_threads(any) || all.turn == any->worker->index;
+    if (here && old && all.owner == old)
+        save(old);
+    if (here && new)
+        load(new);
+    pthread_mutex_unlock(&all.lock);
+}
+
 // Gives the variables the calling rank's values; before its first call, those that a program starts
 // with, unless it has set optind itself.
 static void begin(mlt_rank *me)
 {
     if (has_threads(me))
         take_turn(me);
-    bool first = !mlt_own_of(me)->options;
+    bool first = !known_place(me);
     mlt_getopt *place = place_of(me);
-    if (first) {
-        if (optind == (all.owner ? all.owner->optind : 1))
-            optind = 1;
-    } else if (all.owner != place) {
-        optind = place->optind;
-        opterr = place->opterr;
-        optopt = place->optopt;
-        optarg = place->optarg;
-    }
+    if (me->worker->count > 1)
+        mlt_switch_want(me->worker->sched, MLT_SWITCH_OPTIONS, swap);
+    pthread_mutex_lock(&all.lock);
+    if (first && optind == (all.owner ? all.owner->optind : 1))
+        optind = 1;
+    else if (!first && all.owner != place)
+        load(place);
     all.owner = place;
+    pthread_mutex_unlock(&all.lock);
 }
 
 static void end(mlt_rank *me, int result)
 {
     mlt_getopt *place = place_of(me);
-    place->optind = optind;
-    place->opterr = opterr;
-    place->optopt = optopt;
-    place->optarg = optarg;
+    save(place);
     if (result == -1 && has_threads(me) && mlt_thread_is_ready(me))
         meet_once(me, place);
 }

@@ -6,8 +6,8 @@
 // last one, and nobody sees it do that. So ranks must parse one after the other, and none may go on
 // while another parses.
 //
-//     fibers of a worker     run one after the other anyway; the variables are exchanged when the
-//                            calling rank is another one than before
+//     fibers of a worker     run one after the other anyway; the variables are exchanged at a
+//                            switch, and when the calling rank is another one than before
 //     workers (threads)      the first call takes the turn for the worker, and ranks of others wait
 //                            for it. A rank that has parsed waits for all others, in MPI_Init, or
 //                            at the end of its options if MPI is initialised: they parse, each

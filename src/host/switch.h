@@ -11,9 +11,10 @@
 #include "p2p/p2p.h"
 
 typedef enum mlt_switch_part {
-    MLT_SWITCH_TLS,    // thread-local variables (globals.c)
-    MLT_SWITCH_FOLDER, // the current directory and the umask (folder.c)
-    MLT_SWITCH_LOCALE, // locale.c
+    MLT_SWITCH_TLS,     // thread-local variables (globals.c)
+    MLT_SWITCH_FOLDER,  // the current directory and the umask (folder.c)
+    MLT_SWITCH_LOCALE,  // locale.c
+    MLT_SWITCH_OPTIONS, // getopt's variables, where ranks share them (getopt.c)
     MLT_SWITCH_PARTS,
 } mlt_switch_part;
 

@@ -71,14 +71,15 @@ static bool has_variables(const mlt_object *o)
     return has;
 }
 
-// Those with variables, and those that refer to one that is private.
+// Those with variables, libc's for options among them, and those that refer to one that is private.
 static bool choose(mlt_images *images, bool always)
 {
     mlt_object *objects = images->objects;
     bool any = false, more = true;
     for (uint32_t i = 0; i < images->count; i++) {
         objects[i].own =
-            objects[i].may && (has_variables(&objects[i]) || (always && objects[i].program));
+            objects[i].may && (has_variables(&objects[i]) || (always && objects[i].program) ||
+                               mlt_template_parses(&objects[i]));
         any |= objects[i].own;
     }
     while (any && more) {

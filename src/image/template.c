@@ -421,3 +421,20 @@ bool mlt_template_refers(const mlt_object *objects, uint32_t count, uint32_t obj
             return true;
     return false;
 }
+
+// libc's variables for options: a program that has no others still needs its own.
+static bool names_option(const mlt_object *o, const Elf64_Rela *r)
+{
+    uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+    const char *name = symbol ? o->strings + o->symbols[symbol].st_name : "";
+    return strcmp(name, "optarg") == 0 || strcmp(name, "optind") == 0 ||
+           strcmp(name, "optopt") == 0 || strcmp(name, "opterr") == 0;
+}
+
+bool mlt_template_parses(const mlt_object *o)
+{
+    for (size_t i = 0; i < o->rela_count; i++)
+        if (names_option(o, &o->rela[i]))
+            return true;
+    return false;
+}

@@ -51,6 +51,9 @@ const mlt_taken *mlt_template_taken(const mlt_template *t, uintptr_t variable);
 char *mlt_template_at(const mlt_template *t, const mlt_object *objects, uint32_t object,
                       uintptr_t at);
 
+// True if the object refers to libc's variables for options.
+bool mlt_template_parses(const mlt_object *object);
+
 // True if a relocation of the object refers to one that is `own`: then the object must be it, too.
 bool mlt_template_refers(const mlt_object *objects, uint32_t count, uint32_t object);
 

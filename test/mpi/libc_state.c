@@ -82,8 +82,11 @@ static void check_answers(int rank)
     let_others_run();
     CHECK(!user || user->pw_uid == (rank % 2 ? 0 : 1));
     CHECK(!group || group->gr_gid == (rank % 2 ? 0 : 1));
-    CHECK(!user || strcmp(getpwnam(user->pw_name)->pw_dir, user->pw_dir) == 0);
-    CHECK(!group || getgrnam(group->gr_name)->gr_gid == group->gr_gid);
+    char name[64] = "", team[64] = "";
+    snprintf(name, sizeof name, "%s", user ? user->pw_name : "");
+    snprintf(team, sizeof team, "%s", group ? group->gr_name : "");
+    CHECK(!*name || getpwnam(name)->pw_uid == (rank % 2 ? 0 : 1));
+    CHECK(!*team || getgrnam(team)->gr_gid == (rank % 2 ? 0 : 1));
     CHECK(!getpwnam("no such user") && !getgrnam("no such group"));
     unsigned short state[3] = {(unsigned short)rank, 1, 2}, again[3] = {(unsigned short)rank, 1, 2};
     double a = erand48(state);
