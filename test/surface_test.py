@@ -27,7 +27,7 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "_exit", "_Exit", "quick_exit", "_Fork", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe", "fexecve",
     "sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait",
     "read", "readv", "recv", "recvfrom", "recvmsg", "accept", "accept4", "write", "send",
-    "chdir", "fchdir", "umask", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
+    "pause", "sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "kill", "chdir", "fchdir", "umask", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
     "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")

@@ -17,7 +17,8 @@
 //   MLT_ARCH_READS_PEERS  1: one copy of a large message by the kernel is faster than two through
 //                         memory that both processes map
 //   mlt_arch_quad         the C type of an IEEE binary128
-//   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped
+//   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped; mlt_arch_signal_sp(): on
+//                         which stack
 #ifndef MLT_ARCH_ARCH_H
 #define MLT_ARCH_ARCH_H
 

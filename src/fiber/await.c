@@ -31,11 +31,17 @@ void mlt_deadline_end(mlt_deadline *late)
         mlt_timer_stop(late->sched, &late->timer);
 }
 
+// A signal has come (only calls of libc's are ended by it).
+static bool is_stopped(const mlt_wait *wait)
+{
+    return (wait->kind == MLT_WAIT_TIME || wait->kind == MLT_WAIT_FD) && wait->stop && *wait->stop;
+}
+
 void mlt_await_time(mlt_sched *sched, const mlt_wait *wait, int64_t deadline)
 {
     mlt_deadline late;
     mlt_deadline_begin(sched, &late, deadline);
-    while (!late.passed)
+    while (!late.passed && !is_stopped(wait))
         mlt_fiber_park(sched, wait);
     mlt_deadline_end(&late);
 }
@@ -81,7 +87,7 @@ mlt_status mlt_await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds,
         }
     mlt_deadline late;
     mlt_deadline_begin(sched, &late, deadline);
-    while (!late.passed && !is_any_ready(fds, count))
+    while (!late.passed && !is_any_ready(fds, count) && !is_stopped(wait))
         mlt_fiber_park(sched, wait);
     mlt_deadline_end(&late);
     end(fds, count);

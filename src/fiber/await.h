@@ -32,7 +32,7 @@ void mlt_deadline_end(mlt_deadline *late);
 // It has passed; 0 and MLT_NEVER are known without a look at the clock.
 bool mlt_deadline_passed(int64_t deadline);
 
-// Parks the calling fiber until the time has come. Does not park if it has.
+// Parks the calling fiber until the time has come, or wait->stop. Does not park if it has.
 void mlt_await_time(mlt_sched *sched, const mlt_wait *wait, int64_t deadline);
 
 // A descriptor that somebody waits for: the caller fills in the first two.
@@ -46,7 +46,7 @@ typedef struct mlt_await {
 } mlt_await;
 
 // Parks the calling fiber until one of the descriptors may be ready (`ready` says which), or it is
-// late. Does not park if one of them is always ready. MLT_ERR_SYSTEM: one cannot be waited for
+// late, or wait->stop. Does not park if one of them is always ready. MLT_ERR_SYSTEM: one cannot be waited for
 // (errno tells), and nothing was.
 mlt_status mlt_await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds, uint32_t count,
                          int64_t deadline) MLT_MUST_CHECK;

@@ -21,6 +21,7 @@
 #ifndef MLT_FIBER_FIBER_H
 #define MLT_FIBER_FIBER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -126,7 +127,9 @@ struct mlt_sched {
     mlt_crew *crew;                     // NULL: none
     size_t stack_asked;                 // as in the conf
     void (*swap)(void *from, void *to); // mlt_sched_swap_users; NULL: nothing
-    struct mlt_io *io; // descriptors and timers that are waited for (io.h); NULL: none so far
+    _Atomic bool nudged; // a signal handler wants the idle function to return; relaxed
+    bool nudges;         // ... and may want that at any time: sleeps are short
+    struct mlt_io *io;   // descriptors and timers that are waited for (io.h); NULL: none so far
     mlt_fiber home;
 };
 
@@ -165,7 +168,8 @@ void mlt_sched_free(mlt_sched *sched);
 bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
 
 // At each switch between fibers with different user objects, on the stack of the one that stops,
-// `swap` exchanges what is kept for the thread but belongs to the user. NULL objects are home's.
+// `swap` exchanges what is kept for the thread but belongs to the user. NULL objects are home's. A
+// fiber that suspends and is its own successor calls it too, with the same object twice.
 void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
 
 // Solo: gives the home fiber its user object; the caller then simply runs.

@@ -571,6 +571,8 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (to == me) {
         me->state = MLT_FIBER_RUNNING;
         *sched->error = me->saved_errno;
+        if (sched->swap)
+            sched->swap(me->user, me->user);
     } else if (has_baggage(sched)) {
         go_with_baggage(sched, me, to);
     } else {

@@ -5,6 +5,7 @@
 #ifndef MLT_FIBER_WAIT_H
 #define MLT_FIBER_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum mlt_wait_kind {
@@ -44,8 +45,11 @@ typedef struct mlt_wait {
             uint64_t number;  // of the call
         };
         const void *request; // OTHER: for it may stand for others; NULL: there is none
-        int32_t fd;          // FD: the descriptor; -1: several
-        const void *csp;     // CSP: the mlt_csp_wait (csp/wait.h)
+        struct {             // TIME, FD
+            int32_t fd;      // FD: the descriptor; -1: several
+            bool *stop; // whoever sets it wakes the fiber, which then waits no longer; NULL: nobody
+        };
+        const void *csp; // CSP: the mlt_csp_wait (csp/wait.h)
     };
 } mlt_wait;
 

@@ -26,6 +26,7 @@
 #include "host/input.h"
 #include "host/libc.h"
 #include "host/output.h"
+#include "host/signals.h"
 #include "os/os.h"
 #include "p2p/worker.h"
 
@@ -40,7 +41,8 @@ enum {
 static bool can_park(const mlt_sched *sched)
 {
     return mlt_rank_self() && !sched->pinned && sched->current != &sched->home &&
-           sched->current->state == MLT_FIBER_RUNNING; // others are inside the scheduler
+           sched->current->state == MLT_FIBER_RUNNING && // others are inside the scheduler
+           !mlt_signals_inside();
 }
 
 // The worker of the calling rank, if others run there meanwhile; NULL: libc's call is right.
@@ -78,31 +80,56 @@ static int64_t after(int64_t ns)
     return ns < MLT_NEVER - now ? now + ns : MLT_NEVER;
 }
 
-// Time goes on even if it never comes: nobody must think that the rank waits in vain.
-static void wait_time(mlt_sched *sched, const mlt_wait *wait, int64_t deadline)
+// True if a signal has ended the wait.
+static bool wait_time(mlt_sched *sched, const char *call, int64_t deadline)
 {
-    while (deadline == MLT_NEVER)
-        mlt_await_time(sched, wait, after(SECOND));
-    mlt_await_time(sched, wait, deadline);
+    bool stop = false, restarts;
+    const mlt_wait wait = {.call = call, .kind = MLT_WAIT_TIME, .stop = &stop};
+    mlt_rank *me = mlt_rank_self();
+    mlt_signals_wait_begins(me);
+    mlt_await_time(sched, &wait, deadline);
+    return mlt_signals_wait_ends(me, &restarts) > 0;
 }
 
-static void nap(mlt_sched *sched, const char *call, int64_t ns)
+static struct timespec in_time(int64_t ns)
 {
-    const mlt_wait wait = {.call = call, .kind = MLT_WAIT_TIME};
+    return (struct timespec){.tv_sec = ns / SECOND, .tv_nsec = ns % SECOND};
+}
+
+// 0; or EINTR, and *left. Time goes on even if it never comes: nobody must think that the rank
+// waits in vain.
+static int nap(mlt_sched *sched, const char *call, int64_t ns, struct timespec *left)
+{
+    int64_t deadline = after(ns), now;
     if (ns == 0)
         let_others_run();
-    else
-        wait_time(sched, &wait, after(ns));
+    while (!mlt_deadline_passed(deadline)) {
+        if (!wait_time(sched, call, deadline == MLT_NEVER ? after(SECOND) : deadline))
+            continue;
+        now = (int64_t)mlt_os_now_ns();
+        if (left)
+            *left = in_time(deadline > now ? deadline - now : 0);
+        return EINTR;
+    }
+    return 0;
+}
+
+static int failed_with(int error)
+{
+    if (error)
+        errno = error;
+    return error ? -1 : 0;
 }
 
 // Until a clock shows that time. Some clocks can be set, so it looks once a second.
-static void nap_until(mlt_sched *sched, clockid_t clock, const struct timespec *until)
+static int nap_until(mlt_sched *sched, clockid_t clock, const struct timespec *until)
 {
-    const mlt_wait wait = {.call = "clock_nanosleep", .kind = MLT_WAIT_TIME};
     int64_t end = in_ns(until), left;
     struct timespec now;
     while (clock_gettime(clock, &now) == 0 && (left = end - in_ns(&now)) > 0)
-        mlt_await_time(sched, &wait, after(left < SECOND ? left : SECOND));
+        if (wait_time(sched, "clock_nanosleep", after(left < SECOND ? left : SECOND)))
+            return EINTR;
+    return 0;
 }
 
 static bool is_of_the_wall(clockid_t clock)
@@ -165,19 +192,26 @@ static int64_t sooner(int64_t deadline, int64_t other)
     return deadline < other ? deadline : other;
 }
 
-// Parks until it is worth another look.
-static void look_later(look *l, int64_t deadline)
+// Parks until it is worth another look. False, and errno, if a signal has ended the wait.
+static bool look_later(look *l, int64_t deadline, bool restartable)
 {
-    const mlt_wait wait = {
-        .call = l->call, .kind = MLT_WAIT_FD, .fd = l->count == 1 ? l->fds[0].fd : -1};
+    bool stop = false, restarts;
+    const mlt_wait wait = {.call = l->call,
+                           .kind = MLT_WAIT_FD,
+                           .fd = l->count == 1 ? l->fds[0].fd : -1,
+                           .stop = &stop};
+    mlt_rank *me = mlt_rank_self();
     int saved = errno;
+    mlt_signals_wait_begins(me);
     if (l->blind)
         deadline = sooner(deadline, after(LOOK_NS));
     if (l->count == 0)
         mlt_await_time(l->sched, &wait, sooner(deadline, after(SECOND)));
     else if (mlt_await_fds(l->sched, &wait, l->fds, l->count, deadline) != MLT_OK)
         mlt_await_time(l->sched, &wait, sooner(deadline, after(LOOK_NS)));
-    errno = saved;
+    bool ends = mlt_signals_wait_ends(me, &restarts) > 0 && !(restarts && restartable);
+    errno = ends ? EINTR : saved;
+    return !ends;
 }
 
 static bool is_ready(int fd, short events)
@@ -224,7 +258,8 @@ static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
             errno = EAGAIN;
             return false;
         }
-        look_later(&l, deadline);
+        if (!look_later(&l, deadline, true))
+            return false;
     } while (!is_ready(fd, events));
     return true;
 }
@@ -247,8 +282,9 @@ MLT_EXPORT unsigned sleep(unsigned seconds)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
         return MLT_LIBC(sleep)(seconds);
-    nap(sched, "sleep", seconds * (int64_t)SECOND);
-    return 0;
+    struct timespec left = {0};
+    (void)nap(sched, "sleep", seconds * (int64_t)SECOND, &left);
+    return (unsigned)left.tv_sec;
 }
 
 MLT_EXPORT int usleep(useconds_t us)
@@ -256,8 +292,7 @@ MLT_EXPORT int usleep(useconds_t us)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
         return MLT_LIBC(usleep)(us);
-    nap(sched, "usleep", us * INT64_C(1000));
-    return 0;
+    return failed_with(nap(sched, "usleep", us * INT64_C(1000), NULL));
 }
 
 MLT_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
@@ -265,8 +300,7 @@ MLT_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time))
         return MLT_LIBC(nanosleep)(time, left);
-    nap(sched, "nanosleep", in_ns(time));
-    return 0;
+    return failed_with(nap(sched, "nanosleep", in_ns(time), left));
 }
 
 MLT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
@@ -276,10 +310,8 @@ MLT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec
     if (!sched || !is_time(time) || !is_of_the_wall(clock) || (flags & ~TIMER_ABSTIME))
         return MLT_LIBC(clock_nanosleep)(clock, flags, time, left);
     if (flags & TIMER_ABSTIME)
-        nap_until(sched, clock, time);
-    else
-        nap(sched, "clock_nanosleep", in_ns(time));
-    return 0;
+        return nap_until(sched, clock, time);
+    return nap(sched, "clock_nanosleep", in_ns(time), left);
 }
 
 MLT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
@@ -287,8 +319,15 @@ MLT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time))
         return MLT_LIBC(thrd_sleep)(time, left);
-    nap(sched, "thrd_sleep", in_ns(time));
-    return 0;
+    return nap(sched, "thrd_sleep", in_ns(time), left) ? -1 : 0;
+}
+
+MLT_EXPORT int pause(void)
+{
+    mlt_sched *sched = worker_of(MLT_CALLER);
+    if (!sched)
+        return MLT_LIBC(pause)();
+    return failed_with(nap(sched, "pause", MLT_NEVER, NULL));
 }
 
 // ---- poll and its like
@@ -320,8 +359,7 @@ static int poll_until(mlt_sched *sched, const char *call, struct pollfd *fds, nf
     look_begin(&l, sched, call);
     look_add_poll(&l, fds, count);
     while (ready == 0 && !mlt_deadline_passed(deadline)) {
-        look_later(&l, deadline);
-        ready = MLT_LIBC(poll)(fds, count, 0);
+        ready = look_later(&l, deadline, false) ? MLT_LIBC(poll)(fds, count, 0) : -1;
     }
     look_end(&l);
     return ready;
@@ -405,9 +443,8 @@ static int select_until(mlt_sched *sched, const char *call, int count, fd_sets *
     look_begin(&l, sched, call);
     look_add_sets(&l, s, count);
     while (ready == 0 && !mlt_deadline_passed(deadline)) {
-        look_later(&l, deadline);
         sets_restore(s);
-        ready = sets_look(s, count);
+        ready = look_later(&l, deadline, false) ? sets_look(s, count) : -1;
     }
     look_end(&l);
     return ready;
@@ -464,7 +501,8 @@ static int epoll_until(mlt_sched *sched, const char *call, int epoll, struct epo
             let_others_run();
         if (ready != 0 || mlt_deadline_passed(deadline))
             return ready;
-        look_later(&l, deadline);
+        if (!look_later(&l, deadline, false))
+            return -1;
     }
 }
 

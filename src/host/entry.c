@@ -36,6 +36,7 @@
 #include "host/life.h"
 #include "host/output.h"
 #include "host/own.h"
+#include "host/signals.h"
 #include "host/start.h"
 #include "p2p/settings.h"
 
@@ -440,6 +441,7 @@ static void *run_worker(void *index)
     (void)pthread_setspecific(lost_key, worker);
     mlt_globals_worker(worker);
     mlt_worker_run(worker, run_rank);
+    mlt_signals_worker_ends();
     (void)pthread_setspecific(lost_key, NULL);
     if (has_threads(worker)) { // which may still look at their rank
         mlt_worker_abandon(worker);
@@ -545,6 +547,7 @@ void mlt_entry_leave(int status, const char *call, bool quick)
     }
     if (quick)
         atomic_store_explicit(&program.quick, true, memory_order_relaxed);
+    mlt_signals_leave();
     rank_ends(me, status);
     if (!home)
         mlt_fiber_exit(me->worker->sched);

@@ -10,6 +10,7 @@
 #include "csp/state.h"
 #include "host/entry.h"
 #include "host/output.h"
+#include "host/signals.h"
 #include "host/start.h"
 
 // Written in a child that has just been forked, which has one thread.
@@ -45,8 +46,10 @@ static void in_child(void)
     mlt_csp_self = NULL;
     if (mlt_above.forked)
         mlt_above.forked();
-    if (forked.rank)
+    if (forked.rank) {
         mlt_output_forked(forked.rank);
+        mlt_signals_forked(forked.rank);
+    }
 }
 
 // Early, so that handlers of the program's own come after it.

@@ -10,6 +10,7 @@
 #include "host/getopt.h"
 #include "host/input.h"
 #include "host/output.h"
+#include "host/signals.h"
 
 mlt_rank_own *mlt_own_of(mlt_rank *me)
 {
@@ -35,6 +36,7 @@ bool mlt_own_end(mlt_rank *me)
     mlt_environ_free(own->environ);
     mlt_input_free(own->input);
     mlt_folder_free(own->folder);
+    mlt_signals_free(me);
     free(own->tls);
     me->own = NULL;
     free(own);

@@ -17,6 +17,7 @@ struct mlt_environ;    // environ.c
 struct mlt_input;      // input.c
 struct mlt_folder;     // folder.h
 struct mlt_locale;     // locale.h
+struct mlt_signals;    // signals.h
 
 // A line that has not ended, and where lines go.
 typedef struct mlt_line {
@@ -42,6 +43,7 @@ typedef struct mlt_rank_own {
     struct mlt_folder *folder;          // folder.h; NULL: as the job has it
     struct mlt_locale *locale;          // locale.h; NULL: as the process has it
     void *used_locale;                  // locale.c: uselocale's, while others run
+    struct mlt_signals *signals;        // signals.h; NULL: it has set nothing
     void *file_errhandler;              // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 

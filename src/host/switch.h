@@ -15,6 +15,7 @@ typedef enum mlt_switch_part {
     MLT_SWITCH_FOLDER,  // the current directory and the umask (folder.c)
     MLT_SWITCH_LOCALE,  // locale.c
     MLT_SWITCH_OPTIONS, // getopt's variables, where ranks share them (getopt.c)
+    MLT_SWITCH_SIGNALS, // signals.c; the last, and also when a rank goes on without a switch
     MLT_SWITCH_PARTS,
 } mlt_switch_part;
 

@@ -123,10 +123,16 @@ void mlt_p2p_breathe(void *worker)
     (void)make_progress(worker);
 }
 
+// Relaxed: set by a signal handler of this thread.
+static inline bool is_nudged(const mlt_worker *w)
+{
+    return atomic_load_explicit(&w->sched->nudged, memory_order_relaxed);
+}
+
 static bool ready(void *worker)
 {
     mlt_worker *w = worker;
-    return (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
+    return is_nudged(w) || (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
            (!mlt_list_empty(&w->p2p->streams) && mlt_p2p_pump(w)) ||
            !mlt_list_empty(&w->p2p->fetches) || !mlt_list_empty(&w->p2p->later);
 }
@@ -246,11 +252,16 @@ static void wait_for_threads(mlt_worker *w)
 // Alone in the world: nobody but time and descriptors can change anything.
 static MLT_COLD void wait_for_io(mlt_worker *w)
 {
+    int64_t most = w->sched->nudges ? LOOK_NS : MLT_OS_FOREVER; // nobody wakes this thread
+    if (is_nudged(w))
+        return;
     if (mlt_io_watches(w->sched)) {
-        mlt_io_block(w->sched, MLT_OS_FOREVER);
+        mlt_io_block(w->sched, most);
         return;
     }
     int64_t patience = mlt_io_patience(w->sched);
+    if (most > 0 && patience > most)
+        patience = most;
     if (patience > (int64_t)w->p2p->spin_ns)
         mlt_os_sleep(patience);
     else

@@ -74,4 +74,9 @@ static inline const void *mlt_arch_signal_pc(const void *context)
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
 }
 
+static inline const char *mlt_arch_signal_sp(const void *context)
+{
+    return (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.sp;
+}
+
 #endif

@@ -75,4 +75,9 @@ static inline const void *mlt_arch_signal_pc(const void *context)
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
+static inline const char *mlt_arch_signal_sp(const void *context)
+{
+    return (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+}
+
 #endif
