@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "boot/bell.h"
 #include "os/jitter.h"
+#include "os/memory.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(mlt_job) % MLT_LINE == 0, "what follows starts on a line of its own");
@@ -109,6 +110,7 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                   .readable = plan->launched && plan->procs > 1 && mlt_os_peers_readable(),
                   .profile = plan->profile,
                   .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
+                  .memory = plan->launched ? mlt_os_memory_left(MLT_OS_PROC, MLT_OS_GROUPS) : 0,
                   .started_ns = mlt_os_now_ns()};
     if (getrandom(&job->identity, sizeof job->identity, GRND_NONBLOCK) != sizeof job->identity)
         job->identity = job->started_ns ^ (uint64_t)getpid() << 48;

@@ -32,7 +32,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 5, // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_VERSION = 6, // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096,
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
@@ -57,6 +57,7 @@ typedef struct mlt_job {
     uint64_t ring_bytes, pool_bytes; // distances between neighbours
     uint64_t started_ns;             // monotonic clock when mpirun started
     uint64_t identity;               // random: no other job has it
+    uint64_t memory;                 // bytes that were left when the job was made; 0: not known
     uint32_t profile;                // 1: --report: time calls and count bytes
     // 1: a worker that stops looking pays for a memory barrier on all cores (mlt_os_barrier), and
     // senders need no fence. Worth it unless workers sleep all the time, as they do when there are

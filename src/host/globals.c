@@ -91,8 +91,36 @@ static void tell_launcher(const mlt_boot *boot, mlt_ctl_type type, const char *t
     (void)mlt_ctl_send(boot->ctl, &head, text);
 }
 
+// The images of all processes that run the same program, which this one takes its own to be.
+static uint64_t images_of_job(const mlt_boot *boot)
+{
+    uint32_t app = mlt_job_proc_at(boot->job, boot->proc)->app;
+    uint64_t images = 0;
+    for (uint32_t p = 0; p < boot->job->procs; p++) {
+        const mlt_job_proc *proc = mlt_job_proc_at(boot->job, p);
+        images += proc->app == app ? proc->ranks - 1 : 0;
+    }
+    return images;
+}
+
+// False: there is too little memory, and why says it.
+static bool has_room(const mlt_boot *boot, char *why, size_t why_size)
+{
+    mlt_image_need need;
+    mlt_image_room room;
+    mlt_images_need(all.images, &need);
+    need.all = images_of_job(boot);
+    mlt_image_room_now(boot->job->memory, &room);
+    mlt_image_fit fit = mlt_image_need_fits(&need, &room, why, why_size);
+    if (fit == MLT_FIT_TIGHT)
+        tell_launcher(boot, MLT_CTL_NOTE, why);
+    return fit != MLT_FIT_NOT;
+}
+
 bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size)
 {
+    if (all.images && !has_room(boot, why, why_size))
+        return false;
     if (all.images)
         mlt_images_refresh(all.images);
     if (all.mode == MLT_GLOBALS_SHARED && !getenv("MILLET_GLOBALS")) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "image/elf.h"
@@ -156,7 +157,8 @@ static mlt_status reserve(mlt_images *images, char *why, size_t why_size)
     if (area == MAP_FAILED) {
         snprintf(
             why, why_size,
-            "the system refuses address space for the globals of %u ranks (%llu bytes each): %s",
+            "the system refuses address space for the globals of %u ranks (%llu bytes each): %s; "
+            "see `ulimit -v`",
             images->copies + 1, (unsigned long long)images->span, strerror(errno));
         return MLT_ERR_NO_MEMORY;
     }
@@ -215,6 +217,33 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
     }
     *out = images;
     return MLT_OK;
+}
+
+// Bytes of pages with an address in them.
+static uint64_t written_bytes(const mlt_images *images)
+{
+    const mlt_template *t = &images->template;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
+    unsigned char *seen = mlt_take(t->bytes / page + 1, 1);
+    for (uint32_t i = 0; i < images->count; i++)
+        for (uint32_t f = 0; images->objects[i].own && f < t->fixup_count[i]; f++) {
+            const char *at = mlt_template_at(t, images->objects, i, t->fixups[i][f].at);
+            unsigned char *one = at ? &seen[(uint64_t)(at - t->memory) / page] : NULL;
+            count += one && !*one;
+            if (one)
+                *one = 1;
+        }
+    free(seen);
+    return count * page;
+}
+
+void mlt_images_need(const mlt_images *images, mlt_image_need *out)
+{
+    *out = (mlt_image_need){.images = images->copies, .all = images->copies};
+    if (!images->area)
+        return;
+    out->written = written_bytes(images);
+    out->writable = images->template.bytes;
 }
 
 void mlt_images_refresh(mlt_images *images)

@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "image/need.h"
 
 typedef struct mlt_images mlt_images;
 
@@ -46,6 +47,9 @@ typedef struct mlt_images_conf {
 // variables; why says the reason and what to do, as a sentence that could follow "because".
 mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *why,
                           size_t why_size) MLT_MUST_CHECK;
+
+// What images of a process need; `all` is that of the process (image/need.h).
+void mlt_images_need(const mlt_images *images, mlt_image_need *out);
 
 // Takes over what the program has in its own memory of other libraries' objects (stdout, environ,
 // std::cout) as it is now: after constructors, before the first rank.

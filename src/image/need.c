@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "image/need.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { AMOUNT = 32 };
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+// "12 KiB", rounded up.
+static const char *amount(char text[AMOUNT], uint64_t bytes)
+{
+    static const char units[] = "KMGTPE";
+    size_t unit = 0;
+    double value = (double)bytes / 1024;
+    for (; value >= 1024 && units[unit + 1]; unit++)
+        value /= 1024;
+    snprintf(text, AMOUNT, value < 10 ? "%.1f %ciB" : "%.0f %ciB", value, units[unit]);
+    return text;
+}
+
+static mlt_image_fit refuse_limit(const mlt_image_need *need, uint64_t bytes, uint64_t room,
+                                  char *why, size_t why_size)
+{
+    char whole[AMOUNT], left[AMOUNT];
+    snprintf(
+        why, why_size,
+        "globals of %llu ranks in one process take %s of memory, but it may have only %s more: "
+        "raise the limit (ulimit -d), or start more processes (-n) of fewer ranks",
+        (unsigned long long)need->images + 1, amount(whole, bytes), amount(left, room));
+    return MLT_FIT_NOT;
+}
+
+mlt_image_fit mlt_image_need_fits(const mlt_image_need *need, const mlt_image_room *room, char *why,
+                                  size_t why_size)
+{
+    uint64_t data = times(need->writable, need->images);
+    if (data > room->data)
+        return refuse_limit(need, data, room->data, why, why_size);
+    uint64_t least = times(need->written, need->all), most = times(need->writable, need->all);
+    char whole[AMOUNT], one[AMOUNT], left[AMOUNT];
+    if (least > room->memory) {
+        snprintf(
+            why, why_size,
+            "globals of the job's ranks need %s of memory (%s a rank), but only %s are left on "
+            "this host: start fewer ranks",
+            amount(whole, least), amount(one, need->written), amount(left, room->memory));
+        return MLT_FIT_NOT;
+    }
+    if (most <= room->memory)
+        return MLT_FIT_WELL;
+    snprintf(
+        why, why_size,
+        "globals of the job's ranks take up to %s of memory (%s a rank), but only %s are left on "
+        "this host: if ranks write all of them, memory runs out; fewer ranks need less",
+        amount(whole, most), amount(one, need->writable), amount(left, room->memory));
+    return MLT_FIT_TIGHT;
+}
+
+// What the limit leaves to a process that has so many pages.
+static uint64_t data_left(uint64_t pages)
+{
+    struct rlimit limit;
+    uint64_t bytes = times(pages, (uint64_t)sysconf(_SC_PAGESIZE));
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return limit.rlim_cur > bytes ? limit.rlim_cur - bytes : 0;
+}
+
+void mlt_image_room_now(uint64_t memory, mlt_image_room *out)
+{
+    unsigned long long data = 0;
+    FILE *file = fopen("/proc/self/statm", "re"); // size, resident, shared, text, library, data
+    if (file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &data) != 1)
+        data = 0;
+    if (file)
+        fclose(file);
+    *out = (mlt_image_room){.memory = memory ? memory : UINT64_MAX, .data = data_left(data)};
+}
