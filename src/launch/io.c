@@ -539,16 +539,16 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env)
 {
     if (io->plan->procs[first_proc].ranks == 1)
         return;
-    int64_t reader = io->options->gdb >= 0 ? io->options->gdb : io->options->stdin_rank;
-    mlt_env_put(env, reader >= 0               ? mlt_text_of("MILLET_STDIN=%lld", (long long)reader)
-                     : reader == MLT_STDIN_ALL ? mlt_text_of("MILLET_STDIN=all")
-                                               : mlt_text_of("MILLET_STDIN=none"));
     if (io->options->label)
         mlt_env_put(env, mlt_text_of("MILLET_LABEL=1"));
     if (io->outfile)
         mlt_env_put(env, mlt_text_of("MILLET_OUTFILE=%s", io->outfile));
     if (io->errfile && !io->options->merge)
         mlt_env_put(env, mlt_text_of("MILLET_ERRFILE=%s", io->errfile));
+    int64_t reader = io->options->gdb >= 0 ? io->options->gdb : io->options->stdin_rank;
+    mlt_env_put(env, reader >= 0               ? mlt_text_of("MILLET_STDIN=%lld", (long long)reader)
+                     : reader == MLT_STDIN_ALL ? mlt_text_of("MILLET_STDIN=all")
+                                               : mlt_text_of("MILLET_STDIN=none"));
 }
 
 static bool open_pipe(mlt_io *io, int which, int *own, char *why, size_t why_size)
