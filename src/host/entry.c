@@ -81,6 +81,13 @@ bool mlt_entry_many(void)
     return program.many;
 }
 
+void mlt_entry_arguments(int *argc, char ***argv, char ***envp)
+{
+    *argc = program.argc;
+    *argv = program.argv;
+    *envp = program.envp;
+}
+
 bool mlt_entry_any_inited(void)
 {
     return atomic_load_explicit(&program.inited, memory_order_acquire) > 0;

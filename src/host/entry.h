@@ -28,6 +28,9 @@ bool mlt_entry_many(void);
 // The rank of a process that holds one and has joined, else NULL. For threads that are none.
 mlt_rank *mlt_entry_only_rank(void);
 
+// What the program was started with.
+void mlt_entry_arguments(int *argc, char ***argv, char ***envp);
+
 // For a thread that a rank of that worker started: lets it run wherever the process may, though it
 // inherited the core of the worker's own thread. An affinity that the program set is kept.
 void mlt_entry_unpin(uint32_t worker);

@@ -2,7 +2,6 @@
 #include "host/globals.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +13,13 @@
 #include "boot/job.h"
 #include "fiber/fiber.h"
 #include "fiber/sanitize.h"
+#include "host/dl.h"
 #include "host/entry.h"
 #include "host/input.h"
 #include "host/libc.h"
 #include "host/own.h"
 #include "host/switch.h"
+#include "image/late.h"
 #include "image/mode.h"
 #include "p2p/worker.h"
 
@@ -29,6 +30,7 @@ static struct {
     mlt_images *images; // NULL: ranks share what there is
     mlt_globals_mode mode;
     mlt_status status; // of the images; if it is not MLT_OK, why says the rest
+    uint32_t ranks;
     char why[WHY_BYTES];
 } all;
 
@@ -36,11 +38,21 @@ static struct {
 static _Thread_local mlt_image_tls here __attribute__((tls_model("initial-exec")));
 
 // Images are numbered as the ranks of the process; the first rank has the original.
-static uint32_t index_of(const mlt_rank *me)
+uint32_t mlt_globals_index(const mlt_rank *me)
 {
     mlt_job *job = me->worker->boot->job;
     const mlt_job_proc *proc = mlt_job_proc_at(job, me->worker->boot->proc);
     return (uint32_t)(me->world - mlt_job_worker_at(job, proc->first_worker)->first_rank);
+}
+
+mlt_images *mlt_globals_images(void)
+{
+    return all.images;
+}
+
+uint32_t mlt_globals_ranks(void)
+{
+    return all.ranks;
 }
 
 // ---- beginning
@@ -76,6 +88,7 @@ void mlt_globals_prepare(uint32_t ranks)
     if (all.mode == MLT_GLOBALS_SHARED)
         return;
     const char *input = getenv("MILLET_STDIN"); // each its own, so each its own `stdin`
+    all.ranks = ranks;
     mlt_images_conf conf = {.count = ranks - 1,
                             .always = input && strcmp(input, "all") == 0,
                             .shared = getenv("MILLET_SHARED_LIBRARIES"),
@@ -139,20 +152,20 @@ bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size)
 
 // ---- thread-local variables
 
-static char *tls_of(const mlt_rank *me)
+static const mlt_rank_own *tls_owner(const mlt_rank *me)
 {
     const mlt_rank_own *own = me ? me->own : NULL;
-    return own ? own->tls : NULL;
+    return own && own->tls ? own : NULL;
 }
 
 // Processes of one rank share its variables.
 static void swap(const mlt_rank *from, const mlt_rank *to)
 {
-    char *old = tls_of(from), *new = tls_of(to);
+    const mlt_rank_own *old = tls_owner(from), *new = tls_owner(to);
     if (old)
-        mlt_image_tls_save(&here, old);
+        mlt_image_tls_save(&here, old->tls_blocks, old->tls);
     if (new)
-        mlt_image_tls_load(&here, new);
+        mlt_image_tls_load(&here, new->tls_blocks, new->tls);
 }
 
 void mlt_globals_worker(mlt_worker *worker)
@@ -167,10 +180,48 @@ void mlt_globals_worker(mlt_worker *worker)
 void mlt_globals_thread(const mlt_rank *me)
 {
     mlt_image_tls own;
-    if (!all.images || !mlt_images_tls_bytes(all.images))
+    if (!all.images)
         return;
     mlt_image_tls_of_thread(all.images, &own);
-    mlt_image_tls_init(all.images, &own, index_of(me));
+    mlt_image_tls_init(all.images, &own, mlt_globals_index(me));
+    mlt_dl_thread(me);
+}
+
+// Blocks of a thread are in the order in which its ranks loaded them; a rank has the first ones, up
+// to the last that it loaded itself.
+static void keep_tls(mlt_rank *me)
+{
+    mlt_rank_own *own = mlt_own_of(me);
+    own->tls = mlt_take_more(own->tls, 1, mlt_image_tls_bytes(&here));
+    own->tls_blocks = here.count;
+}
+
+bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why, size_t why_size)
+{
+    mlt_rank *me = mlt_rank_self();
+    mlt_image_tls elsewhere = {.count = 0};
+    mlt_image_tls *tls = me ? &here : &elsewhere;
+    uint32_t before = tls->count;
+    if (!mlt_image_tls_add(all.images, object, tls)) {
+        snprintf(why, why_size,
+                 "ranks of one process can have their own thread-local variables of %d libraries, "
+                 "and this is one more",
+                 MLT_IMAGE_TLS_MOST);
+        return false;
+    }
+    if (!me && tls->count) {
+        snprintf(why, why_size,
+                 "it has thread-local variables, so a rank's main thread must load it");
+        return false;
+    }
+    for (uint32_t i = 0; i < tls->count; i++)
+        if (tls->block[i].object == object && !(first && i == before))
+            mlt_image_tls_init_block(all.images, tls, i, index);
+    if (me && tls->count && me->worker->count > 1) {
+        keep_tls(me);
+        mlt_switch_want(me->worker->sched, MLT_SWITCH_TLS, swap);
+    }
+    return true;
 }
 
 // ---- a rank
@@ -180,12 +231,14 @@ void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
     if (!all.images)
         return;
     char why[WHY_BYTES];
-    uint32_t index = index_of(me);
+    uint32_t index = mlt_globals_index(me);
     if (index && mlt_image_make(all.images, index, why, sizeof why) != MLT_OK)
         mlt_entry_end_job(me->world, EXIT_FAILURE, why);
     if (mlt_images_tls_bytes(all.images)) {
-        mlt_own_of(me)->tls = mlt_take(1, mlt_images_tls_bytes(all.images));
-        mlt_image_tls_init(all.images, &here, index);
+        keep_tls(me);
+        for (uint32_t i = 0; i < here.count; i++)
+            if (mlt_images_is_from_start(all.images, here.block[i].object))
+                mlt_image_tls_init_block(all.images, &here, i, index);
     }
     mlt_input_rank(me);
     mlt_image_construct(all.images, index, argc, argv, envp);
@@ -193,7 +246,7 @@ void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
 
 void *mlt_globals_shift(const mlt_rank *me, const void *address)
 {
-    return mlt_image_shift(all.images, all.images ? index_of(me) : 0, address);
+    return mlt_image_shift(all.images, all.images ? mlt_globals_index(me) : 0, address);
 }
 
 bool mlt_globals_are_own(void)
@@ -203,7 +256,7 @@ bool mlt_globals_are_own(void)
 
 void *mlt_globals_variable(const mlt_rank *me, void *variable)
 {
-    return mlt_image_variable(all.images, all.images ? index_of(me) : 0, variable);
+    return mlt_image_variable(all.images, all.images ? mlt_globals_index(me) : 0, variable);
 }
 
 uintptr_t mlt_globals_original(uintptr_t address)
@@ -218,7 +271,17 @@ struct mlt_last_call {
     void (*with_argument)(void *argument);
     void (*with_status)(int status, void *argument);
     void *argument;
+    const void *object; // whose handle this is, an address in it; NULL: unknown
 };
+
+static void make_call(struct mlt_last_call *last, int status)
+{
+    if (last->with_argument)
+        last->with_argument(last->argument);
+    else
+        last->with_status(status, last->argument);
+    free(last);
+}
 
 // They may leave more.
 static void make_calls(struct mlt_last_call **calls, int status)
@@ -226,12 +289,39 @@ static void make_calls(struct mlt_last_call **calls, int status)
     while (*calls) {
         struct mlt_last_call *last = *calls;
         *calls = last->next;
-        if (last->with_argument)
-            last->with_argument(last->argument);
-        else
-            last->with_status(status, last->argument);
-        free(last);
+        make_call(last, status);
     }
+}
+
+static bool is_in(const struct mlt_last_call *call, uintptr_t from, uintptr_t to)
+{
+    return (uintptr_t)call->object >= from && (uintptr_t)call->object < to;
+}
+
+void mlt_globals_run_last_calls(uintptr_t from, uintptr_t to)
+{
+    mlt_rank *me = mlt_rank_self();
+    mlt_rank_own *own = me ? me->own : NULL;
+    struct mlt_last_call **at = own ? &own->last_calls : NULL, *last;
+    while (at && (last = *at)) {
+        if (!is_in(last, from, to)) {
+            at = &last->next;
+            continue;
+        }
+        *at = last->next;
+        make_call(last, 0);
+        at = &own->last_calls; // it may have left more
+    }
+}
+
+bool mlt_globals_has_thread_calls(uintptr_t from, uintptr_t to)
+{
+    const mlt_rank *me = mlt_rank_self();
+    const mlt_rank_own *own = me ? me->own : NULL;
+    const struct mlt_last_call *call = own ? own->thread_calls : NULL;
+    while (call && !is_in(call, from, to))
+        call = call->next;
+    return call != NULL;
 }
 
 // Thread-local objects first, as libc does.
@@ -242,8 +332,9 @@ void mlt_globals_rank_ends(mlt_rank *me, int status)
         make_calls(&own->thread_calls, status);
         make_calls(&own->last_calls, status);
     }
+    mlt_dl_rank_ends(me);
     if (all.images)
-        mlt_image_destruct(all.images, index_of(me));
+        mlt_image_destruct(all.images, mlt_globals_index(me));
 }
 
 // With a sanitizer there are no images, and its run-time calls some of these before they can run.
@@ -271,14 +362,22 @@ extern void *__dso_handle __attribute__((visibility("hidden"))); // of this libr
 int __cxa_atexit(void (*function)(void *), void *argument, void *object);
 int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object);
 
+// A rank that loads a library before the first rank does makes the system construct the original,
+// which is the first rank's.
+static bool is_anothers(const mlt_rank *me, const void *object)
+{
+    return mlt_globals_shift(me, object) != object;
+}
+
 // atexit is this with the caller's own handle, and destructors of static objects are left by it.
 MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *object)
 {
     mlt_rank *me = object == &__dso_handle ? NULL : leaver(); // our own are the process's
-    if (!me)
+    if (!me || is_anothers(me, object))
         return MLT_LIBC(__cxa_atexit)(function, argument, object);
-    return leave_call(&mlt_own_of(me)->last_calls,
-                      (struct mlt_last_call){.with_argument = function, .argument = argument});
+    return leave_call(
+        &mlt_own_of(me)->last_calls,
+        (struct mlt_last_call){.with_argument = function, .argument = argument, .object = object});
 }
 
 // True for functions of this library: what it leaves itself is for the end of the process.
@@ -304,56 +403,9 @@ MLT_EXPORT int __cxa_thread_atexit_impl(void (*function)(void *), void *argument
     mlt_rank *me = leaver();
     if (!me || mlt_sched_self != me->worker->sched)
         return MLT_LIBC(__cxa_thread_atexit_impl)(function, argument, object);
-    return leave_call(&mlt_own_of(me)->thread_calls,
-                      (struct mlt_last_call){.with_argument = function, .argument = argument});
+    return leave_call(
+        &mlt_own_of(me)->thread_calls,
+        (struct mlt_last_call){.with_argument = function, .argument = argument, .object = object});
 }
-
-// ---- what unwinders ask
-
-// Objects as the calling rank has them.
-typedef struct walk {
-    int (*tell)(struct dl_phdr_info *info, size_t size, void *user);
-    void *user;
-    uint32_t index;
-} walk;
-
-static int tell_shifted(struct dl_phdr_info *info, size_t size, void *user)
-{
-    const walk *w = user;
-    uintptr_t base, original;
-    for (uint32_t i = 0; mlt_images_object(all.images, w->index, i, &base, &original); i++)
-        if (original == info->dlpi_addr) {
-            struct dl_phdr_info own = *info;
-            own.dlpi_addr = base;
-            return w->tell(&own, size < sizeof own ? size : sizeof own, w->user);
-        }
-    return w->tell(info, size, w->user);
-}
-
-MLT_EXPORT int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t size, void *user),
-                               void *user)
-{
-    const mlt_rank *me = all.images ? mlt_rank_self() : NULL;
-    uint32_t index = me && me->worker ? index_of(me) : 0;
-    if (!index)
-        return MLT_LIBC(dl_iterate_phdr)(tell, user);
-    return MLT_LIBC(dl_iterate_phdr)(tell_shifted, &(walk){tell, user, index});
-}
-
-#ifdef DLFO_EH_SEGMENT_TYPE
-MLT_EXPORT int _dl_find_object(void *address, struct dl_find_object *out)
-{
-    void *original = (void *)mlt_globals_original((uintptr_t)address);
-    int status = MLT_LIBC(_dl_find_object)(original, out);
-    intptr_t shift = (char *)address - (char *)original;
-    if (status != 0 || !shift)
-        return status;
-    out->dlfo_map_start = (char *)out->dlfo_map_start + shift;
-    out->dlfo_map_end = (char *)out->dlfo_map_end + shift;
-    if (out->dlfo_eh_frame)
-        out->dlfo_eh_frame = (char *)out->dlfo_eh_frame + shift;
-    return 0;
-}
-#endif
 
 #endif

@@ -43,6 +43,25 @@ bool mlt_globals_are_own(void);
 // optind); NULL: the program does not refer to it. The variable itself where ranks share all.
 void *mlt_globals_variable(const mlt_rank *me, void *variable);
 
+// NULL: ranks share what there is.
+mlt_images *mlt_globals_images(void);
+// The number of the rank's image; 0: it has the original. And how many ranks the process has.
+uint32_t mlt_globals_index(const mlt_rank *me);
+uint32_t mlt_globals_ranks(void);
+
+// On the thread of the rank that has image `index`: gives it its own thread-local variables of an
+// object that it has just loaded. first: if the thread has none yet, they stay as they are. False:
+// that is impossible, and why says it.
+bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why,
+                          size_t why_size) MLT_MUST_CHECK;
+
+// Runs what the calling rank's objects in that span of addresses left for their end.
+void mlt_globals_run_last_calls(uintptr_t from, uintptr_t to);
+
+// True if the calling rank has thread-local objects whose destructors were left by objects in that
+// span.
+bool mlt_globals_has_thread_calls(uintptr_t from, uintptr_t to);
+
 // mlt_above.original. Safe in a signal handler.
 uintptr_t mlt_globals_original(uintptr_t address);
 

@@ -11,24 +11,14 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "image/elf.h"
-#include "image/object.h"
-#include "image/template.h"
+#include "image/image_int.h"
 #include "os/os.h"
 
 enum { MAPS_BESIDE = 4096, MAPS_USUAL = 65530 }; // what else a process maps; Linux's default limit
 
-struct mlt_images {
-    mlt_object *objects;
-    uint32_t count;   // of objects
-    uint32_t copies;  // images beside the original
-    uintptr_t *place; // [objects]: where an own object lies within an image
-    char *area;
-    uintptr_t span; // of an image
-    uint32_t mappings;
-    size_t tls_bytes;
-    mlt_template template;
-};
+const mlt_image_set *mlt_image_sets;
 
 // ---- who is private
 
@@ -73,34 +63,30 @@ static bool has_variables(const mlt_object *o)
 }
 
 // Those with variables, libc's for options among them, and those that refer to one that is private.
-static bool choose(mlt_images *images, bool always)
+bool mlt_image_set_choose(const mlt_images *images, mlt_image_set *set)
 {
-    mlt_object *objects = images->objects;
+    mlt_object *objects = set->objects;
     bool any = false, more = true;
-    for (uint32_t i = 0; i < images->count; i++) {
-        objects[i].own =
-            objects[i].may && (has_variables(&objects[i]) || (always && objects[i].program) ||
-                               mlt_template_parses(&objects[i]));
-        any |= objects[i].own;
+    for (uint32_t i = set->first; i < set->count; i++) {
+        mlt_object *o = &objects[i];
+        o->may = may_be_own(o, &images->conf);
+        o->own = o->may && (has_variables(o) || (images->conf.always && o->program) ||
+                            mlt_template_parses(o));
+        any |= o->own;
     }
-    while (any && more) {
+    while (more && (any || set->first)) { // a late one may refer to one from before
         more = false;
-        for (uint32_t i = 0; i < images->count; i++)
-            if (!objects[i].own && objects[i].may && mlt_template_refers(objects, images->count, i))
-                more = objects[i].own = true;
+        for (uint32_t i = set->first; i < set->count; i++)
+            if (!objects[i].own && objects[i].may && mlt_template_refers(objects, set->count, i))
+                any = more = objects[i].own = true;
     }
     return any;
 }
 
-static bool can_be_copied(const mlt_images *images, const mlt_images_conf *conf, char *why,
-                          size_t why_size)
+static bool can_be_copied(const mlt_image_set *set, char *why, size_t why_size)
 {
-    if (conf->obstacle) {
-        snprintf(why, why_size, "%s", conf->obstacle);
-        return false;
-    }
-    for (uint32_t i = 0; i < images->count; i++) {
-        const mlt_object *o = &images->objects[i];
+    for (uint32_t i = set->first; i < set->count; i++) {
+        const mlt_object *o = &set->objects[i];
         if (!o->own || !(o->fixed || o->text_relocations))
             continue;
         if (o->program)
@@ -128,106 +114,117 @@ static uint32_t map_limit(void)
     return limit;
 }
 
-static void lay_out(mlt_images *images)
+static void lay_out(mlt_image_set *set)
 {
-    images->place = mlt_take(images->count, sizeof *images->place);
-    for (uint32_t i = 0; i < images->count; i++) {
-        const mlt_object *o = &images->objects[i];
+    set->place = mlt_take(set->count, sizeof *set->place);
+    for (uint32_t i = set->first; i < set->count; i++) {
+        const mlt_object *o = &set->objects[i];
         if (!o->own)
             continue;
-        images->place[i] = images->span;
-        images->span += o->span;
-        images->mappings += o->pieces;
+        set->place[i] = set->span;
+        set->span += o->span;
+        set->mappings += o->pieces;
     }
 }
 
-static mlt_status reserve(mlt_images *images, char *why, size_t why_size)
+static mlt_status reserve(const mlt_images *images, mlt_image_set *set, char *why, size_t why_size)
 {
-    uint64_t maps = (uint64_t)images->mappings * images->copies + MAPS_BESIDE;
+    uint64_t maps = (uint64_t)(images->mappings + set->mappings) * set->copies + MAPS_BESIDE;
     uint32_t limit = map_limit();
     if (maps > limit) {
         snprintf(why, why_size,
                  "globals of %u ranks in one process need %llu mappings, but the system allows %u: "
                  "start more processes (-n), or let the administrator set vm.max_map_count=%llu",
-                 images->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
+                 set->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
         return MLT_ERR_NO_MEMORY;
     }
-    void *area = mmap(NULL, images->span * images->copies, PROT_NONE,
+    void *area = mmap(NULL, set->span * set->copies, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) {
         snprintf(
             why, why_size,
             "the system refuses address space for the globals of %u ranks (%llu bytes each): %s; "
             "see `ulimit -v`",
-            images->copies + 1, (unsigned long long)images->span, strerror(errno));
+            set->copies + 1, (unsigned long long)set->span, strerror(errno));
         return MLT_ERR_NO_MEMORY;
     }
-    images->area = area;
+    set->area = area;
     return MLT_OK;
 }
 
 // ---- making
 
-static void drop(mlt_images *images)
+mlt_status mlt_image_set_make(mlt_images *images, mlt_image_set *set, char *why, size_t why_size)
 {
-    mlt_template_free(&images->template, images->count);
-    mlt_objects_free(images->objects, images->count);
-    free(images->place);
-    free(images);
+    set->copies = images->conf.count;
+    if (images->conf.obstacle)
+        snprintf(why, why_size, "%s", images->conf.obstacle);
+    if (images->conf.obstacle || !can_be_copied(set, why, why_size))
+        return MLT_ERR_UNSUPPORTED;
+    const mlt_template *start = set->first ? &images->start.template : NULL;
+    mlt_status status = mlt_template_new(set->objects, set->first, set->count, start,
+                                         &set->template, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    lay_out(set);
+    status = reserve(images, set, why, why_size);
+    if (status == MLT_OK)
+        images->mappings += set->mappings;
+    return status;
 }
 
-static size_t tls_bytes(const mlt_images *images)
+void mlt_image_set_drop(mlt_image_set *set)
+{
+    mlt_template_free(&set->template, set->count);
+    mlt_objects_free(set->objects, set->first, set->count);
+    free(set->place);
+}
+
+static size_t tls_bytes(const mlt_image_set *set)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; i < images->count; i++)
-        if (images->objects[i].tls && images->objects[i].may)
-            bytes += images->objects[i].tls->p_memsz;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (set->objects[i].tls && set->objects[i].may)
+            bytes += set->objects[i].tls->p_memsz;
     return bytes;
+}
+
+static char *copy_of(const char *text)
+{
+    return text ? mlt_text_of("%s", text) : NULL;
 }
 
 mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *why, size_t why_size)
 {
-    *out = NULL;
     mlt_images *images = mlt_take(1, sizeof *images);
-    images->template.fd = -1;
-    images->copies = conf->count;
-    images->objects = mlt_objects_new(&images->count);
-    for (uint32_t i = 0; i < images->count; i++)
-        images->objects[i].may = may_be_own(&images->objects[i], conf);
-    images->tls_bytes = tls_bytes(images);
-    bool any = choose(images, conf->always);
-    if (!any && !images->tls_bytes) {
-        drop(images);
-        return MLT_OK;
-    }
-    mlt_status status = MLT_OK;
-    if (any) {
-        status =
-            can_be_copied(images, conf, why, why_size)
-                ? mlt_template_new(images->objects, images->count, &images->template, why, why_size)
-                : MLT_ERR_UNSUPPORTED;
-        if (status == MLT_OK) {
-            lay_out(images);
-            status = reserve(images, why, why_size);
-        }
-    }
-    if (status != MLT_OK) {
-        drop(images);
-        return status;
+    mlt_image_set *set = images->last = &images->start;
+    set->template.fd = -1;
+    images->conf = *conf;
+    images->conf.shared = copy_of(conf->shared);
+    images->conf.private = copy_of(conf->private);
+    set->objects = mlt_objects_new(&set->count);
+    bool any = mlt_image_set_choose(images, set);
+    images->tls_bytes = tls_bytes(set);
+    mlt_status status = any ? mlt_image_set_make(images, set, why, why_size) : MLT_OK;
+    if (status != MLT_OK || conf->obstacle) {
+        mlt_image_set_drop(set);
+        free(images);
+        images = NULL;
     }
     *out = images;
-    return MLT_OK;
+    mlt_image_sets = images ? set : NULL;
+    return status;
 }
 
 // Bytes of pages with an address in them.
-static uint64_t written_bytes(const mlt_images *images)
+static uint64_t written_bytes(const mlt_image_set *set)
 {
-    const mlt_template *t = &images->template;
+    const mlt_template *t = &set->template;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
     unsigned char *seen = mlt_take(t->bytes / page + 1, 1);
-    for (uint32_t i = 0; i < images->count; i++)
-        for (uint32_t f = 0; images->objects[i].own && f < t->fixup_count[i]; f++) {
-            const char *at = mlt_template_at(t, images->objects, i, t->fixups[i][f].at);
+    for (uint32_t i = 0; i < set->count; i++)
+        for (uint32_t f = 0; set->objects[i].own && f < t->fixup_count[i]; f++) {
+            const char *at = mlt_template_at(t, set->objects, i, t->fixups[i][f].at);
             unsigned char *one = at ? &seen[(uint64_t)(at - t->memory) / page] : NULL;
             count += one && !*one;
             if (one)
@@ -239,42 +236,44 @@ static uint64_t written_bytes(const mlt_images *images)
 
 void mlt_images_need(const mlt_images *images, mlt_image_need *out)
 {
-    *out = (mlt_image_need){.images = images->copies, .all = images->copies};
-    if (!images->area)
+    const mlt_image_set *set = &images->start;
+    *out = (mlt_image_need){.images = set->copies, .all = set->copies};
+    if (!set->area)
         return;
-    out->written = written_bytes(images);
-    out->writable = images->template.bytes;
+    out->written = written_bytes(set);
+    out->writable = set->template.bytes;
 }
 
 void mlt_images_refresh(mlt_images *images)
 {
-    for (uint32_t i = 0; i < images->template.taken_count; i++) {
-        const mlt_taken *one = &images->template.taken[i];
-        char *to = mlt_template_at(&images->template, images->objects, one->object, one->at);
+    const mlt_image_set *set = &images->start;
+    for (uint32_t i = 0; i < set->template.taken_count; i++) {
+        const mlt_taken *one = &set->template.taken[i];
+        char *to = mlt_template_at(&set->template, set->objects, one->object, one->at);
         if (to)
             memcpy(to, (const void *)one->variable, one->bytes);
     }
 }
 
 // Where the object lies in the image.
-static char *start_of(const mlt_images *images, uint32_t index, uint32_t object)
+static char *start_of(const mlt_image_set *set, uint32_t index, uint32_t object)
 {
-    return images->area + (size_t)(index - 1) * images->span + images->place[object];
+    return set->area + (size_t)(index - 1) * set->span + set->place[object];
 }
 
-static intptr_t shift_of(const mlt_images *images, uint32_t index, uint32_t object)
+intptr_t mlt_image_shift_of(const mlt_image_set *set, uint32_t index, uint32_t object)
 {
-    return (intptr_t)start_of(images, index, object) - (intptr_t)images->objects[object].start;
+    return (intptr_t)start_of(set, index, object) - (intptr_t)set->objects[object].start;
 }
 
-static bool map_object(const mlt_images *images, uint32_t index, uint32_t object)
+static bool map_object(const mlt_image_set *set, uint32_t index, uint32_t object)
 {
-    const mlt_object *o = &images->objects[object];
-    char *start = start_of(images, index, object);
+    const mlt_object *o = &set->objects[object];
+    char *start = start_of(set, index, object);
     for (uint32_t p = 0; p < o->pieces; p++) {
         const mlt_piece_map *piece = &o->piece[p];
-        int fd = piece->writable ? images->template.fd : o->fd;
-        uint64_t offset = piece->writable ? images->template.offset[object][p] : piece->offset;
+        int fd = piece->writable ? set->template.fd : o->fd;
+        uint64_t offset = piece->writable ? set->template.offset[object][p] : piece->offset;
         if (mmap(start + (piece->from - o->piece[0].from), piece->to - piece->from, piece->prot,
                  MAP_PRIVATE | MAP_FIXED, fd, (off_t)offset) == MAP_FAILED)
             return false;
@@ -282,32 +281,43 @@ static bool map_object(const mlt_images *images, uint32_t index, uint32_t object
     return true;
 }
 
-static void relocate(const mlt_images *images, uint32_t index, uint32_t object)
+static void relocate(const mlt_images *images, const mlt_image_set *set, uint32_t index,
+                     uint32_t object)
 {
-    const mlt_template *t = &images->template;
-    char *base = (char *)images->objects[object].base + shift_of(images, index, object);
+    const mlt_template *t = &set->template;
+    char *base = (char *)set->objects[object].base + mlt_image_shift_of(set, index, object);
     for (uint32_t i = 0; i < t->fixup_count[object]; i++) {
         const mlt_fixup *f = &t->fixups[object][i];
+        const mlt_image_set *owners = mlt_image_set_of(images, f->owner);
         uint64_t word;
         memcpy(&word, base + f->at, sizeof word);
-        word += (uint64_t)shift_of(images, index, f->owner);
+        word += (uint64_t)mlt_image_shift_of(owners, index, f->owner);
         memcpy(base + f->at, &word, sizeof word);
     }
 }
 
+mlt_status mlt_image_make_object(const mlt_images *images, uint32_t index, uint32_t object,
+                                 char *why, size_t why_size)
+{
+    const mlt_image_set *set = mlt_image_set_of(images, object);
+    if (!map_object(set, index, object)) {
+        snprintf(why, why_size,
+                 "the system refuses memory for the globals of rank %u of this process: %s", index,
+                 strerror(errno));
+        return MLT_ERR_NO_MEMORY;
+    }
+    relocate(images, set, index, object);
+    return MLT_OK;
+}
+
 mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why, size_t why_size)
 {
-    for (uint32_t i = 0; i < images->count && images->area; i++) {
-        if (!images->objects[i].own)
-            continue;
-        if (!map_object(images, index, i)) {
-            snprintf(why, why_size,
-                     "the system refuses memory for the globals of rank %u of this "
-                     "process: %s",
-                     index, strerror(errno));
-            return MLT_ERR_NO_MEMORY;
-        }
-        relocate(images, index, i);
+    const mlt_image_set *set = &images->start;
+    for (uint32_t i = 0; i < set->count && set->area; i++) {
+        mlt_status status =
+            set->objects[i].own ? mlt_image_make_object(images, index, i, why, why_size) : MLT_OK;
+        if (status != MLT_OK)
+            return status;
     }
     return MLT_OK;
 }
@@ -317,99 +327,133 @@ mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why, size_t 
 typedef void constructor(int argc, char **argv, char **envp);
 typedef void destructor(void);
 
-static void construct(const mlt_images *images, uint32_t index, uint32_t object, int argc,
-                      char **argv, char **envp)
+static uintptr_t shift_from(const mlt_image_set *set, uint32_t index, uint32_t object)
 {
-    const mlt_object *o = &images->objects[object];
-    intptr_t shift = shift_of(images, index, object);
-    constructor *const *pre = (constructor *const *)(o->preinit_array + (uintptr_t)shift);
-    constructor *const *init = (constructor *const *)(o->init_array + (uintptr_t)shift);
+    return index ? (uintptr_t)mlt_image_shift_of(set, index, object) : 0;
+}
+
+// An entry of a list of functions, as the original has it.
+static uintptr_t listed(const mlt_image_set *set, uint32_t object, uintptr_t list, size_t i)
+{
+    uintptr_t at = list - set->objects[object].base + i * sizeof at;
+    const char *word = mlt_template_at(&set->template, set->objects, object, at);
+    if (word)
+        memcpy(&at, word, sizeof at);
+    else
+        memcpy(&at, (const void *)(list + i * sizeof at), sizeof at); // in a read-only segment
+    return at;
+}
+
+void mlt_image_construct_object(const mlt_images *images, uint32_t index, uint32_t object, int argc,
+                                char **argv, char **envp)
+{
+    const mlt_image_set *set = mlt_image_set_of(images, object);
+    const mlt_object *o = &set->objects[object];
+    uintptr_t shift = shift_from(set, index, object);
     for (size_t i = 0; o->program && i < o->preinit_count; i++)
-        pre[i](argc, argv, envp);
+        ((constructor *)(listed(set, object, o->preinit_array, i) + shift))(argc, argv, envp);
     if (o->init)
-        ((constructor *)(o->init + (uintptr_t)shift))(argc, argv, envp);
+        ((constructor *)(o->init + shift))(argc, argv, envp);
     for (size_t i = 0; i < o->init_count; i++)
-        init[i](argc, argv, envp);
+        ((constructor *)(listed(set, object, o->init_array, i) + shift))(argc, argv, envp);
 }
 
 // Libraries before whoever needs them: those that were loaded last come first.
 void mlt_image_construct(const mlt_images *images, uint32_t index, int argc, char **argv,
                          char **envp)
 {
-    for (uint32_t i = images->count; i-- > 0 && index && images->area;)
-        if (images->objects[i].own)
-            construct(images, index, i, argc, argv, envp);
+    const mlt_image_set *set = &images->start;
+    for (uint32_t i = set->count; i-- > 0 && index && set->area;)
+        if (set->objects[i].own)
+            mlt_image_construct_object(images, index, i, argc, argv, envp);
+}
+
+void mlt_image_destruct_object(const mlt_images *images, uint32_t index, uint32_t object)
+{
+    const mlt_image_set *set = mlt_image_set_of(images, object);
+    const mlt_object *o = &set->objects[object];
+    uintptr_t shift = shift_from(set, index, object);
+    for (size_t i = o->fini_count; i-- > 0;)
+        ((destructor *)(listed(set, object, o->fini_array, i) + shift))();
+    if (o->fini)
+        ((destructor *)(o->fini + shift))();
 }
 
 void mlt_image_destruct(const mlt_images *images, uint32_t index)
 {
-    for (uint32_t k = 0; k < images->count && index && images->area; k++) {
-        const mlt_object *o = &images->objects[k];
-        if (!o->own)
-            continue;
-        uintptr_t shift = (uintptr_t)shift_of(images, index, k);
-        destructor *const *fini = (destructor *const *)(o->fini_array + shift);
-        for (size_t i = o->fini_count; i-- > 0;)
-            fini[i]();
-        if (o->fini)
-            ((destructor *)(o->fini + shift))();
-    }
+    const mlt_image_set *set = &images->start;
+    for (uint32_t i = 0; i < set->count && index && set->area; i++)
+        if (set->objects[i].own)
+            mlt_image_destruct_object(images, index, i);
 }
 
 // ---- looking
 
 void *mlt_image_shift(const mlt_images *images, uint32_t index, const void *address)
 {
-    if (!images || !index || !images->area)
-        return (void *)(uintptr_t)address;
-    uint32_t object = mlt_object_at(images->objects, images->count, (uintptr_t)address);
-    if (object == MLT_OBJECT_NONE || !images->objects[object].own)
-        return (void *)(uintptr_t)address;
-    return (char *)(uintptr_t)address + shift_of(images, index, object);
+    const mlt_image_set *set = images && index ? &images->start : NULL;
+    for (; set; set = mlt_image_set_next(set)) {
+        uint32_t object = set->area ? mlt_object_at(set->objects + set->first,
+                                                    set->count - set->first, (uintptr_t)address)
+                                    : MLT_OBJECT_NONE;
+        if (object != MLT_OBJECT_NONE && set->objects[set->first + object].own)
+            return (char *)(uintptr_t)address + mlt_image_shift_of(set, index, set->first + object);
+    }
+    return (void *)(uintptr_t)address;
 }
 
 void *mlt_image_variable(const mlt_images *images, uint32_t index, void *variable)
 {
-    if (!images || !index || !images->area)
+    const mlt_image_set *set = images ? &images->start : NULL;
+    if (!index || !set || !set->area)
         return variable;
-    const mlt_taken *one = mlt_template_taken(&images->template, (uintptr_t)variable);
+    const mlt_taken *one = mlt_template_taken(&set->template, (uintptr_t)variable);
     if (!one)
         return NULL;
-    return (char *)images->objects[one->object].base + one->at +
-           shift_of(images, index, one->object);
+    return (char *)set->objects[one->object].base + one->at +
+           mlt_image_shift_of(set, index, one->object);
 }
 
 bool mlt_images_exist(const mlt_images *images)
 {
-    return images && images->area;
+    return images && images->start.area;
 }
 
-uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address)
+// The original's counterpart of an address in the set's area.
+static uintptr_t original_in(const mlt_image_set *set, uintptr_t address)
 {
-    uintptr_t area = images ? (uintptr_t)images->area : 0;
-    if (!area || address < area || address - area >= images->span * images->copies)
-        return address;
-    uint32_t index = (uint32_t)((address - area) / images->span) + 1;
-    uintptr_t offset = (address - area) % images->span;
-    for (uint32_t i = 0; i < images->count; i++) {
-        const mlt_object *o = &images->objects[i];
-        if (o->own && offset >= images->place[i] && offset - images->place[i] < o->span)
-            return address - (uintptr_t)shift_of(images, index, i);
+    uintptr_t area = (uintptr_t)set->area;
+    uint32_t index = (uint32_t)((address - area) / set->span) + 1;
+    uintptr_t offset = (address - area) % set->span;
+    for (uint32_t i = set->first; i < set->count; i++) {
+        const mlt_object *o = &set->objects[i];
+        if (o->own && offset >= set->place[i] && offset - set->place[i] < o->span)
+            return address - (uintptr_t)mlt_image_shift_of(set, index, i);
     }
     return address;
 }
 
-bool mlt_images_object(const mlt_images *images, uint32_t index, uint32_t number, uintptr_t *base,
-                       uintptr_t *original_base)
+// The set whose area has the address; NULL: none.
+static const mlt_image_set *area_of(const mlt_images *images, uintptr_t address)
 {
-    for (uint32_t i = 0; i < images->count && images->area; i++) {
-        if (!images->objects[i].own || number-- > 0)
-            continue;
-        *original_base = images->objects[i].base;
-        *base = *original_base + (index ? (uintptr_t)shift_of(images, index, i) : 0);
-        return true;
-    }
-    return false;
+    const mlt_image_set *set = images ? &images->start : NULL;
+    for (; set; set = mlt_image_set_next(set))
+        if (set->area && address >= (uintptr_t)set->area &&
+            address - (uintptr_t)set->area < set->span * set->copies)
+            return set;
+    return NULL;
+}
+
+uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address)
+{
+    const mlt_image_set *set = area_of(images, address);
+    return set ? original_in(set, address) : address;
+}
+
+uint32_t mlt_images_index(const mlt_images *images, uintptr_t address)
+{
+    const mlt_image_set *set = area_of(images, address);
+    return set ? (uint32_t)((address - (uintptr_t)set->area) / set->span) + 1 : 0;
 }
 
 // ---- thread-local variables
@@ -424,20 +468,26 @@ typedef struct search {
     mlt_image_tls *out;
 } search;
 
-static int note_block(struct dl_phdr_info *info, size_t size, void *user)
+static void note_block(mlt_image_tls *out, uint32_t object, const mlt_object *o, void *at)
+{
+    if (out->count == MLT_IMAGE_TLS_MOST)
+        return;
+    out->block[out->count].at = at;
+    out->block[out->count].bytes = (uint32_t)o->tls->p_memsz;
+    out->block[out->count++].object = object;
+}
+
+static int note_blocks(struct dl_phdr_info *info, size_t size, void *user)
 {
     search *s = user;
+    const mlt_image_set *set = &s->images->start;
     if (size < offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data ||
         !info->dlpi_tls_data)
         return 0;
-    for (uint32_t i = 0; i < s->images->count; i++) {
-        const mlt_object *o = &s->images->objects[i];
-        if (!o->tls || !o->may || o->tls_module != info->dlpi_tls_modid ||
-            s->out->count == MLT_IMAGE_TLS_MOST)
-            continue;
-        s->out->block[s->out->count].at = info->dlpi_tls_data;
-        s->out->block[s->out->count].bytes = (uint32_t)o->tls->p_memsz;
-        s->out->block[s->out->count++].object = i;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const mlt_object *o = &set->objects[i];
+        if (o->tls && o->may && o->tls_module == info->dlpi_tls_modid)
+            note_block(s->out, i, o, info->dlpi_tls_data);
     }
     return 0;
 }
@@ -446,28 +496,61 @@ void mlt_image_tls_of_thread(const mlt_images *images, mlt_image_tls *out)
 {
     out->count = 0;
     if (images->tls_bytes)
-        (void)dl_iterate_phdr(note_block, &(search){images, out});
+        (void)dl_iterate_phdr(note_blocks, &(search){images, out});
+}
+
+// What __tls_get_addr takes; the system makes the thread's block when it is first asked for.
+typedef struct tls_place {
+    size_t module, offset;
+} tls_place;
+extern void *__tls_get_addr(tls_place *place);
+
+bool mlt_image_tls_add(const mlt_images *images, uint32_t object, mlt_image_tls *tls)
+{
+    const mlt_object *o = &mlt_image_set_of(images, object)->objects[object];
+    for (uint32_t i = 0; i < tls->count; i++)
+        if (tls->block[i].object == object)
+            return true;
+    if (!o->tls || tls->count == MLT_IMAGE_TLS_MOST)
+        return !o->tls;
+    note_block(tls, object, o, __tls_get_addr(&(tls_place){o->tls_module, 0}));
+    return true;
+}
+
+void mlt_image_tls_init_block(const mlt_images *images, const mlt_image_tls *tls, uint32_t block,
+                              uint32_t index)
+{
+    uint32_t object = tls->block[block].object;
+    const mlt_image_set *set = mlt_image_set_of(images, object);
+    const mlt_object *o = &set->objects[object];
+    uintptr_t shift = o->own ? shift_from(set, index, object) : 0;
+    const char *initial = (const char *)(o->base + o->tls->p_vaddr + shift);
+    memcpy(tls->block[block].at, initial, o->tls->p_filesz);
+    memset(tls->block[block].at + o->tls->p_filesz, 0, o->tls->p_memsz - o->tls->p_filesz);
 }
 
 void mlt_image_tls_init(const mlt_images *images, const mlt_image_tls *tls, uint32_t index)
 {
-    for (uint32_t i = 0; i < tls->count; i++) {
-        const mlt_object *o = &images->objects[tls->block[i].object];
-        intptr_t shift = index && o->own ? shift_of(images, index, tls->block[i].object) : 0;
-        const char *initial = (const char *)(o->base + o->tls->p_vaddr + (uintptr_t)shift);
-        memcpy(tls->block[i].at, initial, o->tls->p_filesz);
-        memset(tls->block[i].at + o->tls->p_filesz, 0, o->tls->p_memsz - o->tls->p_filesz);
-    }
+    for (uint32_t i = 0; i < tls->count; i++)
+        mlt_image_tls_init_block(images, tls, i, index);
 }
 
-void mlt_image_tls_save(const mlt_image_tls *tls, char *to)
+size_t mlt_image_tls_bytes(const mlt_image_tls *tls)
 {
-    for (uint32_t i = 0; i < tls->count; to += tls->block[i++].bytes)
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < tls->count; i++)
+        bytes += tls->block[i].bytes;
+    return bytes;
+}
+
+void mlt_image_tls_save(const mlt_image_tls *tls, uint32_t blocks, char *to)
+{
+    for (uint32_t i = 0; i < blocks; to += tls->block[i++].bytes)
         memcpy(to, tls->block[i].at, tls->block[i].bytes);
 }
 
-void mlt_image_tls_load(const mlt_image_tls *tls, const char *from)
+void mlt_image_tls_load(const mlt_image_tls *tls, uint32_t blocks, const char *from)
 {
-    for (uint32_t i = 0; i < tls->count; from += tls->block[i++].bytes)
+    for (uint32_t i = 0; i < blocks; from += tls->block[i++].bytes)
         memcpy(tls->block[i].at, from, tls->block[i].bytes);
 }

@@ -42,9 +42,10 @@ typedef struct mlt_images_conf {
 } mlt_images_conf;
 
 // Looks at what is loaded and makes the template. Called before the constructors of the program
-// run (those of its libraries have). *out NULL and MLT_OK: the program has no variables, so all
-// ranks may use the original. MLT_ERR_UNSUPPORTED: there can be no images, though the program has
-// variables; why says the reason and what to do, as a sentence that could follow "because".
+// run (those of its libraries have). A program may have no variables; then images are empty, and all
+// ranks use the original, but for libraries that they load later (late.h); *out NULL: not even
+// those. MLT_ERR_UNSUPPORTED: there can be no images, though the program has variables; why says the
+// reason and what to do, as a sentence that could follow "because".
 mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *why,
                           size_t why_size) MLT_MUST_CHECK;
 
@@ -80,15 +81,13 @@ bool mlt_images_exist(const mlt_images *images);
 // Safe in a signal handler.
 uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address);
 
-// Objects, for dl_iterate_phdr: the `number`-th private object as image `index` has it, and as the
-// original has it. False: there are no more.
-bool mlt_images_object(const mlt_images *images, uint32_t index, uint32_t number, uintptr_t *base,
-                       uintptr_t *original_base);
+// The number of the image that has the address; 0: none. Safe in a signal handler.
+uint32_t mlt_images_index(const mlt_images *images, uintptr_t address);
 
 // ---- thread-local variables of the program and its libraries: kept for a thread by the system,
 // but a rank's
 
-// Bytes of all of them; 0: there are none.
+// Bytes of all of them; 0: there are none. Without those of libraries that were loaded later.
 size_t mlt_images_tls_bytes(const mlt_images *images);
 // Where the calling thread has them: one address an object with some, for the calls below.
 enum { MLT_IMAGE_TLS_MOST = 16 };
@@ -100,10 +99,16 @@ typedef struct mlt_image_tls {
     } block[MLT_IMAGE_TLS_MOST];
 } mlt_image_tls;
 void mlt_image_tls_of_thread(const mlt_images *images, mlt_image_tls *out);
+// Adds those of an object that was loaded later, if it has some. False: they are too many.
+bool mlt_image_tls_add(const mlt_images *images, uint32_t object,
+                       mlt_image_tls *tls) MLT_MUST_CHECK;
+size_t mlt_image_tls_bytes(const mlt_image_tls *tls);
 // Initial values, as image `index` has them.
 void mlt_image_tls_init(const mlt_images *images, const mlt_image_tls *tls, uint32_t index);
-// To and from memory of mlt_images_tls_bytes bytes.
-void mlt_image_tls_save(const mlt_image_tls *tls, char *to);
-void mlt_image_tls_load(const mlt_image_tls *tls, const char *from);
+void mlt_image_tls_init_block(const mlt_images *images, const mlt_image_tls *tls, uint32_t block,
+                              uint32_t index);
+// The first `blocks` of them, to and from memory of as many bytes as they have.
+void mlt_image_tls_save(const mlt_image_tls *tls, uint32_t blocks, char *to);
+void mlt_image_tls_load(const mlt_image_tls *tls, uint32_t blocks, const char *from);
 
 #endif

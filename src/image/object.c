@@ -12,9 +12,12 @@
 #include "base/array.h"
 #include "os/os.h"
 
+enum { VERSION_HIDDEN = 0x8000 };
+
 typedef struct list {
     mlt_object *objects;
     uint32_t count, room;
+    uint32_t known; // of them, from before
 } list;
 
 static uintptr_t page_down(uintptr_t at)
@@ -138,6 +141,15 @@ static void read_entry(mlt_object *o, const Elf64_Dyn *d)
     case DT_VERNEED:
         o->needed_versions = (const void *)at;
         break;
+    case DT_VERDEF:
+        o->own_versions = (const void *)at;
+        break;
+    case DT_VERDEFNUM:
+        o->own_versions_count = bytes;
+        break;
+    case DT_FLAGS_1:
+        o->stays |= (bytes & DF_1_NODELETE) != 0;
+        break;
     case DT_VERNEEDNUM:
         o->needed_versions_count = bytes;
         break;
@@ -176,24 +188,68 @@ static void read_entry(mlt_object *o, const Elf64_Dyn *d)
     }
 }
 
+static void read_entries(mlt_object *o)
+{
+    for (const Elf64_Dyn *d = o->dynamic; d && d->d_tag != DT_NULL; d++)
+        read_entry(o, d);
+}
+
 static void read_dynamic(mlt_object *o)
 {
     for (size_t i = 0; i < o->header_count; i++)
         if (o->headers[i].p_type == PT_DYNAMIC)
-            for (const Elf64_Dyn *d = (const Elf64_Dyn *)(o->base + o->headers[i].p_vaddr);
-                 d->d_tag != DT_NULL; d++)
-                read_entry(o, d);
+            o->dynamic = (const Elf64_Dyn *)(o->base + o->headers[i].p_vaddr);
+    read_entries(o);
     if (!o->symbols || !o->strings)
         o->fixed = true;
 }
 
 // ---- all of them
 
+// How many symbols the table has: its hash table knows.
+static uint32_t symbol_count(const mlt_object *o)
+{
+    if (o->sysv_hash)
+        return o->sysv_hash[1];
+    if (!o->gnu_hash)
+        return 0;
+    uint32_t buckets = o->gnu_hash[0], first = o->gnu_hash[1], words = o->gnu_hash[2], last = 0;
+    const uint32_t *bucket = o->gnu_hash + 4 + 2 * words, *chain = bucket + buckets;
+    for (uint32_t i = 0; i < buckets; i++)
+        last = bucket[i] > last ? bucket[i] : last;
+    if (last < first)
+        return first;
+    while (!(chain[last - first] & 1))
+        last++;
+    return last + 1;
+}
+
+static bool has_unique(const mlt_object *o)
+{
+    uint32_t count = o->symbols && !o->program ? symbol_count(o) : 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (ELF64_ST_BIND(o->symbols[i].st_info) == STB_GNU_UNIQUE &&
+            o->symbols[i].st_shndx != SHN_UNDEF)
+            return true;
+    return false;
+}
+
+// True for one of the known objects. The address of an object that is gone may be another's.
+static bool is_known(const list *l, const struct dl_phdr_info *info)
+{
+    for (uint32_t i = 0; i < l->known; i++)
+        if (l->objects[i].base == info->dlpi_addr && l->objects[i].headers == info->dlpi_phdr)
+            return true;
+    return false;
+}
+
 static int add(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;
     list *l = user;
     bool program = l->count == 0;
+    if (is_known(l, info))
+        return 0;
     const char *path = program ? "/proc/self/exe" : info->dlpi_name;
     if (!path[0] || (!program && !strchr(path, '/')))
         return 0; // the kernel's
@@ -212,6 +268,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *user)
     o->fixed = !o->path || !o->base; // a program that was linked for one address has base 0
     read_headers(o);
     read_dynamic(o);
+    o->stays |= l->known && has_unique(o);
     return 0;
 }
 
@@ -223,11 +280,22 @@ mlt_object *mlt_objects_new(uint32_t *count)
     return l.objects;
 }
 
-void mlt_objects_free(mlt_object *objects, uint32_t count)
+mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, uint32_t *count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    list l = {.count = known_count, .known = known_count};
+    MLT_ARRAY_WANT(l.objects, l.count, l.room);
+    memcpy(l.objects, known, known_count * sizeof *known);
+    (void)dl_iterate_phdr(add, &l);
+    *count = l.count;
+    return l.objects;
+}
+
+void mlt_objects_free(mlt_object *objects, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < count; i++) {
         close(objects[i].fd);
         free(objects[i].path);
+        free(objects[i].refused);
     }
     free(objects);
 }
@@ -298,13 +366,45 @@ static uint32_t gnu_hash(const char *name)
     return hash;
 }
 
-static bool defines(const mlt_object *o, uint32_t number, const char *name)
+// Not by strcmp, which a sanitizer takes over and which looks for libc's when it is not ready itself.
+static bool same(const char *a, const char *b)
 {
-    const Elf64_Sym *symbol = &o->symbols[number];
-    return symbol->st_shndx != SHN_UNDEF && strcmp(o->strings + symbol->st_name, name) == 0;
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
 }
 
-static uint32_t find_by_gnu_hash(const mlt_object *o, const char *name)
+// The name of the version that the object gives a symbol that it defines; NULL: none.
+static const char *own_version_of(const mlt_object *o, uint32_t number)
+{
+    const char *at = o->own_versions;
+    uint16_t version = o->versions ? o->versions[number] & ~VERSION_HIDDEN : 0;
+    for (size_t i = 0; at && i < o->own_versions_count; i++) {
+        const Elf64_Verdef *own = (const Elf64_Verdef *)at;
+        if (own->vd_ndx == version)
+            return o->strings + ((const Elf64_Verdaux *)(at + own->vd_aux))->vda_name;
+        at += own->vd_next;
+    }
+    return NULL;
+}
+
+// True if the symbol has that version, or, if NULL, the one for those that want none.
+static bool is_version(const mlt_object *o, uint32_t number, const char *version)
+{
+    if (!version)
+        return !o->versions || !(o->versions[number] & VERSION_HIDDEN);
+    const char *own = own_version_of(o, number);
+    return own && same(own, version);
+}
+
+static bool defines(const mlt_object *o, uint32_t number, const char *name, const char *version)
+{
+    const Elf64_Sym *symbol = &o->symbols[number];
+    return symbol->st_shndx != SHN_UNDEF && same(o->strings + symbol->st_name, name) &&
+           is_version(o, number, version);
+}
+
+static uint32_t find_by_gnu_hash(const mlt_object *o, const char *name, const char *version)
 {
     const uint32_t *table = o->gnu_hash;
     uint32_t buckets = table[0], first = table[1], words = table[2], hash = gnu_hash(name);
@@ -314,22 +414,23 @@ static uint32_t find_by_gnu_hash(const mlt_object *o, const char *name)
         return 0;
     for (;; number++) {
         uint32_t own = chain[number - first];
-        if ((own | 1) == (hash | 1) && defines(o, number, name))
+        if ((own | 1) == (hash | 1) && defines(o, number, name, version))
             return number;
         if (own & 1)
             return 0;
     }
 }
 
-// The number of the symbol, 0: the object does not define the name.
-static uint32_t find(const mlt_object *o, const char *name)
+// The number of the symbol, 0: the object does not define the name in that version. Version NULL: the
+// default one.
+static uint32_t find(const mlt_object *o, const char *name, const char *version)
 {
     if (!o->symbols || !o->strings)
         return 0;
     if (o->gnu_hash)
-        return find_by_gnu_hash(o, name);
+        return find_by_gnu_hash(o, name, version);
     for (uint32_t i = 1; o->sysv_hash && i < o->sysv_hash[1]; i++)
-        if (defines(o, i, name))
+        if (defines(o, i, name, version))
             return i;
     return 0;
 }
@@ -344,8 +445,8 @@ static bool is_unversioned(const mlt_object *o, uint32_t number)
 // The address of a definition that comes before all others and has no version; 0: there is none.
 static uintptr_t find_first_plain(const mlt_object *objects, uint32_t count, const char *name)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = find(&objects[i], name);
+    for (uint32_t i = 0; i < count && !objects[i].scope; i++) { // not those that were loaded later
+        uint32_t number = find(&objects[i], name, NULL);
         const Elf64_Sym *symbol = number ? &objects[i].symbols[number] : NULL;
         if (!symbol)
             continue;
@@ -354,6 +455,24 @@ static uintptr_t find_first_plain(const mlt_object *objects, uint32_t count, con
         return plain ? objects[i].base + symbol->st_value : 0;
     }
     return 0;
+}
+
+static void *look(void *where, const char *name, const char *version)
+{
+    void *found = version ? dlvsym(where, name, version) : NULL;
+    return found ? found : dlsym(where, name);
+}
+
+void *mlt_object_symbol(uintptr_t base, const Elf64_Dyn *dynamic, const char *name,
+                        const char *version)
+{
+    mlt_object o = {.base = base, .start = base, .end = UINTPTR_MAX, .dynamic = dynamic};
+    read_entries(&o);
+    uint32_t number = find(&o, name, version);
+    if (!number)
+        return NULL;
+    void *at = (void *)(base + o.symbols[number].st_value);
+    return ELF64_ST_TYPE(o.symbols[number].st_info) == STT_GNU_IFUNC ? ((void *(*)(void))at)() : at;
 }
 
 uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_object *o,
@@ -369,9 +488,9 @@ uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_o
     if (plain)
         return plain;
     const char *version = version_of(o, number);
-    void *found = version ? dlvsym(RTLD_DEFAULT, name, version) : NULL;
-    if (!found)
-        found = dlsym(RTLD_DEFAULT, name);
+    void *found = look(RTLD_DEFAULT, name, version);
+    if (!found && o->scope)
+        found = look(o->scope, name, version);
     if (!found && symbol->st_shndx != SHN_UNDEF)
         return o->base + symbol->st_value;
     return (uintptr_t)found;
@@ -381,7 +500,7 @@ uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const cha
                             uintptr_t *address)
 {
     for (uint32_t i = 1; i < count; i++) {
-        uint32_t number = find(&objects[i], name);
+        uint32_t number = find(&objects[i], name, NULL);
         if (!number)
             continue;
         *address = objects[i].base + objects[i].symbols[number].st_value;

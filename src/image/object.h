@@ -26,11 +26,12 @@ typedef struct mlt_piece_map {
 typedef struct mlt_object {
     char *path;
     int fd;
-    bool program;         // not a library
-    bool fixed;           // linked for one address: there can be no copy of it
-    bool may;             // may be a rank's own: the program and its own libraries
-    bool own;             // has an image for each rank
-    uintptr_t base;       // what the file's addresses are relative to
+    bool program;   // not a library
+    bool fixed;     // linked for one address: there can be no copy of it
+    bool may;       // may be a rank's own: the program and its own libraries
+    bool own;       // has an image for each rank
+    bool silenced;  // the loader runs no constructors and destructors of the original (late.h)
+    uintptr_t base; // what the file's addresses are relative to
     uintptr_t start, end; // where it lies, in whole pages
     uintptr_t span;       // bytes of whole pages that it takes in an image
     const Elf64_Phdr *headers;
@@ -52,14 +53,24 @@ typedef struct mlt_object {
     const uint16_t *versions;
     const void *needed_versions;
     size_t needed_versions_count;
+    const void *own_versions;
+    size_t own_versions_count;
     bool text_relocations;
+    bool stays; // dlclose must not unload it: it says so, or has symbols that exist once a process
     uintptr_t init, fini, preinit_array, init_array, fini_array; // 0: none
     size_t preinit_count, init_count, fini_count;
+    const Elf64_Dyn *dynamic;
+    char *refused; // why ranks cannot have their own, though they should; NULL: they can
+    void *scope; // a handle: where its symbols are looked for beside the global ones; NULL: nowhere
 } mlt_object;
 
 // All of them, in the order of loading; *count. Objects without a file (the kernel's) are left out.
 mlt_object *mlt_objects_new(uint32_t *count);
-void mlt_objects_free(mlt_object *objects, uint32_t count);
+// `known` ones, which stay as they are, and after them those that were loaded since. known_count
+// must be above 0.
+mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, uint32_t *count);
+// first: how many of them belong to another array, too.
+void mlt_objects_free(mlt_object *objects, uint32_t first, uint32_t count);
 
 // The bytes of the file from an address on (relative to base), zeros where it has none. False: the
 // file cannot be read.
@@ -72,6 +83,12 @@ uint32_t mlt_object_at(const mlt_object *objects, uint32_t count, uintptr_t addr
 // The address of symbol `number` of object o, as the loader would bind it now; 0: nobody defines it.
 uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_object *o,
                           uint32_t number);
+
+// The address of the symbol of that name that an object defines itself, by its base and dynamic
+// section, of that version or, if NULL, the default one; NULL: it defines none. As dlsym has it, but
+// leaves what dlerror says as it is.
+void *mlt_object_symbol(uintptr_t base, const Elf64_Dyn *dynamic, const char *name,
+                        const char *version);
 
 // The first object after the program that defines the name; *address. MLT_OBJECT_NONE: none does.
 uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const char *name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "image/template.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 
 typedef struct work {
     const mlt_object *objects;
-    uint32_t count, object;
+    uint32_t first, count, object;
+    const mlt_template *start;
     mlt_template *t;
     char *why;
     size_t why_size;
@@ -147,6 +149,8 @@ static const mlt_taken *cell_of(const work *w, uint32_t symbol, uint64_t variabl
     mlt_template *t = w->t;
     const mlt_object *o = own_of(w);
     const char *name = o->strings + o->symbols[symbol].st_name;
+    if (w->start)
+        return mlt_template_taken(w->start, variable);
     for (size_t i = 0; i < sizeof cell_names / sizeof *cell_names; i++) {
         if (strcmp(name, cell_names[i].name) != 0)
             continue;
@@ -158,6 +162,35 @@ static const mlt_taken *cell_of(const work *w, uint32_t symbol, uint64_t variabl
         return mlt_template_taken(t, variable);
     }
     return NULL;
+}
+
+// A library that is loaded later may refer to any of them, so a program that loads some has all.
+static void take_all(const work *w)
+{
+    mlt_template *t = w->t;
+    for (size_t i = 0; i < sizeof cell_names / sizeof *cell_names; i++) {
+        uintptr_t variable = (uintptr_t)dlsym(RTLD_DEFAULT, cell_names[i].name);
+        if (!variable || owner_of(w->objects, w->count, variable) != MLT_OBJECT_NONE ||
+            mlt_template_taken(t, variable))
+            continue;
+        take_over(t,
+                  (mlt_taken){variable, t->holder, t->cells + t->cell_bytes, cell_names[i].bytes});
+        t->cell_bytes += CELL;
+    }
+}
+
+static bool loads_later(const mlt_object *objects, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (size_t k = 0; objects[i].own && k < objects[i].rela_count + objects[i].slots_count;
+             k++) {
+            const mlt_object *o = &objects[i];
+            const Elf64_Rela *r = k < o->rela_count ? &o->rela[k] : &o->slots[k - o->rela_count];
+            uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+            if (symbol && strcmp(o->strings + o->symbols[symbol].st_name, "dlopen") == 0)
+                return true;
+        }
+    return false;
 }
 
 // The object at the end of whose memory there is, or can be, room for cells.
@@ -312,7 +345,7 @@ static void copy_variable(const work *w, const Elf64_Rela *r)
 static bool lay_out(work *w)
 {
     mlt_template *t = w->t;
-    for (uint32_t i = 0; i < w->count; i++)
+    for (uint32_t i = w->first; i < w->count; i++)
         for (uint32_t p = 0; w->objects[i].own && p < w->objects[i].pieces; p++)
             if (w->objects[i].piece[p].writable) {
                 t->offset[i][p] = t->bytes;
@@ -342,7 +375,7 @@ static bool fill(const mlt_object *o, const mlt_piece_map *piece, char *to)
 
 static bool fill_all(work *w)
 {
-    for (uint32_t i = 0; i < w->count; i++)
+    for (uint32_t i = w->first; i < w->count; i++)
         for (uint32_t p = 0; w->objects[i].own && p < w->objects[i].pieces; p++)
             if (w->objects[i].piece[p].writable &&
                 !fill(&w->objects[i], &w->objects[i].piece[p], w->t->memory + w->t->offset[i][p])) {
@@ -353,16 +386,22 @@ static bool fill_all(work *w)
     return true;
 }
 
-mlt_status mlt_template_new(mlt_object *objects, uint32_t count, mlt_template *t, char *why,
-                            size_t why_size)
+mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
+                            const mlt_template *start, mlt_template *t, char *why, size_t why_size)
 {
     *t = (mlt_template){.fd = -1};
     t->offset = mlt_take(count, sizeof *t->offset);
     t->fixups = mlt_take(count, sizeof *t->fixups);
     t->fixup_count = mlt_take(count, sizeof *t->fixup_count);
     t->fixup_room = mlt_take(count, sizeof *t->fixup_room);
-    work w = {.objects = objects, .count = count, .t = t, .why = why, .why_size = why_size};
-    if (!find_holder(objects, count, t)) {
+    work w = {.objects = objects,
+              .first = first,
+              .count = count,
+              .start = start,
+              .t = t,
+              .why = why,
+              .why_size = why_size};
+    if (!start && !find_holder(objects, count, t)) {
         snprintf(why, why_size, "no object of the program ends with its variables");
         return MLT_ERR_UNSUPPORTED;
     }
@@ -373,12 +412,14 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t count, mlt_template *t
     }
     if (!fill_all(&w))
         return MLT_ERR_SYSTEM;
-    for (w.object = 0; w.object < count; w.object++)
+    for (w.object = first; w.object < count; w.object++)
         if (objects[w.object].own && !relocate_all(&w))
             return MLT_ERR_UNSUPPORTED;
+    if (!start && loads_later(objects, count))
+        take_all(&w);
     w.object = 0; // only programs have such
     const mlt_object *program = &objects[0];
-    for (size_t i = 0; program->own && i < program->rela_count; i++)
+    for (size_t i = 0; !first && program->own && i < program->rela_count; i++)
         if (mlt_arch_reloc_kind((uint32_t)ELF64_R_TYPE(program->rela[i].r_info)) == MLT_RELOC_COPY)
             copy_variable(&w, &program->rela[i]);
     return MLT_OK;

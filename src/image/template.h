@@ -38,8 +38,10 @@ typedef struct mlt_template {
     uint32_t cell_bytes;
 } mlt_template;
 
-// Reads files and tables of all objects that are `own`. On failure a message.
-mlt_status mlt_template_new(mlt_object *objects, uint32_t count, mlt_template *out, char *why,
+// Reads files and tables of all objects from `first` on that are `own`. `start` has those before
+// `first`, and all cells; NULL if first is 0. On failure a message.
+mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
+                            const mlt_template *start, mlt_template *out, char *why,
                             size_t why_size) MLT_MUST_CHECK;
 void mlt_template_free(mlt_template *t, uint32_t count);
 

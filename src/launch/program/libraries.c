@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "image/elf.h"
+#include "image/search.h"
 #include "launch/plan/env.h"
 
 enum { MOST_LIBRARIES = 64, ABI_NAME = sizeof "libmpi_abi.so" - 1 };
@@ -91,42 +92,6 @@ static bool is_systems(const char *path)
     return false;
 }
 
-// One folder of a run path, with $ORIGIN replaced.
-static char *folder_of(const char *part, size_t n, const char *origin)
-{
-    static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t length = strlen(words[i]);
-        if (n >= length && strncmp(part, words[i], length) == 0)
-            return mlt_text_of("%s%.*s", origin, (int)(n - length), part + length);
-    }
-    return mlt_text_of("%.*s", (int)n, part);
-}
-
-// The path of the library in one of the folders; NULL if it is in none. The caller frees it.
-static char *look_in(const finder *f, const char *folders, const char *name, const char *origin)
-{
-    while (folders && *folders) {
-        size_t n = strcspn(folders, ":;");
-        char *folder = folder_of(folders, n, origin);
-        char *path = *folder == '/' || !f->dir ? mlt_text_of("%s/%s", *folder ? folder : ".", name)
-                                               : mlt_text_of("%s/%s/%s", f->dir, folder, name);
-        free(folder);
-        struct stat about;
-        if (stat(path, &about) == 0 && S_ISREG(about.st_mode))
-            return path;
-        free(path);
-        folders += n + (folders[n] != '\0');
-    }
-    return NULL;
-}
-
-static char *origin_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? mlt_text_of("%.*s", (int)(slash - path), path) : mlt_text_of(".");
-}
-
 // ---- The walk
 
 static void look_at_file(finder *f, const char *path);
@@ -153,7 +118,7 @@ static void look_at_abi(finder *f, const mlt_elf_links *links, const char *name,
     f->out->mpi = true;
     if (links->runpath || f->out->other) // LD_LIBRARY_PATH, and ours in it, comes before a RUNPATH
         return;
-    char *path = look_in(f, links->rpath, name, origin);
+    char *path = mlt_search_in(links->rpath, name, origin, f->dir);
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0 && !mlt_elf_names(fd, "FGmpiexec_rank")) {
         f->out->other = path;
@@ -178,11 +143,11 @@ static void look_at_need(finder *f, const mlt_elf_links *links, const char *name
     }
     char *path = strchr(name, '/') ? mlt_text_of("%s", name) // a library without a name of its own
                  : links->runpath  ? NULL
-                                   : look_in(f, links->rpath, name, origin);
+                                   : mlt_search_in(links->rpath, name, origin, f->dir);
     if (!path)
-        path = look_in(f, f->library_path, name, origin);
+        path = mlt_search_in(f->library_path, name, origin, f->dir);
     if (!path)
-        path = look_in(f, links->runpath, name, origin);
+        path = mlt_search_in(links->runpath, name, origin, f->dir);
     if (path)
         add(f, path);
 }
@@ -193,7 +158,7 @@ static void look_at_file(finder *f, const char *path)
     mlt_elf_links links;
     if (fd < 0)
         return;
-    char *origin = origin_of(path);
+    char *origin = mlt_search_origin(path);
     if (mlt_elf_links_read(fd, &links))
         for (size_t i = 0; i < links.count; i++)
             look_at_need(f, &links, links.needed[i], origin);
@@ -211,7 +176,7 @@ static void look_at_preloads(finder *f, const char *list)
         bool own = n > 0 && strncmp(last ? last + 1 : name, abi_name, ABI_NAME) != 0;
         char *path = !own   ? NULL
                      : last ? mlt_text_of("%s", name)
-                            : look_in(f, f->library_path, name, "");
+                            : mlt_search_in(f->library_path, name, "", f->dir);
         if (path)
             add(f, path);
         free(name);
