@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fiber/sanitize.h"
+#include "host/caller.h"
 #include "host/entry.h"
 #include "host/globals.h"
 #include "host/libc.h"
@@ -132,25 +133,12 @@ void mlt_dl_rank_ends(const mlt_rank *me)
 
 // ---- who calls
 
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden"))); // by the linker
-
-// True for addresses in this library, which always wants the system's view.
-static bool is_ours(uintptr_t address)
-{
-    uintptr_t base = (uintptr_t)&__ehdr_start, end = base;
-    const Elf64_Phdr *h = (const Elf64_Phdr *)(base + __ehdr_start.e_phoff);
-    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
-        if (h[i].p_type == PT_LOAD && base + h[i].p_vaddr + h[i].p_memsz > end)
-            end = base + h[i].p_vaddr + h[i].p_memsz;
-    return address >= base && address < end;
-}
-
 // The images of the calling rank's process, and its index; NULL: the system's view is right. Code of
 // an image belongs to the image's rank, on whatever thread it runs.
 static mlt_images *images_for(uintptr_t caller, uint32_t *index)
 {
     mlt_images *images = mlt_entry_many() ? mlt_globals_images() : NULL;
-    if (!images || is_ours(caller))
+    if (!images || mlt_caller_is_ours((const void *)caller))
         return NULL;
     *index = mlt_images_index(images, caller);
     if (*index)
@@ -162,7 +150,7 @@ static mlt_images *images_for(uintptr_t caller, uint32_t *index)
     return images;
 }
 
-#define CALLER ((uintptr_t)__builtin_return_address(0))
+#define CALLER ((uintptr_t)MLT_CALLER)
 
 // The loader's record of the object at an address of the original; NULL: there is none.
 static struct link_map *map_of(uintptr_t address)

@@ -5,16 +5,15 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "host/caller.h"
 #include "image/object.h"
-
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden"))); // by the linker
 
 // In the tables of what follows this library. Not by dlsym: this layer has one itself (dl.c), and
 // libc's forgets what dlerror would say.
 static void *find(const char *name)
 {
     const struct link_map *map = _r_debug.r_map;
-    while (map && map->l_addr != (uintptr_t)&__ehdr_start)
+    while (map && map->l_addr != (uintptr_t)mlt_code_begin)
         map = map->l_next;
     void *found = NULL;
     for (map = map ? map->l_next : _r_debug.r_map; map && !found; map = map->l_next)
