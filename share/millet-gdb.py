@@ -10,6 +10,8 @@
     (gdb) millet bt p5            the stack of process 5; also by name: millet bt worker[3]
     (gdb) millet enter 17         make that stack the current one: up, down, info locals, print
     (gdb) millet leave            back to the thread's own stack
+    (gdb) millet image 17         the program's names and variables as rank 17 has them, where ranks have their own
+    (gdb) millet print 17 x + y   ... in an expression
     (gdb) millet gcore [FILE]     a core file with all ranks' stacks, of a live process
 
 It works on a live process and on a core file alike, and runs nothing in the process, except for gcore. The
@@ -19,15 +21,25 @@ schedulers (one for each worker); see src/fiber/fiber.h.
 Stacks of ranks are left out of core files, since most of their address space is empty; when a rank crashes,
 their live parts are put in. gdb's own `gcore` finds none of them: use `millet gcore`.
 
+Where ranks of a process have their own globals, each but the first has its own copy of the program, at other
+addresses (docs/internals/images.md). gdb knows the first one's. The script adds the symbols of the others
+(add-symbol-file), so that breakpoints by name stop in every rank: of all if they are at most 64, otherwise of
+the rank in which the program has stopped, or which is selected (bt, enter, image). `print` then shows the
+variables of the rank whose stack is shown; `millet print N` those of any rank. The library tells where copies
+lie by the variable mlt_image_sets (src/image/image_int.h), and calls mlt_image_made when there is a new one.
+`set millet-images off` stops all that.
+
 A frame unwinder shows a parked stack: it says that the parked fiber called the thread's innermost frame. So
 frame 0 stays the thread's, and the parked rank's frames follow it.
 """
 
 import gdb
 import gdb.unwinder
+import re
 import struct
 
 GROUP_ABOVE = 40  # ranks; more are shown in groups
+MOST_IMAGES = 64  # copies of the program whose symbols are kept at the same time
 STATES = ["new", "runnable", "running", "parked", "ended"]
 KINDS = {
     "MLT_WAIT_RECV": "for a message from {peer}",
@@ -76,11 +88,37 @@ class MilletError(gdb.GdbError):
     pass
 
 
+def variable(name, local=False):
+    """A variable of any file: once symbols were added, gdb itself looks only into the file where the program stands."""
+    for file in gdb.objfiles():
+        symbol = file.lookup_global_symbol(name) or (local and file.lookup_static_symbol(name))
+        if symbol:
+            return symbol
+    return None
+
+
+def of_library(name):
+    symbol = variable(name)
+    if not symbol:
+        raise gdb.error("there is no %s" % name)
+    return symbol
+
+
+TYPES = {}  # of the library, by name
+
+
+def type_of_library(name):
+    """Found once, while the program stands in the library or the first rank: gdb does not find it elsewhere."""
+    if name not in TYPES:
+        TYPES[name] = gdb.lookup_type(name).strip_typedefs()
+    return TYPES[name]
+
+
 class Layout:
     """Reads structures as bytes: a million ranks are too many for gdb.Value."""
 
     def __init__(self, name):
-        self.type = gdb.lookup_type(name).strip_typedefs()
+        self.type = type_of_library(name)
         self.size = self.type.sizeof
         self.fields = {}
         self._add(self.type, 0)
@@ -139,7 +177,7 @@ class World:
 
     def __init__(self):
         try:
-            head = gdb.parse_and_eval("mlt_sched_list")
+            head = of_library("mlt_sched_list").value()
             self.sched = Layout("struct mlt_sched")
             self.fiber = Layout("struct mlt_fiber")
             self.wait = Layout("struct mlt_wait")
@@ -153,10 +191,10 @@ class World:
             self.crew, self.csp, self.proc = Layout("struct mlt_crew"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
             self.team, self.csp_wait = Layout("struct mlt_team_of"), Layout("struct mlt_csp_wait")
             self.chan, self.alt = Layout("struct csp_chan"), Layout("struct mlt_alt")
-            self.csp_kinds = {f.enumval: f.name for f in gdb.lookup_type("mlt_csp_wait_kind").strip_typedefs().fields()}
+            self.csp_kinds = {f.enumval: f.name for f in type_of_library("mlt_csp_wait_kind").fields()}
         except gdb.error:
             self.csp = None  # a program without processes
-        self.kinds = {f.enumval: f.name for f in gdb.lookup_type("mlt_wait_kind").strip_typedefs().fields()}
+        self.kinds = {f.enumval: f.name for f in type_of_library("mlt_wait_kind").fields()}
         self.memory = Memory()
         self.texts = {}
         self.scheds = []
@@ -359,7 +397,7 @@ def parse_ranks(text):
 
 
 class Millet(gdb.Command):
-    """Ranks and processes of a Millet program: millet ranks, procs, bt N, enter N, leave, gcore."""
+    """Ranks and processes of a Millet program: millet ranks, procs, bt N, enter N, leave, image N, print N, gcore."""
 
     def __init__(self):
         super().__init__("millet", gdb.COMMAND_STACK, prefix=True)
@@ -497,6 +535,247 @@ class Parked(gdb.unwinder.Unwinder):
         return "\n".join(lines)
 
 
+class Images:
+    """The ranks' own copies of the program and its libraries."""
+
+    added = {}  # (number of the image, load address) to an address of its code, for remove-symbol-file
+
+    @classmethod
+    def spans(cls, index):
+        """Objects of an image: file, load address; where the original lies, and how far from it the image."""
+        at = of_library("mlt_image_sets").value()
+        while int(at):
+            area, span = int(at["area"]), int(at["span"])
+            for number in range(int(at["first"]), int(at["count"]) if area else 0):
+                one = at["objects"][number]
+                if one["own"]:
+                    start, end = int(one["start"]), int(one["end"])
+                    shift = area + (index - 1) * span + int(at["place"][number]) - start if index else 0
+                    yield one["path"].string(), int(one["base"]) + shift, start, end, shift
+            at = at["next"].cast(at.type)
+
+    @classmethod
+    def objects(cls, index):
+        return [(path, base) for path, base, _, _, _ in cls.spans(index)]
+
+    @classmethod
+    def own_address(cls, index, address):
+        """An address of the original, as the image has it."""
+        for _, _, start, end, shift in cls.spans(index):
+            if start <= address < end:
+                return address + shift
+        return address
+
+    @staticmethod
+    def code(path):
+        """Where the code of a file begins, relative to its load address."""
+        with open(path, "rb") as file:
+            head = file.read(64)
+            at, size, count = struct.unpack_from("<Q", head, 40)[0], *struct.unpack_from("<HH", head, 58)
+            file.seek(at)
+            table = file.read(size * count)
+        for i in range(count):
+            _, kind, flags, address = struct.unpack_from("<IIQQ", table, i * size)
+            if kind == 1 and flags & 4:  # of the program, executable
+                return address
+        return 0
+
+    @classmethod
+    def show(cls, index):
+        """Adds the symbols of an image. 0: the original's, which gdb has anyway."""
+        for path, base in cls.objects(index) if index else ():
+            if (index, base) in cls.added or not cls.is_mapped(base):
+                continue
+            if not Print.defined:
+                Print.defined = True
+                Print()
+            if path == "/proc/self/exe":
+                path = gdb.current_progspace().filename
+            try:
+                gdb.execute('add-symbol-file "%s" -o 0x%x' % (path, base), to_string=True)
+                cls.added[index, base] = base + cls.code(path)
+            except (gdb.error, OSError) as why:
+                print("no symbols of %s: %s" % (path, why))
+
+    @staticmethod
+    def is_mapped(base):
+        """False: a library that this rank has not loaded."""
+        try:
+            return bytes(gdb.selected_inferior().read_memory(base, 4)) == b"\x7fELF"
+        except gdb.MemoryError:
+            return False
+
+    @classmethod
+    def hide(cls, but=None):
+        for (index, base), address in list(cls.added.items()):
+            if index == but:
+                continue
+            try:
+                gdb.execute("remove-symbol-file -a 0x%x" % address, to_string=True)
+            except gdb.error:
+                pass  # gdb has dropped it by itself: the program was started anew
+            del cls.added[index, base]
+
+    @staticmethod
+    def exist():
+        try:
+            return bool(gdb.parameter("millet-images")) and int(of_library("mlt_image_sets").value())
+        except (gdb.error, RuntimeError):
+            return False
+
+    @classmethod
+    def few(cls):
+        return int(of_library("mlt_image_sets").value()["copies"]) <= MOST_IMAGES
+
+    @classmethod
+    def select(cls, world, rank):
+        """Images are numbered as the ranks of the process; the first rank has the original."""
+        if not cls.exist():
+            return 0
+        index = rank.world - min(r.world for r in world.ranks())
+        if not cls.few():
+            cls.hide(but=index)
+        cls.show(index)
+        return index
+
+
+class Made(gdb.Breakpoint):
+    """An image was made: with its symbols, breakpoints by name stop in it, too."""
+
+    def __init__(self):
+        super().__init__("mlt_image_made", internal=True)
+        self.silent = True
+
+    @classmethod
+    def begin(cls):
+        """The library may not be loaded yet; gdb would ask, or complain."""
+        pending = gdb.parameter("breakpoint pending")
+        gdb.execute("set breakpoint pending on")
+        gdb.execute("python Made()", to_string=True)
+        gdb.execute("set breakpoint pending %s" % {True: "on", False: "off", None: "auto"}[pending])
+
+    def stop(self):
+        World()  # finds the library's types
+        if not Images.exist() or not Images.few():
+            self.enabled = False
+        else:
+            Images.show(int(gdb.parse_and_eval("index")))
+        return False
+
+
+def with_own(index, expression):
+    """The expression, with an image's variables in the place of the original's."""
+
+    def here(name):
+        try:
+            return gdb.lookup_symbol(name)[0]
+        except gdb.error:  # there is no frame
+            return None
+
+    def own(match):
+        name = match.group(0)
+        symbol = here(name) or variable(name, local=True)
+        if not symbol or symbol.addr_class != gdb.SYMBOL_LOC_STATIC or not symbol.is_variable:
+            return name
+        where = symbol.value().address
+        address = Images.own_address(index, int(where))
+        gdb.set_convenience_variable("mlt_" + name, word(address).cast(where.type))
+        return "(*$mlt_%s)" % name
+
+    return re.sub(r"(?<![\w$.>'/-])[A-Za-z_]\w*", own, expression)
+
+
+class PrintOf(gdb.Command):
+    """Print an expression with the variables of a rank's own copy of the program: millet print N EXPRESSION"""
+
+    def __init__(self):
+        super().__init__("millet print", gdb.COMMAND_DATA)
+
+    def invoke(self, text, from_tty):
+        number, _, expression = text.strip().partition(" ")
+        if not number.isdigit() or not expression:
+            raise MilletError("write a rank and an expression: millet print 17 counter")
+        world = World()
+        rank = world.find(int(number))
+        index = Images.select(world, rank)
+        if index and STATES[rank.state] == "new":
+            raise MilletError("rank %d has no variables yet: it has not started" % rank.world)
+        gdb.execute("call " + with_own(index, expression))
+
+
+class Print(gdb.Command):
+    """Print the value of an expression: print [/FORMAT] EXPRESSION
+
+In the place of gdb's own command since a rank's own copy of the program was seen: a variable of the program
+or its libraries is that of the rank whose stack is shown, which gdb does not know to tell from the first one's."""
+
+    defined = False
+
+    def __init__(self):
+        super().__init__("print", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, text, from_tty):
+        world = World()
+        rank = entered.rank if entered else rank_here(world)
+        index = Images.select(world, rank) if rank else 0
+        gdb.execute("call " + with_own(index, text))
+
+
+class ShowImages(gdb.Parameter):
+    """Whether symbols of a rank's own copy of the program are added when the rank is selected."""
+
+    set_doc = show_doc = __doc__
+
+    def __init__(self):
+        super().__init__("millet-images", gdb.COMMAND_STACK, gdb.PARAM_BOOLEAN)
+        self.value = True
+
+    def get_set_string(self):
+        if not self.value:
+            Images.hide()
+        return ""
+
+
+def rank_here(world):
+    """The rank that the selected thread runs, or None."""
+    thread = gdb.selected_thread()
+    for rank in world.ranks() if thread else ():
+        its = world.thread(rank) if rank.current else None
+        if its and its.num == thread.num:
+            return rank
+    return None
+
+
+def stopped(_):
+    """The program has stopped: in which rank?"""
+    if not Images.exist():
+        return
+    try:
+        world = World()
+        rank = rank_here(world)
+        if rank:
+            Images.select(world, rank)
+    except (MilletError, gdb.error):
+        pass
+
+
+class Image(gdb.Command):
+    """Show the program's names and variables as a rank has them: millet image N"""
+
+    def __init__(self):
+        super().__init__("millet image", gdb.COMMAND_STACK)
+
+    def invoke(self, text, from_tty):
+        if not text.strip().isdigit():
+            raise MilletError("which rank? write its number: millet image 17")
+        if not Images.exist():
+            raise MilletError("ranks of this process have no copies of the program")
+        world = World()
+        index = Images.select(world, world.find(int(text)))
+        for path, base in Images.objects(index) if index else ():
+            print("0x%016x  %s" % (base, path))
+
+
 entered = None  # the Parked that is in force
 
 
@@ -515,6 +794,7 @@ def parked_rank(text):
     leave_parked()
     world = World()
     rank = world.find(int(text)) if text.isdigit() else world.find_proc(text)
+    Images.select(world, rank)
     if rank.current:
         thread = world.thread(rank)
         if thread and thread.num != gdb.selected_thread().num:
@@ -611,6 +891,7 @@ class Gcore(gdb.Command):
 
 
 gdb.events.cont.connect(leave_parked)
+gdb.events.stop.connect(stopped)
 Millet()
 Ranks()
 Procs()
@@ -618,3 +899,7 @@ Backtrace()
 Enter()
 Leave()
 Gcore()
+ShowImages()
+Made.begin()
+PrintOf()
+Image()

@@ -310,6 +310,11 @@ mlt_status mlt_image_make_object(const mlt_images *images, uint32_t index, uint3
     return MLT_OK;
 }
 
+__attribute__((noinline)) void mlt_image_made(uint32_t index)
+{
+    __asm__ volatile("" : : "r"(index));
+}
+
 mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why, size_t why_size)
 {
     const mlt_image_set *set = &images->start;
@@ -319,6 +324,8 @@ mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why, size_t 
         if (status != MLT_OK)
             return status;
     }
+    if (set->area)
+        mlt_image_made(index);
     return MLT_OK;
 }
 

@@ -42,6 +42,9 @@ struct mlt_images {
 // The set of the process's images; NULL: it has none.
 extern const mlt_image_set *mlt_image_sets;
 
+// For debuggers, which may stop here: objects of that image were just mapped and relocated.
+void mlt_image_made(uint32_t index);
+
 // The next set that is complete; NULL: there is none.
 static inline const mlt_image_set *mlt_image_set_next(const mlt_image_set *set)
 {

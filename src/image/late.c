@@ -249,8 +249,12 @@ mlt_status mlt_image_late_make(const mlt_images *images, uint32_t index, uint32_
     const mlt_image_set *set = mlt_image_set_of(images, object);
     if (!set->objects[object].own)
         return MLT_OK; // it has thread-local variables only
-    return index ? mlt_image_make_object(images, index, object, why, why_size)
-                 : restore(set, object, why, why_size);
+    if (!index)
+        return restore(set, object, why, why_size);
+    mlt_status status = mlt_image_make_object(images, index, object, why, why_size);
+    if (status == MLT_OK)
+        mlt_image_made(index);
+    return status;
 }
 
 void mlt_image_late_construct(const mlt_images *images, uint32_t index, uint32_t object, int argc,
