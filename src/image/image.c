@@ -275,7 +275,7 @@ static bool map_object(const mlt_image_set *set, uint32_t index, uint32_t object
         int fd = piece->writable ? set->template.fd : o->fd;
         uint64_t offset = piece->writable ? set->template.offset[object][p] : piece->offset;
         if (mmap(start + (piece->from - o->piece[0].from), piece->to - piece->from, piece->prot,
-                 MAP_PRIVATE | MAP_FIXED, fd, (off_t)offset) == MAP_FAILED)
+                 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)offset) == MAP_FAILED)
             return false;
     }
     return true;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Images of this program itself: which words differ between the template and an image, and by how
+// much.
+#include "image/image.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/unit_test.h"
+#include "image/image_int.h"
+
+enum { GUESSES = 1000 };
+
+static uint64_t guesses[GUESSES] = {1}; // .data
+static int number = 7, *pointer = &number;
+static int (*functions[3])(const char *) = {atoi, NULL, NULL};
+
+static int own_function(const char *text)
+{
+    return text ? ++number : 0;
+}
+
+static int (*own)(const char *) = own_function;
+
+static void *in_image(mlt_images *images, void *address)
+{
+    return mlt_image_shift(images, 1, address);
+}
+
+// Values that are addresses of this program, as the template's initial values of plain integers.
+static void write_guesses(mlt_images *images)
+{
+    const mlt_image_set *set = &images->start;
+    uintptr_t at = (uintptr_t)guesses - set->objects[0].base;
+    char *words = mlt_template_at(&set->template, set->objects, 0, at);
+    CHECK(words != NULL);
+    for (uint64_t i = 0; i < GUESSES; i++) {
+        uint64_t value = i % 2 ? (uint64_t)(uintptr_t)own_function + i : (uintptr_t)&number + i;
+        memcpy(words + i * sizeof value, &value, sizeof value);
+    }
+}
+
+static void check_guesses(mlt_images *images)
+{
+    const uint64_t *copy = in_image(images, guesses);
+    for (uint64_t i = 0; i < GUESSES; i++)
+        CHECK(copy[i] == (i % 2 ? (uint64_t)(uintptr_t)own_function + i : (uintptr_t)&number + i));
+}
+
+static bool is_fixup(const mlt_template *t, uint32_t object, uint64_t at)
+{
+    for (uint32_t i = 0; i < t->fixup_count[object]; i++)
+        if (t->fixups[object][i].at == at)
+            return true;
+    return false;
+}
+
+// Every word of the image is the template's, or one that the tables name, moved with its object.
+static void check_words(mlt_images *images)
+{
+    const mlt_image_set *set = &images->start;
+    uint32_t moved = 0;
+    const mlt_object *o = &set->objects[0];
+    intptr_t shift = mlt_image_shift_of(set, 1, 0);
+    for (uint32_t p = 0; p < o->pieces; p++)
+        for (uintptr_t at = o->piece[p].from; o->piece[p].writable && at < o->piece[p].to;
+             at += 8) {
+            uint64_t was, is;
+            memcpy(&was, mlt_template_at(&set->template, set->objects, 0, at), sizeof was);
+            memcpy(&is, (const char *)o->base + shift + at, sizeof is);
+            if (is == was)
+                continue;
+            CHECK(is_fixup(&set->template, 0, at));
+            moved++;
+        }
+    CHECK(moved > 0 && moved <= set->template.fixup_count[0]);
+}
+
+int main(void)
+{
+    if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init"))
+        return 77; // a sanitizer knows variables by their addresses
+    char why[512] = "";
+    mlt_images *images = NULL;
+    mlt_images_conf conf = {.count = 2};
+    if (mlt_images_new(&conf, &images, why, sizeof why) != MLT_OK) {
+        fprintf(stderr, "%s\n", why);
+        return strstr(why, "linked for one address") ? 77 : 1;
+    }
+    CHECK(mlt_images_exist(images));
+    number = 8; // the original's; images begin with what the file says
+    write_guesses(images);
+    CHECK(mlt_image_make(images, 1, why, sizeof why) == MLT_OK);
+    check_words(images);
+    check_guesses(images);
+    int *own_number = in_image(images, &number);
+    CHECK(own_number != &number && *own_number == 7);
+    CHECK(*(int **)in_image(images, &pointer) == own_number);
+    int (**own_functions)(const char *) = in_image(images, functions);
+    CHECK(own_functions[0] == atoi && !own_functions[1]);
+    int (*moved)(const char *) = *(int (**)(const char *))in_image(images, &own);
+    CHECK(moved != own_function && moved("x") == 8 && *own_number == 8);
+    CHECK(mlt_images_original(images, (uintptr_t)moved) == (uintptr_t)own_function);
+    CHECK(mlt_images_index(images, (uintptr_t)moved) == 1);
+    CHECK(mlt_images_index(images, (uintptr_t)own_function) == 0);
+    CHECK(pointer == &number && own == own_function && guesses[0] == 1 && number == 8);
+    return 0;
+}
