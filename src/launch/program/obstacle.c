@@ -98,7 +98,7 @@ static char *globals_of(int fd, bool shared)
 {
     mlt_elf_globals globals;
     mlt_elf_read(fd, 0, &globals);
-    bool has = globals.count > 0 || (globals.stripped && globals.bytes > 0), fixed = globals.fixed;
+    bool has = globals.count > 0 || globals.unnamed > 0, fixed = globals.fixed;
     mlt_elf_fini(&globals);
     if (has && fixed)
         return mlt_text_of("was linked for one address (-no-pie)");
