@@ -25,6 +25,7 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",
     "pthread_create", "thrd_create", "__posix_getopt", "__cxa_atexit", "__cxa_thread_atexit_impl", "on_exit", "dl_iterate_phdr", "_dl_find_object",
     "_exit", "_Exit", "quick_exit", "_Fork", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe", "fexecve",
+    "pthread_key_create", "pthread_key_delete", "pthread_getspecific", "pthread_setspecific", "tss_create", "tss_delete", "tss_get", "tss_set",
     "sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait",
     "read", "readv", "recv", "recvfrom", "recvmsg", "accept", "accept4", "write", "send",
     "pause", "sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "kill", "chdir", "fchdir", "umask", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",

@@ -9,6 +9,7 @@
 #include "host/folder.h"
 #include "host/getopt.h"
 #include "host/input.h"
+#include "host/keys.h"
 #include "host/output.h"
 #include "host/signals.h"
 
@@ -35,6 +36,7 @@ bool mlt_own_end(mlt_rank *me)
     mlt_getopt_free(own->options);
     mlt_environ_free(own->environ);
     mlt_input_free(own->input);
+    mlt_keys_free(own->keys);
     mlt_folder_free(own->folder);
     mlt_signals_free(me);
     free(own->tls);

@@ -11,6 +11,7 @@
 
 #include "p2p/p2p.h"
 
+struct mlt_keys;       // keys.h
 struct mlt_libc_state; // libcstate.c
 struct mlt_getopt;     // getopt.c
 struct mlt_environ;    // environ.c
@@ -37,6 +38,7 @@ typedef struct mlt_rank_own {
     struct mlt_getopt *options;         // getopt.h
     struct mlt_environ *environ;        // environ.h
     struct mlt_input *input;            // input.h
+    struct mlt_keys *keys;              // keys.h
     struct mlt_last_call *last_calls;   // globals.c: what runs when the rank ends, the last first
     struct mlt_last_call *thread_calls; // ... before that: destructors of thread-local objects
     char *tls;                          // globals.c: its thread-local variables while others run
