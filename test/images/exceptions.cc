@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exceptions that are in flight or caught while other ranks throw and catch theirs: the run-time's lists of them are a rank's own.
+// Exceptions that are in flight or caught while other ranks throw and catch theirs: the run-time's
+// lists of them are a rank's own.
 #include <mpi.h>
 
 #include <cstdio>
@@ -18,7 +19,9 @@ static void wait_for_all()
 struct Leaving {
     int before = -1, after = -1;
     int *sum;
-    explicit Leaving(int *s) : sum(s) {}
+    explicit Leaving(int *s) : sum(s)
+    {
+    }
     ~Leaving()
     {
         before = std::uncaught_exceptions();
@@ -31,7 +34,9 @@ struct Leaving {
 // Ranks differ in how many of these are in flight at once: one is thrown and caught in the destructor that another runs.
 struct Nested {
     int *sum;
-    explicit Nested(int *s) : sum(s) {}
+    explicit Nested(int *s) : sum(s)
+    {
+    }
     ~Nested()
     {
         try {
@@ -60,7 +65,8 @@ static std::string again(int depth)
 {
     try {
         if (depth % 2)
-            throw std::runtime_error("rank " + std::to_string(rank) + " at " + std::to_string(depth));
+            throw std::runtime_error("rank " + std::to_string(rank) + " at " +
+                                     std::to_string(depth));
         throw rank * 100 + depth;
     } catch (const std::exception &e) {
         wait_for_all();
@@ -115,7 +121,7 @@ int main(int argc, char **argv)
     std::string all = again(4);
     std::exception_ptr kept = std::current_exception();
     terminates_not();
-    std::printf("rank %d of %d: %d %d %s %s %d\n", rank, size, leaving, nested, all.c_str(), message_of(kept).c_str(),
-                std::uncaught_exceptions());
+    std::printf("rank %d of %d: %d %d %s %s %d\n", rank, size, leaving, nested, all.c_str(),
+                message_of(kept).c_str(), std::uncaught_exceptions());
     MPI_Finalize();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of thread-specific data: each rank makes some, and so does each of its threads use them, with destructors.
+// Keys of thread-specific data: each rank makes some, and its threads use them, with destructors.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each rank has a team of threads of its own, and what OpenMP keeps for a rank is the rank's: the number of threads, the schedule, locks
-// with names, threadprivate variables. The master calls MPI inside a parallel region.
+// Each rank has a team of threads of its own, and what OpenMP keeps for a rank is the rank's: the
+// number of threads, the schedule, locks with names, threadprivate variables. The master calls MPI
+// inside a parallel region.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>

@@ -8,7 +8,9 @@ int Square::sides() const
     return 4;
 }
 
-Wrong::Wrong(const std::string &text, int c) : std::runtime_error(text), code(c) {}
+Wrong::Wrong(const std::string &text, int c) : std::runtime_error(text), code(c)
+{
+}
 Wrong::~Wrong() = default;
 
 int &shapes_made()

@@ -22,7 +22,7 @@ struct Wrong : std::runtime_error {
 
 std::unique_ptr<Shape> make_shape(const std::string &name); // throws Wrong
 int &shapes_made();                                         // a local static of the library
-template <class T> struct Count {                           // one a program, whoever instantiates it
+template <class T> struct Count { // one a program, whoever instantiates it
     static int of;
 };
 template <class T> int Count<T>::of = 0;

@@ -17,7 +17,9 @@ static int rank = -1;
 
 struct Named {
     std::string name;
-    explicit Named(const char *n) : name(n) {}
+    explicit Named(const char *n) : name(n)
+    {
+    }
     ~Named()
     {
         static int order;
@@ -63,7 +65,8 @@ static std::string use_library()
     Shape *one = square.get(), *other = &triangle;
     said += dynamic_cast<Square *>(one) && !dynamic_cast<Square *>(other) ? " square" : " ?";
     said += typeid(*one) == typeid(Square) && typeid(*one) != typeid(*other) ? " " : " ?";
-    return said + std::to_string(one->sides() + other->sides()) + " " + std::to_string(shapes_made());
+    return said + std::to_string(one->sides() + other->sides()) + " " +
+           std::to_string(shapes_made());
 }
 
 int main(int argc, char **argv)
@@ -87,8 +90,9 @@ int main(int argc, char **argv)
     std::string said = use_library();
     std::thread other([] { of_thread.name = "of another thread of " + std::to_string(rank); });
     other.join();
-    std::printf("rank %d: %u %s %d %zu %d %d %s\n", rank, static_cast<unsigned>(generator()), text.c_str(), random, table["one"].size(),
-                Count<Shape>::of, inline_counter, said.c_str());
+    std::printf("rank %d: %u %s %d %zu %d %d %s\n", rank, static_cast<unsigned>(generator()),
+                text.c_str(), random, table["one"].size(), Count<Shape>::of, inline_counter,
+                said.c_str());
     local().name += "!";
     MPI_Finalize();
 }
