@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
+#include "fiber/io.h"
 #include "host/entry.h"
 #include "host/globals.h"
 #include "host/libc.h"
@@ -115,10 +116,12 @@ static void give_turn(uint32_t own)
 
 static bool is_settled(mlt_job *job, uint32_t worker)
 {
-    mlt_worker_sleep sleep = mlt_job_sleep_of(mlt_job_worker_at(job, worker));
-    atomic_thread_fence(memory_order_acquire); // a worker that sleeps has no rank that runs
-    return all.settled[worker] || sleep == MLT_WORKER_ASLEEP || sleep == MLT_WORKER_LISTENS ||
-           sleep == MLT_WORKER_ENDED;
+    mlt_job_worker *other = mlt_job_worker_at(job, worker);
+    mlt_worker_sleep sleep = mlt_job_sleep_of(other);
+    atomic_thread_fence(memory_order_acquire); // a worker that sleeps has no rank that runs,
+    bool waits = atomic_load_explicit(&other->open, memory_order_relaxed); // but one may sleep, too
+    bool sleeps = (sleep == MLT_WORKER_ASLEEP || sleep == MLT_WORKER_LISTENS) && !waits;
+    return all.settled[worker] || sleeps || sleep == MLT_WORKER_ENDED;
 }
 
 static bool are_settled(const mlt_rank *me)
@@ -148,7 +151,8 @@ static void watch(mlt_rank *me)
         if (!sched->gate)
             mlt_p2p_poll(me);
         uint64_t now = mlt_os_now_ns();
-        if ((sched->runnable || sched->ahead) && now - start < parse_ns)
+        bool others = sched->runnable || sched->ahead || mlt_io_waits(sched);
+        if (others && now - start < parse_ns)
             continue;
         pthread_mutex_lock(&all.lock);
         if (!idle_since || all.turn != NOBODY)
