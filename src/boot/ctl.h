@@ -34,8 +34,8 @@ typedef enum mlt_ctl_type {
                     // busiest first; detail: how many more there are
     MLT_CTL_DONE,   // every rank of a process of several has ended; an end of the process before is
                     // the loss of some
-    MLT_CTL_SHARED, // ranks of the process share its globals; text: why, and what to do; "": by default
-    MLT_CTL_NOTE, // text: a note for the user
+    MLT_CTL_SHARED, // ranks of the process share its globals; text: why, and what to do
+    MLT_CTL_NOTE,   // text: a note for the user
 } mlt_ctl_type;
 
 enum { MLT_CTL_NO_RANK = -1 };

@@ -136,10 +136,6 @@ bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size)
         return false;
     if (all.images)
         mlt_images_refresh(all.images);
-    if (all.mode == MLT_GLOBALS_SHARED && !getenv("MILLET_GLOBALS")) {
-        tell_launcher(boot, MLT_CTL_SHARED, "");
-        return true;
-    }
     if (all.status == MLT_ERR_UNSUPPORTED && all.mode == MLT_GLOBALS_AUTO) {
         tell_launcher(boot, MLT_CTL_SHARED, all.why);
         return true;

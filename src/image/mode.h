@@ -11,6 +11,6 @@ typedef enum mlt_globals_mode {
 
 // In the order of the values, as settings want it; and what holds if nobody says anything.
 #define MLT_GLOBALS_CHOICES "auto|private|shared"
-#define MLT_GLOBALS_DEFAULT "shared"
+#define MLT_GLOBALS_DEFAULT "auto"
 
 #endif

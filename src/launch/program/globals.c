@@ -66,9 +66,9 @@ void mlt_globals_note(const char *path, const char *dir, const char *name, uint3
         any |= text && *text;
         free(text);
     }
-    if (any && *why)
+    if (any)
         mlt_say("note: they share these because %s", why);
-    else if (*why)
+    else
         mlt_say("note: %s ranks share one process and its globals, because %s", number, why);
     free(whole);
 }
