@@ -8,8 +8,9 @@
 // opened it, its destructors run; what was mapped stays.
 //
 // We must keep the system from running constructors of the original for another rank than the first.
-// glibc up to 2.36 lets us: it calls a function of ours just before (_dl_catch_exception). Others
-// run them when the first of all ranks loads the library.
+// glibc 2.36 lets us: it calls a function of ours just before (_dl_catch_exception). A system that
+// does not runs them when the first of all ranks loads the library; the first rank then takes it
+// over.
 //
 // A rank's threads may call all of these, too. A caller that is no rank's, and every caller in a
 // process of one rank, gets the system's functions as if this library were not there.
