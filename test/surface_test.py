@@ -29,6 +29,13 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait",
     "read", "readv", "recv", "recvfrom", "recvmsg", "accept", "accept4", "write", "send",
     "pause", "sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "kill", "chdir", "fchdir", "umask", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
+    "__isoc99_scanf", "__isoc99_vscanf", "__isoc99_vwscanf", "__isoc99_wscanf", "__isoc23_scanf", "__isoc23_vscanf", "__isoc23_vwscanf",
+    "__isoc23_wscanf", "_dl_catch_exception", "backtrace_symbols", "backtrace_symbols_fd", "clearenv", "dladdr", "dladdr1", "dlclose", "dlerror",
+    "dlopen", "dlsym", "dlvsym", "erand48", "fclose", "ferror", "ferror_unlocked", "fflush", "fflush_unlocked", "fileno", "fileno_unlocked",
+    "freopen", "freopen64", "getchar", "getchar_unlocked", "getenv", "getgrgid", "getgrnam", "gethostbyname", "getlogin", "getpwnam", "getpwuid",
+    "getwchar", "getwchar_unlocked", "hcreate", "hdestroy", "hsearch", "inet_ntoa", "jrand48", "lgamma", "lgammaf", "lgammal", "mblen", "mbtowc",
+    "nrand48", "pclose", "popen", "putenv", "scanf", "secure_getenv", "setbuf", "setbuffer", "setenv", "setlinebuf", "setvbuf", "system", "ttyname",
+    "tzset", "unsetenv", "vscanf", "vwscanf", "wctomb", "wscanf",
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
     "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")
