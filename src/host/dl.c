@@ -50,42 +50,9 @@ typedef struct table {
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static table **tables; // [images and the original]: by index; NULL: nothing was loaded late
 
-static opened *find(table *t, uint32_t object)
-{
-    for (uint32_t i = 0; t && i < t->count; i++)
-        if (t->of[i].object == object)
-            return &t->of[i];
-    return NULL;
-}
-
 static table *table_of(uint32_t index)
 {
     return tables ? tables[index] : NULL;
-}
-
-static table *want_table(uint32_t index)
-{
-    if (!tables)
-        tables = mlt_take(mlt_globals_ranks(), sizeof *tables);
-    if (!tables[index])
-        tables[index] = mlt_take(1, sizeof **tables);
-    return tables[index];
-}
-
-static opened *want(table *t, uint32_t object)
-{
-    opened *one = find(t, object);
-    if (one)
-        return one;
-    MLT_ARRAY_WANT(t->of, t->count + 1, t->room);
-    t->of[t->count] = (opened){.object = object};
-    return &t->of[t->count++];
-}
-
-static bool is_there(uint32_t index, uint32_t object)
-{
-    const opened *one = find(table_of(index), object);
-    return one && one->uses;
 }
 
 // ---- what a rank leaves open
@@ -130,6 +97,41 @@ void mlt_dl_rank_ends(const mlt_rank *me)
 
 // With a sanitizer there are no images, and its run-time has these functions itself.
 #if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+
+// ---- what a rank has loaded
+
+static opened *find(table *t, uint32_t object)
+{
+    for (uint32_t i = 0; t && i < t->count; i++)
+        if (t->of[i].object == object)
+            return &t->of[i];
+    return NULL;
+}
+
+static table *want_table(uint32_t index)
+{
+    if (!tables)
+        tables = mlt_take(mlt_globals_ranks(), sizeof *tables);
+    if (!tables[index])
+        tables[index] = mlt_take(1, sizeof **tables);
+    return tables[index];
+}
+
+static opened *want(table *t, uint32_t object)
+{
+    opened *one = find(t, object);
+    if (one)
+        return one;
+    MLT_ARRAY_WANT(t->of, t->count + 1, t->room);
+    t->of[t->count] = (opened){.object = object};
+    return &t->of[t->count++];
+}
+
+static bool is_there(uint32_t index, uint32_t object)
+{
+    const opened *one = find(table_of(index), object);
+    return one && one->uses;
+}
 
 // ---- who calls
 
