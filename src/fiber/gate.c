@@ -168,7 +168,6 @@ void mlt_gate_yield(mlt_gate *gate)
 // ---- Threads
 
 static pthread_key_t end_key;
-static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 
 static void release(mlt_gate *gate)
 {
@@ -189,7 +188,9 @@ static void thread_ends(void *record)
     release(gate);
 }
 
-static void make_key(void)
+// When the library is loaded: a key that is made while ranks run would be one of the rank's own
+// (host/keys.h).
+__attribute__((constructor)) static void make_key(void)
 {
     if (pthread_key_create(&end_key, thread_ends) != 0)
         mlt_fatal("the system refuses a key for the ends of threads");
@@ -216,7 +217,6 @@ static MLT_COLD mlt_thread *adopt(mlt_gate *gate)
     self->own.id = MLT_FIBER_HOME;
     self->own.state = MLT_FIBER_RUNNING;
     atomic_fetch_add_explicit(&gate->holders, 1, memory_order_relaxed);
-    pthread_once(&end_once, make_key);
     if (pthread_setspecific(end_key, self) != 0)
         mlt_no_room("a thread that calls MPI");
     come_in(gate, self);
