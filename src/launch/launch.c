@@ -29,6 +29,7 @@
 #include "launch/program/program.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "launch/watch/lines.h"
 #include "launch/watch/report.h"
 #include "launch/watch/watch.h"
 #include "os/os.h"
@@ -173,6 +174,13 @@ static void note_shared(void *user, uint32_t p, const char *why)
     mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
     mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries, o->verbose, why);
     mlt_libraries_fini(&libraries);
+}
+
+// mlt_watch_conf.explain.
+static char *explain_crash(void *user, uint32_t p, const char *text)
+{
+    const launch *l = user;
+    return mlt_lines_add(text, dir_of(l, &l->options->apps[l->plan.procs[p].app]));
 }
 
 // A process is started on its cores; worker threads must find theirs among them.
@@ -399,6 +407,7 @@ int mlt_launch(mlt_options *options)
                            .loop = l.loop,
                            .signal_fd = signal_fd,
                            .shared = note_shared,
+                           .explain = explain_crash,
                            .user = &l,
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);

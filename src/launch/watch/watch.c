@@ -473,8 +473,12 @@ static void take_crash(mlt_watch *w, proc *p, const mlt_ctl *head, const char *t
     name_rank(w, p, head->rank, who, sizeof who);
     p->told = p->crashed = true;
     int signal = head->value > 0 && head->value < NSIG ? (int)head->value : SIGKILL;
+    char *more = *text && w->conf.explain && !w->ending
+                     ? w->conf.explain(w->conf.user, (uint32_t)(p - w->procs), text)
+                     : NULL;
     verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s%s", who, mlt_hosts_own(),
-            signal, strsignal(signal), *text ? "\n" : "", text);
+            signal, strsignal(signal), *text ? "\n" : "", more ? more : text);
+    free(more);
     end_by(w);
 }
 

@@ -25,6 +25,9 @@ typedef struct mlt_watch_conf {
     int guard_fd; // mlt_guard's
     // The ranks of a process share its globals, and why; a line. May be NULL.
     void (*shared)(void *user, uint32_t proc, const char *why);
+    // The last words of a process that crashes, with more about them; the caller frees it. May be
+    // NULL.
+    char *(*explain)(void *user, uint32_t proc, const char *text);
     void *user;
 } mlt_watch_conf;
 
