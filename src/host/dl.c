@@ -381,7 +381,7 @@ static void *look_after(uintptr_t caller, const char *name, const char *version)
     const struct link_map *map = map_of(caller);
     while (map && !found && (map = map->l_next))
         found = mlt_object_symbol(map->l_addr, map->l_ld, name, version);
-    return found ? found : look(RTLD_NEXT, name, version); // which says that there is none
+    return found ? found : refuse(name, "no object after the caller's defines it");
 }
 
 // As the system does: what is loaded for all, then what was loaded with the caller.
