@@ -86,12 +86,12 @@ static uint32_t take_last(uint32_t index)
     return last ? last->object : MLT_IMAGES_NO_OBJECT;
 }
 
-void mlt_dl_rank_ends(const mlt_rank *me)
+void mlt_dl_rank_ends(const mlt_rank *me, bool destruct)
 {
     mlt_images *images = mlt_globals_images();
     uint32_t index = images ? mlt_globals_index(me) : 0, object;
     while (images && (object = take_last(index)) != MLT_IMAGES_NO_OBJECT)
-        if (index || mlt_images_is_silenced(images, object))
+        if (destruct && (index || mlt_images_is_silenced(images, object)))
             mlt_image_late_destruct(images, index, object);
 }
 

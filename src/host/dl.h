@@ -22,7 +22,7 @@
 // On a thread that the rank has started: its thread-local variables of what the rank has loaded.
 void mlt_dl_thread(const mlt_rank *me);
 
-// The rank ends: runs destructors of what it has not closed.
-void mlt_dl_rank_ends(const mlt_rank *me);
+// The rank ends: runs destructors of what it has not closed, if they are to run at all.
+void mlt_dl_rank_ends(const mlt_rank *me, bool destruct);
 
 #endif

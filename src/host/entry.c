@@ -366,10 +366,10 @@ static void note_status(int status)
                                             memory_order_relaxed);
 }
 
-static void rank_ends(mlt_rank *rank, int status)
+static void rank_ends(mlt_rank *rank, int status, mlt_end how)
 {
     status &= 0xff;
-    mlt_globals_rank_ends(rank, status);
+    mlt_globals_rank_ends(rank, status, how);
     if (!mlt_own_end(rank) && !status)
         status = EXIT_FAILURE;
     if (status)
@@ -411,7 +411,7 @@ static void run_main(void *arg)
     int status = own_main(program.argc, argv, program.envp);
     if (getpid() != program.pid)
         exit(status); // a child that the rank forked
-    rank_ends(rank, status);
+    rank_ends(rank, status, MLT_END_EXIT);
     if (!small)
         free(memory);
 }
@@ -537,7 +537,16 @@ MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, voi
     return MLT_LIBC(__libc_start_main)(run_program, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-void mlt_entry_leave(int status, const char *call, bool quick)
+// What the process itself has left for its end is the first rank's if ranks have their own globals,
+// and everybody's otherwise.
+static bool ends_quickly(const mlt_rank *me, mlt_end how)
+{
+    if (!mlt_globals_are_own())
+        return how == MLT_END_QUICK;
+    return how != MLT_END_EXIT && mlt_globals_index(me) == 0;
+}
+
+void mlt_entry_leave(int status, const char *call, mlt_end how)
 {
     // A child that a rank forked is no rank.
     mlt_rank *me = program.many && getpid() == program.pid ? mlt_rank_self() : NULL;
@@ -552,10 +561,10 @@ void mlt_entry_leave(int status, const char *call, bool quick)
                  call);
         mlt_entry_end_job(me->world, status & 0xff ? status & 0xff : EXIT_FAILURE, text);
     }
-    if (quick)
+    if (ends_quickly(me, how))
         atomic_store_explicit(&program.quick, true, memory_order_relaxed);
     mlt_signals_leave();
-    rank_ends(me, status);
+    rank_ends(me, status, how);
     if (!home)
         mlt_fiber_exit(me->worker->sched);
     _longjmp(*home, 1);
@@ -576,7 +585,7 @@ void mlt_entry_refuse_exec(const char *call)
 
 MLT_EXPORT _Noreturn void exit(int status)
 {
-    mlt_entry_leave(status, "exit", false);
+    mlt_entry_leave(status, "exit", MLT_END_EXIT);
     MLT_LIBC(exit)(status);
     mlt_leave(status);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "host/life.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
@@ -48,8 +49,8 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
 
 // exit, _exit and their like, which `call` names: where several ranks share the process, ends the
 // calling one and does not return. Returns if the process is to end: it has one rank, or the caller
-// is another thread of a rank or a forked child. quick: the process ends by quick_exit, too.
-void mlt_entry_leave(int status, const char *call, bool quick);
+// is another thread of a rank or a forked child.
+void mlt_entry_leave(int status, const char *call, mlt_end how);
 
 // mlt_above.deadlock: says so, with what each rank waits for, and ends the process.
 void mlt_entry_deadlock(mlt_worker *worker);

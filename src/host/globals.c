@@ -320,16 +320,32 @@ bool mlt_globals_has_thread_calls(uintptr_t from, uintptr_t to)
     return call != NULL;
 }
 
+static void forget_calls(struct mlt_last_call **calls)
+{
+    while (*calls) {
+        struct mlt_last_call *last = *calls;
+        *calls = last->next;
+        free(last);
+    }
+}
+
 // Thread-local objects first, as libc does.
-void mlt_globals_rank_ends(mlt_rank *me, int status)
+void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
 {
     mlt_rank_own *own = me->own;
-    if (own) {
+    if (own && how == MLT_END_EXIT) {
         make_calls(&own->thread_calls, status);
         make_calls(&own->last_calls, status);
     }
-    mlt_dl_rank_ends(me);
-    if (all.images)
+    if (own && how == MLT_END_QUICK)
+        make_calls(&own->quick_calls, status);
+    mlt_dl_rank_ends(me, how == MLT_END_EXIT);
+    if (own) {
+        forget_calls(&own->thread_calls);
+        forget_calls(&own->last_calls);
+        forget_calls(&own->quick_calls);
+    }
+    if (all.images && how == MLT_END_EXIT)
         mlt_image_destruct(all.images, mlt_globals_index(me));
 }
 
@@ -374,6 +390,16 @@ MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *obje
     return leave_call(
         &mlt_own_of(me)->last_calls,
         (struct mlt_last_call){.with_argument = function, .argument = argument, .object = object});
+}
+
+int __cxa_at_quick_exit(void (*function)(void *), void *object);
+MLT_EXPORT int __cxa_at_quick_exit(void (*function)(void *), void *object)
+{
+    mlt_rank *me = object == &__dso_handle ? NULL : leaver();
+    if (!me || is_anothers(me, object))
+        return MLT_LIBC(__cxa_at_quick_exit)(function, object);
+    return leave_call(&mlt_own_of(me)->quick_calls,
+                      (struct mlt_last_call){.with_argument = function});
 }
 
 // True for functions of this library: what it leaves itself is for the end of the process.

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "boot/ctl.h"
+#include "host/life.h"
 #include "image/image.h"
 #include "p2p/p2p.h"
 
@@ -27,8 +28,9 @@ void mlt_globals_worker(mlt_worker *worker);
 // with a message if that is impossible.
 void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp);
 
-// ... after its main, or when it called exit: runs what it left for its end, then destructors.
-void mlt_globals_rank_ends(mlt_rank *me, int status);
+// ... after its main, or when it called exit or another way out: runs what it left for such an end,
+// then destructors.
+void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how);
 
 // On a thread that the rank has started.
 void mlt_globals_thread(const mlt_rank *me);

@@ -38,21 +38,21 @@ static bool in_handler(void)
 MLT_EXPORT _Noreturn void _exit(int status)
 {
     if (!in_handler())
-        mlt_entry_leave(status, "_exit", false);
+        mlt_entry_leave(status, "_exit", MLT_END_AT_ONCE);
     mlt_leave(status);
 }
 
 MLT_EXPORT _Noreturn void _Exit(int status)
 {
     if (!in_handler())
-        mlt_entry_leave(status, "_Exit", false);
+        mlt_entry_leave(status, "_Exit", MLT_END_AT_ONCE);
     mlt_leave(status);
 }
 
 MLT_EXPORT _Noreturn void quick_exit(int status)
 {
     if (!in_handler())
-        mlt_entry_leave(status, "quick_exit", true);
+        mlt_entry_leave(status, "quick_exit", MLT_END_QUICK);
     MLT_LIBC(quick_exit)(status);
     mlt_leave(status);
 }

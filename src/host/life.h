@@ -24,6 +24,14 @@ enum {
 _Static_assert(MLT_LIFE_READY > MLT_LIFE_DONE && MLT_LIFE_THREADS <= UINT8_MAX,
                "they fit and differ");
 
+// How a rank ends, where it shares a process: which of the functions that it has left for its end
+// run.
+typedef enum mlt_end {
+    MLT_END_EXIT,    // its main returns, or exit: atexit's and destructors
+    MLT_END_QUICK,   // quick_exit: at_quick_exit's
+    MLT_END_AT_ONCE, // _exit: none
+} mlt_end;
+
 // Relaxed: threads may look at any time; what a rank that is ready has, they see by
 // mlt_rank.threads.
 static inline uint8_t mlt_life(const mlt_rank *me)

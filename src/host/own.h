@@ -40,6 +40,7 @@ typedef struct mlt_rank_own {
     struct mlt_input *input;            // input.h
     struct mlt_keys *keys;              // keys.h
     struct mlt_last_call *last_calls;   // globals.c: what runs when the rank ends, the last first
+    struct mlt_last_call *quick_calls;  // ... by quick_exit
     struct mlt_last_call *thread_calls; // ... before that: destructors of thread-local objects
     char *tls;                          // globals.c: its thread-local variables while others run
     uint32_t tls_blocks;                // ... and of how many objects

@@ -155,6 +155,7 @@ static void lives(void)
     CHECK(MPI_Op_f2c(MPI_Op_c2f(MPI_SUM)) == MPI_SUM);
     CHECK(MPI_Op_f2c(MPI_Op_c2f(MPI_OP_NULL)) == MPI_OP_NULL);
     stale = op;
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD)); // none is made where one was freed, by a neighbour
     CHECK_OK(MPI_Op_free(&op));
 #ifndef PEER
     int flag;
