@@ -42,9 +42,15 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
+static const char *name_of(const mlt_object *o)
+{
+    const char *slash = strrchr(o->path, '/');
+    return slash ? slash + 1 : o->path;
+}
+
 static bool may_be_own(const mlt_object *o, const mlt_images_conf *conf)
 {
-    const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
+    const char *name = name_of(o);
     if (o->program || is_listed(conf->private, name))
         return true;
     for (const char *const *n = shared_names; *n; n++)
@@ -424,6 +430,15 @@ void *mlt_image_variable(const mlt_images *images, uint32_t index, void *variabl
 bool mlt_images_exist(const mlt_images *images)
 {
     return images && images->start.area;
+}
+
+bool mlt_images_have(const mlt_images *images, const char *name)
+{
+    const mlt_image_set *set = mlt_images_exist(images) ? &images->start : NULL;
+    for (uint32_t i = 0; set && i < set->count; i++)
+        if (set->objects[i].own && strncmp(name_of(&set->objects[i]), name, strlen(name)) == 0)
+            return true;
+    return false;
 }
 
 // The original's counterpart of an address in the set's area.
