@@ -74,6 +74,8 @@ typedef struct mlt_above_calls {
     void (*end_job)(int32_t rank, const char *message);
     // Those that read or write a queue of flow from other workers, by name, in text; how many.
     uint32_t (*elsewhere)(const struct csp_chan *chan, bool writers, char *text, size_t size);
+    // The rank reads the standard input of its process from now on, whichever rank there has it.
+    void (*own_input)(struct mlt_rank *rank);
     // A packet of flow came (MLT_PACKET_UPPER).
     void (*flow_packet)(struct mlt_route *route, const struct mlt_packet *packet, const void *data,
                         uint64_t bytes);

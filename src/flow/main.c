@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/array.h"
 #include "base/export.h"
 #include "base/log.h"
@@ -445,6 +446,8 @@ static void meet(csp_group *all, uint64_t own)
         (void)csp_group_barrier(all, me); // which the other one never comes to: the job is ended
     if (mine[1] == nodes && first[1] < nodes)
         take_input((int32_t)first[1]);
+    if (mlt_above.own_input)
+        mlt_above.own_input(mlt_csp_rank());
 }
 
 static int leave_early(const mlt_flow_program *p, const arguments *a, const flow_root *root)

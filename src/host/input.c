@@ -104,11 +104,17 @@ void mlt_input_free(mlt_input *own)
 
 // ---- a rank's
 
+static bool is_reader(const mlt_rank *me)
+{
+    const mlt_rank_own *own = me->own;
+    return all.reader == me->world || (own && own->process_input);
+}
+
 static FILE *stream_of(mlt_rank *me)
 {
     if (all.reader == EVERYBODY)
         return own_reading(me);
-    return all.reader == me->world ? all.process : all.nothing;
+    return is_reader(me) ? all.process : all.nothing;
 }
 
 void mlt_input_rank(mlt_rank *me)
@@ -119,6 +125,14 @@ void mlt_input_rank(mlt_rank *me)
     *own = stream_of(me);
     if (own == &stdin) // the original: its library is bound already
         mlt_cxx_rebind(all.process, *own);
+}
+
+void mlt_input_take(mlt_rank *me)
+{
+    if (!all.process || all.reader == EVERYBODY)
+        return;
+    mlt_own_of(me)->process_input = true;
+    mlt_input_rank(me);
 }
 
 bool mlt_input_is_common(const FILE *stream)
@@ -136,7 +150,7 @@ static mlt_rank *caller(void)
 bool mlt_input_read(void *to, size_t size, ssize_t *done)
 {
     mlt_rank *me = mlt_fork_is_child() ? NULL : caller();
-    if (!me || all.reader == me->world)
+    if (!me || is_reader(me))
         return false;
     *done = 0;
     if (all.reader == EVERYBODY && own_reading(me) != all.nothing)

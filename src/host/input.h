@@ -21,6 +21,10 @@ bool mlt_input_init(char *why, size_t why_size) MLT_MUST_CHECK;
 // On the rank's own stack, before any code of its own runs.
 void mlt_input_rank(mlt_rank *me);
 
+// mlt_above.own_input: the rank has the process's input, whichever rank had it. Not with --stdin
+// all: it has all of that already.
+void mlt_input_take(mlt_rank *me);
+
 // True if a rank may not close the stream: others have it, too. Then it has nothing to do.
 bool mlt_input_is_common(const FILE *stream);
 

@@ -40,12 +40,6 @@ struct mlt_keys {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of `users` and of keys' tables
 
-// What a thread has that is no rank's main.
-static _Thread_local struct {
-    values values;
-    struct mlt_keys *keys; // of the rank that started it; NULL: no value was set
-} here;
-
 // ---- whose
 
 static void leave(struct mlt_keys *keys)
@@ -65,6 +59,15 @@ void mlt_keys_free(struct mlt_keys *keys)
     if (keys)
         leave(keys);
 }
+
+// With a sanitizer there are no images, and its run-time has these functions itself.
+#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+
+// What a thread has that is no rank's main.
+static _Thread_local struct {
+    values values;
+    struct mlt_keys *keys; // of the rank that started it; NULL: no value was set
+} here;
 
 // The rank whose main calls; NULL: another thread does.
 static mlt_rank *main_rank(void)
@@ -239,9 +242,6 @@ static int set_value(pthread_key_t key, void *value)
 }
 
 // ---- what takes the place of libc's
-
-// With a sanitizer there are no images.
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
 
 MLT_EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {

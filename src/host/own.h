@@ -38,6 +38,7 @@ typedef struct mlt_rank_own {
     struct mlt_getopt *options;         // getopt.h
     struct mlt_environ *environ;        // environ.h
     struct mlt_input *input;            // input.h
+    bool process_input;                 // input.c: mlt_input_take
     struct mlt_keys *keys;              // keys.h
     struct mlt_last_call *last_calls;   // globals.c: what runs when the rank ends, the last first
     struct mlt_last_call *quick_calls;  // ... by quick_exit

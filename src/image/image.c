@@ -138,10 +138,12 @@ static mlt_status reserve(const mlt_images *images, mlt_image_set *set, char *wh
     uint64_t maps = (uint64_t)(images->mappings + set->mappings) * set->copies + MAPS_BESIDE;
     uint32_t limit = map_limit();
     if (maps > limit) {
-        snprintf(why, why_size,
-                 "globals of %u ranks in one process need %llu mappings, but the system allows %u: "
-                 "start more processes (-n), or let the administrator set vm.max_map_count=%llu",
-                 set->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
+        snprintf(
+            why, why_size,
+            "globals of %u ranks in one process need %llu mappings, but the system allows %u: "
+            "start more processes (-n with --workers process), share them (--globals shared), or "
+            "let the administrator set vm.max_map_count=%llu",
+            set->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
         return MLT_ERR_NO_MEMORY;
     }
     void *area = mmap(NULL, set->span * set->copies, PROT_NONE,

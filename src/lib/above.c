@@ -2,6 +2,7 @@
 // Which function answers when a lower layer calls an upper one: the whole library's table.
 #include "base/above.h"
 #include "host/globals.h"
+#include "host/input.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ const mlt_above_calls mlt_above = {
     .come_back = mlt_flow_csp_back,
     .end_job = end_job,
     .elsewhere = mlt_flow_elsewhere,
+    .own_input = mlt_input_take,
     .flow_packet = mlt_flow_packet,
     .settings = mlt_lib_settings,
     .settings_check = mlt_mpi_settings_check,
