@@ -101,11 +101,11 @@ static const struct option *exact(const parser *x, size_t length)
 }
 
 // The word is done with, and wrong.
-static int wrong_word(const parser *x, int optopt)
+static int wrong_word(const parser *x, int option)
 {
     x->p->next = NULL;
     ++*x->p->optind;
-    *x->p->optopt = optopt;
+    *x->p->optopt = option;
     return '?';
 }
 
