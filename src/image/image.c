@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "image/elf.h"
 #include "image/image_int.h"
+#include "image/order.h"
 #include "os/os.h"
 
 enum { MAPS_BESIDE = 4096, MAPS_USUAL = 65530 }; // what else a process maps; Linux's default limit
@@ -214,8 +215,10 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
     bool any = mlt_image_set_choose(images, set);
     images->tls_bytes = tls_bytes(set);
     mlt_status status = any ? mlt_image_set_make(images, set, why, why_size) : MLT_OK;
+    images->order = mlt_order_all(set->objects, set->count);
     if (status != MLT_OK || conf->obstacle) {
         mlt_image_set_drop(set);
+        free(images->order);
         free(images);
         images = NULL;
     }
@@ -373,14 +376,13 @@ void mlt_image_construct_object(const mlt_images *images, uint32_t index, uint32
         ((constructor *)(listed(set, object, o->init_array, i) + shift))(argc, argv, envp);
 }
 
-// Libraries before whoever needs them: those that were loaded last come first.
 void mlt_image_construct(const mlt_images *images, uint32_t index, int argc, char **argv,
                          char **envp)
 {
     const mlt_image_set *set = &images->start;
-    for (uint32_t i = set->count; i-- > 0 && index && set->area;)
-        if (set->objects[i].own)
-            mlt_image_construct_object(images, index, i, argc, argv, envp);
+    for (uint32_t i = 0; i < set->count && index && set->area; i++)
+        if (set->objects[images->order[i]].own)
+            mlt_image_construct_object(images, index, images->order[i], argc, argv, envp);
 }
 
 void mlt_image_destruct_object(const mlt_images *images, uint32_t index, uint32_t object)
@@ -397,9 +399,9 @@ void mlt_image_destruct_object(const mlt_images *images, uint32_t index, uint32_
 void mlt_image_destruct(const mlt_images *images, uint32_t index)
 {
     const mlt_image_set *set = &images->start;
-    for (uint32_t i = 0; i < set->count && index && set->area; i++)
-        if (set->objects[i].own)
-            mlt_image_destruct_object(images, index, i);
+    for (uint32_t i = set->count; i-- > 0 && index && set->area;)
+        if (set->objects[images->order[i]].own)
+            mlt_image_destruct_object(images, index, images->order[i]);
 }
 
 // ---- looking

@@ -35,6 +35,7 @@ struct mlt_images {
     mlt_image_set start;
     mlt_image_set *last;
     mlt_images_conf conf; // its texts are copies
+    uint32_t *order;      // [start.count]: constructors run in this order, destructors in the other
     uint32_t mappings;    // of an image, in all sets
     size_t tls_bytes;     // of objects from the start
 };

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "image/image_int.h"
+#include "image/order.h"
 #include "os/os.h"
 
 enum { WHY_BYTES = 512 };
@@ -120,75 +121,27 @@ void mlt_image_late_span(const mlt_images *images, uint32_t index, uint32_t obje
 
 // ---- who needs whom
 
-typedef struct walk {
-    const mlt_images *images;
-    const mlt_object *objects; // all
-    uint32_t count;
-    bool *seen;      // [count]
-    uint32_t *found; // [count]
-    uint32_t found_count;
-} walk;
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-// What others call the object when they need it.
-static bool is_called(const mlt_object *o, const char *name)
-{
-    for (const Elf64_Dyn *d = o->dynamic; d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_SONAME && strcmp(o->strings + d->d_un.d_val, name) == 0)
-            return true;
-    return strcmp(base_name(o->path), base_name(name)) == 0;
-}
-
-static void visit(walk *w, uint32_t object);
-
-static void visit_named(walk *w, const char *name)
-{
-    for (uint32_t i = w->images->start.count; i < w->count; i++)
-        if (is_called(&w->objects[i], name)) {
-            visit(w, i);
-            return;
-        }
-}
-
 // Also those that it refers to without saying that it needs them.
-static void visit_referred(walk *w, uint32_t object)
+static void visit_referred(mlt_order *order, uint32_t object)
 {
-    const mlt_template *t = &mlt_image_set_of(w->images, object)->template;
+    const mlt_template *t = &mlt_image_set_of(order->user, object)->template;
     for (uint32_t i = 0; t->fixups && i < t->fixup_count[object]; i++)
-        visit(w, t->fixups[object][i].owner);
-}
-
-static void visit(walk *w, uint32_t object)
-{
-    const mlt_object *o = &w->objects[object];
-    if (object < w->images->start.count || w->seen[object])
-        return;
-    w->seen[object] = true;
-    for (const Elf64_Dyn *d = o->dynamic; d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED)
-            visit_named(w, o->strings + d->d_un.d_val);
-    visit_referred(w, object);
-    if (mlt_images_is_late(w->images, object))
-        w->found[w->found_count++] = object;
+        mlt_order_visit(order, t->fixups[object][i].owner);
 }
 
 uint32_t *mlt_images_needed(const mlt_images *images, uint32_t object, uint32_t *count)
 {
-    uint32_t all = images->last->count;
-    walk w = {.images = images,
-              .objects = images->last->objects,
-              .count = all,
-              .seen = mlt_take(all, sizeof *w.seen),
-              .found = mlt_take(all, sizeof *w.found)};
-    visit(&w, object);
-    free(w.seen);
-    *count = w.found_count;
-    return w.found;
+    mlt_order order;
+    mlt_order_init(&order, images->last->objects, images->start.count, images->last->count);
+    order.visit_more = visit_referred;
+    order.user = images;
+    mlt_order_visit(&order, object);
+    free(order.seen);
+    *count = 0;
+    for (uint32_t i = 0; i < order.found_count; i++)
+        if (mlt_images_is_late(images, order.found[i]))
+            order.found[(*count)++] = order.found[i];
+    return order.found;
 }
 
 // ---- making
