@@ -60,11 +60,14 @@ static bool may_be_own(const mlt_object *o, const mlt_images_conf *conf)
     return !is_listed(conf->shared, name);
 }
 
-static bool has_variables(const mlt_object *o)
+// A file that cannot be read, or has no sections, may have some.
+static bool has_variables(mlt_object *o)
 {
     mlt_elf_globals globals;
+    if (!mlt_object_open(o))
+        return true;
     mlt_elf_read(o->fd, 0, &globals);
-    bool has = globals.count > 0 || globals.unnamed > 0;
+    bool has = !globals.program || globals.count > 0 || globals.unnamed > 0;
     mlt_elf_fini(&globals);
     return has;
 }
@@ -87,24 +90,37 @@ bool mlt_image_set_choose(const mlt_images *images, mlt_image_set *set)
             if (!objects[i].own && objects[i].may && mlt_template_refers(objects, set->count, i))
                 any = more = objects[i].own = true;
     }
+    for (uint32_t i = set->first; i < set->count; i++)
+        if (!objects[i].own)
+            mlt_object_close(&objects[i]);
     return any;
 }
 
-static bool can_be_copied(const mlt_image_set *set, char *why, size_t why_size)
+static bool can_be_copied(const mlt_object *o, char *why, size_t why_size)
+{
+    bool fixed = o->fixed || o->text_relocations;
+    if (o->error && o->program)
+        snprintf(why, why_size, "the program's file cannot be read: %s", strerror(o->error));
+    else if (o->error)
+        snprintf(why, why_size, "its library '%s' cannot be read: %s", o->path, strerror(o->error));
+    else if (fixed && o->program)
+        snprintf(why, why_size,
+                 "the program was linked for one address; link it without -no-pie and -static");
+    else if (fixed)
+        snprintf(why, why_size, "its library '%s' was not compiled with -fPIC; compile that so",
+                 o->path);
+    return !o->error && !fixed;
+}
+
+// Sharing globals is the way out where there can never be copies; too few descriptors are an error.
+static mlt_status all_can_be_copied(const mlt_image_set *set, char *why, size_t why_size)
 {
     for (uint32_t i = set->first; i < set->count; i++) {
         const mlt_object *o = &set->objects[i];
-        if (!o->own || !(o->fixed || o->text_relocations))
-            continue;
-        if (o->program)
-            snprintf(why, why_size,
-                     "the program was linked for one address; link it without -no-pie and -static");
-        else
-            snprintf(why, why_size, "its library '%s' was not compiled with -fPIC; compile that so",
-                     o->path);
-        return false;
+        if (o->own && !can_be_copied(o, why, why_size))
+            return o->error == EMFILE || o->error == ENFILE ? MLT_ERR_SYSTEM : MLT_ERR_UNSUPPORTED;
     }
-    return true;
+    return MLT_OK;
 }
 
 // ---- the area
@@ -168,11 +184,13 @@ mlt_status mlt_image_set_make(mlt_images *images, mlt_image_set *set, char *why,
     set->copies = images->conf.count;
     if (images->conf.obstacle)
         snprintf(why, why_size, "%s", images->conf.obstacle);
-    if (images->conf.obstacle || !can_be_copied(set, why, why_size))
-        return MLT_ERR_UNSUPPORTED;
+    mlt_status status =
+        images->conf.obstacle ? MLT_ERR_UNSUPPORTED : all_can_be_copied(set, why, why_size);
+    if (status != MLT_OK)
+        return status;
     const mlt_template *start = set->first ? &images->start.template : NULL;
-    mlt_status status = mlt_template_new(set->objects, set->first, set->count, start,
-                                         &set->template, why, why_size);
+    status = mlt_template_new(set->objects, set->first, set->count, start, &set->template, why,
+                              why_size);
     if (status != MLT_OK)
         return status;
     lay_out(set);

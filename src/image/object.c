@@ -2,10 +2,12 @@
 #include "image/object.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -243,6 +245,13 @@ static bool is_known(const list *l, const struct dl_phdr_info *info)
     return false;
 }
 
+// A program that was given to the dynamic loader as its argument is not what the kernel started. Then
+// the loader itself has no base, and says which file it took.
+static const char *program_path(void)
+{
+    return getauxval(AT_BASE) ? "/proc/self/exe" : (const char *)getauxval(AT_EXECFN);
+}
+
 static int add(struct dl_phdr_info *info, size_t size, void *user)
 {
     (void)size;
@@ -250,15 +259,12 @@ static int add(struct dl_phdr_info *info, size_t size, void *user)
     bool program = l->count == 0;
     if (is_known(l, info))
         return 0;
-    const char *path = program ? "/proc/self/exe" : info->dlpi_name;
+    const char *path = program ? program_path() : info->dlpi_name;
     if (!path[0] || (!program && !strchr(path, '/')))
         return 0; // the kernel's
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
     MLT_ARRAY_WANT(l->objects, l->count + 1, l->room);
     mlt_object *o = &l->objects[l->count++];
-    *o = (mlt_object){.fd = fd,
+    *o = (mlt_object){.fd = -1,
                       .program = program,
                       .base = info->dlpi_addr,
                       .headers = info->dlpi_phdr,
@@ -293,11 +299,25 @@ mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, uin
 void mlt_objects_free(mlt_object *objects, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < count; i++) {
-        close(objects[i].fd);
+        mlt_object_close(&objects[i]);
         free(objects[i].path);
         free(objects[i].refused);
     }
     free(objects);
+}
+
+bool mlt_object_open(mlt_object *o)
+{
+    o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
+    o->error = o->fd < 0 ? errno : 0;
+    return o->fd >= 0;
+}
+
+void mlt_object_close(mlt_object *o)
+{
+    if (o->fd >= 0)
+        close(o->fd);
+    o->fd = -1;
 }
 
 bool mlt_object_read(const mlt_object *o, uintptr_t from, void *to, size_t bytes)

@@ -25,7 +25,8 @@ typedef struct mlt_piece_map {
 
 typedef struct mlt_object {
     char *path;
-    int fd;
+    int fd;         // -1: not open
+    int error;      // errno, if it cannot be opened
     bool program;   // not a library
     bool fixed;     // linked for one address: there can be no copy of it
     bool may;       // may be a rank's own: the program and its own libraries
@@ -71,6 +72,10 @@ mlt_object *mlt_objects_new(uint32_t *count);
 mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, uint32_t *count);
 // first: how many of them belong to another array, too.
 void mlt_objects_free(mlt_object *objects, uint32_t first, uint32_t count);
+
+// Opens and closes the file. False: `error` says why.
+bool mlt_object_open(mlt_object *object);
+void mlt_object_close(mlt_object *object);
 
 // The bytes of the file from an address on (relative to base), zeros where it has none. False: the
 // file cannot be read.

@@ -312,8 +312,10 @@ static void copy_own(const work *w, uintptr_t at, size_t bytes, uint32_t from, u
     mlt_template *t = w->t;
     char *to = mlt_template_at(t, w->objects, w->object, at);
     const char *value = mlt_template_at(t, w->objects, from, source);
-    if (!to || !value)
+    if (!to)
         return;
+    if (!value) // a constant: nobody has written to it
+        value = (const char *)(w->objects[from].base + source);
     memcpy(to, value, bytes);
     uint32_t count = t->fixup_count[from];
     for (uint32_t i = 0; i < count; i++) {
