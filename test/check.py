@@ -18,7 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "check-logs"
-ENGINE = ["base", "os", "fiber", "boot", "type", "wire", "p2p"]
+ENGINE = ["base", "os", "fiber", "boot", "net", "type", "wire", "p2p"]
 SEEDS = 100
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.

@@ -43,6 +43,11 @@ int mlt_os_epoll_change(int epoll, int fd, uint32_t events, uint64_t data)
     return control(epoll, EPOLL_CTL_MOD, fd, events, data);
 }
 
+int mlt_os_epoll_remove(int epoll, int fd)
+{
+    return control(epoll, EPOLL_CTL_DEL, fd, 0, 0);
+}
+
 // Whole milliseconds, rounded up: nobody looks in vain.
 static int in_ms(int64_t ns)
 {

@@ -17,9 +17,10 @@ struct epoll_event;
 // Close-on-exec.
 int mlt_os_epoll_new(void);
 
-// EPOLL_CTL_ADD or EPOLL_CTL_MOD.
+// EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLL_CTL_DEL.
 int mlt_os_epoll_add(int epoll, int fd, uint32_t events, uint64_t data);
 int mlt_os_epoll_change(int epoll, int fd, uint32_t events, uint64_t data);
+int mlt_os_epoll_remove(int epoll, int fd);
 
 // Blocks for timeout_ns, or MLT_OS_FOREVER (os.h). Returns how many are ready: 0 after a signal,
 // too; -1: `epoll` is none. errno stays.

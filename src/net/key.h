@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job's key: 256 random bits, which prove that a process belongs to the job. It travels through
+// descriptors only (an inherited pipe, the standard input of a remote shell). It is never printed,
+// and never in arguments, the environment or a file with a name.
+#ifndef MLT_NET_KEY_H
+#define MLT_NET_KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "net/poll.h"
+
+enum { MLT_KEY_BYTES = 32 };
+
+typedef struct mlt_key {
+    uint8_t bytes[MLT_KEY_BYTES];
+} mlt_key;
+
+// A new key. MLT_ERR_SYSTEM: the system has no random bytes; a message in why.
+mlt_status mlt_key_new(mlt_key *key, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// Overwrites the key, and is not optimised away.
+void mlt_key_wipe(mlt_key *key);
+
+// A key on its way through a descriptor, which stays the caller's. `key` must outlive it.
+typedef struct mlt_key_pass {
+    mlt_key *key;
+    mlt_poll poll;
+    uint32_t done; // bytes
+} mlt_key_pass;
+
+mlt_key_pass mlt_key_reading(mlt_key *key, int fd, uint64_t deadline_ns);
+mlt_key_pass mlt_key_writing(mlt_key *key, int fd, uint64_t deadline_ns);
+
+// Moves what can be moved. MLT_OK: all bytes have passed, and not one more was read. MLT_PENDING:
+// see pass->poll. Anything else: a message in why; a key that was to be read is wiped.
+mlt_status mlt_key_step(mlt_key_pass *pass, uint64_t now_ns, char *why,
+                        size_t why_size) MLT_MUST_CHECK;
+
+#endif

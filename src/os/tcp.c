@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/tcp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "os/fd.h"
+
+enum { BACKLOG = 65535 }; // the kernel takes less if net.core.somaxconn is less
+
+static bool set(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+int mlt_os_tcp_new(int family)
+{
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+}
+
+int mlt_os_tcp_listen(const struct sockaddr *address, socklen_t length)
+{
+    int fd = mlt_os_tcp_new(address->sa_family);
+    if (fd < 0)
+        return -1;
+    if (set(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
+        (address->sa_family != AF_INET6 || set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) &&
+        bind(fd, address, length) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    mlt_os_close(fd);
+    return -1;
+}
+
+int mlt_os_tcp_accept(int listener, struct sockaddr_storage *from)
+{
+    socklen_t length = sizeof *from;
+    *from = (struct sockaddr_storage){0};
+    return accept4(listener, (struct sockaddr *)from, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+bool mlt_os_tcp_tune(int fd, uint32_t gone_ms)
+{
+    enum { PROBES = 3, MS = 1000, MOST_MS = 1 << 30 };
+    int ms = gone_ms < MOST_MS ? (int)gone_ms : MOST_MS;
+    int each = ms / MS / (2 * PROBES) > 0 ? ms / MS / (2 * PROBES) : 1;
+    int idle = ms / MS - PROBES * each > 0 ? ms / MS - PROBES * each : 1;
+    return set(fd, IPPROTO_TCP, TCP_NODELAY, 1) && set(fd, SOL_SOCKET, SO_KEEPALIVE, 1) &&
+           set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle) && set(fd, IPPROTO_TCP, TCP_KEEPINTVL, each) &&
+           set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES) && set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
+}
+
+void mlt_os_tcp_drop(int fd)
+{
+    struct linger at_once = {.l_onoff = 1};
+    int saved = errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    mlt_os_close(fd);
+    errno = saved;
+}
+
+int mlt_os_tcp_here(int fd, struct sockaddr_storage *address)
+{
+    socklen_t length = sizeof *address;
+    *address = (struct sockaddr_storage){0};
+    return getsockname(fd, (struct sockaddr *)address, &length);
+}
+
+int mlt_os_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}

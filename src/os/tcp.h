@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Streams to other hosts: TCP sockets, close-on-exec, which never block. A call that fails returns
+// -1 and sets errno. fd.h has mlt_os_try_connect, mlt_os_connected, mlt_os_try_read and
+// mlt_os_try_write, which work on these too.
+#ifndef MLT_OS_TCP_H
+#define MLT_OS_TCP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+int mlt_os_tcp_new(int family); // AF_INET or AF_INET6
+
+// Bound to that address, and listening with the longest queue that the system allows. One for IPv6
+// takes no IPv4, so that both families may have the same port. A port that an ended job has used a
+// moment ago is free; one that a living socket has is not (EADDRINUSE).
+int mlt_os_tcp_listen(const struct sockaddr *address, socklen_t length);
+
+// The next connection, and who made it. EAGAIN: there is none now.
+int mlt_os_tcp_accept(int listener, struct sockaddr_storage *from);
+
+// Small messages leave at once, and a peer that does not answer for gone_ms makes the connection
+// fail, whether bytes are on their way to it (TCP_USER_TIMEOUT) or not (keepalive, in whole
+// seconds, at least 3). True, or false and errno: the system refused one of the settings.
+bool mlt_os_tcp_tune(int fd, uint32_t gone_ms);
+
+// Closes a stranger's connection: the kernel resets it and keeps nothing of it. errno stays.
+void mlt_os_tcp_drop(int fd);
+
+// The address of this side. 0, or -1.
+int mlt_os_tcp_here(int fd, struct sockaddr_storage *address);
+
+// A descriptor that costs nothing (of /dev/null), to be given up when the process has too many.
+int mlt_os_spare(void);
+
+#endif
