@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "net/iface.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+_Static_assert(MLT_ADDRESS_IFACE == IFNAMSIZ, "every name of an interface has room");
+
+enum { LONGEST = 64 }; // a choice as text; an address of IPv6 with its prefix has at most 49
+
+static mlt_status refuse(char *why, size_t why_size, const char *format, ...) MLT_PRINTF(3, 4);
+
+static mlt_status refuse(char *why, size_t why_size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, why_size, format, args);
+    va_end(args);
+    return MLT_ERR_INVALID;
+}
+
+// ---- What a user chose
+
+// A number of at most `most`; false: it is none. No sign, no space, no empty text.
+static bool read_number(const char *text, uint32_t most, uint32_t *out)
+{
+    uint32_t value = 0;
+    for (const char *at = text; *at; at++) {
+        if (*at < '0' || *at > '9')
+            return false;
+        value = 10 * value + (uint32_t)(*at - '0');
+        if (value > most)
+            return false;
+    }
+    *out = value;
+    return *text != 0;
+}
+
+static mlt_status parse_subnet(mlt_iface_choice *choice, char *text, char *why, size_t why_size)
+{
+    char *slash = strchr(text, '/');
+    uint32_t prefix;
+    *slash = 0;
+    if (!mlt_address_read(&choice->subnet, text))
+        return refuse(why, why_size, "'%s' is no address, so '%s/%s' is no subnet", text, text,
+                      slash + 1);
+    uint32_t most = (uint32_t)(8 * mlt_address_size(&choice->subnet));
+    if (!read_number(slash + 1, most, &prefix))
+        return refuse(why, why_size, "'%s/%s': the number of bits must be 0 to %u", text, slash + 1,
+                      most);
+    choice->subnet.prefix = (uint8_t)prefix;
+    return MLT_OK;
+}
+
+static mlt_status parse_choice(mlt_iface_choice *choice, char *text, char *why, size_t why_size)
+{
+    size_t length = strlen(text);
+    *choice = (mlt_iface_choice){0};
+    if (strchr(text, '/'))
+        return parse_subnet(choice, text, why, why_size);
+    if (mlt_address_read(&choice->subnet, text))
+        return MLT_OK;
+    if (strchr(text, ':') || strspn(text, "0123456789.") == length)
+        return refuse(why, why_size, "'%s' is no address", text);
+    if (length >= sizeof choice->iface)
+        return refuse(why, why_size, "'%s' is longer than the name of an interface can be", text);
+    *choice = (mlt_iface_choice){0};
+    memcpy(choice->iface, text, length + 1);
+    return MLT_OK;
+}
+
+static bool all_visible(const char *text)
+{
+    for (; *text; text++)
+        if (*text <= ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+mlt_status mlt_iface_parse(mlt_iface_filter *filter, const char *text, char *why, size_t why_size)
+{
+    *filter = (mlt_iface_filter){0};
+    if (!all_visible(text))
+        return refuse(why, why_size,
+                      "a list of interfaces and subnets has no spaces and only "
+                      "characters that can be typed");
+    for (const char *at = text;; at++) {
+        char one[LONGEST];
+        size_t length = strcspn(at, ",");
+        if (length == 0)
+            return refuse(why, why_size, "the name of an interface or a subnet is missing");
+        if (length >= sizeof one)
+            return refuse(why, why_size, "'%.40s...' is no interface, subnet or address", at);
+        if (filter->count == MLT_IFACE_CHOICES)
+            return refuse(why, why_size, "more than %d interfaces and subnets", MLT_IFACE_CHOICES);
+        memcpy(one, at, length);
+        one[length] = 0;
+        mlt_status status = parse_choice(&filter->choices[filter->count++], one, why, why_size);
+        at += length;
+        if (status != MLT_OK || *at == 0)
+            return status;
+    }
+}
+
+bool mlt_iface_chosen(const mlt_iface_filter *filter, const mlt_address *address)
+{
+    for (uint32_t i = 0; i < filter->count; i++) {
+        const mlt_iface_choice *choice = &filter->choices[i];
+        if (choice->iface[0] ? strcmp(choice->iface, address->iface) == 0
+                             : mlt_address_within(&choice->subnet, address, choice->subnet.prefix))
+            return true;
+    }
+    return filter->count == 0;
+}
+
+mlt_status mlt_iface_ports_parse(mlt_iface_ports *ports, const char *text, char *why,
+                                 size_t why_size)
+{
+    char first[8] = "";
+    const char *dash = strchr(text, '-');
+    size_t length = dash ? (size_t)(dash - text) : strlen(text);
+    uint32_t from = 0, to = 0;
+    *ports = (mlt_iface_ports){0};
+    if (strcmp(text, "any") == 0)
+        return MLT_OK;
+    memcpy(first, text, length < sizeof first ? length : 0);
+    if (!read_number(first, UINT16_MAX, &from) ||
+        !read_number(dash ? dash + 1 : first, UINT16_MAX, &to) || from == 0 || to == 0)
+        return refuse(why, why_size,
+                      "ports are a number from 1 to 65535, a range such as 40000-40100, or any");
+    if (from > to)
+        return refuse(why, why_size, "a range of ports begins with the lower one: %u-%u", to, from);
+    *ports = (mlt_iface_ports){(uint16_t)from, (uint16_t)to};
+    return MLT_OK;
+}
+
+// ---- Addresses of this host
+
+static uint8_t prefix_of(const struct sockaddr *mask)
+{
+    mlt_address bits;
+    uint16_t port;
+    uint8_t prefix = 0;
+    if (!mask || !mlt_address_of_socket(&bits, &port, mask))
+        return 0;
+    while (prefix < 8 * mlt_address_size(&bits) && bits.bytes[prefix / 8] & (0x80 >> prefix % 8))
+        prefix++;
+    return prefix;
+}
+
+// False: it is no address, or nobody can use it.
+static bool read_entry(mlt_address *address, const struct ifaddrs *entry)
+{
+    uint16_t port;
+    if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP) ||
+        !mlt_address_of_socket(address, &port, entry->ifa_addr))
+        return false;
+    address->prefix = prefix_of(entry->ifa_netmask);
+    if (!mlt_address_link_local(address))
+        address->scope = 0;
+    size_t length = strnlen(entry->ifa_name, MLT_ADDRESS_IFACE - 1);
+    memcpy(address->iface, entry->ifa_name, length);
+    return true;
+}
+
+enum { GLOBAL, LINK_LOCAL, LOOPBACK };
+
+static int kind_of(const mlt_address *address)
+{
+    return mlt_address_loopback(address)     ? LOOPBACK
+           : mlt_address_link_local(address) ? LINK_LOCAL
+                                             : GLOBAL;
+}
+
+// A list that contains all addresses does not mean loopback.
+static bool names_loopback(const mlt_iface_filter *filter)
+{
+    enum { LOOPBACK_BITS = 8 };
+    for (uint32_t i = 0; i < filter->count; i++) {
+        const mlt_address *subnet = &filter->choices[i].subnet;
+        if (filter->choices[i].iface[0] ||
+            (mlt_address_loopback(subnet) && subnet->prefix >= LOOPBACK_BITS))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t select_kind(mlt_address *out, uint32_t count, const struct ifaddrs *list,
+                            const mlt_iface_filter *filter, int kind)
+{
+    mlt_address address;
+    for (; list && count < MLT_ADDRESSES; list = list->ifa_next)
+        if (read_entry(&address, list) && kind_of(&address) == kind &&
+            mlt_iface_chosen(filter, &address))
+            out[count++] = address;
+    return count;
+}
+
+static void tell_all(const struct ifaddrs *list, char *why, size_t why_size)
+{
+    mlt_text text = mlt_text_on(why, why_size);
+    mlt_address address;
+    char one[MLT_ADDRESS_TEXT];
+    mlt_text_add(&text, "no address of this host is chosen; it has");
+    const char *between = " ";
+    for (; list; list = list->ifa_next) {
+        if (!read_entry(&address, list))
+            continue;
+        address.scope = 0; // its interface stands before it
+        mlt_text_add(&text, "%s%s %s/%u", between, address.iface,
+                     mlt_address_text(one, &address, 0), address.prefix);
+        between = ", ";
+    }
+    if (between[0] == ' ')
+        mlt_text_add(&text, " none at all");
+}
+
+mlt_status mlt_iface_select(mlt_address out[MLT_ADDRESSES], uint32_t *count,
+                            const struct ifaddrs *list, const mlt_iface_filter *filter,
+                            bool loopback, char *why, size_t why_size)
+{
+    *count = select_kind(out, 0, list, filter, GLOBAL);
+    *count = select_kind(out, *count, list, filter, LINK_LOCAL);
+    if (*count == 0 || loopback || names_loopback(filter))
+        *count = select_kind(out, *count, list, filter, LOOPBACK);
+    if (*count > 0)
+        return MLT_OK;
+    tell_all(list, why, why_size);
+    return MLT_ERR_NOT_FOUND;
+}
+
+mlt_status mlt_iface_addresses(mlt_address out[MLT_ADDRESSES], uint32_t *count,
+                               const mlt_iface_filter *filter, bool loopback, char *why,
+                               size_t why_size)
+{
+    struct ifaddrs *list;
+    *count = 0;
+    if (getifaddrs(&list) != 0) {
+        snprintf(why, why_size, "the addresses of this host cannot be listed (%s)",
+                 strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
+    mlt_status status = mlt_iface_select(out, count, list, filter, loopback, why, why_size);
+    freeifaddrs(list);
+    return status;
+}

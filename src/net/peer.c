@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "net/peer.h"
+
+void mlt_peer_of(mlt_peer *peer, mlt_greet *greet, const mlt_address *address, uint16_t port)
+{
+    *peer = (mlt_peer){.fd = greet->poll.fd,
+                       .process = greet->peer,
+                       .types = greet->peer_types,
+                       .keys = greet->keys,
+                       .address = *address,
+                       .port = port};
+    mlt_greet_fini(greet);
+}
