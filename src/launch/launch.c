@@ -376,6 +376,28 @@ static void print_paths(const mlt_options *options, mlt_path_map *map)
         mlt_path_map_write(map, options->apps[0].argv[0], options->paths ? options->paths : "-");
 }
 
+// The one place that knows that a job is local.
+static void refuse_others(const mlt_plan *plan)
+{
+    const mlt_plan_host *other = mlt_plan_other(plan);
+    char where[MLT_HOST_WHERE_BYTES];
+    if (other)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "%s: host '%s' is not this host ('%s'); several hosts are not supported yet, so "
+                 "leave it out or name localhost",
+                 mlt_host_where(&other->host, where), other->host.name, mlt_hosts_own());
+}
+
+// --show-plan
+static int show_plan(const launch *l)
+{
+    mlt_plan_show(&l->plan, l->options, stdout);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    mlt_say("the plan could not be written: %s", strerror(errno));
+    return MLT_EXIT_FAILED;
+}
+
 int mlt_launch(mlt_options *options)
 {
     launch l = {.options = options};
@@ -384,6 +406,9 @@ int mlt_launch(mlt_options *options)
     find_programs(&l);
     mlt_grain_decide(options, l.paths, cores);
     mlt_plan_make(options, &l.plan);
+    if (options->show_plan)
+        return show_plan(&l);
+    refuse_others(&l.plan);
     find_gdb(&l);
     mlt_launch_check_coll(options);
     check_programs(&l);

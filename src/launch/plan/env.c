@@ -123,7 +123,9 @@ void mlt_env_fini(mlt_env *env)
 
 char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own)
 {
-    uint32_t rank = plan->procs[own->proc].first_rank, ranks = plan->ranks;
+    const mlt_plan_proc *proc = &plan->procs[own->proc];
+    uint32_t rank = proc->first_rank, ranks = plan->ranks;
+    uint32_t local = proc->first_local, locals = plan->hosts[proc->host].ranks;
     const struct {
         const char *name;
         uint32_t value;
@@ -134,13 +136,13 @@ char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own)
         {"MILLET_LAUNCHER", (uint32_t)getpid()},
         {"PMI_RANK", rank},
         {"PMI_SIZE", ranks},
-        {"MPI_LOCALRANKID", rank},
-        {"MPI_LOCALNRANKS", ranks},
+        {"MPI_LOCALRANKID", local},
+        {"MPI_LOCALNRANKS", locals},
         {"OMPI_COMM_WORLD_RANK", rank},
         {"OMPI_COMM_WORLD_SIZE", ranks},
-        {"OMPI_COMM_WORLD_LOCAL_RANK", rank},
-        {"OMPI_COMM_WORLD_LOCAL_SIZE", ranks},
-        {"OMPI_COMM_WORLD_NODE_RANK", rank},
+        {"OMPI_COMM_WORLD_LOCAL_RANK", local},
+        {"OMPI_COMM_WORLD_LOCAL_SIZE", locals},
+        {"OMPI_COMM_WORLD_NODE_RANK", local},
         {"OMPI_UNIVERSE_SIZE", ranks},
     };
     enum { VALUES = sizeof values / sizeof *values };

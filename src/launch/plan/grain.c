@@ -123,9 +123,9 @@ static void pack(const mlt_options *o, mlt_app *app, uint64_t all, uint32_t core
     workers = workers ? workers : 1;
     app->packed = (uint32_t)(workers < ranks ? workers : ranks);
     widen_stacks(o, app, ranks);
-    app->told = mlt_text_of("%s ranks packed as fibers into %u worker%s (grain %s)",
+    app->told = mlt_text_of("%s ranks packed as fibers into %u worker%s%s (grain %s)",
                             mlt_number(number, ranks), app->packed, app->packed == 1 ? "" : "s",
-                            names[app->grain]);
+                            mlt_plan_hosts_asked(o) > 1 ? " a host" : "", names[app->grain]);
 }
 
 static void decide(const mlt_options *o, mlt_app *app, const char *path, uint64_t all,
@@ -133,8 +133,9 @@ static void decide(const mlt_options *o, mlt_app *app, const char *path, uint64_
 {
     uint64_t ranks = mlt_plan_ranks_asked(app);
     char number[MLT_NUMBER_BYTES];
-    char *why = all <= cores ? mlt_text_of("there are no more ranks than cores")
-                             : obstacle(o, app, path, ranks);
+    uint64_t hosts = mlt_plan_hosts_asked(o), a_host = (ranks + hosts - 1) / hosts;
+    char *why = all <= cores * hosts ? mlt_text_of("there are no more ranks than cores")
+                                     : obstacle(o, app, path, a_host);
     if (!why) {
         pack(o, app, all, cores);
         return;

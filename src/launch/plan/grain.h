@@ -7,6 +7,9 @@
 //                                                         not come out even
 //     auto      fiber if the job has more ranks than cores and nothing speaks against it, which the
 //               program's files and the limits of a process tell; else process
+//
+// On several hosts "one process" is one on each, and hosts are taken to have as many cores as this
+// one.
 #ifndef MLT_LAUNCH_PLAN_GRAIN_H
 #define MLT_LAUNCH_PLAN_GRAIN_H
 

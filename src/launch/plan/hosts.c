@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/plan/hosts.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
-#include <errno.h>
-#include <stdbool.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/array.h"
+#include "base/memory.h"
 #include "launch/say.h"
 
-enum { HOST_BYTES = 256, MOST_SLOTS = 1 << 20 };
+enum { HOST_BYTES = 256, TEXT_BYTES = 1 << 16 };
+
+// ---- This host
 
 const char *mlt_hosts_own(void)
 {
@@ -23,102 +28,213 @@ const char *mlt_hosts_own(void)
     return name;
 }
 
-static bool is_here(const char *name)
+static bool is_own_name(const char *name)
 {
     static const char *const loops[] = {"localhost", "localhost.localdomain", "127.0.0.1", "::1"};
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         if (strcasecmp(name, loops[i]) == 0)
             return true;
-    // "node7" and "node7.example.org" are the same host; no name is looked up.
+    // "node7" and "node7.example.org" are the same host.
     const char *own = mlt_hosts_own();
     size_t n = strcspn(name, "."), m = strcspn(own, ".");
     return strcasecmp(name, own) == 0 ||
            (n == m && strncasecmp(name, own, n) == 0 && (!name[n] || !own[m]));
 }
 
-static bool read_slots(const char *text, uint32_t *slots)
+static bool same_address(const struct ifaddrs *own, int family, const void *address,
+                         const char *zone)
 {
-    char *end;
-    errno = 0;
-    unsigned long n = strtoul(text, &end, 10);
-    // The sum too: it must not come round to a small number.
-    if (!isdigit((unsigned char)*text) || *end || errno || n > MOST_SLOTS - *slots)
+    if (!own->ifa_addr || own->ifa_addr->sa_family != family)
         return false;
-    *slots += (uint32_t)n;
-    return true;
+    if (family == AF_INET)
+        return memcmp(&((const struct sockaddr_in *)(const void *)own->ifa_addr)->sin_addr, address,
+                      sizeof(struct in_addr)) == 0;
+    return memcmp(&((const struct sockaddr_in6 *)(const void *)own->ifa_addr)->sin6_addr, address,
+                  sizeof(struct in6_addr)) == 0 &&
+           (!*zone || strcmp(own->ifa_name, zone) == 0);
 }
 
-// One host, "[user@]name[:n]"; `where` begins the message if it is wrong.
-static void take_host(const char *where, char *host, uint32_t *slots)
+// The text of an address, perhaps with a zone, against those of the interfaces.
+static bool is_own_address(const char *text)
 {
-    char *at = strrchr(host, '@');
-    char *name = at ? at + 1 : host;
-    char *colon = strrchr(name, ':');
-    if (colon && strchr(name, ':') != colon)
-        colon = NULL; // an IPv6 address
-    if (colon)
-        *colon = '\0';
-    if (!*name)
-        mlt_quit(MLT_EXIT_USAGE, "%s: a host name is missing", where);
-    if (colon && !read_slots(colon + 1, slots))
-        mlt_quit(MLT_EXIT_USAGE, "%s: '%s' should be a number of ranks on host '%s'", where,
-                 colon + 1, name);
-    if (!is_here(name))
+    static struct ifaddrs *interfaces; // asked for once, and kept
+    static bool asked;
+    char plain[HOST_BYTES];
+    struct in6_addr address; // has room for one of IPv4
+    size_t n = strcspn(text, "%");
+    snprintf(plain, sizeof plain, "%.*s", (int)(n < sizeof plain ? n : sizeof plain - 1), text);
+    int family = strchr(plain, ':') ? AF_INET6 : AF_INET;
+    if (inet_pton(family, plain, &address) != 1)
+        return false;
+    if (!asked && getifaddrs(&interfaces) != 0) // it costs a socket
+        interfaces = NULL;
+    asked = true;
+    for (const struct ifaddrs *i = interfaces; i; i = i->ifa_next)
+        if (same_address(i, family, &address, text[n] ? text + n + 1 : ""))
+            return true;
+    return false;
+}
+
+bool mlt_hosts_is_here(const char *name)
+{
+    return is_own_name(name) || is_own_address(name);
+}
+
+// ---- The list
+
+typedef struct mlt_hosts_text {
+    struct mlt_hosts_text *next;
+    size_t used, room;
+    char bytes[];
+} mlt_hosts_text;
+
+// A copy in the list's memory.
+static const char *keep(mlt_hosts *hosts, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    mlt_hosts_text *block = hosts->texts;
+    if (!block || block->room - block->used < size) {
+        size_t room = size > TEXT_BYTES ? size : TEXT_BYTES;
+        block = mlt_take(1, sizeof *block + room);
+        *block = (mlt_hosts_text){.next = hosts->texts, .room = room};
+        hosts->texts = block;
+    }
+    char *copy = memcpy(block->bytes + block->used, text, size);
+    block->used += size;
+    return copy;
+}
+
+// Case makes no difference in names.
+static uint32_t hash_of(const char *name)
+{
+    char small[HOST_BYTES];
+    size_t n = 0;
+    for (; name[n] && n < sizeof small; n++)
+        small[n] = (char)tolower((unsigned char)name[n]);
+    return mlt_hash_bytes(small, n);
+}
+
+int64_t mlt_hosts_find(const mlt_hosts *hosts, const char *name)
+{
+    mlt_table_look look = mlt_table_look_for(&hosts->index, hash_of(name));
+    while (mlt_table_next(&look))
+        if (strcasecmp(hosts->hosts[look.word].name, name) == 0)
+            return (int64_t)look.word;
+    return -1;
+}
+
+const char *mlt_host_where(const mlt_host *host, char text[MLT_HOST_WHERE_BYTES])
+{
+    if (host->line)
+        snprintf(text, MLT_HOST_WHERE_BYTES, "%s:%u", host->source, host->line);
+    else
+        snprintf(text, MLT_HOST_WHERE_BYTES, "%s", host->source);
+    return text;
+}
+
+// Most hosts come from the same source as the one before.
+static const char *keep_source(mlt_hosts *hosts, const char *source)
+{
+    const char *last = hosts->count ? hosts->hosts[hosts->count - 1].source : NULL;
+    return last && strcmp(last, source) == 0 ? last : keep(hosts, source);
+}
+
+static uint32_t add_new(mlt_hosts *hosts, const mlt_host *mention)
+{
+    char where[MLT_HOST_WHERE_BYTES];
+    if (hosts->count == MLT_HOSTS_MOST)
+        mlt_quit(MLT_EXIT_USAGE, "%s: '%s' is one host too many; a job has at most %d",
+                 mlt_host_where(mention, where), mention->name, MLT_HOSTS_MOST);
+    MLT_ARRAY_WANT(hosts->hosts, hosts->count + 1ull, hosts->room);
+    mlt_host *host = &hosts->hosts[hosts->count];
+    *host = *mention;
+    host->name = keep(hosts, mention->name);
+    host->user = mention->user ? keep(hosts, mention->user) : NULL;
+    host->source = keep_source(hosts, mention->source);
+    mlt_table_add(&hosts->index, hash_of(host->name), hosts->count);
+    return hosts->count++;
+}
+
+static void add_again(mlt_hosts *hosts, mlt_host *host, const mlt_host *mention)
+{
+    char here[MLT_HOST_WHERE_BYTES], before[MLT_HOST_WHERE_BYTES];
+    mlt_host_where(mention, here);
+    if (mention->slots > MLT_HOSTS_MOST_SLOTS - host->slots)
+        mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' has more than %d slots in all", here, mention->name,
+                 MLT_HOSTS_MOST_SLOTS);
+    if (mention->user && host->user && strcmp(mention->user, host->user) != 0)
         mlt_quit(MLT_EXIT_USAGE,
-                 "%s: host '%s' is not this host ('%s'); several hosts are not supported yet, so "
-                 "leave it out or name localhost",
-                 where, name, mlt_hosts_own());
+                 "%s: the user on host '%s' is '%s', but %s says '%s'; a job has one user a host",
+                 here, mention->name, mention->user, mlt_host_where(host, before), host->user);
+    host->slots += mention->slots;
+    host->sized |= mention->sized;
+    if (mention->user && !host->user)
+        host->user = keep(hosts, mention->user);
 }
 
-uint32_t mlt_hosts_list(const char *option, const char *list)
+uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_host *mention)
 {
-    uint32_t slots = 0;
-    char *copy = mlt_text_of("%s", list), *rest = copy, *host;
-    while ((host = strsep(&rest, ",")))
-        take_host(option, host, &slots);
-    free(copy);
-    return slots;
+    mlt_host one = *mention;
+    char where[MLT_HOST_WHERE_BYTES];
+    if (hosts->mentions++ == MLT_HOSTS_MENTIONS)
+        mlt_quit(MLT_EXIT_USAGE, "%s: hosts are named more than %d times",
+                 mlt_host_where(mention, where), MLT_HOSTS_MENTIONS);
+    int64_t known = mlt_hosts_find(hosts, one.name);
+    if (known < 0 && (one.here = mlt_hosts_is_here(one.name))) {
+        one.name = mlt_hosts_own();
+        known = mlt_hosts_find(hosts, one.name);
+    }
+    if (known < 0)
+        return add_new(hosts, &one);
+    add_again(hosts, &hosts->hosts[known], &one);
+    return (uint32_t)known;
 }
 
-// A line of a host file: "host[:n] [slots=n] [max_slots=n]".
-static void take_line(const char *where, char *line, uint32_t *slots)
+void mlt_hosts_choose(mlt_hosts *chosen, const mlt_hosts *file, const mlt_hosts *list)
 {
-    char *rest = NULL;
-    char *host = strtok_r(line, " \t\r\n", &rest);
-    if (!host)
-        return;
-    take_host(where, host, slots);
-    for (char *word; (word = strtok_r(NULL, " \t\r\n", &rest));) {
-        char *equals = strchr(word, '=');
-        bool is_slots = strncasecmp(word, "slots=", 6) == 0;
-        uint32_t ignored = 0;
-        if (!is_slots && strncasecmp(word, "max_slots=", 10) != 0 &&
-            strncasecmp(word, "max-slots=", 10) != 0)
-            mlt_quit(MLT_EXIT_USAGE, "%s: '%s' is not understood; a line is 'host[:n] [slots=n]'",
-                     where, word);
-        if (!read_slots(equals + 1, is_slots ? slots : &ignored))
-            mlt_quit(MLT_EXIT_USAGE, "%s: '%s' should end in a number of ranks", where, word);
+    char where[MLT_HOST_WHERE_BYTES];
+    for (uint32_t i = 0; i < list->count; i++) {
+        mlt_host one = list->hosts[i];
+        int64_t at = mlt_hosts_find(file, one.name);
+        if (at < 0)
+            mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' is not in the host file '%s'",
+                     mlt_host_where(&one, where), one.name, file->hosts[0].source);
+        const mlt_host *known = &file->hosts[at];
+        if (!one.sized)
+            one.slots = known->slots;
+        one.sized |= known->sized;
+        one.user = one.user ? one.user : known->user;
+        (void)mlt_hosts_add(chosen, &one);
     }
 }
 
-uint32_t mlt_hosts_file(const char *path)
+void mlt_hosts_trim(mlt_hosts *hosts, bool no_local)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
-    uint32_t slots = 0;
-    unsigned number = 0;
-    char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, file) >= 0) {
-        char *where = mlt_text_of("%s:%u", path, ++number);
-        line[strcspn(line, "#")] = '\0';
-        take_line(where, line, &slots);
-        free(where);
+    char where[MLT_HOST_WHERE_BYTES];
+    uint32_t kept = 0, others = 0;
+    for (uint32_t i = 0; i < hosts->count; i++)
+        others += !hosts->hosts[i].here && hosts->hosts[i].slots;
+    mlt_table_free(&hosts->index);
+    for (uint32_t i = 0; i < hosts->count; i++) {
+        mlt_host host = hosts->hosts[i];
+        if (!host.slots || (no_local && host.here && others))
+            continue;
+        mlt_table_add(&hosts->index, hash_of(host.name), kept);
+        hosts->hosts[kept++] = host;
     }
-    if (ferror(file))
-        mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
-    free(line);
-    fclose(file);
-    return slots;
+    if (!kept)
+        mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' has no slots, and no other host has any",
+                 mlt_host_where(&hosts->hosts[0], where), hosts->hosts[0].name);
+    hosts->count = kept;
+}
+
+void mlt_hosts_free(mlt_hosts *hosts)
+{
+    for (mlt_hosts_text *block = hosts->texts, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    mlt_table_free(&hosts->index);
+    free(hosts->hosts);
+    *hosts = (mlt_hosts){.count = 0};
 }

@@ -31,7 +31,8 @@ typedef struct reader {
     char *value;        // of "--option=value", until it is taken
     const char *option; // as the user wrote it
     bool in_file;       // words come from a -configfile
-    bool took_file;     // the current section named one
+    bool took_file;     // the current section named one ...
+    size_t file_app;    // ... whose first section has this index
     size_t env_before;  // what o->env had when it began
 } reader;
 
@@ -161,15 +162,24 @@ static void take_grain(reader *r, const option_row *row)
         r->app->workers = MLT_WORKERS_AUTO; // that of a section before
 }
 
+// Lists of one section add up, and so do files.
+static mlt_hosts *begun(reader *r, mlt_hosts **hosts)
+{
+    r->app->own_hosts = true;
+    if (!*hosts)
+        *hosts = mlt_take(1, sizeof **hosts);
+    return *hosts;
+}
+
 static void take_hosts(reader *r, const option_row *row)
 {
     const char *list = next_word(r);
-    r->app->slots += mlt_hosts_list(r->option, list);
+    mlt_hosts_add_list(begun(r, &r->app->list), r->option, list);
 }
 
 static void take_hostfile(reader *r, const option_row *row)
 {
-    r->app->slots += mlt_hosts_file(next_word(r));
+    mlt_hosts_add_file(begun(r, &r->app->file), next_word(r));
 }
 
 // "K V" or "K=V".
@@ -273,6 +283,22 @@ static void take_bind(reader *r, const option_row *row)
     if (!mlt_bind_word_known(word, why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
     *text_at(r, row) = word;
+}
+
+// --map-by and --rank-by, which also say which host gets which rank.
+static void take_mapping(reader *r, const option_row *row)
+{
+    char why[256];
+    *text_at(r, row) = next_word(r);
+    if (!mlt_mapping_read(r->o->map_by, r->o->rank_by, &r->o->mapping, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
+}
+
+static void take_by(reader *r, const option_row *row)
+{
+    static char slot[] = "slot", node[] = "node";
+    r->value = strstr(r->option, "node") ? node : slot;
+    take_mapping(r, row);
 }
 
 static void take_gdb(reader *r, const option_row *row)
@@ -436,20 +462,32 @@ static const option_row table[] = {
      "or auto: fibers if there are more ranks than cores and the program allows it, else "
      "processes; MILLET_GRAIN does the same; -nfg and --workers count more (process)"},
     {"-ppn -N -perhost --npernode", "N", take_per_host, 0,
-     "the same as -n, which counts if both are given"},
+     "workers on each host; with -n N workers in all"},
     {"-configfile --app", "FILE", take_configfile, 0,
      "read sections from FILE, one a line: options program arguments"},
 
     {NULL, NULL, NULL, 0, "Where"},
     {"-host -hosts -H", "LIST", take_hosts, 0,
-     "hosts to run on: name[:n],...; so far only this host"},
+     "hosts to run on, from this section on, with slots for n workers each (1): "
+     "[user@]name[:n],...; node[01-16,20]:2 is 17 hosts; chooses among the hosts of a -hostfile, "
+     "if "
+     "there is one; so far only this host can be used"},
     {"-hostfile -machinefile -f", "FILE", take_hostfile, 0,
-     "hosts to run on, one a line: name[:n] or [user@]name [slots=n]"},
+     "hosts to run on, from this section on, one a line: name[:n] or [user@]name [slots=n]"},
+    {"--map-by", "WORD", take_mapping, AT(map_by),
+     "which worker goes where: slot fills hosts in their order, node lets them take turns, "
+     "ppr:N:node puts N on each; core, socket, numa, ... is the order in which they are pinned "
+     "(slot)"},
+    {"--rank-by", "WORD", take_mapping, AT(rank_by),
+     "how workers are numbered: slot, one host after the other, or node, in turn (as --map-by)"},
+    {"-bynode -byslot", NULL, take_by, AT(map_by), "the same as --map-by node and --map-by slot"},
+    {"-nolocal -no-local", NULL, take_flag, AT(no_local),
+     "leave this host out if others are named"},
+    {"--show-plan --dry-run", NULL, take_flag, AT(show_plan),
+     "print which hosts get which processes, workers and ranks, and start nothing"},
     {"--bind-to", "WORD", take_bind, AT(bind_to),
      "pin workers to core, hwthread, socket, numa or none (core, if workers fill more than half of "
      "the cores)"},
-    {"--map-by", "WORD", take_bind, AT(map_by),
-     "pin workers in this order: core, socket, numa, ..."},
     {"-wdir --wd", "DIR", take_dir, 0, "working directory of this section's program"},
     {"-gwdir", "DIR", take_text, AT(dir), "working directory of all programs"},
     {"-path", "LIST", take_path, 0, "search these directories for the program before PATH"},
@@ -521,11 +559,11 @@ static const option_row table[] = {
     {NULL, NULL, NULL, 0, NULL},
     {"-genvall -envall -localonly --oversubscribe --nooversubscribe --allow-run-as-root "
      "--use-hwthread-cpus --report-bindings --display-map --display-allocation "
-     "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes --bynode --byslot --nolocal "
-     "-use-app-topology -no-local",
+     "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes "
+     "-use-app-topology",
      NULL, ignore_flag, 0, NULL},
     {"-soft -arch -file -memory-alloc-kinds -usize -launcher -launcher-exec "
-     "-rmk -iface -demux -nameserver -membind -topolib -order-nodes --rank-by -bootstrap "
+     "-rmk -iface -demux -nameserver -membind -topolib -order-nodes -bootstrap "
      "--personality --prefix -ckpointlib -localhost --cpus-per-proc "
      "--cpus-per-rank",
      "WORD", ignore_word, 0, NULL},
@@ -636,12 +674,12 @@ static void help_codes(void)
 static void take_help(reader *r, const option_row *ignored)
 {
     printf("mpirun %s\n\n"
-           "Starts a job of MPI ranks on this host. Options may begin with one dash or two.\n",
+           "Starts a job of MPI ranks. Options may begin with one dash or two.\n",
            mlt_options_usage);
     for (size_t i = 0; i < ROWS; i++)
         if (table[i].help)
             help_of(&table[i]);
-    puts("\nAlso accepted, without effect on one host:");
+    puts("\nAlso accepted, without effect:");
     for (size_t i = 0; i < ROWS; i++)
         if (table[i].names && !table[i].help) {
             printf("  ");
@@ -687,6 +725,18 @@ static void read_option(reader *r)
     row->take(r, row);
 }
 
+// The file's sections run on the hosts that stand beside it, until one names others.
+static void end_configfile(reader *r)
+{
+    mlt_app *first = &r->o->apps[r->file_app];
+    if (!first->list && !first->file) {
+        first->list = r->app->list;
+        first->file = r->app->file;
+        first->own_hosts = false;
+    }
+    r->o->app_count--;
+}
+
 // One section, up to a colon or the end. False at the end of the words.
 static bool read_section(reader *r)
 {
@@ -712,7 +762,7 @@ static bool read_section(reader *r)
             "'%s' stands after -configfile, whose file names the programs; put it into the file",
             argv.items[0]);
     if (r->took_file)
-        r->o->app_count--;
+        end_configfile(r);
     else if (!argv.items)
         mlt_quit(MLT_EXIT_USAGE,
                  "no program to start was named%s; mpirun -n 4 ./program starts one",
@@ -746,6 +796,7 @@ static void take_configfile(reader *r, const option_row *row)
     r->app = new_app(r->o); // removed again at the end of the section
     *r->app = kept;
     r->took_file = true;
+    r->file_app = index;
 }
 
 static mlt_grain initial_grain(void)
@@ -761,6 +812,30 @@ static mlt_grain initial_grain(void)
     return (mlt_grain)grain;
 }
 
+// The hosts of a section that names some.
+static const mlt_hosts *hosts_of(const mlt_app *app, bool no_local)
+{
+    mlt_hosts *hosts = app->list ? app->list : app->file;
+    if (app->list && app->file) {
+        hosts = mlt_take(1, sizeof *hosts);
+        mlt_hosts_choose(hosts, app->file, app->list);
+    }
+    mlt_hosts_trim(hosts, no_local);
+    return hosts;
+}
+
+static void settle_hosts(mlt_options *o)
+{
+    const mlt_hosts *before = NULL;
+    for (size_t a = 0; a < o->app_count; a++) {
+        mlt_app *app = &o->apps[a];
+        app->hosts = app->list || app->file ? hosts_of(app, o->no_local) : before;
+        before = app->hosts;
+        if (!app->per_host)
+            app->per_host = o->mapping.per_host;
+    }
+}
+
 void mlt_options_read(int argc, char **argv, mlt_options *out)
 {
     *out = (mlt_options){.gdb = -1, .grain = initial_grain()};
@@ -773,6 +848,7 @@ void mlt_options_read(int argc, char **argv, mlt_options *out)
                                  "and mpirun --help shows the options");
     while (read_section(&r))
         ;
+    settle_hosts(out);
     if (out->output_directory && (out->outfile || out->errfile))
         mlt_quit(MLT_EXIT_USAGE,
                  "--output-filename and -outfile-pattern both say where output goes; use one");

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launch/plan/hosts.h"
+#include "launch/plan/place.h"
+
 // A growing list of texts, NULL at its end.
 typedef struct mlt_texts {
     char **items;
@@ -35,14 +38,18 @@ typedef enum mlt_grain {
 #define MLT_GRAIN_CHOICES "auto|process|thread|fiber" // in the order of the values
 
 typedef struct mlt_app {
-    char **argv;              // program and its arguments, NULL at the end
-    uint32_t n;               // -n: workers; 0: not said
-    uint32_t fine;            // -nfg: ranks a worker
-    uint32_t per_host, slots; // what says how many, if -n does not
+    char **argv;            // program and its arguments, NULL at the end
+    uint32_t n;             // -n: workers; 0: not said
+    uint32_t fine;          // -nfg: ranks a worker
+    uint32_t per_host;      // -ppn, ppr:N:node: in place of the hosts' slots; 0: not said
+    mlt_hosts *list, *file; // -host and -hostfile of this section; NULL: none
+    const mlt_hosts *hosts; // where it may run, slots of at least 1; NULL: on this host only
+    bool own_hosts;         // this section has named them, not one before
     mlt_workers workers;
     mlt_grain grain;
     bool said_fine, said_workers, said_grain; // in this section, not in one before
-    uint32_t packed; // grain.h: -n counts ranks, which share so many workers; 0: it counts workers
+    uint32_t packed; // grain.h: -n counts ranks; those of a host share at most so many workers; 0:
+                     // it counts workers
     char *told;      // grain.h: what was decided, for --report; NULL: nothing
     mlt_texts env;   // "K=V"
     mlt_env_mode env_mode;
@@ -59,16 +66,17 @@ typedef struct mlt_options {
     mlt_texts carried; // "K=V" of options that hold from their section on; in the apps' env, too
     mlt_env_mode env_mode;
     char *env_list, *dir;
-    bool label, report, verbose, quiet, no_globals, merge;
+    bool label, report, verbose, quiet, no_globals, merge, no_local, show_plan;
     char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
     char *output_directory;
     mlt_grain grain;    // MILLET_GRAIN: of sections that say nothing
     int64_t stdin_rank; // or MLT_STDIN_*
     int64_t stack_size; // 0: nobody asked
     double timeout_s;   // 0: none
-    char *bind_to, *map_by;
-    char *paths; // where the path map goes; NULL: nobody asks
-    int64_t gdb; // rank, -1: none
+    char *bind_to, *map_by, *rank_by;
+    mlt_mapping mapping; // what the last two say about hosts
+    char *paths;         // where the path map goes; NULL: nobody asks
+    int64_t gdb;         // rank, -1: none
 } mlt_options;
 
 // Reads the command line and MPIEXEC_TIMEOUT. Ends mpirun on a mistake, --help and --version.

@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/settings.h"
 #include "boot/job.h"
 #include "fiber/policy.h"
 #include "launch/plan/plan.h"
 
-enum { MOST_WORDS = 256 };
+enum { MOST_WORDS = 256, MOST_SHOWN = 256 };
 
 typedef struct command {
     char *words[MOST_WORDS + 1];
@@ -59,7 +60,29 @@ static void check_app(const mlt_app *app)
     FUZZ_CHECK(app->n <= INT32_MAX && app->fine >= 1 && app->fine <= INT32_MAX);
     FUZZ_CHECK(app->per_host <= INT32_MAX && app->workers <= MLT_WORKERS_THREAD);
     FUZZ_CHECK(app->env_mode != MLT_ENV_LIST || app->env_list);
+    FUZZ_CHECK(!app->own_hosts || app->hosts);
+    for (uint32_t h = 0; app->hosts && h < app->hosts->count; h++)
+        FUZZ_CHECK(app->hosts->hosts[h].slots >= 1 && app->hosts->hosts[h].name[0]);
     check_variables(&app->env);
+}
+
+static void check_hosts(const mlt_plan *plan)
+{
+    mlt_plan_host *seen = mlt_take(plan->host_count, sizeof *seen);
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        const mlt_plan_proc *proc = &plan->procs[p];
+        FUZZ_CHECK(proc->host < plan->host_count);
+        FUZZ_CHECK(proc->first_local == seen[proc->host].ranks);
+        seen[proc->host].procs++;
+        seen[proc->host].workers += proc->workers;
+        seen[proc->host].ranks += proc->ranks;
+    }
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        const mlt_plan_host *host = &plan->hosts[h];
+        FUZZ_CHECK(host->procs && host->procs == seen[h].procs && host->ranks == seen[h].ranks);
+        FUZZ_CHECK(host->workers == seen[h].workers && host->workers <= MLT_JOB_MAX_WORKERS);
+    }
+    free(seen);
 }
 
 static void check_plan(const mlt_plan *plan)
@@ -71,7 +94,8 @@ static void check_plan(const mlt_plan *plan)
         ranks += plan->procs[p].ranks;
     }
     FUZZ_CHECK(workers == plan->workers && ranks == plan->ranks);
-    FUZZ_CHECK(workers >= 1 && workers <= MLT_JOB_MAX_WORKERS && ranks <= INT32_MAX);
+    FUZZ_CHECK(workers >= 1 && workers <= MLT_PLAN_MAX_WORKERS && ranks <= INT32_MAX);
+    check_hosts(plan);
 }
 
 static bool names_any_variable; // -genv, -x, --set: it may set what the library refuses
@@ -95,6 +119,8 @@ static void read_command(void *argument)
     FUZZ_CHECK(!options.output_directory || (!options.outfile && !options.errfile));
     mlt_plan_make(&options, &plan);
     check_plan(&plan);
+    if (plan.proc_count <= MOST_SHOWN)
+        mlt_plan_show(&plan, &options, stdout);
 }
 
 // Splits the lines of the text into words; returns what follows the line "%%".

@@ -1,28 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the sections of the command line to processes, workers and ranks.
+// From the sections of the command line to hosts, processes, workers and ranks.
+//
+// -n counts workers; so do the slots of hosts. A worker that is a process can be anywhere. Workers
+// that are threads, and ranks that share workers (launch/plan/grain.h), are one process or one set
+// of workers on each host, with ranks that follow each other.
 #ifndef MLT_LAUNCH_PLAN_PLAN_H
 #define MLT_LAUNCH_PLAN_PLAN_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "launch/plan/options.h"
 
+enum { MLT_PLAN_MAX_WORKERS = 1 << 20 }; // on all hosts; on one: MLT_JOB_MAX_WORKERS
+
 typedef struct mlt_plan_proc {
-    uint32_t app;
+    uint32_t app, host;
     uint32_t first_worker, workers;
     uint32_t first_rank, ranks;
+    uint32_t first_local; // the first rank's number among those of its host
 } mlt_plan_proc;
 
+typedef struct mlt_plan_host {
+    mlt_host host; // with the slots of the first section that uses it; 0: nobody named it
+    uint32_t procs, workers, ranks;
+} mlt_plan_host;
+
 typedef struct mlt_plan {
-    mlt_plan_proc *procs;
+    mlt_plan_proc *procs; // in the order of their ranks
     uint32_t proc_count, workers, ranks;
+    mlt_plan_host *hosts; // those that have a rank, in the order in which they were named
+    uint32_t host_count;
+    mlt_hosts named; // all hosts of all sections, whose texts the others' are
 } mlt_plan;
 
 // The number of ranks of a section.
 uint64_t mlt_plan_ranks_asked(const mlt_app *app);
 
-// Ends mpirun if there are too many. The plan lives until mpirun ends.
+// The number of hosts that the job has ranks for, at most.
+uint32_t mlt_plan_hosts_asked(const mlt_options *options);
+
+// Ends mpirun if there are too many. The plan lives until mpirun ends, or until it is freed.
 void mlt_plan_make(const mlt_options *options, mlt_plan *plan);
+void mlt_plan_free(mlt_plan *plan);
+
+// The first host that is not this one; NULL: the job is local.
+const mlt_plan_host *mlt_plan_other(const mlt_plan *plan);
+
+// Prints the plan as a table: a line for each section and host.
+void mlt_plan_show(const mlt_plan *plan, const mlt_options *options, FILE *out);
 
 // The process that holds the rank, which exists.
 uint32_t mlt_plan_proc_of(const mlt_plan *plan, uint32_t rank);

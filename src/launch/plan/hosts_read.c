@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From texts to hosts: lists of the command line, and host files.
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "launch/plan/hosts.h"
+#include "launch/say.h"
+
+enum { NAME_BYTES = 256, LINE_BYTES = 4096, DIGITS = 9 };
+
+// Where the words come from; and the current word, as it was written.
+typedef struct reader {
+    mlt_hosts *hosts;
+    mlt_host mention; // its name is set for each host that the word stands for
+    const char *word;
+} reader;
+
+static _Noreturn void refuse(const reader *r, const char *format, ...) MLT_PRINTF(2, 3);
+
+static _Noreturn void refuse(const reader *r, const char *format, ...)
+{
+    char where[MLT_HOST_WHERE_BYTES];
+    mlt_text why = {0};
+    va_list args;
+    va_start(args, format);
+    mlt_text_vadd(&why, format, args);
+    va_end(args);
+    mlt_quit(MLT_EXIT_USAGE, "%s: %s", mlt_host_where(&r->mention, where), why.text);
+}
+
+// Digits and nothing else, as a number of slots.
+static bool slots_of(const char *text, uint32_t *slots)
+{
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || text[n])
+        return false;
+    errno = 0;
+    unsigned long value = strtoul(text, NULL, 10);
+    if (errno || value > MLT_HOSTS_MOST_SLOTS)
+        return false;
+    *slots = (uint32_t)value;
+    return true;
+}
+
+// ---- Names
+
+static bool only(const char *text, const char *also)
+{
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr(also, *text))
+            return false;
+    return true;
+}
+
+// A name that begins with a dash would be an option of the remote shell.
+static void add_name(reader *r, const char *name)
+{
+    if (!*name)
+        refuse(r, "a host name is missing in '%s'", r->word);
+    if ((*name == '-' || !only(name, ".-_")) && !mlt_hosts_is_here(name))
+        refuse(r, "'%s' in '%s' is no name of a host", name, r->word);
+    r->mention.name = name;
+    (void)mlt_hosts_add(r->hosts, &r->mention);
+}
+
+// An address of IPv6, perhaps with %zone; its usual spelling is its name.
+static void add_address(reader *r, const char *text)
+{
+    char plain[INET6_ADDRSTRLEN], name[NAME_BYTES];
+    struct in6_addr address;
+    size_t n = strcspn(text, "%");
+    snprintf(plain, sizeof plain, "%.*s", (int)(n < sizeof plain ? n : sizeof plain - 1), text);
+    if (n >= sizeof plain || inet_pton(AF_INET6, plain, &address) != 1 ||
+        strlen(text + n) >= NAME_BYTES / 2 ||
+        (text[n] && (!text[n + 1] || !only(text + n + 1, ".-_"))))
+        refuse(r, "'%s' in '%s' is no address of a host", text, r->word);
+    inet_ntop(AF_INET6, &address, plain, sizeof plain);
+    snprintf(name, sizeof name, "%s%s", plain, text + n);
+    r->mention.name = name;
+    (void)mlt_hosts_add(r->hosts, &r->mention);
+}
+
+// ---- Ranges
+
+static void expand(reader *r, const char *begun, const char *rest);
+
+// A number of a range; returns its end.
+static const char *range_number(const reader *r, const char *at, uint32_t *number)
+{
+    size_t digits = strspn(at, "0123456789");
+    if (digits == 0 || digits > DIGITS)
+        refuse(r, "'%s' should have numbers and ranges in its brackets, as node[01-16,20] has",
+               r->word);
+    *number = (uint32_t)strtoul(at, NULL, 10);
+    return at + digits;
+}
+
+// "01-16" or "7"; returns its end. `after` follows the brackets.
+static const char *expand_range(reader *r, const char *begun, const char *range, const char *after)
+{
+    uint32_t first, last;
+    const char *end = range_number(r, range, &first);
+    int width = (int)(end - range);
+    last = first;
+    if (*end == '-')
+        end = range_number(r, end + 1, &last);
+    if (first > last)
+        refuse(r, "the range %.*s in '%s' runs backwards", (int)(end - range), range, r->word);
+    for (uint32_t i = first; i <= last; i++) {
+        char bytes[NAME_BYTES + DIGITS];
+        mlt_text name = mlt_text_on(bytes, sizeof bytes);
+        mlt_text_add(&name, "%s%0*u", begun, width, i);
+        expand(r, name.text, after);
+    }
+    return end;
+}
+
+// All hosts that begin with `begun` and go on as `rest` says, which may have brackets.
+static void expand(reader *r, const char *begun, const char *rest)
+{
+    char bytes[NAME_BYTES];
+    mlt_text name = mlt_text_on(bytes, sizeof bytes);
+    size_t n = strcspn(rest, "[");
+    mlt_text_add(&name, "%s%.*s", begun, (int)n, rest);
+    if (name.cut)
+        refuse(r, "the name of a host in '%s' is longer than %d bytes", r->word, NAME_BYTES - 1);
+    if (!rest[n]) {
+        add_name(r, name.text);
+        return;
+    }
+    const char *close = strchr(rest + n, ']');
+    if (!close)
+        refuse(r, "a bracket in '%s' is not closed", r->word);
+    for (const char *at = rest + n; at < close;) {
+        at = expand_range(r, name.text, at + 1, close + 1);
+        if (at != close && *at != ',')
+            (void)range_number(r, at, &(uint32_t){0}); // says what should stand there
+    }
+}
+
+// ---- Words
+
+// "user@" at the front; returns what follows.
+static char *take_user(reader *r, char *word)
+{
+    char *at = strrchr(word, '@');
+    r->mention.user = NULL;
+    if (!at)
+        return word;
+    *at = '\0';
+    if (!*word || *word == '-' || !only(word, ".-_+$\\@"))
+        refuse(r, "'%s' in '%s' is no name of a user", word, r->word);
+    r->mention.user = word;
+    return at + 1;
+}
+
+// Where the brackets of an address end; NULL: the word does not begin with one.
+static char *address_end(char *word)
+{
+    size_t n = strcspn(word, "]");
+    return *word == '[' && word[n] && memchr(word, ':', n) ? word + n : NULL;
+}
+
+// Cuts ":n" off; `from` is behind the brackets of an address.
+static void take_count(reader *r, const char *host, char *from)
+{
+    char *colon = strrchr(from, ':');
+    r->mention.slots = 1;
+    r->mention.sized = colon;
+    if (!colon)
+        return;
+    *colon = '\0';
+    if (!slots_of(colon + 1, &r->mention.slots))
+        refuse(r, "'%s' should be a number of ranks on host '%s', at most %d", colon + 1, host,
+               MLT_HOSTS_MOST_SLOTS);
+}
+
+// One word, "[user@]host[:n]". `slots`: said elsewhere; NULL: not.
+static void take_host(reader *r, const char *text, const uint32_t *slots)
+{
+    char *copy = mlt_text_of("%s", text);
+    r->word = text;
+    char *host = take_user(r, copy), *end = address_end(host);
+    bool bare = !end && strchr(host, ':') != strrchr(host, ':'); // an address without brackets
+    if (end && end[1] && end[1] != ':')
+        refuse(r, "'%s' should end after the bracket, or with :n", r->word);
+    take_count(r, host, end ? end + 1 : bare ? host + strlen(host) : host);
+    if (slots) {
+        if (r->mention.sized)
+            refuse(r, "'%s' and slots= both say how many ranks", r->word);
+        r->mention.slots = *slots;
+        r->mention.sized = true;
+    }
+    if (end) {
+        *end = '\0';
+        add_address(r, host + 1);
+    } else if (bare)
+        add_address(r, host);
+    else
+        expand(r, "", host);
+    free(copy);
+}
+
+// The length of the first item of a list: commas in brackets do not end it.
+static size_t item_length(const char *list)
+{
+    size_t n = 0;
+    for (bool inside = false; list[n] && (inside || list[n] != ','); n++)
+        inside = list[n] == '[' || (inside && list[n] != ']');
+    return n;
+}
+
+void mlt_hosts_add_list(mlt_hosts *hosts, const char *option, const char *list)
+{
+    reader r = {.hosts = hosts, .mention = {.source = option}};
+    for (const char *at = list;; at++) {
+        size_t n = item_length(at);
+        char *item = mlt_text_of("%.*s", (int)n, at);
+        take_host(&r, item, NULL);
+        free(item);
+        at += n;
+        if (!*at)
+            return;
+    }
+}
+
+// ---- Files
+
+// "slots=n" and "max_slots=n"; true if it says how many slots.
+static bool take_setting(reader *r, const char *word, uint32_t *slots)
+{
+    static const char *const names[] = {"slots=", "max_slots=", "max-slots="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        uint32_t ignored;
+        if (strncasecmp(word, names[i], n) != 0)
+            continue;
+        if (!slots_of(word + n, i == 0 ? slots : &ignored))
+            refuse(r, "'%s' should end in a number of ranks, at most %d", word,
+                   MLT_HOSTS_MOST_SLOTS);
+        return i == 0;
+    }
+    refuse(r, "'%s' is not understood; a line is 'host[:n]' or '[user@]host [slots=n]'", word);
+}
+
+static void take_line(reader *r, char *line)
+{
+    char *rest = NULL;
+    const char *host = strtok_r(line, " \t\r\n", &rest);
+    uint32_t slots;
+    bool said = false;
+    for (char *word; host && (word = strtok_r(NULL, " \t\r\n", &rest));)
+        said |= take_setting(r, word, &slots);
+    if (host)
+        take_host(r, host, said ? &slots : NULL);
+}
+
+// The next line without its end and its remark; false at the end of the file.
+static bool read_line(reader *r, FILE *file, char line[LINE_BYTES])
+{
+    size_t n = 0;
+    bool remark = false;
+    int c;
+    r->mention.line++;
+    while ((c = getc(file)) != EOF && c != '\n') {
+        remark |= c == '#';
+        if (remark)
+            continue;
+        if (c == '\0')
+            refuse(r, "there is a zero byte: this is no text");
+        if (n == LINE_BYTES - 1)
+            refuse(r, "the line is longer than %d bytes", LINE_BYTES - 1);
+        line[n++] = (char)c;
+    }
+    line[n] = '\0';
+    return n > 0 || c != EOF;
+}
+
+void mlt_hosts_add_file(mlt_hosts *hosts, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
+    reader r = {.hosts = hosts, .mention = {.source = path}};
+    uint32_t before = hosts->mentions;
+    char line[LINE_BYTES];
+    while (read_line(&r, file, line))
+        take_line(&r, line);
+    if (ferror(file))
+        mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
+    fclose(file);
+    if (hosts->mentions == before)
+        mlt_quit(MLT_EXIT_USAGE, "host file '%s' names no host", path);
+}

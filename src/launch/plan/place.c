@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/plan/place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "launch/plan/bind.h"
+
+enum { MOST_PER_HOST = INT32_MAX };
+
+// ---- Words
+
+// The word up to its modifiers, such as ":OVERSUBSCRIBE" or ":PE=2".
+static bool is_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    return text && strncasecmp(text, word, n) == 0 && (!text[n] || text[n] == ':');
+}
+
+// "ppr:N:node", perhaps with modifiers.
+static bool read_ppr(const char *text, mlt_mapping *out, char *why, size_t why_size)
+{
+    const char *number = text + 3 + (text[3] == ':');
+    size_t digits = strspn(number, "0123456789");
+    const char *end = number + digits;
+    unsigned long n = digits && digits <= 10 ? strtoul(number, NULL, 10) : 0;
+    char ignored[256];
+    if (n == 0 || n > MOST_PER_HOST || *end != ':' ||
+        !mlt_bind_word_known(end + 1, ignored, sizeof ignored)) {
+        snprintf(why, why_size, "'%s' should be ppr:N:node, with the number of ranks of a host",
+                 text);
+        return false;
+    }
+    if (is_word(end + 1, "node"))
+        out->per_host = (uint32_t)n;
+    else
+        out->local = text;
+    return true;
+}
+
+bool mlt_mapping_read(const char *map_by, const char *rank_by, mlt_mapping *out, char *why,
+                      size_t why_size)
+{
+    *out = (mlt_mapping){.by_node = is_word(map_by, "node")};
+    out->rank_by_node = rank_by ? is_word(rank_by, "node") : out->by_node;
+    if (rank_by && !is_word(rank_by, "fill") && !is_word(rank_by, "span") &&
+        !mlt_bind_word_known(rank_by, why, why_size)) {
+        snprintf(why, why_size, "'%s' should be slot or node", rank_by);
+        return false;
+    }
+    if (map_by && !mlt_bind_word_known(map_by, why, why_size)) {
+        snprintf(why, why_size, "'%s' should be slot, node, ppr:N:node, core, socket or numa",
+                 map_by);
+        return false;
+    }
+    if (is_word(map_by, "seq") || is_word(map_by, "dist"))
+        out->local = map_by;
+    return !is_word(map_by, "ppr") || read_ppr(map_by, out, why, why_size);
+}
+
+// ---- Counts
+
+// How often all hosts have been filled.
+static uint64_t rounds_done(const mlt_place *p)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t h = 0; h < p->hosts; h++)
+        if (p->used[h] / p->slots[h] < least)
+            least = p->used[h] / p->slots[h];
+    return least;
+}
+
+// What a host still takes in a round.
+static uint32_t room_in(const mlt_place *p, uint32_t host, uint64_t round)
+{
+    uint64_t full = (round + 1) * p->slots[host];
+    return full > p->used[host] ? (uint32_t)(full - p->used[host]) : 0;
+}
+
+static uint32_t least_of(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+// How many are placed if no host gets more than `each`.
+static uint64_t placed_by(const mlt_place *p, const uint32_t *room, uint32_t each)
+{
+    uint64_t sum = 0;
+    for (uint32_t h = 0; h < p->hosts; h++)
+        sum += least_of(room[h], each);
+    return sum;
+}
+
+// How many turns there are in which all hosts with room get one.
+static uint32_t whole_turns(const mlt_place *p, const uint32_t *room, uint32_t n)
+{
+    uint32_t low = 0, high = UINT32_MAX; // low is not too many, high is
+    if (placed_by(p, room, high) <= n)
+        return high;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (placed_by(p, room, middle) <= n)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Fills hosts that have room; returns what is left of n. Neither way takes n steps.
+static uint32_t fill(const mlt_place *p, const uint32_t *room, bool by_node, uint32_t n)
+{
+    uint32_t turns = by_node ? whole_turns(p, room, n) : 0;
+    if (by_node)
+        n -= (uint32_t)placed_by(p, room, turns);
+    for (uint32_t h = 0; h < p->hosts; h++) {
+        uint32_t own = least_of(room[h], turns), more = least_of(room[h] - own, n);
+        more = by_node && more ? 1 : more;
+        p->counts[h] += own + more;
+        n -= more;
+    }
+    return n;
+}
+
+void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n)
+{
+    uint32_t *room = mlt_take(place->hosts, sizeof *room);
+    uint64_t sum = 0, round = rounds_done(place);
+    for (uint32_t h = 0; h < place->hosts; h++) {
+        place->counts[h] = 0;
+        room[h] = room_in(place, h, round);
+        sum += place->slots[h];
+    }
+    n = fill(place, room, by_node, n); // the round that has begun
+    for (uint32_t h = 0; h < place->hosts; h++)
+        place->counts[h] += (uint32_t)(n / sum * place->slots[h]);
+    (void)fill(place, place->slots, by_node, (uint32_t)(n % sum));
+    free(room);
+}
+
+void mlt_place_deal(const mlt_place *p, uint32_t *host_of)
+{
+    uint32_t *open = mlt_take(p->hosts, sizeof *open);
+    uint32_t count = 0, next = 0;
+    for (uint32_t h = 0; h < p->hosts; h++)
+        if (p->counts[h])
+            open[count++] = h;
+    for (uint32_t turn = 1; count; turn++) {
+        uint32_t still = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t h = open[i];
+            host_of[next++] = h;
+            if (p->counts[h] > turn)
+                open[still++] = h;
+        }
+        count = still;
+    }
+    free(open);
+}
