@@ -365,6 +365,11 @@ def stage_images(stage, quick):
     script(stage, "test/images/run", "--build", BUILD)
 
 
+def stage_hosts(stage, quick):
+    """several hosts on this machine: names, remote shells, faults between them, a proxy that breaks connections, and nothing is left behind"""
+    script(stage, "test/hosts/run", "--build", BUILD, limit=200)
+
+
 def stage_systems(stage, quick):
     """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)
@@ -462,8 +467,8 @@ def stage_clang(stage, quick):
 
 
 # mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
-BESIDE_LAUNCH = ("goal", "csp", "flow", "images", "systems")
-NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "systems")
+BESIDE_LAUNCH = ("goal", "csp", "flow", "images", "hosts", "systems")
+NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "hosts", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
 

@@ -21,6 +21,7 @@ import ctypes
 import os
 import pathlib
 import pwd
+import re
 import shlex
 import shutil
 import signal
@@ -179,10 +180,10 @@ def localhost():
     return "127.0.0.1 localhost\n::1 localhost ip6-localhost\n"
 
 
-def run_ip(commands, limit=30):
-    """Commands of ip(8) in the network namespace of this thread."""
-    said = subprocess.run([shutil.which("ip", path=PATH), "-batch", "-"], input="\n".join(commands) + "\n", text=True, capture_output=True, timeout=limit)
-    if said.returncode != 0:
+def run_ip(commands, *options):
+    """Commands of ip(8) in the network namespace of this thread. With -force it goes on after errors, and there is none."""
+    said = subprocess.run([shutil.which("ip", path=PATH), *options, "-batch", "-"], input="\n".join(commands) + "\n", text=True, capture_output=True, timeout=30)
+    if said.returncode != 0 and "-force" not in options:
         raise OSError(f"ip: {said.stderr.strip()}")
 
 
@@ -193,7 +194,7 @@ RSH = """#!/bin/sh
 # rsh [options] [user@]host command...: as ssh is called, with the login's environment and folder, but by way of nsenter: no network is needed.
 while :; do case $1 in -n) exec </dev/null; shift ;; -[BbcDEeFIiJLlmOoPpQRSWw]) shift 2 ;; -*) shift ;; *) break ;; esac; done
 at={names}/${{1#*@}}; [ -f "$at" ] || {{ echo "rsh: Could not resolve hostname ${{1#*@}}: Name or service not known" >&2; exit 255; }}
-shift; exec nsenter -t "$(cat "$at")" -m -u -i -n env -i {environment} sh -c "cd; $*"
+shift; exec nsenter -t "$(cat "$at")" -m -u -i -n env -i {environment} sh -c "cd 2>/dev/null; $*"
 """
 
 
@@ -207,7 +208,7 @@ class Hosts:
         assert inside and 0 < count <= 200
         self.names = [f"h{i}" for i in range(count)]
         self.numbers = {host: i + 1 for i, host in enumerate(self.names)}  # the last part of their addresses; those of traps too
-        self.trapped = set()  # pairs (a, b): a's packets to b go to a trap
+        self.aimed, self.trapped = set(), set()  # pairs (a, b): a asks no more for b's link address; a's packets to b go to a trap
         self.own, self.keep, self.own_name_is_local = own, [ROOT, STATE, *keep], own_name_is_local
         self.holders, self.daemons, self.ends = {}, {}, contextlib.ExitStack()
 
@@ -263,7 +264,7 @@ class Hosts:
                 os.write(writer, b"ready")
             except BaseException as error:
                 os.write(writer, str(error).encode())
-            os.closerange(0, 4096)
+            os.closerange(0, 1 << 16)
             while True:
                 signal.pause()
         os.close(writer)
@@ -299,21 +300,21 @@ class Hosts:
         """Also after a make() that failed half way."""
         self.ends.close()
         self.trapped.clear()
-        for name in list(self.holders):
-            self.detach(name)
+        self.detach(list(self.holders))
         with contextlib.suppress(OSError):  # it was not made
             run_ip(["link delete switch"])
         for path in NAMES.iterdir():
             path.unlink()
 
-    def detach(self, name):
-        self.kill(name)
-        holder = self.holders.pop(name)
-        os.kill(holder, signal.SIGKILL)
-        os.waitpid(holder, 0)
-        del self.numbers[name]
-        with contextlib.suppress(OSError):  # it may be gone with its host
-            run_ip([f"link delete to-{name}"])
+    def detach(self, names):
+        for name in names:
+            self.kill(name)
+        run_ip([f"link delete to-{name}" for name in names], "-force")  # some may not have been made
+        for name in names:
+            holder = self.holders.pop(name)
+            os.kill(holder, signal.SIGKILL)
+            os.waitpid(holder, 0)
+            del self.numbers[name]
 
     # ---- commands
 
@@ -357,18 +358,20 @@ class Hosts:
         a user namespace does not give."""
         self.aim(a, b, NOBODY)
         if both:
-            self.cut(b, a)
+            self.aim(b, a, NOBODY)
+        elif (b, a) not in self.aimed:  # b must not have to ask a, whose answer would be lost (IPv6)
+            self.heal(b, a)
 
     def heal(self, a, b, both=False):
         """Undoes cut."""
-        self.aim(a, b, self.link_address(trap_name(a, b)) if (a, b) in self.trapped else None)
+        self.aim(a, b, self.link_address(trap_name(a, b) if (a, b) in self.trapped else b))
         if both:
             self.heal(b, a)
 
     def aim(self, a, b, link_address):
-        """a's packets to b go to this link address; None: to b's."""
-        for to in self.addresses(b):
-            self.ip(a, f"neighbour replace {to} lladdr {link_address} dev eth0 nud permanent" if link_address else f"neighbour delete {to} dev eth0")
+        """a's packets to b go to this link address from now on."""
+        self.ip(a, *(f"neighbour replace {to} lladdr {link_address} dev eth0 nud permanent" for to in self.addresses(b)))
+        self.aimed.add((a, b))
 
     def proxy(self, a, b, ports):
         """A proxy (proxy.py) between two hosts until its end: connections to these ports go by way of it, whichever of the two dials, and
@@ -399,7 +402,7 @@ class Hosts:
             if pair in self.trapped:  # else the whole net has ended already
                 self.trapped.remove(pair)
                 self.heal(*pair)
-                self.detach(trap_name(*pair))
+                self.detach([trap_name(*pair)])
 
     # ---- processes of a host
 
@@ -424,7 +427,7 @@ class Hosts:
 
     def stop(self, host):
         """Stops all processes of the host. Its kernel still answers: connections stay and fill; add link_down for a host that is silent."""
-        self.signal_until(host, signal.SIGSTOP, lambda pid: process_state(pid) in "TtZX")
+        self.signal_until(host, signal.SIGSTOP, "TtZXD")  # D: a stopped child is about to exec for it (vfork)
 
     def cont(self, host):
         for pid in self.all_processes(host):
@@ -432,17 +435,18 @@ class Hosts:
 
     def kill(self, host):
         """Kills all processes of the host, as a power cut does; its sshd too."""
-        self.signal_until(host, signal.SIGKILL, lambda pid: process_state(pid) in "ZX")
+        self.signal_until(host, signal.SIGKILL, "ZX")
         self.daemons.pop(host, None)
 
-    def signal_until(self, host, number, done, seconds=10):
-        """Again until it holds for all: some were just being forked."""
-        end = time.monotonic() + seconds
-        while waiting := [pid for pid in self.all_processes(host) if not done(pid)]:
+    def signal_until(self, host, number, states, seconds=10):
+        """Again until all have got the signal and are in one of these states: some were just being forked."""
+        end, sent = time.monotonic() + seconds, set()
+        while waiting := [pid for pid in self.all_processes(host) if pid not in sent or process_state(pid) not in states]:
             if time.monotonic() > end:
                 raise AssertionError(f"{host}: signal {number} did not do it for {[command_line(pid) for pid in waiting]}")
             for pid in waiting:
                 send(pid, number)
+                sent.add(pid)
             time.sleep(0.001)
 
     # ---- a real sshd
@@ -464,7 +468,17 @@ class Hosts:
             self.ends.callback(daemon.kill)
         for host in self.names:
             harness.wait_until(lambda: accepts(self.addresses(host)[0], 22), f"{host}: sshd: {(folder / f'{host}.log').read_text()}")
+        self.try_login(folder)
+        harness.wait_until(lambda: not self.left(), "the end of the connections that tried it")
         return folder / "ssh"
+
+    def try_login(self, folder):
+        """Skip if this user may not log in anywhere; else it must work."""
+        result = harness.run(folder / "ssh", "h0", "true", code=None)
+        log = (folder / "h0.log").read_text()
+        if why := re.search(r"User .* not allowed because .*", log):
+            raise Skip(f"sshd: {why.group()}")
+        harness.expect(result.code == 0, "ssh logs in", result, log)
 
 
 def trap_name(near, far):

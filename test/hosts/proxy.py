@@ -45,7 +45,7 @@ class Way:
         self.cut_at = None  # after so many bytes both sides are reset; those bytes arrive
         self.end_at = None  # after so many bytes the receiver sees the end of the stream; the rest is swallowed, the other way stays
         self.garble_at = None  # this byte arrives inverted
-        self.bytes = 0  # went through, of all connections
+        self.bytes = 0  # passed on, of all connections; counted before they are sent
         self.until = 0.0  # nothing is passed on before
 
     def hold(self, seconds=float("inf")):
@@ -244,6 +244,7 @@ class Pump:
             view = view[length:]
 
     def send(self, piece):
+        self.way.bytes += len(piece)
         rest = piece
         while rest:
             with contextlib.suppress(BlockingIOError):
@@ -251,7 +252,6 @@ class Pump:
             if rest:
                 self.connection.wait(self.sink, select.POLLOUT)
         self.at += len(piece)
-        self.way.bytes += len(piece)
         until = time.monotonic() + len(piece) / self.way.rate
         self.sleep_until(lambda: until)
 
