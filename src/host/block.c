@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Calls of libc that block: where several ranks share a worker, they park the calling rank only. A
+// rank that is alone in its worker, threads of the program and this library get libc's own.
+//
 // A call first looks, by poll, whether it would block. If not, or if it must not (O_NONBLOCK), it is
 // libc's. Otherwise the rank is parked until the IO scheduler says that it may go on, and looks
 // again. If another thread or process takes what has come in between, libc's call blocks the worker:
 // nothing can be done about that, and few programs read one descriptor in two places.
-#include "host/block.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,6 +30,8 @@
 #include "host/signals.h"
 #include "os/os.h"
 #include "p2p/worker.h"
+
+#if MLT_TAKES_OVER
 
 enum {
     SECOND = 1000000000,
@@ -263,17 +266,6 @@ static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
     } while (!is_ready(fd, events));
     return true;
 }
-
-ssize_t mlt_block_read(int fd, void *to, size_t bytes)
-{
-    mlt_sched *sched = worker_of(NULL);
-    if (sched && bytes > 0 && !until_ready(sched, "read", fd, false))
-        return -1;
-    return MLT_LIBC(read)(fd, to, bytes);
-}
-
-// With a sanitizer, its own come first, and this library's calls look like the program's.
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
 
 // ---- sleeping
 

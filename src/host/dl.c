@@ -96,7 +96,7 @@ void mlt_dl_rank_ends(const mlt_rank *me, bool destruct)
 }
 
 // With a sanitizer there are no images, and its run-time has these functions itself.
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+#if MLT_TAKES_OVER
 
 // ---- what a rank has loaded
 

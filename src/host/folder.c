@@ -46,7 +46,7 @@ static _Thread_local struct {
 // ---- places
 
 // Of the current directory; NULL, and errno: there is no descriptor for it.
-static place *place_here(void)
+static MLT_FOR_TAKEN place *place_here(void)
 {
     int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct stat about;
@@ -152,7 +152,7 @@ static void begin(mlt_worker *w)
 }
 
 // What the rank has changed; NULL: it changes the process's.
-static struct mlt_folder *folder_of(mlt_rank *me)
+static MLT_FOR_TAKEN struct mlt_folder *folder_of(mlt_rank *me)
 {
     int saved = errno;
     if (here.state == UNTOUCHED)
@@ -180,7 +180,7 @@ void mlt_folder_free(struct mlt_folder *folder)
 
 // ---- the calls
 
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+#if MLT_TAKES_OVER
 
 // The rank has gone somewhere, if `failed` is 0.
 static int arrive(struct mlt_folder *folder, int failed)

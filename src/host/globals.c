@@ -353,7 +353,7 @@ void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
 }
 
 // With a sanitizer there are no images, and its run-time calls some of these before they can run.
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+#if MLT_TAKES_OVER
 
 // The calling rank, if it has globals of its own and its end is not the end of the process.
 static mlt_rank *leaver(void)

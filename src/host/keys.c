@@ -61,7 +61,7 @@ void mlt_keys_free(struct mlt_keys *keys)
 }
 
 // With a sanitizer there are no images, and its run-time has these functions itself.
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+#if MLT_TAKES_OVER
 
 // What a thread has that is no rank's main.
 static _Thread_local struct {

@@ -6,6 +6,18 @@
 #include <stdatomic.h>
 
 #include "base/status.h"
+#include "fiber/sanitize.h"
+
+// 0 with a sanitizer, whose run-time has many of these functions itself, or calls them before the
+// library's code can run. There are no images then, so that most are not needed.
+#if defined(MLT_SANITIZE_ADDRESS) || defined(MLT_SANITIZE_THREAD)
+#define MLT_TAKES_OVER 0
+#else
+#define MLT_TAKES_OVER 1
+#endif
+
+// Something of a file that only such functions use.
+#define MLT_FOR_TAKEN __attribute__((unused))
 
 // The address of libc's function; looked up once for each place in the source. Ends the process
 // with a message if there is none. Relaxed: every thread finds the same.

@@ -29,7 +29,7 @@ struct mlt_locale {
 static struct {
     pthread_mutex_t lock;
     struct mlt_locale *first;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} all MLT_FOR_TAKEN = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static locale_t libc_of(const struct mlt_locale *locale)
 {
@@ -49,7 +49,7 @@ void mlt_locale_thread(const mlt_rank *me)
 }
 
 // Whatever the thread uses belongs to the rank that stops.
-static void swap(const mlt_rank *from, const mlt_rank *to)
+static MLT_FOR_TAKEN void swap(const mlt_rank *from, const mlt_rank *to)
 {
     const mlt_rank_own *own = to ? to->own : NULL;
     locale_t next = own && own->used_locale ? own->used_locale : LC_GLOBAL_LOCALE;
@@ -58,7 +58,7 @@ static void swap(const mlt_rank *from, const mlt_rank *to)
         ((mlt_rank_own *)from->own)->used_locale = last == LC_GLOBAL_LOCALE ? NULL : last;
 }
 
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+#if MLT_TAKES_OVER
 
 // ---- names
 

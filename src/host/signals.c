@@ -195,7 +195,7 @@ static void push_frame(mlt_rank *me)
     fiber->sp = mlt_arch_fiber_init((void *)top, on_own_stack, me);
 }
 
-static void at_switch(const mlt_rank *from, const mlt_rank *to)
+static MLT_FOR_TAKEN void at_switch(const mlt_rank *from, const mlt_rank *to)
 {
     const struct mlt_signals *s = signals_of(to);
     bool restarts;
@@ -223,7 +223,7 @@ static void stop_waits(mlt_worker *w)
     }
 }
 
-static void idle(void *worker)
+static MLT_FOR_TAKEN void idle(void *worker)
 {
     mlt_worker *w = worker;
     if (atomic_exchange_explicit(&w->sched->nudged, false, memory_order_relaxed)) {
@@ -349,7 +349,7 @@ static void to_everybody(int signal, siginfo_t *info, void *context, bool relaye
         to_ranks(w, signal, info, context);
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+static MLT_FOR_TAKEN void on_signal(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
     uint64_t bit = UINT64_C(1) << (signal - 1);
@@ -406,7 +406,7 @@ void mlt_signals_forked(mlt_rank *me)
 
 // ---- what ranks call
 
-#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+#if MLT_TAKES_OVER
 
 static void enlist(mlt_worker *w)
 {
