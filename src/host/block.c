@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of libc that block: where several ranks share a worker, they park the calling rank only. A
-// rank that is alone in its worker, threads of the program and this library get libc's own.
-//
 // A call first looks, by poll, whether it would block. If not, or if it must not (O_NONBLOCK), it is
 // libc's. Otherwise the rank is parked until the IO scheduler says that it may go on, and looks
 // again. If another thread or process takes what has come in between, libc's call blocks the worker:
 // nothing can be done about that, and few programs read one descriptor in two places.
+#include "host/block.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,8 +29,6 @@
 #include "host/signals.h"
 #include "os/os.h"
 #include "p2p/worker.h"
-
-#if MLT_TAKES_OVER
 
 enum {
     SECOND = 1000000000,
@@ -67,7 +64,7 @@ static void let_others_run(void)
 
 // ---- time
 
-static bool is_time(const struct timespec *t)
+static MLT_FOR_TAKEN bool is_time(const struct timespec *t)
 {
     return t && t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < SECOND;
 }
@@ -101,7 +98,7 @@ static struct timespec in_time(int64_t ns)
 
 // 0; or EINTR, and *left. Time goes on even if it never comes: nobody must think that the rank
 // waits in vain.
-static int nap(mlt_sched *sched, const char *call, int64_t ns, struct timespec *left)
+static MLT_FOR_TAKEN int nap(mlt_sched *sched, const char *call, int64_t ns, struct timespec *left)
 {
     int64_t deadline = after(ns), now;
     if (ns == 0)
@@ -117,7 +114,7 @@ static int nap(mlt_sched *sched, const char *call, int64_t ns, struct timespec *
     return 0;
 }
 
-static int failed_with(int error)
+static MLT_FOR_TAKEN int failed_with(int error)
 {
     if (error)
         errno = error;
@@ -125,7 +122,7 @@ static int failed_with(int error)
 }
 
 // Until a clock shows that time. Some clocks can be set, so it looks once a second.
-static int nap_until(mlt_sched *sched, clockid_t clock, const struct timespec *until)
+static MLT_FOR_TAKEN int nap_until(mlt_sched *sched, clockid_t clock, const struct timespec *until)
 {
     int64_t end = in_ns(until), left;
     struct timespec now;
@@ -135,7 +132,7 @@ static int nap_until(mlt_sched *sched, clockid_t clock, const struct timespec *u
     return 0;
 }
 
-static bool is_of_the_wall(clockid_t clock)
+static MLT_FOR_TAKEN bool is_of_the_wall(clockid_t clock)
 {
     return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
            clock == CLOCK_TAI;
@@ -266,6 +263,21 @@ static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
     } while (!is_ready(fd, events));
     return true;
 }
+
+bool mlt_block_until_readable(int fd)
+{
+    mlt_sched *sched = worker_of(NULL);
+    if (sched)
+        return until_ready(sched, "read", fd, false);
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    while (MLT_LIBC(poll)(&one, 1, -1) < 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
+// With a sanitizer, its own come first, and this library's calls look like the program's.
+#if MLT_TAKES_OVER
 
 // ---- sleeping
 

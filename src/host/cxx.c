@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "host/globals.h"
+
 // As libstdc++ lays out (its ABI is fixed): an object of a class with a virtual base has the base's
 // offset three words before what its first word points to; __gnu_cxx::stdio_sync_filebuf is a
 // basic_streambuf of 64 bytes (a table, six pointers, a locale), and then the FILE.
@@ -26,9 +28,10 @@ static const kind kinds[] = {
      {"_ZSt5wcout", "_ZSt5wcerr", "_ZSt5wclog", "_ZSt4wcin"}},
 };
 
-static void *find(const char *name)
+static void *find(const mlt_rank *me, const char *name)
 {
-    return dlsym(RTLD_DEFAULT, name);
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return me && found ? mlt_globals_shift(me, found) : found;
 }
 
 static void rebind(char *object, rdbuf_function *rdbuf, const void *table, FILE *from, FILE *to)
@@ -47,13 +50,13 @@ static void rebind(char *object, rdbuf_function *rdbuf, const void *table, FILE 
         memcpy(buffer + FILE_AT, &to, sizeof to);
 }
 
-void mlt_cxx_rebind(FILE *from, FILE *to)
+void mlt_cxx_rebind(const mlt_rank *me, FILE *from, FILE *to)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        rdbuf_function *rdbuf = (rdbuf_function *)find(kinds[i].rdbuf);
-        const void *table = find(kinds[i].table);
+        rdbuf_function *rdbuf = (rdbuf_function *)find(me, kinds[i].rdbuf);
+        const void *table = find(me, kinds[i].table);
         for (const char *const *name = kinds[i].objects; *name && rdbuf && table; name++) {
-            char *object = find(*name);
+            char *object = find(me, *name);
             if (object)
                 rebind(object, rdbuf, table, from, to);
         }

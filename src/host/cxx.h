@@ -5,9 +5,11 @@
 
 #include <stdio.h>
 
+#include "p2p/p2p.h"
+
 // libstdc++ binds std::cout, std::cin and their kin to C's streams before any code of this library
 // runs: those that are bound to `from` go to `to` from now on. Nothing happens if the program has
-// no libstdc++, or has bound them to something else.
-void mlt_cxx_rebind(FILE *from, FILE *to);
+// no libstdc++, or has bound them to something else. Those of the rank; NULL: the original ones.
+void mlt_cxx_rebind(const mlt_rank *me, FILE *from, FILE *to);
 
 #endif

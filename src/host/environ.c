@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/export.h"
 #include "host/entry.h"
 #include "host/globals.h"
+#include "host/input.h"
 #include "host/libc.h"
 #include "host/own.h"
 #include "host/start.h"
@@ -23,10 +25,25 @@
 typedef struct mlt_environ {
     char **array; // as this file made it; the program may have another one now
     uint32_t room;
-    char **place;   // in the place of `environ`, if the rank has none
-    char **strings; // that setenv made
-    uint32_t string_count, string_room;
+    char **place;  // in the place of `environ`, if the rank has none
+    void **memory; // strings and arrays, which stay as long as the rank
+    uint32_t memory_count, memory_room;
 } mlt_environ_own;
+
+static char **first; // what ranks begin with; nobody changes it
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; // threads of a rank may all do so
+
+// Streams of popen, under `lock`.
+typedef struct piped {
+    struct piped *next;
+    FILE *stream;
+    pid_t pid;
+} piped;
+
+static struct {
+    pthread_mutex_t lock;
+    piped *first;
+} streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // ---- whose
 
@@ -42,7 +59,7 @@ static struct mlt_environ *own_of(mlt_rank *me)
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->environ) {
         own->environ = mlt_take(1, sizeof *own->environ);
-        own->environ->place = environ;
+        own->environ->place = first;
     }
     return own->environ;
 }
@@ -61,7 +78,7 @@ static char **array_of(mlt_rank *me)
     if (own)
         return *own;
     const mlt_rank_own *mine = me->own;
-    return mine && mine->environ ? mine->environ->place : environ;
+    return mine && mine->environ ? mine->environ->place : first;
 }
 
 void mlt_environ_begin(void)
@@ -72,7 +89,8 @@ void mlt_environ_begin(void)
     char **copy = mlt_take(count + 1, sizeof *copy);
     if (count)
         memcpy(copy, environ, count * sizeof *copy);
-    environ = copy; // the first rank's, and libc's; the old array stays as it is for all others
+    first = environ;
+    environ = copy; // the first rank's, and libc's
 }
 
 char **mlt_environ(void)
@@ -81,14 +99,27 @@ char **mlt_environ(void)
     return me ? array_of(me) : environ;
 }
 
+void mlt_environ_forked(mlt_rank *me)
+{
+    if (!mlt_entry_many())
+        return;
+    pthread_mutex_init(&changing, NULL); // another rank may have had them
+    pthread_mutex_init(&streams.lock, NULL);
+    environ = array_of(me);
+}
+
+// The first rank's array is the process's, and libc may look at it for another rank right now: its
+// memory stays. Strings that the rank has put into it do not.
 void mlt_environ_free(mlt_environ_own *own)
 {
     if (!own)
         return;
-    for (uint32_t i = 0; i < own->string_count; i++)
-        free(own->strings[i]);
-    free(own->strings);
-    free(own->array);
+    bool process = own->array && environ == own->array;
+    if (process)
+        environ = first;
+    for (uint32_t i = 0; i < own->memory_count && !process; i++)
+        free(own->memory[i]);
+    free(own->memory);
     free(own);
 }
 
@@ -111,7 +142,14 @@ static bool is_name(const char *name)
     return false;
 }
 
+static void *take(mlt_environ_own *own, size_t count, size_t bytes)
+{
+    MLT_ARRAY_WANT(own->memory, own->memory_count + 1, own->memory_room);
+    return own->memory[own->memory_count++] = mlt_take(count, bytes);
+}
+
 // Makes the rank's array its own, with room for one entry more, and returns the number of entries.
+// libc may look at the first rank's at any time, for any rank: what it sees stays as memory.
 static uint32_t own_array(mlt_rank *me)
 {
     mlt_environ_own *own = own_of(me);
@@ -119,11 +157,15 @@ static uint32_t own_array(mlt_rank *me)
     uint32_t count = 0;
     while (now && now[count])
         count++;
-    bool other = now != own->array; // the common one, or one that the program has set
-    MLT_ARRAY_WANT(own->array, count + 2, own->room);
-    if (other && count)
-        memcpy(own->array, now, count * sizeof *now);
-    own->array[count] = NULL;
+    if (count + 2 > own->room) {
+        own->room = 2 * (count + 2);
+        own->array = take(own, own->room, sizeof *now);
+    }
+    if (now != own->array) { // the common one, a smaller one, or one that the program has set
+        memmove(own->array, now ? now : own->array, count * sizeof *now);
+        own->array[count] = NULL;
+    }
+    atomic_thread_fence(memory_order_release);
     *place = own->array;
     return count;
 }
@@ -133,12 +175,10 @@ static void put(mlt_rank *me, char *entry, size_t length)
 {
     uint32_t count = own_array(me);
     char **array = own_of(me)->array, **old = find(array, entry, length);
-    if (old) {
-        *old = entry;
-        return;
-    }
-    array[count] = entry;
-    array[count + 1] = NULL;
+    if (!old)
+        array[count + 1] = NULL;
+    atomic_thread_fence(memory_order_release); // libc may look
+    *(old ? old : &array[count]) = entry;
 }
 
 static void take_away(mlt_rank *me, const char *name)
@@ -178,14 +218,13 @@ MLT_EXPORT int setenv(const char *name, const char *value, int replace)
     if (!is_name(name))
         return -1;
     size_t length = strlen(name);
-    if (!replace && find(array_of(me), name, length))
-        return 0;
-    mlt_environ_own *own = own_of(me);
-    char *entry = mlt_take_more(NULL, 1, length + strlen(value) + 2);
-    stpcpy(stpcpy(stpcpy(entry, name), "="), value);
-    MLT_ARRAY_WANT(own->strings, own->string_count + 1, own->string_room);
-    own->strings[own->string_count++] = entry;
-    put(me, entry, length);
+    pthread_mutex_lock(&changing);
+    if (replace || !find(array_of(me), name, length)) {
+        char *entry = take(own_of(me), 1, length + strlen(value) + 2);
+        stpcpy(stpcpy(stpcpy(entry, name), "="), value);
+        put(me, entry, length);
+    }
+    pthread_mutex_unlock(&changing);
     return 0;
 }
 
@@ -196,7 +235,9 @@ MLT_EXPORT int unsetenv(const char *name)
         return MLT_LIBC(unsetenv)(name);
     if (!is_name(name))
         return -1;
+    pthread_mutex_lock(&changing);
     take_away(me, name);
+    pthread_mutex_unlock(&changing);
     return 0;
 }
 
@@ -207,10 +248,12 @@ MLT_EXPORT int putenv(char *entry)
     if (!me)
         return MLT_LIBC(putenv)(entry);
     const char *equals = strchr(entry, '=');
+    pthread_mutex_lock(&changing);
     if (equals)
         put(me, entry, (size_t)(equals - entry));
     else
         take_away(me, entry);
+    pthread_mutex_unlock(&changing);
     return 0;
 }
 
@@ -225,17 +268,19 @@ MLT_EXPORT int clearenv(void)
 
 // ---- programs that a rank starts
 
-// libc hands its own environment on, which is the first rank's: a shell with another one is started
-// here. Its standard stream `which` is fd, unless fd is negative. *pid; an errno otherwise.
-static int start_shell(const char *command, char **with, int fd, int which, pid_t *pid)
+// libc hands its own environment and input on, which are the first rank's: a rank's shells are
+// started here. The standard stream `which` is fd, unless fd is negative. *pid; an errno otherwise.
+static int start_shell(mlt_rank *me, const char *command, int fd, int which, pid_t *pid)
 {
     char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)command,
                     NULL};
     posix_spawn_file_actions_t actions;
     (void)posix_spawn_file_actions_init(&actions);
-    int error = fd < 0 ? 0 : posix_spawn_file_actions_adddup2(&actions, fd, which);
+    int error = posix_spawn_file_actions_adddup2(&actions, mlt_input_of_child(me), STDIN_FILENO);
+    if (!error && fd >= 0)
+        error = posix_spawn_file_actions_adddup2(&actions, fd, which);
     if (!error)
-        error = posix_spawn(pid, "/bin/sh", &actions, NULL, argv, with);
+        error = posix_spawn(pid, "/bin/sh", &actions, NULL, argv, array_of(me));
     (void)posix_spawn_file_actions_destroy(&actions);
     return error;
 }
@@ -253,54 +298,42 @@ static int wait_for(pid_t pid)
 // the process.
 MLT_EXPORT int system(const char *command)
 {
-    char **own = mlt_environ();
-    if (!command || own == environ)
+    mlt_rank *me = caller();
+    if (!command || !me)
         return MLT_LIBC(system)(command);
     pid_t pid;
-    errno = start_shell(command, own, -1, 0, &pid);
-    return errno ? -1 : wait_for(pid);
+    int error = start_shell(me, command, -1, 0, &pid);
+    errno = error ? error : errno;
+    return error ? -1 : wait_for(pid);
 }
 
-// Streams of popen, under `lock`.
-typedef struct piped {
-    struct piped *next;
-    FILE *stream;
-    pid_t pid;
-} piped;
-
-static struct {
-    pthread_mutex_t lock;
-    piped *first;
-} streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-// The shell at the other end of a pipe, of which the stream is this end. False: errno tells.
-static bool pipe_shell(const char *command, char **with, bool reads, bool stays_open, piped *out)
+// The shell at the other end of a pipe, of which the stream is this end. False: errno tells. No
+// other program gets the end: those of other ranks would keep the pipe open.
+static bool pipe_shell(mlt_rank *me, const char *command, bool reads, piped *out)
 {
-    int ends[2];
+    int ends[2], saved = errno;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     int own = ends[!reads], other = ends[reads];
     out->stream = fdopen(own, reads ? "r" : "w");
-    int error = out->stream ? start_shell(command, with, other, reads, &out->pid) : errno;
+    int error = out->stream ? start_shell(me, command, other, reads, &out->pid) : errno;
     close(other);
     if (error && out->stream)
         fclose(out->stream);
     else if (error)
         close(own);
-    else if (stays_open)
-        (void)fcntl(own, F_SETFD, 0);
-    errno = error;
+    errno = error ? error : saved;
     return !error;
 }
 
 MLT_EXPORT FILE *popen(const char *command, const char *mode)
 {
-    char **own = mlt_environ();
+    mlt_rank *me = caller();
     bool known = (mode[0] == 'r' || mode[0] == 'w') && (!mode[1] || strcmp(mode + 1, "e") == 0);
-    if (own == environ || !known)
+    if (!me || !known)
         return MLT_LIBC(popen)(command, mode);
     piped *new = mlt_take(1, sizeof *new);
-    if (!pipe_shell(command, own, mode[0] == 'r', !mode[1], new)) {
+    if (!pipe_shell(me, command, mode[0] == 'r', new)) {
         free(new);
         return NULL;
     }

@@ -17,6 +17,9 @@ void mlt_environ_begin(void);
 // The environment of the calling rank; the process's for others.
 char **mlt_environ(void);
 
+// A child that the rank has just forked: libc, too, has the rank's environment there.
+void mlt_environ_forked(mlt_rank *me);
+
 struct mlt_environ;
 void mlt_environ_free(struct mlt_environ *own);
 

@@ -9,6 +9,8 @@
 #include "base/export.h"
 #include "csp/state.h"
 #include "host/entry.h"
+#include "host/environ.h"
+#include "host/input.h"
 #include "host/output.h"
 #include "host/signals.h"
 #include "host/start.h"
@@ -49,6 +51,8 @@ static void in_child(void)
     if (forked.rank) {
         mlt_output_forked(forked.rank);
         mlt_signals_forked(forked.rank);
+        mlt_environ_forked(forked.rank);
+        mlt_input_forked(forked.rank);
     }
 }
 

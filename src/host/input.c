@@ -2,8 +2,10 @@
 #include "host/input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include "base/array.h"
 #include "base/export.h"
 #include "base/log.h"
+#include "host/block.h"
 #include "host/cxx.h"
 #include "host/entry.h"
 #include "host/fork.h"
@@ -26,7 +29,9 @@ enum { READ_BYTES = 64 * 1024, NOBODY = -1, EVERYBODY = -2 };
 // A rank's own reading of input that all have.
 typedef struct mlt_input {
     FILE *stream;
-    size_t at; // in what was read
+    bool begun; // it was opened
+    bool file;  // freopen has led it to another file
+    size_t at;  // in what was read
 } mlt_input;
 
 static struct {
@@ -39,6 +44,14 @@ static struct {
     bool ended;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+// No lock of libc's is held while the stream waits for input: an fflush(NULL) of any rank would wait
+// for it.
+static void unlock(FILE *stream)
+{
+    if (stream)
+        (void)__fsetlocking(stream, FSETLOCKING_BYCALLER);
+}
+
 bool mlt_input_init(char *why, size_t why_size)
 {
     const char *who = mlt_host_settings.input;
@@ -46,6 +59,7 @@ bool mlt_input_init(char *why, size_t why_size)
                  : strcmp(who, "none") == 0 ? NOBODY
                                             : (int32_t)strtol(who, NULL, 10);
     all.process = stdin;
+    unlock(stdin);
     all.nothing = fopen("/dev/null", "re");
     if (!all.nothing)
         mlt_fatal("no stream for the ranks' input: /dev/null: %s", strerror(errno));
@@ -58,10 +72,12 @@ bool mlt_input_init(char *why, size_t why_size)
 
 // ---- input that all have
 
-// Reads once more from the process's descriptor. With the lock: it blocks the ranks of other threads
-// that have read as much, which wait for the same.
+// Reads once more from the process's descriptor, if something is there. With the lock.
 static void read_more(void)
 {
+    struct pollfd now = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (MLT_LIBC(poll)(&now, 1, 0) == 0)
+        return;
     MLT_ARRAY_WANT(all.text, all.length + READ_BYTES, all.room);
     ssize_t n;
     do
@@ -71,28 +87,44 @@ static void read_more(void)
     all.ended = n <= 0;
 }
 
+// Waits without the lock: others may not have read as much.
 static ssize_t read_common(void *cookie, char *to, size_t size)
 {
     mlt_input *own = cookie;
     pthread_mutex_lock(&all.lock);
-    if (own->at == all.length && !all.ended)
-        read_more();
+    while (own->at == all.length && !all.ended) {
+        pthread_mutex_unlock(&all.lock);
+        if (!mlt_block_until_readable(STDIN_FILENO))
+            return -1;
+        pthread_mutex_lock(&all.lock);
+        if (own->at == all.length && !all.ended)
+            read_more();
+    }
     size_t n = all.length - own->at < size ? all.length - own->at : size;
-    memcpy(to, all.text + own->at, n);
+    if (n)
+        memcpy(to, all.text + own->at, n);
     own->at += n;
     pthread_mutex_unlock(&all.lock);
     return (ssize_t)n;
 }
 
-static FILE *own_reading(mlt_rank *me)
+static mlt_input *input_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
-    if (!own->input) {
+    if (!own->input)
         own->input = mlt_take(1, sizeof *own->input);
-        own->input->stream =
-            fopencookie(own->input, "r", (cookie_io_functions_t){.read = read_common});
+    return own->input;
+}
+
+static FILE *own_reading(mlt_rank *me)
+{
+    mlt_input *own = input_of(me);
+    if (!own->stream && !own->begun) {
+        own->begun = true;
+        own->stream = fopencookie(own, "r", (cookie_io_functions_t){.read = read_common});
+        unlock(own->stream);
     }
-    return own->input->stream ? own->input->stream : all.nothing;
+    return own->stream ? own->stream : all.nothing;
 }
 
 void mlt_input_free(mlt_input *own)
@@ -124,7 +156,7 @@ void mlt_input_rank(mlt_rank *me)
         return;
     *own = stream_of(me);
     if (own == &stdin) // the original: its library is bound already
-        mlt_cxx_rebind(all.process, *own);
+        mlt_cxx_rebind(NULL, all.process, *own);
 }
 
 void mlt_input_take(mlt_rank *me)
@@ -135,11 +167,6 @@ void mlt_input_take(mlt_rank *me)
     mlt_input_rank(me);
 }
 
-bool mlt_input_is_common(const FILE *stream)
-{
-    return stream && stream == all.nothing;
-}
-
 // NULL: the process's input is right.
 static mlt_rank *caller(void)
 {
@@ -147,14 +174,65 @@ static mlt_rank *caller(void)
     return me && me->worker && !me->ended ? me : NULL;
 }
 
+bool mlt_input_keeps(const FILE *stream)
+{
+    const mlt_rank *me = stream ? caller() : NULL;
+    const mlt_rank_own *own = me ? me->own : NULL;
+    if (own && own->input && own->input->stream == stream)
+        own->input->stream = NULL; // nothing is left to be closed when it ends
+    return me && (stream == all.nothing || (stream == all.process && !mlt_fork_is_child()));
+}
+
+// libc cannot lead a stream of fopencookie elsewhere.
+static bool is_leadable(const mlt_rank *me, const FILE *stream)
+{
+    const mlt_rank_own *own = me->own;
+    return stream == all.nothing ||
+           (own && own->input && own->input->stream == stream && !own->input->file);
+}
+
+bool mlt_input_reopen(const char *path, const char *mode, FILE *stream, FILE **out)
+{
+    mlt_rank *me = stream ? caller() : NULL;
+    FILE **own = me && is_leadable(me, stream) ? mlt_globals_variable(me, &stdin) : NULL;
+    if (!own)
+        return false;
+    *out = path ? fopen(path, mode) : stream;
+    if (!path || !*out)
+        return true;
+    mlt_cxx_rebind(me, stream, *out);
+    if (stream != all.nothing)
+        (void)MLT_LIBC(fclose)(stream);
+    *own = input_of(me)->stream = *out;
+    input_of(me)->file = true;
+    return true;
+}
+
+int mlt_input_of_child(const mlt_rank *me)
+{
+    bool none = all.process && all.reader != EVERYBODY && !is_reader(me);
+    return none ? fileno(all.nothing) : STDIN_FILENO;
+}
+
+void mlt_input_forked(mlt_rank *me)
+{
+    pthread_mutex_init(&all.lock, NULL); // another rank may have had it
+    if (mlt_input_of_child(me) != STDIN_FILENO)
+        (void)dup2(mlt_input_of_child(me), STDIN_FILENO);
+}
+
 bool mlt_input_read(void *to, size_t size, ssize_t *done)
 {
     mlt_rank *me = mlt_fork_is_child() ? NULL : caller();
     if (!me || is_reader(me))
         return false;
-    *done = 0;
-    if (all.reader == EVERYBODY && own_reading(me) != all.nothing)
+    const mlt_rank_own *own = me->own;
+    if (own && own->input && own->input->file && own->input->stream)
+        *done = MLT_LIBC(read)(fileno(own->input->stream), to, size);
+    else if (all.reader == EVERYBODY && own_reading(me) != all.nothing)
         *done = read_common(mlt_own_of(me)->input, to, size);
+    else
+        *done = 0;
     return true;
 }
 

@@ -25,8 +25,17 @@ void mlt_input_rank(mlt_rank *me);
 // all: it has all of that already.
 void mlt_input_take(mlt_rank *me);
 
-// True if a rank may not close the stream: others have it, too. Then it has nothing to do.
-bool mlt_input_is_common(const FILE *stream);
+// fclose of a stream that may be a rank's input: true if it must stay open. Others have it, too, or
+// its descriptor, of which the number would become another rank's file.
+bool mlt_input_keeps(const FILE *stream);
+
+// freopen of the calling rank's input, where libc's would be for others, too, or fail; *out is NULL
+// and errno tells if it does. False: libc's is right.
+bool mlt_input_reopen(const char *path, const char *mode, FILE *stream, FILE **out);
+
+// A child that the rank has just forked; what descriptor 0 of a program is that it starts.
+void mlt_input_forked(mlt_rank *me);
+int mlt_input_of_child(const mlt_rank *me);
 
 // Reads descriptor 0 as the calling rank has it; *done as read returns. False: as the process has
 // it.

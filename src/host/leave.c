@@ -12,9 +12,23 @@
 
 #include "base/export.h"
 #include "base/log.h"
+#include "fiber/sanitize.h"
 #include "host/entry.h"
 #include "host/environ.h"
+#include "host/fork.h"
 #include "host/libc.h"
+#include "host/signals.h"
+
+// A handler may have interrupted anything, so the rank cannot end in it: the process does, and the
+// launcher misses its other ranks.
+#if !defined(MLT_SANITIZE_ADDRESS) && !defined(MLT_SANITIZE_THREAD)
+
+static bool in_handler(void)
+{
+    return mlt_signals_inside();
+}
+
+#else // handlers are the system's: a mask that is not the usual one tells them
 
 static sigset_t usual_mask; // of the program's first thread, and so of all workers'
 
@@ -23,8 +37,6 @@ __attribute__((constructor)) static void note_mask(void)
     (void)pthread_sigmask(SIG_SETMASK, NULL, &usual_mask);
 }
 
-// True if the signal mask is not the usual one. A handler may have interrupted anything, so the
-// rank cannot end in it: the process does, and the launcher misses its other ranks.
 static bool in_handler(void)
 {
     sigset_t now;
@@ -34,6 +46,8 @@ static bool in_handler(void)
             return true;
     return false;
 }
+
+#endif
 
 MLT_EXPORT _Noreturn void _exit(int status)
 {
@@ -71,15 +85,24 @@ MLT_EXPORT int execv(const char *path, char *const argv[])
     return MLT_LIBC(execve)(path, argv, mlt_environ());
 }
 
+// libc looks for the file where the environment of the process says, which in a child is the rank's.
+static char **environ_for_path(void)
+{
+    if (mlt_fork_is_child())
+        environ = mlt_environ();
+    return mlt_environ();
+}
+
 MLT_EXPORT int execvp(const char *file, char *const argv[])
 {
     mlt_entry_refuse_exec("execvp");
-    return MLT_LIBC(execvpe)(file, argv, mlt_environ());
+    return MLT_LIBC(execvpe)(file, argv, environ_for_path());
 }
 
 MLT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execvpe");
+    (void)environ_for_path();
     return MLT_LIBC(execvpe)(file, argv, envp);
 }
 
@@ -130,7 +153,7 @@ MLT_EXPORT int execlp(const char *file, const char *first, ...)
     TAKE_WORDS(argv, first);
     va_end(words);
     mlt_entry_refuse_exec("execlp");
-    return MLT_LIBC(execvpe)(file, argv, mlt_environ());
+    return MLT_LIBC(execvpe)(file, argv, environ_for_path());
 }
 
 MLT_EXPORT int execle(const char *path, const char *first, ...)

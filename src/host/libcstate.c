@@ -21,6 +21,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "host/entry.h"
+#include "host/fork.h"
 #include "host/globals.h"
 #include "host/libc.h"
 #include "host/own.h"
@@ -61,13 +62,13 @@ void mlt_libc_state_free(struct mlt_libc_state *state)
     free(state);
 }
 
-// The calling rank's; NULL: use libc's. Other threads of a rank have libc's: what is safe for
-// threads there stays so.
+// The calling rank's, or that of the rank whose child calls; NULL: use libc's. Other threads of a
+// rank have libc's: what is safe for threads there stays so.
 static struct mlt_libc_state *own_state(void)
 {
     if (!mlt_entry_many() || !mlt_sched_self)
         return NULL;
-    mlt_rank *me = mlt_rank_self();
+    mlt_rank *me = mlt_fork_is_child() ? mlt_fork_rank() : mlt_rank_self();
     if (!me || !me->mpi || me->ended)
         return NULL;
     mlt_rank_own *own = mlt_own_of(me);
@@ -393,8 +394,9 @@ MLT_EXPORT char *ttyname(int fd)
     struct answers *own = own_answers();
     if (!own)
         return MLT_LIBC(ttyname)(fd);
-    errno = ttyname_r(fd, own->terminal, sizeof own->terminal);
-    return errno ? NULL : own->terminal;
+    int error = ttyname_r(fd, own->terminal, sizeof own->terminal);
+    errno = error ? error : errno;
+    return error ? NULL : own->terminal;
 }
 
 MLT_EXPORT char *getlogin(void)
@@ -402,8 +404,9 @@ MLT_EXPORT char *getlogin(void)
     struct answers *own = own_answers();
     if (!own)
         return MLT_LIBC(getlogin)();
-    errno = getlogin_r(own->login, sizeof own->login);
-    return errno ? NULL : own->login;
+    int error = getlogin_r(own->login, sizeof own->login);
+    errno = error ? error : errno;
+    return error ? NULL : own->login;
 }
 
 // Questions to the databases of users and groups; errno stays if the answer is "nobody".

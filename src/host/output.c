@@ -25,7 +25,7 @@
 
 enum {
     LINE_FIRST = 128,
-    LINE_MOST = 64 * 1024, // a longer line is written in pieces
+    LINE_MOST = 64 * 1024, // a longer line is written in pieces, of which the first has the label
     FILES_OPEN = 256,      // more are opened and closed for each line
     PATH_BYTES = 4096,
 };
@@ -124,7 +124,7 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
         if (atomic_load_explicit(&files_open, memory_order_relaxed) > FILES_OPEN)
             close_file(line);
     } else {
-        if (mlt_host_settings.label) {
+        if (mlt_host_settings.label && !line->inside) {
             int size = snprintf(label, sizeof label, "[%d] ", me->world);
             parts[n++] = (struct iovec){label, (size_t)size};
         }
@@ -132,6 +132,7 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
         parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
         error = write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
     }
+    line->inside = length > 0 && text[length - 1] != '\n';
     line->length = 0;
     line->error = line->error ? line->error : error;
 }
@@ -235,8 +236,8 @@ void mlt_output_init(void)
     fflush(stdout);
     own[0] = stream(write_out);
     own[1] = stream(write_err);
-    mlt_cxx_rebind(stdout, own[0]);
-    mlt_cxx_rebind(stderr, own[1]);
+    mlt_cxx_rebind(NULL, stdout, own[0]);
+    mlt_cxx_rebind(NULL, stderr, own[1]);
     stdout = own[0];
     stderr = own[1];
 }
@@ -306,7 +307,7 @@ bool mlt_output_end(mlt_rank *me)
     bool whole = true;
     for (int which = 0; which < 2; which++) {
         mlt_line *line = &mine->line[which];
-        if (line->length > 0)
+        if (line->length > 0 || (line->inside && is_labelled(which)))
             emit(me, line, which, "\n", is_labelled(which) ? 1 : 0);
         close_file(line);
         free(line->text);

@@ -20,8 +20,12 @@ mlt_rank_own *mlt_own_of(mlt_rank *me)
     mlt_rank_own *own = mlt_take(1, sizeof *own);
     own->line[0] = (mlt_line){.fd = -1, .buffered = true};
     own->line[1] = (mlt_line){.fd = -1};
-    me->own = own;
-    return own;
+    void *others = NULL; // a thread of the rank may need it, too, for the first time
+    if (__atomic_compare_exchange_n(&me->own, &others, own, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return own;
+    free(own);
+    return others;
 }
 
 bool mlt_own_end(mlt_rank *me)

@@ -29,6 +29,7 @@ typedef struct mlt_line {
     int error;     // errno of the first piece that could not be written; 0: none
     FILE *file;    // where freopen has led the stream; NULL: nowhere else
     bool closed;   // by fclose
+    bool inside;   // a part of the line is out, with its label
     bool buffered; // pieces of lines wait for their end, or for fflush
 } mlt_line;
 

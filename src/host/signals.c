@@ -176,7 +176,7 @@ static void on_own_stack(void *rank)
 {
     struct mlt_signals *s = signals_of(rank);
     void *dead, *resume = s->resume;
-    bool restarts;
+    bool restarts = true;
     int saved = errno;
     s->resume = NULL;
     (void)call_pending(rank, NULL, &restarts);
@@ -198,7 +198,7 @@ static void push_frame(mlt_rank *me)
 static MLT_FOR_TAKEN void at_switch(const mlt_rank *from, const mlt_rank *to)
 {
     const struct mlt_signals *s = signals_of(to);
-    bool restarts;
+    bool restarts = true;
     if (MLT_LIKELY(!s || !s->pending || s->waits))
         return;
     if (from != to)
@@ -310,7 +310,7 @@ static void to_ranks(mlt_worker *w, int signal, const siginfo_t *info, void *con
         e->pending = signals_of(&w->ranks[i])->pending = 1;
     }
     mlt_rank *me = runs_here(context);
-    bool restarts;
+    bool restarts = true;
     if (me && signals_of(me) && signals_of(me)->pending)
         (void)call_pending(me, context, &restarts);
     atomic_store_explicit(&w->sched->nudged, !w->sched->solo, memory_order_relaxed);

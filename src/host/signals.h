@@ -8,7 +8,7 @@
 //
 //     it runs                        its handler is called at once, as usual
 //     it waits for time or a         the call ends with EINTR, after its handler
-//     descriptor (block.c)
+//     descriptor (block.h)
 //     it waits for its turn, or in   when it goes on: a frame that calls the handler is put on its
 //     a call of MPI                  stack, above the one where it goes on
 //

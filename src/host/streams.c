@@ -77,7 +77,7 @@ MLT_EXPORT int fflush(FILE *stream)
         return flush_own(stream) ? 0 : EOF;
     int status = MLT_LIBC(fflush)(stream);
     if (!stream && mlt_output_which(stdout) >= 0)
-        status |= flush_own(stdout) ? 0 : EOF;
+        status |= flush_own(stdout) && flush_own(stderr) ? 0 : EOF;
     return status;
 }
 
@@ -117,6 +117,9 @@ MLT_EXPORT FILE *freopen(const char *restrict path, const char *restrict mode,
 {
     if (mlt_output_which(stream) >= 0)
         return lead_elsewhere(stream, path, mode);
+    FILE *input;
+    if (mlt_input_reopen(path, mode, stream, &input))
+        return input;
     return MLT_LIBC(freopen)(path, mode, stream);
 }
 
@@ -126,6 +129,9 @@ MLT_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
 {
     if (mlt_output_which(stream) >= 0)
         return lead_elsewhere(stream, path, mode);
+    FILE *input;
+    if (mlt_input_reopen(path, mode, stream, &input))
+        return input;
     return MLT_LIBC(freopen64)(path, mode, stream);
 }
 
@@ -134,7 +140,7 @@ MLT_EXPORT int fclose(FILE *stream)
     mlt_rank *me;
     int which = mlt_output_which(stream);
     if (which < 0)
-        return mlt_input_is_common(stream) ? 0 : MLT_LIBC(fclose)(stream);
+        return mlt_input_keeps(stream) ? 0 : MLT_LIBC(fclose)(stream);
     mlt_line *line = line_of(stream, &me);
     if (!line)
         return 0;
