@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FACTS = ROOT.parent / "shared" / "facts"
 WARNINGS = "-Wall -Wextra -pedantic -Werror".split()
 FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal.h
+    "fputwc", "fputwc_unlocked", "fputws", "fputws_unlocked", "fwide", "fwprintf", "putwc", "putwc_unlocked", "putwchar", "putwchar_unlocked",
+    "vfwprintf", "vwprintf", "wprintf", "__fwprintf_chk", "__vfwprintf_chk", "__vwprintf_chk", "__wprintf_chk",
     "__libc_start_main", "exit", "pthread_exit", "thrd_exit", "strtok", "random", "srandom", "rand", "srand", "drand48", "lrand48", "mrand48", "srand48",
     "seed48", "lcong48", "initstate", "setstate",
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",

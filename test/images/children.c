@@ -18,11 +18,12 @@ static void finds_its_program(const char *folder)
     char path[512];
     snprintf(path, sizeof path, "%s/%d:/bin:/usr/bin", folder, rank);
     setenv("PATH", path, 1);
-    if (fork() == 0) {
+    pid_t child = fork();
+    if (child == 0) {
         execlp("me", "me", (char *)NULL);
         _exit(1);
     }
-    wait(NULL);
+    waitpid(child, NULL, 0);
     (void)!system("me");
 }
 
@@ -31,12 +32,13 @@ static void goes_on_where_it_was(void)
     char text[] = "one two three";
     (void)strtok(text, " ");
     srand((unsigned)rank + 5);
-    if (fork() == 0) {
+    pid_t child = fork();
+    if (child == 0) {
         printf("child of %d: %s %d\n", rank, strtok(NULL, " "), rand());
         fflush(stdout);
         _exit(0);
     }
-    wait(NULL);
+    waitpid(child, NULL, 0);
 }
 
 static void reads(void)
@@ -44,12 +46,13 @@ static void reads(void)
     char byte;
     if (rank == 1)
         printf("the shell of rank 1 ended with %d\n", system("read line"));
-    if (rank == 2 && fork() == 0) {
+    pid_t child = rank == 2 ? fork() : -1;
+    if (child == 0) {
         printf("the child of rank 2 read %zd\n", read(0, &byte, 1));
         exit(0);
     }
-    if (rank == 2)
-        wait(NULL);
+    if (child > 0)
+        waitpid(child, NULL, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         printf("rank 0 read %c\n", getchar());
