@@ -65,8 +65,10 @@ void mlt_dl_thread(const mlt_rank *me)
     const table *t = table_of(index);
     for (uint32_t i = 0; t && i < t->count; i++) {
         mlt_image_tls one = {.count = 0};
-        if (t->of[i].uses && mlt_image_tls_add(images, t->of[i].object, &one))
-            mlt_image_tls_init(images, &one, index);
+        if (t->of[i].uses)
+            mlt_image_tls_add(images, t->of[i].object, &one);
+        mlt_image_tls_init(images, &one, index);
+        mlt_image_tls_free(&one);
     }
     pthread_mutex_unlock(&lock);
 }

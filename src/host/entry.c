@@ -449,6 +449,7 @@ static void *run_worker(void *index)
     mlt_globals_worker(worker);
     mlt_worker_run(worker, run_rank);
     mlt_signals_worker_ends();
+    mlt_globals_worker_ends();
     (void)pthread_setspecific(lost_key, NULL);
     if (has_threads(worker)) { // which may still look at their rank
         mlt_worker_abandon(worker);

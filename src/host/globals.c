@@ -176,6 +176,11 @@ void mlt_globals_worker(mlt_worker *worker)
         mlt_switch_want(worker->sched, MLT_SWITCH_TLS, swap);
 }
 
+void mlt_globals_worker_ends(void)
+{
+    mlt_image_tls_free(&here);
+}
+
 void mlt_globals_thread(const mlt_rank *me)
 {
     mlt_image_tls own;
@@ -183,6 +188,7 @@ void mlt_globals_thread(const mlt_rank *me)
         return;
     mlt_image_tls_of_thread(all.images, &own);
     mlt_image_tls_init(all.images, &own, mlt_globals_index(me));
+    mlt_image_tls_free(&own);
     mlt_dl_thread(me);
 }
 
@@ -201,16 +207,11 @@ bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why
     mlt_image_tls elsewhere = {.count = 0};
     mlt_image_tls *tls = me ? &here : &elsewhere;
     uint32_t before = tls->count;
-    if (!mlt_image_tls_add(all.images, object, tls)) {
-        snprintf(why, why_size,
-                 "ranks of one process can have their own thread-local variables of %d libraries, "
-                 "and this is one more",
-                 MLT_IMAGE_TLS_MOST);
-        return false;
-    }
+    mlt_image_tls_add(all.images, object, tls);
     if (!me && tls->count) {
         snprintf(why, why_size,
                  "it has thread-local variables, so a rank's main thread must load it");
+        mlt_image_tls_free(tls);
         return false;
     }
     for (uint32_t i = 0; i < tls->count; i++)

@@ -21,8 +21,9 @@ void mlt_globals_prepare(uint32_t ranks);
 // globals, but cannot, and why says it. If they merely would have had them, mpirun hears why not.
 bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// On the worker's thread, before its ranks run.
+// On the worker's thread, before its ranks run, and when all have ended.
 void mlt_globals_worker(mlt_worker *worker);
+void mlt_globals_worker_ends(void);
 
 // On the rank's own stack, before its main: makes its image and runs its constructors. Ends the job
 // with a message if that is impossible.

@@ -293,6 +293,17 @@ static uint64_t unnamed_bytes(const elf *e)
     return bytes > START_FILES_BYTES ? bytes - START_FILES_BYTES : 0;
 }
 
+// Thread-local variables lie elsewhere.
+static uint64_t largest_align(const elf *e)
+{
+    uint64_t largest = 1;
+    for (size_t s = 0; s < e->section_count; s++)
+        if ((e->sections[s].sh_flags & (SHF_ALLOC | SHF_TLS)) == SHF_ALLOC &&
+            e->sections[s].sh_addralign > largest)
+            largest = e->sections[s].sh_addralign;
+    return largest;
+}
+
 static bool open_elf(elf *e, int fd)
 {
     struct stat about;
@@ -338,6 +349,7 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
     out->program = true;
     out->stripped = true;
     out->fixed = e.head.e_type == ET_EXEC;
+    out->align = largest_align(&e);
     read_copies(&e);
     // A stripped library still has the names that it exports.
     uint32_t table = has_section(&e, SHT_SYMTAB) || e.interpreted ? SHT_SYMTAB : SHT_DYNSYM;

@@ -23,6 +23,7 @@ typedef struct mlt_elf_globals {
     uint64_t bytes;        // of all variables, or of writable data if stripped
     uint64_t unnamed;      // bytes of writable data, if the file has not all names of it: it is
                            // stripped, or a library that has only the names that it exports
+    uint64_t align;        // the largest that a section of it wants, as the file has it
     size_t count;          // of all variables
     mlt_elf_global *first; // the smallest `kept` of them, in that order; freed by mlt_elf_fini
     size_t kept, room;

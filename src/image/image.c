@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "image/elf.h"
 #include "image/image_int.h"
@@ -67,6 +67,9 @@ static bool has_variables(mlt_object *o)
     if (!mlt_object_open(o))
         return true;
     mlt_elf_read(o->fd, 0, &globals);
+    // Segments are aligned for the largest pages that there may be, which copies need not be.
+    if (globals.program && globals.align < o->align && !(globals.align & (globals.align - 1)))
+        o->align = globals.align;
     bool has = !globals.program || globals.count > 0 || globals.unnamed > 0;
     mlt_elf_fini(&globals);
     return has;
@@ -137,20 +140,32 @@ static uint32_t map_limit(void)
     return limit;
 }
 
-static void lay_out(mlt_image_set *set)
+// Bytes from `at` to where something may lie that wants `align` as the address `like` has it.
+static uintptr_t gap(uintptr_t at, uintptr_t like, uintptr_t align)
 {
+    return align > mlt_os_page_size() ? (like - at) & (align - 1) : 0;
+}
+
+// For an area that is aligned like the largest of them. A gap is a mapping, too.
+static uintptr_t lay_out(mlt_image_set *set)
+{
+    uintptr_t largest = 1;
     set->place = mlt_take(set->count, sizeof *set->place);
     for (uint32_t i = set->first; i < set->count; i++) {
         const mlt_object *o = &set->objects[i];
         if (!o->own)
             continue;
-        set->place[i] = set->span;
-        set->span += o->span;
-        set->mappings += o->pieces;
+        set->place[i] = set->span + gap(set->span, o->start, o->align);
+        set->span = set->place[i] + o->span;
+        set->mappings += o->pieces + (o->align > mlt_os_page_size());
+        largest = o->align > largest ? o->align : largest;
     }
+    set->span += gap(set->span, 0, largest);
+    return largest;
 }
 
-static mlt_status reserve(const mlt_images *images, mlt_image_set *set, char *why, size_t why_size)
+static mlt_status reserve(const mlt_images *images, mlt_image_set *set, uintptr_t align, char *why,
+                          size_t why_size)
 {
     uint64_t maps = (uint64_t)(images->mappings + set->mappings) * set->copies + MAPS_BESIDE;
     uint32_t limit = map_limit();
@@ -163,7 +178,7 @@ static mlt_status reserve(const mlt_images *images, mlt_image_set *set, char *wh
             set->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
         return MLT_ERR_NO_MEMORY;
     }
-    void *area = mmap(NULL, set->span * set->copies, PROT_NONE,
+    void *area = mmap(NULL, set->span * set->copies + align, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) {
         snprintf(
@@ -173,7 +188,7 @@ static mlt_status reserve(const mlt_images *images, mlt_image_set *set, char *wh
             set->copies + 1, (unsigned long long)set->span, strerror(errno));
         return MLT_ERR_NO_MEMORY;
     }
-    set->area = area;
+    set->area = (char *)area + gap((uintptr_t)area, 0, align);
     return MLT_OK;
 }
 
@@ -193,8 +208,7 @@ mlt_status mlt_image_set_make(mlt_images *images, mlt_image_set *set, char *why,
                               why_size);
     if (status != MLT_OK)
         return status;
-    lay_out(set);
-    status = reserve(images, set, why, why_size);
+    status = reserve(images, set, lay_out(set), why, why_size);
     if (status == MLT_OK)
         images->mappings += set->mappings;
     return status;
@@ -514,8 +528,7 @@ typedef struct search {
 
 static void note_block(mlt_image_tls *out, uint32_t object, const mlt_object *o, void *at)
 {
-    if (out->count == MLT_IMAGE_TLS_MOST)
-        return;
+    MLT_ARRAY_WANT(out->block, out->count + 1, out->room);
     out->block[out->count].at = at;
     out->block[out->count].bytes = (uint32_t)o->tls->p_memsz;
     out->block[out->count++].object = object;
@@ -538,7 +551,7 @@ static int note_blocks(struct dl_phdr_info *info, size_t size, void *user)
 
 void mlt_image_tls_of_thread(const mlt_images *images, mlt_image_tls *out)
 {
-    out->count = 0;
+    *out = (mlt_image_tls){.count = 0};
     if (images->tls_bytes)
         (void)dl_iterate_phdr(note_blocks, &(search){images, out});
 }
@@ -549,16 +562,20 @@ typedef struct tls_place {
 } tls_place;
 extern void *__tls_get_addr(tls_place *place);
 
-bool mlt_image_tls_add(const mlt_images *images, uint32_t object, mlt_image_tls *tls)
+void mlt_image_tls_add(const mlt_images *images, uint32_t object, mlt_image_tls *tls)
 {
     const mlt_object *o = &mlt_image_set_of(images, object)->objects[object];
     for (uint32_t i = 0; i < tls->count; i++)
         if (tls->block[i].object == object)
-            return true;
-    if (!o->tls || tls->count == MLT_IMAGE_TLS_MOST)
-        return !o->tls;
-    note_block(tls, object, o, __tls_get_addr(&(tls_place){o->tls_module, 0}));
-    return true;
+            return;
+    if (o->tls)
+        note_block(tls, object, o, __tls_get_addr(&(tls_place){o->tls_module, 0}));
+}
+
+void mlt_image_tls_free(mlt_image_tls *tls)
+{
+    free(tls->block);
+    *tls = (mlt_image_tls){.count = 0};
 }
 
 void mlt_image_tls_init_block(const mlt_images *images, const mlt_image_tls *tls, uint32_t block,

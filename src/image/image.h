@@ -93,18 +93,17 @@ uint32_t mlt_images_index(const mlt_images *images, uintptr_t address);
 // Bytes of all of them; 0: there are none. Without those of libraries that were loaded later.
 size_t mlt_images_tls_bytes(const mlt_images *images);
 // Where the calling thread has them: one address an object with some, for the calls below.
-enum { MLT_IMAGE_TLS_MOST = 16 };
 typedef struct mlt_image_tls {
-    uint32_t count;
     struct {
         char *at;
         uint32_t bytes, object;
-    } block[MLT_IMAGE_TLS_MOST];
+    } * block;
+    uint32_t count, room;
 } mlt_image_tls;
 void mlt_image_tls_of_thread(const mlt_images *images, mlt_image_tls *out);
-// Adds those of an object that was loaded later, if it has some. False: they are too many.
-bool mlt_image_tls_add(const mlt_images *images, uint32_t object,
-                       mlt_image_tls *tls) MLT_MUST_CHECK;
+// Adds those of an object that was loaded later, if it has some.
+void mlt_image_tls_add(const mlt_images *images, uint32_t object, mlt_image_tls *tls);
+void mlt_image_tls_free(mlt_image_tls *tls);
 size_t mlt_image_tls_bytes(const mlt_image_tls *tls);
 // Initial values, as image `index` has them.
 void mlt_image_tls_init(const mlt_images *images, const mlt_image_tls *tls, uint32_t index);

@@ -77,8 +77,10 @@ static void read_headers(mlt_object *o)
 {
     for (size_t i = 0; i < o->header_count; i++) {
         const Elf64_Phdr *h = &o->headers[i];
-        if (h->p_type == PT_LOAD && h->p_memsz)
+        if (h->p_type == PT_LOAD && h->p_memsz) {
             add_piece(o, h);
+            o->align = h->p_align > o->align ? h->p_align : o->align;
+        }
         if (h->p_type == PT_TLS && h->p_memsz)
             o->tls = h;
         if (h->p_type == PT_GNU_RELRO) {
@@ -86,6 +88,8 @@ static void read_headers(mlt_object *o)
             o->relro_to = h->p_vaddr + h->p_memsz;
         }
     }
+    if (o->align & (o->align - 1))
+        o->fixed = true;
     if (o->pieces) {
         o->start = o->base + o->piece[0].from;
         o->end = o->base + o->piece[o->pieces - 1].to;

@@ -34,6 +34,7 @@ typedef struct mlt_object {
     bool silenced;  // the loader runs no constructors and destructors of the original (late.h)
     uintptr_t base; // what the file's addresses are relative to
     uintptr_t start, end; // where it lies, in whole pages
+    uintptr_t align;      // its copies must lie at the same distance from a multiple of this
     uintptr_t span;       // bytes of whole pages that it takes in an image
     const Elf64_Phdr *headers;
     size_t header_count;
