@@ -157,7 +157,8 @@ static uintptr_t lay_out(mlt_image_set *set)
             continue;
         set->place[i] = set->span + gap(set->span, o->start, o->align);
         set->span = set->place[i] + o->span;
-        set->mappings += o->pieces + (o->align > mlt_os_page_size());
+        bool zeros = set->template.zeros[i].to; // between others
+        set->mappings += o->pieces + (o->align > mlt_os_page_size()) + 2 * zeros;
         largest = o->align > largest ? o->align : largest;
     }
     set->span += gap(set->span, 0, largest);
@@ -289,13 +290,7 @@ void mlt_images_need(const mlt_images *images, mlt_image_need *out)
 
 void mlt_images_refresh(mlt_images *images)
 {
-    const mlt_image_set *set = &images->start;
-    for (uint32_t i = 0; i < set->template.taken_count; i++) {
-        const mlt_taken *one = &set->template.taken[i];
-        char *to = mlt_template_at(&set->template, set->objects, one->object, one->at);
-        if (to)
-            memcpy(to, (const void *)one->variable, one->bytes);
-    }
+    mlt_template_refresh(&images->start.template, images->start.objects);
 }
 
 // Where the object lies in the image.
@@ -321,7 +316,11 @@ static bool map_object(const mlt_image_set *set, uint32_t index, uint32_t object
                  MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)offset) == MAP_FAILED)
             return false;
     }
-    return true;
+    const mlt_stretch *zeros = &set->template.zeros[object];
+    return zeros->from == zeros->to ||
+           mmap(start + (zeros->from - o->piece[0].from), zeros->to - zeros->from,
+                PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                0) != MAP_FAILED;
 }
 
 static void relocate(const mlt_images *images, const mlt_image_set *set, uint32_t index,

@@ -13,6 +13,8 @@
 #include "base/array.h"
 #include "os/os.h"
 
+enum { ZEROS_LEAST = 1 << 20 };
+
 typedef struct work {
     const mlt_object *objects;
     uint32_t first, count, object;
@@ -388,11 +390,50 @@ static bool fill_all(work *w)
     return true;
 }
 
+void mlt_template_refresh(const mlt_template *t, const mlt_object *objects)
+{
+    for (uint32_t i = 0; i < t->taken_count; i++) {
+        const mlt_taken *one = &t->taken[i];
+        char *to = mlt_template_at(t, objects, one->object, one->at);
+        if (to)
+            memcpy(to, (const void *)one->variable, one->bytes);
+    }
+}
+
+// A page that a rank writes would become a page of the file first, and then the rank's. Anonymous
+// memory is taken once, and in large pages where the system has them.
+static mlt_stretch find_zeros(const mlt_template *t, const mlt_piece_map *piece, uint64_t offset)
+{
+    uint64_t end = offset + (piece->to - piece->from);
+    off_t hole = lseek(t->fd, (off_t)offset, SEEK_HOLE);
+    while (hole >= 0 && (uint64_t)hole < end) {
+        off_t data = lseek(t->fd, hole, SEEK_DATA);
+        uint64_t to = data < 0 || (uint64_t)data > end ? end : (uint64_t)data;
+        if (to - (uint64_t)hole >= ZEROS_LEAST)
+            return (mlt_stretch){piece->from + ((uint64_t)hole - offset),
+                                 piece->from + (to - offset)};
+        hole = lseek(t->fd, (off_t)to, SEEK_HOLE);
+    }
+    return (mlt_stretch){0, 0};
+}
+
+static void find_all_zeros(const work *w)
+{
+    for (uint32_t i = w->first; i < w->count; i++) {
+        const mlt_object *o = &w->objects[i];
+        mlt_stretch *zeros = &w->t->zeros[i];
+        for (uint32_t p = 0; o->own && p < o->pieces && zeros->from == zeros->to; p++)
+            if (o->piece[p].writable)
+                *zeros = find_zeros(w->t, &o->piece[p], w->t->offset[i][p]);
+    }
+}
+
 mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
                             const mlt_template *start, mlt_template *t, char *why, size_t why_size)
 {
     *t = (mlt_template){.fd = -1};
     t->offset = mlt_take(count, sizeof *t->offset);
+    t->zeros = mlt_take(count, sizeof *t->zeros);
     t->fixups = mlt_take(count, sizeof *t->fixups);
     t->fixup_count = mlt_take(count, sizeof *t->fixup_count);
     t->fixup_room = mlt_take(count, sizeof *t->fixup_room);
@@ -424,6 +465,8 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
     for (size_t i = 0; !first && program->own && i < program->rela_count; i++)
         if (mlt_arch_reloc_kind((uint32_t)ELF64_R_TYPE(program->rela[i].r_info)) == MLT_RELOC_COPY)
             copy_variable(&w, &program->rela[i]);
+    mlt_template_refresh(t, objects);
+    find_all_zeros(&w);
     return MLT_OK;
 }
 
@@ -436,6 +479,7 @@ void mlt_template_free(mlt_template *t, uint32_t count)
     if (t->fd >= 0)
         close(t->fd);
     free(t->offset);
+    free(t->zeros);
     free(t->fixups);
     free(t->fixup_count);
     free(t->fixup_room);

@@ -24,11 +24,18 @@ typedef struct mlt_taken {
     uint32_t bytes;
 } mlt_taken;
 
+// Addresses in whole pages, relative to the object's base.
+typedef struct mlt_stretch {
+    uintptr_t from, to;
+} mlt_stretch;
+
 typedef struct mlt_template {
     int fd; // of the file
     char *memory;
     uint64_t bytes;
     uint64_t (*offset)[MLT_OBJECT_PIECES]; // [objects]: of writable pieces in the file
+    mlt_stretch *zeros;                    // [objects]: much that is zero, not to be mapped from
+                                           // the file; empty: none
     mlt_fixup **fixups;                    // [objects]
     uint32_t *fixup_count, *fixup_room;    // [objects]
     mlt_taken *taken;
@@ -44,6 +51,9 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
                             const mlt_template *start, mlt_template *out, char *why,
                             size_t why_size) MLT_MUST_CHECK;
 void mlt_template_free(mlt_template *t, uint32_t count);
+
+// Gives what was taken over the values that the original has now.
+void mlt_template_refresh(const mlt_template *t, const mlt_object *objects);
 
 // What images have in their own memory of that variable; NULL: nothing.
 const mlt_taken *mlt_template_taken(const mlt_template *t, uintptr_t variable);
