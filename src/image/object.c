@@ -15,6 +15,7 @@
 #include "os/os.h"
 
 enum { VERSION_HIDDEN = 0x8000 };
+static const uint64_t HAS_MORE = 1ULL << 62; // a second argument
 
 typedef struct list {
     mlt_object *objects;
@@ -481,6 +482,17 @@ static uintptr_t find_first_plain(const mlt_object *objects, uint32_t count, con
     return 0;
 }
 
+// What a definition of the object's stands for: a function may choose the address. aarch64's loader
+// tells it what the processor has; the others' functions do not look.
+static uintptr_t address_of(const mlt_object *o, const Elf64_Sym *symbol)
+{
+    uintptr_t at = o->base + symbol->st_value;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC)
+        return at;
+    uint64_t has[3] = {sizeof has, getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+    return ((uintptr_t(*)(uint64_t, const uint64_t *))at)(has[1] | HAS_MORE, has);
+}
+
 static void *look(void *where, const char *name, const char *version)
 {
     void *found = version ? dlvsym(where, name, version) : NULL;
@@ -493,10 +505,7 @@ void *mlt_object_symbol(uintptr_t base, const Elf64_Dyn *dynamic, const char *na
     mlt_object o = {.base = base, .start = base, .end = UINTPTR_MAX, .dynamic = dynamic};
     read_entries(&o);
     uint32_t number = find(&o, name, version);
-    if (!number)
-        return NULL;
-    void *at = (void *)(base + o.symbols[number].st_value);
-    return ELF64_ST_TYPE(o.symbols[number].st_info) == STT_GNU_IFUNC ? ((void *(*)(void))at)() : at;
+    return number ? (void *)address_of(&o, &o.symbols[number]) : NULL;
 }
 
 uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_object *o,
@@ -507,7 +516,7 @@ uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_o
     // Local to the object, or not to be taken over by another's.
     if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ||
         (symbol->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT))
-        return o->base + symbol->st_value;
+        return address_of(o, symbol);
     uintptr_t plain = find_first_plain(objects, count, name);
     if (plain)
         return plain;
@@ -516,7 +525,7 @@ uintptr_t mlt_object_bind(const mlt_object *objects, uint32_t count, const mlt_o
     if (!found && o->scope)
         found = look(o->scope, name, version);
     if (!found && symbol->st_shndx != SHN_UNDEF)
-        return o->base + symbol->st_value;
+        return address_of(o, symbol);
     return (uintptr_t)found;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Built twice: as a library with constants (LIBRARY), and as a program that has copies of them in its
+// Built twice: as a library with constants and a function that is chosen (LIBRARY), and as a program that has copies of them in its
 // own memory.
 #if defined(LIBRARY)
 
@@ -13,6 +13,24 @@ int *place(void)
     return &variable;
 }
 
+static int read_variable(void)
+{
+    return variable;
+}
+
+static int (*choose(void))(void)
+{
+    return read_variable;
+}
+
+int chosen(void) __attribute__((ifunc("choose"), visibility("protected")));
+int (*table[])(void) = {chosen};
+
+int read_by_table(void)
+{
+    return table[0]();
+}
+
 #else
 
 #include <mpi.h>
@@ -21,7 +39,7 @@ int *place(void)
 extern int variable, *const pointer;
 extern const int numbers[4];
 extern const char *const names[2];
-int *place(void);
+int *place(void), read_by_table(void);
 
 int main(int argc, char **argv)
 {
@@ -31,7 +49,8 @@ int main(int argc, char **argv)
     variable += me;
     ++*pointer;
     MPI_Barrier(MPI_COMM_WORLD);
-    printf("rank %d: %d %d %s %d %d\n", me, numbers[1], numbers[3], names[1], variable, *place());
+    printf("rank %d: %d %d %s %d %d %d\n", me, numbers[1], numbers[3], names[1], variable, *place(),
+           read_by_table());
     MPI_Finalize();
     return 0;
 }
