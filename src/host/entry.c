@@ -165,8 +165,9 @@ static _Noreturn void cannot_start_late(uint32_t ranks)
     snprintf(
         why, sizeof why,
         "it should hold %u ranks, but its program loaded the MPI library after it had started, "
-        "as Python and other interpreters do, and so cannot be run once for each rank; start "
-        "each rank as a process: mpirun -n RANKS without -nfg, --workers thread and --grain",
+        "as Python and other interpreters do, or a library's constructor calls MPI, and so it "
+        "cannot be run once for each rank; start each rank as a process: mpirun -n RANKS without "
+        "-nfg, --workers thread and --grain",
         ranks);
     cannot_start(why);
 }

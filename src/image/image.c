@@ -399,7 +399,7 @@ void mlt_image_construct_object(const mlt_images *images, uint32_t index, uint32
     const mlt_image_set *set = mlt_image_set_of(images, object);
     const mlt_object *o = &set->objects[object];
     uintptr_t shift = shift_from(set, index, object);
-    for (size_t i = 0; o->program && i < o->preinit_count; i++)
+    for (size_t i = 0; o->program && index && i < o->preinit_count; i++)
         ((constructor *)(listed(set, object, o->preinit_array, i) + shift))(argc, argv, envp);
     if (o->init)
         ((constructor *)(o->init + shift))(argc, argv, envp);
@@ -407,12 +407,19 @@ void mlt_image_construct_object(const mlt_images *images, uint32_t index, uint32
         ((constructor *)(listed(set, object, o->init_array, i) + shift))(argc, argv, envp);
 }
 
+// True if the image's constructors and destructors of an object from the start are ours to run.
+static bool is_ours(const mlt_image_set *set, uint32_t index, uint32_t object)
+{
+    const mlt_object *o = &set->objects[object];
+    return set->area && (index ? o->own : o->silenced);
+}
+
 void mlt_image_construct(const mlt_images *images, uint32_t index, int argc, char **argv,
                          char **envp)
 {
     const mlt_image_set *set = &images->start;
-    for (uint32_t i = 0; i < set->count && index && set->area; i++)
-        if (set->objects[images->order[i]].own)
+    for (uint32_t i = 0; i < set->count; i++)
+        if (is_ours(set, index, images->order[i]))
             mlt_image_construct_object(images, index, images->order[i], argc, argv, envp);
 }
 
@@ -430,8 +437,8 @@ void mlt_image_destruct_object(const mlt_images *images, uint32_t index, uint32_
 void mlt_image_destruct(const mlt_images *images, uint32_t index)
 {
     const mlt_image_set *set = &images->start;
-    for (uint32_t i = set->count; i-- > 0 && index && set->area;)
-        if (set->objects[images->order[i]].own)
+    for (uint32_t i = set->count; i-- > 0;)
+        if (is_ours(set, index, images->order[i]))
             mlt_image_destruct_object(images, index, images->order[i]);
 }
 

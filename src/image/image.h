@@ -60,7 +60,8 @@ void mlt_images_refresh(mlt_images *images);
 mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why,
                           size_t why_size) MLT_MUST_CHECK;
 
-// Run constructors and destructors of an image, on the calling stack.
+// Run constructors and destructors of an image, on the calling stack. Of the original, the program's
+// only, which are left to us; those of its libraries are the loader's.
 void mlt_image_construct(const mlt_images *images, uint32_t index, int argc, char **argv,
                          char **envp);
 void mlt_image_destruct(const mlt_images *images, uint32_t index);

@@ -250,16 +250,24 @@ static bool all_writable(const mlt_object *o)
     return true;
 }
 
+static void silence(mlt_object *o)
+{
+    if (!o->own || o->silenced || !all_writable(o))
+        return;
+    silence_entries(o);
+    o->silenced = true;
+}
+
 void mlt_images_silence(mlt_images *images)
 {
     mlt_image_set *set = images->last;
-    for (uint32_t i = set->first; i < set->count && set != &images->start; i++) {
-        mlt_object *o = &set->objects[i];
-        if (!o->own || o->silenced || !all_writable(o))
-            continue;
-        silence_entries(o);
-        o->silenced = true;
-    }
+    for (uint32_t i = set->first; i < set->count && set != &images->start; i++)
+        silence(&set->objects[i]);
+}
+
+void mlt_images_silence_program(mlt_images *images)
+{
+    silence(&images->start.objects[0]);
 }
 
 bool mlt_images_is_silenced(const mlt_images *images, uint32_t object)

@@ -23,6 +23,9 @@ uint32_t mlt_images_at(const mlt_images *images, const void *address);
 
 // Of all that were added: the loader will run no constructors and destructors of the originals.
 void mlt_images_silence(mlt_images *images);
+// The same of the program, if there are images of it: then its first rank is constructed as the others
+// are, where it can call MPI. To be called before libc runs them.
+void mlt_images_silence_program(mlt_images *images);
 bool mlt_images_is_silenced(const mlt_images *images, uint32_t object);
 
 // True if dlclose must leave it as it is.
