@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "net/refuse_test.h"
 #include "net/sides_test.h"
 
 static void check_table(const mlt_dial *d, uint16_t port, const char *wanted)
@@ -242,6 +243,46 @@ static void test_no_descriptors(void)
     mlt_dial_free(d);
 }
 
+// ---- The system refuses
+
+static void dial_in_vain(int call, const char *table)
+{
+    mlt_greet_self a = self_of(DIALLER);
+    mlt_address to = address_of("127.0.0.1");
+    uint16_t port = 0;
+    mlt_peer out;
+    close(server_at("127.0.0.1", &port, 1));
+    mlt_dial *d = dial_to(&a, &to, 1, port);
+    if (!refuse_call(call, EACCES))
+        return;
+    mlt_status status;
+    while ((status = mlt_dial_step(d, mlt_os_now_ns(), &out)) == MLT_PENDING)
+        ;
+    CHECK(status == MLT_ERR_CLOSED);
+    check_table(d, port, table);
+    mlt_dial_free(d);
+}
+
+static void no_tuning(void)
+{
+    dial_in_vain(SYS_setsockopt, "  to 127.0.0.1:P: Permission denied\n");
+}
+
+static void no_watching(void)
+{
+    dial_in_vain(SYS_epoll_ctl, "  to 127.0.0.1:P: Permission denied\n");
+}
+
+static void no_connecting(void)
+{
+    dial_in_vain(SYS_connect, "  to 127.0.0.1:P: Permission denied\n");
+}
+
+static void no_source(void)
+{
+    dial_in_vain(SYS_getsockname, "  to 127.0.0.1:P: Connection refused\n");
+}
+
 int main(void)
 {
     need_crypt();
@@ -252,6 +293,10 @@ int main(void)
     test_strangers();
     test_many();
     test_no_descriptors();
+    in_child(no_tuning);
+    in_child(no_watching);
+    in_child(no_connecting);
+    in_child(no_source);
     puts("all right");
     return 0;
 }

@@ -4,20 +4,14 @@
 #include "net/greet.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/unit_test.h"
 #include "net/greet_int.h"
+#include "net/refuse_test.h"
 
 enum { DIALLER = 3, ANSWERER = 7, NEVER = -1, ALL = 3 * MLT_GREET_BYTES, LIMIT = 1000 };
 
@@ -436,20 +430,6 @@ static void test_behind(void)
     close(ends[1]);
 }
 
-// From here on this process gets no random bytes. False: the system has no filters.
-static bool refuse_random(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
-}
-
 static void without_random(void)
 {
     mlt_greet_self a = self_of(DIALLER), b = self_of(ANSWERER);
@@ -458,7 +438,7 @@ static void without_random(void)
     mlt_key none;
     char why[200];
     greet(&heard, &a, &b, ANSWERER, plain);
-    if (!refuse_random())
+    if (!refuse_call(SYS_getrandom, EAGAIN))
         return;
     play(&g, &b, false, heard.said, MLT_GREET_BYTES, NULL, MLT_ERR_SYSTEM);
     CHECK(g.fault == MLT_GREET_SYSTEM && strstr(g.why, "the system has no random bytes ("));
@@ -466,18 +446,6 @@ static void without_random(void)
     CHECK(strstr(g.why, "the system has no random bytes ("));
     CHECK(mlt_key_new(&none, why, sizeof why) == MLT_ERR_SYSTEM);
     CHECK(strstr(why, "no random bytes for the job's key (Resource temporarily"));
-}
-
-static void test_no_random(void)
-{
-    int status;
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        without_random();
-        _exit(0);
-    }
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 int main(void)
@@ -502,7 +470,7 @@ int main(void)
     test_slow();
     test_full();
     test_behind();
-    test_no_random();
+    in_child(without_random);
     puts("all right");
     return 0;
 }

@@ -3,14 +3,14 @@
 // ports.
 #include "net/iface.h"
 
+#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/unit_test.h"
+#include "net/refuse_test.h"
 
 static char why[600];
 
@@ -110,7 +110,7 @@ static void test_chosen(void)
     CHECK(count == MLT_ADDRESSES && out[30].family == 4 && out[31].family == 6);
 }
 
-// This host, and one without interfaces.
+// This host, one without interfaces, and one that tells nothing.
 static void test_here(void)
 {
     mlt_iface_filter all = {0};
@@ -119,17 +119,29 @@ static void test_here(void)
     CHECK(mlt_iface_addresses(out, &count, &all, true, why, sizeof why) == MLT_OK && count > 0);
     for (uint32_t i = 0; i < count; i++)
         CHECK(out[i].iface[0] && (out[i].family == 4 || out[i].family == 6));
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0)
-            _exit(0); // not allowed here
-        CHECK(mlt_iface_addresses(out, &count, &all, true, why, sizeof why) == MLT_ERR_NOT_FOUND);
-        CHECK(count == 0 && strstr(why, "none at all"));
-        _exit(0);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void without_interfaces(void)
+{
+    mlt_iface_filter all = {0};
+    mlt_address out[MLT_ADDRESSES];
+    uint32_t count;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0)
+        return; // not allowed here
+    CHECK(mlt_iface_addresses(out, &count, &all, true, why, sizeof why) == MLT_ERR_NOT_FOUND);
+    CHECK(count == 0 && strstr(why, "none at all"));
+}
+
+static void without_list(void)
+{
+    mlt_iface_filter all = {0};
+    mlt_address out[MLT_ADDRESSES];
+    uint32_t count;
+    if (!refuse_call(SYS_socket, EACCES))
+        return;
+    CHECK(mlt_iface_addresses(out, &count, &all, true, why, sizeof why) == MLT_ERR_SYSTEM);
+    check_same_text("no list", why,
+                    "the addresses of this host cannot be listed (Permission denied)");
 }
 
 static void check_refused(const char *text, const char *wanted)
@@ -195,6 +207,8 @@ int main(void)
 {
     test_chosen();
     test_here();
+    in_child(without_interfaces);
+    in_child(without_list);
     test_parse();
     test_ports();
     puts("all right");

@@ -7,8 +7,8 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
+#include "net/refuse_test.h"
 #include "net/sides_test.h"
 
 static const mlt_peer no_peer = {.fd = -1};
@@ -276,6 +276,112 @@ static void test_spare_is_lost(void)
     close(fds[1]);
 }
 
+// ---- The system refuses
+
+static mlt_listen *with_stranger(const mlt_greet_self *self)
+{
+    mlt_listen *l = listen_at(self, "127.0.0.1", 0, 4);
+    (void)stranger_at(mlt_listen_port(l)); // ends with the process
+    return l;
+}
+
+static void no_memory(void)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    mlt_listen *l = with_stranger(&b);
+    mlt_peer in;
+    uint64_t now = mlt_os_now_ns();
+    if (!refuse_call(SYS_accept4, ENOMEM))
+        return;
+    for (int i = 0; i < 3; i++) { // it looks again after a while, not at once
+        CHECK(mlt_listen_step(l, now, &in) == MLT_PENDING);
+        mlt_poll look = mlt_listen_poll(l);
+        CHECK(look.deadline_ns > now && look.deadline_ns < now + SECOND);
+        CHECK(poll(&(struct pollfd){look.fd, POLLIN, 0}, 1, 0) == 0);
+        now = look.deadline_ns;
+    }
+    mlt_listen_free(l);
+}
+
+static void aborted(void)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    mlt_listen *l = with_stranger(&b);
+    mlt_peer in;
+    if (!refuse_call(SYS_accept4, ECONNABORTED))
+        return;
+    CHECK(mlt_listen_step(l, mlt_os_now_ns(), &in) == MLT_PENDING);
+    CHECK(mlt_listen_poll(l).deadline_ns == MLT_POLL_FOREVER); // no reason to pause
+    mlt_listen_free(l);
+}
+
+static void refuse_welcome(int call)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    mlt_listen *l = with_stranger(&b);
+    mlt_peer in;
+    int before = descriptors();
+    if (!refuse_call(call, ENOSPC))
+        return;
+    CHECK(mlt_listen_step(l, mlt_os_now_ns(), &in) == MLT_PENDING);
+    CHECK(mlt_listen_count(l)->faults[MLT_GREET_SYSTEM] == 1 && descriptors() == before);
+    mlt_listen_free(l);
+}
+
+static void no_watching(void)
+{
+    refuse_welcome(SYS_epoll_ctl);
+}
+
+static void no_tuning(void)
+{
+    refuse_welcome(SYS_setsockopt);
+}
+
+static void refuse_listening(int call)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    mlt_listen_plan plan = {.self = &b, .strangers = 4};
+    mlt_listen *l;
+    int before = descriptors();
+    if (!refuse_call(call, EDOM))
+        return;
+    CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_SYSTEM && !l);
+    check_same_text("refused", why,
+                    "no port can be listened at (Numerical argument out of domain)");
+    CHECK(descriptors() == before);
+}
+
+static void no_name(void)
+{
+    refuse_listening(SYS_getsockname);
+}
+
+static void no_option(void)
+{
+    refuse_listening(SYS_setsockopt);
+}
+
+// A sanitizer's allocator ends the process instead.
+void __sanitizer_set_death_callback(void (*call)(void)) __attribute__((weak));
+
+static void test_refusals(void)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    mlt_listen_plan plan = {.self = &b, .strangers = UINT32_MAX};
+    mlt_listen *l;
+    in_child(no_memory);
+    in_child(aborted);
+    in_child(no_watching);
+    in_child(no_tuning);
+    in_child(no_name);
+    in_child(no_option);
+    if (__sanitizer_set_death_callback)
+        return;
+    CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_NO_MEMORY && !l);
+    check_same_text("memory", why, "memory is exhausted: no room for 4294967295 strangers");
+}
+
 // ---- Ports
 
 static void test_ports(void)
@@ -419,6 +525,7 @@ int main(void)
     test_crowd();
     test_no_descriptors();
     test_spare_is_lost();
+    test_refusals();
     test_ports();
     test_ten_thousand();
     puts("all right");

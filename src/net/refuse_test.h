@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A system that refuses one of its calls: in a child of the test, by a filter.
+#ifndef MLT_NET_REFUSE_TEST_H
+#define MLT_NET_REFUSE_TEST_H
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/unit_test.h"
+
+// From here on this process gets that error from the call. False: the system has no filters.
+static inline bool refuse_call(int call, int error)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+// Runs a test in a child, which may spoil itself.
+static inline void in_child(void (*test)(void))
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        test();
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+#endif
