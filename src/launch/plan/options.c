@@ -452,7 +452,8 @@ static void take_version(reader *r, const option_row *row)
 // A row without names starts a group; its help is the group's title.
 static const option_row table[] = {
     {NULL, NULL, NULL, 0, "How many"},
-    {"-n -np --np -c", "N", take_n, 0, "number of workers, each a process by default (1)"},
+    {"-n -np --np -c", "N", take_n, 0,
+     "number of workers, each a process by default (the slots of the section's hosts, or 1)"},
     {"-nfg", "K", take_nfg, 0,
      "ranks in each worker: N*K ranks in all, numbered worker by worker (1)"},
     {"--workers", "thread|process", take_workers, 0,
@@ -462,7 +463,7 @@ static const option_row table[] = {
      "or auto: fibers if there are more ranks than cores and the program allows it, else "
      "processes; MILLET_GRAIN does the same; -nfg and --workers count more (process)"},
     {"-ppn -N -perhost --npernode", "N", take_per_host, 0,
-     "workers on each host; with -n N workers in all"},
+     "workers on each host, in place of its slots; -n says how many there are in all"},
     {"-configfile --app", "FILE", take_configfile, 0,
      "read sections from FILE, one a line: options program arguments"},
 
