@@ -167,7 +167,6 @@ static void add_again(mlt_hosts *hosts, mlt_host *host, const mlt_host *mention)
                  "%s: the user on host '%s' is '%s', but %s says '%s'; a job has one user a host",
                  here, mention->name, mention->user, mlt_host_where(host, before), host->user);
     host->slots += mention->slots;
-    host->sized |= mention->sized;
     if (mention->user && !host->user)
         host->user = keep(hosts, mention->user);
 }
@@ -199,11 +198,8 @@ void mlt_hosts_choose(mlt_hosts *chosen, const mlt_hosts *file, const mlt_hosts 
         if (at < 0)
             mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' is not in the host file '%s'",
                      mlt_host_where(&one, where), one.name, file->hosts[0].source);
-        const mlt_host *known = &file->hosts[at];
-        if (!one.sized)
-            one.slots = known->slots;
-        one.sized |= known->sized;
-        one.user = one.user ? one.user : known->user;
+        if (!one.user)
+            one.user = file->hosts[at].user;
         (void)mlt_hosts_add(chosen, &one);
     }
 }

@@ -34,8 +34,7 @@ typedef struct mlt_host {
     const char *source; // the option or the host file that named it first ...
     uint32_t line;      // ... and the line of the file; 0: an option
     uint32_t slots;
-    bool sized; // somebody said how many slots
-    bool here;  // it is this host
+    bool here; // it is this host
 } mlt_host;
 
 typedef struct mlt_hosts { // all zero: an empty list
@@ -62,9 +61,9 @@ int64_t mlt_hosts_find(const mlt_hosts *hosts, const char *name);
 // True of the names and addresses of this host.
 bool mlt_hosts_is_here(const char *name);
 
-// A host file and a list together: the list chooses among the file's hosts, in the list's order.
-// The file says how many slots a host has if the list does not. Ends mpirun if a host is not in the
-// file.
+// A host file and a list together: the list chooses among the file's hosts and says how many slots
+// they have, as Open MPI's does; the file may say who the user is. Ends mpirun if a host is not in
+// the file.
 void mlt_hosts_choose(mlt_hosts *chosen, const mlt_hosts *file, const mlt_hosts *list);
 
 // Removes hosts without slots, and this host if there are others and `no_local`. Ends mpirun if

@@ -114,6 +114,9 @@ static const char *expand_range(reader *r, const char *begun, const char *range,
         end = range_number(r, end + 1, &last);
     if (first > last)
         refuse(r, "the range %.*s in '%s' runs backwards", (int)(end - range), range, r->word);
+    if (last - first >= MLT_HOSTS_MOST)
+        refuse(r, "the range %.*s in '%s' has more than %d hosts", (int)(end - range), range,
+               r->word, MLT_HOSTS_MOST);
     for (uint32_t i = first; i <= last; i++) {
         char bytes[NAME_BYTES + DIGITS];
         mlt_text name = mlt_text_on(bytes, sizeof bytes);
@@ -169,18 +172,18 @@ static char *address_end(char *word)
     return *word == '[' && word[n] && memchr(word, ':', n) ? word + n : NULL;
 }
 
-// Cuts ":n" off; `from` is behind the brackets of an address.
-static void take_count(reader *r, const char *host, char *from)
+// Cuts ":n" off; false if there is none. `from` is behind the brackets of an address.
+static bool take_count(reader *r, const char *host, char *from)
 {
     char *colon = strrchr(from, ':');
     r->mention.slots = 1;
-    r->mention.sized = colon;
     if (!colon)
-        return;
+        return false;
     *colon = '\0';
     if (!slots_of(colon + 1, &r->mention.slots))
         refuse(r, "'%s' should be a number of ranks on host '%s', at most %d", colon + 1, host,
                MLT_HOSTS_MOST_SLOTS);
+    return true;
 }
 
 // One word, "[user@]host[:n]". `slots`: said elsewhere; NULL: not.
@@ -192,13 +195,11 @@ static void take_host(reader *r, const char *text, const uint32_t *slots)
     bool bare = !end && strchr(host, ':') != strrchr(host, ':'); // an address without brackets
     if (end && end[1] && end[1] != ':')
         refuse(r, "'%s' should end after the bracket, or with :n", r->word);
-    take_count(r, host, end ? end + 1 : bare ? host + strlen(host) : host);
-    if (slots) {
-        if (r->mention.sized)
-            refuse(r, "'%s' and slots= both say how many ranks", r->word);
+    bool counted = take_count(r, host, end ? end + 1 : bare ? host + strlen(host) : host);
+    if (counted && slots)
+        refuse(r, "'%s' and slots= both say how many ranks", r->word);
+    if (slots)
         r->mention.slots = *slots;
-        r->mention.sized = true;
-    }
     if (end) {
         *end = '\0';
         add_address(r, host + 1);

@@ -169,10 +169,10 @@ static void expect_chosen(const char *file, const char *list, const char *wanted
 static void check_choice(void)
 {
     static const char file[] = "me@a slots=4\nb\nc:2\nlocalhost slots=3\n";
-    expect_chosen(file, "c,a", "c:2 me@a:4");
-    expect_chosen(file, "b:5,you@c", "b:5 you@c:2");
-    expect_chosen(file, "a,a", "me@a:4");
-    expect_chosen(file, "127.0.0.1", "here:3");
+    expect_chosen(file, "c,a", "c:1 me@a:1");
+    expect_chosen(file, "b:5,you@c", "b:5 you@c:1");
+    expect_chosen(file, "a,a", "me@a:2");
+    expect_chosen(file, "127.0.0.1:2", "here:2");
 }
 
 static void expect_trimmed(const char *list, bool no_local, const char *wanted)
