@@ -116,28 +116,39 @@ static void widen_stacks(const mlt_options *o, mlt_app *app, uint64_t ranks)
     mlt_texts_add(&app->env, mlt_text_of("MILLET_STACK_SIZE=%llu", (unsigned long long)stack));
 }
 
-static void pack(const mlt_options *o, mlt_app *app, uint64_t all, uint32_t cores)
+// What the whole job has.
+typedef struct totals {
+    uint64_t ranks;
+    uint32_t cores, hosts; // cores: of one host
+} totals;
+
+// The ranks of a process: hosts have about as many each.
+static uint64_t ranks_a_host(uint64_t ranks, const totals *job)
 {
-    uint64_t ranks = mlt_plan_ranks_asked(app), workers = cores * ranks / all;
+    return (ranks + job->hosts - 1) / job->hosts;
+}
+
+static void pack(const mlt_options *o, mlt_app *app, const totals *job)
+{
+    uint64_t ranks = mlt_plan_ranks_asked(app), workers = job->cores * ranks / job->ranks;
     char number[MLT_NUMBER_BYTES];
     workers = workers ? workers : 1;
     app->packed = (uint32_t)(workers < ranks ? workers : ranks);
-    widen_stacks(o, app, ranks);
+    widen_stacks(o, app, ranks_a_host(ranks, job));
     app->told = mlt_text_of("%s ranks packed as fibers into %u worker%s%s (grain %s)",
                             mlt_number(number, ranks), app->packed, app->packed == 1 ? "" : "s",
-                            mlt_plan_hosts_asked(o) > 1 ? " a host" : "", names[app->grain]);
+                            job->hosts > 1 ? " a host" : "", names[app->grain]);
 }
 
-static void decide(const mlt_options *o, mlt_app *app, const char *path, uint64_t all,
-                   uint32_t cores)
+static void decide(const mlt_options *o, mlt_app *app, const char *path, const totals *job)
 {
     uint64_t ranks = mlt_plan_ranks_asked(app);
     char number[MLT_NUMBER_BYTES];
-    uint64_t hosts = mlt_plan_hosts_asked(o), a_host = (ranks + hosts - 1) / hosts;
-    char *why = all <= cores * hosts ? mlt_text_of("there are no more ranks than cores")
-                                     : obstacle(o, app, path, a_host);
+    uint64_t cores = (uint64_t)job->cores * job->hosts;
+    char *why = job->ranks <= cores ? mlt_text_of("there are no more ranks than cores")
+                                    : obstacle(o, app, path, ranks_a_host(ranks, job));
     if (!why) {
-        pack(o, app, all, cores);
+        pack(o, app, job);
         return;
     }
     app->workers = MLT_WORKERS_PROCESS;
@@ -148,9 +159,9 @@ static void decide(const mlt_options *o, mlt_app *app, const char *path, uint64_
 
 void mlt_grain_decide(mlt_options *options, const char *const *paths, uint32_t cores)
 {
-    uint64_t all = 0;
+    totals job = {.cores = cores, .hosts = mlt_plan_hosts_asked(options)};
     for (size_t a = 0; a < options->app_count; a++)
-        all += mlt_plan_ranks_asked(&options->apps[a]);
+        job.ranks += mlt_plan_ranks_asked(&options->apps[a]);
     for (size_t a = 0; a < options->app_count; a++) {
         mlt_app *app = &options->apps[a];
         if (app->said_grain)
@@ -158,9 +169,9 @@ void mlt_grain_decide(mlt_options *options, const char *const *paths, uint32_t c
         if (app->said_fine || (app->workers != MLT_WORKERS_AUTO && app->grain != MLT_GRAIN_FIBER))
             continue; // the user has decided
         if (app->grain == MLT_GRAIN_AUTO)
-            decide(options, app, paths[a], all, cores);
+            decide(options, app, paths[a], &job);
         else if (app->grain == MLT_GRAIN_FIBER)
-            pack(options, app, all, cores);
+            pack(options, app, &job);
         else if (app->grain == MLT_GRAIN_THREAD)
             app->workers = MLT_WORKERS_THREAD;
     }

@@ -92,13 +92,18 @@ static void add_address(reader *r, const char *text)
 
 static void expand(reader *r, const char *begun, const char *rest);
 
+static _Noreturn void refuse_brackets(const reader *r)
+{
+    refuse(r, "'%s' should have numbers and ranges in its brackets, as node[01-16,20] has",
+           r->word);
+}
+
 // A number of a range; returns its end.
 static const char *range_number(const reader *r, const char *at, uint32_t *number)
 {
     size_t digits = strspn(at, "0123456789");
     if (digits == 0 || digits > DIGITS)
-        refuse(r, "'%s' should have numbers and ranges in its brackets, as node[01-16,20] has",
-               r->word);
+        refuse_brackets(r);
     *number = (uint32_t)strtoul(at, NULL, 10);
     return at + digits;
 }
@@ -145,7 +150,7 @@ static void expand(reader *r, const char *begun, const char *rest)
     for (const char *at = rest + n; at < close;) {
         at = expand_range(r, name.text, at + 1, close + 1);
         if (at != close && *at != ',')
-            (void)range_number(r, at, &(uint32_t){0}); // says what should stand there
+            refuse_brackets(r);
     }
 }
 

@@ -4,20 +4,37 @@
 
 #include "base/text.h"
 #include "base/unit_test.h"
+#include "launch/plan/env.h"
 #include "launch/plan/grain.h"
 
-enum { MOST_WORDS = 64 };
+enum { MOST_WORDS = 64, MOST_LINES = 100, LINE_BYTES = 200 };
 
-// Reads a command line, whose words have blanks between them, and makes the plan.
-static void read_line(const char *line, char *copy, size_t size, mlt_options *options)
+// Reads a command line, whose words have blanks between them. What mpirun's options point to lives
+// until it ends; so it does here.
+static const mlt_options *read_line(const char *line)
 {
-    char *words[MOST_WORDS + 1], *rest = copy;
+    static mlt_options all[MOST_LINES];
+    static char copies[MOST_LINES][LINE_BYTES];
+    static int lines;
+    CHECK(lines < MOST_LINES && strlen(line) + 8 < LINE_BYTES);
+    char *words[MOST_WORDS + 1], *rest = copies[lines];
     int count = 0;
-    snprintf(copy, size, "mpirun %s", line);
+    snprintf(rest, LINE_BYTES, "mpirun %s", line);
     for (char *word; (word = strsep(&rest, " ")) && count < MOST_WORDS;)
         words[count++] = word;
     words[count] = NULL;
-    mlt_options_read(count, words, options);
+    mlt_options_read(count, words, &all[lines]);
+    return &all[lines++];
+}
+
+// ... and makes the plan, for hosts of 4 cores.
+static void make_plan(const char *line, mlt_plan *plan)
+{
+    static const char *const paths[] = {"/bin/sh", "/bin/sh", "/bin/sh"};
+    mlt_options options = *read_line(line); // the apps are the same
+    CHECK(options.app_count <= sizeof paths / sizeof *paths);
+    mlt_grain_decide(&options, paths, 4);
+    mlt_plan_make(&options, plan);
 }
 
 // "a 0-3(2), b 4": a process on host a that has ranks 0 to 3 and 2 workers, and one on host b with
@@ -64,15 +81,9 @@ static void check_sums(const mlt_plan *plan)
 
 static void expect(const char *line, const char *wanted)
 {
-    static const char *const paths[] = {"/bin/sh", "/bin/sh", "/bin/sh"};
-    char copy[1000];
-    mlt_options options;
     mlt_plan plan;
     snprintf(now_testing, sizeof now_testing, "%s", line);
-    read_line(line, copy, sizeof copy, &options);
-    CHECK(options.app_count <= sizeof paths / sizeof *paths);
-    mlt_grain_decide(&options, paths, 4);
-    mlt_plan_make(&options, &plan);
+    make_plan(line, &plan);
     check_sums(&plan);
     char *is = text_of(&plan);
     check_same_text(line, is, wanted);
@@ -143,19 +154,25 @@ static void check_sections(void)
     expect("-H me@a x : -H a y", "a 0, a 1");
 }
 
-static void check_show(void)
+// What --show-plan prints; the caller frees it.
+static char *shown(const char *line)
 {
-    char copy[1000], *text = NULL;
+    char *text = NULL;
     size_t size = 0;
-    mlt_options options;
     mlt_plan plan;
-    read_line("-H me@a:20,b --bynode -n 22 -nfg 1 x : -n 2 -nfg 2000 y", copy, sizeof copy,
-              &options);
-    mlt_plan_make(&options, &plan);
+    const mlt_options *options = read_line(line);
+    mlt_plan_make(options, &plan);
     FILE *out = open_memstream(&text, &size);
     CHECK(out);
-    mlt_plan_show(&plan, &options, out);
+    mlt_plan_show(&plan, options, out);
     CHECK(fclose(out) == 0);
+    mlt_plan_free(&plan);
+    return text;
+}
+
+static void check_show(void)
+{
+    char *text = shown("-H me@a:20,b --bynode -n 22 x : -n 2 -nfg 2000 y");
     check_same_text("the table", text,
                     "4,022 ranks in 24 workers, 24 processes, on 2 hosts\n"
                     "\n"
@@ -165,44 +182,52 @@ static void check_show(void)
                     "me@a     20          1        1   2000  22-2021      y\n"
                     "b         1          1        1   2000  2022-4021    y\n");
     free(text);
-    mlt_plan_free(&plan);
-}
-
-// A list of ranks is cut.
-static void check_show_long(void)
-{
-    char copy[1000], *text = NULL;
-    size_t size = 0;
-    mlt_options options;
-    mlt_plan plan;
-    read_line("-H a:20,b:20 --bynode x", copy, sizeof copy, &options);
-    mlt_plan_make(&options, &plan);
-    FILE *out = open_memstream(&text, &size);
-    CHECK(out);
-    mlt_plan_show(&plan, &options, out);
-    CHECK(fclose(out) == 0);
+    text = shown("-H a:20,b:20 --bynode x"); // a list of ranks is cut
     CHECK(strstr(text, "  0,2,4,6,8,...,38  ") && strstr(text, "  1,3,5,7,9,...,39  "));
     free(text);
+}
+
+static void expect_variable(char **env, const char *wanted)
+{
+    while (*env && strcmp(*env, wanted) != 0)
+        env++;
+    snprintf(now_testing, sizeof now_testing, "%s", wanted);
+    CHECK(*env);
+}
+
+// Scripts ask for the place among the ranks of their host.
+static void check_variables(void)
+{
+    mlt_plan plan;
+    mlt_env env;
+    const mlt_options *options = read_line("-H a:3,b:2 --bynode x");
+    mlt_plan_make(options, &plan);
+    mlt_env_init(&env, options, &options->apps[0]);
+    char **third = mlt_env_for(&env, &plan, &(mlt_env_proc){.proc = 3}); // on b: 1 and 3
+    expect_variable(third, "OMPI_COMM_WORLD_RANK=3");
+    expect_variable(third, "OMPI_COMM_WORLD_SIZE=5");
+    expect_variable(third, "OMPI_COMM_WORLD_LOCAL_RANK=1");
+    expect_variable(third, "OMPI_COMM_WORLD_LOCAL_SIZE=2");
+    expect_variable(third, "OMPI_COMM_WORLD_NODE_RANK=1");
+    expect_variable(third, "MPI_LOCALRANKID=1");
+    expect_variable(third, "MPI_LOCALNRANKS=2");
+    mlt_env_fini(&env);
     mlt_plan_free(&plan);
 }
 
 static void check_many(void)
 {
-    char copy[1000];
-    mlt_options options;
     mlt_plan plan;
     static const char *const lines[] = {"-H n[1-10000]:4 x", "--bynode -H n[1-10000]:4 x"};
     for (int i = 0; i < 2; i++) {
-        read_line(lines[i], copy, sizeof copy, &options);
-        mlt_plan_make(&options, &plan);
+        make_plan(lines[i], &plan);
         check_sums(&plan);
         CHECK(plan.ranks == 40000 && plan.host_count == 10000);
         CHECK(plan.procs[9999].host == (i ? 9999 : 2499));
         CHECK(mlt_plan_other(&plan) == &plan.hosts[0]);
         mlt_plan_free(&plan);
     }
-    read_line("-H n[1-10000]:64 -nfg 1000 x : -n 10000 x", copy, sizeof copy, &options);
-    mlt_plan_make(&options, &plan);
+    make_plan("-H n[1-10000]:64 -nfg 1000 x : -n 10000 x", &plan);
     check_sums(&plan);
     CHECK(plan.ranks == 640010000 && plan.proc_count == 20000 && plan.workers == 650000);
     mlt_plan_free(&plan);
@@ -216,7 +241,7 @@ int main(void)
     check_threads();
     check_sections();
     check_show();
-    check_show_long();
+    check_variables();
     check_many();
     return 0;
 }
