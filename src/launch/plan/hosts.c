@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/plan/hosts.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +12,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "launch/say.h"
+#include "net/address.h"
 
 enum { HOST_BYTES = 256, TEXT_BYTES = 1 << 16 };
 
@@ -41,17 +39,12 @@ static bool is_own_name(const char *name)
            (n == m && strncasecmp(name, own, n) == 0 && (!name[n] || !own[m]));
 }
 
-static bool same_address(const struct ifaddrs *own, int family, const void *address,
-                         const char *zone)
+static bool is_address_of(const struct ifaddrs *own, const mlt_address *address, const char *zone)
 {
-    if (!own->ifa_addr || own->ifa_addr->sa_family != family)
-        return false;
-    if (family == AF_INET)
-        return memcmp(&((const struct sockaddr_in *)(const void *)own->ifa_addr)->sin_addr, address,
-                      sizeof(struct in_addr)) == 0;
-    return memcmp(&((const struct sockaddr_in6 *)(const void *)own->ifa_addr)->sin6_addr, address,
-                  sizeof(struct in6_addr)) == 0 &&
-           (!*zone || strcmp(own->ifa_name, zone) == 0);
+    mlt_address one;
+    uint16_t port;
+    return own->ifa_addr && mlt_address_of_socket(&one, &port, own->ifa_addr) &&
+           mlt_address_same(&one, address) && (!*zone || strcmp(own->ifa_name, zone) == 0);
 }
 
 // The text of an address, perhaps with a zone, against those of the interfaces.
@@ -60,17 +53,16 @@ static bool is_own_address(const char *text)
     static struct ifaddrs *interfaces; // asked for once, and kept
     static bool asked;
     char plain[HOST_BYTES];
-    struct in6_addr address; // has room for one of IPv4
+    mlt_address address;
     size_t n = strcspn(text, "%");
     snprintf(plain, sizeof plain, "%.*s", (int)(n < sizeof plain ? n : sizeof plain - 1), text);
-    int family = strchr(plain, ':') ? AF_INET6 : AF_INET;
-    if (inet_pton(family, plain, &address) != 1)
+    if (!mlt_address_read(&address, plain))
         return false;
-    if (!asked && getifaddrs(&interfaces) != 0) // it costs a socket
+    if (!asked && getifaddrs(&interfaces) != 0) // which costs a socket
         interfaces = NULL;
     asked = true;
     for (const struct ifaddrs *i = interfaces; i; i = i->ifa_next)
-        if (same_address(i, family, &address, text[n] ? text + n + 1 : ""))
+        if (is_address_of(i, &address, text[n] ? text + n + 1 : ""))
             return true;
     return false;
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From texts to hosts: lists of the command line, and host files.
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include "base/text.h"
 #include "launch/plan/hosts.h"
 #include "launch/say.h"
+#include "net/address.h"
 
 enum { NAME_BYTES = 256, LINE_BYTES = 4096, DIGITS = 9 };
 
@@ -74,16 +73,14 @@ static void add_name(reader *r, const char *name)
 // An address of IPv6, perhaps with %zone; its usual spelling is its name.
 static void add_address(reader *r, const char *text)
 {
-    char plain[INET6_ADDRSTRLEN], name[NAME_BYTES];
-    struct in6_addr address;
-    size_t n = strcspn(text, "%");
+    char plain[MLT_ADDRESS_TEXT], name[NAME_BYTES];
+    mlt_address address;
+    size_t n = strcspn(text, "%"), zone = strlen(text + n);
     snprintf(plain, sizeof plain, "%.*s", (int)(n < sizeof plain ? n : sizeof plain - 1), text);
-    if (n >= sizeof plain || inet_pton(AF_INET6, plain, &address) != 1 ||
-        strlen(text + n) >= NAME_BYTES / 2 ||
-        (text[n] && (!text[n + 1] || !only(text + n + 1, ".-_"))))
+    if (n >= sizeof plain || !mlt_address_read(&address, plain) || zone == 1 ||
+        zone > MLT_ADDRESS_IFACE || (zone && !only(text + n + 1, ".-_")))
         refuse(r, "'%s' in '%s' is no address of a host", text, r->word);
-    inet_ntop(AF_INET6, &address, plain, sizeof plain);
-    snprintf(name, sizeof name, "%s%s", plain, text + n);
+    snprintf(name, sizeof name, "%s%s", mlt_address_text(plain, &address, 0), text + n);
     r->mention.name = name;
     (void)mlt_hosts_add(r->hosts, &r->mention);
 }
