@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
@@ -148,7 +149,7 @@ def become_init(tell):
         os.close(tell)
     except OSError as error:
         with contextlib.suppress(OSError):
-            os.write(tell, str(error).encode())
+            os.write(tell, str(error.strerror or error).encode())
         os._exit(1)
     while True:
         pid, status = os.wait()
@@ -194,12 +195,13 @@ RSH = """#!/bin/sh
 # rsh [options] [user@]host command...: as ssh is called, with the login's environment and folder, but by way of nsenter: no network is needed.
 while :; do case $1 in -n) exec </dev/null; shift ;; -[BbcDEeFIiJLlmOoPpQRSWw]) shift 2 ;; -*) shift ;; *) break ;; esac; done
 at={names}/${{1#*@}}; [ -f "$at" ] || {{ echo "rsh: Could not resolve hostname ${{1#*@}}: Name or service not known" >&2; exit 255; }}
-shift; exec nsenter -t "$(cat "$at")" -m -u -i -n env -i {environment} sh -c "cd 2>/dev/null; $*"
+shift; exec nsenter -t "$(cat "$at")" -m -u -i -n env -i {environment} sh -c "cd 2>/dev/null; ${{*:-exec sh}}"
 """
 
 
 class Hosts:
-    """Hosts h0 to hN-1 on one switch, each with its own name, addresses, interfaces, System V memory and /etc/hosts. One such net at a time.
+    """Hosts h0 to hN-1 on one switch, each with its own name, addresses, interfaces, System V memory, /etc/hosts, and boot_id and
+    machine-id, by which libraries know that two processes share memory. One such net at a time.
 
     own: folders of which each host has its own, empty at first ("/tmp", "/dev/shm"); the source tree, the runner's scratch folders and
     `keep` stay visible below them. own_name_is_local: as Debian installs it, a host's own name is 127.0.1.1 in its /etc/hosts."""
@@ -228,7 +230,7 @@ class Hosts:
         return f"10.0.0.{number}", f"fd00::{number:x}"
 
     def make(self):
-        run_ip(["link add switch type bridge mcast_snooping 0", *(f"address add {to} dev switch nodad" for to in ("10.0.0.254/24", "fd00::fe/64")),
+        run_ip(["link add switch type bridge mcast_snooping 0", f"address add {OUTSIDE[0]}/24 dev switch", f"address add {OUTSIDE[1]}/64 dev switch nodad",
                 "link set switch up"])
         self.attach(self.names)
         for host in self.names:
@@ -276,9 +278,12 @@ class Hosts:
             signal.signal(number, signal.SIG_IGN)
         call("unshare", CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET)
         socket.sethostname(host)
-        file = STATE / f"hosts.{host}"
-        file.write_text(self.hosts_file(host))
-        bind(file, "/etc/hosts")
+        identity = uuid.uuid4()
+        for path, text in (("/etc/hosts", self.hosts_file(host)), ("/etc/machine-id", f"{identity.hex}\n"), ("/proc/sys/kernel/random/boot_id", f"{identity}\n")):
+            own = STATE / f"{pathlib.Path(path).name}.{host}"
+            own.write_text(text)
+            if path == "/etc/hosts" or os.path.exists(path):
+                bind(own, path)
         for path in self.own:
             fresh(path, self.keep)
         pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")  # for an sshd that is not root
@@ -409,6 +414,8 @@ class Hosts:
     def all_processes(self, host):
         """Living processes in the host's network namespace, without its holder."""
         net, found = os.readlink(f"/proc/{self.holders[host]}/ns/net"), []
+        if net == os.readlink("/proc/self/ns/net"):  # this host was never made
+            return []
         for entry in os.listdir("/proc"):
             if entry.isdigit() and int(entry) not in (self.holders[host], os.getpid()):
                 with contextlib.suppress(OSError):  # it has ended; for one that was not waited for, there is no link
@@ -461,8 +468,8 @@ class Hosts:
             make_keys(folder)
         pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         for host in self.names:
-            log = open(folder / f"{host}.log", "w")
-            daemon = self.start(host, [*as_caller(), program, "-D", "-e", "-f", folder / "sshd_config"], stdout=log, stderr=log)
+            with open(folder / f"{host}.log", "w") as log:
+                daemon = self.start(host, [*as_caller(), program, "-D", "-e", "-f", folder / "sshd_config"], stdout=log, stderr=log)
             self.daemons[host] = daemon.pid
             self.ends.callback(daemon.wait)
             self.ends.callback(daemon.kill)
