@@ -8,7 +8,7 @@
 `up` is the way from the side that dialled, `down` the way back. Settings hold for all connections, at once: also for those that are open. A
 place (`cut_at`, `end_at`, `garble_at`) counts the bytes of a connection and a way from 0, so a fault meets each connection at the same byte.
 
-One thread a way of a connection. It moves about 1 GB/s of one connection; a half round trip takes 20 to 40 us (two cores, idle): a
+One thread a way of a connection. At best it moves 1 GB/s of one connection, and a half round trip takes 20 us; on busy cores a third and ten times that: a
 means to break connections, not to measure them."""
 
 import collections
