@@ -25,7 +25,7 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "__libc_start_main", "exit", "pthread_exit", "thrd_exit", "strtok", "random", "srandom", "rand", "srand", "drand48", "lrand48", "mrand48", "srand48",
     "seed48", "lcong48", "initstate", "setstate",
     "localtime", "gmtime", "asctime", "ctime", "strerror", "getopt", "getopt_long", "getopt_long_only",
-    "pthread_create", "thrd_create", "__posix_getopt", "__cxa_atexit", "__cxa_at_quick_exit", "__cxa_thread_atexit_impl", "on_exit", "dl_iterate_phdr", "_dl_find_object",
+    "pthread_create", "thrd_create", "__posix_getopt", "__cxa_atexit", "__cxa_at_quick_exit", "shm_open", "shm_unlink", "__cxa_thread_atexit_impl", "on_exit", "dl_iterate_phdr", "_dl_find_object",
     "_exit", "_Exit", "quick_exit", "_Fork", "execl", "execle", "execlp", "execv", "execve", "execveat", "execvp", "execvpe", "fexecve",
     "pthread_key_create", "pthread_key_delete", "pthread_getspecific", "pthread_setspecific", "tss_create", "tss_delete", "tss_get", "tss_set",
     "sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait",

@@ -97,9 +97,6 @@ void mlt_globals_prepare(uint32_t ranks)
     all.status = mlt_images_new(&conf, &all.images, all.why, sizeof all.why);
     if (all.images)
         mlt_images_silence_program(all.images);
-    // LLVM's and Intel's OpenMP looks for other copies of itself in the process, and would end it.
-    if (mlt_images_have(all.images, "libomp") || mlt_images_have(all.images, "libiomp5"))
-        (void)setenv("KMP_DUPLICATE_LIB_OK", "TRUE", 0);
 }
 
 // Without a launcher there is one rank, and nothing to tell.

@@ -474,15 +474,6 @@ bool mlt_images_exist(const mlt_images *images)
     return images && images->start.area;
 }
 
-bool mlt_images_have(const mlt_images *images, const char *name)
-{
-    const mlt_image_set *set = mlt_images_exist(images) ? &images->start : NULL;
-    for (uint32_t i = 0; set && i < set->count; i++)
-        if (set->objects[i].own && strncmp(name_of(&set->objects[i]), name, strlen(name)) == 0)
-            return true;
-    return false;
-}
-
 // The original's counterpart of an address in the set's area.
 static uintptr_t original_in(const mlt_image_set *set, uintptr_t address)
 {

@@ -78,9 +78,6 @@ void *mlt_image_variable(const mlt_images *images, uint32_t index, void *variabl
 // False: only thread-local variables are exchanged, or images is NULL.
 bool mlt_images_exist(const mlt_images *images);
 
-// True if there are images of a library whose name begins so. images may be NULL.
-bool mlt_images_have(const mlt_images *images, const char *name);
-
 // The original's counterpart of an address of an image; others stay as they are. images may be NULL.
 // Safe in a signal handler.
 uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address);
