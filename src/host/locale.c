@@ -145,8 +145,9 @@ static struct mlt_locale *intern(locale_t libc)
 // The rank's, changed in some categories; NULL: there is no such locale.
 static struct mlt_locale *changed(const mlt_rank *me, int mask, const char *name)
 {
-    locale_t copy = duplocale(libc_of(locale_of(me)));
-    locale_t libc = copy ? newlocale(mask, name, copy) : NULL;
+    bool all_new = mask == LC_ALL_MASK; // libc would forget the copy
+    locale_t copy = all_new ? NULL : duplocale(libc_of(locale_of(me)));
+    locale_t libc = all_new || copy ? newlocale(mask, name, copy) : NULL;
     if (libc)
         return intern(libc);
     if (copy)
