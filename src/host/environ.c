@@ -364,6 +364,6 @@ MLT_EXPORT int pclose(FILE *stream)
         return MLT_LIBC(pclose)(stream);
     pid_t pid = own->pid;
     free(own);
-    fclose(stream);
-    return wait_for(pid);
+    int lost = fclose(stream), status = wait_for(pid);
+    return status ? status : lost;
 }
