@@ -67,8 +67,8 @@ mlt_greet_types mlt_greet_types_here(void)
                              .double_digits = DBL_MANT_DIG,
                              .size_long_double = sizeof(long double),
                              .long_double_digits = LDBL_MANT_DIG,
-                             .char_signed = CHAR_MIN < 0,
-                             .wchar_signed = (wchar_t)-1 < (wchar_t)0};
+                             .char_signed = CHAR_MIN != 0,
+                             .wchar_signed = WCHAR_MIN != 0};
 }
 
 uint32_t mlt_greet_version(void)
