@@ -23,7 +23,7 @@
 
 enum {
     MLT_HOSTS_MOST = 1 << 17,       // hosts of a list
-    MLT_HOSTS_MENTIONS = 1 << 22,   // and how often it may name them: some files have a line a core
+    MLT_HOSTS_MENTIONS = 1 << 21,   // and how often it may name them: some files have a line a core
     MLT_HOSTS_MOST_SLOTS = 1 << 20, // of one host
     MLT_HOST_WHERE_BYTES = 4352,    // for mlt_host_where: a path and a number
 };
