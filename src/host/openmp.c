@@ -24,7 +24,7 @@ static const char *own_name(const char *name, char own[NAME_BYTES])
         name && strncmp(name, notes, sizeof notes - 1) == 0 && mlt_globals_are_own()
             ? mlt_thread_rank()
             : NULL;
-    if (!me)
+    if (!me || mlt_globals_index(me) == 0) // whose copy goes away with the process
         return name;
     snprintf(own, NAME_BYTES, "%.100s_rank%d", name, (int)me->world);
     return own;
