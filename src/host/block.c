@@ -732,6 +732,9 @@ MLT_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timesp
 
 MLT_EXPORT ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 {
+    ssize_t done;
+    if (fd == STDIN_FILENO && bytes <= room && mlt_input_read(to, bytes, &done))
+        return done;
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && bytes > 0 && bytes <= room && !until_ready(sched, "read", fd, false))
         return -1;

@@ -248,12 +248,16 @@ static FILE *current(void)
 
 // ---- what programs call
 
-MLT_EXPORT int getchar(void)
+// Headers may have them inline.
+MLT_EXPORT int read_char(void) __asm__("getchar");
+MLT_EXPORT int read_char_unlocked(void) __asm__("getchar_unlocked");
+
+int read_char(void)
 {
     return getc(current());
 }
 
-MLT_EXPORT int getchar_unlocked(void)
+int read_char_unlocked(void)
 {
     return getc_unlocked(current());
 }
