@@ -185,13 +185,14 @@ static int error_of(const FILE *stream)
 }
 
 #undef ferror
-#undef ferror_unlocked
 MLT_EXPORT int ferror(FILE *stream)
 {
     return mlt_output_which(stream) < 0 ? MLT_LIBC(ferror)(stream) : error_of(stream);
 }
 
-MLT_EXPORT int ferror_unlocked(FILE *stream)
+// Headers may have it inline.
+MLT_EXPORT int has_error(FILE *stream) __asm__("ferror_unlocked");
+int has_error(FILE *stream)
 {
     return mlt_output_which(stream) < 0 ? MLT_LIBC(ferror_unlocked)(stream) : error_of(stream);
 }
