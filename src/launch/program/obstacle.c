@@ -100,6 +100,8 @@ static char *globals_of(int fd, bool shared)
     mlt_elf_read(fd, 0, &globals);
     bool has = globals.count > 0 || globals.unnamed > 0, fixed = globals.fixed;
     mlt_elf_fini(&globals);
+    if (!globals.program)
+        return mlt_text_of("has no sections, which would say what it does");
     if (has && fixed)
         return mlt_text_of("was linked for one address (-no-pie)");
     return has && shared ? mlt_text_of("has globals, which its ranks would share") : NULL;
