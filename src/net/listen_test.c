@@ -278,6 +278,16 @@ static void test_spare_is_lost(void)
 
 // ---- The system refuses
 
+static bool has_six(void)
+{
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool works = fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0;
+    if (fd >= 0)
+        close(fd);
+    return works;
+}
+
 static mlt_listen *with_stranger(const mlt_greet_self *self)
 {
     mlt_listen *l = listen_at(self, "127.0.0.1", 0, 4);
@@ -362,6 +372,30 @@ static void no_option(void)
     refuse_listening(SYS_setsockopt);
 }
 
+// A host without one of the families has the other; one without both cannot listen.
+static void no_six(void)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    if (!refuse_family(AF_INET6, EAFNOSUPPORT))
+        return;
+    mlt_listen *l = listen_at(&b, NULL, 0, 4);
+    CHECK(close(stranger_at(mlt_listen_port(l))) == 0);
+    mlt_listen_free(l);
+    mlt_listen_plan plan = {.self = &b, .strangers = 4};
+    CHECK(refuse_family(AF_INET, EAFNOSUPPORT));
+    CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_SYSTEM);
+    check_same_text("no family", why,
+                    "no port can be listened at (Address family not supported by protocol)");
+}
+
+static void no_four(void)
+{
+    mlt_greet_self b = self_of(LISTENER);
+    if (!has_six() || !refuse_family(AF_INET, EAFNOSUPPORT))
+        return;
+    mlt_listen_free(listen_at(&b, NULL, 0, 4));
+}
+
 // A sanitizer's allocator ends the process instead.
 void __sanitizer_set_death_callback(void (*call)(void)) __attribute__((weak));
 
@@ -376,6 +410,8 @@ static void test_refusals(void)
     in_child(no_tuning);
     in_child(no_name);
     in_child(no_option);
+    in_child(no_six);
+    in_child(no_four);
     if (__sanitizer_set_death_callback)
         return;
     CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_NO_MEMORY && !l);
@@ -502,16 +538,6 @@ static void test_ten_thousand(void)
     CHECK(dropped > CHILDREN * EACH / 2); // the system's own queue may have dropped some
     mlt_listen_free(l);
     CHECK(descriptors() == before);
-}
-
-static bool has_six(void)
-{
-    int fd = socket(AF_INET6, SOCK_STREAM, 0);
-    struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    bool works = fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0;
-    if (fd >= 0)
-        close(fd);
-    return works;
 }
 
 int main(void)
