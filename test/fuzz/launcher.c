@@ -263,3 +263,17 @@ void fuzz_release(void)
     said = NULL;
     said_size = 0;
 }
+
+bool fuzz_wide(const char *text)
+{
+    enum { MOST_DIGITS = 5 }; // in the brackets of a word: [1-9999]
+    size_t digits = 0;
+    bool inside = false;
+    for (; *text && digits <= MOST_DIGITS; text++) {
+        inside = *text == '[' || (inside && *text != ']');
+        if (!inside && strchr(", \n", *text))
+            digits = 0;
+        digits += inside && *text >= '0' && *text <= '9';
+    }
+    return digits > MOST_DIGITS;
+}

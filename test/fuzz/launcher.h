@@ -25,4 +25,7 @@ int fuzz_code(void);
 // Frees and closes what the call has left.
 void fuzz_release(void);
 
+// A text with brackets that stand for more than some thousand hosts: it would only cost time.
+bool fuzz_wide(const char *text);
+
 #endif

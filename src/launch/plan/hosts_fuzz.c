@@ -5,7 +5,6 @@
 // so are the items of a list as the lines of a file.
 #include "launch/plan/hosts.h"
 
-#include <ctype.h>
 #include <fuzz/fuzz.h>
 #include <fuzz/launcher.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 #include "base/text.h"
 
-enum { MOST_WRITTEN = 1000, MOST_DIGITS = 6 };
+enum { MOST_WRITTEN = 1000 };
 
 typedef struct question {
     const char *list; // NULL: the file
@@ -122,27 +121,13 @@ static void check_as_file(char *text, question *list, size_t size)
     check_same(&kept, &file.hosts);
 }
 
-// Words with more digits in their brackets than these would only cost time.
-static bool is_wide(const char *text)
-{
-    size_t digits = 0;
-    bool inside = false;
-    for (; *text && digits <= MOST_DIGITS; text++) {
-        inside = *text == '[' || (inside && *text != ']');
-        if (!inside && strchr(", \n", *text))
-            digits = 0;
-        digits += inside && isdigit((unsigned char)*text);
-    }
-    return digits > MOST_DIGITS;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t kind;
     fuzz_take(&data, &size, &kind, 1);
     fuzz_file(data, size);
     char *text = fuzz_text(data, size);
-    if (is_wide(text)) {
+    if (fuzz_wide(text)) {
         free(text);
         return 0;
     }

@@ -147,6 +147,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     prepared = true;
     char *text = fuzz_text(data, size);
+    if (fuzz_wide(text)) {
+        free(text);
+        return 0;
+    }
     command c = {.count = 0};
     names_any_variable =
         memmem(text, size, "env", 3) || memmem(text, size, "-x", 2) || memmem(text, size, "set", 3);
