@@ -307,7 +307,10 @@ static void remember_status(int status, void *unused)
 
 static bool has_threads(const mlt_worker *worker)
 {
-    return worker->sched->gate && !mlt_gate_alone(worker->sched->gate);
+    bool found = worker->sched->gate && !mlt_gate_alone(worker->sched->gate);
+    for (uint32_t i = 0; program.many && i < worker->count && !found; i++)
+        found = worker->ranks[i].own != NULL; // which is kept for them alone
+    return found;
 }
 
 // Under mpirun a rank that lost some of its output has failed. (Without mpirun it is a program like

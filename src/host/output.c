@@ -307,6 +307,8 @@ bool mlt_output_end(mlt_rank *me)
     bool whole = true;
     for (int which = 0; which < 2; which++) {
         mlt_line *line = &mine->line[which];
+        if (own[which])
+            flockfile(own[which]); // a thread of the rank may write
         if (line->length > 0 || (line->inside && is_labelled(which)))
             emit(me, line, which, "\n", is_labelled(which) ? 1 : 0);
         close_file(line);
@@ -318,6 +320,8 @@ bool mlt_output_end(mlt_rank *me)
             tell_loss(me->world, which, line->error);
         whole = whole && !lost;
         *line = (mlt_line){.fd = -1};
+        if (own[which])
+            funlockfile(own[which]);
     }
     return whole;
 }

@@ -36,13 +36,16 @@ bool mlt_own_end(mlt_rank *me)
     if (mlt_above.rank_ends)
         mlt_above.rank_ends(me);
     bool whole = mlt_output_end(me);
+    mlt_folder_free(own->folder);
+    own->folder = NULL;
+    mlt_signals_free(me);
+    if (own->threads)
+        return whole;
     mlt_libc_state_free(own->libc);
     mlt_getopt_free(own->options);
     mlt_environ_free(own->environ);
     mlt_input_free(own->input);
     mlt_keys_free(own->keys);
-    mlt_folder_free(own->folder);
-    mlt_signals_free(me);
     free(own->tls);
     me->own = NULL;
     free(own);

@@ -50,13 +50,15 @@ typedef struct mlt_rank_own {
     struct mlt_locale *locale;          // locale.h; NULL: as the process has it
     void *used_locale;                  // locale.c: uselocale's, while others run
     struct mlt_signals *signals;        // signals.h; NULL: it has set nothing
+    bool threads;                       // it has started some, which may live longer (start.c)
     void *file_errhandler;              // the MPI layer's (mpi/file.h); NULL: none was set
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is out.
 mlt_rank_own *mlt_own_of(mlt_rank *me);
 
-// The rank has ended: writes what is left and frees it all. False if some of its output was lost.
+// The rank has ended: writes what is left and frees it all, unless threads that it has started may
+// look at it. False if some of its output was lost.
 bool mlt_own_end(mlt_rank *me);
 
 // libcstate.c

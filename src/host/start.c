@@ -16,6 +16,7 @@
 #include "host/globals.h"
 #include "host/libc.h"
 #include "host/locale.h"
+#include "host/own.h"
 
 // The rank whose thread started this one, in a process of several ranks; NULL on ranks' own
 // threads.
@@ -51,6 +52,7 @@ static start *note(void *(*run)(void *), int (*run_c11)(void *), void *arg, bool
     if (s)
         *s = (start){run, run_c11, arg, rank};
     *failed = !s;
+    mlt_own_of(rank)->threads = true;
     return s;
 }
 
