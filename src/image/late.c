@@ -250,11 +250,21 @@ static bool all_writable(const mlt_object *o)
     return true;
 }
 
+// As the loader had it. If not, nothing is lost but a safeguard.
+static void protect(const mlt_object *o)
+{
+    uintptr_t page = mlt_os_page_size();
+    uintptr_t from = (o->base + o->relro_from) & -page, to = (o->base + o->relro_to) & -page;
+    if (from < to)
+        (void)mprotect((void *)from, to - from, PROT_READ);
+}
+
 static void silence(mlt_object *o)
 {
     if (!o->own || o->silenced || !all_writable(o))
         return;
     silence_entries(o);
+    protect(o);
     o->silenced = true;
 }
 
