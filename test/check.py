@@ -331,7 +331,7 @@ def stage_mpi(stage, quick):
 def stage_seeds(stage, quick):
     """the multi-rank tests under random schedules"""
     # Within one worker a seed decides everything, so that is where most of them are spent.
-    script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{10 if quick else SEEDS}")
+    script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{4 if quick else SEEDS}")
     if not quick:
         script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"{SEEDS + 1}-200", "--only", "^csp_")
         script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 40}")
@@ -362,7 +362,7 @@ def stage_flow(stage, quick):
 
 def stage_images(stage, quick):
     """ranks of one process with their own globals: the same program in every grain, linked in every way"""
-    script(stage, "test/images/run", "--build", BUILD)
+    script(stage, "test/images/run", "--build", BUILD, *(["-k", "globals"] if quick else []))
 
 
 def stage_hosts(stage, quick):
