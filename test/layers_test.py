@@ -40,12 +40,12 @@ def read_graph(text):
             graph[name.strip()] = Layer(parts[0].split(), parts[1].split(), parts[2].split(), parts[3])
 
     def closure(names):
-        seen, todo = set(), list(names)
-        while todo:
-            name = todo.pop()
+        seen, pending = set(), list(names)
+        while pending:
+            name = pending.pop()
             if name not in seen:
                 seen.add(name)
-                todo += graph[name].uses if name in graph else []
+                pending += graph[name].uses if name in graph else []
         return seen
 
     for name, layer in graph.items():

@@ -351,13 +351,19 @@ static void look_add_poll(look *l, const struct pollfd *fds, nfds_t count)
     }
 }
 
+// A call whose first look is its last one: something is ready, or it does not wait.
+static bool is_answered(int ready, int64_t deadline)
+{
+    if (ready == 0 && deadline == 0)
+        let_others_run();
+    return ready != 0 || deadline == 0;
+}
+
 static int poll_until(mlt_sched *sched, const char *call, struct pollfd *fds, nfds_t count,
                       int64_t deadline)
 {
     int ready = MLT_LIBC(poll)(fds, count, 0);
-    if (ready == 0 && deadline == 0)
-        let_others_run();
-    if (ready != 0 || deadline == 0)
+    if (is_answered(ready, deadline))
         return ready;
     look l;
     look_begin(&l, sched, call);
@@ -439,9 +445,7 @@ static void look_add_sets(look *l, const fd_sets *s, int count)
 static int select_until(mlt_sched *sched, const char *call, int count, fd_sets *s, int64_t deadline)
 {
     int ready = sets_look(s, count);
-    if (ready == 0 && deadline == 0)
-        let_others_run();
-    if (ready != 0 || deadline == 0)
+    if (is_answered(ready, deadline))
         return ready;
     look l;
     look_begin(&l, sched, call);

@@ -47,13 +47,6 @@ static struct {
 
 // ---- whose
 
-// The calling rank, or the rank whose thread or child calls. NULL: libc's functions are right.
-static mlt_rank *caller(void)
-{
-    mlt_rank *me = mlt_entry_many() ? mlt_thread_rank() : NULL;
-    return me && me->worker && !me->ended ? me : NULL;
-}
-
 static struct mlt_environ *own_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
@@ -95,7 +88,7 @@ void mlt_environ_begin(void)
 
 char **mlt_environ(void)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     return me ? array_of(me) : environ;
 }
 
@@ -197,7 +190,7 @@ static void take_away(mlt_rank *me, const char *name)
 
 MLT_EXPORT char *getenv(const char *name)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     if (!me)
         return MLT_LIBC(getenv)(name);
     size_t length = strlen(name);
@@ -212,7 +205,7 @@ MLT_EXPORT char *secure_getenv(const char *name)
 
 MLT_EXPORT int setenv(const char *name, const char *value, int replace)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     if (!me)
         return MLT_LIBC(setenv)(name, value, replace);
     if (!is_name(name))
@@ -230,7 +223,7 @@ MLT_EXPORT int setenv(const char *name, const char *value, int replace)
 
 MLT_EXPORT int unsetenv(const char *name)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     if (!me)
         return MLT_LIBC(unsetenv)(name);
     if (!is_name(name))
@@ -244,7 +237,7 @@ MLT_EXPORT int unsetenv(const char *name)
 // The string itself becomes part of the environment; without '=' it takes a name away.
 MLT_EXPORT int putenv(char *entry)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     if (!me)
         return MLT_LIBC(putenv)(entry);
     const char *equals = strchr(entry, '=');
@@ -259,7 +252,7 @@ MLT_EXPORT int putenv(char *entry)
 
 MLT_EXPORT int clearenv(void)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     if (!me)
         return MLT_LIBC(clearenv)();
     *place_of(me) = NULL;
@@ -298,7 +291,7 @@ static int wait_for(pid_t pid)
 // the process.
 MLT_EXPORT int system(const char *command)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     if (!command || !me)
         return MLT_LIBC(system)(command);
     pid_t pid;
@@ -328,7 +321,7 @@ static bool pipe_shell(mlt_rank *me, const char *command, bool reads, piped *out
 
 MLT_EXPORT FILE *popen(const char *command, const char *mode)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = mlt_thread_sharer();
     bool known = (mode[0] == 'r' || mode[0] == 'w') && (!mode[1] || strcmp(mode + 1, "e") == 0);
     if (!me || !known)
         return MLT_LIBC(popen)(command, mode);

@@ -170,8 +170,7 @@ void mlt_input_take(mlt_rank *me)
 // NULL: the process's input is right.
 static mlt_rank *caller(void)
 {
-    mlt_rank *me = all.process && mlt_entry_many() ? mlt_thread_rank() : NULL;
-    return me && me->worker && !me->ended ? me : NULL;
+    return all.process ? mlt_thread_sharer() : NULL;
 }
 
 bool mlt_input_keeps(const FILE *stream)

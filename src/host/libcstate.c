@@ -148,35 +148,29 @@ MLT_EXPORT void srand(unsigned seed)
         MLT_LIBC(srand)(seed);
 }
 
-MLT_EXPORT double drand48(void)
-{
-    struct mlt_libc_state *own = own_state();
-    double n;
-    if (!own)
-        return MLT_LIBC(drand48)();
-    drand48_r(&own->drand48, &n);
-    return n;
-}
-
-MLT_EXPORT long lrand48(void)
-{
-    struct mlt_libc_state *own = own_state();
-    long n;
-    if (!own)
-        return MLT_LIBC(lrand48)();
-    lrand48_r(&own->drand48, &n);
-    return n;
-}
-
-MLT_EXPORT long mrand48(void)
-{
-    struct mlt_libc_state *own = own_state();
-    long n;
-    if (!own)
-        return MLT_LIBC(mrand48)();
-    mrand48_r(&own->drand48, &n);
-    return n;
-}
+// Numbers of the one sequence, and of one whose place the caller keeps.
+#define NUMBERS(type, name, name_of)                                                               \
+    MLT_EXPORT type name(void)                                                                     \
+    {                                                                                              \
+        struct mlt_libc_state *own = own_state();                                                  \
+        type n;                                                                                    \
+        if (!own)                                                                                  \
+            return MLT_LIBC(name)();                                                               \
+        name##_r(&own->drand48, &n);                                                               \
+        return n;                                                                                  \
+    }                                                                                              \
+    MLT_EXPORT type name_of(unsigned short place[3])                                               \
+    {                                                                                              \
+        struct mlt_libc_state *own = own_state();                                                  \
+        type n;                                                                                    \
+        if (!own)                                                                                  \
+            return MLT_LIBC(name_of)(place);                                                       \
+        name_of##_r(place, &own->drand48, &n);                                                     \
+        return n;                                                                                  \
+    }
+NUMBERS(double, drand48, erand48)
+NUMBERS(long, lrand48, nrand48)
+NUMBERS(long, mrand48, jrand48)
 
 MLT_EXPORT void srand48(long seed)
 {
@@ -203,36 +197,6 @@ MLT_EXPORT void lcong48(unsigned short parameters[7])
         lcong48_r(parameters, &own->drand48);
     else
         MLT_LIBC(lcong48)(parameters);
-}
-
-MLT_EXPORT double erand48(unsigned short seed[3])
-{
-    struct mlt_libc_state *own = own_state();
-    double n;
-    if (!own)
-        return MLT_LIBC(erand48)(seed);
-    erand48_r(seed, &own->drand48, &n);
-    return n;
-}
-
-MLT_EXPORT long nrand48(unsigned short seed[3])
-{
-    struct mlt_libc_state *own = own_state();
-    long n;
-    if (!own)
-        return MLT_LIBC(nrand48)(seed);
-    nrand48_r(seed, &own->drand48, &n);
-    return n;
-}
-
-MLT_EXPORT long jrand48(unsigned short seed[3])
-{
-    struct mlt_libc_state *own = own_state();
-    long n;
-    if (!own)
-        return MLT_LIBC(jrand48)(seed);
-    jrand48_r(seed, &own->drand48, &n);
-    return n;
 }
 
 // ---- variables that libc sets: the rank has its own

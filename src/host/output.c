@@ -173,8 +173,7 @@ static void write_lines(mlt_rank *me, mlt_line *line, int which, const char *tex
 
 mlt_rank *mlt_output_rank(void)
 {
-    mlt_rank *me = own[0] ? mlt_thread_rank() : NULL;
-    return me && me->worker && !me->ended ? me : NULL;
+    return own[0] ? mlt_thread_sharer() : NULL;
 }
 
 static ssize_t write_plainly(int which, const char *text, size_t size)

@@ -32,6 +32,12 @@ mlt_rank *mlt_thread_rank(void)
     return starter ? starter : mlt_entry_only_rank();
 }
 
+mlt_rank *mlt_thread_sharer(void)
+{
+    mlt_rank *me = mlt_entry_many() ? mlt_thread_rank() : NULL;
+    return me && me->worker && !me->ended ? me : NULL;
+}
+
 // ---- who starts whom
 
 typedef struct start {

@@ -9,4 +9,7 @@
 // process's only one, or that of the thread that started it. NULL: none is known.
 mlt_rank *mlt_thread_rank(void);
 
+// The same, if that rank shares its process and has not ended. NULL: what libc has is right.
+mlt_rank *mlt_thread_sharer(void);
+
 #endif

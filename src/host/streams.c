@@ -112,27 +112,28 @@ static FILE *lead_elsewhere(FILE *stream, const char *path, const char *mode)
     return line->closed ? NULL : stream;
 }
 
+// False: it is no standard stream of a rank's own.
+static bool reopen_own(const char *path, const char *mode, FILE *stream, FILE **own)
+{
+    if (mlt_output_which(stream) < 0)
+        return mlt_input_reopen(path, mode, stream, own);
+    *own = lead_elsewhere(stream, path, mode);
+    return true;
+}
+
 MLT_EXPORT FILE *freopen(const char *restrict path, const char *restrict mode,
                          FILE *restrict stream)
 {
-    if (mlt_output_which(stream) >= 0)
-        return lead_elsewhere(stream, path, mode);
-    FILE *input;
-    if (mlt_input_reopen(path, mode, stream, &input))
-        return input;
-    return MLT_LIBC(freopen)(path, mode, stream);
+    FILE *own;
+    return reopen_own(path, mode, stream, &own) ? own : MLT_LIBC(freopen)(path, mode, stream);
 }
 
 FILE *freopen64(const char *restrict path, const char *restrict mode, FILE *restrict stream);
 MLT_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
                            FILE *restrict stream)
 {
-    if (mlt_output_which(stream) >= 0)
-        return lead_elsewhere(stream, path, mode);
-    FILE *input;
-    if (mlt_input_reopen(path, mode, stream, &input))
-        return input;
-    return MLT_LIBC(freopen64)(path, mode, stream);
+    FILE *own;
+    return reopen_own(path, mode, stream, &own) ? own : MLT_LIBC(freopen64)(path, mode, stream);
 }
 
 MLT_EXPORT int fclose(FILE *stream)

@@ -2,6 +2,8 @@
 // Calls that block, of ranks that may share a worker. Ranks work in pairs: the even one waits for
 // what the odd one does later. argv[1]: a folder for pipes and sockets.
 #define _GNU_SOURCE
+#include "expect.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -22,17 +24,8 @@
 
 enum { LARGE = 300000 };
 
-static int rank, size, partner;
+static int partner;
 static const char *folder;
-
-static void expect(int holds, const char *what)
-{
-    if (holds)
-        return;
-    printf("rank %d: WRONG: %s (%s)\n", rank, what, strerror(errno));
-    fflush(stdout);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static double now(void)
 {

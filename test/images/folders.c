@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each rank has its own current directory, umask and locale. argv[1]: a folder for what it makes.
+#include "expect.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,17 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int rank, size;
-
-static void expect(int holds, const char *what)
-{
-    if (holds)
-        return;
-    printf("rank %d: WRONG: %s (%s)\n", rank, what, strerror(errno));
-    fflush(stdout);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static void everybody(void)
 {

@@ -2,6 +2,8 @@
 // Each rank has its own signal handlers. argv[1]: a file that tells the test when to send SIGUSR1
 // to mpirun.
 #define _GNU_SOURCE
+#include "expect.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -13,19 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int rank, size;
 static volatile sig_atomic_t own, sent, others;
 static sigjmp_buf back;
 static __thread volatile int in_thread = 5;
-
-static void expect(int holds, const char *what)
-{
-    if (holds)
-        return;
-    printf("rank %d: WRONG: %s (%s)\n", rank, what, strerror(errno));
-    fflush(stdout);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static void on_own(int signal)
 {

@@ -78,17 +78,17 @@ void mlt_dtype_discard(mlt_dtype *dtype)
 // The types that it was built from may go with it. A list, as types nest without limit.
 void mlt_dtype_release(mlt_dtype *dtype)
 {
-    mlt_dtype *todo = dtype;
+    mlt_dtype *pending = dtype;
     dtype->next = NULL;
-    while (todo) {
-        mlt_dtype *now = todo;
-        todo = now->next;
+    while (pending) {
+        mlt_dtype *now = pending;
+        pending = now->next;
         for (int64_t i = 0; i < now->contents.types; i++) {
             const mlt_type *old = now->contents.type[i];
             if (old->code || --mlt_dtype_of(old)->refs > 0)
                 continue;
-            mlt_dtype_of(old)->next = todo;
-            todo = mlt_dtype_of(old);
+            mlt_dtype_of(old)->next = pending;
+            pending = mlt_dtype_of(old);
         }
         mlt_type_unmake(&now->type);
         scrap(now);
