@@ -232,3 +232,74 @@ mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body)
     errno = saved;
     return status;
 }
+
+// ---- connections
+
+typedef union link_room { // of a control message with one descriptor
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(sizeof(int))];
+} link_room;
+
+mlt_status mlt_ctl_give_link(int ctl, const mlt_ctl_link *link, int fd)
+{
+    mlt_ctl head = {
+        .type = MLT_CTL_LINK, .rank = MLT_CTL_NO_RANK, .value = link->proc, .length = sizeof *link};
+    struct iovec parts[2] = {{.iov_base = &head, .iov_len = sizeof head},
+                             {.iov_base = (void *)(uintptr_t)link, .iov_len = sizeof *link}};
+    link_room room = {.bytes = {0}};
+    struct msghdr packet = {.msg_iov = parts,
+                            .msg_iovlen = 2,
+                            .msg_control = room.bytes,
+                            .msg_controllen = sizeof room.bytes};
+    struct cmsghdr *about = CMSG_FIRSTHDR(&packet);
+    about->cmsg_level = SOL_SOCKET;
+    about->cmsg_type = SCM_RIGHTS;
+    about->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(about), &fd, sizeof fd);
+    ssize_t n;
+    do
+        n = sendmsg(ctl, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n >= 0                                     ? MLT_OK
+           : errno == EAGAIN || errno == ETOOMANYREFS ? MLT_PENDING
+           : errno == EPIPE || errno == ECONNRESET    ? MLT_ERR_CLOSED
+                                                      : MLT_ERR_SYSTEM;
+}
+
+static int descriptor_of(struct msghdr *packet)
+{
+    int fd = -1;
+    for (struct cmsghdr *about = CMSG_FIRSTHDR(packet); about; about = CMSG_NXTHDR(packet, about))
+        if (about->cmsg_level == SOL_SOCKET && about->cmsg_type == SCM_RIGHTS &&
+            about->cmsg_len == CMSG_LEN(sizeof fd))
+            memcpy(&fd, CMSG_DATA(about), sizeof fd);
+    return fd;
+}
+
+mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
+{
+    *fd = -1;
+    if (ctl < 0)
+        return MLT_ERR_CLOSED;
+    mlt_ctl head;
+    struct iovec parts[2] = {{.iov_base = &head, .iov_len = sizeof head},
+                             {.iov_base = link, .iov_len = sizeof *link}};
+    link_room room;
+    struct msghdr packet = {.msg_iov = parts,
+                            .msg_iovlen = 2,
+                            .msg_control = room.bytes,
+                            .msg_controllen = sizeof room.bytes};
+    ssize_t n;
+    do
+        n = recvmsg(ctl, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n < 0 && errno == EAGAIN ? MLT_PENDING : MLT_ERR_CLOSED;
+    *fd = descriptor_of(&packet);
+    if (n == (ssize_t)(sizeof head + sizeof *link) && head.type == MLT_CTL_LINK && *fd >= 0)
+        return MLT_OK;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    return MLT_ERR_SYSTEM;
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The control channel between a process of the job and mpirun: a SOCK_SEQPACKET pair, one message a
-// packet. The process writes, mpirun reads. mpirun's requests come through the segment
-// (report_wanted) and by signals. The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD
+// packet. The process writes, mpirun (on another host: its agent) reads. Requests of mpirun come
+// through the segment (report_wanted) and by signals. The other way only connections travel
+// (MLT_CTL_LINK). The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD
 // and its index in MILLET_PROC; MILLET_LAUNCHER is mpirun's process id.
 #ifndef MLT_BOOT_CTL_H
 #define MLT_BOOT_CTL_H
@@ -36,6 +37,9 @@ typedef enum mlt_ctl_type {
                     // the loss of some
     MLT_CTL_SHARED, // ranks of the process share its globals; text: why, and what to do
     MLT_CTL_NOTE,   // text: a note for the user
+    MLT_CTL_WANT,   // value: a process of another host, to which a connection is wanted
+    MLT_CTL_LOST,   // the connection to process `value` of another host is lost; text: why, a line
+    MLT_CTL_LINK,   // from mpirun: a connection, its descriptor, and one mlt_ctl_link
 } mlt_ctl_type;
 
 enum { MLT_CTL_NO_RANK = -1 };
@@ -53,6 +57,7 @@ enum {
     MLT_CTL_NAME = 40,
     MLT_CTL_COMM = 64,
     MLT_CTL_PROCS_TEXT = 16 * 1024,
+    MLT_CTL_DISTANCES = 4,
 };
 
 // What a rank is blocked in: one operation, or one collective call. A rank in MPI_Waitall has a
@@ -101,7 +106,8 @@ typedef enum mlt_ctl_inner {
 } mlt_ctl_inner;
 
 typedef struct mlt_ctl_stats {
-    uint64_t messages[3], bytes[3]; // sent: same worker, same process, same host
+    // Sent: same worker, same process, same host, other host.
+    uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES];
     uint64_t eager, rendezvous;
     uint64_t wait_ns;  // asleep or polling with nothing runnable
     uint64_t total_ns; // from attach to end
@@ -169,6 +175,17 @@ typedef struct mlt_ctl_queue {
     uint64_t blocked_ns, starved_ns; // all senders waited for room; all readers for elements
 } mlt_ctl_queue;
 
+// A connection to a process of another host. Whoever dialled, both sides have proven that they know
+// the job's key. Two processes that dial each other at the same time may get two connections: each
+// sends by the first that it gets, and reads from both.
+typedef struct mlt_ctl_link {
+    uint32_t proc;        // the other side's
+    uint32_t encrypts;    // 1: with these keys
+    uint8_t send_key[32]; // for what this side sends
+    uint8_t receive_key[32];
+    uint8_t types[16]; // byte order and sizes of the other side's types (mlt_greet_types)
+} mlt_ctl_link;
+
 typedef struct mlt_boot {
     mlt_job *job;
     uint32_t proc; // own index
@@ -182,5 +199,14 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CH
 // Sends one message (blocks until mpirun takes it). Without a launcher: MLT_ERR_CLOSED.
 // Async-signal-safe.
 mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body);
+
+// mpirun: hands a connection to a process, by its own end of the channel. The caller's descriptor
+// stays open. MLT_PENDING: the channel is full. mlt_job_link_came tells the process.
+mlt_status mlt_ctl_give_link(int ctl, const mlt_ctl_link *link, int fd) MLT_MUST_CHECK;
+
+// The process: takes the next connection; *fd is the caller's, and closed by exec. Never blocks.
+// MLT_PENDING: there is none. MLT_ERR_CLOSED: mpirun is gone. MLT_ERR_SYSTEM: no descriptor was
+// left for it.
+mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd) MLT_MUST_CHECK;
 
 #endif

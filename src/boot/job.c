@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "boot/bell.h"
 #include "os/jitter.h"
 #include "os/memory.h"
@@ -49,8 +51,8 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 // Fills in every size and offset; the counts are set.
 static void lay_out(mlt_job *job)
 {
-    const geometry *g = geometry_for(job->workers);
-    uint64_t page = mlt_os_page_size(), workers = job->workers;
+    const geometry *g = geometry_for(job->local_workers);
+    uint64_t page = mlt_os_page_size(), workers = job->local_workers;
     job->ring_slots = g->ring_slots;
     job->ring_data = g->ring_data;
     job->chunks = g->chunks;
@@ -66,7 +68,9 @@ static void lay_out(mlt_job *job)
     job->news_words = (uint32_t)(round_up((workers + 63) / 64 * 8, MLT_LINE) / 8);
 
     job->procs_at = sizeof(mlt_job);
-    job->workers_at = round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), page);
+    job->places_at = round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), 16);
+    job->workers_at =
+        round_up(job->places_at + job->workers * (uint64_t)sizeof(mlt_job_place), page);
     job->news_at = job->workers_at + workers * sizeof(mlt_job_worker);
     job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
     job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
@@ -80,17 +84,32 @@ static uint32_t larger(const mlt_job_plan *plan, uint32_t proc)
     return plan->larger_of_proc ? plan->larger_of_proc[proc] : 0;
 }
 
+static uint32_t host_of(const mlt_job_plan *plan, uint32_t proc)
+{
+    return plan->host_of_proc ? plan->host_of_proc[proc] : 0;
+}
+
 static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, size_t why_size)
 {
-    uint64_t workers = 0, ranks = 0;
+    uint64_t workers = 0, ranks = 0, all = 0;
+    uint32_t procs = 0;
     for (uint32_t p = 0; p < plan->procs; p++) {
-        workers += plan->workers_of_proc[p];
+        bool here = host_of(plan, p) == plan->host;
+        procs += here;
+        workers += here ? plan->workers_of_proc[p] : 0;
+        all += plan->workers_of_proc[p];
         ranks += (uint64_t)plan->workers_of_proc[p] * plan->ranks_a_worker[p] + larger(plan, p);
     }
     if (workers == 0 || workers > MLT_JOB_MAX_WORKERS) {
-        snprintf(why, why_size, "%llu workers were asked for, but a job has 1 to %d of them%s",
+        snprintf(why, why_size, "%llu workers were asked for, but a job has 1 to %d of them%s%s",
                  (unsigned long long)workers, MLT_JOB_MAX_WORKERS,
+                 plan->host_of_proc ? " on a host" : "",
                  workers ? "; -nfg puts many ranks into each" : "");
+        return MLT_ERR_INVALID;
+    }
+    if (all > MLT_JOB_MAX_ALL_WORKERS) {
+        snprintf(why, why_size, "%llu workers were asked for, but a job has at most %d of them",
+                 (unsigned long long)all, MLT_JOB_MAX_ALL_WORKERS);
         return MLT_ERR_INVALID;
     }
     if (ranks == 0 || ranks > INT32_MAX) {
@@ -101,25 +120,35 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
     *job =
         (mlt_job){.magic = MLT_JOB_MAGIC,
                   .version = MLT_JOB_VERSION,
+                  .hosts = plan->host_of_proc ? plan->hosts : 1,
+                  .host = plan->host,
                   .procs = plan->procs,
-                  .workers = (uint32_t)workers,
+                  .workers = (uint32_t)all,
+                  .local_procs = procs,
+                  .local_workers = (uint32_t)workers,
                   .ranks = (uint32_t)ranks,
                   .cores = plan->cores,
                   .launched = plan->launched,
                   .launcher = (uint32_t)getpid(),
-                  .readable = plan->launched && plan->procs > 1 && mlt_os_peers_readable(),
+                  .readable = plan->launched && procs > 1 && mlt_os_peers_readable(),
                   .profile = plan->profile,
                   .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
                   .memory = plan->launched ? mlt_os_memory_left(MLT_OS_PROC, MLT_OS_GROUPS) : 0,
-                  .started_ns = mlt_os_now_ns()};
-    if (getrandom(&job->identity, sizeof job->identity, GRND_NONBLOCK) != sizeof job->identity)
+                  .started_ns = mlt_os_now_ns(),
+                  .identity = plan->identity};
+    if (!job->identity &&
+        getrandom(&job->identity, sizeof job->identity, GRND_NONBLOCK) != sizeof job->identity)
         job->identity = job->started_ns ^ (uint64_t)getpid() << 48;
     return MLT_OK;
 }
 
-static void fill_in(const mlt_job_plan *plan, mlt_job *job)
+// False: no memory.
+static bool fill_in(const mlt_job_plan *plan, mlt_job *job)
 {
     uint32_t worker = 0, rank = 0;
+    uint32_t *locals = calloc(job->hosts, sizeof *locals); // the next local number of each host
+    if (!locals)
+        return false;
     for (uint32_t p = 0; p < plan->procs; p++) {
         mlt_job_proc *proc = mlt_job_proc_at(job, p);
         proc->first_worker = worker;
@@ -127,16 +156,23 @@ static void fill_in(const mlt_job_plan *plan, mlt_job *job)
         proc->first_rank = rank;
         proc->ranks = plan->workers_of_proc[p] * plan->ranks_a_worker[p] + larger(plan, p);
         proc->app = plan->app_of_proc[p];
+        proc->host = host_of(plan, p);
+        mlt_assert(proc->host < job->hosts);
         for (uint32_t w = 0; w < proc->workers; w++, worker++) {
-            mlt_job_worker *own = mlt_job_worker_at(job, worker);
-            own->first_rank = rank;
-            own->ranks = plan->ranks_a_worker[p] + (w < larger(plan, p));
-            own->proc = p;
-            atomic_init(&own->asleep, MLT_WORKER_UNBORN);
-            rank += own->ranks;
+            mlt_job_place *place = mlt_job_place_at(job, worker);
+            *place = (mlt_job_place){.first_rank = rank,
+                                     .ranks = plan->ranks_a_worker[p] + (w < larger(plan, p)),
+                                     .proc = p,
+                                     .local = locals[proc->host]++};
+            if (proc->host == job->host)
+                atomic_init(&mlt_job_worker_at(job, worker)->asleep, MLT_WORKER_UNBORN);
+            rank += place->ranks;
         }
     }
-    mlt_assert(worker == job->workers && rank == job->ranks);
+    mlt_assert(worker == job->workers && rank == job->ranks &&
+               locals[job->host] == job->local_workers);
+    free(locals);
+    return true;
 }
 
 mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *why, size_t why_size)
@@ -166,7 +202,14 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
         return MLT_ERR_NO_MEMORY;
     }
     memcpy(job, &head, sizeof head);
-    fill_in(plan, job);
+    if (!fill_in(plan, job)) {
+        snprintf(why, why_size, MLT_NO_ROOM "the numbers of %u hosts", head.hosts);
+        mlt_job_close(job);
+        if (*fd >= 0)
+            close(*fd);
+        *fd = -1;
+        return MLT_ERR_NO_MEMORY;
+    }
     *out = job;
     return MLT_OK;
 }
@@ -174,8 +217,9 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
 // True if every size and offset is what mpirun would have written for these counts.
 static bool is_sound(const mlt_job *head)
 {
-    if (head->workers == 0 || head->workers > MLT_JOB_MAX_WORKERS || head->procs == 0 ||
-        head->procs > head->workers)
+    if (head->local_workers == 0 || head->local_workers > MLT_JOB_MAX_WORKERS ||
+        head->workers < head->local_workers || head->workers > MLT_JOB_MAX_ALL_WORKERS ||
+        head->procs == 0 || head->procs > head->workers || head->host >= head->hosts)
         return false;
     mlt_job laid_out;
     memcpy(&laid_out, head, sizeof laid_out); // padding too
@@ -284,19 +328,36 @@ void mlt_job_wake(mlt_job_worker *worker)
 
 void mlt_job_ask(mlt_job *job)
 {
-    for (uint32_t w = 0; w < job->workers; w++) {
-        mlt_job_worker *worker = mlt_job_worker_at(job, w);
+    for (uint32_t w = 0; w < job->local_workers; w++) {
+        mlt_job_worker *worker = mlt_job_local_at(job, w);
         atomic_fetch_add_explicit(&worker->report_wanted, 1, memory_order_release);
         mlt_job_wake(worker);
     }
 }
 
+void mlt_job_link_came(mlt_job *job, uint32_t proc)
+{
+    const mlt_job_proc *to = mlt_job_proc_at(job, proc);
+    for (uint32_t w = 0; w < to->workers; w++) {
+        mlt_job_worker *worker = mlt_job_worker_at(job, to->first_worker + w);
+        // release: the connection was put into the channel before; pairs with the worker's acquire.
+        atomic_fetch_add_explicit(&worker->links, 1, memory_order_release);
+        mlt_job_wake(worker);
+    }
+}
+
+// One that listens and is not open waits for connections to other hosts: what comes by them was
+// sent, and is counted there.
+static bool is_asleep(uint32_t state)
+{
+    return state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS;
+}
+
 mlt_job_look mlt_job_look_at(mlt_job *job)
 {
     mlt_job_look look = {.quiet = false};
-    uint32_t sleeping = 0;
-    for (uint32_t w = 0; w < job->workers; w++) {
-        mlt_job_worker *worker = mlt_job_worker_at(job, w);
+    for (uint32_t w = 0; w < job->local_workers; w++) {
+        mlt_job_worker *worker = mlt_job_local_at(job, w);
         // The epoch is read on both sides: if it stood still, then the worker slept in that very
         // epoch when its counts were read, and two equal looks mean that it slept all the time
         // between them. acquire pairs with the owner's release when it goes to sleep, whose counts
@@ -309,12 +370,12 @@ mlt_job_look mlt_job_look_at(mlt_job *job)
         uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
         if (atomic_load_explicit(&worker->epoch, memory_order_relaxed) == before) {
-            sleeping += asleep == MLT_WORKER_ASLEEP && !open;
+            look.asleep += is_asleep(asleep) && !open;
             look.ended += asleep == MLT_WORKER_ENDED;
         }
         look.epochs += before;
         look.in_flight += sent - received;
     }
-    look.quiet = sleeping > 0 && sleeping + look.ended == job->workers;
+    look.quiet = look.asleep + look.ended == job->local_workers;
     return look;
 }

@@ -5,9 +5,14 @@
 // nothing is left behind after any crash. A program that was started alone makes one for itself. It
 // holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
-//     mlt_job | mlt_job_proc[] | mlt_job_worker[] | news bitmaps | rings | chunk pools | claims
+//     mlt_job | mlt_job_proc[] | mlt_job_place[] | mlt_job_worker[] | news bitmaps | rings
+//             | chunk pools | claims
 //
-// The first two are the head, on pages of its own. A process that has its place can only read it
+// A job over several hosts has a segment on each. Processes, workers and ranks have the same numbers
+// on all of them, and the first three parts describe the whole job. The others are there for the
+// workers of this host only.
+//
+// The first three are the head, on pages of its own. A process that has its place can only read it
 // (mlt_job_protect_head), so that a stray pointer of one rank cannot break the other ranks. The
 // program of a rank may do worse on purpose: mpirun works with its own copy of the head
 // (mlt_job_own_head), takes from its plan which rank is where, and trusts no word of the rest.
@@ -32,8 +37,9 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 6, // of the segment, and of the records of the control channel (ctl.h)
-    MLT_JOB_MAX_WORKERS = 4096,
+    MLT_JOB_VERSION = 7,        // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_MAX_WORKERS = 4096, // of a host
+    MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
     MLT_JOB_CLAIMS = 1 << 16,
@@ -44,19 +50,21 @@ enum {
 typedef struct mlt_job {
     _Alignas(MLT_LINE) uint64_t magic;
     uint32_t version;
-    uint32_t procs, workers, ranks; // ranks: size of MPI_COMM_WORLD
-    uint32_t cores;                 // cores of this host that the job may use
-    uint32_t launched;              // 1: mpirun made it; 0: a program started alone
-    uint32_t launcher;              // its process
+    uint32_t hosts, host;                // of the job; this one
+    uint32_t procs, workers, ranks;      // of the whole job; ranks: size of MPI_COMM_WORLD
+    uint32_t local_procs, local_workers; // those of this host
+    uint32_t cores;                      // cores of this host that the job may use
+    uint32_t launched;                   // 1: mpirun made it; 0: a program started alone
+    uint32_t launcher;                   // its process
     uint32_t readable; // 1: the processes may read each other's memory, as far as it can tell
     uint64_t bytes;    // of the whole segment
-    uint64_t procs_at, workers_at, news_at, rings_at, pools_at, claims_at; // offsets
+    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, claims_at; // offsets
     uint32_t news_words;             // 64-bit words in one worker's news bitmap
     uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring
     uint32_t chunks, chunk_bytes;    // of a worker's pool for large messages
     uint64_t ring_bytes, pool_bytes; // distances between neighbours
     uint64_t started_ns;             // monotonic clock when mpirun started
-    uint64_t identity;               // random: no other job has it
+    uint64_t identity;               // random: no other job has it; the same on all hosts
     uint64_t memory;                 // bytes that were left when the job was made; 0: not known
     uint32_t profile;                // 1: --report: time calls and count bytes
     // 1: a worker that stops looking pays for a memory barrier on all cores (mlt_os_barrier), and
@@ -68,9 +76,17 @@ typedef struct mlt_job {
 typedef struct mlt_job_proc {
     uint32_t first_worker, workers;
     uint32_t first_rank, ranks;
-    uint32_t app;         // MPI_APPNUM
-    _Atomic uint32_t pid; // taken by the first process that attaches, 0 before
+    uint32_t app; // MPI_APPNUM
+    uint32_t host;
+    _Atomic uint32_t pid; // taken by the first process that attaches, 0 before and on other hosts
 } mlt_job_proc;
+
+// A worker, on whichever host.
+typedef struct mlt_job_place {
+    uint32_t first_rank, ranks;
+    uint32_t proc;
+    uint32_t local; // its number among the workers of its host
+} mlt_job_place;
 
 typedef enum mlt_worker_sleep {
     MLT_WORKER_AWAKE,
@@ -88,15 +104,13 @@ enum { MLT_NAP_STATE = 0xff, MLT_NAP = MLT_NAP_STATE + 1 };
 
 typedef struct mlt_job_worker {
     // Written by mpirun before the start.
-    _Alignas(MLT_LINE) uint32_t first_rank;
-    uint32_t ranks, proc;
-    uint32_t pinned;                  // 1: its thread runs on `cpus` only
-    uint64_t cpus[MLT_JOB_CPUS / 64]; // some of those of its process
+    _Alignas(MLT_LINE) uint32_t pinned; // 1: its thread runs on `cpus` only
+    uint64_t cpus[MLT_JOB_CPUS / 64];   // some of those of its process
     // Written by the owner, read by senders before they wake it and by mpirun. `sent` and
-    // `received` count ring messages; they and `epoch` (one more at each wake) are current while
-    // asleep. If in two looks all workers are asleep or ended with the same epochs, and the sums of
-    // sent and received agree, then nothing is in flight and no rank can ever go on: a proven
-    // deadlock (if any worker is asleep, and none of them open).
+    // `received` count messages to other workers; they and `epoch` (one more at each wake) are current while
+    // asleep. If in two looks all workers of the job are asleep or ended with the same epochs, and
+    // the sums of sent and received agree, then nothing is in flight and no rank can ever go on: a
+    // proven deadlock (if any worker is asleep, and none of them open).
     _Alignas(MLT_LINE) _Atomic uint32_t asleep; // the futex; see MLT_NAP
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
@@ -113,6 +127,9 @@ typedef struct mlt_job_worker {
     _Atomic uint32_t gone; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
+    // Written by mpirun: connections that it has put into the control channel of the worker's
+    // process (ctl.h).
+    _Atomic uint32_t links;
 } mlt_job_worker;
 
 // What mpirun decides, to lay a segment out. Ranks are numbered in blocks, worker by worker.
@@ -122,7 +139,10 @@ typedef struct mlt_job_plan {
     const uint32_t *ranks_a_worker;  // [procs]: ranks of each worker of that process
     const uint32_t *larger_of_proc;  // [procs]: so many of its first workers have one more; NULL: 0
     const uint32_t *app_of_proc;     // [procs]
-    uint32_t cores;
+    const uint32_t *host_of_proc;    // [procs]; NULL: all are on one host
+    uint32_t hosts, host;            // if there are several: how many, and which is this one
+    uint64_t identity;               // the same on all hosts; 0: a new one
+    uint32_t cores;                  // of this host
     bool launched, profile;
 } mlt_job_plan;
 
@@ -147,14 +167,38 @@ static inline mlt_job_proc *mlt_job_proc_at(mlt_job *job, uint32_t i)
     return (mlt_job_proc *)((char *)job + job->procs_at) + i;
 }
 
-static inline mlt_job_worker *mlt_job_worker_at(mlt_job *job, uint32_t i)
+static inline mlt_job_place *mlt_job_place_at(mlt_job *job, uint32_t worker)
 {
-    return (mlt_job_worker *)((char *)job + job->workers_at) + i;
+    return (mlt_job_place *)((char *)job + job->places_at) + worker;
 }
 
-static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t worker)
+static inline uint32_t mlt_job_host_of(mlt_job *job, uint32_t worker)
 {
-    return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)worker * job->news_words;
+    return mlt_job_proc_at(job, mlt_job_place_at(job, worker)->proc)->host;
+}
+
+// True if the worker is on this host.
+static inline bool mlt_job_is_here(mlt_job *job, uint32_t worker)
+{
+    return job->hosts == 1 || mlt_job_host_of(job, worker) == job->host;
+}
+
+// By its number among the workers of this host.
+static inline mlt_job_worker *mlt_job_local_at(mlt_job *job, uint32_t local)
+{
+    return (mlt_job_worker *)((char *)job + job->workers_at) + local;
+}
+
+// Of this host only.
+static inline mlt_job_worker *mlt_job_worker_at(mlt_job *job, uint32_t worker)
+{
+    return mlt_job_local_at(job, mlt_job_place_at(job, worker)->local);
+}
+
+// The bits are numbered as the workers of this host are.
+static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t local)
+{
+    return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)local * job->news_words;
 }
 
 static inline _Atomic uint64_t *mlt_job_claim_at(mlt_job *job, uint16_t code)
@@ -180,17 +224,23 @@ static inline mlt_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
 // waker has claimed the sleeper but was held up before it woke it, this one wakes it as well.
 void mlt_job_wake(mlt_job_worker *worker);
 
-// mpirun: asks every worker for its wait records (they come as MLT_CTL_WAITS).
+// mpirun: asks every worker of this host for its wait records (they come as MLT_CTL_WAITS).
 void mlt_job_ask(mlt_job *job);
 
+// mpirun: a connection waits in the control channel of that process of this host.
+void mlt_job_link_came(mlt_job *job, uint32_t proc);
+
 typedef struct mlt_job_look {
-    bool quiet; // every worker is asleep (and not open) or has ended, and at least one is asleep
+    bool quiet;         // every worker is asleep (and not open) or has ended
+    uint32_t asleep;    // workers that are asleep; none: nothing is wrong
     uint64_t epochs;    // sum of epochs
     uint64_t in_flight; // sent minus received
     uint32_t ended;     // workers that have ended; what was sent to them stays in flight for ever
 } mlt_job_look;
 
-// mpirun: one look at all workers; two equal quiet looks with nothing in flight prove a deadlock.
+// mpirun: one look at all workers of this host. The looks at all hosts are added up. Two equal quiet
+// ones with somebody asleep and nothing in flight prove a deadlock, if the second begins after the
+// first has ended on all hosts.
 mlt_job_look mlt_job_look_at(mlt_job *job);
 
 #endif

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/unit_test.h"
+#include "boot/ctl.h"
 #include "os/os.h"
 
 // A job of `procs` processes with `each` workers of `fine` ranks.
@@ -71,9 +73,10 @@ static void check_layout(uint32_t procs, uint32_t each, uint32_t fine)
     CHECK(mlt_job_claim_at(job, UINT16_MAX) + MLT_JOB_CLAIM_WORDS == mlt_job_said(job));
     uint32_t rank = 0;
     for (uint32_t w = 0; w < workers; w++) {
-        const mlt_job_worker *worker = mlt_job_worker_at(job, w);
+        const mlt_job_place *worker = mlt_job_place_at(job, w);
         CHECK(worker->first_rank == rank && worker->ranks == fine && worker->proc == w / each);
-        CHECK(worker->asleep == MLT_WORKER_UNBORN);
+        CHECK(worker->local == w && mlt_job_is_here(job, w));
+        CHECK(mlt_job_worker_at(job, w)->asleep == MLT_WORKER_UNBORN);
         rank += worker->ranks;
     }
     for (uint32_t p = 0; p < procs; p++) {
@@ -184,7 +187,8 @@ static void test_look(void)
     w[0]->sent = 7;
     w[1]->received = 6;
     mlt_job_look look = mlt_job_look_at(job);
-    CHECK(look.quiet && look.in_flight == 1 && look.ended == 1 && look.epochs == 0);
+    CHECK(look.quiet && look.asleep == 2 && look.in_flight == 1 && look.ended == 1 &&
+          look.epochs == 0);
     w[2]->received = 1;
     w[1]->epoch = 5;
     look = mlt_job_look_at(job);
@@ -196,9 +200,90 @@ static void test_look(void)
     mlt_job_ask(job);
     CHECK(w[0]->report_wanted == 1 && w[2]->report_wanted == 1 && w[0]->asleep == MLT_WORKER_AWAKE);
     w[0]->asleep = w[1]->asleep = w[2]->asleep = MLT_WORKER_ENDED;
-    CHECK(!mlt_job_look_at(job).quiet); // nobody sleeps: the job is over
+    CHECK(mlt_job_look_at(job).asleep == 0); // the job is over
     mlt_job_close(job);
     close(fd);
+}
+
+// Seven processes, whose hosts take turns, as host `host` sees them.
+static mlt_job *make_over_hosts(uint32_t host)
+{
+    static const uint32_t workers[] = {1, 2, 1, 3, 1, 1, 2}, ranks[] = {1, 1, 5, 1, 1, 1, 4},
+                          apps[7] = {0}, hosts[] = {0, 1, 2, 0, 1, 0, 0};
+    mlt_job_plan plan = {.procs = 7,
+                         .workers_of_proc = workers,
+                         .ranks_a_worker = ranks,
+                         .app_of_proc = apps,
+                         .host_of_proc = hosts,
+                         .hosts = 3,
+                         .host = host,
+                         .identity = 77,
+                         .cores = 2,
+                         .launched = true};
+    mlt_job *job;
+    char why[256];
+    int fd;
+    CHECK(mlt_job_new(&plan, &job, &fd, why, sizeof why) == MLT_OK);
+    mlt_job *again;
+    CHECK(mlt_job_open(fd, &again, why, sizeof why) == MLT_OK);
+    mlt_job_close(again);
+    close(fd);
+    return job;
+}
+
+// Every host has the same numbers, and words for its own workers only.
+static void test_hosts(void)
+{
+    static const uint32_t host_of[] = {0, 1, 1, 2, 0, 0, 0, 1, 0, 0, 0},
+                          local_of[] = {0, 0, 1, 0, 1, 2, 3, 2, 4, 5, 6}, locals[] = {7, 3, 1};
+    for (uint32_t host = 0; host < 3; host++) {
+        mlt_job *job = make_over_hosts(host);
+        CHECK(job->hosts == 3 && job->host == host && job->identity == 77);
+        CHECK(job->workers == 11 && job->ranks == 21 && job->local_workers == locals[host]);
+        for (uint32_t w = 0; w < job->workers; w++) {
+            CHECK(mlt_job_host_of(job, w) == host_of[w]);
+            CHECK(mlt_job_place_at(job, w)->local == local_of[w]);
+            CHECK(mlt_job_is_here(job, w) == (host_of[w] == host));
+        }
+        for (uint32_t w = 0; w < job->local_workers; w++)
+            atomic_store(&mlt_job_local_at(job, w)->asleep, MLT_WORKER_LISTENS);
+        mlt_job_look look = mlt_job_look_at(job);
+        CHECK(look.quiet && look.asleep == locals[host]);
+        atomic_store(&mlt_job_local_at(job, 0)->open, 1);
+        CHECK(!mlt_job_look_at(job).quiet);
+        mlt_job_close(job);
+    }
+}
+
+// A connection travels with its descriptor, and raises the word of all workers of its process.
+static void test_link(void)
+{
+    mlt_job *job = make_over_hosts(0);
+    int ctl[2], ends[2], fd;
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ctl) == 0 && pipe(ends) == 0);
+    mlt_ctl_link link = {.proc = 4, .encrypts = 1, .send_key = {1, 2}, .types = {9}}, got;
+    CHECK(mlt_ctl_take_link(ctl[1], &got, &fd) == MLT_PENDING && fd == -1);
+    CHECK(mlt_ctl_give_link(ctl[0], &link, ends[1]) == MLT_OK);
+    mlt_job_link_came(job, 3);
+    for (uint32_t w = 0; w < job->local_workers; w++)
+        CHECK(atomic_load(&mlt_job_local_at(job, w)->links) == (w >= 1 && w <= 3));
+    CHECK(mlt_ctl_take_link(ctl[1], &got, &fd) == MLT_OK && memcmp(&got, &link, sizeof got) == 0);
+    char byte = 0;
+    CHECK(fd >= 0 && write(fd, "x", 1) == 1 && read(ends[0], &byte, 1) == 1 && byte == 'x');
+    CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
+    close(fd);
+    CHECK(write(ctl[0], "no link", 7) == 7);
+    CHECK(mlt_ctl_take_link(ctl[1], &got, &fd) == MLT_ERR_SYSTEM && fd == -1);
+    while (mlt_ctl_give_link(ctl[0], &link, ends[1]) == MLT_OK)
+        ;
+    CHECK(mlt_ctl_give_link(ctl[0], &link, ends[1]) == MLT_PENDING);
+    close(ctl[1]);
+    CHECK(mlt_ctl_give_link(ctl[0], &link, ends[1]) == MLT_ERR_CLOSED);
+    close(ctl[0]);
+    CHECK(mlt_ctl_take_link(-1, &got, &fd) == MLT_ERR_CLOSED);
+    close(ends[0]);
+    close(ends[1]);
+    mlt_job_close(job);
 }
 
 enum { TURNS = 20000 };
@@ -287,6 +372,8 @@ int main(void)
     test_refusals();
     test_head();
     test_look();
+    test_hosts();
+    test_link();
     test_wake();
     test_waker_held_up();
     puts("all right");

@@ -150,7 +150,7 @@ static mlt_team *all_workers(mlt_csp *csp)
     mlt_team_worker *at = mlt_take(job->workers, sizeof *at);
     for (uint32_t w = 0; w < job->workers; w++)
         at[w] = (mlt_team_worker){
-            .first = w, .present = 1, .speaker = (int32_t)mlt_job_worker_at(job, w)->first_rank};
+            .first = w, .present = 1, .speaker = (int32_t)mlt_job_place_at(job, w)->first_rank};
     g->workers = make_team(csp, at, job->workers, csp->worker->index, &g->no, MLT_CONTEXT_CSP,
                            "all workers");
     free(at);
@@ -328,7 +328,7 @@ static mlt_body *found(mlt_csp *csp, const csp_group *group, founding *f)
     uint32_t workers = 0, place = 0, before = 0;
     sum = 0;
     for (uint32_t w = 0; w < job->workers; w++) {
-        uint32_t rank = mlt_job_worker_at(job, w)->first_rank;
+        uint32_t rank = mlt_job_place_at(job, w)->first_rank;
         if (all[w].name != own.name)
             mlt_csp_fault("csp_group_of_nodes",
                           "this is group '%s', but rank %u founds one of another name: all nodes "

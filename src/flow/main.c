@@ -227,7 +227,7 @@ static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts, cha
     mlt_job *job = worker->boot->job;
     uint32_t most = 1;
     for (uint32_t w = 0; w < job->workers; w++) {
-        uint32_t ranks = mlt_job_worker_at(job, w)->ranks;
+        uint32_t ranks = mlt_job_place_at(job, w)->ranks;
         most = ranks > most ? ranks : most;
     }
     mlt_flow_sites *sites = mlt_flow_sites_new(job->workers, most, hosts, why, why_size);
@@ -409,7 +409,7 @@ static void take_input(int32_t has)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the ranks of this process
     const mlt_worker *w = mlt_csp_self->worker;
     mlt_job *job = w->boot->job;
-    uint32_t proc = mlt_job_worker_at(job, mlt_worker_of_rank(w, has))->proc;
+    uint32_t proc = mlt_job_place_at(job, mlt_worker_of_rank(w, has))->proc;
     if (proc == w->boot->proc)
         return;
     pthread_mutex_lock(&lock);

@@ -42,7 +42,7 @@ uint32_t mlt_globals_index(const mlt_rank *me)
 {
     mlt_job *job = me->worker->boot->job;
     const mlt_job_proc *proc = mlt_job_proc_at(job, me->worker->boot->proc);
-    return (uint32_t)(me->world - mlt_job_worker_at(job, proc->first_worker)->first_rank);
+    return (uint32_t)(me->world - mlt_job_place_at(job, proc->first_worker)->first_rank);
 }
 
 mlt_images *mlt_globals_images(void)

@@ -132,11 +132,11 @@ static void expire(mlt_dial *d, uint64_t now_ns)
             go_on(d, &d->attempts[i], now_ns);
 }
 
-static mlt_status win(mlt_dial *d, mlt_peer *peer)
+static mlt_status win(mlt_dial *d, mlt_net_peer *peer)
 {
     attempt *a = d->won;
     (void)mlt_os_epoll_remove(d->epoll, a->fd);
-    mlt_peer_of(peer, &a->greet, &a->to, d->plan.port);
+    mlt_net_peer_of(peer, &a->greet, &a->to, d->plan.port);
     a->fd = -1;
     d->open--;
     end(d, a, "it answered");
@@ -148,7 +148,7 @@ static mlt_status win(mlt_dial *d, mlt_peer *peer)
     return MLT_OK;
 }
 
-mlt_status mlt_dial_step(mlt_dial *d, uint64_t now_ns, mlt_peer *peer)
+mlt_status mlt_dial_step(mlt_dial *d, uint64_t now_ns, mlt_net_peer *peer)
 {
     struct epoll_event events[MLT_DIAL_AT_ONCE];
     begin_more(d, now_ns);

@@ -41,7 +41,7 @@ mlt_poll mlt_dial_poll(const mlt_dial *dial);
 
 // Goes on, without blocking. MLT_OK, once: the process is in *peer. MLT_PENDING: see mlt_dial_poll.
 // MLT_ERR_CLOSED: nothing answered as it should; mlt_dial_tell has the table.
-mlt_status mlt_dial_step(mlt_dial *dial, uint64_t now_ns, mlt_peer *peer) MLT_MUST_CHECK;
+mlt_status mlt_dial_step(mlt_dial *dial, uint64_t now_ns, mlt_net_peer *peer) MLT_MUST_CHECK;
 
 // What was tried, a line each: "  from 10.0.0.1 to 10.0.0.2:40000: Connection refused".
 void mlt_dial_tell(const mlt_dial *dial, mlt_text *text);

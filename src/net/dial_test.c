@@ -48,7 +48,7 @@ static void test_nobody(void)
 {
     mlt_greet_self a = self_of(DIALLER);
     mlt_address to[] = {address_of("127.0.0.1"), address_of("127.0.0.2")};
-    mlt_peer out, in;
+    mlt_net_peer out, in;
     int good = 0, before = descriptors();
     uint16_t port = 0;
     close(server_at("127.0.0.1", &port, 1)); // nobody has that port now
@@ -82,7 +82,7 @@ static void test_wrong_and_right(void)
     uint16_t port = mlt_listen_port(wrong);
     mlt_listen *right = listen_at(&b, "127.0.0.2", port, 4);
     mlt_address to[] = {address_of("127.0.0.1"), address_of("127.0.0.3"), address_of("127.0.0.2")};
-    mlt_peer out, in;
+    mlt_net_peer out, in;
     uint64_t now = mlt_os_now_ns();
     int good = 0;
     mlt_dial *d = dial_to(&a, to, 3, port);
@@ -116,7 +116,7 @@ static void test_one_wins(bool encrypts)
     a.encrypts = b.encrypts = encrypts;
     mlt_listen *l = listen_at(&b, NULL, 0, 16);
     mlt_address to[ADDRESSES];
-    mlt_peer out, in;
+    mlt_net_peer out, in;
     int before = descriptors();
     for (int i = 0; i < ADDRESSES; i++) {
         to[i] = address_of("127.0.0.1");
@@ -145,7 +145,7 @@ static void test_strangers(void)
     int full = server_at("127.0.0.4", &port, 0), fillers[3], servers[3], taken[3];
     const char *names[] = {"127.0.0.1", "127.0.0.2", "127.0.0.3"};
     mlt_address to[4];
-    mlt_peer out;
+    mlt_net_peer out;
     for (int i = 0; i < 3; i++) {
         struct sockaddr_storage name;
         to[i] = address_of(names[i]);
@@ -204,7 +204,7 @@ static void test_many(void)
     mlt_greet_self a = self_of(DIALLER), b = self_of(LISTENER);
     char last[32];
     mlt_address to[ADDRESSES];
-    mlt_peer out, in;
+    mlt_net_peer out, in;
     int good = 0;
     for (int i = 0; i < ADDRESSES; i++) {
         to[i] = address_of("127.0.0.1");
@@ -227,7 +227,7 @@ static void test_no_descriptors(void)
 {
     mlt_greet_self a = self_of(DIALLER);
     mlt_address to = address_of("127.0.0.1");
-    mlt_peer out;
+    mlt_net_peer out;
     mlt_dial *d = dial_to(&a, &to, 1, 9), *e;
     struct rlimit normal, none;
     CHECK(getrlimit(RLIMIT_NOFILE, &normal) == 0);
@@ -250,7 +250,7 @@ static void dial_in_vain(int call, const char *table)
     mlt_greet_self a = self_of(DIALLER);
     mlt_address to = address_of("127.0.0.1");
     uint16_t port = 0;
-    mlt_peer out;
+    mlt_net_peer out;
     close(server_at("127.0.0.1", &port, 1));
     mlt_dial *d = dial_to(&a, &to, 1, port);
     if (!refuse_call(call, EACCES))

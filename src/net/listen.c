@@ -229,13 +229,13 @@ static void expire(mlt_listen *l, uint64_t now_ns)
     }
 }
 
-static bool hand_over(mlt_listen *l, mlt_peer *peer)
+static bool hand_over(mlt_listen *l, mlt_net_peer *peer)
 {
     for (uint32_t i = 0; l->done > 0 && i < l->plan.strangers; i++) {
         stranger *s = &l->strangers[i];
         if (!s->used || !s->done)
             continue;
-        mlt_peer_of(peer, &s->greet, &s->address, s->port);
+        mlt_net_peer_of(peer, &s->greet, &s->address, s->port);
         s->used = false;
         l->done--;
         l->counts.good++;
@@ -244,7 +244,7 @@ static bool hand_over(mlt_listen *l, mlt_peer *peer)
     return false;
 }
 
-mlt_status mlt_listen_step(mlt_listen *l, uint64_t now_ns, mlt_peer *peer)
+mlt_status mlt_listen_step(mlt_listen *l, uint64_t now_ns, mlt_net_peer *peer)
 {
     struct epoll_event events[EVENTS];
     if (hand_over(l, peer))

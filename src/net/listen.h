@@ -60,7 +60,7 @@ mlt_poll mlt_listen_poll(const mlt_listen *listen);
 
 // Goes on, without blocking. MLT_OK: a process of the job is in *peer; call it again. MLT_PENDING:
 // see mlt_listen_poll.
-mlt_status mlt_listen_step(mlt_listen *listen, uint64_t now_ns, mlt_peer *peer) MLT_MUST_CHECK;
+mlt_status mlt_listen_step(mlt_listen *listen, uint64_t now_ns, mlt_net_peer *peer) MLT_MUST_CHECK;
 
 const mlt_listen_counts *mlt_listen_count(const mlt_listen *listen);
 

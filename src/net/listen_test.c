@@ -11,10 +11,10 @@
 #include "net/refuse_test.h"
 #include "net/sides_test.h"
 
-static const mlt_peer no_peer = {.fd = -1};
+static const mlt_net_peer no_peer = {.fd = -1};
 
 // As often as there is something to do.
-static int steps(mlt_listen *l, uint64_t now, mlt_peer *in)
+static int steps(mlt_listen *l, uint64_t now, mlt_net_peer *in)
 {
     struct pollfd look = {.fd = mlt_listen_poll(l).fd, .events = POLLIN};
     int good = 0;
@@ -46,7 +46,7 @@ static void test_good(const char *address, bool encrypts)
 {
     mlt_greet_self a = self_of(DIALLER), b = self_of(LISTENER);
     mlt_address to = address_of(address);
-    mlt_peer out = no_peer, in = no_peer;
+    mlt_net_peer out = no_peer, in = no_peer;
     int good = 0, before = descriptors();
     a.encrypts = b.encrypts = encrypts;
     mlt_listen *l = listen_at(&b, NULL, 0, 4);
@@ -89,7 +89,7 @@ static void test_counts(void)
     const mlt_listen_counts *c = mlt_listen_count(l);
     uint16_t port = mlt_listen_port(l);
     uint64_t now = mlt_os_now_ns();
-    mlt_peer in;
+    mlt_net_peer in;
     mlt_greet greets[4];
     int fds[8];
     fds[0] = stranger_at(port);
@@ -143,7 +143,7 @@ static void test_crowd(void)
     uint16_t port = mlt_listen_port(l);
     uint64_t now = mlt_os_now_ns();
     mlt_greet greets[ROOM + 1];
-    mlt_peer in;
+    mlt_net_peer in;
     int fds[IDLE], more[ROOM + 1], before;
     for (int i = 0; i < IDLE; i++)
         fds[i] = stranger_at(port);
@@ -211,7 +211,7 @@ static void test_no_descriptors(void)
     mlt_listen *l = listen_at(&b, "127.0.0.1", 0, 4);
     const mlt_listen_counts *c = mlt_listen_count(l);
     mlt_address to = address_of("127.0.0.1");
-    mlt_peer in = no_peer, out = no_peer;
+    mlt_net_peer in = no_peer, out = no_peer;
     uint16_t port = mlt_listen_port(l);
     uint64_t now = mlt_os_now_ns();
     int fds[3], good = 0;
@@ -256,7 +256,7 @@ static void test_spare_is_lost(void)
     const mlt_listen_counts *c = mlt_listen_count(l);
     uint16_t port = mlt_listen_port(l);
     uint64_t now = mlt_os_now_ns();
-    mlt_peer in;
+    mlt_net_peer in;
     struct rlimit normal, none;
     int fds[2] = {stranger_at(port), stranger_at(port)};
     CHECK(getrlimit(RLIMIT_NOFILE, &normal) == 0);
@@ -299,7 +299,7 @@ static void no_memory(void)
 {
     mlt_greet_self b = self_of(LISTENER);
     mlt_listen *l = with_stranger(&b);
-    mlt_peer in;
+    mlt_net_peer in;
     uint64_t now = mlt_os_now_ns();
     if (!refuse_call(SYS_accept4, ENOMEM))
         return;
@@ -317,7 +317,7 @@ static void aborted(void)
 {
     mlt_greet_self b = self_of(LISTENER);
     mlt_listen *l = with_stranger(&b);
-    mlt_peer in;
+    mlt_net_peer in;
     if (!refuse_call(SYS_accept4, ECONNABORTED))
         return;
     CHECK(mlt_listen_step(l, mlt_os_now_ns(), &in) == MLT_PENDING);
@@ -329,7 +329,7 @@ static void refuse_welcome(int call)
 {
     mlt_greet_self b = self_of(LISTENER);
     mlt_listen *l = with_stranger(&b);
-    mlt_peer in;
+    mlt_net_peer in;
     int before = descriptors();
     if (!refuse_call(call, ENOSPC))
         return;
@@ -498,7 +498,7 @@ static void test_ten_thousand(void)
     const mlt_listen_counts *c = mlt_listen_count(l);
     mlt_address to = address_of("127.0.0.1");
     mlt_greet old;
-    mlt_peer in = no_peer, out = no_peer;
+    mlt_net_peer in = no_peer, out = no_peer;
     close(hello(&a, mlt_listen_port(l), LISTENER, &old));
     for (int i = 0; i < CHILDREN; i++) {
         pid_t child = fork();

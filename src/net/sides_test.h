@@ -87,8 +87,8 @@ static inline int wait_ms(mlt_poll poll, uint64_t now)
 
 // Until the dial has ended, and the listener, if it was reached, has the peer. Returns what the
 // dial did; *good counts the peers of the listener, of which the last is in *in.
-static inline mlt_status meet(mlt_dial *dial, mlt_listen *listen, mlt_peer *out, mlt_peer *in,
-                              int *good)
+static inline mlt_status meet(mlt_dial *dial, mlt_listen *listen, mlt_net_peer *out,
+                              mlt_net_peer *in, int *good)
 {
     mlt_status status = MLT_PENDING;
     uint64_t limit = mlt_os_now_ns() + UINT64_C(10) * SECOND;

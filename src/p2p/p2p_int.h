@@ -98,9 +98,9 @@ typedef struct mlt_p2p_state {
     mlt_link later;   // mlt_work
     mlt_link again;   // mlt_work of the next step, while this one's runs
     mlt_pool outs, messages;
-    uint64_t order;     // of posting
-    uint64_t eager[3];  // largest eager message, by distance
-    uint64_t peer_hold; // bytes that one peer may make us hold
+    uint64_t order;                // of posting
+    uint64_t eager[MLT_DISTANCES]; // largest eager message, by distance
+    uint64_t peer_hold;            // bytes that one peer may make us hold
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
     bool read_peers; // large messages between processes are read, and nobody refused that yet

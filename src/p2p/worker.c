@@ -14,6 +14,8 @@
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
 
+_Static_assert((int)MLT_CTL_DISTANCES == (int)MLT_DISTANCES, "reports count by distance");
+
 enum { HOLD_A_RANK = 256, LEAST_HOLD_A_PEER = 1 << 20, FLUSH_NS = 1000000000 };
 
 // Forced, it is tried even if it will be refused.
@@ -80,9 +82,9 @@ static void init_ranks(mlt_worker *w)
 
 static uint32_t uniform_ranks(mlt_job *job)
 {
-    uint32_t n = mlt_job_worker_at(job, 0)->ranks;
+    uint32_t n = mlt_job_place_at(job, 0)->ranks;
     for (uint32_t i = 1; i < job->workers; i++)
-        if (mlt_job_worker_at(job, i)->ranks != n)
+        if (mlt_job_place_at(job, i)->ranks != n)
             return 0;
     return n;
 }
@@ -91,25 +93,26 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
                           char *why, size_t why_size)
 {
     mlt_job_worker *own = mlt_job_worker_at(boot->job, index);
+    const mlt_job_place *place = mlt_job_place_at(boot->job, index);
     *out = NULL;
     mlt_worker *w = calloc(1, sizeof *w);
-    mlt_rank *ranks = calloc(own->ranks, sizeof *ranks);
+    mlt_rank *ranks = calloc(place->ranks, sizeof *ranks);
     if (!w || !ranks) {
         free(w);
         free(ranks);
-        snprintf(why, why_size, MLT_NO_ROOM "%u ranks", own->ranks);
+        snprintf(why, why_size, MLT_NO_ROOM "%u ranks", place->ranks);
         return MLT_ERR_NO_MEMORY;
     }
     *w = (mlt_worker){
         .ranks = ranks,
-        .count = own->ranks,
-        .living = own->ranks,
-        .first_rank = (int32_t)own->first_rank,
+        .count = place->ranks,
+        .living = place->ranks,
+        .first_rank = (int32_t)place->first_rank,
         .index = index,
         .world_size = boot->job->ranks,
         .ranks_a_worker = uniform_ranks(boot->job),
         .boot = boot,
-        .held_limit = (uint64_t)mlt_conf.hold + (uint64_t)own->ranks * HOLD_A_RANK,
+        .held_limit = (uint64_t)mlt_conf.hold + (uint64_t)place->ranks * HOLD_A_RANK,
     };
     // relaxed: only mpirun looks at it, and only to tell what an unanswering worker does.
     atomic_store_explicit(&own->thread, mlt_os_thread_id(), memory_order_relaxed);

@@ -15,7 +15,8 @@
 #include "p2p/p2p.h"
 
 typedef struct mlt_worker_counts {
-    uint64_t messages[3], bytes[3]; // sent: same worker, same process, same host
+    // Sent: same worker, same process, same host, other host.
+    uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES];
     uint64_t eager, rendezvous;
     uint64_t wait_ns;
     uint64_t unexpected_peak;

@@ -16,7 +16,8 @@ _Static_assert(sizeof(chunk_head) == MLT_LINE, "the job's layout counts on it");
 
 static void *ring_memory(mlt_job *job, uint32_t to, uint32_t from)
 {
-    return (char *)job + job->rings_at + ((uint64_t)to * job->workers + from) * job->ring_bytes;
+    return (char *)job + job->rings_at +
+           ((uint64_t)to * job->local_workers + from) * job->ring_bytes;
 }
 
 static chunk_head *chunk_heads(mlt_job *job, uint32_t worker)
@@ -99,8 +100,9 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
         mlt_list_init(&peer->queue);
         if (i == self)
             continue;
-        peer->distance =
-            mlt_job_worker_at(job, i)->proc == own->proc ? MLT_SAME_PROCESS : MLT_SAME_HOST;
+        peer->distance = mlt_job_place_at(job, i)->proc == mlt_job_place_at(job, self)->proc
+                             ? MLT_SAME_PROCESS
+                             : MLT_SAME_HOST;
         mlt_ring_open_tx(&peer->tx, ring_memory(job, i, self), job->ring_slots, job->ring_data);
         mlt_ring_open_rx(&peer->rx, ring_memory(job, self, i), job->ring_slots, job->ring_data);
     }

@@ -25,6 +25,8 @@ typedef enum mlt_distance {
     MLT_SAME_WORKER,  // a call
     MLT_SAME_PROCESS, // a ring, and the peer's memory can be read directly
     MLT_SAME_HOST,    // a ring in shared memory
+    MLT_OTHER_HOST,   // a connection
+    MLT_DISTANCES,
 } mlt_distance;
 
 // Rings attended to at most. Leaving one is cheap with fences, but a system call in a lean job, so

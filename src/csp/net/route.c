@@ -115,7 +115,7 @@ uint64_t mlt_route_most(const mlt_route *route)
 
 static void name_worker(mlt_route *route, uint32_t worker)
 {
-    const mlt_job_worker *w = mlt_job_worker_at(route->csp->worker->boot->job, worker);
+    const mlt_job_place *w = mlt_job_place_at(route->csp->worker->boot->job, worker);
     if (w->ranks == 1)
         snprintf(route->who, sizeof route->who, "rank %u", w->first_rank);
     else

@@ -219,7 +219,8 @@ static void print_queues(const mlt_report *report, FILE *out)
 
 static void print_messages(const mlt_report *report, FILE *out)
 {
-    static const char *const distances[] = {"same worker", "same process", "same host"};
+    static const char *const distances[] = {"same worker", "same process", "same host",
+                                            "other host"};
     const mlt_ctl_stats *sum = &report->sum;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     bool first = true;

@@ -397,12 +397,12 @@ static void take_look(mlt_watch *w, uint64_t now)
     mlt_job_look look = mlt_job_look_at(w->conf.job);
     bool same = look.quiet && w->look.quiet && look.epochs == w->look.epochs &&
                 look.in_flight == w->look.in_flight && look.ended == w->look.ended;
-    w->equal_looks = !look.quiet ? 0 : same ? w->equal_looks + 1 : 1;
+    w->equal_looks = !look.quiet || !look.asleep ? 0 : same ? w->equal_looks + 1 : 1;
     w->look = look;
     int enough = look.in_flight == 0 ? LOOKS_PROVEN : look.ended ? LOOKS_ENDED : LOOKS_FAULT;
     if (w->equal_looks >= enough && w->conf.options->gdb < 0)
         collect(w, FOR_DEADLOCK);
-    else if (look.quiet && look.in_flight == 0)
+    else if (look.quiet && look.asleep && look.in_flight == 0)
         w->look_at = now + look_again_ns;
 }
 

@@ -661,7 +661,7 @@ static MLT_COLD int tell_lost(mlt_rank *me, const mlt_msg *msg, const mlt_rank *
     mlt_coll_claim claim;
     char call[160] = "a collective call", from[48];
     uint32_t sender = msg->peer ? msg->peer->worker : w->index;
-    const mlt_job_worker *home = mlt_job_worker_at(w->boot->job, sender);
+    const mlt_job_place *home = mlt_job_place_at(w->boot->job, sender);
     if (mlt_coll_claim_find(w, msg->type, &claim))
         mlt_coll_claim_words(&claim, &nothing, NULL, call, sizeof call);
     snprintf(from, sizeof from, home->ranks > 1 ? "a rank from %u to %u" : "rank %u",

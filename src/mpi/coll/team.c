@@ -25,10 +25,10 @@ static int32_t map_world(const void *map, int32_t rank)
 static uint8_t reach_of(const mlt_worker *w, const mlt_party *party)
 {
     mlt_job *job = w->boot->job;
-    uint32_t own = mlt_job_worker_at(job, w->index)->proc;
+    uint32_t own = mlt_job_place_at(job, w->index)->proc;
     for (uint32_t i = 0; i < party->workers; i++) {
         uint32_t worker = mlt_worker_of_rank(w, party->at[i].speaker);
-        if (mlt_job_worker_at(job, worker)->proc != own)
+        if (mlt_job_place_at(job, worker)->proc != own)
             return MLT_REACH_HOST;
     }
     return MLT_REACH_PROCESS;

@@ -290,7 +290,7 @@ void mlt_meet_workers(mlt_rank *me)
     mlt_job *job = me->worker->boot->job;
     int32_t *first = mlt_take(job->workers, sizeof *first);
     for (uint32_t w = 0; w < job->workers; w++)
-        first[w] = (int32_t)mlt_job_worker_at(job, w)->first_rank;
+        first[w] = (int32_t)mlt_job_place_at(job, w)->first_rank;
     mlt_map *map = mlt_map_new(first, (int32_t)job->workers);
     mlt_meet_place place =
         mlt_group_place(me, map, NULL, MLT_CONTEXT_BARRIER, 0, 0, false, finish_nothing);

@@ -37,7 +37,7 @@ static mlt_map *worker_map(mlt_rank *me, uint32_t n)
     mlt_job *job = me->worker->boot->job;
     if (n >= job->workers)
         return NULL;
-    const mlt_job_worker *worker = mlt_job_worker_at(job, n);
+    const mlt_job_place *worker = mlt_job_place_at(job, n);
     return mlt_map_new_linear((int32_t)worker->ranks, (int32_t)worker->first_rank, 1);
 }
 

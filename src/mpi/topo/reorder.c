@@ -129,7 +129,7 @@ static uint32_t worker_of(const void *of, int32_t rank)
 
 static uint32_t process_of(const void *of, uint32_t worker)
 {
-    return mlt_job_worker_at(((const mlt_where_memory *)of)->job, worker)->proc;
+    return mlt_job_place_at(((const mlt_where_memory *)of)->job, worker)->proc;
 }
 
 mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
