@@ -85,7 +85,7 @@ static void answer(uint32_t worker, const char *how)
 {
     enum { MOST = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
     static mlt_ctl_wait records[MOST];
-    const mlt_job_worker *own = mlt_job_worker_at(boot.job, worker);
+    const mlt_job_place *own = mlt_job_place_at(boot.job, worker);
     for (uint32_t at = 0; at < own->ranks;) {
         uint32_t n = 0;
         for (; n < MOST && at < own->ranks; n++, at++)
