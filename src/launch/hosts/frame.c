@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/job.h"
+#include "net/greet.h"
+#include "os/os.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are sent as they are");
+
+// No text has it: the first byte is none of UTF-8's, and what would change line ends shows.
+static const uint8_t magic[8] = {0x89, 'M', 'l', 't', 'A', '\r', '\n', 0x1a};
+
+enum { READ_BYTES = 64 << 10, READS_A_TURN = 4 };
+
+void mlt_frame_hello(uint8_t out[MLT_FRAME_HELLO_BYTES])
+{
+    uint32_t version = mlt_greet_version(), protocol = MLT_JOB_VERSION;
+    memcpy(out, magic, sizeof magic);
+    memcpy(out + 8, &version, sizeof version);
+    memcpy(out + 12, &protocol, sizeof protocol);
+}
+
+// Where the magic, or what may become it, begins.
+static size_t find_magic(const uint8_t *bytes, size_t count)
+{
+    size_t at = 0;
+    while (at < count) {
+        const uint8_t *first = memchr(bytes + at, magic[0], count - at);
+        if (!first)
+            return count;
+        at = (size_t)(first - bytes);
+        size_t n = count - at < sizeof magic ? count - at : sizeof magic;
+        if (memcmp(first, magic, n) == 0)
+            return at;
+        at++;
+    }
+    return at;
+}
+
+mlt_frame_found mlt_frame_seek(const void *bytes, size_t count, size_t *at, char version[32])
+{
+    *at = find_magic(bytes, count);
+    if (*at > MLT_FRAME_PREFACE)
+        return MLT_FRAME_NONE;
+    if (count - *at < MLT_FRAME_HELLO_BYTES)
+        return MLT_FRAME_MORE;
+    uint8_t own[MLT_FRAME_HELLO_BYTES];
+    uint32_t theirs;
+    mlt_frame_hello(own);
+    const uint8_t *hello = (const uint8_t *)bytes + *at;
+    memcpy(&theirs, hello + 8, sizeof theirs);
+    char text[MLT_GREET_VERSION_TEXT];
+    snprintf(version, 32, "%s", mlt_greet_version_text(text, theirs));
+    return memcmp(hello, own, sizeof own) == 0 ? MLT_FRAME_FOUND : MLT_FRAME_OTHER;
+}
+
+int64_t mlt_frame_next(const void *bytes, size_t count, mlt_frame *frame)
+{
+    if (count < sizeof *frame)
+        return 0;
+    memcpy(frame, bytes, sizeof *frame);
+    if (frame->type == 0 || frame->type >= MLT_FRAME_TYPES || frame->length > MLT_FRAME_MOST)
+        return -1;
+    size_t whole = sizeof *frame + frame->length;
+    return count < whole ? 0 : (int64_t)whole;
+}
+
+// ---- Sending
+
+static void die(mlt_channel *c, const char *why)
+{
+    if (c->dead)
+        return;
+    c->dead = true;
+    mlt_loop_remove(c->loop, &c->in);
+    mlt_loop_remove(c->loop, &c->out);
+    c->ended(c, why);
+}
+
+static void write_some(mlt_channel *c)
+{
+    while (!c->dead && c->out.fd >= 0 && c->start < c->end) {
+        ssize_t n = write(c->out.fd, c->queue + c->start, c->end - c->start);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            (void)mlt_loop_add(c->loop, &c->out, EPOLLOUT);
+            return;
+        }
+        if (n < 0)
+            break; // what the other side said last is still to be read; then its end is seen
+        c->start += (size_t)n;
+    }
+    c->start = c->end = 0;
+    mlt_loop_remove(c->loop, &c->out);
+}
+
+static void put(mlt_channel *c, const void *bytes, size_t count)
+{
+    if (c->start > 0 && c->end + count > c->room) {
+        memmove(c->queue, c->queue + c->start, c->end - c->start);
+        c->end -= c->start;
+        c->start = 0;
+    }
+    MLT_ARRAY_WANT(c->queue, c->end + count, c->room);
+    if (count)
+        memcpy(c->queue + c->end, bytes, count);
+    c->end += count;
+}
+
+void mlt_channel_send(mlt_channel *c, const mlt_frame *frame, const void *body)
+{
+    mlt_assert(frame->length <= MLT_FRAME_MOST);
+    if (c->dead || c->out.fd < 0)
+        return;
+    put(c, frame, sizeof *frame);
+    put(c, body, frame->length);
+    if (!c->out.added)
+        write_some(c);
+}
+
+static void out_ready(mlt_source *source, uint32_t events)
+{
+    mlt_channel *c = mlt_container_of(source, mlt_channel, out);
+    size_t before = mlt_channel_waits(c);
+    write_some(c);
+    if (c->drained && !c->dead && before >= MLT_CHANNEL_LOW &&
+        mlt_channel_waits(c) < MLT_CHANNEL_LOW)
+        c->drained(c);
+}
+
+void mlt_channel_flush(mlt_channel *c, int limit_ms)
+{
+    uint64_t until = mlt_os_now_ns() + (uint64_t)limit_ms * 1000000, now;
+    while (!c->dead && c->out.fd >= 0 && c->start < c->end && (now = mlt_os_now_ns()) < until) {
+        struct pollfd room = {.fd = c->out.fd, .events = POLLOUT};
+        (void)poll(&room, 1, (int)((until - now) / 1000000) + 1);
+        write_some(c);
+    }
+}
+
+// ---- Receiving
+
+// False: more bytes are needed, or the channel is dead.
+static bool take_hello(mlt_channel *c)
+{
+    char version[32], why[160], own[MLT_GREET_VERSION_TEXT];
+    size_t at;
+    const char *bytes = c->got + c->got_start;
+    mlt_frame_found found = mlt_frame_seek(bytes, c->got_end - c->got_start, &at, version);
+    c->seen += at;
+    if (at > 0 && c->preface)
+        c->preface(c, bytes, at);
+    c->got_start += at;
+    if (found == MLT_FRAME_NONE || c->seen > MLT_FRAME_PREFACE) {
+        die(c, "prints too much before its agent begins");
+    } else if (found == MLT_FRAME_OTHER) {
+        snprintf(why, sizeof why, "has Millet %s, but this is %s", version,
+                 mlt_greet_version_text(own, mlt_greet_version()));
+        die(c, strcmp(version, own) != 0 ? why : "has another build of Millet's mpirun");
+    } else if (found == MLT_FRAME_FOUND) {
+        c->got_start += MLT_FRAME_HELLO_BYTES;
+        c->greeted = true;
+    }
+    return c->greeted && !c->dead;
+}
+
+static void take_frames(mlt_channel *c)
+{
+    mlt_frame frame;
+    int64_t size = 0;
+    if (!c->greeted && !take_hello(c))
+        return;
+    while (!c->dead &&
+           (size = mlt_frame_next(c->got + c->got_start, c->got_end - c->got_start, &frame)) > 0) {
+        char *body = c->got + c->got_start + sizeof frame, *end = body + frame.length, next = *end;
+        c->got_start += (size_t)size;
+        *end = '\0'; // there is room: see read_some
+        c->take(c, &frame, body);
+        if (!c->dead)
+            *end = next;
+    }
+    if (size < 0)
+        die(c, "sends what is no frame of Millet's");
+}
+
+// False: there is nothing now.
+static bool read_some(mlt_channel *c)
+{
+    if (c->got_start > 0 && c->got_start == c->got_end) {
+        c->got_start = c->got_end = 0;
+    } else if (c->got_start > READ_BYTES) {
+        memmove(c->got, c->got + c->got_start, c->got_end - c->got_start);
+        c->got_end -= c->got_start;
+        c->got_start = 0;
+    }
+    MLT_ARRAY_WANT(c->got, c->got_end + READ_BYTES + 1, c->got_room);
+    ssize_t n = read(c->in.fd, c->got + c->got_end, READ_BYTES);
+    if (n < 0)
+        return errno == EINTR;
+    c->heard = true;
+    c->got_end += (size_t)n;
+    if (n == 0)
+        die(c, "ended");
+    else
+        take_frames(c);
+    return n > 0;
+}
+
+static void in_ready(mlt_source *source, uint32_t events)
+{
+    mlt_channel *c = mlt_container_of(source, mlt_channel, in);
+    for (int i = 0; i < READS_A_TURN && !c->dead && c->in.fd >= 0; i++)
+        if (!read_some(c))
+            return;
+}
+
+// ---- The whole
+
+bool mlt_channel_open(mlt_channel *c, int loop, int in_fd, int out_fd)
+{
+    uint8_t hello[MLT_FRAME_HELLO_BYTES];
+    c->loop = loop;
+    c->in = (mlt_source){.fd = in_fd, .ready = in_ready};
+    c->out = (mlt_source){.fd = out_fd, .ready = out_ready};
+    (void)fcntl(in_fd, F_SETFL, fcntl(in_fd, F_GETFL) | O_NONBLOCK);
+    (void)fcntl(out_fd, F_SETFL, fcntl(out_fd, F_GETFL) | O_NONBLOCK);
+    mlt_frame_hello(hello);
+    put(c, hello, sizeof hello);
+    write_some(c);
+    return mlt_loop_add(loop, &c->in, EPOLLIN);
+}
+
+void mlt_channel_end_out(mlt_channel *c)
+{
+    mlt_loop_remove(c->loop, &c->out);
+    if (c->out.fd >= 0)
+        close(c->out.fd);
+    c->out.fd = -1;
+    c->start = c->end = 0;
+}
+
+void mlt_channel_close(mlt_channel *c)
+{
+    c->dead = true;
+    mlt_channel_end_out(c);
+    mlt_loop_remove(c->loop, &c->in);
+    if (c->in.fd >= 0)
+        close(c->in.fd);
+    c->in.fd = -1;
+    free(c->got);
+    free(c->queue);
+    c->got = c->queue = NULL;
+    c->got_start = c->got_end = c->got_room = c->room = 0;
+}

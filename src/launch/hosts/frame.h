@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The protocol between mpirun and the agents of other hosts: frames on the standard input and
+// output of a remote shell. mpirun is the head; each host has an agent, and the agent of mpirun's
+// own host is inside of mpirun, where the same frames are function calls (launch/agent.h).
+//
+//     head --- agent of host 1 --- agent of host 3
+//          \                   \-- agent of host 4         agents start further agents, if there
+//           \- agent of host 2                             are many; they pass frames on
+//
+// Each side begins with MLT_FRAME_HELLO_BYTES bytes: the magic, and two versions. A login script
+// may print before an agent does: what comes before the magic is no frame and is shown.
+//
+// A frame is a mlt_frame and `length` bytes. Its members are little-endian, as all processors that
+// Millet runs on are. It says for which host it is, and is passed on along the tree until it is
+// there; a frame for all hosts reaches every agent but the head. Frames between two hosts arrive in
+// the order in which they were sent.
+#ifndef MLT_LAUNCH_HOSTS_FRAME_H
+#define MLT_LAUNCH_HOSTS_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launch/loop.h"
+
+enum {
+    MLT_FRAME_HELLO_BYTES = 16,
+    MLT_FRAME_MOST = 16 << 20,     // bytes of a body
+    MLT_FRAME_PREFACE = 256 << 10, // bytes that may come before the magic
+};
+
+// Hosts are indices of the plan's. The head is an end of its own, also if its host has ranks.
+#define MLT_FRAME_HEAD UINT32_MAX
+#define MLT_FRAME_ALL  (UINT32_MAX - 1)
+
+typedef enum mlt_frame_type {
+    MLT_FRAME_BEAT = 1, // to the neighbour only, every second: I am here
+    // ---- from the head
+    MLT_FRAME_KEY,   // the job's key
+    MLT_FRAME_TASK,  // the plan, programs, environment (launch/hosts/task.h)
+    MLT_FRAME_PLACE, // about: the host that the receiver is; `value`: one after the last host below
+    MLT_FRAME_START, // all hosts are ready: start the processes
+    MLT_FRAME_SIGNAL, // value: signal for all processes
+    MLT_FRAME_KILL,   // value: 1: also those that crash (they may be writing a core file)
+    MLT_FRAME_STOP,   // mpirun was told to stop: so are the processes, until SIGCONT comes
+    MLT_FRAME_LOOK,   // value: number of the look; the answer is LOOKED
+    MLT_FRAME_ASK,    // collect wait records: they come as CTL; STATES comes when all have answered
+    MLT_FRAME_BYE,    // all processes of the job have ended: end
+    // ---- to the head
+    MLT_FRAME_READY,   // the host can start its processes; body: mlt_frame_ready
+    MLT_FRAME_SAY,     // text: a message for the user
+    MLT_FRAME_FAILED,  // about: host; value: exit code; text: why its part of the job cannot run
+    MLT_FRAME_LOST,    // about: host; text: why its agent is gone, with all below it
+    MLT_FRAME_STARTED, // about: process; value: its id; text: where it runs, for -v
+    MLT_FRAME_CTL,     // about: process; body: a record of boot/ctl.h
+    MLT_FRAME_ENDED,   // about: process; value: wait status; body: uint64_t, its peak memory
+    MLT_FRAME_LOOKED,  // value: number of the look; body: mlt_job_look
+    MLT_FRAME_STATES,  // body: a mlt_frame_state for each worker of the host
+    // ---- standard streams
+    MLT_FRAME_OUTPUT, // to the head. about: process; value: 1 or 2; body: bytes; none: the end
+    MLT_FRAME_INPUT,  // from the head. about: process; body: bytes; none: the end
+    MLT_FRAME_ROOM,   // about: process; value: stream 0, 1 or 2 that may send more; body: uint64_t,
+                      // how many bytes
+    // ---- between agents
+    MLT_FRAME_CARD_WANTED, // the receiver's card, please
+    MLT_FRAME_CARD,        // the sender's card (net/card.h)
+    MLT_FRAME_TYPES,       // how many there are, and one
+} mlt_frame_type;
+
+typedef struct mlt_frame {
+    uint32_t type;
+    uint32_t length; // bytes that follow
+    uint32_t from, to;
+    uint32_t about, unused;
+    int64_t value;
+} mlt_frame;
+_Static_assert(sizeof(mlt_frame) == 32, "sent as it is");
+
+// Writes this side's first bytes.
+void mlt_frame_hello(uint8_t out[MLT_FRAME_HELLO_BYTES]);
+
+typedef enum mlt_frame_found {
+    MLT_FRAME_MORE,  // not enough bytes to tell
+    MLT_FRAME_FOUND, // the other side's first bytes are at *at
+    MLT_FRAME_OTHER, // they are, but of another version, which `version` names
+    MLT_FRAME_NONE,  // there are too many bytes before
+} mlt_frame_found;
+
+// Looks for the other side's first bytes. MORE: the bytes before *at are not part of them.
+mlt_frame_found mlt_frame_seek(const void *bytes, size_t count, size_t *at, char version[32]);
+
+// Takes the first frame of the bytes: its size with the body, 0 if it is not complete, -1 if it is
+// no frame.
+int64_t mlt_frame_next(const void *bytes, size_t count, mlt_frame *frame);
+
+// ---- A channel: both directions of a neighbour
+
+typedef struct mlt_channel mlt_channel;
+struct mlt_channel {
+    int loop;
+    mlt_source in, out;                                                     // fd -1: closed
+    void (*take)(mlt_channel *channel, const mlt_frame *frame, char *body); // body: writable, and a
+                                                                            // NUL behind it
+    // What comes before the magic, in pieces.
+    void (*preface)(mlt_channel *channel, const char *text, size_t bytes);
+    // Called once. `why` is a sentence without a subject ("ended", "is of version ..."); the caller
+    // closes the channel. From then on nothing is taken.
+    void (*ended)(mlt_channel *channel, const char *why);
+    // Called when what waits to be sent has become less than MLT_CHANNEL_LOW. May be NULL.
+    void (*drained)(mlt_channel *channel);
+    bool greeted; // its first bytes have come
+    bool heard;   // something has come since somebody cleared this
+    bool dead;
+    size_t seen; // bytes of the preface
+    char *got, *queue;
+    size_t got_start, got_end, got_room;
+    size_t start, end, room; // of queue
+};
+
+enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
+
+// The descriptors become the channel's, and nonblocking. Sends this side's first bytes. The
+// callbacks are set before. False: they cannot be waited for.
+bool mlt_channel_open(mlt_channel *channel, int loop, int in_fd, int out_fd);
+
+// Puts a frame into the queue and writes what the system takes now. `body` has frame->length bytes.
+void mlt_channel_send(mlt_channel *channel, const mlt_frame *frame, const void *body);
+
+// Bytes that wait; senders of much data wait while it is above MLT_CHANNEL_FULL.
+static inline size_t mlt_channel_waits(const mlt_channel *channel)
+{
+    return channel->end - channel->start;
+}
+
+// Writes all that waits, for at most that time. For the last words of an agent.
+void mlt_channel_flush(mlt_channel *channel, int limit_ms);
+
+void mlt_channel_close(mlt_channel *channel); // may be called again
+
+// The other side has sent its last byte; this side's direction is closed, so that it ends.
+void mlt_channel_end_out(mlt_channel *channel);
+
+// ---- Bodies
+
+typedef struct mlt_frame_ready {
+    uint32_t cores, unused;
+} mlt_frame_ready;
+
+// What a worker does at the time of a hang report.
+typedef struct mlt_frame_state {
+    uint8_t state;  // mlt_hang_state
+    uint8_t stands; // it has slept in the same epoch for two looks
+} mlt_frame_state;
+
+#endif
