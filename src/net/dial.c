@@ -31,6 +31,7 @@ struct mlt_dial {
     int epoll;
     uint32_t next, open; // the first that waits; how many are open
     attempt *won;
+    mlt_dial_cause cause;
     attempt attempts[];
 };
 
@@ -46,12 +47,21 @@ static void end(mlt_dial *d, attempt *a, const char *why)
     d->open--;
 }
 
+// A process that knows the key and then closes has been in a hurry, and has not refused.
+static void note_cause(mlt_dial *d, const mlt_greet *greet)
+{
+    bool cut = greet->fault == MLT_GREET_CUT || greet->fault == MLT_GREET_SLOW;
+    if (greet->proven && !cut && d->cause == MLT_DIAL_VAIN)
+        d->cause = MLT_DIAL_REFUSED;
+}
+
 static void greet(mlt_dial *d, attempt *a, uint64_t now_ns)
 {
     mlt_status status = mlt_greet_step(&a->greet, now_ns);
     if (status == MLT_OK) {
         d->won = a;
     } else if (status != MLT_PENDING) {
+        note_cause(d, &a->greet);
         end(d, a, a->greet.why);
     } else if (a->events != a->greet.poll.events) {
         a->events = a->greet.poll.events;
@@ -86,6 +96,8 @@ static void begin(mlt_dial *d, attempt *a, uint64_t now_ns)
     a->deadline_ns = now_ns + d->plan.each_ms * UINT64_C(1000000);
     a->fd = mlt_os_tcp_new(name.ss_family);
     if (a->fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            d->cause = MLT_DIAL_NO_DESCRIPTOR;
         end(d, a, strerror(errno));
         return;
     }
@@ -206,6 +218,11 @@ void mlt_dial_free(mlt_dial *d)
             end(d, &d->attempts[i], "given up");
     mlt_os_close(d->epoll);
     free(d);
+}
+
+mlt_dial_cause mlt_dial_why(const mlt_dial *d)
+{
+    return d->cause;
 }
 
 void mlt_dial_tell(const mlt_dial *d, mlt_text *text)

@@ -43,6 +43,14 @@ mlt_poll mlt_dial_poll(const mlt_dial *dial);
 // MLT_ERR_CLOSED: nothing answered as it should; mlt_dial_tell has the table.
 mlt_status mlt_dial_step(mlt_dial *dial, uint64_t now_ns, mlt_net_peer *peer) MLT_MUST_CHECK;
 
+// Why nothing answered as it should, as far as it matters for another dial.
+typedef enum mlt_dial_cause {
+    MLT_DIAL_VAIN,          // nothing is known that would be the same next time
+    MLT_DIAL_REFUSED,       // a process of the job answered, and the two cannot talk
+    MLT_DIAL_NO_DESCRIPTOR, // this process had none left
+} mlt_dial_cause;
+mlt_dial_cause mlt_dial_why(const mlt_dial *dial); // after MLT_ERR_CLOSED
+
 // What was tried, a line each: "  from 10.0.0.1 to 10.0.0.2:40000: Connection refused".
 void mlt_dial_tell(const mlt_dial *dial, mlt_text *text);
 

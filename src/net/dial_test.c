@@ -240,6 +240,7 @@ static void test_no_descriptors(void)
     CHECK(setrlimit(RLIMIT_NOFILE, &normal) == 0);
     check_same_text("full", why, "no descriptor to dial with (Too many open files)");
     check_table(d, 9, "  to 127.0.0.1:P: Too many open files\n");
+    CHECK(mlt_dial_why(d) == MLT_DIAL_NO_DESCRIPTOR);
     mlt_dial_free(d);
 }
 

@@ -123,6 +123,22 @@ static const char *other_version(const mlt_greet *g, const uint8_t *message, cha
     return out;
 }
 
+// The other side, process `from`, and this one do not agree on processes.
+static mlt_status tell_process(mlt_greet *g, uint32_t from, uint32_t to)
+{
+    if (g->dials && from == g->peer)
+        return fail(g, MLT_GREET_PROCESS, "it belongs to the job, but has no process %u", from);
+    if (g->dials)
+        return fail(g, MLT_GREET_PROCESS, "process %u of the job answered, not process %u", from,
+                    g->peer);
+    if (g->self->welcomes)
+        return fail(g, MLT_GREET_PROCESS,
+                    "process %u of the job wanted process %u, which is not here", from, to);
+    return fail(g, MLT_GREET_PROCESS,
+                "process %u of the job wanted process %u, and this is process %u", from, to,
+                g->self->process);
+}
+
 // Says, in terms of this side, why the two cannot talk. `theirs` is a message with a right hash.
 static mlt_status tell(mlt_greet *g, mlt_greet_fault fault, const uint8_t *theirs)
 {
@@ -138,10 +154,7 @@ static mlt_status tell(mlt_greet *g, mlt_greet_fault fault, const uint8_t *their
         return fail(g, fault, "it belongs to job %" PRIu64 ", and this is job %" PRIu64,
                     get(theirs + MLT_GREET_AT_JOB, 8), g->self->job);
     case MLT_GREET_PROCESS:
-        if (g->dials)
-            return fail(g, fault, "process %u of the job answered, not process %u", from, g->peer);
-        return fail(g, fault, "process %u of the job wanted process %u, and this is process %u",
-                    from, (uint32_t)get(theirs + MLT_GREET_AT_TO, 4), g->self->process);
+        return tell_process(g, from, (uint32_t)get(theirs + MLT_GREET_AT_TO, 4));
     case MLT_GREET_TYPES_DIFFER:
         return fail(g, fault, "its byte order or the sizes of its types differ from this host's");
     case MLT_GREET_ENCRYPT:
@@ -166,7 +179,7 @@ static void compose(mlt_greet *g, int n, int kind, mlt_greet_fault reason)
     put(to + MLT_GREET_AT_FLAGS, g->self->encrypts ? ENCRYPTS : 0, 1);
     put(to + MLT_GREET_AT_REASON, reason, 2);
     put(to + MLT_GREET_AT_JOB, g->self->job, 8);
-    put(to + MLT_GREET_AT_FROM, g->self->process, 4);
+    put(to + MLT_GREET_AT_FROM, g->own, 4);
     put(to + MLT_GREET_AT_TO, g->peer, 4);
     memcpy(to + MLT_GREET_AT_TYPES, &g->self->types, MLT_GREET_TYPES);
     if (kind == MLT_GREET_HELLO || kind == MLT_GREET_IS_ANSWER)
@@ -188,6 +201,15 @@ static bool types_fit(const uint8_t *a, const uint8_t *b)
     return memcmp(a, b, offsetof(mlt_greet_types, size_long_double)) == 0;
 }
 
+static bool processes_fit(const mlt_greet *g, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return false;
+    if (g->dials)
+        return from == g->peer && to == g->own;
+    return g->self->welcomes ? g->self->welcomes(g->self, from, to) : to == g->own;
+}
+
 // What is wrong with a HELLO or ANSWER that has the right hash.
 static mlt_greet_fault judge(const mlt_greet *g, const uint8_t *theirs)
 {
@@ -199,7 +221,7 @@ static mlt_greet_fault judge(const mlt_greet *g, const uint8_t *theirs)
         return MLT_GREET_VERSION;
     if (get(theirs + MLT_GREET_AT_JOB, 8) != self->job)
         return MLT_GREET_JOB;
-    if (to != self->process || from == self->process || (g->dials && from != g->peer))
+    if (!processes_fit(g, from, to))
         return MLT_GREET_PROCESS;
     if (!types_fit(theirs + MLT_GREET_AT_TYPES, (const uint8_t *)&self->types))
         return MLT_GREET_TYPES_DIFFER;
@@ -265,6 +287,8 @@ static mlt_status got_hello(mlt_greet *g)
         return fail(g, MLT_GREET_GARBAGE, "it knows the job's key, but does not say hello");
     g->proven = true;
     learn(g, theirs);
+    if (g->self->welcomes)
+        g->own = (uint32_t)get(theirs + MLT_GREET_AT_TO, 4);
     if (fault != MLT_GREET_FINE)
         return refuse(g, fault);
     if (!make_nonce(g))
@@ -401,7 +425,8 @@ mlt_status mlt_greet_step(mlt_greet *g, uint64_t now_ns)
 
 static void begin(mlt_greet *g, const mlt_greet_self *self, int fd, uint64_t deadline_ns)
 {
-    *g = (mlt_greet){.self = self, .poll = {.fd = fd, .deadline_ns = deadline_ns}};
+    *g = (mlt_greet){
+        .self = self, .own = self->process, .poll = {.fd = fd, .deadline_ns = deadline_ns}};
 }
 
 void mlt_greet_dial(mlt_greet *g, const mlt_greet_self *self, int fd, uint32_t wanted,

@@ -79,14 +79,18 @@ const char *mlt_greet_version_text(char text[MLT_GREET_VERSION_TEXT], uint32_t v
 
 // Which process greets: the same for all connections of a process, and constant while any of its
 // greetings lasts.
-typedef struct mlt_greet_self {
+typedef struct mlt_greet_self mlt_greet_self;
+struct mlt_greet_self {
     const mlt_key *key;
     uint64_t job;
     uint32_t process;
+    // One that answers for several processes: whether a connection between these two is welcome.
+    // NULL: it must be for `process`. Called only with numbers that came with a right hash.
+    bool (*welcomes)(const mlt_greet_self *self, uint32_t from, uint32_t to);
     uint32_t version; // mlt_greet_version()
     mlt_greet_types types;
     bool encrypts;
-} mlt_greet_self;
+};
 
 // A greeting. Its members are read only; `fault` and `why` (one line) are valid after it has
 // failed, the others after it has succeeded.
@@ -94,6 +98,7 @@ typedef struct mlt_greet {
     const mlt_greet_self *self;
     mlt_poll poll; // what it waits for now
     uint32_t peer; // number of the process on the other side
+    uint32_t own;  // ... and on this side
     mlt_greet_types peer_types;
     mlt_crypt_keys keys; // if the job encrypts
     bool dials;

@@ -171,6 +171,34 @@ static void test_wrong_key(void)
                                    ", and this is 1.2.3"));
 }
 
+// An answerer for several processes: the odd ones are here.
+static bool odd_are_here(const mlt_greet_self *self, uint32_t from, uint32_t to)
+{
+    CHECK(self->process == 0);
+    return to % 2 == 1 && from < 100;
+}
+
+static void test_several(void)
+{
+    mlt_greet_self a = self_of(DIALLER), b = self_of(0);
+    outcome out;
+    b.welcomes = odd_are_here;
+    greet(&out, &a, &b, 9, plain);
+    CHECK(out.of_dialler == MLT_OK && out.of_answerer == MLT_OK);
+    CHECK(out.dialler.own == DIALLER && out.dialler.peer == 9);
+    CHECK(out.answerer.own == 9 && out.answerer.peer == DIALLER);
+    greet(&out, &a, &b, 8, plain);
+    check_fault(&out.answerer, out.of_answerer, MLT_GREET_PROCESS,
+                "process 3 of the job wanted process 8, which is not here");
+    check_fault(&out.dialler, out.of_dialler, MLT_GREET_PROCESS,
+                "it belongs to the job, but has no process 8");
+    greet(&out, &a, &b, DIALLER, plain); // from 3 to 3
+    CHECK(out.answerer.fault == MLT_GREET_PROCESS && out.dialler.fault == MLT_GREET_PROCESS);
+    a.process = 100;
+    greet(&out, &a, &b, 9, plain);
+    CHECK(out.answerer.fault == MLT_GREET_PROCESS);
+}
+
 static void test_disagreements(void)
 {
     mlt_greet_self a = self_of(DIALLER), b = self_of(ANSWERER);
@@ -463,6 +491,7 @@ int main(void)
         test_replay(encrypts);
     }
     test_wrong_key();
+    test_several();
     test_disagreements();
     test_reflection();
     test_forged();

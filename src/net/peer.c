@@ -6,6 +6,7 @@ void mlt_net_peer_of(mlt_net_peer *peer, mlt_greet *greet, const mlt_address *ad
 {
     *peer = (mlt_net_peer){.fd = greet->poll.fd,
                            .process = greet->peer,
+                           .own = greet->own,
                            .types = greet->peer_types,
                            .keys = greet->keys,
                            .address = *address,

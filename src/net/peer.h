@@ -11,6 +11,7 @@
 typedef struct mlt_net_peer {
     int fd; // the caller's; it does not block, and is closed by exec
     uint32_t process;
+    uint32_t own; // the process of this side that the connection is for
     mlt_greet_types types;
     mlt_crypt_keys keys; // if the job encrypts; the caller wipes them
     mlt_address address; // of the other side

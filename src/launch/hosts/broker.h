@@ -10,7 +10,7 @@
 // which the agents spread (mlt_broker_card, mlt_broker_learn). A wanted connection waits until the
 // card of the other host is known, however long that takes.
 //
-// Dials are bounded, all together and for each host, so that a broker has at most about 150
+// Dials are bounded, all together and for each host, so that a broker has at most about 200
 // descriptors open, whatever is wanted. A dial that fails is tried twice more, with pauses, unless
 // the other side has proven the key and refused; so a crowd at the other side's door, or a host
 // that was stopped for some seconds, does no harm.
@@ -18,7 +18,8 @@
 // Two processes that want each other may get two connections. If the other side's dial is complete
 // first, the own one is given up; if both are, both sides get both.
 //
-// One thread. All callbacks come out of mlt_loop_turn.
+// One thread. link() and failed() are called by sources of the loop only, card_wanted() also by
+// mlt_broker_want. None of them may free the broker.
 #ifndef MLT_LAUNCH_HOSTS_BROKER_H
 #define MLT_LAUNCH_HOSTS_BROKER_H
 
@@ -28,11 +29,10 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "boot/ctl.h"
 #include "net/card.h"
 #include "net/iface.h"
 #include "net/key.h"
-
-struct mlt_ctl_link; // boot/ctl.h
 
 typedef struct mlt_broker_conf {
     int loop;                // of launch/loop.h
@@ -49,12 +49,16 @@ typedef struct mlt_broker_conf {
 
     // `process` of this host has a connection. The descriptor is the callback's: it does not block,
     // and is closed by exec. *link is valid during the call only, and wiped after it.
-    void (*link)(void *user, uint32_t process, const struct mlt_ctl_link *link, int fd);
+    void (*link)(void *user, uint32_t process, const mlt_ctl_link *link, int fd);
 
     // Called once, when `process` of this host cannot have the connection to `peer` that it wants.
     // `text` has several lines: which connection, and what was tried from where to where, with the
     // error of each try. The last line has no newline.
     void (*failed)(void *user, uint32_t process, uint32_t peer, const char *text);
+
+    // The card of that host is wanted for the first time; mlt_broker_learn brings it. NULL: cards
+    // come by themselves.
+    void (*card_wanted)(void *user, uint32_t host);
     void *user;
 } mlt_broker_conf;
 
