@@ -91,7 +91,8 @@ mlt_status mlt_iface_parse(mlt_iface_filter *filter, const char *text, char *why
         return refuse(why, why_size,
                       "a list of interfaces and subnets has no spaces and only "
                       "characters that can be typed");
-    for (const char *at = text;; at++) {
+    filter->except = text[0] == '^';
+    for (const char *at = text + filter->except;; at++) {
         char one[LONGEST];
         size_t length = strcspn(at, ",");
         if (length == 0)
@@ -115,16 +116,16 @@ bool mlt_iface_chosen(const mlt_iface_filter *filter, const mlt_address *address
         const mlt_iface_choice *choice = &filter->choices[i];
         if (choice->iface[0] ? strcmp(choice->iface, address->iface) == 0
                              : mlt_address_within(&choice->subnet, address, choice->subnet.prefix))
-            return true;
+            return !filter->except;
     }
-    return filter->count == 0;
+    return filter->except || filter->count == 0;
 }
 
 mlt_status mlt_iface_ports_parse(mlt_iface_ports *ports, const char *text, char *why,
                                  size_t why_size)
 {
     char first[8] = "";
-    const char *dash = strchr(text, '-');
+    const char *dash = strpbrk(text, "-:");
     size_t length = dash ? (size_t)(dash - text) : strlen(text);
     uint32_t from = 0, to = 0;
     *ports = (mlt_iface_ports){0};
@@ -183,7 +184,7 @@ static int kind_of(const mlt_address *address)
 static bool names_loopback(const mlt_iface_filter *filter)
 {
     enum { LOOPBACK_BITS = 8 };
-    for (uint32_t i = 0; i < filter->count; i++) {
+    for (uint32_t i = 0; i < filter->count && !filter->except; i++) {
         const mlt_address *subnet = &filter->choices[i].subnet;
         if (filter->choices[i].iface[0] ||
             (mlt_address_loopback(subnet) && subnet->prefix >= LOOPBACK_BITS))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The addresses of this host, and the choice among them that a user makes by --iface: a list such
-// as "eth0,10.0.0.0/8,2001:db8::/32,192.168.1.5" of interfaces, subnets and addresses.
+// as "eth0,10.0.0.0/8,2001:db8::/32,192.168.1.5" of interfaces, subnets and addresses, or "^" and
+// such a list: all but these.
 #ifndef MLT_NET_IFACE_H
 #define MLT_NET_IFACE_H
 
@@ -22,6 +23,7 @@ typedef struct mlt_iface_choice {
 typedef struct mlt_iface_filter {
     mlt_iface_choice choices[MLT_IFACE_CHOICES];
     uint32_t count;
+    bool except; // all but these
 } mlt_iface_filter;
 
 // MLT_ERR_INVALID: the text is no such list; a message in why.
@@ -44,7 +46,7 @@ mlt_status mlt_iface_select(mlt_address out[MLT_ADDRESSES], uint32_t *count,
                             const struct ifaddrs *list, const mlt_iface_filter *filter,
                             bool loopback, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// A range of ports, "40000-40100" or "40000"; "any", or both 0: whichever is free. MLT_ERR_INVALID:
+// A range of ports, "40000-40100", "40000:40100" or "40000"; "any", or both 0: whichever is free. MLT_ERR_INVALID:
 // it is none; a message in why.
 typedef struct mlt_iface_ports {
     uint16_t first, last;

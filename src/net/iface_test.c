@@ -92,6 +92,8 @@ static void test_chosen(void)
     check_chosen("192.168.1.5", false, "192.168.1.5/16");
     check_chosen("0.0.0.0/0", false, "10.0.0.1/24 192.168.1.5/16");
     check_chosen("lo", false, "127.0.0.1/8 ::1/128");
+    check_chosen("^eth0", false, "192.168.1.5/16 2001:db8::5/48");
+    check_chosen("^ib0,fe80::/10,lo", false, "10.0.0.1/24");
     check_chosen("127.0.0.0/8,ib0", false, "192.168.1.5/16 2001:db8::5/48 127.0.0.1/8");
     check_chosen("eth1,11.0.0.0/8", false,
                  "no address of this host is chosen; it has lo 127.0.0.1/8, eth0 fe80::1/64, "
@@ -191,6 +193,8 @@ static void test_ports(void)
     CHECK(mlt_iface_ports_parse(&ports, "any", why, sizeof why) == 0 && !ports.first &&
           !ports.last);
     CHECK(mlt_iface_ports_parse(&ports, "40000-40100", why, sizeof why) == MLT_OK);
+    CHECK(ports.first == 40000 && ports.last == 40100);
+    CHECK(mlt_iface_ports_parse(&ports, "40000:40100", why, sizeof why) == MLT_OK);
     CHECK(ports.first == 40000 && ports.last == 40100);
     CHECK(mlt_iface_ports_parse(&ports, "65535", why, sizeof why) == MLT_OK);
     CHECK(ports.first == 65535 && ports.last == 65535);

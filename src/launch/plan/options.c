@@ -19,6 +19,7 @@
 #include "launch/plan/hosts.h"
 #include "launch/plan/words.h"
 #include "launch/say.h"
+#include "net/iface.h"
 
 extern char **environ;
 
@@ -301,6 +302,84 @@ static void take_by(reader *r, const option_row *row)
     take_mapping(r, row);
 }
 
+// ---- Between hosts
+
+static void check_iface(const char *where, const char *text)
+{
+    mlt_iface_filter filter;
+    char why[256];
+    if (mlt_iface_parse(&filter, text, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "%s is '%s': %s", where, text, why);
+}
+
+static void check_ports(const char *where, const char *text)
+{
+    mlt_iface_ports ports;
+    char why[256];
+    if (mlt_iface_ports_parse(&ports, text, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "%s is '%s': %s", where, text, why);
+}
+
+static void take_iface(reader *r, const option_row *row)
+{
+    char *word = next_word(r);
+    check_iface(r->option, word);
+    r->o->iface = word;
+}
+
+static void take_ports(reader *r, const option_row *row)
+{
+    char *word = next_word(r);
+    check_ports(r->option, word);
+    r->o->ports = word;
+}
+
+// Open MPI's parameters, of which two say something here.
+static void take_mca(reader *r, const option_row *row)
+{
+    const char *name = next_word(r);
+    char *value = next_word(r);
+    bool without = strcmp(name, "btl_tcp_if_exclude") == 0;
+    if (!without && strcmp(name, "btl_tcp_if_include") != 0)
+        return;
+    r->o->iface = without ? mlt_text_of("^%s", value) : value;
+    check_iface(name, r->o->iface);
+}
+
+// The first of these variables that is set, and its value.
+static char *first_set(const char *const *names, const char **found)
+{
+    for (; *names; names++) {
+        char *value = getenv(*names);
+        *found = *names;
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+static void read_net_variables(mlt_options *o)
+{
+    static const char *const ifaces[] = {"MILLET_IFACE", "HYDRA_IFACE",
+                                         "OMPI_MCA_btl_tcp_if_include", NULL};
+    static const char *const ports[] = {"MILLET_PORT_RANGE", "MPIEXEC_PORT_RANGE",
+                                        "MPICH_PORT_RANGE", NULL};
+    const char *where;
+    char why[256];
+    o->iface = first_set(ifaces, &where);
+    if (o->iface)
+        check_iface(where, o->iface);
+    o->ports = first_set(ports, &where);
+    if (o->ports)
+        check_ports(where, o->ports);
+    const char *encrypt = getenv("MILLET_ENCRYPT");
+    int64_t yes = 0;
+    const mlt_setting setting = {"encrypt", MLT_SETTING_BOOL, NULL, NULL, NULL, &yes};
+    if (encrypt && *encrypt && mlt_setting_parse(&setting, encrypt, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "MILLET_ENCRYPT is '%s', but should be yes or no", encrypt);
+    o->encrypt = yes;
+}
+
 static void take_gdb(reader *r, const option_row *row)
 {
     r->o->gdb = next_number(r, 0, MOST_RANKS);
@@ -486,6 +565,13 @@ static const option_row table[] = {
      "leave this host out if others are named"},
     {"--show-plan --dry-run", NULL, take_flag, AT(show_plan),
      "print which hosts get which processes, workers and ranks, and start nothing"},
+    {"--iface", "LIST", take_iface, 0,
+     "use only these interfaces, subnets or addresses between hosts: eth0,10.0.0.0/8; ^docker0 "
+     "uses all but it; MILLET_IFACE does the same (all)"},
+    {"--port-range", "A-B", take_ports, 0,
+     "listen only at these ports, one a host; MILLET_PORT_RANGE does the same (any)"},
+    {"--encrypt", NULL, take_flag, AT(encrypt),
+     "encrypt what ranks send to other hosts; MILLET_ENCRYPT does the same"},
     {"--bind-to", "WORD", take_bind, AT(bind_to),
      "pin workers to core, hwthread, socket, numa or none (core, if workers fill more than half of "
      "the cores)"},
@@ -564,11 +650,12 @@ static const option_row table[] = {
      "-use-app-topology",
      NULL, ignore_flag, 0, NULL},
     {"-soft -arch -file -memory-alloc-kinds -usize -launcher -launcher-exec "
-     "-rmk -iface -demux -nameserver -membind -topolib -order-nodes -bootstrap "
+     "-rmk -demux -nameserver -membind -topolib -order-nodes -bootstrap "
      "--personality --prefix -ckpointlib -localhost --cpus-per-proc "
      "--cpus-per-rank",
      "WORD", ignore_word, 0, NULL},
-    {"--mca --pmixmca --prtemca --gmca", "NAME VALUE", ignore_two, 0, NULL},
+    {"--mca --gmca", "NAME VALUE", take_mca, 0, NULL},
+    {"--pmixmca --prtemca", "NAME VALUE", ignore_two, 0, NULL},
 };
 
 enum { ROWS = sizeof table / sizeof *table };
@@ -843,6 +930,7 @@ void mlt_options_read(int argc, char **argv, mlt_options *out)
     const char *limit = getenv("MPIEXEC_TIMEOUT");
     if (limit && *limit)
         out->timeout_s = seconds("MPIEXEC_TIMEOUT", limit);
+    read_net_variables(out);
     reader r = {.o = out, .words = argv + (argc > 0)};
     if (!*r.words)
         mlt_quit(MLT_EXIT_USAGE, "no program to start was named; mpirun -n 4 ./program starts one, "

@@ -77,6 +77,9 @@ typedef struct mlt_options {
     mlt_mapping mapping; // what the last two say about hosts
     char *paths;         // where the path map goes; NULL: nobody asks
     int64_t gdb;         // rank, -1: none
+    // Between hosts (net/iface.h): texts that can be read; NULL: every interface, any port.
+    char *iface, *ports;
+    bool encrypt;
 } mlt_options;
 
 // Reads the command line and MPIEXEC_TIMEOUT. Ends mpirun on a mistake, --help and --version.
