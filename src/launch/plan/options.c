@@ -331,7 +331,7 @@ static void take_ports(reader *r, const option_row *row)
 {
     char *word = next_word(r);
     check_ports(r->option, word);
-    r->o->ports = word;
+    r->o->port_range = word;
 }
 
 // Open MPI's parameters, of which two say something here.
@@ -369,9 +369,9 @@ static void read_net_variables(mlt_options *o)
     o->iface = first_set(ifaces, &where);
     if (o->iface)
         check_iface(where, o->iface);
-    o->ports = first_set(ports, &where);
-    if (o->ports)
-        check_ports(where, o->ports);
+    o->port_range = first_set(ports, &where);
+    if (o->port_range)
+        check_ports(where, o->port_range);
     const char *encrypt = getenv("MILLET_ENCRYPT");
     int64_t yes = 0;
     const mlt_setting setting = {"encrypt", MLT_SETTING_BOOL, NULL, NULL, NULL, &yes};

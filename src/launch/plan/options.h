@@ -78,7 +78,7 @@ typedef struct mlt_options {
     char *paths;         // where the path map goes; NULL: nobody asks
     int64_t gdb;         // rank, -1: none
     // Between hosts (net/iface.h): texts that can be read; NULL: every interface, any port.
-    char *iface, *ports;
+    char *iface, *port_range;
     bool encrypt;
 } mlt_options;
 
