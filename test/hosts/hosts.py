@@ -188,6 +188,17 @@ def run_ip(commands, *options):
         raise OSError(f"ip: {said.stderr.strip()}")
 
 
+@contextlib.contextmanager
+def several(count, wanted=True):
+    """Hosts for a runner that is not about them: the net, or None if they are not wanted. Call it before any thread is started."""
+    if not wanted:
+        yield None
+        return
+    enter()
+    with Hosts(count) as net:
+        yield net
+
+
 # ---- hosts
 
 
@@ -333,6 +344,13 @@ class Hosts:
 
     def start(self, host, words, cwd=None, **options):
         return harness.start(*self.words(host, words, cwd), **options)
+
+    def mpirun(self, launcher, *words, hosts=("h0", "h1"), cwd=None, **options):
+        """The result of mpirun on the first of these hosts with a job on all of them; nothing of it may be left anywhere."""
+        job = [launcher, "--rsh", self.remote_shell, "-host", ",".join(hosts), *words]
+        result = self.run(hosts[0].split(":")[0], job, cwd, **options)
+        harness.wait_until(lambda: not self.left(), "the end of all processes of the job", 5)
+        return result
 
     @contextlib.contextmanager
     def inside(self, host):
