@@ -87,14 +87,15 @@ def script(chosen):
     return "\n".join(lines)
 
 
-def replay(page, folder, build, limit=150, free=()):
-    """Replays the page in the folder, with the programs of the build tree in PATH; how many commands that were, and tools that are missing."""
+def replay(page, folder, build, limit=150, free=(), words=lambda command: command, path=""):
+    """Replays the page in the folder, with the programs of the build tree in PATH, after those of `path`; how many commands that were, and tools that
+    are missing. `words` makes the command line that starts the shell somewhere else."""
     every = commands(page)
     missing = sorted({tool for tool in (command.missing_tool() for command in every) if tool})
     chosen = [command for command in every if not command.missing_tool()]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("MILLET_", "MPI", "OMPI_", "PMI", "PKG_CONFIG", "CC", "CFLAGS"))}
-    env["PATH"] = f"{build / 'bin'}:{env['PATH']}"
-    done = subprocess.run(["bash", "-c", script(chosen)], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    env["PATH"] = ":".join(filter(None, (path, str(build / "bin"), env["PATH"])))
+    done = subprocess.run(words(["bash", "-c", script(chosen)]), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           text=True, errors="replace", timeout=limit)
     outputs = re.split(rf"\n{MARK}\d+\n", done.stdout)
     expect(len(outputs) == len(chosen) + 1, f"the shell ended early, in or after: {chosen[min(len(outputs), len(chosen)) - 1].text}", done.stdout)

@@ -215,11 +215,12 @@ class Hosts:
     machine-id, by which libraries know that two processes share memory. One such net at a time.
 
     own: folders of which each host has its own, empty at first ("/tmp", "/dev/shm"); the source tree, the runner's scratch folders and
-    `keep` stay visible below them. own_name_is_local: as Debian installs it, a host's own name is 127.0.1.1 in its /etc/hosts."""
+    `keep` stay visible below them. own_name_is_local: as Debian installs it, a host's own name is 127.0.1.1 in its /etc/hosts. names: others
+    than h0 to hN-1, of at most 10 letters."""
 
-    def __init__(self, count, own=(), keep=(), own_name_is_local=False):
+    def __init__(self, count, own=(), keep=(), own_name_is_local=False, names=None):
         assert inside and 0 < count <= 200
-        self.names = [f"h{i}" for i in range(count)]
+        self.names = names or [f"h{i}" for i in range(count)]
         self.numbers = {host: i + 1 for i, host in enumerate(self.names)}  # the last part of their addresses; those of traps too
         self.aimed, self.trapped = set(), set()  # pairs (a, b): a asks no more for b's link address; a's packets to b go to a trap
         self.own, self.keep, self.own_name_is_local = own, [ROOT, STATE, *keep], own_name_is_local

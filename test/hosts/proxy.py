@@ -45,6 +45,8 @@ class Way:
         self.cut_at = None  # after so many bytes both sides are reset; those bytes arrive
         self.end_at = None  # after so many bytes the receiver sees the end of the stream; the rest is swallowed, the other way stays
         self.garble_at = None  # this byte arrives inverted
+        self.record = 0  # so many first bytes of each connection are kept,
+        self.recorded = []  # here, one bytearray a connection
         self.bytes = 0  # passed on, of all connections; counted before they are sent
         self.until = 0.0  # nothing is passed on before
 
@@ -167,7 +169,7 @@ class Pump:
         self.connection, self.way, self.source, self.sink = connection, way, source, sink
         self.at = 0  # bytes passed on
         self.waiting, self.behind = collections.deque(), 0  # (when, bytes; none: the end), and their sum
-        self.ended = False
+        self.ended, self.kept = False, None
 
     def run(self):
         try:
@@ -245,6 +247,7 @@ class Pump:
 
     def send(self, piece):
         self.way.bytes += len(piece)
+        self.keep(piece)
         rest = piece
         while rest:
             with contextlib.suppress(BlockingIOError):
@@ -254,6 +257,13 @@ class Pump:
         self.at += len(piece)
         until = time.monotonic() + len(piece) / self.way.rate
         self.sleep_until(lambda: until)
+
+    def keep(self, piece):
+        if self.at < self.way.record:
+            if self.kept is None:
+                self.kept = bytearray()
+                self.way.recorded.append(self.kept)
+            self.kept += piece[:self.way.record - self.at]
 
 
 def drain(sink, seconds=2):
