@@ -30,10 +30,10 @@ bool mlt_guard_from_keyboard(const struct signalfd_siginfo *info)
 // Ends the guard as the watcher ended.
 static _Noreturn void end_like(int status)
 {
+    mlt_sweep(); // the watcher has done so, unless it ended early
     if (WIFEXITED(status))
         _exit(WEXITSTATUS(status));
     int signal_number = WTERMSIG(status);
-    mlt_sweep();
     if (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP) {
         sigset_t set; // it came through us when nothing but output was left
         sigemptyset(&set);

@@ -47,7 +47,8 @@ typedef struct stream {
     mlt_source source; // fd -1: ended
     mlt_io *io;
     sink *to;
-    uint32_t rank;
+    uint32_t proc, rank;
+    bool raw;    // its bytes are passed on as they come
     bool inside; // a part of the current line has been passed on, with its label
     char *line;
     size_t length, room;
@@ -79,6 +80,8 @@ struct mlt_io {
     int spool;
     uint64_t spooled, dropped; // bytes that were written, and given back
     bool input_ended;
+    void (*put)(void *user, uint32_t proc, int stream, const char *bytes, size_t count);
+    void *user;      // of put, mlt_io_send_to
     int patience_ms; // with a reader that does not read, when nothing else is left to do; -1: for
                      // ever
 };
@@ -312,15 +315,43 @@ static void pass_lines(stream *s, size_t seen)
     }
 }
 
-static void stream_end(stream *s)
+static int number_of(const stream *s)
 {
-    if (s->source.fd < 0)
+    return s->to == &s->io->sinks[0] ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+// Passes on what was read last.
+static void pass_on(stream *s, size_t seen)
+{
+    if (!s->raw) {
+        pass_lines(s, seen);
         return;
+    }
+    if (s->io->put)
+        s->io->put(s->io->user, s->proc, number_of(s), s->line, s->length);
+    else
+        sink_put(s->to, s->line, s->length);
+    s->length = 0;
+}
+
+static void pass_last(stream *s)
+{
     if (s->length > 0 || s->inside) { // a last line without its end
         put_label(s);
         sink_put(s->to, s->line, s->length);
         sink_put(s->to, "\n", 1);
     }
+    s->length = 0;
+    s->inside = false;
+}
+
+static void stream_end(stream *s)
+{
+    if (s->source.fd < 0)
+        return;
+    pass_last(s);
+    if (s->io->put)
+        s->io->put(s->io->user, s->proc, number_of(s), NULL, 0);
     mlt_loop_remove(s->io->loop, &s->source);
     close(s->source.fd);
     s->source.fd = -1;
@@ -345,7 +376,7 @@ static bool stream_read(stream *s)
         return false;
     }
     s->length += (size_t)n;
-    pass_lines(s, s->length - (size_t)n);
+    pass_on(s, s->length - (size_t)n);
     return true;
 }
 
@@ -507,7 +538,7 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
         io->errfile = absolute(options->errfile);
     io->out_shared = io->outfile && empty_shared(io->outfile);
     io->err_shared = io->errfile && empty_shared(io->errfile);
-    if (options->label)
+    if (options->label || mlt_plan_other(plan))
         io->streams = mlt_take(2 * (size_t)plan->proc_count, sizeof *io->streams);
     io->child_ends = mlt_take(3, sizeof *io->child_ends);
     for (int i = 0; i < 3; i++)
@@ -527,8 +558,13 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input, with --stdin all (%s)", strerror(errno));
     io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
     for (uint32_t p = 0; p < plan->proc_count; p++) {
-        for (int i = 0; options->label && i < 2; i++)
-            io->streams[2 * p + (uint32_t)i].source.fd = -1;
+        for (uint32_t i = 0; io->streams && i < 2; i++)
+            io->streams[2 * p + i] = (stream){.source = {.fd = -1, .ready = stream_ready},
+                                              .io = io,
+                                              .to = &io->sinks[i],
+                                              .proc = p,
+                                              .rank = plan->procs[p].first_rank,
+                                              .raw = !options->label || plan->procs[p].ranks > 1};
         if (io->feeds)
             io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready}, .io = io};
     }
@@ -570,7 +606,7 @@ static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *t
                            size_t why_size)
 {
     uint32_t rank = io->plan->procs[proc].first_rank;
-    const char *file = i == 0 ? io->outfile : io->errfile;
+    const char *file = io->plan->procs[proc].ranks > 1 ? NULL : i == 0 ? io->outfile : io->errfile;
     if (i == 1 && io->options->merge)
         return true;
     if (file) {
@@ -583,11 +619,9 @@ static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *t
         to->append = twin || (i == 0 ? io->out_shared : io->err_shared);
         return true;
     }
-    if (!io->options->label)
+    if (!io->options->label && !io->put)
         return true;
     stream *s = &io->streams[2 * proc + (uint32_t)i];
-    *s = (stream){
-        .source = {.fd = -1, .ready = stream_ready}, .io = io, .to = &io->sinks[i], .rank = rank};
     if (!open_pipe(io, 1 + i, &s->source.fd, why, why_size))
         return false;
     to->fd = io->child_ends[1 + i];
@@ -607,9 +641,8 @@ bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size
     } else if (proc != io->stdin_proc) {
         spawn->streams[0].fd = io->null_fd;
     }
-    if (io->plan->procs[proc].ranks > 1)
-        return true; // the library does the rest
-    for (int i = 0; i < 2; i++)
+    bool several = io->plan->procs[proc].ranks > 1; // the library does the rest, with files too
+    for (int i = 0; i < 2 && (!several || io->put); i++)
         if (!prepare_output(io, proc, i, &spawn->streams[1 + i], why, why_size))
             return false;
     return true;
@@ -631,6 +664,40 @@ void mlt_io_started(mlt_io *io, uint32_t proc)
     }
 }
 
+void mlt_io_send_to(mlt_io *io,
+                    void (*put)(void *user, uint32_t proc, int stream, const char *bytes,
+                                size_t count),
+                    void *user)
+{
+    io->put = put;
+    io->user = user;
+    for (uint32_t i = 0; i < 2 * io->plan->proc_count; i++)
+        io->streams[i].raw = true; // whole lines are made where they are written
+}
+
+void mlt_io_ended(mlt_io *io, uint32_t proc)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        stream *s = &io->streams[2 * proc + i];
+        while (s->source.fd >= 0 && stream_read(s))
+            ;
+    }
+}
+
+void mlt_io_output(mlt_io *io, uint32_t proc, int number, const char *bytes, size_t count)
+{
+    stream *s = &io->streams[2 * proc + (number == STDERR_FILENO)];
+    MLT_ARRAY_WANT(s->line, s->length + count, s->room);
+    if (count)
+        memcpy(s->line + s->length, bytes, count);
+    s->length += count;
+    if (count)
+        pass_on(s, s->length - count);
+    else
+        pass_last(s);
+    sink_flush(s->to, false);
+}
+
 bool mlt_io_finish(mlt_io *io, bool interrupted)
 {
     bool whole = true;
@@ -641,6 +708,8 @@ bool mlt_io_finish(mlt_io *io, bool interrupted)
             while (s->source.fd >= 0 && stream_read(s))
                 sink_flush(s->to, true);
             stream_end(s);
+            pass_last(s); // of another host
+            free(s->line);
         }
         if (io->feeds)
             feed_close(&io->feeds[p]);

@@ -32,6 +32,20 @@ void mlt_io_started(mlt_io *io, uint32_t proc);
 // Begins to copy standard input (--stdin all); once all processes are started.
 void mlt_io_run(mlt_io *io);
 
+// An agent: output that would go to mpirun's own descriptors goes to `put` instead, as it comes; no
+// bytes: the end. Before the first process is prepared.
+void mlt_io_send_to(mlt_io *io,
+                    void (*put)(void *user, uint32_t proc, int stream, const char *bytes,
+                                size_t count),
+                    void *user);
+
+// An agent: passes on what a process that has ended has written so far.
+void mlt_io_ended(mlt_io *io, uint32_t proc);
+
+// mpirun: output of a process of another host: of its standard output (1) or error (2). No bytes:
+// the end.
+void mlt_io_output(mlt_io *io, uint32_t proc, int stream, const char *bytes, size_t count);
+
 // All processes are gone: writes what is left, and frees io. Waits as long as it takes, or, if
 // `interrupted`, a moment for each reader. False if something could not be written, after a
 // message. (A reader that has gone is no loss: the ranks see a broken pipe, as they would without

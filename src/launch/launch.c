@@ -6,18 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "boot/job.h"
 #include "fiber/stack.h"
+#include "launch/agent.h"
 #include "launch/guard.h"
+#include "launch/hosts/crew.h"
+#include "launch/hosts/frame.h"
+#include "launch/hosts/task.h"
 #include "launch/io.h"
 #include "launch/loop.h"
 #include "launch/numbers.h"
-#include "launch/plan/bind.h"
 #include "launch/plan/coll.h"
 #include "launch/plan/env.h"
 #include "launch/plan/grain.h"
@@ -29,24 +30,24 @@
 #include "launch/program/program.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
-#include "launch/watch/lines.h"
 #include "launch/watch/report.h"
 #include "launch/watch/watch.h"
+#include "net/key.h"
 #include "os/os.h"
-
-// Inherited descriptors have numbers that scripts do not use themselves.
-enum { FIRST_FD = 20 };
 
 typedef struct launch {
     mlt_options *options;
     mlt_plan plan;
-    const char **paths; // of the apps' programs
+    const char **paths; // of the apps' programs; NULL: it is on other hosts only
     bool *noted;        // [apps]: what their ranks share has been told
     const char *gdb;    // NULL: not asked for
-    mlt_bind bind;
-    mlt_job *job;
-    int job_fd, ctl_as;
+    uint32_t host;      // this one; MLT_FRAME_HEAD: it has no rank
+    mlt_key key;
+    char *task;
+    uint64_t started_ns;
     int loop;
+    mlt_agent *agent;
+    mlt_crew *crew;
     mlt_io *io;
     mlt_watch *watch;
     mlt_guard guard;
@@ -57,13 +58,37 @@ static const char *dir_of(const launch *l, const mlt_app *app)
     return app->dir ? app->dir : l->options->dir;
 }
 
+// True if the section names no host but this one.
+static bool is_here(const mlt_app *app)
+{
+    for (uint32_t h = 0; app->hosts && h < app->hosts->count; h++)
+        if (!app->hosts->hosts[h].here)
+            return false;
+    return true;
+}
+
+// Programs of other hosts are looked for there.
 static void find_programs(launch *l)
 {
     const mlt_options *o = l->options;
     l->paths = mlt_take(o->app_count, sizeof *l->paths);
     l->noted = mlt_take(o->app_count, sizeof *l->noted);
-    for (size_t a = 0; a < o->app_count; a++)
-        l->paths[a] = mlt_program_find(o->apps[a].argv[0], dir_of(l, &o->apps[a]), o->apps[a].path);
+    for (size_t a = 0; a < o->app_count; a++) {
+        const mlt_app *app = &o->apps[a];
+        const char *dir = dir_of(l, app);
+        if (is_here(app) || mlt_program_is_there(app->argv[0], dir, app->path))
+            l->paths[a] = mlt_program_find(app->argv[0], dir, app->path);
+    }
+}
+
+// Those that this host runs, after all.
+static void require_programs(const launch *l)
+{
+    for (uint32_t p = 0; p < l->plan.proc_count; p++) {
+        const mlt_app *app = &l->options->apps[l->plan.procs[p].app];
+        if (l->plan.procs[p].host == l->host && !l->paths[l->plan.procs[p].app])
+            (void)mlt_program_find(app->argv[0], dir_of(l, app), app->path);
+    }
 }
 
 static void find_gdb(launch *l)
@@ -72,8 +97,15 @@ static void find_gdb(launch *l)
     if (o->gdb >= (int64_t)l->plan.ranks)
         mlt_quit(MLT_EXIT_USAGE, "--gdb names rank %lld, but the job has ranks 0 to %u",
                  (long long)o->gdb, l->plan.ranks - 1);
-    if (o->gdb >= 0)
-        l->gdb = mlt_program_find("gdb", NULL, NULL);
+    if (o->gdb < 0)
+        return;
+    const mlt_plan_proc *proc = &l->plan.procs[mlt_plan_proc_of(&l->plan, (uint32_t)o->gdb)];
+    if (proc->host != l->host)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "--gdb names rank %lld, which is on host %s; a debugger needs this terminal, so "
+                 "start mpirun on that host, or choose a rank of this one",
+                 (long long)o->gdb, l->plan.hosts[proc->host].host.name);
+    l->gdb = mlt_program_find("gdb", NULL, NULL);
 }
 
 // Looks at one file, the program's or a library's of its own.
@@ -142,9 +174,9 @@ static void check_programs(const launch *l)
         const mlt_plan_proc *proc = &l->plan.procs[p];
         const mlt_app *app = &o->apps[proc->app];
         const char *path = l->paths[proc->app];
-        bool first = p == 0 || proc[-1].app != proc->app;
-        for (uint32_t q = 0; first && q < p; q++) // the same program in an earlier section
-            first = strcmp(l->paths[l->plan.procs[q].app], path) != 0;
+        bool first = path && (p == 0 || proc[-1].app != proc->app);
+        for (size_t a = 0; first && a < proc->app; a++) // the same program in an earlier section
+            first = !l->paths[a] || strcmp(l->paths[a], path) != 0;
         if (!first)
             continue;
         mlt_libraries libraries;
@@ -165,71 +197,16 @@ static void note_shared(void *user, uint32_t p, const char *why)
     const mlt_app *app = &o->apps[proc->app];
     const char *path = l->paths[proc->app];
     for (size_t a = 0; a < o->app_count; a++) // the same program in another section
-        if (l->noted[a] && strcmp(l->paths[a], path) == 0)
+        if (l->noted[a] && l->paths[a] && path && strcmp(l->paths[a], path) == 0)
             return;
+    bool again = l->noted[proc->app];
     l->noted[proc->app] = true;
-    if (o->quiet || o->no_globals)
+    if (o->quiet || o->no_globals || !path || again)
         return;
     mlt_libraries libraries;
     mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
     mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries, o->verbose, why);
     mlt_libraries_fini(&libraries);
-}
-
-// mlt_watch_conf.explain.
-static char *explain_crash(void *user, uint32_t p, const char *text)
-{
-    const launch *l = user;
-    return mlt_lines_add(text, dir_of(l, &l->options->apps[l->plan.procs[p].app]));
-}
-
-// A process is started on its cores; worker threads must find theirs among them.
-static void note_places(launch *l)
-{
-    for (uint32_t p = 0; p < l->plan.proc_count; p++) {
-        const mlt_plan_proc *proc = &l->plan.procs[p];
-        for (uint32_t i = 0; proc->workers > 1 && i < proc->workers; i++) {
-            mlt_job_worker *w = mlt_job_worker_at(l->job, proc->first_worker + i);
-            w->pinned = mlt_bind_place(&l->bind, proc->first_worker + i, w->cpus, MLT_JOB_CPUS);
-        }
-    }
-}
-
-static void make_job(launch *l, uint32_t cores)
-{
-    uint32_t count = l->plan.proc_count;
-    uint32_t *workers = mlt_take(count, sizeof *workers), *ranks = mlt_take(count, sizeof *ranks);
-    uint32_t *apps = mlt_take(count, sizeof *apps), *larger = mlt_take(count, sizeof *larger);
-    for (uint32_t p = 0; p < count; p++) {
-        workers[p] = l->plan.procs[p].workers;
-        ranks[p] = l->plan.procs[p].ranks / workers[p];
-        larger[p] = l->plan.procs[p].ranks % workers[p];
-        apps[p] = l->plan.procs[p].app;
-    }
-    mlt_job_plan plan = {.procs = count,
-                         .workers_of_proc = workers,
-                         .ranks_a_worker = ranks,
-                         .larger_of_proc = larger,
-                         .app_of_proc = apps,
-                         .cores = cores,
-                         .launched = true,
-                         .profile = l->options->report};
-    char why[512];
-    int fd;
-    if (mlt_job_new(&plan, &l->job, &fd, why, sizeof why))
-        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    l->job_fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
-    l->ctl_as = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD + 1);
-    if (l->job_fd < 0 || l->ctl_as < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
-    close(fd);
-    free(workers);
-    free(ranks);
-    free(apps);
-    free(larger);
-    note_places(l);
-    if (mlt_job_own_head(l->job) != MLT_OK)
-        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the job's head (%s)", strerror(errno));
 }
 
 // -v
@@ -242,108 +219,118 @@ static void tell_layout(const launch *l, uint32_t cores)
             mlt_say("%s: %s", l->options->apps[a].argv[0], l->options->apps[a].told);
 }
 
-// gdb --args program ...; the caller frees it.
-static char **gdb_words(char **argv)
+// ---- Agents
+
+// mlt_watch_conf.output.
+static void write_output(void *user, uint32_t proc, int stream, const char *bytes, size_t count)
 {
-    static char gdb[] = "gdb", quiet[] = "-q", args[] = "--args";
-    mlt_texts words = {NULL, 0};
-    mlt_texts_add(&words, gdb);
-    mlt_texts_add(&words, quiet);
-    mlt_texts_add(&words, args);
-    while (*argv)
-        mlt_texts_add(&words, *argv++);
-    return words.items;
+    const launch *l = user;
+    mlt_io_output(l->io, proc, stream, bytes, count);
 }
 
-static bool open_ctl(int pair[2], char *why, size_t why_size)
+static void agent_tells(void *user, const mlt_frame *frame, char *body)
 {
-    static const int on = 1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
-        return false;
-    }
-    // The system then tells the sender's process id, as this side would call it.
-    (void)setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-    return true;
+    const launch *l = user;
+    mlt_watch_take(l->watch, frame, body);
 }
 
-static void tell_start(const launch *l, uint32_t p, pid_t pid, const cpu_set_t *cpus)
+static void crew_tells(void *user, const mlt_frame *frame, char *body)
 {
-    char who[64], where[256] = "any processor";
-    mlt_plan_name(&l->plan, p, who, sizeof who);
-    if (cpus) {
-        size_t n = (size_t)snprintf(where, sizeof where, "processors ");
-        mlt_bind_text(&l->bind, cpus, where + n, sizeof where - n);
-    }
-    mlt_say("%s: process %d on %s, on %s: %s", who, (int)pid, mlt_hosts_own(), where,
-            l->options->apps[l->plan.procs[p].app].argv[0]);
+    const launch *l = user;
+    if (frame->to == MLT_FRAME_HEAD)
+        mlt_watch_take(l->watch, frame, body);
+    else if (l->crew)
+        mlt_crew_send(l->crew, frame, body);
 }
 
-// Starts one process. On failure the exit code, after a message.
-static int start(launch *l, uint32_t p, mlt_env *env)
+static void crew_line(void *user, uint32_t host, const char *text)
 {
-    const mlt_plan_proc *proc = &l->plan.procs[p];
-    const mlt_app *app = &l->options->apps[proc->app];
-    bool under_gdb = l->gdb && p == mlt_plan_proc_of(&l->plan, (uint32_t)l->options->gdb);
-    char why[512];
-    int pair[2], code = MLT_EXIT_SYSTEM;
-    if (!open_ctl(pair, why, sizeof why)) {
-        mlt_say("%s", why);
-        return code;
-    }
-    cpu_set_t *cpus = mlt_bind_set(&l->bind, proc->first_worker, proc->workers);
-    mlt_env_proc own = {.proc = p, .job_fd = l->job_fd, .ctl_fd = l->ctl_as};
-    mlt_spawn spawn = {.path = under_gdb ? l->gdb : l->paths[proc->app],
-                       .argv = under_gdb ? gdb_words(app->argv) : app->argv,
-                       .env = mlt_env_for(env, &l->plan, &own),
-                       .dir = dir_of(l, app),
-                       .job_fd = l->job_fd,
-                       .ctl_fd = pair[1],
-                       .ctl_as = l->ctl_as,
-                       .cpus = cpus,
-                       .cpus_bytes = l->bind.set_bytes,
-                       // --gdb: keep the keyboard's signals away from the others
-                       .group = l->gdb && !under_gdb ? 0 : l->guard.group};
-    pid_t pid = -1;
-    if (mlt_io_prepare(l->io, p, &spawn, why, sizeof why))
-        pid = mlt_spawn_start(&spawn, &code, why, sizeof why);
-    mlt_io_started(l->io, p);
-    close(pair[1]);
-    if (pid > 0) {
-        mlt_watch_started(l->watch, p, pid, pair[0]);
-        if (l->options->verbose)
-            tell_start(l, p, pid, cpus);
-    } else {
-        close(pair[0]);
-        mlt_say("%s", why);
-    }
-    CPU_FREE(cpus);
-    if (under_gdb)
-        free(spawn.argv);
-    return pid > 0 ? 0 : code;
+    const launch *l = user;
+    mlt_say("host %s: %s", l->plan.hosts[host].host.name, text);
 }
 
-static void start_all(launch *l)
+static mlt_agent *make_agent(launch *l, uint32_t cores, uint64_t identity)
 {
-    mlt_env env;
-    bool have_env = false;
-    for (uint32_t p = 0; p < l->plan.proc_count; p++) {
-        uint32_t app = l->plan.procs[p].app;
-        if (p == 0 || l->plan.procs[p - 1].app != app) {
-            if (have_env)
-                mlt_env_fini(&env);
-            mlt_env_init(&env, l->options, &l->options->apps[app]);
-            mlt_io_env(l->io, p, &env);
-            have_env = true;
-        }
-        int code = start(l, p, &env);
-        if (code) {
-            mlt_watch_give_up(l->watch, code);
-            break;
-        }
+    mlt_agent_conf conf = {.options = l->options,
+                           .plan = &l->plan,
+                           .host = l->host,
+                           .paths = l->paths,
+                           .gdb = l->gdb,
+                           .identity = identity,
+                           .cores = cores,
+                           .loop = l->loop,
+                           .io = l->io,
+                           .group = l->guard.group,
+                           .tell = agent_tells,
+                           .user = l};
+    return mlt_agent_new(&conf);
+}
+
+// This program, by the name that it has on other hosts as well.
+static char *own_path(void)
+{
+    char *path = realpath("/proc/self/exe", NULL);
+    if (!path)
+        mlt_quit(MLT_EXIT_SYSTEM, "mpirun does not know where it is: %s; --launch-agent tells it",
+                 strerror(errno));
+    return path;
+}
+
+static char *pack_task(launch *l, uint64_t identity, size_t *size)
+{
+    mlt_task task = {
+        .options = *l->options, .plan = l->plan, .identity = identity, .head_host = l->host};
+    char *dir = getcwd(NULL, 0);
+    if (!dir)
+        mlt_quit(MLT_EXIT_SYSTEM, "the working directory has no name: %s", strerror(errno));
+    task.dir = dir;
+    char *packed = mlt_task_pack(&task, size);
+    if (*size > MLT_FRAME_MOST)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "arguments, environment and hosts take %zu bytes, but other hosts can be sent at "
+                 "most %d; -genvlist passes on fewer variables",
+                 *size, MLT_FRAME_MOST);
+    free(dir);
+    return packed;
+}
+
+// The agents of all other hosts.
+static mlt_crew *make_crew(launch *l, uint64_t identity)
+{
+    size_t size;
+    if (!l->options->agent)
+        l->options->agent = own_path();
+    l->task = pack_task(l, identity, &size);
+    mlt_crew_conf conf = {.options = l->options,
+                          .plan = &l->plan,
+                          .head_host = l->host,
+                          .last = mlt_crew_hosts(&l->plan, l->host),
+                          .key = &l->key,
+                          .task = l->task,
+                          .task_size = size,
+                          .loop = l->loop,
+                          .take = crew_tells,
+                          .line = crew_line,
+                          .user = l};
+    return mlt_crew_new(&conf);
+}
+
+static void start_agents(launch *l, uint32_t cores)
+{
+    uint64_t identity = 0;
+    char why[256];
+    if (mlt_plan_other(&l->plan)) {
+        mlt_key other;
+        if (mlt_key_new(&l->key, why, sizeof why) != MLT_OK ||
+            mlt_key_new(&other, why, sizeof why) != MLT_OK)
+            mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+        memcpy(&identity, other.bytes, sizeof identity);
+        identity |= 1; // 0 is none
+        l->crew = make_crew(l, identity);
     }
-    mlt_env_fini(&env);
-    mlt_io_run(l->io);
+    if (l->host != MLT_FRAME_HEAD)
+        l->agent = make_agent(l, cores, identity);
+    mlt_watch_join(l->watch, l->agent, l->crew);
 }
 
 // False: there is no memory for it.
@@ -358,8 +345,8 @@ static bool print_report(launch *l, mlt_report *report, mlt_path_map *map)
     for (size_t a = 0; a < l->options->app_count; a++)
         if (l->options->apps[a].told)
             mlt_texts_add(&grains, l->options->apps[a].told);
-    mlt_report_print(report, l->options->apps[0].argv[0], &grains,
-                     mlt_os_now_ns() - l->job->started_ns, out);
+    mlt_report_print(report, l->options->apps[0].argv[0], &grains, mlt_os_now_ns() - l->started_ns,
+                     out);
     free(grains.items);
     mlt_path_map_report(map, out);
     mlt_report_advise(report, out);
@@ -376,16 +363,12 @@ static void print_paths(const mlt_options *options, mlt_path_map *map)
         mlt_path_map_write(map, options->apps[0].argv[0], options->paths ? options->paths : "-");
 }
 
-// The one place that knows that a job is local.
-static void refuse_others(const mlt_plan *plan)
+static uint32_t own_host(const mlt_plan *plan)
 {
-    const mlt_plan_host *other = mlt_plan_other(plan);
-    char where[MLT_HOST_WHERE_BYTES];
-    if (other)
-        mlt_quit(MLT_EXIT_USAGE,
-                 "%s: host '%s' is not this host ('%s'); several hosts are not supported yet, so "
-                 "leave it out or name localhost",
-                 mlt_host_where(&other->host, where), other->host.name, mlt_hosts_own());
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].host.here)
+            return h;
+    return MLT_FRAME_HEAD;
 }
 
 // --show-plan
@@ -408,17 +391,17 @@ int mlt_launch(mlt_options *options)
     mlt_plan_make(options, &l.plan);
     if (options->show_plan)
         return show_plan(&l);
-    refuse_others(&l.plan);
+    l.host = own_host(&l.plan);
+    require_programs(&l);
     find_gdb(&l);
     mlt_launch_check_coll(options);
     check_programs(&l);
-    mlt_bind_plan(&l.bind, options->bind_to, options->map_by, l.plan.workers);
     if (options->verbose)
         tell_layout(&l, cores);
     mlt_spawn_prepare(&blocked);
     mlt_guard_split(&l.guard, &blocked, mlt_io_reads_terminal(options));
     int signal_fd = mlt_spawn_signal_fd(&blocked);
-    make_job(&l, cores);
+    l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();
     l.io = mlt_io_new(options, &l.plan, l.loop);
     mlt_report *report = options->report ? mlt_report_new(&l.plan, cores) : NULL;
@@ -427,16 +410,15 @@ int mlt_launch(mlt_options *options)
     mlt_watch_conf conf = {.options = options,
                            .map = &map,
                            .plan = &l.plan,
-                           .job = l.job,
                            .report = report,
                            .loop = l.loop,
                            .signal_fd = signal_fd,
                            .shared = note_shared,
-                           .explain = explain_crash,
+                           .output = write_output,
                            .user = &l,
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);
-    start_all(&l);
+    start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);
     bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
@@ -450,7 +432,10 @@ int mlt_launch(mlt_options *options)
     mlt_path_map_fini(&map);
     mlt_report_free(report);
     mlt_watch_free(l.watch);
-    mlt_job_close(l.job);
+    mlt_agent_free(l.agent);
+    mlt_crew_free(l.crew);
+    mlt_key_wipe(&l.key);
+    free(l.task);
     mlt_say_finish(interrupted ? 0 : -1);
     return mlt_say_lost() && !code ? MLT_EXIT_FAILED : code;
 }

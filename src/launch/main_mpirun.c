@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/hosts/serve.h"
 #include "launch/launch.h"
 #include "launch/plan/options.h"
 #include "launch/say.h"
@@ -22,6 +23,8 @@ static void see_output_off(void)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--agent") == 0)
+        return mlt_serve();
     atexit(see_output_off);
     mlt_options options;
     mlt_options_read(argc, argv, &options);

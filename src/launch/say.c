@@ -36,6 +36,17 @@ static struct {
 
 static bool lost;
 
+static struct { // mlt_say_to
+    void (*say)(const char *text);
+    void (*quit)(int code, const char *text);
+} receiver;
+
+void mlt_say_to(void (*say)(const char *text), void (*quit)(int code, const char *text))
+{
+    receiver.say = say;
+    receiver.quit = quit;
+}
+
 bool mlt_say_lost(void)
 {
     return lost;
@@ -145,11 +156,21 @@ void mlt_say_finish(int limit_ms)
     }
 }
 
-static void say(const char *format, va_list args)
+// `code`: 0, or the exit code of an agent that ends with it.
+static void say(int code, const char *format, va_list args)
 {
     char *text = NULL, *line = NULL;
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
+    if (receiver.say) {
+        const char *whole = text ? text : MLT_NO_ROOM "a message";
+        if (code)
+            receiver.quit(code, whole);
+        else
+            receiver.say(whole);
+        free(text);
+        return;
+    }
     int n = asprintf(&line, "mpirun: %s\n", text ? text : MLT_NO_ROOM "a message");
     if (n > 0)
         mlt_say_raw(line, (size_t)n);
@@ -161,7 +182,7 @@ void mlt_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say(0, format, args);
     va_end(args);
 }
 
@@ -169,7 +190,7 @@ _Noreturn void mlt_quit(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(format, args);
+    say(code, format, args);
     va_end(args);
     mlt_say_finish(-1);
     exit(code);

@@ -23,6 +23,9 @@ enum {
 // Writes "mpirun: <message>\n" to standard error, as mlt_say_raw does.
 void mlt_say(const char *format, ...) MLT_PRINTF(1, 2);
 
+// An agent: messages go to `say` instead, and one that ends it to `quit`, with the exit code.
+void mlt_say_to(void (*say)(const char *text), void (*quit)(int code, const char *text));
+
 // Writes the bytes to standard error, and drops them if its reader is gone. Never blocks: bytes
 // that do not fit now, up to 16 MiB, wait until the event loop or mlt_say_finish writes them.
 void mlt_say_raw(const char *text, size_t bytes);

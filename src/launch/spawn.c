@@ -145,14 +145,17 @@ static _Noreturn void child(const mlt_spawn *s, pid_t launcher)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
         _exit(128 + SIGKILL); // mpirun ended before the line above
-    if (s->group != getpgrp())
+    if (s->session)
+        (void)setsid();
+    else if (s->group != getpgrp())
         (void)setpgid(0, s->group);
     for (int i = 0; i < 3; i++)
         set_stream(&s->streams[i], i);
     if (s->merge)
         (void)dup2(STDOUT_FILENO, STDERR_FILENO);
-    (void)fcntl(s->job_fd, F_SETFD, 0);
-    if (dup2(s->ctl_fd, s->ctl_as) < 0)
+    if (s->job_fd >= 0)
+        (void)fcntl(s->job_fd, F_SETFD, 0);
+    if (s->ctl_fd >= 0 && dup2(s->ctl_fd, s->ctl_as) < 0)
         fail(STEP_STREAM, errno);
     if (s->dir && chdir(s->dir) != 0)
         fail(STEP_DIR, errno);

@@ -27,11 +27,12 @@ typedef struct mlt_spawn {
     const char *dir;             // NULL: mpirun's
     mlt_spawn_stream streams[3]; // standard input, output, error
     bool merge;                  // standard error goes where standard output goes
-    int job_fd;                  // inherited under its own number
-    int ctl_fd, ctl_as;          // inherited under the number ctl_as
+    int job_fd;                  // inherited under its own number; -1: none
+    int ctl_fd, ctl_as;          // inherited under the number ctl_as; -1: none
     const cpu_set_t *cpus;       // NULL: not pinned
     size_t cpus_bytes;
-    pid_t group; // the process group that it shall be in; 0: one of its own
+    pid_t group;  // the process group that it shall be in; 0: one of its own
+    bool session; // it shall have a session of its own: the terminal's signals do not reach it
 } mlt_spawn;
 
 // Remembers the signal mask and limits that processes of the job shall have, then sets mpirun's

@@ -27,6 +27,10 @@ static const char *const replaced[] = {
     "MILLET_IFACE",
     "MILLET_PORT_RANGE",
     "MILLET_ENCRYPT",
+    "MILLET_RSH",
+    "MILLET_AGENT",
+    "MILLET_SILENT",
+    "MILLET_FAN_OUT",
     "PMI_RANK",
     "PMI_SIZE",
     "MPI_LOCALRANKID",
@@ -37,6 +41,22 @@ static const char *const replaced[] = {
     "OMPI_COMM_WORLD_LOCAL_SIZE",
     "OMPI_COMM_WORLD_NODE_RANK",
     "OMPI_UNIVERSE_SIZE",
+};
+
+// What belongs to a host or to a login on it.
+static const char *const of_host[] = {
+    "DBUS_SESSION_BUS_ADDRESS",
+    "HOST",
+    "HOSTNAME",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "SSH_CLIENT",
+    "SSH_CONNECTION",
+    "SSH_TTY",
+    "WINDOWID",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_SESSION_ID",
 };
 
 static bool same_name(const char *a, const char *b)
@@ -99,7 +119,7 @@ static void put_library_path(mlt_env *env)
     mlt_env_put(env, env->library_path);
 }
 
-void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
+void mlt_env_collect(mlt_env *env, const mlt_options *options, const mlt_app *app)
 {
     *env = (mlt_env){.items = mlt_take(MLT_ENV_OWN + 1, sizeof *env->items)};
     mlt_env_mode mode = app->env_mode != MLT_ENV_ALL ? app->env_mode : options->env_mode;
@@ -115,7 +135,41 @@ void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
         mlt_env_put(env, options->env.items[i]);
     for (size_t i = 0; i < app->env.count; i++)
         mlt_env_put(env, app->env.items[i]);
+}
+
+void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
+{
+    mlt_env_collect(env, options, app);
     put_library_path(env);
+}
+
+static bool has_name(const mlt_texts *list, const char *variable)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (same_name(list->items[i], variable))
+            return true;
+    return false;
+}
+
+static bool is_of_host(const char *variable)
+{
+    for (size_t i = 0; i < sizeof of_host / sizeof *of_host; i++)
+        if (same_name(variable, of_host[i]))
+            return true;
+    return strncmp(variable, "DISPLAY=:", 9) == 0;
+}
+
+bool mlt_env_is_local(const char *variable, const mlt_options *options, const mlt_app *app)
+{
+    return is_of_host(variable) && !has_name(&options->env, variable) &&
+           !has_name(&app->env, variable);
+}
+
+void mlt_env_add_local(mlt_texts *list)
+{
+    for (char **e = environ; *e; e++)
+        if (is_of_host(*e) && !has_name(list, *e))
+            mlt_texts_add(list, mlt_text_of("%s", *e));
 }
 
 void mlt_env_fini(mlt_env *env)

@@ -3,6 +3,7 @@
 #ifndef MLT_LAUNCH_PLAN_ENV_H
 #define MLT_LAUNCH_PLAN_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +19,19 @@ typedef struct mlt_env {
     char own[MLT_ENV_OWN][64];
 } mlt_env;
 
-// What all processes of an app have in common; freed by mlt_env_fini.
+// What the caller of mpirun wants all processes of an app to have; freed by mlt_env_fini.
+void mlt_env_collect(mlt_env *env, const mlt_options *options, const mlt_app *app);
+
+// The same, and what this host adds to it: what all processes of an app have in common.
 void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app);
+
+// True of a variable ("K=V") that means something on one host only, or in one login (HOSTNAME,
+// SSH_AUTH_SOCK, DISPLAY of this host's screen), unless an option has set it. Processes on other
+// hosts do not get it from mpirun but have what their own host's login says.
+bool mlt_env_is_local(const char *variable, const mlt_options *options, const mlt_app *app);
+
+// Adds such variables of this process to the list, if they are not in it. The texts stay.
+void mlt_env_add_local(mlt_texts *list);
 void mlt_env_fini(mlt_env *env);
 
 // Adds or replaces "K=V" (the pointer is kept) among the common ones.

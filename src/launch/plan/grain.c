@@ -96,6 +96,8 @@ static char *obstacle(const mlt_options *o, const mlt_app *app, const char *path
 {
     if (o->gdb >= 0 || o->stdin_rank == MLT_STDIN_ALL)
         return mlt_text_of("%s is for processes", o->gdb >= 0 ? "--gdb" : "--stdin all");
+    if (!path)
+        return mlt_text_of("the program is not on this host");
     mlt_libraries libraries;
     const char *dir = app->dir ? app->dir : o->dir;
     mlt_libraries_find(&libraries, path, dir, o, app);

@@ -272,6 +272,24 @@ static double seconds(const char *where, const char *text)
     return s;
 }
 
+static int64_t silence(const char *where, const char *text)
+{
+    double s = seconds(where, text);
+    if (s < 2 || s > 86400)
+        mlt_quit(MLT_EXIT_USAGE, "%s is '%s', but should be from 2 to 86400 seconds", where, text);
+    return (int64_t)(s * 1000);
+}
+
+static void take_silent(reader *r, const option_row *row)
+{
+    r->o->silent_ms = silence(r->option, next_word(r));
+}
+
+static void take_fan_out(reader *r, const option_row *row)
+{
+    r->o->fan_out = next_number(r, 1, MLT_HOSTS_MOST);
+}
+
 static void take_timeout(reader *r, const option_row *row)
 {
     r->o->timeout_s = seconds(r->option, next_word(r));
@@ -334,11 +352,13 @@ static void take_ports(reader *r, const option_row *row)
     r->o->port_range = word;
 }
 
-// Open MPI's parameters, of which two say something here.
+// Open MPI's parameters, of which some say something here.
 static void take_mca(reader *r, const option_row *row)
 {
     const char *name = next_word(r);
     char *value = next_word(r);
+    if (strcmp(name, "plm_rsh_agent") == 0 || strcmp(name, "plm_ssh_agent") == 0)
+        r->o->rsh = value;
     bool without = strcmp(name, "btl_tcp_if_exclude") == 0;
     if (!without && strcmp(name, "btl_tcp_if_include") != 0)
         return;
@@ -550,10 +570,18 @@ static const option_row table[] = {
     {"-host -hosts -H", "LIST", take_hosts, 0,
      "hosts to run on, from this section on, with slots for n workers each (1): "
      "[user@]name[:n],...; node[01-16,20]:2 is 17 hosts; chooses among the hosts of a -hostfile, "
-     "if "
-     "there is one; so far only this host can be used"},
+     "if there is one"},
     {"-hostfile -machinefile -f", "FILE", take_hostfile, 0,
      "hosts to run on, from this section on, one a line: name[:n] or [user@]name [slots=n]"},
+    {"--rsh --rsh-agent -launcher-exec", "COMMAND", take_text, AT(rsh),
+     "the remote shell, called as ssh is: COMMAND host agent; MILLET_RSH does the same (ssh)"},
+    {"--launch-agent", "FILE", take_text, AT(agent),
+     "the mpirun to start on other hosts; MILLET_AGENT does the same (this one, by its full name)"},
+    {"--silent", "SECONDS", take_silent, 0,
+     "a host that says nothing for so long is lost; MILLET_SILENT does the same (5)"},
+    {"--fan-out", "N", take_fan_out, 0,
+     "agents that mpirun starts itself, and that each of them starts; MILLET_FAN_OUT does the same "
+     "(64)"},
     {"--map-by", "WORD", take_mapping, AT(map_by),
      "which worker goes where: slot fills hosts in their order, node lets them take turns, "
      "ppr:N:node puts N on each; core, socket, numa, ... is the order in which they are pinned "
@@ -649,7 +677,7 @@ static const option_row table[] = {
      "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes "
      "-use-app-topology",
      NULL, ignore_flag, 0, NULL},
-    {"-soft -arch -file -memory-alloc-kinds -usize -launcher -launcher-exec "
+    {"-soft -arch -file -memory-alloc-kinds -usize -launcher "
      "-rmk -demux -nameserver -membind -topolib -order-nodes -bootstrap "
      "--personality --prefix -ckpointlib -localhost --cpus-per-proc "
      "--cpus-per-rank",
@@ -924,6 +952,24 @@ static void settle_hosts(mlt_options *o)
     }
 }
 
+// What variables say about other hosts, before options do.
+static void set_hosts_defaults(mlt_options *o)
+{
+    static char ssh[] = "ssh";
+    char *rsh = getenv("MILLET_RSH"), *agent = getenv("MILLET_AGENT");
+    const char *silent = getenv("MILLET_SILENT"), *fan_out = getenv("MILLET_FAN_OUT");
+    o->rsh = rsh && *rsh ? rsh : ssh;
+    o->agent = agent && *agent ? agent : NULL;
+    o->silent_ms = silent && *silent ? silence("MILLET_SILENT", silent) : MLT_SILENT_MS;
+    o->fan_out = MLT_FAN_OUT;
+    if (!fan_out || !*fan_out)
+        return;
+    char *words[] = {mlt_text_of("%s", fan_out), NULL};
+    reader r = {.o = o, .words = words, .option = "MILLET_FAN_OUT"};
+    take_fan_out(&r, NULL);
+    free(words[0]);
+}
+
 void mlt_options_read(int argc, char **argv, mlt_options *out)
 {
     *out = (mlt_options){.gdb = -1, .grain = initial_grain()};
@@ -931,6 +977,7 @@ void mlt_options_read(int argc, char **argv, mlt_options *out)
     if (limit && *limit)
         out->timeout_s = seconds("MPIEXEC_TIMEOUT", limit);
     read_net_variables(out);
+    set_hosts_defaults(out);
     reader r = {.o = out, .words = argv + (argc > 0)};
     if (!*r.words)
         mlt_quit(MLT_EXIT_USAGE, "no program to start was named; mpirun -n 4 ./program starts one, "

@@ -59,6 +59,8 @@ typedef struct mlt_app {
 
 enum { MLT_STDIN_NONE = -1, MLT_STDIN_ALL = -2 };
 
+enum { MLT_SILENT_MS = 5000, MLT_FAN_OUT = 64 }; // what holds if nobody says otherwise
+
 typedef struct mlt_options {
     mlt_app *apps;
     size_t app_count;
@@ -77,6 +79,11 @@ typedef struct mlt_options {
     mlt_mapping mapping; // what the last two say about hosts
     char *paths;         // where the path map goes; NULL: nobody asks
     int64_t gdb;         // rank, -1: none
+    // Other hosts.
+    char *rsh;         // the remote shell, with options
+    char *agent;       // the program to start there; NULL: this one
+    int64_t silent_ms; // a host that is silent for so long is lost
+    int64_t fan_out;   // agents that one agent starts
     // Between hosts (net/iface.h): texts that can be read; NULL: every interface, any port.
     char *iface, *port_range;
     bool encrypt;

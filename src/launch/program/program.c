@@ -62,23 +62,44 @@ static void check_directory(const char *dir)
         mlt_quit(MLT_EXIT_USAGE, "working directory '%s' is no directory", dir);
 }
 
-const char *mlt_program_find(const char *name, const char *dir, const char *path)
+// NULL: there is none that may be executed; *what and *forbidden say more.
+static const char *find(const char *name, const char *dir, const char *path, found *what,
+                        bool *forbidden)
 {
-    if (dir)
-        check_directory(dir);
-    bool forbidden = false;
+    *forbidden = false;
     if (!strchr(name, '/')) {
-        const char *whole = path ? search(name, path, &forbidden) : NULL;
+        const char *whole = path ? search(name, path, forbidden) : NULL;
         const char *standard = getenv("PATH");
         if (!whole)
-            whole = search(name, standard ? standard : "/usr/local/bin:/usr/bin:/bin", &forbidden);
+            whole = search(name, standard ? standard : "/usr/local/bin:/usr/bin:/bin", forbidden);
         if (whole)
             return whole;
     }
     // Also the last resort for a bare name: people forget the "./".
-    found f = look(name, dir);
-    if (f == USABLE)
-        return strchr(name, '/') ? name : mlt_text_of("./%s", name);
+    *what = look(name, dir);
+    if (*what != USABLE)
+        return NULL;
+    return strchr(name, '/') ? name : mlt_text_of("./%s", name);
+}
+
+bool mlt_program_is_there(const char *name, const char *dir, const char *path)
+{
+    struct stat about;
+    found what;
+    bool forbidden;
+    return (!dir || (stat(dir, &about) == 0 && S_ISDIR(about.st_mode))) &&
+           find(name, dir, path, &what, &forbidden);
+}
+
+const char *mlt_program_find(const char *name, const char *dir, const char *path)
+{
+    if (dir)
+        check_directory(dir);
+    found f = ABSENT;
+    bool forbidden;
+    const char *whole = find(name, dir, path, &f, &forbidden);
+    if (whole)
+        return whole;
     if (f == FORBIDDEN || forbidden)
         mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
                  "program '%s' cannot be executed: it is %s; chmod +x makes a file executable",

@@ -9,8 +9,13 @@
 //     SIGINT, SIGTERM, SIGHUP to mpirun                                    at once, with more
 //                                                                          grace; the second kills
 //
+//     a host that cannot start its part, or does not answer any more       at once
+//
 // Ending means SIGTERM, then SIGKILL to processes that are left after the grace. One timer serves
 // all deadlines; each is a monotonic time, 0 if there is none.
+//
+// Processes belong to agents: that of this host, whose functions are called, and those of others,
+// which get frames (`command`). What they tell comes to mlt_watch_take.
 #include "launch/watch/watch.h"
 
 #include <ctype.h>
@@ -23,20 +28,17 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "launch/guard.h"
 #include "launch/loop.h"
 #include "launch/numbers.h"
-#include "launch/plan/hosts.h"
-#include "launch/program/libraries.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
 #include "launch/watch/hang.h"
@@ -48,11 +50,12 @@ static const uint64_t look_every_ns = 250 * MS, look_again_ns = 50 * MS;
 static const uint64_t grace_ns = 250 * MS, polite_grace_ns = 2000 * MS;
 static const uint64_t crash_grace_ns = 900 * MS; // a crashed process may be writing its core file
 static const uint64_t straggler_ns = 1000 * MS;
-static const uint64_t collect_ns = 2000 * MS;
+static const uint64_t collect_ns = 3000 * MS; // agents answer after 2 s
+static const uint64_t lost_ns = 1000 * MS;    // until a lost connection is the cause of the end
+static const uint64_t bye_ns = 2000 * MS;     // for agents to end
+static const uint64_t tick_ns = 1000 * MS;    // of the line that shows how many hosts are ready
 static const uint64_t give_up_ns = 5000 * MS;
 static const int last_words_ms = 500;
-static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
-enum { MOST_PEEKS = 4 };
 
 // Equal quiet looks, one after the other, that prove a deadlock.
 enum {
@@ -60,28 +63,33 @@ enum {
     LOOKS_ENDED = 8,  // some worker has ended: messages to it stay in flight for ever
     LOOKS_FAULT = 40, // 10 s; only a fault of ours could do that, and it should be seen
 };
-enum { STOP_GRACE_US = 20000 };
 
 typedef enum purpose { FOR_NOBODY, FOR_SIGNAL, FOR_TIMEOUT, FOR_DEADLOCK } purpose;
 
 typedef struct proc {
-    mlt_source ctl; // fd -1: closed
-    mlt_watch *watch;
-    pid_t pid;     // 0: not started, or gone
-    pid_t mpi_pid; // of the process that attached; 0: none, or the system does not say
-    int mpi_fd;    // pidfd of that process, if it is not `pid` but was started by it; else -1
+    bool running, gone; // it has been started and has not ended; it has ended, or never started
     bool attached, initialised, finalised;
     bool done;    // all its ranks have ended, if it has several
     bool told;    // how it ended (or ends) has been said by itself
     bool crashed; // by a signal, said by itself
 } proc;
 
+typedef struct host {
+    bool ready, lost, looked, stated;
+} host;
+
 struct mlt_watch {
     mlt_watch_conf conf;
     mlt_source signals, timer;
     mlt_source guard;  // at its end: the guard was killed
     mlt_source errors; // standard error, while something waits for room there
+    mlt_agent *agent;  // of this host; NULL: it has no rank
+    mlt_crew *crew;    // agents of other hosts; NULL: there are none
     proc *procs;
+    host *hosts;
+    bool begun;       // the processes were told to start
+    uint32_t waiting; // hosts that are not ready
+    uint32_t missing; // processes that have neither started nor ended
     uint32_t living, attached;
     bool failed_early; // a process failed before anybody used MPI
     bool noted;        // a note of a process has been said; others will say the same
@@ -93,30 +101,29 @@ struct mlt_watch {
     bool ending, killed;
     int interrupted; // the signal that ended the job
     uint64_t kill_at, crash_kill_at, straggler_at, give_up_at, timeout_at, look_at;
-    uint64_t peek_at; // next look for ranks that run another MPI
-    int peeks;
+    uint64_t lost_at, tick_at;
+    char *lost; // a connection was lost: the sentence, if nothing else explains it
+    bool shows; // the line of hosts that are ready is on the terminal
 
-    mlt_job_look look;
+    mlt_job_look look, sum; // the last one, and the one that is being added up
+    int64_t look_number;
+    uint32_t open_looks; // hosts that have not answered
     int equal_looks;
-    uint32_t *epochs; // [workers] at the last look
-    bool *stands;     // [workers] it has slept in that epoch for two looks
 
     purpose purpose; // of the hang report that is being collected
     uint64_t collect_until;
     mlt_hang *hang;
-    bool *answered; // [workers]
-    bool *told;     // [workers] it has said what its processes do
-    uint32_t open_answers;
-
-    _Alignas(16) char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
+    bool *moves;           // [workers] it has not slept through two looks
+    uint32_t open_answers; // hosts that have not told what their workers do
 };
 
 // ---- Verdict and end
 
 static void set_timer(mlt_watch *w)
 {
-    const uint64_t times[] = {w->kill_at,    w->crash_kill_at, w->straggler_at,  w->give_up_at,
-                              w->timeout_at, w->look_at,       w->collect_until, w->peek_at};
+    const uint64_t times[] = {w->kill_at,       w->crash_kill_at, w->straggler_at,
+                              w->give_up_at,    w->timeout_at,    w->look_at,
+                              w->collect_until, w->lost_at,       w->tick_at};
     uint64_t next = 0;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i] && (!next || times[i] < next))
@@ -126,27 +133,60 @@ static void set_timer(mlt_watch *w)
     (void)timerfd_settime(w->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void signal_proc(const proc *p, int signal)
+// ---- Agents
+
+static void command_others(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
 {
-    if (!p->pid)
-        return;
-    // A script's signal is meant for the MPI program that it started, unless all shall end.
-    bool behind = p->mpi_fd >= 0 && syscall(SYS_pidfd_send_signal, p->mpi_fd, signal, NULL, 0) == 0;
-    if (!behind || signal == SIGKILL || signal == SIGTSTP || signal == SIGSTOP || signal == SIGCONT)
-        (void)kill(p->pid, signal);
+    mlt_frame frame = {
+        .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
+    if (w->crew)
+        mlt_crew_send(w->crew, &frame, NULL);
 }
 
-static void signal_all(mlt_watch *w, int signal)
+static void command_own(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
+{
+    mlt_frame frame = {
+        .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
+    if (w->agent)
+        mlt_agent_take(w->agent, &frame);
+}
+
+static void command(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
+{
+    command_others(w, type, about, value);
+    command_own(w, type, about, value);
+}
+
+static const char *host_of(const mlt_watch *w, const proc *p)
+{
+    const mlt_plan *plan = w->conf.plan;
+    return plan->hosts[plan->procs[p - w->procs].host].host.name;
+}
+
+// Nothing more will be heard of it.
+static void forget(mlt_watch *w, proc *p)
+{
+    if (p->gone)
+        return;
+    if (p->running)
+        w->living--;
+    else
+        w->missing--;
+    p->running = false;
+    p->gone = true;
+}
+
+// Of a host: those that were never started, or all.
+static void forget_all(mlt_watch *w, uint32_t at, bool running_too)
 {
     for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
-        signal_proc(&w->procs[p], signal);
+        if (w->conf.plan->procs[p].host == at && (running_too || !w->procs[p].running))
+            forget(w, &w->procs[p]);
 }
 
 static void kill_all(mlt_watch *w, bool crashed_too)
 {
-    for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
-        if (crashed_too || !w->procs[p].crashed)
-            signal_proc(&w->procs[p], SIGKILL);
+    command(w, MLT_FRAME_KILL, 0, crashed_too);
     w->kill_at = 0;
     if (crashed_too)
         w->crash_kill_at = 0;
@@ -156,18 +196,22 @@ static void kill_all(mlt_watch *w, bool crashed_too)
     set_timer(w);
 }
 
-static void end_job(mlt_watch *w, int signal, uint64_t grace)
+// `signal`: 0: the terminal has sent it to the processes of this host already.
+static void end_job(mlt_watch *w, int signal, int elsewhere, uint64_t grace)
 {
     if (w->ending)
         return;
     uint64_t now = mlt_os_now_ns();
     w->ending = true;
-    w->look_at = w->timeout_at = w->straggler_at = w->peek_at = 0;
+    w->look_at = w->timeout_at = w->straggler_at = w->lost_at = 0;
     w->kill_at = now + grace;
     w->crash_kill_at = now + (grace > crash_grace_ns ? grace : crash_grace_ns);
+    for (uint32_t h = 0; !w->begun && h < w->conf.plan->host_count; h++)
+        forget_all(w, h, false);
     if (signal)
-        signal_all(w, signal);
-    signal_all(w, SIGCONT); // a stopped process could not end
+        command_own(w, MLT_FRAME_SIGNAL, 0, signal);
+    command_others(w, MLT_FRAME_SIGNAL, 0, elsewhere);
+    command(w, MLT_FRAME_SIGNAL, 0, SIGCONT); // a stopped process could not end
     set_timer(w);
 }
 
@@ -205,16 +249,16 @@ static void say_verdict(mlt_watch *w)
 static void end_by(mlt_watch *w)
 {
     say_verdict(w);
-    end_job(w, SIGTERM, grace_ns);
+    end_job(w, SIGTERM, SIGTERM, grace_ns);
 }
 
 // A failure that the others may survive; `early`: it was before MPI_Init, so they will not survive
 // it for long.
-static void fail_alone(mlt_watch *w, const char *who, int status, bool early)
+static void fail_alone(mlt_watch *w, const proc *p, const char *who, int status, bool early)
 {
     if (w->code)
         w->more++;
-    verdict(w, status, "%s on host %s ended with exit status %d", who, mlt_hosts_own(), status);
+    verdict(w, status, "%s on host %s ended with exit status %d", who, host_of(w, p), status);
     if (!early || w->ending)
         return;
     if (w->attached == 0)
@@ -240,50 +284,12 @@ static void name_rank(const mlt_watch *w, const proc *p, int32_t rank, char *tex
 
 // ---- Hang reports
 
-// True if the worker sleeps, and only a message can wake it.
-static bool sleeps(mlt_watch *w, uint32_t worker, uint32_t *epoch)
-{
-    mlt_job_worker *own = mlt_job_worker_at(w->conf.job, worker);
-    // acquire: as in mlt_job_look_at.
-    *epoch = atomic_load_explicit(&own->epoch, memory_order_acquire);
-    uint32_t word = atomic_load_explicit(&own->asleep, memory_order_acquire);
-    return (word & MLT_NAP_STATE) == MLT_WORKER_ASLEEP &&
-           !atomic_load_explicit(&own->open, memory_order_acquire);
-}
-
-// Why a worker did not answer.
-static mlt_hang_state unanswered(const mlt_watch *w, uint32_t index, uint32_t first, uint32_t ranks)
-{
-    const proc *p = &w->procs[mlt_plan_proc_of(w->conf.plan, first)];
-    const mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, index);
-    uint32_t thread = atomic_load_explicit(&worker->thread, memory_order_relaxed);
-    switch (mlt_os_state_of(p->mpi_pid ? p->mpi_pid : p->pid, thread, NULL)) {
-    case 'T':
-        return MLT_HANG_STOPPED;
-    case 't':
-        return MLT_HANG_TRACED;
-    case 'R':
-        return ranks > 1 ? MLT_HANG_BUSY : MLT_HANG_COMPUTING;
-    default:
-        return MLT_HANG_OUTSIDE;
-    }
-}
-
 static void print_hang(mlt_watch *w)
 {
     const mlt_plan *plan = w->conf.plan;
-    for (uint32_t i = 0; i < plan->workers; i++) {
-        mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
-        // acquire: what the worker did before it ended or went to sleep is done.
-        uint32_t asleep =
-            atomic_load_explicit(&worker->asleep, memory_order_acquire) & MLT_NAP_STATE;
+    for (uint32_t i = 0; w->purpose != FOR_DEADLOCK && i < plan->workers; i++) {
         uint32_t first, ranks = mlt_plan_ranks_of(plan, i, &first);
-        mlt_hang_set(w->hang, first, ranks,
-                     asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED
-                     : asleep == MLT_WORKER_UNBORN ? MLT_HANG_UNBORN
-                     : w->answered[i]              ? MLT_HANG_RUNNING
-                                                   : unanswered(w, i, first, ranks));
-        if (w->purpose != FOR_DEADLOCK && !w->stands[i])
+        if (w->moves[i])
             mlt_hang_moves(w->hang, first, ranks);
     }
     char *text = NULL;
@@ -312,10 +318,9 @@ static void finish_collecting(mlt_watch *w)
         return;
     print_hang(w);
     mlt_hang_free(w->hang);
-    free(w->answered);
-    free(w->told);
+    free(w->moves);
     w->hang = NULL;
-    w->answered = w->told = NULL;
+    w->moves = NULL;
     w->collect_until = 0;
     w->equal_looks = 0;
     purpose why = w->purpose;
@@ -339,20 +344,38 @@ static void collect(mlt_watch *w, purpose why)
     }
     w->purpose = why;
     w->hang = mlt_hang_new(w->conf.plan->ranks);
-    w->answered = mlt_take(w->conf.plan->workers, sizeof *w->answered);
-    w->told = mlt_take(w->conf.plan->workers, sizeof *w->told);
+    w->moves = mlt_take(w->conf.plan->workers, sizeof *w->moves);
     w->open_answers = 0;
-    for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
-        mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, i);
-        uint32_t asleep = mlt_job_sleep_of(worker), epoch;
-        w->stands[i] &= sleeps(w, i, &epoch) && epoch == w->epochs[i];
-        w->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
+    for (uint32_t h = 0; h < w->conf.plan->host_count; h++) {
+        w->hosts[h].stated = w->hosts[h].lost;
+        w->open_answers += !w->hosts[h].lost;
     }
     w->collect_until = mlt_os_now_ns() + collect_ns;
-    mlt_job_ask(w->conf.job);
-    if (w->open_answers == 0)
-        finish_collecting(w);
     set_timer(w);
+    command(w, MLT_FRAME_ASK, 0, 0); // this host's answer may come at once
+}
+
+// What the workers of a host do: a state each.
+static void take_states(mlt_watch *w, uint32_t from, const char *body, size_t length)
+{
+    const mlt_plan *plan = w->conf.plan;
+    size_t count = length / sizeof(mlt_frame_state), next = 0;
+    if (w->purpose == FOR_NOBODY || w->hosts[from].stated)
+        return;
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        const mlt_plan_proc *on = &plan->procs[p];
+        for (uint32_t i = 0; on->host == from && i < on->workers && next < count; i++, next++) {
+            mlt_frame_state state;
+            uint32_t first, ranks = mlt_plan_ranks_of(plan, on->first_worker + i, &first);
+            memcpy(&state, body + next * sizeof state, sizeof state);
+            if (state.state < MLT_HANG_BLOCKED)
+                mlt_hang_set(w->hang, first, ranks, (mlt_hang_state)state.state);
+            w->moves[on->first_worker + i] = !state.stands;
+        }
+    }
+    w->hosts[from].stated = true;
+    if (--w->open_answers == 0)
+        finish_collecting(w);
 }
 
 static void report_now(mlt_watch *w)
@@ -378,56 +401,52 @@ static void time_over(mlt_watch *w)
     end_by(w);
 }
 
-static void note_sleepers(mlt_watch *w)
-{
-    for (uint32_t i = 0; i < w->conf.plan->workers; i++) {
-        uint32_t epoch;
-        bool asleep = sleeps(w, i, &epoch);
-        w->stands[i] = asleep && epoch == w->epochs[i];
-        w->epochs[i] = asleep ? epoch : epoch - 1; // of one that is awake nothing is known
-    }
-}
-
-static void take_look(mlt_watch *w, uint64_t now)
+// Both are asked of all hosts: the second look begins when the first has ended everywhere.
+static void begin_look(mlt_watch *w, uint64_t now)
 {
     w->look_at = now + look_every_ns;
-    if (w->purpose != FOR_NOBODY)
+    if (w->purpose != FOR_NOBODY || w->open_looks > 0)
         return;
-    note_sleepers(w);
-    mlt_job_look look = mlt_job_look_at(w->conf.job);
+    w->sum = (mlt_job_look){.quiet = true};
+    for (uint32_t h = 0; h < w->conf.plan->host_count; h++) {
+        w->hosts[h].looked = w->hosts[h].lost;
+        w->open_looks += !w->hosts[h].lost;
+    }
+    command(w, MLT_FRAME_LOOK, 0, ++w->look_number);
+}
+
+static void judge_look(mlt_watch *w)
+{
+    mlt_job_look look = w->sum;
     bool same = look.quiet && w->look.quiet && look.epochs == w->look.epochs &&
                 look.in_flight == w->look.in_flight && look.ended == w->look.ended;
     w->equal_looks = !look.quiet || !look.asleep ? 0 : same ? w->equal_looks + 1 : 1;
     w->look = look;
     int enough = look.in_flight == 0 ? LOOKS_PROVEN : look.ended ? LOOKS_ENDED : LOOKS_FAULT;
+    if (w->ending || w->purpose != FOR_NOBODY)
+        return;
     if (w->equal_looks >= enough && w->conf.options->gdb < 0)
         collect(w, FOR_DEADLOCK);
     else if (look.quiet && look.asleep && look.in_flight == 0)
-        w->look_at = now + look_again_ns;
+        w->look_at = mlt_os_now_ns() + look_again_ns;
+    set_timer(w);
 }
 
-// A rank that has not joined may have loaded another MPI since: a module of an interpreter, or a
-// program that a script started. Each such rank is alone, and takes itself for the whole job.
-static void peek(mlt_watch *w, uint64_t now)
+static void take_look(mlt_watch *w, const mlt_frame *frame, const char *body)
 {
-    const mlt_plan *plan = w->conf.plan;
-    w->peek_at = ++w->peeks < MOST_PEEKS ? now + (peek_ns << w->peeks) : 0;
-    for (uint32_t p = 0; p < plan->proc_count; p++) {
-        const proc *own = &w->procs[p];
-        char *path = own->pid && !own->attached ? mlt_libraries_loaded(own->pid) : NULL;
-        if (!path)
-            continue;
-        char who[64];
-        name_rank(w, own, -1, who, sizeof who);
-        mlt_say(
-            "note: %s runs another MPI (%s, of %s): each of the %u ranks is alone; use a program "
-            "or module that is made for the standard ABI or for Millet, or the mpirun of that "
-            "MPI",
-            who, path, mlt_libraries_vendor(strrchr(path, '/') + 1), plan->ranks);
-        free(path);
-        w->peek_at = 0;
+    mlt_job_look look;
+    if (frame->value != w->look_number || frame->length != sizeof look ||
+        w->hosts[frame->from].looked || !w->open_looks)
         return;
-    }
+    memcpy(&look, body, sizeof look);
+    w->hosts[frame->from].looked = true;
+    w->sum.quiet &= look.quiet;
+    w->sum.asleep += look.asleep;
+    w->sum.epochs += look.epochs;
+    w->sum.in_flight += look.in_flight;
+    w->sum.ended += look.ended;
+    if (--w->open_looks == 0)
+        judge_look(w);
 }
 
 // ---- What processes say
@@ -439,16 +458,17 @@ static void take_exit(mlt_watch *w, proc *p, const mlt_ctl *head)
     p->told = true;
     if (head->detail == 1 && head->value == 0) {
         verdict(w, MLT_EXIT_FAILED, "%s on host %s ended without calling MPI_Finalize", who,
-                mlt_hosts_own());
+                host_of(w, p));
         end_by(w);
     } else if (head->detail == 1) {
         verdict(w, exit_code(head->value),
-                "%s on host %s ended with exit status %lld before MPI_Finalize", who,
-                mlt_hosts_own(), (long long)head->value);
+                "%s on host %s ended with exit status %lld before MPI_Finalize", who, host_of(w, p),
+                (long long)head->value);
         end_by(w);
     } else if (head->value != 0) {
         bool alone = w->conf.plan->procs[p - w->procs].ranks == 1;
-        fail_alone(w, who, exit_code(head->value), head->detail == 2 || (alone && !p->initialised));
+        fail_alone(w, p, who, exit_code(head->value),
+                   head->detail == 2 || (alone && !p->initialised));
     }
 }
 
@@ -459,11 +479,11 @@ static void take_abort(mlt_watch *w, proc *p, const mlt_ctl *head, const char *t
     p->told = true;
     if (!*text)
         verdict(w, exit_code(head->value), "%s on host %s called MPI_Abort with code %lld", who,
-                mlt_hosts_own(), (long long)head->value);
+                host_of(w, p), (long long)head->value);
     else if (strncmp(text, "called ", 7) == 0)
-        verdict(w, exit_code(head->value), "%s on host %s %s", who, mlt_hosts_own(), text);
+        verdict(w, exit_code(head->value), "%s on host %s %s", who, host_of(w, p), text);
     else
-        verdict(w, exit_code(head->value), "%s on host %s: %s", who, mlt_hosts_own(), text);
+        verdict(w, exit_code(head->value), "%s on host %s: %s", who, host_of(w, p), text);
     end_by(w);
 }
 
@@ -473,44 +493,29 @@ static void take_crash(mlt_watch *w, proc *p, const mlt_ctl *head, const char *t
     name_rank(w, p, head->rank, who, sizeof who);
     p->told = p->crashed = true;
     int signal = head->value > 0 && head->value < NSIG ? (int)head->value : SIGKILL;
-    char *more = *text && w->conf.explain && !w->ending
-                     ? w->conf.explain(w->conf.user, (uint32_t)(p - w->procs), text)
-                     : NULL;
-    verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s%s", who, mlt_hosts_own(),
-            signal, strsignal(signal), *text ? "\n" : "", more ? more : text);
-    free(more);
+    verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s%s", who, host_of(w, p),
+            signal, strsignal(signal), *text ? "\n" : "", text);
     end_by(w);
 }
 
 static void take_waits(mlt_watch *w, const mlt_ctl *head, const void *body)
 {
-    if (w->purpose == FOR_NOBODY || head->detail >= w->conf.plan->workers ||
-        w->answered[head->detail])
+    if (w->purpose == FOR_NOBODY || head->detail >= w->conf.plan->workers)
         return; // an answer that came too late
     if (head->type == MLT_CTL_WAITS) {
         mlt_hang_add(w->hang, body, head->length / sizeof(mlt_ctl_wait));
         return;
     }
-    if (head->type == MLT_CTL_PROCS) {
-        uint32_t first, ranks = mlt_plan_ranks_of(w->conf.plan, head->detail, &first);
-        if (!w->told[head->detail])
-            mlt_hang_add_procs(w->hang, first, ranks, body, head->length);
-        w->told[head->detail] = true;
-        return;
-    }
-    w->answered[head->detail] = true;
-    if (w->open_answers > 0 && --w->open_answers == 0)
-        finish_collecting(w);
+    uint32_t first, ranks = mlt_plan_ranks_of(w->conf.plan, head->detail, &first);
+    if (head->type == MLT_CTL_PROCS)
+        mlt_hang_add_procs(w->hang, first, ranks, body, head->length);
 }
 
-static void take_hello(mlt_watch *w, proc *p, pid_t sender)
+static void take_hello(mlt_watch *w, proc *p)
 {
     if (!p->attached)
         w->attached++;
     p->attached = true;
-    p->mpi_pid = sender;
-    if (sender > 0 && sender != p->pid && p->mpi_fd < 0)
-        p->mpi_fd = (int)syscall(SYS_pidfd_open, sender, 0);
     if (!w->look_at && !w->ending)
         w->look_at = mlt_os_now_ns() + look_every_ns;
     if (w->failed_early && !w->straggler_at && !w->ending)
@@ -518,12 +523,17 @@ static void take_hello(mlt_watch *w, proc *p, pid_t sender)
     set_timer(w);
 }
 
-// Made fit for a line of ours: a damaged process shall not talk to the terminal.
-static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
+// For a line of ours: a damaged process shall not talk to the terminal.
+static void make_fit(char *text)
 {
-    for (char *c = body; *c; c++)
+    for (char *c = text; *c; c++)
         if (iscntrl((unsigned char)*c))
             *c = '?';
+}
+
+static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
+{
+    make_fit(body);
     if (head->type == MLT_CTL_SHARED) {
         if (w->conf.shared)
             w->conf.shared(w->conf.user, (uint32_t)(p - w->procs), body);
@@ -534,15 +544,35 @@ static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
     w->noted = true;
 }
 
+// A connection between hosts is lost. Often that is because something else has happened, which will
+// be heard of in a moment and is the better explanation.
+static void take_lost(mlt_watch *w, proc *p, const mlt_ctl *head, const char *text)
+{
+    if (w->lost || w->ending || head->value < 0 || head->value >= w->conf.plan->proc_count)
+        return;
+    char who[64], other[64];
+    const proc *peer = &w->procs[head->value];
+    name_rank(w, p, -1, who, sizeof who);
+    name_rank(w, peer, -1, other, sizeof other);
+    w->lost = mlt_text_of("%s on host %s has lost its connection to %s on host %s: %s", who,
+                          host_of(w, p), other, host_of(w, peer), text);
+    w->lost_at = mlt_os_now_ns() + lost_ns;
+    set_timer(w);
+}
+
+static void end_lost(mlt_watch *w)
+{
+    verdict(w, MLT_EXIT_SYSTEM, "%s", w->lost);
+    end_by(w);
+}
+
 // `body` is head->length bytes and a NUL.
-static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, pid_t sender)
+static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
 {
     mlt_report *report = w->conf.report;
-    if (p->mpi_pid && sender != p->mpi_pid && head->type != MLT_CTL_ABORT)
-        return; // a fork of the rank; it speaks for nobody, but may not use MPI either
     switch (head->type) {
     case MLT_CTL_HELLO:
-        take_hello(w, p, sender);
+        take_hello(w, p);
         break;
     case MLT_CTL_INIT:
         p->initialised = true;
@@ -556,6 +586,10 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
     case MLT_CTL_SHARED:
     case MLT_CTL_NOTE:
         take_note(w, p, head, body);
+        break;
+    case MLT_CTL_LOST:
+        make_fit(body);
+        take_lost(w, p, head, body);
         break;
     case MLT_CTL_EXIT:
         take_exit(w, p, head);
@@ -598,67 +632,6 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body, 
     }
 }
 
-static void close_ctl(proc *p)
-{
-    mlt_loop_remove(p->watch->conf.loop, &p->ctl);
-    if (p->ctl.fd >= 0)
-        close(p->ctl.fd);
-    p->ctl.fd = -1;
-}
-
-// Reads one packet. False: there is none now.
-static bool read_packet(proc *p)
-{
-    mlt_watch *w = p->watch;
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
-    struct iovec whole = {.iov_base = w->packet, .iov_len = sizeof w->packet - 1};
-    struct msghdr message = {.msg_iov = &whole,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof control};
-    ssize_t n = recvmsg(p->ctl.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n < 0 && errno == EINTR)
-        return true;
-    if (n < 0 && errno == EAGAIN)
-        return false;
-    if (n <= 0) {
-        close_ctl(p);
-        return false;
-    }
-    pid_t sender = 0;
-    struct cmsghdr *about = CMSG_FIRSTHDR(&message);
-    if (about && about->cmsg_level == SOL_SOCKET && about->cmsg_type == SCM_CREDENTIALS) {
-        struct ucred who;
-        memcpy(&who, CMSG_DATA(about), sizeof who);
-        sender = who.pid;
-    }
-    mlt_ctl head;
-    if ((size_t)n < sizeof head)
-        return true;
-    memcpy(&head, w->packet, sizeof head);
-    if (head.length > (size_t)n - sizeof head)
-        return true; // cut: not from our library
-    char *body = w->packet + sizeof head;
-    body[head.length] = '\0';
-    take_packet(w, p, &head, body, sender);
-    return true;
-}
-
-static void ctl_ready(mlt_source *source, uint32_t events)
-{
-    proc *p = mlt_container_of(source, proc, ctl);
-    for (int i = 0; i < 16 && p->ctl.fd >= 0; i++)
-        if (!read_packet(p))
-            return;
-}
-
-// Reads what the processes have said so far: which one attached decides which one gets a signal.
-static void hear_all(mlt_watch *w)
-{
-    for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
-        ctl_ready(&w->procs[p].ctl, 0);
-}
-
 // ---- Ends of processes
 
 static void judge_end(mlt_watch *w, proc *p, int status)
@@ -669,9 +642,8 @@ static void judge_end(mlt_watch *w, proc *p, int status)
         return;
     if (WIFSIGNALED(status)) {
         int signal = WTERMSIG(status);
-        verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s", who,
-                mlt_hosts_own(), signal, strsignal(signal),
-                WCOREDUMP(status) ? "; core dumped" : "");
+        verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s", who, host_of(w, p),
+                signal, strsignal(signal), WCOREDUMP(status) ? "; core dumped" : "");
         end_by(w);
         return;
     }
@@ -681,37 +653,26 @@ static void judge_end(mlt_watch *w, proc *p, int status)
     if (p->initialised && !p->finalised) {
         verdict(w, code ? code : MLT_EXIT_FAILED,
                 "%s on host %s ended with exit status %d without calling MPI_Finalize", who,
-                mlt_hosts_own(), code);
+                host_of(w, p), code);
         end_by(w);
     } else if (code) {
-        fail_alone(w, who, code, !p->finalised);
+        fail_alone(w, p, who, code, !p->finalised);
     } else if (p->attached && !p->done && w->conf.plan->procs[p - w->procs].ranks > 1) {
         verdict(w, MLT_EXIT_FAILED,
                 "%s on host %s ended with exit status 0 before all its ranks had ended; where "
                 "ranks share a process, none may end or replace it",
-                who, mlt_hosts_own());
+                who, host_of(w, p));
         end_by(w);
     }
 }
 
-static void take_end(mlt_watch *w, proc *p, int status, const struct rusage *usage)
+static void take_end(mlt_watch *w, proc *p, int status, uint64_t peak)
 {
-    while (p->ctl.fd >= 0 && read_packet(p)) // what it said last
-        ;
-    p->pid = 0;
-    w->living--;
-    close_ctl(p);
-    if (p->mpi_fd >= 0)
-        close(p->mpi_fd);
-    p->mpi_fd = -1;
-    const mlt_plan_proc *plan = &w->conf.plan->procs[p - w->procs];
-    for (uint32_t i = 0; i < plan->workers; i++) {
-        mlt_job_worker *worker = mlt_job_worker_at(w->conf.job, plan->first_worker + i);
-        // relaxed: its owner is gone, and mpirun is the only reader that needs it.
-        atomic_store_explicit(&worker->asleep, MLT_WORKER_ENDED, memory_order_relaxed);
-    }
+    if (p->gone)
+        return;
+    forget(w, p);
     if (w->conf.report)
-        mlt_report_ended(w->conf.report, (uint64_t)usage->ru_maxrss * 1024);
+        mlt_report_ended(w->conf.report, peak);
     judge_end(w, p, status);
 }
 
@@ -721,18 +682,177 @@ static void reap(mlt_watch *w)
     struct rusage usage;
     pid_t pid;
     while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-        for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
-            if (w->procs[p].pid == pid) {
-                take_end(w, &w->procs[p], status, &usage);
-                break;
-            }
+        if ((!w->agent || !mlt_agent_reaped(w->agent, pid, status, &usage)) && w->crew)
+            (void)mlt_crew_reaped(w->crew, pid, status);
+}
+
+// ---- What agents tell
+
+static void begin(mlt_watch *w)
+{
+    if (w->ending || w->begun)
+        return;
+    w->begun = true;
+    command(w, MLT_FRAME_START, 0, 0);
+}
+
+// On a terminal, while it takes long.
+static void show_progress(mlt_watch *w)
+{
+    uint32_t all = w->conf.plan->host_count;
+    char line[80];
+    if (!isatty(STDERR_FILENO) || w->conf.options->quiet)
+        return;
+    bool over = w->begun || w->ending;
+    int n = over ? snprintf(line, sizeof line, "\r\033[K")
+                 : snprintf(line, sizeof line, "\rmpirun: %u of %u hosts are ready ...",
+                            all - w->waiting, all);
+    if (!over || w->shows)
+        mlt_say_raw(line, (size_t)n);
+    w->shows = !over;
+    w->tick_at = over ? 0 : mlt_os_now_ns() + tick_ns;
+}
+
+static void take_ready(mlt_watch *w, uint32_t from)
+{
+    if (w->hosts[from].ready)
+        return;
+    w->hosts[from].ready = true;
+    if (--w->waiting > 0)
+        return;
+    begin(w);
+    if (w->shows)
+        show_progress(w);
+}
+
+// A host's part of the job cannot run, or not all of it.
+static void take_failed(mlt_watch *w, uint32_t at, int64_t code, char *text)
+{
+    const mlt_host *where = &w->conf.plan->hosts[at].host;
+    if (w->shows)
+        show_progress(w);
+    if (!w->ending && where->here)
+        mlt_say("%s", text);
+    else if (!w->ending)
+        mlt_say("host %s: %s", where->name, text);
+    forget_all(w, at, false);
+    if (!w->code && !w->interrupted)
+        w->code = code > 0 && code < 256 ? (int)code : MLT_EXIT_SYSTEM;
+    end_job(w, SIGTERM, SIGTERM, grace_ns);
+}
+
+// The agent of a host is gone, and with it all processes there.
+static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
+{
+    host *h = &w->hosts[at];
+    if (h->lost)
+        return;
+    h->lost = true;
+    if (!w->ending && *text) {
+        verdict(w, MLT_EXIT_SYSTEM, "host %s %s", w->conf.plan->hosts[at].host.name, text);
+        end_by(w);
+    }
+    forget_all(w, at, true);
+    if (w->purpose != FOR_NOBODY && !h->stated && --w->open_answers == 0)
+        finish_collecting(w);
+    if (w->open_looks > 0 && !h->looked && --w->open_looks == 0)
+        judge_look(w);
+    h->stated = h->looked = true;
+}
+
+static void take_started(mlt_watch *w, proc *p, int64_t pid, const char *where)
+{
+    char who[64];
+    uint32_t index = (uint32_t)(p - w->procs);
+    if (p->running || p->gone)
+        return;
+    p->running = true;
+    w->missing--;
+    w->living++;
+    name_rank(w, p, -1, who, sizeof who);
+    if (w->conf.options->verbose)
+        mlt_say("%s: process %lld on %s, on %s: %s", who, (long long)pid, host_of(w, p), where,
+                w->conf.options->apps[w->conf.plan->procs[index].app].argv[0]);
+}
+
+static void take_ctl(mlt_watch *w, proc *p, char *body, size_t length)
+{
+    mlt_ctl head;
+    if (length < sizeof head)
+        return;
+    memcpy(&head, body, sizeof head);
+    if (head.length == length - sizeof head)
+        take_packet(w, p, &head, body + sizeof head);
+}
+
+// Of a process, which belongs to the host that tells it.
+static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
+{
+    proc *p = &w->procs[frame->about];
+    uint64_t peak = 0;
+    switch (frame->type) {
+    case MLT_FRAME_STARTED:
+        make_fit(body);
+        take_started(w, p, frame->value, body);
+        break;
+    case MLT_FRAME_CTL:
+        take_ctl(w, p, body, frame->length);
+        break;
+    case MLT_FRAME_ENDED:
+        if (frame->length == sizeof peak)
+            memcpy(&peak, body, sizeof peak);
+        take_end(w, p, (int)frame->value, peak);
+        break;
+    case MLT_FRAME_OUTPUT:
+        if (w->conf.output)
+            w->conf.output(w->conf.user, frame->about, (int)frame->value, body, frame->length);
+        break;
+    default:
+        break;
+    }
+}
+
+void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
+{
+    mlt_watch *w = user;
+    const mlt_plan *plan = w->conf.plan;
+    if (frame->from >= plan->host_count)
+        return;
+    bool of_host = frame->about < plan->host_count;
+    switch (frame->type) {
+    case MLT_FRAME_READY:
+        take_ready(w, frame->from);
+        break;
+    case MLT_FRAME_SAY:
+        mlt_say("host %s: %s", plan->hosts[frame->from].host.name, body);
+        break;
+    case MLT_FRAME_FAILED:
+        if (of_host)
+            take_failed(w, frame->about, frame->value, body);
+        break;
+    case MLT_FRAME_LOST:
+        if (of_host)
+            take_host_lost(w, frame->about, body);
+        break;
+    case MLT_FRAME_LOOKED:
+        take_look(w, frame, body);
+        break;
+    case MLT_FRAME_STATES:
+        take_states(w, frame->from, body, frame->length);
+        break;
+    default:
+        if (frame->about < plan->proc_count && plan->procs[frame->about].host == frame->from)
+            take_of_proc(w, frame, body);
+        break;
+    }
 }
 
 // ---- Signals and time
 
 static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 {
-    hear_all(w);
+    if (w->agent)
+        mlt_agent_hear(w->agent);
     if (w->ending) { // the second one
         kill_all(w, true);
         return;
@@ -744,26 +864,26 @@ static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
     if (!w->code)
         w->code = 128 + signal;
     // The keyboard's signals have reached all of them already.
-    end_job(w, from_keyboard ? 0 : signal == SIGINT ? SIGINT : SIGTERM, polite_grace_ns);
+    int sent = signal == SIGINT ? SIGINT : SIGTERM;
+    end_job(w, from_keyboard ? 0 : sent, sent, polite_grace_ns);
 }
 
 static void stop(mlt_watch *w, bool from_keyboard)
 {
-    if (!from_keyboard) {
-        // A program may handle SIGTSTP, and in a group without a terminal the kernel ignores it:
-        // those that still run a moment later are stopped for good.
-        signal_all(w, SIGTSTP);
-        (void)usleep(STOP_GRACE_US);
-        signal_all(w, SIGSTOP);
-    }
+    command_others(w, MLT_FRAME_STOP, 0, 0);
+    if (!from_keyboard)
+        command_own(w, MLT_FRAME_STOP, 0, 0);
     uint64_t before = mlt_os_now_ns();
     (void)kill(getpid(), SIGSTOP); // until SIGCONT
     uint64_t slept = mlt_os_now_ns() - before;
-    uint64_t *times[] = {&w->kill_at,    &w->crash_kill_at, &w->straggler_at,  &w->give_up_at,
-                         &w->timeout_at, &w->look_at,       &w->collect_until, &w->peek_at};
+    uint64_t *times[] = {&w->kill_at,       &w->crash_kill_at, &w->straggler_at,
+                         &w->give_up_at,    &w->timeout_at,    &w->look_at,
+                         &w->collect_until, &w->lost_at,       &w->tick_at};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (*times[i])
             *times[i] += slept;
+    if (w->crew)
+        mlt_crew_woke(w->crew);
     set_timer(w);
 }
 
@@ -796,8 +916,7 @@ static void signals_ready(mlt_source *source, uint32_t events)
             stop(w, from_keyboard);
             break;
         default: // USR1, USR2, CONT
-            hear_all(w);
-            signal_all(w, signal);
+            command(w, MLT_FRAME_SIGNAL, 1, signal);
             break;
         }
     }
@@ -827,9 +946,11 @@ static void timer_ready(mlt_source *source, uint32_t events)
     if (due(&w->collect_until, now))
         finish_collecting(w);
     if (due(&w->look_at, now))
-        take_look(w, now);
-    if (due(&w->peek_at, now))
-        peek(w, now);
+        begin_look(w, now);
+    if (due(&w->lost_at, now))
+        end_lost(w);
+    if (due(&w->tick_at, now))
+        show_progress(w);
     set_timer(w);
 }
 
@@ -839,7 +960,7 @@ static void guard_gone(mlt_source *source, uint32_t events)
     mlt_watch *w = mlt_container_of(source, mlt_watch, guard);
     mlt_loop_remove(w->conf.loop, source);
     w->interrupted = SIGKILL;
-    end_job(w, SIGKILL, 0);
+    end_job(w, SIGKILL, SIGKILL, 0);
     kill_all(w, true);
 }
 
@@ -850,10 +971,9 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     mlt_watch *w = mlt_take(1, sizeof *w);
     w->conf = *conf;
     w->procs = mlt_take(conf->plan->proc_count, sizeof *w->procs);
-    for (uint32_t p = 0; p < conf->plan->proc_count; p++)
-        w->procs[p] = (proc){.ctl = {.fd = -1, .ready = ctl_ready}, .watch = w, .mpi_fd = -1};
-    w->epochs = mlt_take(conf->plan->workers, sizeof *w->epochs);
-    w->stands = mlt_take(conf->plan->workers, sizeof *w->stands);
+    w->hosts = mlt_take(conf->plan->host_count, sizeof *w->hosts);
+    w->missing = conf->plan->proc_count;
+    w->waiting = conf->plan->host_count;
     w->signals = (mlt_source){.fd = conf->signal_fd, .ready = signals_ready};
     w->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
@@ -865,26 +985,21 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
     if (conf->options->timeout_s > 0)
         w->timeout_at = mlt_os_now_ns() + (uint64_t)(conf->options->timeout_s * 1e9);
-    if (conf->plan->ranks > 1 && !conf->options->quiet)
-        w->peek_at = mlt_os_now_ns() + peek_ns;
     set_timer(w);
     return w;
 }
 
-void mlt_watch_started(mlt_watch *w, uint32_t index, pid_t pid, int ctl_fd)
+void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_crew *crew)
 {
-    proc *p = &w->procs[index];
-    p->pid = pid;
-    p->ctl.fd = ctl_fd;
-    w->living++;
-    (void)mlt_loop_add(w->conf.loop, &p->ctl, EPOLLIN);
-}
-
-void mlt_watch_give_up(mlt_watch *w, int code)
-{
-    if (!w->code)
-        w->code = code;
-    end_job(w, SIGTERM, grace_ns);
+    w->agent = agent;
+    w->crew = crew;
+    if (crew) {
+        w->tick_at = mlt_os_now_ns() + tick_ns;
+        set_timer(w);
+    }
+    for (uint32_t h = 0; h < w->conf.plan->host_count; h++)
+        if (w->conf.plan->hosts[h].host.here)
+            take_ready(w, h);
 }
 
 static void errors_ready(mlt_source *source, uint32_t events)
@@ -904,17 +1019,41 @@ static void wait_for_room(mlt_watch *w)
     }
 }
 
+static void turn(mlt_watch *w)
+{
+    wait_for_room(w);
+    mlt_loop_turn(w->conf.loop);
+}
+
+// Tells the other agents that all is over, and waits for their end: they have swept their hosts
+// then.
+static void dismiss(mlt_watch *w)
+{
+    if (!w->crew)
+        return;
+    uint64_t until = mlt_os_now_ns() + bye_ns;
+    w->ending = true;
+    w->look_at = w->timeout_at = w->straggler_at = w->lost_at = w->give_up_at = 0;
+    w->tick_at = until; // a turn ends then
+    command_others(w, MLT_FRAME_BYE, 0, 0);
+    mlt_crew_end(w->crew);
+    for (set_timer(w); mlt_crew_busy(w->crew) && mlt_os_now_ns() < until; turn(w))
+        ;
+    w->tick_at = 0;
+    mlt_crew_kill(w->crew);
+}
+
 int mlt_watch_run(mlt_watch *w)
 {
     reap(w);
-    while (w->living > 0) {
+    while (w->living + w->missing > 0) {
         if (w->give_up_at && mlt_os_now_ns() > w->give_up_at) {
             mlt_say("%u processes do not end though they were killed; leaving them", w->living);
             break;
         }
-        wait_for_room(w);
-        mlt_loop_turn(w->conf.loop);
+        turn(w);
     }
+    dismiss(w);
     mlt_loop_remove(w->conf.loop, &w->errors);
     mlt_sweep();
     if (w->purpose != FOR_NOBODY) // the last rank ended meanwhile
@@ -932,18 +1071,15 @@ bool mlt_watch_interrupted(const mlt_watch *w)
 
 void mlt_watch_free(mlt_watch *w)
 {
-    for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
-        close_ctl(&w->procs[p]);
     mlt_loop_remove(w->conf.loop, &w->signals);
     mlt_loop_remove(w->conf.loop, &w->timer);
     mlt_loop_remove(w->conf.loop, &w->guard);
     close(w->timer.fd);
     mlt_hang_free(w->hang);
-    free(w->answered);
-    free(w->told);
-    free(w->epochs);
-    free(w->stands);
+    free(w->moves);
+    free(w->lost);
     free(w->sentence);
     free(w->procs);
+    free(w->hosts);
     free(w);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watching a running job: what its processes say, how they end, signals, the time limit, deadlocks.
+// The head of a running job: what its processes say and how they end, on whichever host, signals,
+// the time limit, deadlocks; and from all that the verdict.
 #ifndef MLT_LAUNCH_WATCH_WATCH_H
 #define MLT_LAUNCH_WATCH_WATCH_H
 
@@ -7,7 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "boot/job.h"
+#include "launch/agent.h"
+#include "launch/hosts/crew.h"
+#include "launch/hosts/frame.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 #include "launch/watch/map.h"
@@ -18,27 +21,26 @@ typedef struct mlt_watch mlt_watch;
 typedef struct mlt_watch_conf {
     const mlt_options *options;
     const mlt_plan *plan;
-    mlt_job *job;
     mlt_report *report; // may be NULL
     mlt_path_map *map;
     int loop, signal_fd;
     int guard_fd; // mlt_guard's
     // The ranks of a process share its globals, and why; a line. May be NULL.
     void (*shared)(void *user, uint32_t proc, const char *why);
-    // The last words of a process that crashes, with more about them; the caller frees it. May be
-    // NULL.
-    char *(*explain)(void *user, uint32_t proc, const char *text);
+    // Output of a process of another host: its standard output (1) or error (2); no bytes: the end.
+    // May be NULL.
+    void (*output)(void *user, uint32_t proc, int stream, const char *bytes, size_t count);
     void *user;
 } mlt_watch_conf;
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf);
 
-// A process has been started; its end of the control channel is the watcher's from now on.
-void mlt_watch_started(mlt_watch *watch, uint32_t proc, pid_t pid, int ctl_fd);
+// What an agent tells; `user` is the watch. The conf's loop calls it through agents and the crew.
+void mlt_watch_take(void *user, const mlt_frame *frame, char *body);
 
-// A process could not be started: what runs is ended, and `code` is the job's. The message has
-// been said.
-void mlt_watch_give_up(mlt_watch *watch, int code);
+// The agents: of this host, and of the others; NULL if there are none. The processes start when all
+// hosts are ready.
+void mlt_watch_join(mlt_watch *watch, mlt_agent *agent, mlt_crew *crew);
 
 // Watches until all processes have ended and nothing that they started is left. Returns the exit
 // code.

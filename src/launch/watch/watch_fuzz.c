@@ -66,7 +66,14 @@ static job *the_job(void)
                                 .launched = true};
     char why[256];
     int fd = -1;
-    j.plan = (mlt_plan){.procs = procs, .proc_count = PROCS, .workers = WORKERS, .ranks = RANKS};
+    static mlt_plan_host here = {
+        .host = {.name = "here", .here = true}, .procs = PROCS, .workers = WORKERS, .ranks = RANKS};
+    j.plan = (mlt_plan){.procs = procs,
+                        .proc_count = PROCS,
+                        .workers = WORKERS,
+                        .ranks = RANKS,
+                        .hosts = &here,
+                        .host_count = 1};
     FUZZ_CHECK(mlt_job_new(&about, &j.segment, &fd, why, sizeof why) == MLT_OK);
     j.bytes = j.segment->bytes;
     FUZZ_CHECK((j.ranks_view = mlt_os_map_fd(fd, j.bytes)));
@@ -95,6 +102,11 @@ static void scribble(job *j, const char *bytes, size_t n)
     FUZZ_CHECK(mlt_job_look_at(j->segment).ended <= WORKERS);
 }
 
+static void tell(void *watch, const mlt_frame *frame, char *body)
+{
+    mlt_watch_take(watch, frame, body);
+}
+
 static void play(void *argument)
 {
     input *in = argument;
@@ -107,7 +119,6 @@ static void play(void *argument)
     const mlt_watch_conf conf = {.options = &options,
                                  .map = &map,
                                  .plan = &j->plan,
-                                 .job = j->segment,
                                  .report = report,
                                  .loop = j->loop,
                                  .signal_fd = j->signals[0],
@@ -115,9 +126,19 @@ static void play(void *argument)
     for (uint32_t i = 0; i < WORKERS; i++)
         atomic_store(&mlt_job_worker_at(j->segment, i)->asleep, MLT_WORKER_AWAKE);
     mlt_watch *watch = mlt_watch_new(&conf);
+    const mlt_agent_conf part = {.options = &options,
+                                 .plan = &j->plan,
+                                 .cores = 2,
+                                 .loop = j->loop,
+                                 .job = j->segment,
+                                 .tell = tell,
+                                 .user = watch};
+    mlt_agent *agent = mlt_agent_new(&part);
+    mlt_agent_take(agent, &(mlt_frame){.type = MLT_FRAME_KILL}); // it shall start no process
+    mlt_watch_join(watch, agent, NULL);
     for (uint32_t p = 0; p < PROCS; p++) {
         FUZZ_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends[p]) == 0);
-        mlt_watch_started(watch, p, 0, ends[p][0]); // pid 0: no signal can go astray
+        mlt_agent_started(agent, p, 0, ends[p][0]); // pid 0: no signal can go astray
     }
     while (in->size > 0) {
         uint8_t what;
@@ -138,6 +159,7 @@ static void play(void *argument)
     char drain[PIPE_MOST * sizeof(struct signalfd_siginfo)];
     (void)!read(j->signals[0], drain, sizeof drain);
     mlt_watch_free(watch);
+    mlt_agent_free(agent);
     for (uint32_t p = 0; p < PROCS; p++)
         close(ends[p][1]);
     char *text = NULL;

@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "launch/loop.h"
+#include "launch/plan/bind.h"
+#include "launch/plan/env.h"
+#include "launch/program/libraries.h"
+#include "launch/say.h"
+#include "launch/spawn.h"
+#include "launch/watch/hang.h"
+#include "launch/watch/lines.h"
+#include "os/os.h"
+
+#define MS UINT64_C(1000000)
+
+// Inherited descriptors have numbers that scripts do not use themselves.
+enum { FIRST_FD = 20 };
+
+static const uint64_t collect_ns = 2000 * MS;
+static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
+static const uint64_t link_again_ns = 10 * MS;
+enum { MOST_PEEKS = 4, STOP_GRACE_US = 20000 };
+
+// A connection that its process has had no room for.
+typedef struct late_link {
+    uint32_t proc;
+    int fd;
+    mlt_ctl_link link;
+} late_link;
+
+typedef struct child {
+    mlt_source ctl; // fd -1: closed
+    mlt_agent *agent;
+    uint32_t proc;
+    pid_t pid;     // 0: not started, or gone
+    pid_t mpi_pid; // of the process that attached; 0: none, or the system does not say
+    int mpi_fd;    // pidfd of that process, if it is not `pid` but was started by it; else -1
+    bool attached;
+    bool crashed; // by a signal, said by itself
+} child;
+
+struct mlt_agent {
+    mlt_agent_conf conf;
+    mlt_bind bind;
+    mlt_job *job;
+    int job_fd, ctl_as;
+    child *children; // in the order of their processes
+    uint32_t count;
+    mlt_source timer;
+    bool ending; // it was told to end what runs
+
+    uint32_t workers; // of this host
+    uint32_t *epochs; // [workers] at the last look
+    bool *stands;     // [workers] it has slept in that epoch for two looks
+
+    bool collecting;
+    uint64_t collect_until, peek_at, link_at;
+    bool *answered,
+        *told; // [workers] its wait records are complete; its processes' lines have come
+    uint32_t open_answers;
+    int peeks;
+
+    late_link *late;
+    uint32_t late_count, late_room;
+
+    _Alignas(16) char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
+};
+
+static void tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t value, void *body,
+                 size_t length)
+{
+    mlt_frame frame = {.type = type,
+                       .length = (uint32_t)length,
+                       .from = a->conf.host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = about,
+                       .value = value};
+    a->conf.tell(a->conf.user, &frame, body);
+}
+
+// NULL: it is no process of this host.
+static child *child_of(mlt_agent *a, uint32_t proc)
+{
+    uint32_t low = 0, high = a->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (a->children[middle].proc < proc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->count && a->children[low].proc == proc ? &a->children[low] : NULL;
+}
+
+static const mlt_plan_proc *plan_of(const mlt_agent *a, uint32_t proc)
+{
+    return &a->conf.plan->procs[proc];
+}
+
+static const mlt_app *app_of(const mlt_agent *a, uint32_t proc)
+{
+    return &a->conf.options->apps[plan_of(a, proc)->app];
+}
+
+static const char *dir_of(const mlt_agent *a, uint32_t proc)
+{
+    const mlt_app *app = app_of(a, proc);
+    return app->dir ? app->dir : a->conf.options->dir;
+}
+
+static void set_timer(mlt_agent *a)
+{
+    const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at};
+    uint64_t next = 0;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i] && (!next || times[i] < next))
+            next = times[i];
+    struct itimerspec when = {
+        .it_value = {.tv_sec = (time_t)(next / 1000000000), .tv_nsec = (long)(next % 1000000000)}};
+    (void)timerfd_settime(a->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+// ---- Signals
+
+static void signal_child(const child *c, int signal)
+{
+    if (!c->pid)
+        return;
+    // A script's signal is meant for the MPI program that it started, unless all shall end.
+    bool behind = c->mpi_fd >= 0 && syscall(SYS_pidfd_send_signal, c->mpi_fd, signal, NULL, 0) == 0;
+    if (!behind || signal == SIGKILL || signal == SIGTSTP || signal == SIGSTOP || signal == SIGCONT)
+        (void)kill(c->pid, signal);
+}
+
+static void signal_all(mlt_agent *a, int signal)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        signal_child(&a->children[i], signal);
+}
+
+static void kill_all(mlt_agent *a, bool crashed_too)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (crashed_too || !a->children[i].crashed)
+            signal_child(&a->children[i], SIGKILL);
+}
+
+static void stop_all(mlt_agent *a)
+{
+    // A program may handle SIGTSTP, and in a group without a terminal the kernel ignores it: those
+    // that still run a moment later are stopped for good.
+    signal_all(a, SIGTSTP);
+    (void)usleep(STOP_GRACE_US);
+    signal_all(a, SIGSTOP);
+}
+
+// ---- Looks at workers
+
+// True if the worker sleeps, and only a message can wake it.
+static bool sleeps(mlt_agent *a, uint32_t local, uint32_t *epoch)
+{
+    mlt_job_worker *own = mlt_job_local_at(a->job, local);
+    // acquire: as in mlt_job_look_at.
+    *epoch = atomic_load_explicit(&own->epoch, memory_order_acquire);
+    uint32_t state = atomic_load_explicit(&own->asleep, memory_order_acquire) & MLT_NAP_STATE;
+    return (state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS) &&
+           !atomic_load_explicit(&own->open, memory_order_acquire);
+}
+
+static void look(mlt_agent *a, int64_t number)
+{
+    for (uint32_t i = 0; i < a->workers; i++) {
+        uint32_t epoch;
+        bool asleep = sleeps(a, i, &epoch);
+        a->stands[i] = asleep && epoch == a->epochs[i];
+        a->epochs[i] = asleep ? epoch : epoch - 1; // of one that is awake nothing is known
+    }
+    mlt_job_look found = mlt_job_look_at(a->job);
+    tell(a, MLT_FRAME_LOOKED, a->conf.host, number, &found, sizeof found);
+}
+
+// Why a worker of a process did not answer.
+static mlt_hang_state unanswered(mlt_agent *a, const child *c, uint32_t local, uint32_t ranks)
+{
+    const mlt_job_worker *worker = mlt_job_local_at(a->job, local);
+    uint32_t thread = atomic_load_explicit(&worker->thread, memory_order_relaxed);
+    switch (mlt_os_state_of(c->mpi_pid ? c->mpi_pid : c->pid, thread, NULL)) {
+    case 'T':
+        return MLT_HANG_STOPPED;
+    case 't':
+        return MLT_HANG_TRACED;
+    case 'R':
+        return ranks > 1 ? MLT_HANG_BUSY : MLT_HANG_COMPUTING;
+    default:
+        return MLT_HANG_OUTSIDE;
+    }
+}
+
+static mlt_frame_state state_of(mlt_agent *a, const child *c, uint32_t local, uint32_t worker)
+{
+    // acquire: what the worker did before it ended or went to sleep is done.
+    uint32_t asleep =
+        atomic_load_explicit(&mlt_job_local_at(a->job, local)->asleep, memory_order_acquire) &
+        MLT_NAP_STATE;
+    uint32_t first, ranks = mlt_plan_ranks_of(a->conf.plan, worker, &first);
+    mlt_hang_state state = asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED
+                           : asleep == MLT_WORKER_UNBORN ? MLT_HANG_UNBORN
+                           : a->answered[local]          ? MLT_HANG_RUNNING
+                                                         : unanswered(a, c, local, ranks);
+    return (mlt_frame_state){.state = (uint8_t)state, .stands = a->stands[local]};
+}
+
+static void finish_collecting(mlt_agent *a)
+{
+    mlt_frame_state *states = mlt_take(a->workers + 1, sizeof *states); // and the NUL behind
+    uint32_t local = 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const mlt_plan_proc *proc = plan_of(a, a->children[i].proc);
+        for (uint32_t k = 0; k < proc->workers; k++, local++)
+            states[local] = state_of(a, &a->children[i], local, proc->first_worker + k);
+    }
+    free(a->answered);
+    free(a->told);
+    a->answered = a->told = NULL;
+    a->collecting = false;
+    a->collect_until = 0;
+    set_timer(a);
+    tell(a, MLT_FRAME_STATES, a->conf.host, 0, states, a->workers * sizeof *states);
+    free(states);
+}
+
+static void collect(mlt_agent *a)
+{
+    if (a->collecting)
+        return;
+    a->collecting = true;
+    a->answered = mlt_take(a->workers, sizeof *a->answered);
+    a->told = mlt_take(a->workers, sizeof *a->told);
+    a->open_answers = 0;
+    for (uint32_t i = 0; i < a->workers; i++) {
+        uint32_t asleep = mlt_job_sleep_of(mlt_job_local_at(a->job, i)), epoch;
+        a->stands[i] &= sleeps(a, i, &epoch) && epoch == a->epochs[i];
+        a->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
+    }
+    a->collect_until = mlt_os_now_ns() + collect_ns;
+    set_timer(a);
+    mlt_job_ask(a->job);
+    if (a->open_answers == 0)
+        finish_collecting(a);
+}
+
+// A rank that has not joined may have loaded another MPI since: a module of an interpreter, or a
+// program that a script started. Each such rank is alone, and takes itself for the whole job.
+static void peek(mlt_agent *a, uint64_t now)
+{
+    const mlt_plan *plan = a->conf.plan;
+    a->peek_at = ++a->peeks < MOST_PEEKS ? now + (peek_ns << a->peeks) : 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const child *own = &a->children[i];
+        char *path = own->pid && !own->attached ? mlt_libraries_loaded(own->pid) : NULL;
+        if (!path)
+            continue;
+        char name[64];
+        mlt_plan_name(plan, own->proc, name, sizeof name);
+        mlt_say(
+            "note: %s runs another MPI (%s, of %s): each of the %u ranks is alone; use a program "
+            "or module that is made for the standard ABI or for Millet, or the mpirun of that "
+            "MPI",
+            name, path, mlt_libraries_vendor(strrchr(path, '/') + 1), plan->ranks);
+        free(path);
+        a->peek_at = 0;
+        return;
+    }
+}
+
+// ---- Connections
+
+static bool try_link(mlt_agent *a, uint32_t proc, const mlt_ctl_link *link, int fd)
+{
+    const child *c = child_of(a, proc);
+    if (!c || c->ctl.fd < 0)
+        return true; // it has ended
+    if (mlt_ctl_give_link(c->ctl.fd, link, fd) == MLT_PENDING)
+        return false;
+    mlt_job_link_came(a->job, proc);
+    return true;
+}
+
+void mlt_agent_give_link(mlt_agent *a, uint32_t proc, const mlt_ctl_link *link, int fd)
+{
+    if (try_link(a, proc, link, fd))
+        return;
+    MLT_ARRAY_WANT(a->late, a->late_count + 1, a->late_room);
+    a->late[a->late_count++] =
+        (late_link){.proc = proc, .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .link = *link};
+    a->link_at = mlt_os_now_ns() + link_again_ns;
+    set_timer(a);
+}
+
+static void give_late(mlt_agent *a, uint64_t now)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < a->late_count; i++) {
+        late_link *late = &a->late[i];
+        if (late->fd < 0 || try_link(a, late->proc, &late->link, late->fd)) {
+            if (late->fd >= 0)
+                close(late->fd);
+        } else {
+            a->late[kept++] = *late;
+        }
+    }
+    a->late_count = kept;
+    a->link_at = kept ? now + link_again_ns : 0;
+}
+
+// ---- What processes say
+
+static void take_hello(child *c, pid_t sender)
+{
+    c->attached = true;
+    c->mpi_pid = sender;
+    if (sender > 0 && sender != c->pid && c->mpi_fd < 0)
+        c->mpi_fd = (int)syscall(SYS_pidfd_open, sender, 0);
+}
+
+// Wait records and the like. False: nobody asked, or it came too late.
+static bool take_waits(mlt_agent *a, const child *c, const mlt_ctl *head)
+{
+    const mlt_plan_proc *proc = plan_of(a, c->proc);
+    if (!a->collecting || head->detail < proc->first_worker ||
+        head->detail - proc->first_worker >= proc->workers)
+        return false;
+    uint32_t local = mlt_job_place_at(a->job, head->detail)->local;
+    if (a->answered[local])
+        return false;
+    if (head->type == MLT_CTL_PROCS) {
+        bool first = !a->told[local];
+        a->told[local] = true;
+        return first;
+    }
+    if (head->type == MLT_CTL_WAITS_END) {
+        a->answered[local] = true;
+        if (a->open_answers > 0)
+            a->open_answers--;
+    }
+    return true;
+}
+
+static void pass_on(mlt_agent *a, const child *c, const mlt_ctl *head)
+{
+    tell(a, MLT_FRAME_CTL, c->proc, 0, a->packet, sizeof *head + head->length);
+}
+
+// The last words of a process, with lines of its source if they can be found.
+static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *text)
+{
+    c->crashed = true;
+    char *more = *text && !a->ending ? mlt_lines_add(text, dir_of(a, c->proc)) : NULL;
+    size_t length = more ? strlen(more) : 0;
+    if (more && length < MLT_FRAME_MOST - sizeof *head) {
+        mlt_ctl longer = *head;
+        longer.length = (uint32_t)length;
+        char *packet = mlt_take(sizeof longer + length + 1, 1);
+        memcpy(packet, &longer, sizeof longer);
+        memcpy(packet + sizeof longer, more, length + 1);
+        tell(a, MLT_FRAME_CTL, c->proc, 0, packet, sizeof longer + length);
+        free(packet);
+    } else {
+        pass_on(a, c, head);
+    }
+    free(more);
+}
+
+// The packet is in a->packet, with a NUL behind its body.
+static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sender)
+{
+    if (c->mpi_pid && sender != c->mpi_pid && head->type != MLT_CTL_ABORT)
+        return; // a fork of the rank; it speaks for nobody, but may not use MPI either
+    switch (head->type) {
+    case MLT_CTL_WANT:
+        if (a->conf.want && head->value >= 0 && head->value < a->conf.plan->proc_count)
+            a->conf.want(a->conf.user, c->proc, (uint32_t)head->value);
+        return;
+    case MLT_CTL_CRASH:
+        pass_crash(a, c, head, a->packet + sizeof *head);
+        return;
+    case MLT_CTL_WAITS:
+    case MLT_CTL_WAITS_END:
+    case MLT_CTL_PROCS:
+        if (take_waits(a, c, head))
+            pass_on(a, c, head);
+        if (a->collecting && a->open_answers == 0)
+            finish_collecting(a);
+        return;
+    case MLT_CTL_HELLO:
+        take_hello(c, sender);
+        break;
+    default:
+        break;
+    }
+    pass_on(a, c, head);
+}
+
+static void close_ctl(child *c)
+{
+    mlt_loop_remove(c->agent->conf.loop, &c->ctl);
+    if (c->ctl.fd >= 0)
+        close(c->ctl.fd);
+    c->ctl.fd = -1;
+}
+
+// Reads one packet. False: there is none now.
+static bool read_packet(child *c)
+{
+    mlt_agent *a = c->agent;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
+    struct iovec whole = {.iov_base = a->packet, .iov_len = sizeof a->packet - 1};
+    struct msghdr message = {.msg_iov = &whole,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    ssize_t n = recvmsg(c->ctl.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return false;
+    if (n <= 0) {
+        close_ctl(c);
+        return false;
+    }
+    pid_t sender = 0;
+    struct cmsghdr *about = CMSG_FIRSTHDR(&message);
+    if (about && about->cmsg_level == SOL_SOCKET && about->cmsg_type == SCM_CREDENTIALS) {
+        struct ucred from;
+        memcpy(&from, CMSG_DATA(about), sizeof from);
+        sender = from.pid;
+    }
+    mlt_ctl head;
+    if ((size_t)n < sizeof head)
+        return true;
+    memcpy(&head, a->packet, sizeof head);
+    if (head.length > (size_t)n - sizeof head)
+        return true; // cut: not from our library
+    a->packet[sizeof head + head.length] = '\0';
+    take_packet(a, c, &head, sender);
+    return true;
+}
+
+static void ctl_ready(mlt_source *source, uint32_t events)
+{
+    child *c = mlt_container_of(source, child, ctl);
+    for (int i = 0; i < 16 && c->ctl.fd >= 0; i++)
+        if (!read_packet(c))
+            return;
+}
+
+void mlt_agent_hear(mlt_agent *a)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        ctl_ready(&a->children[i].ctl, 0);
+}
+
+// ---- Ends of processes
+
+static void take_end(mlt_agent *a, child *c, int status, const struct rusage *usage)
+{
+    while (c->ctl.fd >= 0 && read_packet(c)) // what it said last
+        ;
+    c->pid = 0;
+    close_ctl(c);
+    if (c->mpi_fd >= 0)
+        close(c->mpi_fd);
+    c->mpi_fd = -1;
+    const mlt_plan_proc *proc = plan_of(a, c->proc);
+    for (uint32_t i = 0; i < proc->workers; i++) {
+        mlt_job_worker *worker = mlt_job_worker_at(a->job, proc->first_worker + i);
+        // relaxed: its owner is gone, and this agent is the only reader that needs it.
+        atomic_store_explicit(&worker->asleep, MLT_WORKER_ENDED, memory_order_relaxed);
+    }
+    if (a->conf.gone)
+        a->conf.gone(a->conf.user, c->proc);
+    uint64_t peak[2] = {(uint64_t)usage->ru_maxrss * 1024, 0};
+    tell(a, MLT_FRAME_ENDED, c->proc, status, peak, sizeof *peak);
+}
+
+bool mlt_agent_reaped(mlt_agent *a, pid_t pid, int status, const struct rusage *usage)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->children[i].pid == pid) {
+            take_end(a, &a->children[i], status, usage);
+            return true;
+        }
+    return false;
+}
+
+// ---- Start
+
+// A process is started on its cores; worker threads must find theirs among them.
+static void note_places(mlt_agent *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const mlt_plan_proc *proc = plan_of(a, a->children[i].proc);
+        for (uint32_t k = 0; proc->workers > 1 && k < proc->workers; k++) {
+            uint32_t local = mlt_job_place_at(a->job, proc->first_worker + k)->local;
+            mlt_job_worker *w = mlt_job_local_at(a->job, local);
+            w->pinned = mlt_bind_place(&a->bind, local, w->cpus, MLT_JOB_CPUS);
+        }
+    }
+}
+
+static void make_job(mlt_agent *a)
+{
+    const mlt_plan *whole = a->conf.plan;
+    uint32_t count = whole->proc_count;
+    uint32_t *numbers = mlt_take(5 * (size_t)count, sizeof *numbers);
+    uint32_t *workers = numbers, *ranks = workers + count, *apps = ranks + count,
+             *larger = apps + count, *hosts = larger + count;
+    for (uint32_t p = 0; p < count; p++) {
+        workers[p] = whole->procs[p].workers;
+        ranks[p] = whole->procs[p].ranks / workers[p];
+        larger[p] = whole->procs[p].ranks % workers[p];
+        apps[p] = whole->procs[p].app;
+        hosts[p] = whole->procs[p].host;
+    }
+    mlt_job_plan plan = {.procs = count,
+                         .workers_of_proc = workers,
+                         .ranks_a_worker = ranks,
+                         .larger_of_proc = larger,
+                         .app_of_proc = apps,
+                         .host_of_proc = whole->host_count > 1 ? hosts : NULL,
+                         .hosts = whole->host_count,
+                         .host = a->conf.host,
+                         .identity = a->conf.identity,
+                         .cores = a->conf.cores,
+                         .launched = true,
+                         .profile = a->conf.options->report};
+    char why[512];
+    int fd;
+    if (mlt_job_new(&plan, &a->job, &fd, why, sizeof why))
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    a->job_fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+    a->ctl_as = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD + 1);
+    if (a->job_fd < 0 || a->ctl_as < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+    close(fd);
+    free(numbers);
+    note_places(a);
+    if (mlt_job_own_head(a->job) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the job's head (%s)", strerror(errno));
+}
+
+// gdb --args program ...; the caller frees it.
+static char **gdb_words(char **argv)
+{
+    static char gdb[] = "gdb", quiet[] = "-q", args[] = "--args";
+    mlt_texts words = {NULL, 0};
+    mlt_texts_add(&words, gdb);
+    mlt_texts_add(&words, quiet);
+    mlt_texts_add(&words, args);
+    while (*argv)
+        mlt_texts_add(&words, *argv++);
+    return words.items;
+}
+
+static bool open_ctl(int pair[2], char *why, size_t why_size)
+{
+    static const int on = 1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        return false;
+    }
+    // The system then tells the sender's process id, as this side would call it.
+    (void)setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+    return true;
+}
+
+static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const cpu_set_t *cpus)
+{
+    char where[256] = "any processor";
+    if (cpus) {
+        size_t n = (size_t)snprintf(where, sizeof where, "processors ");
+        mlt_bind_text(&a->bind, cpus, where + n, sizeof where - n);
+    }
+    tell(a, MLT_FRAME_STARTED, proc, pid, where, strlen(where));
+}
+
+// Starts one process. On failure the exit code, and a message in why.
+static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_size)
+{
+    const mlt_plan_proc *proc = plan_of(a, c->proc);
+    const mlt_app *app = app_of(a, c->proc);
+    bool under_gdb =
+        a->conf.gdb && c->proc == mlt_plan_proc_of(a->conf.plan, (uint32_t)a->conf.options->gdb);
+    int pair[2], code = MLT_EXIT_SYSTEM;
+    if (!open_ctl(pair, why, why_size))
+        return code;
+    uint32_t local = mlt_job_place_at(a->job, proc->first_worker)->local;
+    cpu_set_t *cpus = mlt_bind_set(&a->bind, local, proc->workers);
+    mlt_env_proc own = {.proc = c->proc, .job_fd = a->job_fd, .ctl_fd = a->ctl_as};
+    mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],
+                       .argv = under_gdb ? gdb_words(app->argv) : app->argv,
+                       .env = mlt_env_for(env, a->conf.plan, &own),
+                       .dir = dir_of(a, c->proc),
+                       .job_fd = a->job_fd,
+                       .ctl_fd = pair[1],
+                       .ctl_as = a->ctl_as,
+                       .cpus = cpus,
+                       .cpus_bytes = a->bind.set_bytes,
+                       // --gdb: keep the keyboard's signals away from the others
+                       .group = a->conf.gdb && !under_gdb ? 0 : a->conf.group};
+    pid_t pid = -1;
+    if (mlt_io_prepare(a->conf.io, c->proc, &spawn, why, why_size))
+        pid = mlt_spawn_start(&spawn, &code, why, why_size);
+    mlt_io_started(a->conf.io, c->proc);
+    close(pair[1]);
+    if (pid > 0) {
+        mlt_agent_started(a, c->proc, pid, pair[0]);
+        tell_start(a, c->proc, pid, cpus);
+    } else {
+        close(pair[0]);
+    }
+    CPU_FREE(cpus);
+    if (under_gdb)
+        free(spawn.argv);
+    return pid > 0 ? 0 : code;
+}
+
+static void start_all(mlt_agent *a)
+{
+    mlt_env env;
+    char why[512];
+    int code = 0;
+    if (a->ending)
+        return;
+    for (uint32_t i = 0; i < a->count && !code; i++) {
+        uint32_t proc = a->children[i].proc, app = plan_of(a, proc)->app;
+        if (i == 0 || plan_of(a, a->children[i - 1].proc)->app != app) {
+            if (i > 0)
+                mlt_env_fini(&env);
+            mlt_env_init(&env, a->conf.options, &a->conf.options->apps[app]);
+            mlt_io_env(a->conf.io, proc, &env);
+        }
+        code = start(a, &a->children[i], &env, why, sizeof why);
+    }
+    mlt_env_fini(&env); // a host of the plan has a process
+    mlt_io_run(a->conf.io);
+    if (code)
+        tell(a, MLT_FRAME_FAILED, a->conf.host, code, why, strlen(why));
+}
+
+void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
+{
+    child *c = child_of(a, proc);
+    c->pid = pid;
+    c->ctl.fd = ctl_fd;
+    (void)mlt_loop_add(a->conf.loop, &c->ctl, EPOLLIN);
+}
+
+// ---- The whole
+
+static bool due(uint64_t *at, uint64_t now)
+{
+    if (!*at || *at > now)
+        return false;
+    *at = 0;
+    return true;
+}
+
+static void timer_ready(mlt_source *source, uint32_t events)
+{
+    mlt_agent *a = mlt_container_of(source, mlt_agent, timer);
+    uint64_t count, now = mlt_os_now_ns();
+    (void)!read(source->fd, &count, sizeof count);
+    if (due(&a->collect_until, now))
+        finish_collecting(a);
+    if (due(&a->peek_at, now) && !a->ending)
+        peek(a, now);
+    if (due(&a->link_at, now))
+        give_late(a, now);
+    set_timer(a);
+}
+
+void mlt_agent_take(mlt_agent *a, const mlt_frame *frame)
+{
+    int signal = frame->value > 0 && frame->value < NSIG ? (int)frame->value : 0;
+    switch (frame->type) {
+    case MLT_FRAME_START:
+        start_all(a);
+        break;
+    case MLT_FRAME_SIGNAL:
+        if (frame->about)
+            mlt_agent_hear(a);
+        a->ending |= signal == SIGTERM || signal == SIGINT || signal == SIGKILL;
+        if (signal)
+            signal_all(a, signal);
+        break;
+    case MLT_FRAME_KILL:
+        a->ending = true;
+        kill_all(a, frame->value != 0);
+        break;
+    case MLT_FRAME_STOP:
+        stop_all(a);
+        break;
+    case MLT_FRAME_LOOK:
+        look(a, frame->value);
+        break;
+    case MLT_FRAME_ASK:
+        collect(a);
+        break;
+    default:
+        break;
+    }
+}
+
+static void list_children(mlt_agent *a)
+{
+    const mlt_plan *plan = a->conf.plan;
+    a->children = mlt_take(plan->proc_count, sizeof *a->children);
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        if (plan->procs[p].host != a->conf.host)
+            continue;
+        a->children[a->count++] =
+            (child){.ctl = {.fd = -1, .ready = ctl_ready}, .agent = a, .proc = p, .mpi_fd = -1};
+        a->workers += plan->procs[p].workers;
+    }
+}
+
+mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
+{
+    mlt_agent *a = mlt_take(1, sizeof *a);
+    a->conf = *conf;
+    a->job = conf->job;
+    a->job_fd = a->ctl_as = -1;
+    list_children(a);
+    a->epochs = mlt_take(a->workers, sizeof *a->epochs);
+    a->stands = mlt_take(a->workers, sizeof *a->stands);
+    mlt_bind_plan(&a->bind, conf->options->bind_to, conf->options->map_by, a->workers);
+    if (!a->job)
+        make_job(a);
+    a->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                            .ready = timer_ready};
+    if (a->timer.fd < 0 || !mlt_loop_add(conf->loop, &a->timer, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    if (conf->plan->ranks > 1 && !conf->options->quiet)
+        a->peek_at = mlt_os_now_ns() + peek_ns;
+    set_timer(a);
+    return a;
+}
+
+mlt_job *mlt_agent_job(const mlt_agent *a)
+{
+    return a->job;
+}
+
+void mlt_agent_free(mlt_agent *a)
+{
+    if (!a)
+        return;
+    for (uint32_t i = 0; i < a->count; i++)
+        close_ctl(&a->children[i]);
+    for (uint32_t i = 0; i < a->late_count; i++)
+        if (a->late[i].fd >= 0)
+            close(a->late[i].fd);
+    mlt_loop_remove(a->conf.loop, &a->timer);
+    close(a->timer.fd);
+    if (!a->conf.job)
+        mlt_job_close(a->job);
+    free(a->late);
+    free(a->answered);
+    free(a->told);
+    free(a->epochs);
+    free(a->stands);
+    free(a->children);
+    free(a);
+}

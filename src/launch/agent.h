@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One host's part of a job: the segment, its processes, what they say, how they end, looks at their
+// workers, pinning. It decides nothing about the job: that is the head's (launch/watch/watch.h).
+//
+// mpirun has an agent for its own host inside; every other host has one in a process of its own
+// (launch/hosts/serve.h). Both get commands and tell what happens as frames (launch/hosts/frame.h).
+// Inside of mpirun a frame is a function call, and nothing is copied.
+#ifndef MLT_LAUNCH_AGENT_H
+#define MLT_LAUNCH_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "boot/ctl.h"
+#include "boot/job.h"
+#include "launch/hosts/frame.h"
+#include "launch/io.h"
+#include "launch/plan/options.h"
+#include "launch/plan/plan.h"
+
+typedef struct mlt_agent mlt_agent;
+
+typedef struct mlt_agent_conf {
+    const mlt_options *options; // of the whole job
+    const mlt_plan *plan;       // of the whole job
+    uint32_t host;              // this one
+    const char *const *paths;   // [apps]: the files to execute, of those that run here
+    const char *gdb;            // the file to execute for --gdb; NULL: not asked for, or not here
+    uint64_t identity;          // of the job; 0: a new one, for a job on one host
+    uint32_t cores;             // of this host
+    int loop;
+    mlt_io *io;
+    pid_t group;  // that processes shall be in
+    mlt_job *job; // NULL: the agent makes it
+    // What happens. The body is aligned as structures are, may be written to, and has a NUL behind
+    // it; it is valid during the call.
+    void (*tell)(void *user, const mlt_frame *frame, char *body);
+    // `proc` of this host wants a connection to a process of another host. May be NULL.
+    void (*want)(void *user, uint32_t proc, uint32_t peer);
+    // `proc` of this host has ended. May be NULL.
+    void (*gone)(void *user, uint32_t proc);
+    void *user;
+} mlt_agent_conf;
+
+// Makes the segment. Ends mpirun on failure. Everything that the conf points to outlives the agent.
+mlt_agent *mlt_agent_new(const mlt_agent_conf *conf);
+void mlt_agent_free(mlt_agent *agent); // NULL is fine
+
+mlt_job *mlt_agent_job(const mlt_agent *agent);
+
+// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK. Others have no
+// effect.
+void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame);
+
+// A child of this process has ended. False: it is none of the agent's.
+bool mlt_agent_reaped(mlt_agent *agent, pid_t pid, int status, const struct rusage *usage);
+
+// Reads what the processes have said so far: which of them attached decides which gets a signal.
+void mlt_agent_hear(mlt_agent *agent);
+
+// A connection for a process of this host. The descriptor stays the caller's. Kept if the process
+// does not take it yet.
+void mlt_agent_give_link(mlt_agent *agent, uint32_t proc, const mlt_ctl_link *link, int fd);
+
+// A process has been started, with this end of its control channel. For START, and for tests.
+void mlt_agent_started(mlt_agent *agent, uint32_t proc, pid_t pid, int ctl_fd);
+
+#endif

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/crew.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "launch/program/program.h"
+#include "launch/say.h"
+#include "launch/spawn.h"
+
+extern char **environ;
+
+enum {
+    LINE_BYTES = 1024,    // of a remote shell; longer lines are cut
+    KEPT_LINES = 16,      // before the agent begins
+    BEGIN_TICKS = 60,     // until an agent has begun
+    LINGER_TICKS = 2,     // between the end of a channel and that of its shell
+    EXIT_NOT_FOUND = 127, // of a shell
+};
+
+typedef struct lines { // of a stream, one after the other
+    char text[LINE_BYTES];
+    size_t length;
+} lines;
+
+typedef struct member {
+    mlt_crew *crew;
+    mlt_channel channel;
+    mlt_source errors; // the shell's standard error; fd -1: it has ended
+    uint32_t first, last;
+    pid_t pid; // of the remote shell; 0: it has ended
+    int status;
+    bool over;        // its end has been told
+    uint32_t silent;  // ticks
+    uint32_t lingers; // ticks since the channel has ended
+    char why[256];    // of the channel's end
+    lines error, preface;
+    char *kept[KEPT_LINES]; // lines until the agent begins
+    uint32_t kept_count;
+} member;
+
+struct mlt_crew {
+    mlt_crew_conf conf;
+    member *members;
+    uint32_t count;
+    mlt_source timer;
+    uint32_t ticks;
+    bool ending;
+};
+
+// ---- The order of hosts
+
+uint32_t mlt_crew_hosts(const mlt_plan *plan, uint32_t head_host)
+{
+    return plan->host_count - (head_host < plan->host_count);
+}
+
+uint32_t mlt_crew_host_at(uint32_t place, uint32_t head_host)
+{
+    return place < head_host ? place : place + 1;
+}
+
+uint32_t mlt_crew_place_of(uint32_t host, uint32_t head_host)
+{
+    return host < head_host ? host : host - 1;
+}
+
+uint32_t mlt_crew_patience(int64_t silent_ms)
+{
+    // A tick may have begun when the last word came: one less, so that it is not later than said.
+    int64_t ticks = silent_ms / MLT_CREW_BEAT_MS - 1;
+    return ticks < 3 ? 3 : (uint32_t)ticks;
+}
+
+static uint32_t host_of(const member *m)
+{
+    return mlt_crew_host_at(m->first, m->crew->conf.head_host);
+}
+
+bool mlt_crew_has(const mlt_crew *c, uint32_t host)
+{
+    if (host >= c->conf.plan->host_count || host == c->conf.head_host)
+        return false;
+    uint32_t place = mlt_crew_place_of(host, c->conf.head_host);
+    return place >= c->conf.first && place < c->conf.last;
+}
+
+// ---- Ends
+
+static void tell(member *m, mlt_frame_type type, uint32_t host, int64_t value, const char *text)
+{
+    char *body = mlt_text_of("%s", text);
+    mlt_frame frame = {.type = type,
+                       .length = (uint32_t)strlen(body),
+                       .from = host_of(m),
+                       .to = MLT_FRAME_HEAD,
+                       .about = host,
+                       .value = value};
+    m->crew->conf.take(m->crew->conf.user, &frame, body);
+    free(body);
+}
+
+static void show(member *m, const char *text)
+{
+    m->crew->conf.line(m->crew->conf.user, host_of(m), text);
+}
+
+// What was said before the agent began; all but the last line, if that is part of a message.
+static void show_kept(member *m, bool but_last)
+{
+    for (uint32_t i = 0; i < m->kept_count; i++) {
+        if (i + 1 < m->kept_count || !but_last)
+            show(m, m->kept[i]);
+        free(m->kept[i]);
+    }
+    m->kept_count = 0;
+}
+
+static const char *shell_name(const mlt_crew *c)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(c->conf.options->rsh, " "),
+             c->conf.options->rsh);
+    return name;
+}
+
+// Why there is no agent, in one sentence.
+static void tell_failed(member *m)
+{
+    const mlt_crew *c = m->crew;
+    const char *last = m->kept_count ? m->kept[m->kept_count - 1] : "";
+    mlt_text why = {0};
+    int code = m->pid == 0 && WIFEXITED(m->status) ? WEXITSTATUS(m->status) : -1;
+    if (strcmp(m->why, "ended") != 0)
+        mlt_text_add(&why, "%s", m->why);
+    else if (code == EXIT_NOT_FOUND || code == 126)
+        mlt_text_add(&why, "it has no agent '%s' that can be started; --launch-agent names another",
+                     c->conf.options->agent);
+    else if (code >= 0)
+        mlt_text_add(&why, "cannot be started on: %s ended with exit status %d", shell_name(c),
+                     code);
+    else if (m->pid == 0)
+        mlt_text_add(&why, "cannot be started on: %s was killed by signal %d", shell_name(c),
+                     WTERMSIG(m->status));
+    else
+        mlt_text_add(&why, "cannot be started on: %s has closed its output", shell_name(c));
+    if (*last)
+        mlt_text_add(&why, ": %s", last);
+    char *text = mlt_text_of("%s", mlt_text_so_far(&why));
+    show_kept(m, true);
+    tell(m, MLT_FRAME_FAILED, host_of(m), MLT_EXIT_SYSTEM, text);
+    free(text);
+    mlt_text_free(&why);
+}
+
+static void tell_lost(member *m)
+{
+    const uint32_t head_host = m->crew->conf.head_host;
+    char why[320];
+    snprintf(why, sizeof why, "%s",
+             strcmp(m->why, "ended") == 0 ? "is lost: its agent, or the connection to it, has ended"
+                                          : m->why);
+    for (uint32_t place = m->first; place < m->last; place++)
+        tell(m, MLT_FRAME_LOST, mlt_crew_host_at(place, head_host), 0,
+             place == m->first ? why : "");
+}
+
+// The channel has ended, and the shell too, or it had its time.
+static void conclude(member *m)
+{
+    if (m->over)
+        return;
+    m->over = true;
+    bool began = m->channel.greeted;
+    mlt_channel_close(&m->channel);
+    if (m->pid > 0)
+        (void)kill(m->pid, SIGKILL);
+    if (m->crew->ending)
+        return;
+    if (!began)
+        tell_failed(m);
+    tell_lost(m);
+}
+
+static void channel_ended(mlt_channel *channel, const char *why)
+{
+    member *m = mlt_container_of(channel, member, channel);
+    snprintf(m->why, sizeof m->why, "%s", why);
+    if (m->pid == 0 || strcmp(why, "ended") != 0)
+        conclude(m);
+}
+
+// ---- What shells print
+
+static void keep_line(member *m, const char *text)
+{
+    if (!*text)
+        return;
+    if (m->channel.greeted) {
+        show(m, text);
+        return;
+    }
+    if (m->kept_count == KEPT_LINES) {
+        show(m, m->kept[0]);
+        free(m->kept[0]);
+        memmove(m->kept, m->kept + 1, (KEPT_LINES - 1) * sizeof *m->kept);
+        m->kept_count--;
+    }
+    m->kept[m->kept_count++] = mlt_text_of("%s", text);
+}
+
+static void add_text(member *m, lines *to, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        char c = text[i];
+        if (c != '\n' && c != '\r' && to->length < sizeof to->text - 1)
+            to->text[to->length++] = iscntrl((unsigned char)c) && c != '\t' ? '?' : c;
+        if (c != '\n')
+            continue;
+        to->text[to->length] = '\0';
+        to->length = 0;
+        keep_line(m, to->text);
+    }
+}
+
+static void end_text(member *m, lines *of)
+{
+    if (of->length > 0)
+        add_text(m, of, "\n", 1);
+}
+
+static void close_errors(member *m)
+{
+    mlt_loop_remove(m->crew->conf.loop, &m->errors);
+    if (m->errors.fd >= 0)
+        close(m->errors.fd);
+    m->errors.fd = -1;
+    end_text(m, &m->error);
+}
+
+static void errors_ready(mlt_source *source, uint32_t events)
+{
+    member *m = mlt_container_of(source, member, errors);
+    char text[4096];
+    for (int i = 0; i < 4; i++) {
+        ssize_t n = read(source->fd, text, sizeof text);
+        if (n < 0)
+            return;
+        if (n == 0) {
+            close_errors(m);
+            return;
+        }
+        add_text(m, &m->error, text, (size_t)n);
+    }
+}
+
+static void preface_came(mlt_channel *channel, const char *text, size_t bytes)
+{
+    member *m = mlt_container_of(channel, member, channel);
+    add_text(m, &m->preface, text, bytes);
+}
+
+// ---- Frames
+
+static void frame_came(mlt_channel *channel, const mlt_frame *frame, char *body)
+{
+    member *m = mlt_container_of(channel, member, channel);
+    mlt_crew *c = m->crew;
+    uint32_t place = frame->from < c->conf.plan->host_count && frame->from != c->conf.head_host
+                         ? mlt_crew_place_of(frame->from, c->conf.head_host)
+                         : UINT32_MAX;
+    if (m->kept_count)
+        show_kept(m, false);
+    if (frame->type == MLT_FRAME_BEAT || place < m->first || place >= m->last)
+        return;
+    c->conf.take(c->conf.user, frame, body);
+}
+
+static void send_to(member *m, const mlt_frame *frame, const void *body)
+{
+    if (!m->over)
+        mlt_channel_send(&m->channel, frame, body);
+}
+
+void mlt_crew_send(mlt_crew *c, const mlt_frame *frame, const void *body)
+{
+    bool all = frame->to == MLT_FRAME_ALL;
+    if (!all && !mlt_crew_has(c, frame->to))
+        return;
+    uint32_t place = all ? 0 : mlt_crew_place_of(frame->to, c->conf.head_host);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (all || (place >= c->members[i].first && place < c->members[i].last))
+            send_to(&c->members[i], frame, body);
+}
+
+static void send_first(member *m)
+{
+    const mlt_crew_conf *conf = &m->crew->conf;
+    uint32_t host = host_of(m);
+    mlt_frame frame = {.type = MLT_FRAME_PLACE,
+                       .from = MLT_FRAME_HEAD,
+                       .to = host,
+                       .about = host,
+                       .value = m->last};
+    send_to(m, &frame, NULL);
+    frame = (mlt_frame){.type = MLT_FRAME_KEY,
+                        .length = sizeof conf->key->bytes,
+                        .from = MLT_FRAME_HEAD,
+                        .to = host};
+    send_to(m, &frame, conf->key->bytes);
+    frame = (mlt_frame){.type = MLT_FRAME_TASK,
+                        .length = (uint32_t)conf->task_size,
+                        .from = MLT_FRAME_HEAD,
+                        .to = host};
+    send_to(m, &frame, conf->task);
+}
+
+// ---- Starting a shell
+
+// A word as the other side's shell takes it.
+static char *quote(const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-./+,:@%=";
+    if (*text && text[strspn(text, plain)] == '\0')
+        return mlt_text_of("%s", text);
+    mlt_text quoted = {0};
+    mlt_text_add(&quoted, "'");
+    for (; *text; text++)
+        mlt_text_add(&quoted, *text == '\'' ? "'\\''" : "%c", *text);
+    mlt_text_add(&quoted, "'");
+    return quoted.text;
+}
+
+// ssh asks nobody, and gives up in time.
+static void add_ssh_words(mlt_texts *words)
+{
+    const char *name = strrchr(words->items[0], '/');
+    name = name ? name + 1 : words->items[0];
+    if (strcmp(name, "ssh") != 0)
+        return;
+    static char *const more[] = {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        mlt_texts_add(words, mlt_text_of("%s", more[i]));
+}
+
+// rsh [options] [-l user] host agent --agent; the caller frees the words.
+static mlt_texts shell_words(const member *m)
+{
+    const mlt_options *o = m->crew->conf.options;
+    const mlt_host *host = &m->crew->conf.plan->hosts[host_of(m)].host;
+    mlt_texts words = {NULL, 0};
+    char *copy = mlt_text_of("%s", o->rsh), *rest = copy, *word;
+    while ((word = strsep(&rest, " \t")))
+        if (*word)
+            mlt_texts_add(&words, mlt_text_of("%s", word));
+    free(copy);
+    if (words.count == 0)
+        mlt_texts_add(&words, mlt_text_of("ssh"));
+    add_ssh_words(&words);
+    if (host->user) {
+        mlt_texts_add(&words, mlt_text_of("-l"));
+        mlt_texts_add(&words, mlt_text_of("%s", host->user));
+    }
+    mlt_texts_add(&words, mlt_text_of("%s", host->name));
+    mlt_texts_add(&words, quote(o->agent));
+    mlt_texts_add(&words, mlt_text_of("--agent"));
+    return words;
+}
+
+// The ends are the shell's; `own` are this side's of its standard streams.
+static bool open_pipes(int ends[3], int own[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int pair[2];
+        if (pipe2(pair, O_CLOEXEC) != 0) {
+            while (i-- > 0) {
+                close(ends[i]);
+                close(own[i]);
+            }
+            return false;
+        }
+        ends[i] = pair[i != 0];
+        own[i] = pair[i == 0];
+    }
+    return true;
+}
+
+static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t why_size)
+{
+    int code;
+    mlt_texts words = shell_words(m);
+    const char *path = mlt_program_find(words.items[0], NULL, NULL);
+    mlt_spawn spawn = {.path = path,
+                       .argv = words.items,
+                       .env = environ,
+                       .job_fd = -1,
+                       .ctl_fd = -1,
+                       .session = true};
+    for (int i = 0; i < 3; i++)
+        spawn.streams[i] = (mlt_spawn_stream){.fd = ends[i]};
+    pid_t pid = mlt_spawn_start(&spawn, &code, why, why_size);
+    for (size_t i = 0; i < words.count; i++)
+        free(words.items[i]);
+    free(words.items);
+    return pid;
+}
+
+// False: a message in why.
+static bool start(member *m, char *why, size_t why_size)
+{
+    int ends[3], own[3];
+    if (!open_pipes(ends, own)) {
+        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        return false;
+    }
+    m->pid = spawn_shell(m, ends, why, why_size);
+    for (int i = 0; i < 3; i++)
+        close(ends[i]);
+    m->errors = (mlt_source){.fd = own[2], .ready = errors_ready};
+    (void)fcntl(own[2], F_SETFL, O_NONBLOCK);
+    if (m->pid < 0 || !mlt_loop_add(m->crew->conf.loop, &m->errors, EPOLLIN) ||
+        !mlt_channel_open(&m->channel, m->crew->conf.loop, own[1], own[0])) {
+        m->pid = 0;
+        return false;
+    }
+    return true;
+}
+
+// ---- Time
+
+static void tick(member *m)
+{
+    const mlt_options *o = m->crew->conf.options;
+    if (m->over)
+        return;
+    if (m->channel.dead) {
+        if (++m->lingers >= LINGER_TICKS)
+            conclude(m);
+        return;
+    }
+    m->silent = m->channel.heard ? 0 : m->silent + 1;
+    m->channel.heard = false;
+    uint32_t most = m->channel.greeted ? mlt_crew_patience(o->silent_ms) : BEGIN_TICKS;
+    if (m->silent < most || m->crew->ending)
+        return;
+    if (m->channel.greeted)
+        snprintf(m->why, sizeof m->why, "does not answer since %g s", (double)o->silent_ms / 1000);
+    else
+        snprintf(m->why, sizeof m->why, "no agent has begun there within %d s",
+                 BEGIN_TICKS * MLT_CREW_BEAT_MS / 1000);
+    conclude(m);
+}
+
+static void timer_ready(mlt_source *source, uint32_t events)
+{
+    mlt_crew *c = mlt_container_of(source, mlt_crew, timer);
+    static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
+    uint64_t count;
+    (void)!read(source->fd, &count, sizeof count);
+    c->ticks++;
+    for (uint32_t i = 0; i < c->count; i++) {
+        tick(&c->members[i]);
+        if (c->ticks % 2)
+            send_to(&c->members[i], &beat, NULL);
+    }
+}
+
+void mlt_crew_woke(mlt_crew *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        c->members[i].silent = 0;
+}
+
+// ---- The whole
+
+// The part of a number of hosts that member i of n is responsible for.
+static uint32_t part_end(uint32_t first, uint32_t last, uint32_t i, uint32_t n)
+{
+    return first + (uint32_t)((uint64_t)(last - first) * (i + 1) / n);
+}
+
+static void begin(member *m)
+{
+    char why[512] = "";
+    m->channel = (mlt_channel){.in = {.fd = -1},
+                               .out = {.fd = -1},
+                               .take = frame_came,
+                               .preface = preface_came,
+                               .ended = channel_ended};
+    m->errors.fd = -1;
+    if (start(m, why, sizeof why)) {
+        send_first(m);
+        return;
+    }
+    m->over = true;
+    mlt_channel_close(&m->channel);
+    tell(m, MLT_FRAME_FAILED, host_of(m), MLT_EXIT_SYSTEM, why);
+    tell_lost(m);
+}
+
+mlt_crew *mlt_crew_new(const mlt_crew_conf *conf)
+{
+    mlt_crew *c = mlt_take(1, sizeof *c);
+    uint32_t hosts = conf->last - conf->first, most = (uint32_t)conf->options->fan_out;
+    c->conf = *conf;
+    c->count = hosts < most ? hosts : most;
+    c->members = mlt_take(c->count, sizeof *c->members);
+    c->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                            .ready = timer_ready};
+    const struct timespec each = {.tv_nsec = MLT_CREW_BEAT_MS * 1000000L};
+    if (c->timer.fd < 0 ||
+        timerfd_settime(c->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
+        !mlt_loop_add(conf->loop, &c->timer, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    uint32_t first = conf->first;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t last = part_end(conf->first, conf->last, i, c->count);
+        c->members[i] = (member){.crew = c, .first = first, .last = last};
+        first = last;
+    }
+    for (uint32_t i = 0; i < c->count; i++)
+        begin(&c->members[i]);
+    return c;
+}
+
+bool mlt_crew_reaped(mlt_crew *c, pid_t pid, int status)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        member *m = &c->members[i];
+        if (m->pid != pid)
+            continue;
+        m->pid = 0;
+        m->status = status;
+        if (m->errors.fd >= 0)
+            errors_ready(&m->errors, 0);
+        end_text(m, &m->error);
+        if (m->channel.dead)
+            conclude(m);
+        return true;
+    }
+    return false;
+}
+
+void mlt_crew_end(mlt_crew *c)
+{
+    c->ending = true;
+}
+
+bool mlt_crew_busy(const mlt_crew *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->members[i].pid > 0 || !c->members[i].channel.dead)
+            return true;
+    return false;
+}
+
+void mlt_crew_close(mlt_crew *c)
+{
+    c->ending = true;
+    for (uint32_t i = 0; i < c->count; i++)
+        mlt_channel_close(&c->members[i].channel);
+}
+
+void mlt_crew_kill(mlt_crew *c)
+{
+    mlt_crew_close(c);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->members[i].pid > 0)
+            (void)kill(c->members[i].pid, SIGKILL);
+}
+
+void mlt_crew_free(mlt_crew *c)
+{
+    if (!c)
+        return;
+    mlt_crew_kill(c);
+    for (uint32_t i = 0; i < c->count; i++) {
+        close_errors(&c->members[i]);
+        show_kept(&c->members[i], false);
+    }
+    mlt_loop_remove(c->conf.loop, &c->timer);
+    close(c->timer.fd);
+    free(c->members);
+    free(c);
+}

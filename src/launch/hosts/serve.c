@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "launch/agent.h"
+#include "launch/guard.h"
+#include "launch/hosts/crew.h"
+#include "launch/hosts/frame.h"
+#include "launch/hosts/task.h"
+#include "launch/loop.h"
+#include "launch/plan/env.h"
+#include "launch/program/program.h"
+#include "launch/say.h"
+#include "launch/spawn.h"
+#include "launch/sweep.h"
+#include "os/os.h"
+
+enum { CHANNEL_FD = 10, LAST_WORDS_MS = 2000, CREW_MS = 1500 };
+
+typedef struct serve {
+    mlt_channel up;
+    mlt_source signals, guard, timer;
+    mlt_guard two;
+    int loop;
+    uint32_t host, last; // which one this is, and the end of its range (launch/hosts/crew.h)
+    bool placed, keyed;
+    mlt_key key;
+    mlt_task task;
+    char *task_bytes;
+    const char **paths;
+    mlt_io *io;
+    mlt_agent *agent;
+    mlt_crew *crew;
+    bool over;       // nothing is to be done any more
+    bool abandoned;  // ... as nobody is above
+    bool paused;     // mpirun is stopped, and silent
+    uint32_t silent; // ticks
+    uint32_t ticks;
+} serve;
+
+static serve *self; // for messages
+
+static void send_up(serve *s, const mlt_frame *frame, const void *body)
+{
+    mlt_channel_send(&s->up, frame, body);
+}
+
+static void tell(serve *s, mlt_frame_type type, int64_t value, const void *body, size_t length)
+{
+    mlt_frame frame = {.type = type,
+                       .length = (uint32_t)length,
+                       .from = s->host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = s->host,
+                       .value = value};
+    send_up(s, &frame, body);
+}
+
+static void say(const char *text)
+{
+    tell(self, MLT_FRAME_SAY, 0, text, strlen(text));
+}
+
+static void quit(int code, const char *text)
+{
+    tell(self, MLT_FRAME_FAILED, code, text, strlen(text));
+    mlt_channel_flush(&self->up, LAST_WORDS_MS);
+}
+
+// ---- Frames on their way
+
+static void obey(serve *s, const mlt_frame *frame)
+{
+    if (frame->type == MLT_FRAME_BYE)
+        s->over = true;
+    else if (s->agent)
+        mlt_agent_take(s->agent, frame);
+}
+
+// What the agent of this host tells.
+static void agent_tells(void *user, const mlt_frame *frame, char *body)
+{
+    send_up(user, frame, body);
+}
+
+// From below.
+static void crew_tells(void *user, const mlt_frame *frame, char *body)
+{
+    serve *s = user;
+    if (frame->to == s->host)
+        obey(s, frame);
+    else if (mlt_crew_has(s->crew, frame->to))
+        mlt_crew_send(s->crew, frame, body);
+    else
+        send_up(s, frame, body);
+}
+
+static void crew_line(void *user, uint32_t host, const char *text)
+{
+    mlt_frame frame = {.type = MLT_FRAME_SAY,
+                       .length = (uint32_t)strlen(text),
+                       .from = host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = host};
+    send_up(user, &frame, text);
+}
+
+static void put_output(void *user, uint32_t proc, int stream, const char *bytes, size_t count)
+{
+    serve *s = user;
+    mlt_frame frame = {.type = MLT_FRAME_OUTPUT,
+                       .length = (uint32_t)count,
+                       .from = s->host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = proc,
+                       .value = stream};
+    send_up(s, &frame, bytes);
+}
+
+static void proc_gone(void *user, uint32_t proc)
+{
+    serve *s = user;
+    mlt_io_ended(s->io, proc);
+}
+
+// ---- The task
+
+static void go_to_directory(const serve *s)
+{
+    if (chdir(s->task.dir) != 0)
+        mlt_quit(MLT_EXIT_USAGE, "working directory '%s': %s; -wdir names another", s->task.dir,
+                 strerror(errno));
+}
+
+static void find_programs(serve *s)
+{
+    const mlt_options *o = &s->task.options;
+    const mlt_plan *plan = &s->task.plan;
+    s->paths = mlt_take(o->app_count, sizeof *s->paths);
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        uint32_t a = plan->procs[p].app;
+        const mlt_app *app = &o->apps[a];
+        if (plan->procs[p].host == s->host && !s->paths[a])
+            s->paths[a] = mlt_program_find(app->argv[0], app->dir ? app->dir : o->dir, app->path);
+    }
+}
+
+static void start_crew(serve *s, size_t task_size)
+{
+    uint32_t head_host = s->task.head_host;
+    uint32_t first = mlt_crew_place_of(s->host, head_host) + 1;
+    uint32_t hosts = mlt_crew_hosts(&s->task.plan, head_host);
+    mlt_crew_conf conf = {.options = &s->task.options,
+                          .plan = &s->task.plan,
+                          .head_host = head_host,
+                          .first = first,
+                          .last = s->last < hosts ? s->last : hosts,
+                          .key = &s->key,
+                          .task = s->task_bytes,
+                          .task_size = task_size,
+                          .loop = s->loop,
+                          .take = crew_tells,
+                          .line = crew_line,
+                          .user = s};
+    if (conf.first < conf.last)
+        s->crew = mlt_crew_new(&conf);
+}
+
+static void make_agent(serve *s)
+{
+    mlt_agent_conf conf = {.options = &s->task.options,
+                           .plan = &s->task.plan,
+                           .host = s->host,
+                           .paths = s->paths,
+                           .identity = s->task.identity,
+                           .cores = (uint32_t)mlt_os_cores(),
+                           .loop = s->loop,
+                           .io = s->io,
+                           .group = s->two.group,
+                           .tell = agent_tells,
+                           .gone = proc_gone,
+                           .user = s};
+    s->agent = mlt_agent_new(&conf);
+    mlt_frame_ready ready = {.cores = conf.cores};
+    tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
+}
+
+static void take_task(serve *s, const char *bytes, size_t size)
+{
+    char why[256];
+    if (!s->placed || !s->keyed || s->agent ||
+        !mlt_task_unpack(&s->task, s->host, bytes, size, why, sizeof why))
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", s->placed && s->keyed && !s->agent ? why : "no task");
+    s->task_bytes = mlt_take(size, 1);
+    memcpy(s->task_bytes, bytes, size);
+    start_crew(s, size);
+    go_to_directory(s);
+    find_programs(s);
+    for (size_t a = 0; a < s->task.options.app_count; a++)
+        mlt_env_add_local(&s->task.options.apps[a].env);
+    s->io = mlt_io_new(&s->task.options, &s->task.plan, s->loop);
+    mlt_io_send_to(s->io, put_output, s);
+    make_agent(s);
+}
+
+static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
+{
+    serve *s = mlt_container_of(up, serve, up);
+    s->paused = frame->type == MLT_FRAME_STOP;
+    switch (frame->type) {
+    case MLT_FRAME_BEAT:
+        return;
+    case MLT_FRAME_PLACE:
+        s->host = frame->about;
+        s->last = (uint32_t)frame->value;
+        s->placed = true;
+        return;
+    case MLT_FRAME_KEY:
+        if (frame->length == sizeof s->key.bytes) {
+            memcpy(s->key.bytes, body, sizeof s->key.bytes);
+            s->keyed = true;
+        }
+        return;
+    case MLT_FRAME_TASK:
+        take_task(s, body, frame->length);
+        return;
+    default:
+        break;
+    }
+    if (s->crew && frame->to != s->host)
+        mlt_crew_send(s->crew, frame, body);
+    if (frame->to == s->host || frame->to == MLT_FRAME_ALL)
+        obey(s, frame);
+}
+
+// ---- Ends
+
+static void abandon(serve *s)
+{
+    s->over = s->abandoned = true;
+}
+
+static void channel_ended(mlt_channel *up, const char *why)
+{
+    abandon(mlt_container_of(up, serve, up));
+}
+
+static void guard_gone(mlt_source *source, uint32_t events)
+{
+    serve *s = mlt_container_of(source, serve, guard);
+    mlt_loop_remove(s->loop, source);
+    abandon(s);
+}
+
+static void reap(serve *s)
+{
+    int status;
+    struct rusage usage;
+    pid_t pid;
+    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+        if ((!s->agent || !mlt_agent_reaped(s->agent, pid, status, &usage)) && s->crew)
+            (void)mlt_crew_reaped(s->crew, pid, status);
+}
+
+static void signals_ready(mlt_source *source, uint32_t events)
+{
+    serve *s = mlt_container_of(source, serve, signals);
+    struct signalfd_siginfo info;
+    while (read(source->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        int signal = (int)info.ssi_signo;
+        if (signal == SIGCHLD) {
+            reap(s);
+        } else if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+            mlt_say("the agent was told to end by signal %d (%s)", signal, strsignal(signal));
+            abandon(s);
+        }
+    }
+}
+
+static void timer_ready(mlt_source *source, uint32_t events)
+{
+    serve *s = mlt_container_of(source, serve, timer);
+    static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
+    uint64_t count;
+    (void)!read(source->fd, &count, sizeof count);
+    s->silent = s->up.heard || s->paused ? 0 : s->silent + 1;
+    s->up.heard = false;
+    int64_t limit = s->agent ? s->task.options.silent_ms : 10 * MLT_SILENT_MS;
+    if (s->silent >= mlt_crew_patience(limit))
+        abandon(s);
+    if (s->ticks++ % 2 == 0)
+        send_up(s, &beat, NULL);
+}
+
+// Waits for the agents below, which sweep their hosts.
+static void dismiss_crew(serve *s)
+{
+    if (!s->crew)
+        return;
+    uint64_t until = mlt_os_now_ns() + CREW_MS * UINT64_C(1000000);
+    mlt_crew_end(s->crew);
+    if (s->abandoned)
+        mlt_crew_close(s->crew);
+    while (mlt_crew_busy(s->crew) && mlt_os_now_ns() < until)
+        mlt_loop_turn(s->loop); // the timer ends each turn
+    mlt_crew_kill(s->crew);
+}
+
+// ---- The whole
+
+// The channel gets descriptors of its own: nothing else shall read or write there.
+static void take_channel(int *in, int *out)
+{
+    *in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, CHANNEL_FD);
+    *out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, CHANNEL_FD);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (*in < 0 || *out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "an agent has no standard streams: %s", strerror(errno));
+    close(null);
+}
+
+static void watch_all(serve *s, int in, int out)
+{
+    const struct timespec each = {.tv_nsec = MLT_CREW_BEAT_MS * 1000000L};
+    s->guard = (mlt_source){.fd = s->two.fd, .ready = guard_gone};
+    s->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                            .ready = timer_ready};
+    s->up = (mlt_channel){.take = frame_came, .ended = channel_ended};
+    if (s->timer.fd < 0 ||
+        timerfd_settime(s->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
+        !mlt_loop_add(s->loop, &s->signals, EPOLLIN) ||
+        !mlt_loop_add(s->loop, &s->timer, EPOLLIN) || !mlt_loop_add(s->loop, &s->guard, EPOLLIN) ||
+        !mlt_channel_open(&s->up, s->loop, in, out))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+}
+
+int mlt_serve(void)
+{
+    static serve s;
+    sigset_t blocked;
+    int in, out;
+    take_channel(&in, &out);
+    mlt_spawn_prepare(&blocked);
+    mlt_guard_split(&s.two, &blocked, false);
+    s.loop = mlt_loop_new();
+    s.signals = (mlt_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = signals_ready};
+    watch_all(&s, in, out);
+    self = &s;
+    mlt_say_to(say, quit);
+    while (!s.over)
+        mlt_loop_turn(s.loop);
+    if (s.abandoned && s.agent)
+        mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1});
+    dismiss_crew(&s);
+    mlt_sweep();
+    if (s.io)
+        (void)mlt_io_finish(s.io, s.abandoned);
+    mlt_channel_flush(&s.up, s.abandoned ? 0 : LAST_WORDS_MS);
+    return s.abandoned ? MLT_EXIT_FAILED : 0;
+}
