@@ -524,6 +524,21 @@ bool mlt_io_reads_terminal(const mlt_options *options)
     return options->stdin_rank == MLT_STDIN_ALL && isatty(STDIN_FILENO);
 }
 
+static void make_streams(mlt_io *io)
+{
+    const mlt_plan *plan = io->plan;
+    io->streams = mlt_take(2 * (size_t)plan->proc_count, sizeof *io->streams);
+    for (uint32_t p = 0; p < plan->proc_count; p++)
+        for (uint32_t i = 0; i < 2; i++)
+            io->streams[2 * p + i] =
+                (stream){.source = {.fd = -1, .ready = stream_ready},
+                         .io = io,
+                         .to = &io->sinks[i],
+                         .proc = p,
+                         .rank = plan->procs[p].first_rank,
+                         .raw = !io->options->label || plan->procs[p].ranks > 1};
+}
+
 mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
 {
     mlt_io *io = mlt_take(1, sizeof *io);
@@ -539,7 +554,7 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
     io->out_shared = io->outfile && empty_shared(io->outfile);
     io->err_shared = io->errfile && empty_shared(io->errfile);
     if (options->label || mlt_plan_other(plan))
-        io->streams = mlt_take(2 * (size_t)plan->proc_count, sizeof *io->streams);
+        make_streams(io);
     io->child_ends = mlt_take(3, sizeof *io->child_ends);
     for (int i = 0; i < 3; i++)
         io->child_ends[i] = -1;
@@ -557,17 +572,8 @@ mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
     if (io->feeds && io->spool < 0)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input, with --stdin all (%s)", strerror(errno));
     io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
-    for (uint32_t p = 0; p < plan->proc_count; p++) {
-        for (uint32_t i = 0; io->streams && i < 2; i++)
-            io->streams[2 * p + i] = (stream){.source = {.fd = -1, .ready = stream_ready},
-                                              .io = io,
-                                              .to = &io->sinks[i],
-                                              .proc = p,
-                                              .rank = plan->procs[p].first_rank,
-                                              .raw = !options->label || plan->procs[p].ranks > 1};
-        if (io->feeds)
-            io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready}, .io = io};
-    }
+    for (uint32_t p = 0; io->feeds && p < plan->proc_count; p++)
+        io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready}, .io = io};
     return io;
 }
 
@@ -671,6 +677,8 @@ void mlt_io_send_to(mlt_io *io,
 {
     io->put = put;
     io->user = user;
+    if (!io->streams)
+        make_streams(io);
     for (uint32_t i = 0; i < 2 * io->plan->proc_count; i++)
         io->streams[i].raw = true; // whole lines are made where they are written
 }

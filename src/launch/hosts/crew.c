@@ -121,7 +121,7 @@ static void show(member *m, const char *text)
 static void show_kept(member *m, bool but_last)
 {
     for (uint32_t i = 0; i < m->kept_count; i++) {
-        if (i + 1 < m->kept_count || !but_last)
+        if ((i + 1 < m->kept_count || !but_last) && !m->crew->ending)
             show(m, m->kept[i]);
         free(m->kept[i]);
     }
@@ -149,13 +149,13 @@ static void tell_failed(member *m)
         mlt_text_add(&why, "it has no agent '%s' that can be started; --launch-agent names another",
                      c->conf.options->agent);
     else if (code >= 0)
-        mlt_text_add(&why, "cannot be started on: %s ended with exit status %d", shell_name(c),
-                     code);
+        mlt_text_add(&why, "its agent cannot be started: %s ended with exit status %d",
+                     shell_name(c), code);
     else if (m->pid == 0)
-        mlt_text_add(&why, "cannot be started on: %s was killed by signal %d", shell_name(c),
+        mlt_text_add(&why, "its agent cannot be started: %s was killed by signal %d", shell_name(c),
                      WTERMSIG(m->status));
     else
-        mlt_text_add(&why, "cannot be started on: %s has closed its output", shell_name(c));
+        mlt_text_add(&why, "its agent cannot be started: %s has closed its output", shell_name(c));
     if (*last)
         mlt_text_add(&why, ": %s", last);
     char *text = mlt_text_of("%s", mlt_text_so_far(&why));
@@ -283,6 +283,7 @@ static void frame_came(mlt_channel *channel, const mlt_frame *frame, char *body)
                          : UINT32_MAX;
     if (m->kept_count)
         show_kept(m, false);
+    end_text(m, &m->preface);
     if (frame->type == MLT_FRAME_BEAT || place < m->first || place >= m->last)
         return;
     c->conf.take(c->conf.user, frame, body);
@@ -402,6 +403,11 @@ static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t w
 {
     int code;
     mlt_texts words = shell_words(m);
+    if (!mlt_program_is_there(words.items[0], NULL, NULL))
+        mlt_quit(MLT_EXIT_NOT_FOUND,
+                 "there is no remote shell '%s', which starts agents on other hosts; --rsh names "
+                 "another",
+                 words.items[0]);
     const char *path = mlt_program_find(words.items[0], NULL, NULL);
     mlt_spawn spawn = {.path = path,
                        .argv = words.items,

@@ -166,11 +166,12 @@ static bool take_hello(mlt_channel *c)
         c->preface(c, bytes, at);
     c->got_start += at;
     if (found == MLT_FRAME_NONE || c->seen > MLT_FRAME_PREFACE) {
-        die(c, "prints too much before its agent begins");
+        die(c, "it prints too much before its agent begins");
     } else if (found == MLT_FRAME_OTHER) {
-        snprintf(why, sizeof why, "has Millet %s, but this is %s", version,
+        snprintf(why, sizeof why, "its agent is Millet %s, but this mpirun is Millet %s", version,
                  mlt_greet_version_text(own, mlt_greet_version()));
-        die(c, strcmp(version, own) != 0 ? why : "has another build of Millet's mpirun");
+        die(c, strcmp(version, own) != 0 ? why
+                                         : "its agent is another build of Millet than this mpirun");
     } else if (found == MLT_FRAME_FOUND) {
         c->got_start += MLT_FRAME_HELLO_BYTES;
         c->greeted = true;

@@ -18,8 +18,8 @@
 // Texts of the options, which may be NULL.
 #define TEXTS(X)                                                                                   \
     X(dir)                                                                                         \
-    X(bind_to) X(map_by) X(outfile) X(errfile) X(output_directory) X(rsh) X(agent) X(iface)        \
-        X(port_range)
+    X(bind_to)                                                                                     \
+    X(map_by) X(outfile) X(errfile) X(output_directory) X(rsh) X(agent) X(iface) X(port_range)
 
 // Numbers of the options.
 #define NUMBERS(X) X(gdb) X(stdin_rank) X(silent_ms) X(fan_out)
