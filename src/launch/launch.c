@@ -15,6 +15,7 @@
 #include "launch/guard.h"
 #include "launch/hosts/crew.h"
 #include "launch/hosts/frame.h"
+#include "launch/hosts/links.h"
 #include "launch/hosts/task.h"
 #include "launch/io.h"
 #include "launch/loop.h"
@@ -48,6 +49,7 @@ typedef struct launch {
     int loop;
     mlt_agent *agent;
     mlt_crew *crew;
+    mlt_links *links;
     mlt_io *io;
     mlt_watch *watch;
     mlt_guard guard;
@@ -239,8 +241,38 @@ static void crew_tells(void *user, const mlt_frame *frame, char *body)
     const launch *l = user;
     if (frame->to == MLT_FRAME_HEAD)
         mlt_watch_take(l->watch, frame, body);
+    else if (frame->to == l->host && l->links)
+        mlt_links_take(l->links, frame, body);
     else if (l->crew)
         mlt_crew_send(l->crew, frame, body);
+}
+
+// mlt_links_conf.send.
+static void send_on(void *user, const mlt_frame *frame, const void *body)
+{
+    const launch *l = user;
+    if (frame->to != MLT_FRAME_HEAD) {
+        mlt_crew_send(l->crew, frame, body);
+        return;
+    }
+    char *copy = mlt_take(frame->length + 1, 1);
+    memcpy(copy, body, frame->length);
+    mlt_watch_take(l->watch, frame, copy);
+    free(copy);
+}
+
+static void link_wanted(void *user, uint32_t proc, uint32_t peer)
+{
+    const launch *l = user;
+    if (l->links)
+        mlt_links_want(l->links, proc, peer);
+}
+
+static void proc_gone(void *user, uint32_t proc)
+{
+    const launch *l = user;
+    if (l->links)
+        mlt_links_gone(l->links, proc);
 }
 
 static void crew_line(void *user, uint32_t host, const char *text)
@@ -262,6 +294,8 @@ static mlt_agent *make_agent(launch *l, uint32_t cores, uint64_t identity)
                            .io = l->io,
                            .group = l->guard.group,
                            .tell = agent_tells,
+                           .want = link_wanted,
+                           .gone = proc_gone,
                            .user = l};
     return mlt_agent_new(&conf);
 }
@@ -315,6 +349,19 @@ static mlt_crew *make_crew(launch *l, uint64_t identity)
     return mlt_crew_new(&conf);
 }
 
+static mlt_links *make_links(launch *l, uint64_t identity)
+{
+    mlt_links_conf conf = {.options = l->options,
+                           .plan = &l->plan,
+                           .host = l->host,
+                           .identity = identity,
+                           .key = &l->key,
+                           .loop = l->loop,
+                           .send = send_on,
+                           .user = l};
+    return mlt_links_new(&conf);
+}
+
 static void start_agents(launch *l, uint32_t cores)
 {
     uint64_t identity = 0;
@@ -328,8 +375,12 @@ static void start_agents(launch *l, uint32_t cores)
         identity |= 1; // 0 is none
         l->crew = make_crew(l, identity);
     }
+    if (l->host != MLT_FRAME_HEAD && l->crew)
+        l->links = make_links(l, identity);
     if (l->host != MLT_FRAME_HEAD)
         l->agent = make_agent(l, cores, identity);
+    if (l->links)
+        mlt_links_join(l->links, l->agent);
     mlt_watch_join(l->watch, l->agent, l->crew);
 }
 
@@ -432,6 +483,7 @@ int mlt_launch(mlt_options *options)
     mlt_path_map_fini(&map);
     mlt_report_free(report);
     mlt_watch_free(l.watch);
+    mlt_links_free(l.links);
     mlt_agent_free(l.agent);
     mlt_crew_free(l.crew);
     mlt_key_wipe(&l.key);

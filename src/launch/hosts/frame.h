@@ -47,15 +47,16 @@ typedef enum mlt_frame_type {
     MLT_FRAME_ASK,    // collect wait records: they come as CTL; STATES comes when all have answered
     MLT_FRAME_BYE,    // all processes of the job have ended: end
     // ---- to the head
-    MLT_FRAME_READY,   // the host can start its processes; body: mlt_frame_ready
-    MLT_FRAME_SAY,     // text: a message for the user
-    MLT_FRAME_FAILED,  // about: host; value: exit code; text: why its part of the job cannot run
-    MLT_FRAME_LOST,    // about: host; text: why its agent is gone, with all below it
-    MLT_FRAME_STARTED, // about: process; value: its id; text: where it runs, for -v
-    MLT_FRAME_CTL,     // about: process; body: a record of boot/ctl.h
-    MLT_FRAME_ENDED,   // about: process; value: wait status; body: uint64_t, its peak memory
-    MLT_FRAME_LOOKED,  // value: number of the look; body: mlt_job_look
-    MLT_FRAME_STATES,  // body: a mlt_frame_state for each worker of the host
+    MLT_FRAME_READY,    // the host can start its processes; body: mlt_frame_ready
+    MLT_FRAME_SAY,      // text: a message for the user
+    MLT_FRAME_FAILED,   // about: host; value: exit code; text: why its part of the job cannot run
+    MLT_FRAME_LOST,     // about: host; text: why its agent is gone, with all below it
+    MLT_FRAME_STARTED,  // about: process; value: its id; text: where it runs, for -v
+    MLT_FRAME_CTL,      // about: process; body: a record of boot/ctl.h
+    MLT_FRAME_ENDED,    // about: process; value: wait status; body: uint64_t, its peak memory
+    MLT_FRAME_LOOKED,   // value: number of the look; body: mlt_job_look
+    MLT_FRAME_UNLINKED, // about: process; value: the one to which it cannot have a connection; text
+    MLT_FRAME_STATES,   // body: a mlt_frame_state for each worker of the host
     // ---- standard streams
     MLT_FRAME_OUTPUT, // to the head. about: process; value: 1 or 2; body: bytes; none: the end
     MLT_FRAME_INPUT,  // from the head. about: process; body: bytes; none: the end

@@ -20,6 +20,7 @@
 #include "launch/guard.h"
 #include "launch/hosts/crew.h"
 #include "launch/hosts/frame.h"
+#include "launch/hosts/links.h"
 #include "launch/hosts/task.h"
 #include "launch/loop.h"
 #include "launch/plan/env.h"
@@ -45,10 +46,11 @@ typedef struct serve {
     mlt_io *io;
     mlt_agent *agent;
     mlt_crew *crew;
-    bool over;       // nothing is to be done any more
-    bool abandoned;  // ... as nobody is above
-    bool paused;     // mpirun is stopped, and silent
-    uint32_t silent; // ticks
+    mlt_links *links; // NULL: all of the job is on this host
+    bool over;        // nothing is to be done any more
+    bool abandoned;   // ... as nobody is above
+    bool paused;      // mpirun is stopped, and silent
+    uint32_t silent;  // ticks
     uint32_t ticks;
 } serve;
 
@@ -83,12 +85,24 @@ static void quit(int code, const char *text)
 
 // ---- Frames on their way
 
-static void obey(serve *s, const mlt_frame *frame)
+static void obey(serve *s, const mlt_frame *frame, const char *body)
 {
     if (frame->type == MLT_FRAME_BYE)
         s->over = true;
-    else if (s->agent)
+    if (s->agent)
         mlt_agent_take(s->agent, frame);
+    if (s->links)
+        mlt_links_take(s->links, frame, body);
+}
+
+// To the host or the head that it is for.
+static void send_on(void *user, const mlt_frame *frame, const void *body)
+{
+    serve *s = user;
+    if (s->crew && mlt_crew_has(s->crew, frame->to))
+        mlt_crew_send(s->crew, frame, body);
+    else
+        send_up(s, frame, body);
 }
 
 // What the agent of this host tells.
@@ -102,11 +116,9 @@ static void crew_tells(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
     if (frame->to == s->host)
-        obey(s, frame);
-    else if (mlt_crew_has(s->crew, frame->to))
-        mlt_crew_send(s->crew, frame, body);
+        obey(s, frame, body);
     else
-        send_up(s, frame, body);
+        send_on(s, frame, body);
 }
 
 static void crew_line(void *user, uint32_t host, const char *text)
@@ -135,6 +147,15 @@ static void proc_gone(void *user, uint32_t proc)
 {
     serve *s = user;
     mlt_io_ended(s->io, proc);
+    if (s->links)
+        mlt_links_gone(s->links, proc);
+}
+
+static void link_wanted(void *user, uint32_t proc, uint32_t peer)
+{
+    const serve *s = user;
+    if (s->links)
+        mlt_links_want(s->links, proc, peer);
 }
 
 // ---- The task
@@ -192,11 +213,28 @@ static void make_agent(serve *s)
                            .io = s->io,
                            .group = s->two.group,
                            .tell = agent_tells,
+                           .want = link_wanted,
                            .gone = proc_gone,
                            .user = s};
     s->agent = mlt_agent_new(&conf);
+    if (s->links)
+        mlt_links_join(s->links, s->agent);
     mlt_frame_ready ready = {.cores = conf.cores};
     tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
+}
+
+static void make_links(serve *s)
+{
+    mlt_links_conf conf = {.options = &s->task.options,
+                           .plan = &s->task.plan,
+                           .host = s->host,
+                           .identity = s->task.identity,
+                           .key = &s->key,
+                           .loop = s->loop,
+                           .send = send_on,
+                           .user = s};
+    if (s->task.plan.host_count > 1)
+        s->links = mlt_links_new(&conf);
 }
 
 static void take_task(serve *s, const char *bytes, size_t size)
@@ -214,6 +252,7 @@ static void take_task(serve *s, const char *bytes, size_t size)
         mlt_env_add_local(&s->task.options.apps[a].env);
     s->io = mlt_io_new(&s->task.options, &s->task.plan, s->loop);
     mlt_io_send_to(s->io, put_output, s);
+    make_links(s);
     make_agent(s);
 }
 
@@ -244,7 +283,7 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
     if (s->crew && frame->to != s->host)
         mlt_crew_send(s->crew, frame, body);
     if (frame->to == s->host || frame->to == MLT_FRAME_ALL)
-        obey(s, frame);
+        obey(s, frame, body);
 }
 
 // ---- Ends

@@ -560,6 +560,16 @@ static void take_lost(mlt_watch *w, proc *p, const mlt_ctl *head, const char *te
     set_timer(w);
 }
 
+// A connection between hosts cannot be made; the text says what was tried.
+static void take_unlinked(mlt_watch *w, const char *text)
+{
+    if (w->lost || w->ending)
+        return;
+    w->lost = mlt_text_of("%s", text);
+    w->lost_at = mlt_os_now_ns() + lost_ns;
+    set_timer(w);
+}
+
 static void end_lost(mlt_watch *w)
 {
     verdict(w, MLT_EXIT_SYSTEM, "%s", w->lost);
@@ -802,6 +812,9 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
         if (frame->length == sizeof peak)
             memcpy(&peak, body, sizeof peak);
         take_end(w, p, (int)frame->value, peak);
+        break;
+    case MLT_FRAME_UNLINKED:
+        take_unlinked(w, body);
         break;
     case MLT_FRAME_OUTPUT:
         if (w->conf.output)

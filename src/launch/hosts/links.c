@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/links.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "launch/hosts/broker.h"
+#include "launch/say.h"
+
+struct mlt_links {
+    mlt_links_conf conf;
+    mlt_broker *broker;
+    mlt_agent *agent;
+};
+
+static void send_card(mlt_links *l, uint32_t to)
+{
+    uint8_t card[MLT_CARD_BYTES];
+    mlt_frame frame = {.type = MLT_FRAME_CARD, .from = l->conf.host, .to = to};
+    frame.length = (uint32_t)mlt_broker_card(l->broker, card);
+    l->conf.send(l->conf.user, &frame, card);
+}
+
+static void card_wanted(void *user, uint32_t host)
+{
+    mlt_links *l = user;
+    mlt_frame frame = {.type = MLT_FRAME_CARD_WANTED, .from = l->conf.host, .to = host};
+    l->conf.send(l->conf.user, &frame, NULL);
+}
+
+static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
+{
+    mlt_links *l = user;
+    mlt_agent_give_link(l->agent, proc, link, fd);
+    close(fd);
+}
+
+static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
+{
+    mlt_links *l = user;
+    mlt_frame frame = {.type = MLT_FRAME_UNLINKED,
+                       .length = (uint32_t)strlen(text),
+                       .from = l->conf.host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = proc,
+                       .value = peer};
+    l->conf.send(l->conf.user, &frame, text);
+}
+
+// The texts have been read once when the command line was.
+static void read_options(mlt_broker_conf *conf, const mlt_options *o)
+{
+    char why[512];
+    if (o->iface && mlt_iface_parse(&conf->iface, o->iface, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
+    if (o->port_range && mlt_iface_ports_parse(&conf->ports, o->port_range, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
+    conf->encrypt = o->encrypt;
+    conf->gone_ms = (uint32_t)o->silent_ms;
+}
+
+mlt_links *mlt_links_new(const mlt_links_conf *conf)
+{
+    const mlt_plan *plan = conf->plan;
+    mlt_links *l = mlt_take(1, sizeof *l);
+    uint32_t *host_of = mlt_take(plan->proc_count, sizeof *host_of);
+    char why[512];
+    for (uint32_t p = 0; p < plan->proc_count; p++)
+        host_of[p] = plan->procs[p].host;
+    l->conf = *conf;
+    mlt_broker_conf broker = {.loop = conf->loop,
+                              .host_of = host_of,
+                              .procs = plan->proc_count,
+                              .hosts = plan->host_count,
+                              .host = conf->host,
+                              .job = conf->identity,
+                              .key = conf->key,
+                              .name = plan->hosts[conf->host].host.name,
+                              .link = link_made,
+                              .failed = link_failed,
+                              .card_wanted = card_wanted,
+                              .user = l};
+    read_options(&broker, conf->options);
+    if (mlt_broker_new(&l->broker, &broker, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    free(host_of);
+    return l;
+}
+
+void mlt_links_join(mlt_links *l, mlt_agent *agent)
+{
+    l->agent = agent;
+}
+
+void mlt_links_want(mlt_links *l, uint32_t proc, uint32_t peer)
+{
+    (void)!mlt_broker_want(l->broker, proc, peer); // a wrong number of a process has no effect
+}
+
+void mlt_links_gone(mlt_links *l, uint32_t proc)
+{
+    mlt_broker_ended(l->broker, proc);
+}
+
+void mlt_links_take(mlt_links *l, const mlt_frame *frame, const char *body)
+{
+    char why[256];
+    if (frame->type == MLT_FRAME_CARD_WANTED)
+        send_card(l, frame->from);
+    else if (frame->type == MLT_FRAME_CARD &&
+             mlt_broker_learn(l->broker, frame->from, body, frame->length, why, sizeof why))
+        mlt_say("the card of host %s: %s",
+                frame->from < l->conf.plan->host_count ? l->conf.plan->hosts[frame->from].host.name
+                                                       : "?",
+                why);
+}
+
+void mlt_links_free(mlt_links *l)
+{
+    if (!l)
+        return;
+    mlt_broker_free(l->broker);
+    free(l);
+}
