@@ -8,11 +8,12 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
 
 enum { SENTENCE = 512 };
 
-const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host"};
+const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host", "network"};
 const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace", "delay", "check",
                                                           "combine"};
 
@@ -23,6 +24,8 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const c
     *why = NULL;
     if (alg->collective != q->collective)
         *why = "it does something else";
+    else if (alg->uses_hosts && !q->hosts)
+        *why = "it is for ranks on several hosts";
     else if (mlt_collective_reduces(q->collective) && !q->commutes && !alg->in_order)
         *why = "it changes the order of operands, and the operation does not commute";
     else if (q->reproducible && mlt_collective_reduces(q->collective) && !alg->canonical)
@@ -34,21 +37,43 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const c
     return !*why;
 }
 
+static bool in_range(uint64_t value, uint64_t from, uint64_t to)
+{
+    return value >= from && (!to || value <= to);
+}
+
+// Of a question within a host there is one.
+static bool hosts_fit(const mlt_coll_rule *rule, const mlt_coll_question *q)
+{
+    bool far = q->reach == MLT_REACH_NETWORK;
+    uint32_t hosts = q->hosts ? q->hosts->hosts : far ? q->ranks : 1;
+    uint32_t each = q->hosts ? q->hosts->most : far ? 1 : q->ranks;
+    return in_range(hosts, rule->hosts_from, rule->hosts_to) &&
+           in_range(each, rule->each_from, rule->each_to);
+}
+
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
 {
     uint64_t total;
     if (__builtin_mul_overflow(q->bytes, q->ranks, &total))
         total = UINT64_MAX;
-    return rule->collective == q->collective && q->ranks >= rule->ranks_from &&
-           (!rule->ranks_to || q->ranks <= rule->ranks_to) && q->bytes >= rule->bytes_from &&
-           (!rule->bytes_to || q->bytes <= rule->bytes_to) && total >= rule->total_from &&
-           (!rule->total_to || total <= rule->total_to) &&
-           (q->sharing ? q->sharing : 1) >= rule->sharing_from &&
-           (!rule->sharing_to || q->sharing <= rule->sharing_to) &&
-           (!rule->reach || rule->reach >> q->reach & 1) &&
+    return rule->collective == q->collective &&
+           in_range(q->ranks, rule->ranks_from, rule->ranks_to) &&
+           in_range(q->bytes, rule->bytes_from, rule->bytes_to) &&
+           in_range(total, rule->total_from, rule->total_to) &&
+           in_range(q->sharing ? q->sharing : 1, rule->sharing_from, rule->sharing_to) &&
+           hosts_fit(rule, q) && (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->reads || (rule->reads > 0) == q->reads) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);
+}
+
+static uint8_t keep_of(const mlt_coll_question *q)
+{
+    return !mlt_collective_reduces(q->collective) ? MLT_KEEP_NOTHING
+           : q->reproducible                      ? MLT_KEEP_BRACKETS
+           : q->commutes                          ? MLT_KEEP_NOTHING
+                                                  : MLT_KEEP_ORDER;
 }
 
 mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *q, const mlt_coll_choice *choice)
@@ -64,6 +89,8 @@ mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *q, const mlt_coll_
         .radix = choice->radix,
         .window = choice->window,
         .in_place = q->in_place && choice->alg->in_place,
+        .hosts = q->hosts,
+        .keep = keep_of(q),
         .user = choice->alg->user,
     };
 }

@@ -20,9 +20,10 @@ typedef enum mlt_coll_reach {
     MLT_REACH_WORKER,  // fibers of one worker
     MLT_REACH_PROCESS, // threads of one process
     MLT_REACH_HOST,    // processes of one host
+    MLT_REACH_NETWORK, // several hosts
     MLT_REACHES,
 } mlt_coll_reach;
-extern const char *const mlt_coll_reach_names[MLT_REACHES]; // "worker", "process", "host"
+extern const char *const mlt_coll_reach_names[MLT_REACHES]; // "worker", ..., "network"
 
 typedef struct mlt_coll_question {
     mlt_collective collective;
@@ -35,12 +36,14 @@ typedef struct mlt_coll_question {
     bool commutes;    // reductions: operands may come in any order
     bool in_place, uneven;
     bool reproducible; // only canonical algorithms (alg.h)
-    bool crowded;      // the job has more workers than the host has cores
-    uint32_t sharing;  // workers for each core, rounded up; 0 counts as 1
-    uint8_t reach;     // mlt_coll_reach
+    // Of one host. In reach of the network hosts may differ, so they are false and 1 there.
+    bool crowded;     // the job has more workers than the host has cores
+    uint32_t sharing; // workers for each core, rounded up; 0 counts as 1
+    uint8_t reach;    // mlt_coll_reach
     bool reads; // reach host: long messages are read by the receiver from the sender's memory, in
                 // one copy; else they go in two, through memory that both map
-    const char *comm; // its MPI name; "": none
+    const struct mlt_coll_hosts *hosts; // alg/hosts/map.h: reach network; NULL: a rank a host
+    const char *comm;                   // its MPI name; "": none
 } mlt_coll_question;
 
 // question.sharing
@@ -68,6 +71,8 @@ typedef struct mlt_coll_rule {
     uint64_t bytes_from, bytes_to;     // inclusive; to 0: no end
     uint64_t total_from, total_to;     // the same of bytes * ranks: what lies in P n of spec.h
     uint32_t sharing_from, sharing_to; // workers for each core, inclusive; to 0: no end
+    uint32_t hosts_from, hosts_to;     // of question.hosts; no map: as many as ranks
+    uint32_t each_from, each_to;       // ranks of the host that has most of them
     uint8_t reach;                     // 1 << mlt_coll_reach; 0: any
     int8_t crowded, reads;             // 1: only if; -1: only if not; 0: either
     const char *comm;                  // NULL: any

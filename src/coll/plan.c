@@ -173,6 +173,12 @@ static uint64_t mean_of(const mlt_goal_parts *parts)
     return messages ? bytes / messages : 0;
 }
 
+// The map is one of the team's workers; of all ranks only the flat team knows more.
+static const mlt_coll_hosts *hosts_of(const mlt_team *team, uint32_t ranks)
+{
+    return ranks == team->workers ? team->hosts : NULL;
+}
+
 // Of a schedule between `ranks`: the team's workers, or all its ranks.
 static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
                                      const mlt_coll_what *what)
@@ -182,7 +188,6 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
         mean = mean * mean * what->count; // they are weights
     if (what->parts)
         mean = mean_of(what->parts);
-    const mlt_job *job = team->worker->boot->job;
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
         .ranks = ranks,
@@ -196,9 +201,10 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
         .uneven = what->starts != NULL,
         .reproducible = team->reproducible && !what->plain,
         .crowded = team->crowded,
-        .sharing = mlt_coll_sharing(job->workers, job->cores),
+        .sharing = mlt_team_sharing(team),
         .reach = team->reach,
         .reads = team->reads,
+        .hosts = hosts_of(team, ranks),
         .comm = team->name,
     };
 }

@@ -5,6 +5,10 @@
 // Crowded: workers outnumber cores, and what counts is how often one must be switched to before the
 // last is done, not how many rounds there are. Then few messages win over short paths.
 //
+// Over hosts, what counts is how many messages cross the network one after the other. `hosts` and
+// `leaders` refuse if no host has two ranks; they ask these rules again for their stages, with reach
+// host on each host and reach network, a rank a host, between them.
+//
 // Reproducible reductions pass over all algorithms that are not canonical; rules that end a list
 // say so.
 #include "coll/choose.h"
@@ -20,14 +24,21 @@ static const char few_switches[] = "few switches between workers that share core
                   fewest_rounds[] = "the fewest rounds for short messages",
                   own_share[] = "long messages: every rank reduces its own share",
                   same_bits[] = "reproducible: the number of ranks alone decides on brackets",
-                  no_byte_twice[] = "no byte is sent twice";
+                  no_byte_twice[] = "no byte is sent twice",
+                  a_host[] = "one message for all ranks of a host";
+
+enum { FAR = 1 << MLT_REACH_NETWORK };
 
 const mlt_coll_rule mlt_coll_rules[] = {
+    RULE(BARRIER, "hosts", a_host, .reach = FAR),
     RULE(BARRIER, "linear", few_switches, .crowded = 1, .ranks_to = 128),
     RULE(BARRIER, "tree", few_switches, .crowded = 1, .radix = 16),
     RULE(BARRIER, "recursive_doubling", "the fewest rounds for few ranks", .ranks_to = 16),
     RULE(BARRIER, "dissemination", "the fewest rounds for any number of ranks"),
 
+    RULE(BCAST, "hosts", a_host, .reach = FAR, .bytes_to = 64 * KI, .segment = 64 * KI),
+    RULE(BCAST, "hosts", "the network and the hosts work at the same time", .reach = FAR,
+         .segment = 128 * KI),
     RULE(BCAST, "chain", "two processes: one copies in while the other copies out", .ranks_from = 2,
          .ranks_to = 2, .reach = 1 << MLT_REACH_HOST, .reads = -1, .bytes_from = 24 * KI,
          .bytes_to = 256 * KI, .segment = 8 * KI),
@@ -40,12 +51,18 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .bytes_from = 4 * MI, .segment = 128 * KI),
     RULE(BCAST, "scatter_allgather", "long messages: every rank sends as much as it gets"),
 
+    RULE(REDUCE, "hosts", a_host, .reach = FAR, .bytes_to = 64 * KI, .segment = 64 * KI),
+    RULE(REDUCE, "hosts", "the network and the hosts work at the same time", .reach = FAR,
+         .segment = 128 * KI),
     RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
          .bytes_to = 128 * KI),
     RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(REDUCE, "rabenseifner", own_share),
     RULE(REDUCE, "binomial_pipelined", "keeps the order of operands, and their brackets"),
 
+    RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .bytes_to = 32 * KI, .segment = 32 * KI),
+    RULE(ALLREDUCE, "leaders", "long messages: all ranks of a host use the network", .reach = FAR),
+    RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .segment = 128 * KI),
     RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 16,
          .bytes_to = 8 * KI, .radix = 16),
     RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .bytes_to = 8 * KI,
@@ -70,13 +87,16 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLREDUCE, "halving_doubling", same_bits),
     RULE(ALLREDUCE, "binomial", same_bits),
 
+    RULE(GATHER, "hosts", a_host, .reach = FAR, .bytes_to = 8 * KI),
     RULE(GATHER, "linear", few_switches, .crowded = 1, .ranks_to = 64),
     RULE(GATHER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(GATHER, "linear", no_byte_twice),
+    RULE(SCATTER, "hosts", a_host, .reach = FAR, .bytes_to = 8 * KI),
     RULE(SCATTER, "linear", few_switches, .crowded = 1, .ranks_to = 64),
     RULE(SCATTER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(SCATTER, "linear", no_byte_twice),
 
+    RULE(ALLGATHER, "hosts", a_host, .reach = FAR, .total_to = 256 * KI),
     RULE(ALLGATHER, "linear", few_switches, .crowded = 1, .ranks_to = 8, .bytes_to = 256),
     RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .ranks_to = 32, .bytes_from = 1 * KI + 1,
          .bytes_to = 8 * KI, .radix = 2),
@@ -93,6 +113,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .total_to = 512 * KI - 1),
     RULE(ALLGATHER, "ring", "neighbours only, no byte is sent twice"),
 
+    RULE(ALLTOALL, "hosts", a_host, .reach = FAR, .bytes_to = 1 * KI),
     RULE(ALLTOALL, "linear", few_switches, .crowded = 1, .ranks_to = 32, .bytes_to = 8 * KI),
     RULE(ALLTOALL, "bruck", few_switches, .crowded = 1, .bytes_to = 1 * KI, .radix = 4),
     RULE(ALLTOALL, "scattered", "a few messages at once between workers that share cores",
@@ -104,15 +125,18 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(EXCHANGE, "linear", "all messages at once", .bytes_to = 32768),
     RULE(EXCHANGE, "scattered", "some long messages at once"),
 
+    RULE(REDUCE_SCATTER, "hosts", a_host, .reach = FAR, .total_to = 256 * KI),
     RULE(REDUCE_SCATTER, "recursive_halving", fewest_rounds, .total_to = 512 * KI - 1),
     RULE(REDUCE_SCATTER, "butterfly", "the fewest rounds that keep the order of operands",
          .total_to = 512 * KI - 1),
     RULE(REDUCE_SCATTER, "pairwise", "no byte is sent twice, in order"),
     RULE(REDUCE_SCATTER, "canonical", same_bits),
 
+    RULE(SCAN, "hosts", a_host, .reach = FAR),
     RULE(SCAN, "linear", few_switches, .crowded = 1),
     RULE(SCAN, "recursive_doubling", "the fewest rounds"),
     RULE(SCAN, "butterfly", same_bits),
+    RULE(EXSCAN, "hosts", a_host, .reach = FAR),
     RULE(EXSCAN, "linear", few_switches, .crowded = 1),
     RULE(EXSCAN, "recursive_doubling", "the fewest rounds"),
     RULE(EXSCAN, "butterfly", same_bits),

@@ -17,6 +17,13 @@ static const mlt_setting settings[] = {
     {"paths", MLT_SETTING_BOOL, "no", NULL,
      "measure the stages of all collectives, also of those without a path; mpirun --paths sets it",
      &mlt_coll_conf_now.paths},
+    {"pretend_hosts", MLT_SETTING_INT, "0", NULL,
+     "divide the workers of a job on one host among so many hosts for collectives, as if they were "
+     "there: to study and test collectives over hosts on one machine",
+     &mlt_coll_conf_now.pretend_hosts},
+    {"pretend_order", MLT_SETTING_CHOICE, "blocks", "blocks|turn",
+     "how pretend_hosts divides them: in blocks, or in turn, as mpirun --map-by node does",
+     &mlt_coll_conf_now.pretend_order},
 };
 
 const mlt_settings_table mlt_coll_settings = {"coll", settings, sizeof settings / sizeof *settings};

@@ -3,15 +3,16 @@
 #ifndef MLT_COLL_SETTINGS_H
 #define MLT_COLL_SETTINGS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/settings.h"
 
 typedef struct mlt_coll_conf {
-    const char *file;  // a book (book.h); "": none
-    const char *force; // as mlt_coll_force_parse reads it; "": nothing
-    const char *trace; // where traces go; "": standard error
-    bool paths;        // all calls are measured
+    const char *file;                     // a book (book.h); "": none
+    const char *force;                    // as mlt_coll_force_parse reads it; "": nothing
+    const char *trace;                    // where traces go; "": standard error
+    int64_t paths;                        // 1: all calls are measured
+    int64_t pretend_hosts, pretend_order; // where.h
 } mlt_coll_conf;
 
 extern mlt_coll_conf mlt_coll_conf_now;

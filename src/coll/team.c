@@ -10,6 +10,7 @@
 #include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/path.h"
+#include "coll/where.h"
 #include "p2p/kind.h"
 
 enum { FIRST_CALLS = 8 };
@@ -38,6 +39,40 @@ struct mlt_call {
 
 // ---- teams
 
+// The worker of a place. The team's own `at` is not there yet.
+static uint32_t worker_of(const void *facts, uint32_t place)
+{
+    const mlt_team_facts *f = facts;
+    const mlt_run_place *p = &f->ordinary;
+    int32_t world = f->at      ? f->at[place].speaker
+                    : p->world ? p->world(p->group, (int32_t)place)
+                               : p->base + (int32_t)place * p->stride;
+    return mlt_worker_of_rank(f->worker, world);
+}
+
+// Of a flat team it is not worth looking at every rank.
+static mlt_coll_reach reach_of(const mlt_team_facts *f)
+{
+    mlt_job *job = f->worker->boot->job;
+    if (f->flat || job->procs == 1)
+        return job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS;
+    uint32_t own = mlt_job_place_at(job, f->worker->index)->proc;
+    for (uint32_t w = 0; w < f->workers; w++)
+        if (mlt_job_place_at(job, worker_of(f, w))->proc != own)
+            return MLT_REACH_HOST;
+    return MLT_REACH_PROCESS;
+}
+
+static void locate(mlt_team *t, const mlt_team_facts *f)
+{
+    t->hosts = f->hosts;
+    if (!t->hosts)
+        t->hosts = t->own_hosts = mlt_coll_locate(f->worker, f->workers, worker_of, f);
+    t->reach = (uint8_t)(t->hosts ? MLT_REACH_NETWORK : reach_of(f));
+    t->crowded = f->crowded && !t->hosts;
+    t->reads = f->reads && t->reach == MLT_REACH_HOST;
+}
+
 mlt_team *mlt_team_new(const mlt_team_facts *f)
 {
     mlt_team *t = mlt_take(1, sizeof *t);
@@ -51,10 +86,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .flat = f->flat,
         .contiguous = f->contiguous,
         .even = true,
-        .crowded = f->crowded,
         .reproducible = f->reproducible,
-        .reads = f->reads && f->reach == MLT_REACH_HOST,
-        .reach = f->reach,
         .watched = f->watched,
         .ordinary = f->ordinary,
         .fixed = f->fixed,
@@ -63,6 +95,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .member = f->member ? f->member : "rank",
     };
     t->fixed.wide = true; // persistent calls start in any order
+    locate(t, f);
     mlt_plans_init(&t->plans);
     mlt_team_rename(t, f->name);
     mlt_list_init(&t->fixed_calls);
@@ -140,6 +173,7 @@ void mlt_team_free(mlt_team *t)
     }
     mlt_plans_fini(&t->plans);
     mlt_paths_free(t);
+    mlt_coll_hosts_free(t->own_hosts);
     free((void *)(uintptr_t)t->at);
     free(t->ring);
     free(t->name);

@@ -36,6 +36,8 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "boot/job.h"
+#include "coll/alg/hosts/map.h"
 #include "coll/alg/op.h"
 #include "coll/choose.h"
 #include "coll/plan.h"
@@ -105,17 +107,20 @@ enum { MLT_TEAM_RECENTS = 16 };
 
 typedef struct mlt_team {
     mlt_worker *worker;
-    uint32_t ranks;   // of the communicator
-    uint32_t workers; // that have some
-    uint32_t place;   // of this worker among them: they are ordered by their lowest rank
-    uint32_t present; // ranks of this worker
-    uint32_t first;   // the lowest of them
-    bool flat;        // one rank's view
-    bool contiguous;  // the ranks of every worker follow each other
-    bool even;        // all workers have as many ranks
-    bool simple;      // only what.emit and what.parts ask for the flat team
-    bool crowded, reproducible, reads;
+    uint32_t ranks;      // of the communicator
+    uint32_t workers;    // that have some
+    uint32_t place;      // of this worker among them: they are ordered by their lowest rank
+    uint32_t present;    // ranks of this worker
+    uint32_t first;      // the lowest of them
+    bool flat;           // one rank's view
+    bool contiguous;     // the ranks of every worker follow each other
+    bool even;           // all workers have as many ranks
+    bool simple;         // only what.emit and what.parts ask for the flat team
+    bool crowded, reads; // in reach of the network false: hosts may differ
+    bool reproducible;
     uint8_t reach;                   // mlt_coll_reach: between the workers
+    const mlt_coll_hosts *hosts;     // of the workers, or of the flat team's ranks; NULL: one host
+    mlt_coll_hosts *own_hosts;       // the same if the team made it
     const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
     mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
     const mlt_coll_sources *sources; // of rules; never NULL
@@ -146,13 +151,20 @@ typedef struct mlt_team_facts {
     const mlt_team_worker *at;
     bool contiguous, flat, crowded, reproducible, reads;
     bool watched;
-    uint8_t reach;
+    const mlt_coll_hosts *hosts;     // borrowed; NULL: the team finds out
     mlt_run_place ordinary, fixed;   // self and byte are filled in, too
     const mlt_coll_sources *sources; // borrowed
     const char *name;                // copied
     const char *member;              // "rank" if NULL; static
     struct mlt_ledger *ledger;       // borrowed
 } mlt_team_facts;
+
+// mlt_coll_question.sharing of its calls.
+static inline uint32_t mlt_team_sharing(const mlt_team *team)
+{
+    const mlt_job *job = team->worker->boot->job;
+    return team->hosts ? 1 : mlt_coll_sharing(job->local_workers, job->cores);
+}
 
 mlt_team *mlt_team_new(const mlt_team_facts *facts);
 void mlt_team_free(mlt_team *team); // an idle one; NULL is fine

@@ -119,7 +119,6 @@ static mlt_team *make_team(mlt_csp *csp, const mlt_team_worker *at, uint32_t wor
         .at = at,
         .contiguous = true,
         .crowded = !w->boot->job->lean,
-        .reach = w->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
         .sources = sources,
         .name = name,
         .member = "member",

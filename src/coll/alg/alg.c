@@ -183,7 +183,7 @@ mlt_goal_spec mlt_coll_spec(const mlt_coll_alg *alg, const mlt_coll_shape *shape
                            .bytes = shape->count * mlt_coll_element(shape),
                            .op = shape->op,
                            .type = shape->type,
-                           .commutes = !alg->in_order,
+                           .commutes = !mlt_coll_keeps_order(alg, shape),
                            .element = (uint32_t)mlt_coll_element(shape),
                            .in_place = shape->in_place,
                            .starts = shape->starts,

@@ -16,6 +16,16 @@
 #include "goal/program.h"
 #include "goal/spec.h"
 
+struct mlt_coll_hosts;
+
+// What the brackets of a reduction must keep. An algorithm over hosts (uses_hosts) keeps as much as
+// it is asked for, or refuses; others have it from `in_order` and `canonical`.
+typedef enum mlt_coll_keep {
+    MLT_KEEP_NOTHING,  // operands may come in any order
+    MLT_KEEP_ORDER,    // the order of ranks
+    MLT_KEEP_BRACKETS, // those of reproducible reductions (tree.h)
+} mlt_coll_keep;
+
 typedef struct mlt_coll_shape {
     uint32_t ranks, root;
     uint64_t count; // elements of a block
@@ -31,7 +41,9 @@ typedef struct mlt_coll_shape {
     const uint8_t *contributes, *receives; // REDUCE_TO: [ranks]; NULL: all
     const mlt_goal_parts *parts; // EXCHANGE: for emit the list of its rank, which is all that it
                                  // knows; for mlt_coll_program and mlt_coll_spec [ranks]
-    const void *user;            // the algorithm's own (mlt_coll_alg.user)
+    const struct mlt_coll_hosts *hosts; // hosts/map.h: where the ranks are; NULL: on one host
+    uint8_t keep;                       // mlt_coll_keep
+    const void *user;                   // the algorithm's own (mlt_coll_alg.user)
 } mlt_coll_shape;
 
 typedef struct mlt_coll_alg {
@@ -42,11 +54,18 @@ typedef struct mlt_coll_alg {
     bool canonical;        // reductions: brackets by mlt_canonical_split (tree.h) for any count
     bool in_place, uneven; // it can shape.in_place, shape.starts
     bool uses_segment, uses_radix, uses_window;
+    bool uses_hosts;  // it needs shape.hosts, and keeps what shape.keep says
     const void *user; // becomes shape.user
     // NULL: it takes any shape. Else returns why it refuses this one, a static text, or NULL.
     const char *(*refuses)(const mlt_coll_shape *shape);
     void (*emit)(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
 } mlt_coll_alg;
+
+// True if the algorithm keeps the operands of that shape in the order of ranks.
+static inline bool mlt_coll_keeps_order(const mlt_coll_alg *alg, const mlt_coll_shape *shape)
+{
+    return alg->in_order && (!alg->uses_hosts || shape->keep != MLT_KEEP_NOTHING);
+}
 
 // The slot of a rank in the program. To run an algorithm, only the caller's own rank is emitted:
 // then the program has one rank, this one, whatever the shape's number of ranks.

@@ -13,6 +13,7 @@
     X(barrier_linear)                                                                              \
     X(barrier_tree)                                                                                \
     X(barrier_recursive_doubling)                                                                  \
+    X(barrier_hosts)                                                                               \
     X(bcast_binomial)                                                                              \
     X(bcast_knomial)                                                                               \
     X(bcast_knomial_pipelined)                                                                     \
@@ -24,6 +25,7 @@
     X(bcast_circulant)                                                                             \
     X(bcast_scatter_allgather)                                                                     \
     X(bcast_scatter_doubling)                                                                      \
+    X(bcast_hosts)                                                                                 \
     X(reduce_binomial)                                                                             \
     X(reduce_binomial_pipelined)                                                                   \
     X(reduce_knomial)                                                                              \
@@ -36,6 +38,7 @@
     X(reduce_double_binary)                                                                        \
     X(reduce_circulant)                                                                            \
     X(reduce_rabenseifner)                                                                         \
+    X(reduce_hosts)                                                                                \
     X(allreduce_recursive_doubling)                                                                \
     X(allreduce_recursive_multiplying)                                                             \
     X(allreduce_canonical)                                                                         \
@@ -51,35 +54,44 @@
     X(allreduce_double_binary)                                                                     \
     X(allreduce_chain)                                                                             \
     X(allreduce_allgather)                                                                         \
+    X(allreduce_hosts)                                                                             \
+    X(allreduce_leaders)                                                                           \
     X(gather_linear)                                                                               \
     X(gather_binomial)                                                                             \
     X(gather_knomial)                                                                              \
     X(gather_linear_sync)                                                                          \
+    X(gather_hosts)                                                                                \
     X(scatter_linear)                                                                              \
     X(scatter_binomial)                                                                            \
     X(scatter_knomial)                                                                             \
+    X(scatter_hosts)                                                                               \
     X(allgather_ring)                                                                              \
     X(allgather_bruck)                                                                             \
     X(allgather_recursive_doubling)                                                                \
     X(allgather_neighbour_exchange)                                                                \
     X(allgather_linear)                                                                            \
     X(allgather_sparbit)                                                                           \
+    X(allgather_hosts)                                                                             \
     X(alltoall_linear)                                                                             \
     X(alltoall_pairwise)                                                                           \
     X(alltoall_bruck)                                                                              \
     X(alltoall_scattered)                                                                          \
+    X(alltoall_hosts)                                                                              \
     X(reduce_scatter_recursive_halving)                                                            \
     X(reduce_scatter_ring)                                                                         \
     X(reduce_scatter_pairwise)                                                                     \
     X(reduce_scatter_canonical)                                                                    \
     X(reduce_scatter_recursive_doubling)                                                           \
     X(reduce_scatter_butterfly)                                                                    \
+    X(reduce_scatter_hosts)                                                                        \
     X(scan_linear)                                                                                 \
     X(scan_recursive_doubling)                                                                     \
     X(scan_butterfly)                                                                              \
+    X(scan_hosts)                                                                                  \
     X(exscan_linear)                                                                               \
     X(exscan_recursive_doubling)                                                                   \
     X(exscan_butterfly)                                                                            \
+    X(exscan_hosts)                                                                                \
     X(reduce_to_aspen)                                                                             \
     X(reduce_to_binomial)                                                                          \
     X(reduce_to_linear)                                                                            \

@@ -169,7 +169,7 @@ static void check_least(const mlt_goal_rank *rank)
 
 static bool orders_for_time(const mlt_coll_alg *alg)
 {
-    return alg->collective == MLT_COLL_BARRIER || alg->uses_window ||
+    return alg->collective == MLT_COLL_BARRIER || alg->uses_window || alg->uses_hosts ||
            strcmp(alg->name, "pairwise") == 0;
 }
 
@@ -201,7 +201,7 @@ static void test_shape(const mlt_coll_alg *alg, mlt_coll_shape shape, meaning wh
         CHECK(!"valid");
     }
     mlt_goal_spec is = mlt_coll_spec(alg, &shape);
-    wanted w = {.shape = shape, .what = what, .commutes = !alg->in_order};
+    wanted w = {.shape = shape, .what = what, .commutes = is.commutes};
     w.hand = (hand){.is = &is,
                     .ranks = shape.ranks,
                     .element = mlt_coll_element(&shape),
@@ -262,6 +262,7 @@ static void test_variants(const mlt_coll_alg *alg, mlt_coll_shape shape)
     shape.type = MLT_OP_UINT64;
     for (meaning what = WORDS; what <= (alg->canonical ? BRACKETS : WORDS); what++) {
         shape.in_place = false;
+        shape.keep = what == WORDS ? MLT_KEEP_ORDER : MLT_KEEP_BRACKETS;
         test_arrays(alg, shape, false, what);
         shape.in_place = alg->in_place;
         if (alg->in_place || alg->uneven)

@@ -50,7 +50,7 @@ static void accept(const mlt_coll_alg *alg, const mlt_coll_shape *shape, tally *
     mlt_goal_verdict *v = mlt_goal_check(p, &(mlt_goal_check_options){.is = &is, .limit = 3});
     double took = now() - start;
     if (!mlt_goal_verdict_ok(v) ||
-        (alg->in_order && mlt_collective_reduces(alg->collective) && !v->in_rank_order)) {
+        (!is.commutes && mlt_collective_reduces(alg->collective) && !v->in_rank_order)) {
         fprintf(stderr, "%s.%s over %" PRIu32 " ranks:\n", mlt_collective_names[alg->collective],
                 alg->name, shape->ranks);
         mlt_goal_verdict_print(v, stderr);

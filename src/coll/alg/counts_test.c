@@ -319,8 +319,8 @@ static numbers numbers_of(uint32_t p)
 static void test_known(void)
 {
     size_t count = sizeof known / sizeof *known, all = 0;
-    while (mlt_coll_algs[all])
-        all++;
+    for (int i = 0; mlt_coll_algs[i]; i++)
+        all += !mlt_coll_algs[i]->uses_hosts; // hosts/stage_test.c counts those
     CHECK(count == all);
     for (size_t i = 0; i < count; i++)
         for (uint32_t p = 1; p <= 33; p += p < 20 ? 1 : p < 32 ? 3 : 1) { // 32 and 33, too

@@ -70,7 +70,7 @@ static uint32_t emit_part(const work *w, mlt_goal_program *program, const task *
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &choice);
     shape.count = t->count;
     shape.starts = t->starts;
-    return mlt_part_emit(program, &t->part, choice.alg, &shape);
+    return mlt_part_emit(program, 0, &t->part, choice.alg, &shape);
 }
 
 // Among the ranks of the rank's group.

@@ -2,6 +2,7 @@
 #include "coll/alg/part.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,26 @@ typedef struct mark {
 
 static int32_t place_of(const mlt_part *part, int32_t v)
 {
+    if (part->map)
+        return (int32_t)part->map[v];
     if (part->head == MLT_GOAL_NONE)
         return (int32_t)part->first + v;
     return v ? (int32_t)part->first + v - 1 : (int32_t)part->head;
+}
+
+// Names of temporary buffers differ: a number follows where two parts have the same one.
+static void name_buffer(mlt_goal_program *program, uint32_t place)
+{
+    mlt_goal_buffer *buffers = program->rank->buffers;
+    for (uint32_t b = 0; b < place; b++) {
+        if (buffers[b].name != buffers[place].name)
+            continue;
+        char name[48];
+        int n = snprintf(name, sizeof name, "%.30s_%u",
+                         mlt_goal_name_text(program, buffers[place].name), place);
+        buffers[place].name = mlt_goal_name(program, name, (size_t)n);
+        return;
+    }
 }
 
 // Where a buffer of the algorithm's is in the schedule. Those that are spans go away, the others
@@ -36,6 +54,7 @@ static mlt_goal_span *move_buffers(mlt_goal_program *program, const mlt_part *pa
             *span = part->out;
         } else {
             r->buffers[kept++] = r->buffers[b];
+            name_buffer(program, kept - 1);
             *span = (mlt_goal_span){kept, 0, r->buffers[kept - 1].size};
             continue;
         }
@@ -64,10 +83,9 @@ static void move_actions(mlt_goal_program *program, const mlt_part *part, mark f
     free(to);
 }
 
-uint32_t mlt_part_emit(mlt_goal_program *program, const mlt_part *part, const mlt_coll_alg *alg,
-                       const mlt_coll_shape *shape)
+static uint32_t emit_alone(mlt_goal_program *program, const mlt_part *part, const mlt_coll_alg *alg,
+                           const mlt_coll_shape *shape)
 {
-    mlt_assert(program->ranks == 1);
     mlt_goal_rank *r = program->rank;
     mark from = {r->count, r->deps_count, r->buffers_count};
     alg->emit(shape, program, part->self);
@@ -90,5 +108,19 @@ uint32_t mlt_part_emit(mlt_goal_program *program, const mlt_part *part, const ml
             mlt_goal_require(program, 0, end, from.actions + a);
     }
     free(waits);
+    return end;
+}
+
+uint32_t mlt_part_emit(mlt_goal_program *program, uint32_t slot, const mlt_part *part,
+                       const mlt_coll_alg *alg, const mlt_coll_shape *shape)
+{
+    // The algorithm takes a program of one rank for its own.
+    mlt_goal_rank *all = program->rank;
+    uint32_t ranks = program->ranks;
+    program->rank = all + slot;
+    program->ranks = 1;
+    uint32_t end = emit_alone(program, part, alg, shape);
+    program->rank = all;
+    program->ranks = ranks;
     return end;
 }

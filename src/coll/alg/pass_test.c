@@ -60,7 +60,6 @@ static void check_pass(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
              pass < PASSES ? mlt_passes[pass].name : "all");
     mlt_goal_program *after = mlt_goal_program_copy(before);
     mlt_goal_spec spec = mlt_coll_spec(alg, shape);
-    spec.commutes = !alg->in_order;
     mlt_pass_options mine = options;
     mine.keep = result_of(alg, shape);
     bool on[PASSES];
@@ -103,7 +102,6 @@ static void check_algorithm(const mlt_coll_alg *alg, uint32_t ranks, bool in_pla
              mlt_collective_names[alg->collective], alg->name, ranks, in_place ? ", in place" : "");
     mlt_goal_program *before = program_of(alg, &shape);
     mlt_goal_spec spec = mlt_coll_spec(alg, &shape);
-    spec.commutes = !alg->in_order;
     proven(before, &spec, "before");
     for (int pass = 0; pass <= PASSES; pass++)
         check_pass(alg, &shape, before, pass, ranks <= 9);

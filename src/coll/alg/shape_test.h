@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "coll/alg/alg.h"
+#include "coll/alg/hosts/map.h"
 
 typedef struct arrays {
     uint64_t *starts;
     uint8_t *contributes, *receives;
     mlt_goal_parts *parts;
+    mlt_coll_hosts *hosts;
 } arrays;
 
 static inline uint64_t arrays_draw(uint64_t *state, uint64_t below)
@@ -98,11 +100,34 @@ static inline mlt_goal_parts *random_parts(uint32_t ranks, uint64_t everywhere, 
     return parts;
 }
 
+// Ranks on hosts: as many ranks on each, in a row; dealt out in turn; in a row, but not as many;
+// anyhow.
+static inline mlt_coll_hosts *random_hosts(uint32_t ranks, uint64_t *state)
+{
+    uint32_t *name = arrays_take(ranks, sizeof *name), hosts = 1 + arrays_draw(state, 5);
+    uint32_t each = 1u << arrays_draw(state, 3), kind = (uint32_t)arrays_draw(state, 5);
+    for (uint32_t r = 0, host = 0; r < ranks; r++) {
+        host += arrays_draw(state, 3) == 0;
+        name[r] = kind == 0   ? r / each
+                  : kind == 1 ? r % hosts
+                  : kind == 2 ? host
+                  : kind == 3 ? (uint32_t)arrays_draw(state, hosts)
+                              : (uint32_t)((uint64_t)r * hosts / ranks);
+    }
+    mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, ranks + 5);
+    map->crowded = arrays_draw(state, 2);
+    map->reads = arrays_draw(state, 2);
+    free(name);
+    return map;
+}
+
 // What the shape of that algorithm needs; uneven: its blocks differ.
 static inline arrays arrays_new(mlt_coll_shape *shape, const mlt_coll_alg *alg, bool uneven,
                                 uint64_t *state)
 {
     arrays a = {0};
+    if (alg->uses_hosts)
+        shape->hosts = a.hosts = random_hosts(shape->ranks, state);
     if (uneven) {
         bool weights = alg->collective == MLT_COLL_ALLTOALL;
         shape->starts = a.starts =
@@ -134,6 +159,7 @@ static inline void arrays_free(arrays *a, uint32_t ranks)
     free(a->contributes);
     free(a->receives);
     free(a->parts);
+    mlt_coll_hosts_free(a->hosts);
     *a = (arrays){0};
 }
 

@@ -72,7 +72,6 @@ static void make_team(mlt_flow_part *part)
         .contiguous = true,
         .flat = true,
         .crowded = !w->boot->job->lean,
-        .reach = w->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
         .sources = &none,
         .name = mlt_flow_node_name(p->graph, r->node, name, sizeof name),
         .member = "part",

@@ -108,8 +108,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape s
     *x = (mlt_inter){.shape = shape,
                      .question = {.reproducible = team->reproducible,
                                   .crowded = team->crowded,
-                                  .sharing = mlt_coll_sharing(team->worker->boot->job->workers,
-                                                              team->worker->boot->job->cores),
+                                  .sharing = mlt_team_sharing(team),
                                   .reach = team->reach,
                                   .reads = team->reads,
                                   .comm = ""}};

@@ -176,7 +176,6 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
         .place = self,
         .contiguous = true,
         .flat = true,
-        .reach = me->worker->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
     };
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
@@ -280,7 +279,7 @@ static duty *duty_new(mlt_rank *me, const pair *p)
 {
     duty *plan = mlt_coll_memory_take(me, sizeof *plan + 2ull * p->size * sizeof *plan->edges);
     plan->pair = p;
-    plan->crowded = !me->worker->boot->job->lean;
+    plan->crowded = p->team->crowded;
     plan->load = (mlt_reduce_to_load){p->size, plan->edges, plan->edges + p->size};
     return plan;
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
+#include "coll/where.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
 #include "mpi/self.h"
@@ -21,18 +22,6 @@ static int32_t map_world(const void *map, int32_t rank)
 }
 
 // ---- who is where
-
-static uint8_t reach_of(const mlt_worker *w, const mlt_party *party)
-{
-    mlt_job *job = w->boot->job;
-    uint32_t own = mlt_job_place_at(job, w->index)->proc;
-    for (uint32_t i = 0; i < party->workers; i++) {
-        uint32_t worker = mlt_worker_of_rank(w, party->at[i].speaker);
-        if (mlt_job_place_at(job, worker)->proc != own)
-            return MLT_REACH_HOST;
-    }
-    return MLT_REACH_PROCESS;
-}
 
 // The ranks of this worker, ascending.
 static int32_t *find_locals(const mlt_worker *w, const mlt_map *map, uint32_t present)
@@ -81,8 +70,7 @@ static mlt_team *make_level(mlt_comm *comm)
                         .workers = party->workers,
                         .place = party->place,
                         .at = solo ? NULL : party->at,
-                        .contiguous = party->contiguous,
-                        .reach = reach_of(w, party)};
+                        .contiguous = party->contiguous};
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[own->speaker - w->first_rank],
@@ -138,6 +126,21 @@ static int32_t both_world(const void *shared_, int32_t rank)
                         : mlt_map_world(shared->group[1], rank - first);
 }
 
+static uint32_t rank_worker(const void *facts, uint32_t rank)
+{
+    const mlt_team_facts *f = facts;
+    const mlt_run_place *p = &f->ordinary;
+    return mlt_worker_of_rank(f->worker, p->world ? p->world(p->group, (int32_t)rank)
+                                                  : p->base + (int32_t)rank * p->stride);
+}
+
+// The ranks of a worker have many flat teams, but one map.
+static void locate_ranks(mlt_comm_shared *shared, const mlt_team_facts *f)
+{
+    shared->located = true;
+    shared->hosts = mlt_coll_locate(f->worker, f->ranks, rank_worker, f);
+}
+
 static mlt_team *make_flat(mlt_comm *comm)
 {
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
@@ -148,7 +151,6 @@ static mlt_team *make_flat(mlt_comm *comm)
         .place = (uint32_t)mlt_comm_order(comm),
         .contiguous = true,
         .flat = true,
-        .reach = comm->owner->worker->boot->job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS,
     };
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
@@ -164,6 +166,9 @@ static mlt_team *make_flat(mlt_comm *comm)
     };
     f.fixed = f.ordinary;
     f.fixed.context = comm->context + MLT_CONTEXT_FLAT_FIXED;
+    if (!shared->located)
+        locate_ranks(shared, &f);
+    f.hosts = shared->hosts;
     return mlt_team_new(&f);
 }
 

@@ -55,6 +55,7 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_team_free(shared->team);
     mlt_comm_sources_free(shared->sources);
     free(shared->locals);
+    mlt_coll_hosts_free(shared->hosts);
     mlt_context_drop(shared->id);
     free(shared);
 }

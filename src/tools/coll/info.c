@@ -62,6 +62,8 @@ static const char *when(const mlt_coll_rule *rule, char text[WHEN_BYTES])
     for (int i = 0; i < MLT_REACHES; i++)
         if (rule->reach >> i & 1)
             say_word(text, WHEN_BYTES, "in reach of the %s", mlt_coll_reach_names[i]);
+    say_range(text, WHEN_BYTES, "hosts", rule->hosts_from, rule->hosts_to);
+    say_range(text, WHEN_BYTES, "ranks a host", rule->each_from, rule->each_to);
     say_range(text, WHEN_BYTES, "workers for each core", rule->sharing_from, rule->sharing_to);
     if (rule->crowded)
         say_word(text, WHEN_BYTES, "%s", rule->crowded > 0 ? "crowded" : "not crowded");

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operations on one block over hosts (stage.h): barrier, broadcast, reduction, allreduce, scans.
+// Long blocks go in segments, so that hosts and network work at the same time.
+#include "coll/alg/alg_int.h"
+#include "coll/alg/hosts/stage.h"
+#include "coll/alg/operands.h"
+#include "coll/alg/tree.h"
+
+static uint64_t elements(const mlt_levels *l, mlt_goal_span span)
+{
+    return span.size / l->e.element;
+}
+
+// ---- barrier
+
+// Signals of a host go up a tree to its leader and come down again; between leaders any barrier.
+enum { RADIX = 16 };
+
+static void release(const mlt_levels *l, uint32_t radix, uint32_t after)
+{
+    const uint32_t *rank = l->map->rank + l->map->first[l->host];
+    if (l->own)
+        after = mlt_emit_await(&l->e, rank[mlt_tree_parent(l->own, radix)], after);
+    mlt_tree_child child = mlt_tree_children_end(l->own, l->here, radix);
+    while (mlt_tree_back(&child))
+        mlt_emit_signal(&l->e, rank[child.v], after);
+}
+
+static void emit_barrier(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
+    const uint32_t *ranks = l.map->rank + l.map->first[l.host];
+    uint32_t radix = shape->radix ? shape->radix : RADIX, all = NONE;
+    mlt_tree_child child = mlt_tree_children(l.own, l.here, radix);
+    while (mlt_tree_next(&child)) {
+        all = all == NONE ? mlt_emit_nop(&l.e, NONE) : all;
+        mlt_emit_after(&l.e, all, mlt_emit_await(&l.e, ranks[child.v], NONE));
+    }
+    if (l.own)
+        all = mlt_emit_signal(&l.e, ranks[mlt_tree_parent(l.own, radix)], all);
+    else
+        all = mlt_stage_between(&l, &(mlt_stage){.collective = MLT_COLL_BARRIER, .after = all});
+    release(&l, radix, all);
+    mlt_levels_end(&l);
+}
+
+static const char *refuses_barrier(const mlt_coll_shape *shape)
+{
+    const char *why = mlt_levels_refuses(shape);
+    return why ? why : mlt_tree_refuses(shape);
+}
+
+const mlt_coll_alg mlt_barrier_hosts = {
+    .collective = MLT_COLL_BARRIER,
+    .name = "hosts",
+    .help = "up a tree with --radix k (16) on each host, between the leaders of hosts, down",
+    .uses_hosts = true,
+    .uses_radix = true,
+    .refuses = refuses_barrier,
+    .emit = emit_barrier,
+};
+
+// ---- bcast
+
+static void emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
+    mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
+    for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
+        mlt_goal_span part = mlt_emit_segment(&l.e, buf, i);
+        mlt_stage stage = {.collective = MLT_COLL_BCAST,
+                           .count = elements(&l, part),
+                           .root = l.map->of[shape->root],
+                           .out = part,
+                           .after = NONE};
+        uint32_t came = mlt_levels_leads(&l) ? mlt_stage_between(&l, &stage) : (uint32_t)NONE;
+        stage.root = l.leader;
+        stage.after = rank == shape->root ? (uint32_t)NONE : came;
+        mlt_stage_here(&l, &stage);
+    }
+    mlt_levels_end(&l);
+}
+
+const mlt_coll_alg mlt_bcast_hosts = {
+    .collective = MLT_COLL_BCAST,
+    .name = "hosts",
+    .help = "from the root to a leader of each host, and from there to its ranks",
+    .uses_hosts = true,
+    .uses_segment = true,
+    .refuses = mlt_levels_refuses,
+    .emit = emit_bcast,
+};
+
+// ---- reduce
+
+static void emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
+    bool root = rank == shape->root, leads = mlt_levels_leads(&l), combines = l.here > 1;
+    mlt_operands o = mlt_operands_begin(&l.e, root);
+    mlt_goal_span acc = root                ? o.out
+                        : leads && combines ? mlt_emit_buffer(&l.e, "tmp_acc", l.e.n)
+                                            : o.in;
+    for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
+        mlt_goal_span own = mlt_emit_segment(&l.e, o.in, i), sum = mlt_emit_segment(&l.e, acc, i);
+        mlt_stage stage = {.collective = MLT_COLL_REDUCE,
+                           .count = elements(&l, own),
+                           .root = l.leader,
+                           .in_place = o.in_place,
+                           .in = own,
+                           .out = sum,
+                           .after = NONE};
+        if (combines) {
+            stage.after = mlt_stage_here(&l, &stage);
+            stage.in_place = root;
+            stage.in = sum;
+        }
+        stage.root = l.map->of[shape->root];
+        if (leads)
+            mlt_stage_between(&l, &stage);
+    }
+    mlt_levels_end(&l);
+}
+
+const mlt_coll_alg mlt_reduce_hosts = {
+    .collective = MLT_COLL_REDUCE,
+    .name = "hosts",
+    .help = "on each host to its leader, then between leaders to the root",
+    .in_order = true,
+    .canonical = true,
+    .in_place = true,
+    .uses_hosts = true,
+    .uses_segment = true,
+    .refuses = mlt_levels_refuses,
+    .emit = emit_reduce,
+};
+
+// ---- allreduce
+
+static void allreduce_segment(const mlt_levels *l, const mlt_operands *o, mlt_goal_span in,
+                              mlt_goal_span out)
+{
+    bool leads = mlt_levels_leads(l), combines = l->here > 1;
+    mlt_stage stage = {.collective = MLT_COLL_REDUCE,
+                       .count = elements(l, out),
+                       .root = l->leader,
+                       .in_place = o->in_place && leads,
+                       .in = in,
+                       .out = out,
+                       .after = NONE};
+    if (combines) {
+        stage.after = mlt_stage_here(l, &stage);
+        stage.in_place = true;
+    }
+    stage.collective = MLT_COLL_ALLREDUCE;
+    if (leads)
+        stage.after = mlt_stage_between(l, &stage);
+    stage.collective = MLT_COLL_BCAST;
+    stage.in_place = false;
+    // What comes down does not hinder what goes up from `in`.
+    if (!leads && !o->in_place)
+        stage.after = NONE;
+    if (combines)
+        mlt_stage_here(l, &stage);
+}
+
+static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
+    mlt_operands o = mlt_operands_begin(&l.e, true);
+    for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++)
+        allreduce_segment(&l, &o, mlt_emit_segment(&l.e, o.in, i),
+                          mlt_emit_segment(&l.e, o.out, i));
+    mlt_levels_end(&l);
+}
+
+const mlt_coll_alg mlt_allreduce_hosts = {
+    .collective = MLT_COLL_ALLREDUCE,
+    .name = "hosts",
+    .help = "reduce on each host, allreduce between its leaders, bcast: short messages",
+    .in_order = true,
+    .canonical = true,
+    .in_place = true,
+    .uses_hosts = true,
+    .uses_segment = true,
+    .refuses = mlt_levels_refuses,
+    .emit = emit_allreduce,
+};
+
+// ---- scan, exscan
+
+// What the hosts before have reduced, on all ranks of this one; the first host has none. `total` is
+// this host's reduction, on its last rank.
+static mlt_goal_span before(const mlt_levels *l, mlt_goal_span total, uint32_t *done)
+{
+    mlt_goal_span prefix = {0};
+    bool leads = mlt_levels_leads(l);
+    if (l->host || leads)
+        prefix = mlt_emit_buffer(&l->e, "tmp_before", l->e.n);
+    mlt_stage stage = {.collective = MLT_COLL_EXSCAN,
+                       .count = l->e.shape->count,
+                       .in = total,
+                       .out = prefix,
+                       .after = *done};
+    *done = leads ? mlt_stage_between(l, &stage) : (uint32_t)NONE;
+    stage.collective = MLT_COLL_BCAST;
+    stage.root = l->leader;
+    stage.after = *done;
+    if (l->host && l->here > 1)
+        *done = mlt_stage_here(l, &stage);
+    return prefix;
+}
+
+static uint32_t combined(const mlt_levels *l, uint32_t a, uint32_t b)
+{
+    uint32_t both = mlt_emit_nop(&l->e, a);
+    mlt_emit_after(&l->e, both, b);
+    return both;
+}
+
+static void emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
+    mlt_operands o = mlt_operands_begin(&l.e, true);
+    mlt_stage stage = {.collective = MLT_COLL_SCAN,
+                       .count = shape->count,
+                       .in_place = o.in_place,
+                       .in = o.in,
+                       .out = o.out,
+                       .after = NONE};
+    uint32_t own = mlt_stage_here(&l, &stage), came = own;
+    mlt_goal_span prefix = before(&l, o.out, &came);
+    if (l.host)
+        mlt_emit_exec_reversed(&l.e, o.out, prefix, combined(&l, own, came));
+    mlt_levels_end(&l);
+}
+
+// The total of a host is its last rank's result and that rank's own operand, which is not there any
+// more if it works in place.
+static void emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
+    mlt_operands o = mlt_operands_begin(&l.e, true);
+    mlt_goal_span total = o.in;
+    uint32_t kept = NONE;
+    if (mlt_levels_leads(&l) && l.here > 1) {
+        total = mlt_emit_buffer(&l.e, "tmp_total", l.e.n);
+        kept = mlt_emit_copy(&l.e, total, o.in, NONE);
+    }
+    mlt_stage stage = {.collective = MLT_COLL_EXSCAN,
+                       .count = shape->count,
+                       .in_place = o.in_place,
+                       .in = o.in,
+                       .out = o.out,
+                       .after = o.in_place ? kept : (uint32_t)NONE};
+    uint32_t own = l.here > 1 ? mlt_stage_here(&l, &stage) : (uint32_t)NONE, came = own;
+    if (kept != NONE)
+        came = mlt_emit_exec_reversed(&l.e, total, o.out, combined(&l, own, kept));
+    mlt_goal_span prefix = before(&l, total, &came);
+    uint32_t both = l.host ? combined(&l, own, came) : (uint32_t)NONE;
+    if (l.host && l.own)
+        mlt_emit_exec_reversed(&l.e, o.out, prefix, both);
+    else if (l.host)
+        mlt_emit_copy(&l.e, o.out, prefix, both);
+    mlt_levels_end(&l);
+}
+
+static const char *refuses_scan(const mlt_coll_shape *shape)
+{
+    const char *why = mlt_levels_refuses(shape);
+    return why                                ? why
+           : !shape->hosts->contiguous        ? "the ranks of its hosts do not follow each other"
+           : shape->keep == MLT_KEEP_BRACKETS ? "its brackets are not those of reproducible scans"
+                                              : NULL;
+}
+
+const mlt_coll_alg mlt_scan_hosts = {
+    .collective = MLT_COLL_SCAN,
+    .name = "hosts",
+    .help = "on each host, then what the hosts before have reduced: the fewest messages between",
+    .in_order = true,
+    .in_place = true,
+    .uses_hosts = true,
+    .refuses = refuses_scan,
+    .emit = emit_scan,
+};
+
+const mlt_coll_alg mlt_exscan_hosts = {
+    .collective = MLT_COLL_EXSCAN,
+    .name = "hosts",
+    .help = "on each host, then what the hosts before have reduced: the fewest messages between",
+    .in_order = true,
+    .in_place = true,
+    .uses_hosts = true,
+    .refuses = refuses_scan,
+    .emit = emit_exscan,
+};

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the members of a team are: in one process, on one host, on several.
+//
+// Setting pretend_hosts divides the workers of a job on one host among so many hosts that are not
+// there, for collectives only: to study and test what they do over hosts on one machine.
+#ifndef MLT_COLL_WHERE_H
+#define MLT_COLL_WHERE_H
+
+#include <stdint.h>
+
+#include "coll/alg/hosts/map.h"
+#include "p2p/worker.h"
+
+// Hosts of the job, and the host of a worker; pretended ones count.
+uint32_t mlt_coll_hosts_of_job(const mlt_job *job);
+uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker);
+
+// The map of `members`, of which member m is a rank of worker worker_of(of, m). NULL: they are all
+// on one host. The caller's.
+mlt_coll_hosts *mlt_coll_locate(const mlt_worker *worker, uint32_t members,
+                                uint32_t (*worker_of)(const void *of, uint32_t member),
+                                const void *of);
+
+#endif
