@@ -42,14 +42,14 @@ static bool in_range(uint64_t value, uint64_t from, uint64_t to)
     return value >= from && (!to || value <= to);
 }
 
-// Of a question within a host there is one.
-static bool hosts_fit(const mlt_coll_rule *rule, const mlt_coll_question *q)
+uint32_t mlt_coll_question_hosts(const mlt_coll_question *q)
 {
-    bool far = q->reach == MLT_REACH_NETWORK;
-    uint32_t hosts = q->hosts ? q->hosts->hosts : far ? q->ranks : 1;
-    uint32_t each = q->hosts ? q->hosts->most : far ? 1 : q->ranks;
-    return in_range(hosts, rule->hosts_from, rule->hosts_to) &&
-           in_range(each, rule->each_from, rule->each_to);
+    return q->hosts ? q->hosts->hosts : q->reach == MLT_REACH_NETWORK ? q->ranks : 1;
+}
+
+uint32_t mlt_coll_question_each(const mlt_coll_question *q)
+{
+    return q->hosts ? q->hosts->most : q->reach == MLT_REACH_NETWORK ? 1 : q->ranks;
 }
 
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
@@ -62,7 +62,9 @@ bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
            in_range(q->bytes, rule->bytes_from, rule->bytes_to) &&
            in_range(total, rule->total_from, rule->total_to) &&
            in_range(q->sharing ? q->sharing : 1, rule->sharing_from, rule->sharing_to) &&
-           hosts_fit(rule, q) && (!rule->reach || rule->reach >> q->reach & 1) &&
+           in_range(mlt_coll_question_hosts(q), rule->hosts_from, rule->hosts_to) &&
+           in_range(mlt_coll_question_each(q), rule->each_from, rule->each_to) &&
+           (!rule->reach || rule->reach >> q->reach & 1) &&
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->reads || (rule->reads > 0) == q->reads) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);

@@ -136,6 +136,10 @@ struct mlt_coll_book {
 const mlt_coll_path *mlt_coll_book_path(const mlt_coll_book *book, mlt_collective collective,
                                         const char *comm);
 
+// Hosts of the question, and ranks of the one that has most of them.
+uint32_t mlt_coll_question_hosts(const mlt_coll_question *question);
+uint32_t mlt_coll_question_each(const mlt_coll_question *question);
+
 // True if the algorithm can serve the question; else *why says why not, a static text.
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, const char **why);
 

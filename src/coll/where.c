@@ -23,9 +23,7 @@ uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker)
     if (job->hosts > 1)
         return mlt_job_host_of(job, worker);
     uint32_t hosts = mlt_coll_hosts_of_job(job);
-    return mlt_coll_conf_now.pretend_order == IN_TURN
-               ? worker % hosts
-               : (uint32_t)((uint64_t)worker * hosts / job->workers);
+    return mlt_coll_dealt(worker, job->workers, hosts, mlt_coll_conf_now.pretend_order == IN_TURN);
 }
 
 mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,

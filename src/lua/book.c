@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
 #include "lua/book_int.h"
 #include "lua/library.h"
@@ -65,7 +66,7 @@ static void set_bool(lua_State *L, const char *name, bool value)
 
 static void push_question(lua_State *L, const mlt_coll_question *q)
 {
-    lua_createtable(L, 0, 16);
+    lua_createtable(L, 0, 18);
     set_text(L, "coll", mlt_collective_names[q->collective]);
     set_number(L, "ranks", q->ranks);
     set_number(L, "all_ranks", q->all_ranks);
@@ -83,6 +84,8 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
     set_number(L, "sharing", q->sharing ? q->sharing : 1);
     set_bool(L, "reads", q->reads);
     set_text(L, "reach", mlt_coll_reach_names[q->reach]);
+    set_number(L, "hosts", mlt_coll_question_hosts(q));
+    set_number(L, "each", mlt_coll_question_each(q));
     set_text(L, "comm", q->comm);
 }
 
@@ -335,9 +338,11 @@ static bool has_root(mlt_collective c)
            c == MLT_COLL_SCATTER;
 }
 
-// All that differs between shapes of that many ranks. *tried: how many were not refused.
+// All that differs between shapes of that many ranks on those hosts (NULL: on one). *tried: how many
+// were not refused.
 static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32_t ranks,
-                              uint32_t *tried, char *why, size_t why_size)
+                              const mlt_coll_hosts *hosts, uint32_t *tried, char *why,
+                              size_t why_size)
 {
     // Operations differ, which finds algorithms that say sumInt32 instead of the shape's own.
     static const struct {
@@ -358,6 +363,7 @@ static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32
                                 .type = kinds[n % 4].type,
                                 .element = kinds[n % 4].element,
                                 .in_place = n >= 4 * roots,
+                                .hosts = hosts,
                                 .user = alg};
         if (alg->refuses != LUA_NOREF && mlt_lua_alg_refuses(&shape))
             continue;
@@ -369,6 +375,24 @@ static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32
     return MLT_OK;
 }
 
+// Few ranks on up to three hosts, in blocks and in turn: algorithms may look at where ranks are.
+static mlt_status prove_hosts(mlt_lua_book *book, const mlt_lua_alg *alg, uint32_t *tried,
+                              char *why, size_t why_size)
+{
+    enum { MOST = 7, HOSTS = 3 };
+    uint32_t name[MOST];
+    mlt_status status = MLT_OK;
+    for (uint32_t n = 0; n < 2 * (MOST - 1) && status == MLT_OK; n++) {
+        uint32_t ranks = 2 + n / 2, hosts = ranks < HOSTS ? ranks : HOSTS;
+        for (uint32_t r = 0; r < ranks; r++)
+            name[r] = n % 2 ? r % hosts : r * hosts / ranks;
+        mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, hosts);
+        status = prove_ranks(book, alg, ranks, map, tried, why, why_size);
+        mlt_coll_hosts_free(map);
+    }
+    return status;
+}
+
 mlt_status mlt_lua_book_prove(mlt_coll_book *base, char *why, size_t why_size)
 {
     mlt_lua_book *book = (mlt_lua_book *)base;
@@ -378,7 +402,9 @@ mlt_status mlt_lua_book_prove(mlt_coll_book *base, char *why, size_t why_size)
         uint32_t tried = 0;
         book->last_step = book->goal.total + MLT_LUA_PROOF_STEPS;
         for (uint32_t p = 1; p <= 33 && status == MLT_OK; p = p == 17 ? 32 : p + 1)
-            status = prove_ranks(book, alg, p, &tried, why, why_size);
+            status = prove_ranks(book, alg, p, NULL, &tried, why, why_size);
+        if (status == MLT_OK)
+            status = prove_hosts(book, alg, &tried, why, why_size);
         if (status == MLT_OK && !tried) {
             snprintf(why, why_size, "%s:%d: %s.%s refuses every shape that it was tried with",
                      book->short_file, alg->line, mlt_collective_names[alg->base.collective],

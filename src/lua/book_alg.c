@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "coll/alg/hosts/map.h"
 #include "judge/check/check.h"
 #include "lua/book_int.h"
 #include "lua/limit.h"
@@ -31,11 +32,27 @@ static uint64_t element_of(const mlt_coll_shape *shape)
     return shape->element ? shape->element : mlt_op_type_bytes[shape->type];
 }
 
+// hosts: how many there are; host[rank]: the number of a rank's, from 0.
+static void push_hosts(lua_State *L, const mlt_coll_shape *shape)
+{
+    const mlt_coll_hosts *map = shape->hosts;
+    set_number(L, "hosts", map ? map->hosts : 1);
+    if (!map)
+        return;
+    lua_createtable(L, (int)map->ranks, 1);
+    for (uint32_t r = 0; r < map->ranks; r++) {
+        lua_pushinteger(L, map->of[r]);
+        lua_rawseti(L, -2, r);
+    }
+    lua_setfield(L, -2, "host");
+}
+
 // What the user's functions get. What a rule leaves to the algorithm is not there.
 static void push_shape(lua_State *L, const mlt_lua_alg *alg, const mlt_coll_shape *shape)
 {
     uint64_t element = element_of(shape);
-    lua_createtable(L, 0, 14);
+    lua_createtable(L, 0, 16);
+    push_hosts(L, shape);
     set_number(L, "ranks", shape->ranks);
     set_number(L, "root", shape->root);
     set_number(L, "count", shape->count);
@@ -181,11 +198,17 @@ static bool same(const mlt_coll_shape *a, const mlt_coll_shape *b)
            a->radix == b->radix && a->window == b->window && a->in_place == b->in_place;
 }
 
+static uint64_t hash_of(const mlt_coll_shape *shape)
+{
+    return shape->hosts ? shape->hosts->hash : 0;
+}
+
 static bool remembered(const mlt_lua_book *book, const mlt_coll_alg *alg,
                        const mlt_coll_shape *shape)
 {
     for (uint32_t i = 0; i < MLT_LUA_PROVEN && i < book->proven_count; i++)
-        if (book->proven[i].alg == alg && same(&book->proven[i].shape, shape))
+        if (book->proven[i].alg == alg && book->proven[i].hosts == hash_of(shape) &&
+            same(&book->proven[i].shape, shape))
             return true;
     return false;
 }
@@ -195,6 +218,7 @@ static void remember(mlt_lua_book *book, const mlt_coll_alg *alg, const mlt_coll
     uint32_t at = book->proven_count++ % MLT_LUA_PROVEN;
     book->proven[at].alg = alg;
     book->proven[at].shape = *shape;
+    book->proven[at].hosts = hash_of(shape);
 }
 
 static void say_shape(const mlt_lua_alg *alg, const mlt_coll_shape *shape, char *text, size_t size)

@@ -41,7 +41,8 @@ struct mlt_lua_book {
     uint64_t last_step;   // goal.total that proving all of the book may take; UINT64_MAX: no limit
     struct {
         const mlt_coll_alg *alg;
-        mlt_coll_shape shape;
+        mlt_coll_shape shape; // its pointers are not used
+        uint64_t hosts;       // the hash of its map; 0: one host
     } proven[MLT_LUA_PROVEN];
     uint32_t proven_count; // the last MLT_LUA_PROVEN of them are there
 };

@@ -224,26 +224,30 @@ static int8_t condition_field(lua_State *L, const char *name)
     return (int8_t)(value < 0 ? 0 : value ? 1 : -1);
 }
 
+static void count_field(lua_State *L, const char *key, const char *what, uint32_t *out_from,
+                        uint32_t *out_to)
+{
+    uint64_t from, to;
+    range_field(L, 1, key, &from, &to);
+    if (from > UINT32_MAX || to > UINT32_MAX)
+        luaL_error(L, "rule: %s are counted up to 2^32 - 1", what);
+    *out_from = (uint32_t)from;
+    *out_to = (uint32_t)to;
+}
+
 static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
 {
-    static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",
-                                       "crowded", "comm",  "alg",   "segment", "radix",
+    static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",  "hosts",
+                                       "crowded", "comm",  "alg",   "segment", "radix",  "each",
                                        "window",  "flat",  "why",   "reads",   "sharing"};
     check_keys(L, 1, "rule", keys, sizeof keys / sizeof *keys, false);
-    uint64_t from, to;
     out->collective = coll_field(L, 1, "rule", false);
-    range_field(L, 1, "ranks", &from, &to);
-    if (from > UINT32_MAX || to > UINT32_MAX)
-        luaL_error(L, "rule: ranks are counted up to 2^32 - 1");
-    out->ranks_from = (uint32_t)from;
-    out->ranks_to = (uint32_t)to;
+    count_field(L, "ranks", "ranks", &out->ranks_from, &out->ranks_to);
     range_field(L, 1, "bytes", &out->bytes_from, &out->bytes_to);
     range_field(L, 1, "total", &out->total_from, &out->total_to);
-    range_field(L, 1, "sharing", &from, &to);
-    if (from > UINT32_MAX || to > UINT32_MAX)
-        luaL_error(L, "rule: workers for each core are counted up to 2^32 - 1");
-    out->sharing_from = (uint32_t)from;
-    out->sharing_to = (uint32_t)to;
+    count_field(L, "sharing", "workers for each core", &out->sharing_from, &out->sharing_to);
+    count_field(L, "hosts", "hosts", &out->hosts_from, &out->hosts_to);
+    count_field(L, "each", "ranks of a host", &out->each_from, &out->each_to);
     out->reach = reach_field(L);
     out->crowded = condition_field(L, "crowded");
     out->reads = condition_field(L, "reads");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/unit_test.h"
+#include "coll/alg/hosts/map.h"
 #include "coll/book.h"
 #include "coll/choice.h"
 #include "judge/check/check.h"
@@ -70,9 +71,10 @@ static void test_rules(void)
         "rule { coll = 'bcast', reach = 'worker', alg = 'linear' }\n"
         "rule { coll = 'bcast', crowded = true, bytes = {100, math.huge}, alg = 'binary' }\n"
         "rule { coll = 'bcast', crowded = false, bytes = {200}, alg = 'knomial', radix = 4 }\n"
+        "rule { coll = 'scan', hosts = {2, 8}, each = 2, alg = 'hosts' }\n"
         "rule { coll = 'scan', reads = true, alg = 'linear' }\n"
         "rule { coll = 'scan', reads = false, alg = 'recursive_doubling' }\n");
-    CHECK(book->rules_count == 9 && book->rules[3].alg == NULL && book->rules[0].alg);
+    CHECK(book->rules_count == 10 && book->rules[3].alg == NULL && book->rules[0].alg);
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_ALLREDUCE, 64, 8192);
     CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
@@ -114,6 +116,14 @@ static void test_rules(void)
     q.reach = MLT_REACH_PROCESS, q.crowded = false, q.bytes = 200;
     CHECK(book->choose(book, &q, &c, why, WHY) && c.radix == 4);
 
+    const uint32_t names[] = {0, 0, 1, 1, 2, 2};
+    mlt_coll_hosts *hosts = mlt_coll_hosts_new(6, names, 3);
+    q = question(MLT_COLL_SCAN, 6, 8);
+    q.hosts = hosts, q.reach = MLT_REACH_NETWORK;
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "hosts") == 0);
+    hosts->most = 3;
+    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "hosts") != 0);
+    mlt_coll_hosts_free(hosts);
     q = question(MLT_COLL_SCAN, 5, 8);
     CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "recursive_doubling") == 0);
     q.reads = true;
@@ -141,8 +151,9 @@ static void test_question(void)
     CHECK(book->choose(book, &q, &c, why, WHY));
     CHECK(strcmp(c.why,
                  "all_ranks=12 bytes=24 coll=allreduce comm=MPI_COMM_WORLD commutes=true "
-                 "crowded=false element=8 in_place=false op=sum ranks=3 reach=host reads=false "
-                 "reproducible=false sharing=1 type=Float64 uneven=false") == 0);
+                 "crowded=false each=3 element=8 hosts=1 in_place=false op=sum ranks=3 "
+                 "reach=host reads=false reproducible=false sharing=1 type=Float64 uneven=false") ==
+          0);
     q.op = MLT_OPS, q.commutes = true;
     CHECK(book->choose(book, &q, &c, why, WHY) && strstr(c.why, "op=user"));
     CHECK(!strstr(c.why, "type="));
@@ -252,6 +263,8 @@ static const struct {
     {"rule { coll = 'bcast', alg = 'linear', bytes = {1, -2} }", "of whole numbers, not -2"},
     {"rule { coll = 'bcast', alg = 'linear', bytes = true }", "not true"},
     {"rule { coll = 'bcast', alg = 'linear', ranks = {1, 2^40} }", "up to 2^32 - 1"},
+    {"rule { coll = 'bcast', alg = 'linear', hosts = {1, 2^40} }",
+     "hosts are counted up to 2^32 - 1"},
     {"rule { coll = 'bcast', alg = 'linear', segment = 8 }", "bcast.linear takes no segment"},
     {"rule { coll = 'bcast', alg = 'chain', segment = 0 }",
      "segment should be a whole number above 0, not 0"},
@@ -512,6 +525,34 @@ static void test_exact_shape(void)
     book->free(book);
 }
 
+// The example for several hosts knows where ranks are; another layout is another shape.
+static void test_hosts(void)
+{
+    char file[500];
+    const char *here = strstr(__FILE__, "src/lua/");
+    CHECK(here);
+    snprintf(file, sizeof file, "%.*sexamples/coll/hosts.lua", (int)(here - __FILE__), __FILE__);
+    mlt_coll_book *book = NULL;
+    CHECK(mlt_lua_book_open(mlt_coll_algs, file, &book, why, WHY) == MLT_OK);
+    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_OK);
+    const uint32_t names[][6] = {{0, 0, 0, 1, 1, 1}, {0, 1, 2, 0, 1, 2}, {4, 4, 0, 4, 4, 4}};
+    for (int i = 0; i < 3; i++) {
+        mlt_coll_hosts *hosts = mlt_coll_hosts_new(6, names[i], 5);
+        mlt_coll_question q = question(MLT_COLL_BCAST, 6, 8);
+        q.hosts = hosts, q.reach = MLT_REACH_NETWORK;
+        mlt_coll_choice c;
+        CHECK(book->choose(book, &q, &c, why, WHY) && c.alg == book->algs[0]);
+        mlt_coll_shape shape = mlt_coll_choice_shape(&q, &c);
+        shape.root = 4;
+        CHECK(book->prove(book, c.alg, &shape, why, WHY) == MLT_OK);
+        mlt_coll_hosts_free(hosts);
+    }
+    mlt_coll_question q = question(MLT_COLL_BCAST, 6, 8);
+    mlt_coll_choice c;
+    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
+    book->free(book);
+}
+
 // A program of a user's algorithm, made as others are.
 static void test_program(void)
 {
@@ -635,6 +676,7 @@ int main(void)
     test_answers();
     test_algorithms();
     test_exact_shape();
+    test_hosts();
     test_program();
     test_check();
     test_plugin();

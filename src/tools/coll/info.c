@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "coll/alg/hosts/stage.h"
 #include "coll/choice.h"
+#include "coll/where.h"
 #include "launch/numbers.h"
 #include "lua/book.h"
 #include "os/os.h"
@@ -19,9 +22,9 @@ enum { WHY_BYTES = 4096, WHEN_BYTES = 160, NAME_BYTES = 64 };
 
 typedef struct asked {
     mlt_collective collective; // MLT_COLLECTIVES: all
-    uint64_t ranks, all_ranks, bytes;
+    uint64_t ranks, all_ranks, bytes, hosts;
     const char *op, *type, *comm, *file, *force;
-    bool in_place, uneven, reproducible, crowded, ordered, user_op;
+    bool in_place, uneven, reproducible, crowded, ordered, user_op, in_turn;
     int workers; // of mlt_arg: process|thread
     int large;   // mlt_large
     mlt_coll_sources sources;
@@ -165,6 +168,31 @@ static bool reads(const asked *a)
     return a->large == MLT_LARGE_AUTO ? mlt_p2p_reads_here() : a->large == MLT_LARGE_READ;
 }
 
+// The ranks on that many hosts, in blocks or in turn.
+static mlt_coll_hosts *hosts_of(const asked *a)
+{
+    uint32_t ranks = (uint32_t)a->ranks, hosts = (uint32_t)a->hosts;
+    uint32_t *name = mlt_take(ranks, sizeof *name);
+    for (uint32_t r = 0; r < ranks; r++)
+        name[r] = mlt_coll_dealt(r, ranks, hosts, a->in_turn);
+    mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, hosts);
+    free(name);
+    map->crowded = a->crowded;
+    map->reads = !a->workers && reads(a);
+    map->sharing = a->crowded ? mlt_coll_sharing(map->most, (uint32_t)mlt_os_cores()) : 1;
+    return map;
+}
+
+static void on_hosts(const asked *a, mlt_coll_question *q)
+{
+    if (a->hosts < 2 || a->hosts == MLT_NOT_GIVEN)
+        return;
+    q->hosts = hosts_of(a);
+    q->reach = MLT_REACH_NETWORK;
+    q->crowded = q->reads = false;
+    q->sharing = 1;
+}
+
 static mlt_coll_question question_of(const asked *a, mlt_op op, mlt_op_type type)
 {
     return (mlt_coll_question){
@@ -197,9 +225,13 @@ static void say_question(const mlt_coll_question *q)
     if (mlt_collective_reduces(q->collective))
         printf(", %s of %s%s", q->op < MLT_OPS ? mlt_op_names[q->op] : "a user's operation",
                mlt_op_type_names[q->type], q->commutes ? "" : ", does not commute");
-    printf("%s%s%s%s", q->in_place ? ", in place" : "", q->uneven ? ", blocks that differ" : "",
-           q->reproducible ? ", reproducible" : "",
-           q->reach == MLT_REACH_PROCESS ? ", between threads" : ", between processes");
+    printf("%s%s%s", q->in_place ? ", in place" : "", q->uneven ? ", blocks that differ" : "",
+           q->reproducible ? ", reproducible" : "");
+    if (q->hosts)
+        printf(", on %" PRIu32 " hosts, %s", q->hosts->hosts,
+               q->hosts->contiguous ? "in blocks" : "in turn");
+    else
+        printf("%s", q->reach == MLT_REACH_PROCESS ? ", between threads" : ", between processes");
     printf("%s%s, on %s\n", q->reads ? " that read each other's memory" : "",
            !q->crowded ? ""
            : q->reads  ? " and share cores"
@@ -236,6 +268,14 @@ static int say_proof(const mlt_arg_command *command, const asked *a, const mlt_c
     return MLT_EXIT_FINE;
 }
 
+static void say_stages(const mlt_coll_question *q, const mlt_coll_choice *choice)
+{
+    char text[512];
+    mlt_coll_shape shape = mlt_coll_choice_shape(q, choice);
+    if (mlt_levels_tell(choice->alg, &shape, text, sizeof text))
+        printf("  stages       %s\n", text);
+}
+
 static int answer(const mlt_arg_command *command, const asked *a, const mlt_coll_question *q)
 {
     char why[WHY_BYTES], parameters[WHEN_BYTES];
@@ -248,6 +288,7 @@ static int answer(const mlt_arg_command *command, const asked *a, const mlt_coll
     printf("  chosen       %s: %s\n", choice.alg->name, choice.alg->help);
     printf("  because      %s\n", choice.why);
     printf("  rule         %s\n", choice.by);
+    say_stages(q, &choice);
     printf("  parameters   %s\n", *parameters ? parameters : "its own");
     if (*choice.passed)
         printf("  passed over  %s\n", choice.passed);
@@ -278,6 +319,7 @@ static int read_question(const mlt_arg_command *command, asked *a, mlt_coll_ques
                               "or Float16 to Float64",
                               a->type);
     *out = question_of(a, op, type);
+    on_hosts(a, out);
     if (a->collective == MLT_COLL_BARRIER)
         out->bytes = 0;
     return MLT_ARGS_GO;
@@ -316,6 +358,8 @@ static int run(const mlt_arg_command *command, asked *a, const mlt_arg_texts *wo
         }
     }
     bool asks = a->ranks != MLT_NOT_GIVEN;
+    if (a->hosts != MLT_NOT_GIVEN && (!asks || a->hosts > a->ranks))
+        return mlt_args_wrong(command, "--hosts needs --ranks, and at least as many of them");
     if (!asks && a->bytes != MLT_NOT_GIVEN)
         return mlt_args_wrong(command, "--bytes needs --ranks: how many ranks take part?");
     if (asks && a->collective == MLT_COLLECTIVES)
@@ -328,8 +372,11 @@ static int run(const mlt_arg_command *command, asked *a, const mlt_arg_texts *wo
         code = read_question(command, a, &q);
     if (code != MLT_ARGS_GO)
         return code;
-    if (asks)
-        return answer(command, a, &q);
+    if (asks) {
+        code = answer(command, a, &q);
+        mlt_coll_hosts_free((mlt_coll_hosts *)(uintptr_t)q.hosts);
+        return code;
+    }
     list(a);
     return MLT_EXIT_FINE;
 }
@@ -337,13 +384,18 @@ static int run(const mlt_arg_command *command, asked *a, const mlt_arg_texts *wo
 static asked given = {.collective = MLT_COLLECTIVES,
                       .ranks = MLT_NOT_GIVEN,
                       .all_ranks = MLT_NOT_GIVEN,
-                      .bytes = MLT_NOT_GIVEN};
+                      .bytes = MLT_NOT_GIVEN,
+                      .hosts = MLT_NOT_GIVEN};
 
 static const mlt_arg args[] = {
     {"ranks", 'n', MLT_ARG_NUMBER, &given.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
      .help = "number of workers that take part; the ranks of a worker combine first"},
     {"all-ranks", 0, MLT_ARG_NUMBER, &given.all_ranks, "N", .least = 1, .most = UINT32_MAX,
      .help = "number of ranks of the communicator (as --ranks)"},
+    {"hosts", 0, MLT_ARG_NUMBER, &given.hosts, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
+     .help = "number of hosts that they are on, as many on each as on any other (1)"},
+    {"in-turn", 0, MLT_ARG_FLAG, &given.in_turn, NULL,
+     .help = "neighbours are on different hosts, as with mpirun --map-by node"},
     {"bytes", 0, MLT_ARG_SIZE, &given.bytes, "N", .help = "bytes of a block (8)"},
     {"op", 0, MLT_ARG_TEXT, &given.op, "OP",
      .help = "operation of a reduction: sum, max, ... or user (sum)"},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/table.h"
 
 // Hosts by their lowest ranks; returns how many there are.
 static uint32_t number_hosts(uint32_t ranks, const uint32_t *name, uint32_t names, uint32_t *of)
@@ -26,6 +27,8 @@ static void look(mlt_coll_hosts *map)
         map->most = size > map->most ? size : map->most;
         map->fewest = size < map->fewest ? size : map->fewest;
     }
+    for (uint32_t r = 0; r < map->ranks; r++)
+        map->hash = mlt_hash_mix(map->hash, map->of[r]);
     map->contiguous = true;
     for (uint32_t r = 0; r < map->ranks && map->contiguous; r++)
         map->contiguous = map->rank[r] == r;

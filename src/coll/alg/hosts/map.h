@@ -21,6 +21,7 @@ typedef struct mlt_coll_hosts {
     // Of this rank's own host (choose.h); another one's may differ.
     bool crowded, reads;
     uint32_t sharing;
+    uint64_t hash;         // of `of`
     const uint32_t *of;    // [ranks]
     const uint32_t *index; // [ranks] the rank's number on its host
     const uint32_t *first; // [hosts + 1]

@@ -177,7 +177,7 @@ static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *progra
 const mlt_coll_alg mlt_allreduce_hosts = {
     .collective = MLT_COLL_ALLREDUCE,
     .name = "hosts",
-    .help = "reduce on each host, allreduce between its leaders, bcast: short messages",
+    .help = "reduce on each host, allreduce between leaders, bcast: short messages",
     .in_order = true,
     .canonical = true,
     .in_place = true,
