@@ -39,7 +39,7 @@ void mlt_io_send_to(mlt_io *io,
                                 size_t count),
                     void *user);
 
-// An agent: passes on what a process that has ended has written so far.
+// An agent: passes on what a process that ends or has ended has written so far.
 void mlt_io_ended(mlt_io *io, uint32_t proc);
 
 // mpirun: output of a process of another host: of its standard output (1) or error (2). No bytes:

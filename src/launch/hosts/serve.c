@@ -105,10 +105,23 @@ static void send_on(void *user, const mlt_frame *frame, const void *body)
         send_up(s, frame, body);
 }
 
-// What the agent of this host tells.
+// True of a record after which mpirun may say how the process ended.
+static bool is_last_word(const mlt_frame *frame, const char *body)
+{
+    mlt_ctl head;
+    if (frame->type != MLT_FRAME_CTL || frame->length < sizeof head)
+        return false;
+    memcpy(&head, body, sizeof head);
+    return head.type == MLT_CTL_ABORT || head.type == MLT_CTL_CRASH || head.type == MLT_CTL_EXIT;
+}
+
+// What the agent of this host tells. What a process has written before comes before it.
 static void agent_tells(void *user, const mlt_frame *frame, char *body)
 {
-    send_up(user, frame, body);
+    serve *s = user;
+    if (is_last_word(frame, body))
+        mlt_io_ended(s->io, frame->about);
+    send_up(s, frame, body);
 }
 
 // From below.
