@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -531,6 +532,13 @@ static void make_fit(char *text)
             *c = '?';
 }
 
+static void make_lines_fit(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t')
+            *c = '?';
+}
+
 static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
 {
     make_fit(body);
@@ -791,8 +799,16 @@ static void take_ctl(mlt_watch *w, proc *p, char *body, size_t length)
     if (length < sizeof head)
         return;
     memcpy(&head, body, sizeof head);
-    if (head.length == length - sizeof head)
-        take_packet(w, p, &head, body + sizeof head);
+    if (head.length != length - sizeof head)
+        return;
+    char *aligned = NULL; // from another host it is where the channel has it
+    if ((uintptr_t)body % _Alignof(max_align_t)) {
+        aligned = mlt_take(length + 1, 1);
+        memcpy(aligned, body, length);
+        body = aligned;
+    }
+    take_packet(w, p, &head, body + sizeof head);
+    free(aligned);
 }
 
 // Of a process, which belongs to the host that tells it.
@@ -832,6 +848,9 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
     if (frame->from >= plan->host_count)
         return;
     bool of_host = frame->about < plan->host_count;
+    if (frame->type == MLT_FRAME_SAY || frame->type == MLT_FRAME_FAILED ||
+        frame->type == MLT_FRAME_LOST || frame->type == MLT_FRAME_UNLINKED)
+        make_lines_fit(body);
     switch (frame->type) {
     case MLT_FRAME_READY:
         take_ready(w, frame->from);
