@@ -137,7 +137,9 @@ typedef struct mlt_ctl_choice {
     uint64_t least, most, segment; // bytes
     uint32_t radix, window;        // 0: the algorithm's own choice
     uint32_t ranks, workers;
-    uint32_t level, unused; // mlt_ctl_level
+    uint32_t level, hosts; // mlt_ctl_level
+    // Over hosts: which algorithms run on each host and between hosts.
+    char stages[160];
 } mlt_ctl_choice;
 
 // The stages of a call that goes along a path.

@@ -61,6 +61,24 @@ static void check_kinds(void)
     CHECK(compare(other) == MLT_CLAIMS_DIFFER);
 }
 
+// Of another host's claims those of another kind are recognised.
+static void check_found(void)
+{
+    mlt_coll_claim other = reduce, found;
+    other.kind = 0x247; // MPI_BYTE
+    other.type = MLT_OP_UINT32;
+    CHECK(mlt_coll_claim_of_kind(&reduce, mlt_coll_claim_code(&other), &found));
+    CHECK(memcmp(&found, &other, sizeof found) == 0);
+    other = reduce;
+    other.kind = 0;
+    CHECK(mlt_coll_claim_of_kind(&reduce, mlt_coll_claim_code(&other), &found));
+    CHECK(mlt_coll_claims_compare(&reduce, &found) == MLT_CLAIMS_AGREE);
+    uint32_t wrong = 0;
+    for (other = reduce; other.root < 10002; other.root++)
+        wrong += mlt_coll_claim_of_kind(&reduce, mlt_coll_claim_code(&other), &found);
+    CHECK(wrong < 100);
+}
+
 static void check_words(void)
 {
     char text[160];
@@ -79,6 +97,7 @@ int main(void)
 {
     check_codes();
     check_kinds();
+    check_found();
     check_words();
     return 0;
 }

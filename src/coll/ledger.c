@@ -57,6 +57,7 @@ static void note_choice(mlt_ledger *l, const mlt_ctl_choice *more)
         mlt_ctl_choice *c = &l->choice[i];
         if (c->segment != more->segment || c->radix != more->radix || c->window != more->window ||
             c->ranks != more->ranks || c->workers != more->workers || c->level != more->level ||
+            c->hosts != more->hosts || strcmp(c->stages, more->stages) != 0 ||
             strcmp(c->collective, more->collective) != 0 || strcmp(c->alg, more->alg) != 0 ||
             strcmp(c->comm, more->comm) != 0 || strcmp(c->by, more->by) != 0 ||
             strcmp(c->why, more->why) != 0)
@@ -85,7 +86,12 @@ void mlt_ledger_note_plan(mlt_ledger *l, const mlt_team *team, const mlt_plan *p
         .ranks = team->ranks,
         .workers = team->workers,
         .level = level_of(team),
+        .hosts = team->hosts ? team->hosts->hosts : 1,
     };
+    if (plan->choice.alg && plan->choice.alg->uses_hosts && !c.calls)
+        return; // stages may differ from host to host: the first place speaks for all
+    if (plan->stages)
+        put(c.stages, sizeof c.stages, plan->stages);
     put(c.comm, sizeof c.comm, team->name);
     put(c.collective, sizeof c.collective, mlt_collective_names[plan->key.collective]);
     if (plan->choice.alg) {

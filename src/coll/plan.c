@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
+#include "coll/alg/hosts/stage.h"
 #include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/team.h"
@@ -125,6 +126,7 @@ static void plan_free(mlt_plans *plans, mlt_plan *plan)
     free(plan->starts);
     free(plan->custom);
     free(plan->at);
+    free(plan->stages);
     free(plan);
 }
 
@@ -300,6 +302,21 @@ static bool is_flat(mlt_team *team, const mlt_coll_what *what)
     return !why[0] && choice.flat;
 }
 
+static void *copy_of(const void *bytes, uint64_t count)
+{
+    void *copy = mlt_take(count, 1);
+    memcpy(copy, bytes, count);
+    return copy;
+}
+
+static void tell_stages(mlt_plan *plan, const mlt_team *team)
+{
+    char text[512];
+    if (team->ledger->choices && team->place == 0 &&
+        mlt_levels_tell(plan->choice.alg, &plan->shape, text, sizeof text))
+        plan->stages = copy_of(text, strlen(text) + 1);
+}
+
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
@@ -322,6 +339,8 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
         return true;
     if (!what->emit && !is_proven(team->sources, plan, why, why_size))
         return false;
+    if (!what->emit)
+        tell_stages(plan, team);
     mlt_goal_program *program = emit(plan, team, what);
     for (uint32_t a = 0; a < program->rank->count; a++) {
         const mlt_goal_action *action = &program->rank->actions[a];
@@ -333,13 +352,6 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
     plan->shape.starts = NULL; // the caller's
     plan->shape.parts = NULL;
     return fine;
-}
-
-static void *copy_of(const void *bytes, uint64_t count)
-{
-    void *copy = mlt_take(count, 1);
-    memcpy(copy, bytes, count);
-    return copy;
 }
 
 static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const mlt_coll_what *what,
@@ -412,14 +424,33 @@ static void name_place(const mlt_team *team, uint32_t place, char *text, size_t 
              team->at && team->at[place].present > 1 ? " and those of its worker" : "");
 }
 
+static bool is_far(const mlt_team *team, uint32_t place)
+{
+    return team->hosts && team->hosts->of[place] != team->hosts->of[team->place];
+}
+
+// What a message with that code says: as the board has it, or, from another host, as this side's own
+// claim with another kind of data. `own` is its code.
+static bool find_claims(const mlt_team *team, uint32_t from, uint16_t other, uint16_t own,
+                        mlt_coll_claim *theirs, mlt_coll_claim *mine)
+{
+    if (!mlt_coll_claim_find(team->worker, own, mine))
+        return false;
+    if (mlt_coll_claim_find(team->worker, other, theirs))
+        return true;
+    if (!is_far(team, from) || !mlt_coll_claim_of_kind(mine, other, theirs))
+        return false;
+    mlt_coll_claim_publish(team->worker, theirs, other); // the next message finds it at once
+    return true;
+}
+
 // Both sides of a call: the one that sent a message with code `other`, and this one. False: they
 // say the same, or one is not on the board.
 static bool tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t own, const char *when)
 {
     mlt_coll_claim theirs, mine;
     char who[2][64];
-    if (other == own || !mlt_coll_claim_find(team->worker, other, &theirs) ||
-        !mlt_coll_claim_find(team->worker, own, &mine))
+    if (other == own || !find_claims(team, from, other, own, &theirs, &mine))
         return false;
     name_place(team, from, who[0], sizeof who[0]);
     name_place(team, team->place, who[1], sizeof who[1]);
@@ -428,20 +459,33 @@ static bool tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t ow
     return true;
 }
 
+// Only what this side says is known.
+static void tell_own(mlt_team *team, uint32_t from, uint16_t own, const char *when)
+{
+    static const mlt_coll_claim nothing = {.collective = MLT_COLLECTIVES};
+    mlt_coll_claim mine;
+    char who[2][64], words[160] = "";
+    name_place(team, from, who[0], sizeof who[0]);
+    name_place(team, team->place, who[1], sizeof who[1]);
+    if (mlt_coll_claim_find(team->worker, own, &mine))
+        mlt_coll_claim_words(&mine, &nothing, NULL, words, sizeof words);
+    snprintf(team->why, sizeof team->why,
+             "%s%s%s is in another call, or says another root, operation or type%s%s%s%s", when,
+             who[0], is_far(team, from) ? ", on another host," : "", *words ? ", but " : "",
+             *words ? who[1] : "", *words ? " says " : "", words);
+}
+
 static MLT_COLD void tell_fault(mlt_team *team, const mlt_run *run)
 {
     uint32_t from = (uint32_t)run->fault_from;
     char who[64];
     if (tell_both(team, from, run->fault_code, run->received.code, ""))
         return;
-    name_place(team, from, who, sizeof who);
     if (run->status == MLT_ERR_DISAGREE) {
-        snprintf(team->why, sizeof team->why,
-                 "%s is in another call, or says another root, "
-                 "operation or count",
-                 who);
+        tell_own(team, from, run->received.code, "");
         return;
     }
+    name_place(team, from, who, sizeof who);
     snprintf(team->why, sizeof team->why,
              "a message of it from %s has %llu bytes, but %llu were expected", who,
              (unsigned long long)run->fault_bytes,
@@ -454,8 +498,7 @@ static bool differs(mlt_run *run, const mlt_req *req)
     const mlt_instance *i = run->user;
     mlt_team *team = i->team;
     mlt_coll_claim theirs, mine;
-    if (!mlt_coll_claim_find(team->worker, req->sent_type, &theirs) ||
-        !mlt_coll_claim_find(team->worker, run->received.code, &mine))
+    if (!find_claims(team, (uint32_t)req->from, req->sent_type, run->received.code, &theirs, &mine))
         return true;
     mlt_coll_claims same = mlt_coll_claims_compare(&theirs, &mine);
     if (same != MLT_CLAIMS_KIND)
@@ -551,8 +594,7 @@ static void tell_stray(mlt_instance *i, const mlt_msg *msg, uint32_t number)
     if (number != (uint32_t)i->number)
         snprintf(when, sizeof when, "in an earlier call, number %u, ", number + 1);
     if (!tell_both(team, (uint32_t)msg->src, msg->type, team->recent[place].code, when))
-        snprintf(team->why, sizeof team->why, "%s%s %d made another call", when, team->member,
-                 msg->src);
+        tell_own(team, (uint32_t)msg->src, team->recent[place].code, when);
     i->done->status = MLT_ERR_DISAGREE;
     team->recent[place].told = true;
 }

@@ -38,10 +38,11 @@ typedef struct mlt_plan {
     mlt_goal_sched *sched; // NULL: one worker, nothing to run
     mlt_coll_choice choice;
     mlt_coll_shape shape;
-    int32_t in, out;              // numbers of the schedule's buffers; -1: it has none
-    uint64_t memory;              // bytes of an instance
-    uint64_t *at;                 // [sched->buffers] where temporary ones lie in it
-    uint64_t acc, acc_at;         // bytes for combining, see level.h, and where
+    char *stages;         // of a choice over hosts, for the ledger (alg/hosts/stage.h); NULL: none
+    int32_t in, out;      // numbers of the schedule's buffers; -1: it has none
+    uint64_t memory;      // bytes of an instance
+    uint64_t *at;         // [sched->buffers] where temporary ones lie in it
+    uint64_t acc, acc_at; // bytes for combining, see level.h, and where
     uint64_t scratch, scratch_at; // for functions
     // In place, by an algorithm that cannot: a copy of what lies in out, from this byte on.
     uint64_t shadow, shadow_at, shadow_of;

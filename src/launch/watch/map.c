@@ -41,7 +41,7 @@ static bool same_choice(const mlt_ctl_choice *a, const mlt_ctl_choice *b)
            strcmp(a->alg, b->alg) == 0 && strcmp(a->by, b->by) == 0 &&
            strcmp(a->why, b->why) == 0 && a->segment == b->segment && a->radix == b->radix &&
            a->window == b->window && a->ranks == b->ranks && a->workers == b->workers &&
-           a->level == b->level;
+           a->level == b->level && a->hosts == b->hosts && strcmp(a->stages, b->stages) == 0;
 }
 
 void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size_t count)
@@ -53,6 +53,7 @@ void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size
         close_text(one.why, sizeof one.why);
         close_text(one.collective, sizeof one.collective);
         close_text(one.alg, sizeof one.alg);
+        close_text(one.stages, sizeof one.stages);
         size_t at = 0;
         while (at < map->choice_count && !same_choice(&map->choices[at], &one))
             at++;
@@ -189,6 +190,14 @@ static void print_bytes(uint64_t least, uint64_t most, FILE *out)
         fprintf(out, ", %s to %s", mlt_bytes(a, least), mlt_bytes(b, most));
 }
 
+// " (built in: the fewest rounds): reduce.linear on each host, ..." and the end of the line
+static void print_reason(const mlt_ctl_choice *c, FILE *out)
+{
+    if (c->by[0])
+        fprintf(out, " (%s%s%s)", c->by, c->why[0] ? ": " : "", c->why);
+    fprintf(out, "%s%s\n", c->stages[0] ? ": " : "", c->stages);
+}
+
 void mlt_path_map_report(mlt_path_map *map, FILE *out)
 {
     char calls[MLT_NUMBER_BYTES];
@@ -204,11 +213,11 @@ void mlt_path_map_report(mlt_path_map *map, FILE *out)
         print_bytes(c->least, c->most, out);
         fputs("; ", out);
         print_who(c->ranks, c->workers, c->level, out);
+        if (c->hosts > 1)
+            fprintf(out, ", on %u hosts", c->hosts);
         fputs(": ", out);
         print_alg(c, out);
-        if (c->by[0])
-            fprintf(out, " (%s%s%s)", c->by, c->why[0] ? ": " : "", c->why);
-        fputc('\n', out);
+        print_reason(c, out);
         before = c;
     }
     if (map->choice_count > MOST_CHOICES_SHOWN)
@@ -305,9 +314,7 @@ static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out
         print_alg(c, out);
         fprintf(out, ", %s call%s", mlt_number(text, c->calls), plural(c->calls));
         print_bytes(c->least, c->most, out);
-        if (c->by[0])
-            fprintf(out, " (%s%s%s)", c->by, c->why[0] ? ": " : "", c->why);
-        fputc('\n', out);
+        print_reason(c, out);
     }
 }
 

@@ -72,14 +72,16 @@ static void test_choices(void)
     mlt_ctl_choice c[] = {choice("a", "ring", 3, 8), choice("a", "ring", 0, 64),
                           choice("a", "binomial", 9, 8), choice("b", "ring", 1, 0)};
     memset(c[3].comm, '\a', sizeof c[3].comm); // damaged: no end, no letters
+    c[2].hosts = 2;
+    strcpy(c[2].stages, "bcast.linear on each host");
     mlt_path_map_choices(&map, c, 3);
     mlt_path_map_choices(&map, &c[3], 1);
     text = text_of(&map, mlt_path_map_report);
     expect("those that are alike", text,
            "3 calls, 8 bytes to 64 bytes; 8 ranks in 2 workers: ring ", true);
     expect("the reason", text,
-           "9 calls, 8 bytes; 8 ranks in 2 workers: binomial (built in: so it "
-           "is)\n",
+           "9 calls, 8 bytes; 8 ranks in 2 workers, on 2 hosts: binomial (built in: so it is): "
+           "bcast.linear on each host\n",
            true);
     expect("damaged", text, "???????", true);
     expect("damaged", text, "\a", false);
