@@ -25,7 +25,7 @@ typedef struct asked {
     uint64_t from, to, factor, budget_ms;
     bool sim;
     int workers;
-    const char *file, *out;
+    const char *file, *out, *hosts;
     mlt_machine_options machine_options;
     mlt_loggops machine;
     char **mpirun;
@@ -46,6 +46,7 @@ static bool is_measured(int collective)
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
                                     bool crowded)
 {
+    bool far = c->hosts != NULL; // hosts may differ: see choose.h
     return (mlt_coll_question){
         .collective = c->collective,
         .ranks = c->ranks,
@@ -55,9 +56,10 @@ mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint
         .type = MLT_OP_FLOAT64,
         .element = 8,
         .commutes = true,
-        .crowded = crowded,
-        .sharing = crowded ? mlt_coll_sharing(c->ranks, (uint32_t)mlt_os_cores()) : 1,
-        .reach = reach,
+        .crowded = crowded && !far,
+        .sharing = crowded && !far ? mlt_coll_sharing(c->ranks, (uint32_t)mlt_os_cores()) : 1,
+        .reach = far ? MLT_REACH_NETWORK : reach,
+        .hosts = c->hosts,
         .comm = "MPI_COMM_WORLD"};
 }
 
@@ -169,6 +171,8 @@ static void write_rules(const mlt_tune_case *c, const int *winner, uint64_t rank
         const mlt_tune_candidate *x = &c->candidates[winner[s]];
         fprintf(to, "rule { coll = \"%s\"", mlt_collective_names[c->collective]);
         write_range("ranks", c->ranks, ranks_to, to);
+        if (c->hosts)
+            fprintf(to, ", hosts = %" PRIu32 ", each = %" PRIu32, c->hosts->hosts, c->hosts->most);
         if (c->sizes > 1)
             write_range("bytes", s ? c->bytes[s] : 0,
                         end < c->sizes ? c->bytes[end] - 1 : UINT64_MAX, to);
@@ -199,8 +203,9 @@ static void write_head(const asked *a, FILE *to)
                 ", exec %.6g.\n",
                 m->L, m->o, m->g, m->G, m->O, m->S, m->exec);
     } else
-        fprintf(to, "-- Measured on this machine, %d cores, between %s.\n", mlt_os_cores(),
-                a->workers ? "threads" : "processes");
+        fprintf(to, "-- Measured on this machine, %d cores, between %s%s%s.\n", mlt_os_cores(),
+                a->workers ? "threads" : "processes", a->hosts ? ", over hosts " : "",
+                a->hosts ? a->hosts : "");
     fprintf(to, "-- mpirun --coll FILE takes them; the first rule that fits decides.\n"
                 "-- Comments have the fastest at each size, and the next one of another kind.\n");
 }
@@ -215,13 +220,19 @@ static int tune_case(const asked *a, mlt_tune_case *c, uint64_t ranks_to, FILE *
                         .crowded = crowded,
                         .file = a->file,
                         .budget_ms = a->budget_ms,
+                        .hosts = a->hosts,
                         .mpirun = a->mpirun};
-    int code = a->sim ? mlt_tune_simulate(c, &a->machine) : mlt_tune_measure(c, &job);
+    int code = a->sim ? mlt_tune_simulate(c, &a->machine) : mlt_tune_locate(c, &job);
+    if (code == MLT_ARGS_GO && !a->sim)
+        code = mlt_tune_measure(c, &job);
     if (code != MLT_ARGS_GO)
         return code;
     decide(c, winner);
-    fprintf(to, "\n-- %s, %" PRIu32 " ranks%s\n", mlt_collective_names[c->collective], c->ranks,
-            crowded ? ", more than cores" : "");
+    fprintf(to, "\n-- %s, %" PRIu32 " ranks", mlt_collective_names[c->collective], c->ranks);
+    if (c->hosts)
+        fprintf(to, " on %" PRIu32 " hosts\n", c->hosts->hosts);
+    else
+        fprintf(to, "%s\n", crowded ? ", more than cores" : "");
     write_times(c, winner, to);
     write_rules(c, winner, ranks_to, a->sim ? "simulated" : "measured", to);
     return MLT_ARGS_GO;
@@ -250,6 +261,7 @@ static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collecti
     int code = tune_case(a, &c, ranks_to, to);
     for (uint32_t i = 0; i < c.count; i++)
         free(c.candidates[i].ns);
+    mlt_coll_hosts_free(c.hosts);
     return code;
 }
 
@@ -352,6 +364,8 @@ static int read_words(const mlt_arg_command *command, asked *a)
         code = read_sizes(command, a);
     if (code == MLT_ARGS_GO && !a->sim && machine_given(&a->machine_options))
         code = mlt_args_wrong(command, "parameters of a machine need --sim");
+    if (code == MLT_ARGS_GO && a->sim && a->hosts)
+        code = mlt_args_wrong(command, "--sim starts nothing, so it takes no --hosts");
     if (code == MLT_ARGS_GO && a->sim && a->mpirun && *a->mpirun)
         code = mlt_args_wrong(command, "--sim starts nothing, so it takes no options of mpirun");
     if (code == MLT_ARGS_GO)
@@ -399,6 +413,8 @@ int mlt_tune_main(int argc, char **argv)
     const mlt_arg measure[] = {
         {"workers", 0, MLT_ARG_CHOICE, &a.workers, "HOW", .choices = "process|thread",
          .help = "what ranks are: process or thread (process)"},
+        {"hosts", 0, MLT_ARG_TEXT, &a.hosts, "LIST",
+         .help = "over these hosts, as mpirun --hosts takes them (this one)"},
         {"budget", 0, MLT_ARG_NUMBER, &a.budget_ms, "MS", .least = 1, .most = 60000,
          .help = "milliseconds for each size of each algorithm (50)"},
     };

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "coll/alg/hosts/map.h"
 #include "coll/choose.h"
 #include "judge/sim/sim.h"
 #include "tools/args.h"
@@ -30,6 +31,7 @@ typedef struct mlt_tune_case {
     uint32_t ranks;
     const uint64_t *bytes; // [sizes] ascending
     uint32_t sizes;
+    mlt_coll_hosts *hosts; // that the ranks are on; NULL: one
     mlt_tune_candidate candidates[MLT_TUNE_CANDIDATES];
     uint32_t count;
     mlt_progress *progress;
@@ -47,9 +49,13 @@ typedef struct mlt_tune_job { // how ranks are started
     bool threads, crowded;
     const char *file;   // of the user's; NULL: none
     uint64_t budget_ms; // for a size, about
+    const char *hosts;  // of mpirun --hosts; NULL: none
     char **mpirun;      // more options of mpirun, NULL at the end; NULL: none
 } mlt_tune_job;
 int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
+
+// Asks a job of the case's ranks which host each of them is on: c->hosts, which the caller frees.
+int mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
 
 int mlt_tune_main(int argc, char **argv);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coll/where.h"
 #include "tools/coll/tune.h"
 #include "tools/mpirun.h"
 
@@ -57,12 +58,126 @@ static uint32_t say_sizes(const mlt_tune_case *c, const mlt_tune_candidate *cand
     return count;
 }
 
+// ---- jobs
+
+static void add_words(mlt_arg_texts *argv, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        mlt_arg_texts_add(argv, words[i]);
+}
+
+enum { NUMBER_BYTES = 16 };
+
+// mpirun and its options, up to the program of the ranks. argv points to `ranks`, the caller's.
+static void begin_job(const mlt_tune_case *c, const mlt_tune_job *job, const mlt_mpirun *mpirun,
+                      mlt_arg_texts *argv, char ranks[NUMBER_BYTES])
+{
+    snprintf(ranks, NUMBER_BYTES, "%" PRIu32, c->ranks);
+    const char *const head[] = {mpirun->path, "-n",        ranks,
+                                "--quiet",    "--workers", job->threads ? "thread" : "process"};
+    add_words(argv, head, sizeof head / sizeof *head);
+    if (job->hosts)
+        add_words(argv, (const char *const[]){"--hosts", job->hosts}, 2);
+    if (job->file)
+        add_words(argv, (const char *const[]){"--coll", job->file}, 2);
+}
+
+static void end_job(const mlt_tune_job *job, const mlt_mpirun *mpirun, const char *what,
+                    const char *sizes, const char *budget, mlt_arg_texts *argv)
+{
+    for (char **word = job->mpirun; word && *word; word++)
+        mlt_arg_texts_add(argv, *word);
+    add_words(argv, (const char *const[]){mpirun->ranks, what, sizes, budget}, 4);
+}
+
+// ---- where ranks are
+
+enum { LONGEST_NAME = 256 };
+
+typedef struct places {
+    uint32_t ranks, heard;
+    char (*name)[LONGEST_NAME]; // [ranks]
+} places;
+
+static void hear_places(FILE *from, void *user)
+{
+    places *p = user;
+    char line[LONGEST_NAME + 32], name[LONGEST_NAME];
+    while (fgets(line, sizeof line, from)) {
+        uint32_t rank;
+        if (sscanf(line, "%" SCNu32 " %255s", &rank, name) != 2 || rank >= p->ranks)
+            continue;
+        strcpy(p->name[rank], name);
+        p->heard++;
+    }
+}
+
+// Setting pretend_hosts counts, as it does for the ranks (coll/where.h).
+static bool pretends(uint32_t *hosts, bool *in_turn)
+{
+    const char *wish = getenv("MILLET_PRETEND_HOSTS"), *order = getenv("MILLET_PRETEND_ORDER");
+    *hosts = wish ? (uint32_t)strtoul(wish, NULL, 10) : 0;
+    *in_turn = order && strcmp(order, "turn") == 0;
+    return *hosts > 1;
+}
+
+static mlt_coll_hosts *map_of(const places *p)
+{
+    uint32_t *number = mlt_take(p->ranks, sizeof *number), hosts = p->ranks;
+    bool in_turn, pretended = pretends(&hosts, &in_turn);
+    hosts = pretended && hosts < p->ranks ? hosts : p->ranks;
+    for (uint32_t r = 0; r < p->ranks; r++) {
+        while (!pretended && strcmp(p->name[number[r]], p->name[r]) != 0)
+            number[r]++; // the first rank of its host
+        if (pretended)
+            number[r] = mlt_coll_dealt(r, p->ranks, hosts, in_turn);
+    }
+    mlt_coll_hosts *map = mlt_coll_hosts_new(p->ranks, number, hosts);
+    free(number);
+    if (map->hosts > 1)
+        return map;
+    mlt_coll_hosts_free(map);
+    return NULL;
+}
+
+int mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job)
+{
+    uint32_t hosts;
+    bool in_turn;
+    if (!job->hosts && !(job->mpirun && *job->mpirun) && !pretends(&hosts, &in_turn))
+        return MLT_ARGS_GO;
+    mlt_mpirun *mpirun = mlt_take(1, sizeof *mpirun);
+    places p = {.ranks = c->ranks, .name = mlt_take(c->ranks, sizeof *p.name)};
+    int code = mlt_mpirun_find(c->command, "colltune", mpirun);
+    if (code == MLT_ARGS_GO) {
+        char ranks[NUMBER_BYTES];
+        mlt_arg_texts argv = {NULL, 0};
+        begin_job(c, job, mpirun, &argv, ranks);
+        end_job(job, mpirun, "where", "0", "0", &argv);
+        code = mlt_mpirun_run(c->command, "asking where ranks are", (char **)argv.items,
+                              hear_places, &p);
+        mlt_arg_texts_free(&argv);
+    }
+    if (code == MLT_ARGS_GO && p.heard != c->ranks)
+        code =
+            mlt_args_failed(c->command, "colltune told the hosts of %" PRIu32 " ranks of %" PRIu32,
+                            p.heard, c->ranks);
+    if (code == MLT_ARGS_GO)
+        c->hosts = map_of(&p);
+    free(p.name);
+    free(mpirun);
+    return code;
+}
+
+// ---- measuring
+
 static int measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *job,
                        const mlt_mpirun *mpirun)
 {
     mlt_tune_candidate *candidate = &c->candidates[index];
     hearing h = {c, candidate, 0, index};
-    char sizes[MLT_TUNE_SIZES * 24], ranks[16], force[160], parameters[64] = "", budget[24];
+    char sizes[MLT_TUNE_SIZES * 24], ranks[NUMBER_BYTES], force[160], parameters[64] = "",
+                                                                      budget[24];
     uint32_t wanted = say_sizes(c, candidate, job, sizes, sizeof sizes);
     if (!wanted)
         return MLT_ARGS_GO;
@@ -73,23 +188,11 @@ static int measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *job
         snprintf(parameters + n, sizeof parameters - n, ":radix=%" PRIu32, candidate->radix);
     snprintf(force, sizeof force, "%s=%s%s", mlt_collective_names[c->collective],
              candidate->alg->name, parameters);
-    snprintf(ranks, sizeof ranks, "%" PRIu32, c->ranks);
     snprintf(budget, sizeof budget, "%" PRIu64, job->budget_ms);
     mlt_arg_texts argv = {NULL, 0};
-    const char *const head[] = {mpirun->path, "-n",        ranks,
-                                "--quiet",    "--workers", job->threads ? "thread" : "process",
-                                "--force",    force};
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        mlt_arg_texts_add(&argv, head[i]);
-    if (job->file) {
-        mlt_arg_texts_add(&argv, "--coll");
-        mlt_arg_texts_add(&argv, job->file);
-    }
-    for (char **word = job->mpirun; word && *word; word++)
-        mlt_arg_texts_add(&argv, *word);
-    const char *const tail[] = {mpirun->ranks, mlt_collective_names[c->collective], sizes, budget};
-    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++)
-        mlt_arg_texts_add(&argv, tail[i]);
+    begin_job(c, job, mpirun, &argv, ranks);
+    add_words(&argv, (const char *const[]){"--force", force}, 2);
+    end_job(job, mpirun, mlt_collective_names[c->collective], sizes, budget, &argv);
     int code = mlt_mpirun_run(c->command, force, (char **)argv.items, hear, &h);
     mlt_arg_texts_free(&argv);
     if (code == MLT_ARGS_GO && h.heard != wanted)

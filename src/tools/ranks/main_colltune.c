@@ -4,7 +4,8 @@
 // nanoseconds: of every rank the median over all calls, of those the greatest.
 //
 // A call is timed by itself, after a barrier that is not, so that calls do not overlap. How many
-// there are is rank 0's decision, told to the others. Ranks may be threads of one process: there
+// there are is rank 0's decision, told to the others. `colltune where 0 0` tells instead which host
+// each rank is on. Ranks may be threads of one process: there
 // are no globals.
 #include <mpi.h>
 #include <stdint.h>
@@ -95,6 +96,21 @@ static double slowest(const run *r, double own)
     return own;
 }
 
+// Rank 0 prints a line for each rank: its number, and the host that it is on.
+static void tell_places(const run *r)
+{
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length;
+    MPI_Get_processor_name(name, &length);
+    if (r->rank > 0)
+        MPI_Send(name, sizeof name, MPI_CHAR, 0, COUNT, MPI_COMM_WORLD);
+    for (int from = 0; r->rank == 0 && from < r->ranks; from++) {
+        if (from > 0)
+            MPI_Recv(name, sizeof name, MPI_CHAR, from, COUNT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("%d %s\n", from, name);
+    }
+}
+
 static void measure(run *r, int bytes, double budget_ns)
 {
     double times[MOST], warm = 0;
@@ -127,6 +143,11 @@ int main(int argc, char **argv)
         fail("it is for millet tune: colltune COLLECTIVE BYTES,BYTES,... MILLISECONDS");
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
+    if (strcmp(r.name, "where") == 0) {
+        tell_places(&r);
+        MPI_Finalize();
+        return 0;
+    }
     double budget_ns = strtod(argv[3], NULL) * 1e6;
     for (char *at = argv[2]; *at;) {
         char *end;
