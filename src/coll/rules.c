@@ -126,6 +126,8 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(EXCHANGE, "scattered", "some long messages at once"),
 
     RULE(REDUCE_SCATTER, "hosts", a_host, .reach = FAR, .total_to = 256 * KI),
+    RULE(REDUCE_SCATTER, "leaders", "long blocks: a host's share crosses the network once",
+         .reach = FAR),
     RULE(REDUCE_SCATTER, "recursive_halving", fewest_rounds, .total_to = 512 * KI - 1),
     RULE(REDUCE_SCATTER, "butterfly", "the fewest rounds that keep the order of operands",
          .total_to = 512 * KI - 1),

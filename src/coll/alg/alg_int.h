@@ -26,6 +26,7 @@
     X(bcast_scatter_allgather)                                                                     \
     X(bcast_scatter_doubling)                                                                      \
     X(bcast_hosts)                                                                                 \
+    X(bcast_leaders)                                                                               \
     X(reduce_binomial)                                                                             \
     X(reduce_binomial_pipelined)                                                                   \
     X(reduce_knomial)                                                                              \
@@ -84,6 +85,7 @@
     X(reduce_scatter_recursive_doubling)                                                           \
     X(reduce_scatter_butterfly)                                                                    \
     X(reduce_scatter_hosts)                                                                        \
+    X(reduce_scatter_leaders)                                                                      \
     X(scan_linear)                                                                                 \
     X(scan_recursive_doubling)                                                                     \
     X(scan_butterfly)                                                                              \

@@ -82,3 +82,172 @@ const mlt_coll_alg mlt_allreduce_leaders = {
     .refuses = refuses,
     .emit = emit_allreduce,
 };
+
+// ---- bcast
+
+// On the root's host all get everything before its leaders pass on their pieces; on others the
+// leaders gather what they got.
+static void emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
+    mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
+    uint64_t *starts = pieces_of(&l), element = l.e.element;
+    mlt_goal_span piece =
+        mlt_emit_part(buf, starts[l.own] * element, (starts[l.own + 1] - starts[l.own]) * element);
+    bool home = l.host == l.map->of[shape->root];
+    mlt_stage stage = {.collective = MLT_COLL_BCAST,
+                       .count = shape->count,
+                       .root = l.leader,
+                       .out = buf,
+                       .after = NONE};
+    if (home)
+        stage.after = mlt_stage_here(&l, &stage);
+    if (l.own < l.map->fewest) {
+        lead(&l);
+        stage.count = piece.size / element;
+        stage.root = l.map->of[shape->root];
+        stage.out = piece;
+        stage.after = rank == shape->root ? (uint32_t)NONE : stage.after;
+        stage.after = mlt_stage_between(&l, &stage);
+    }
+    mlt_stage gather = {.collective = MLT_COLL_ALLGATHER,
+                        .starts = starts,
+                        .in_place = true,
+                        .out = buf,
+                        .after = stage.after};
+    if (!home)
+        mlt_stage_here(&l, &gather);
+    free(starts);
+    mlt_levels_end(&l);
+}
+
+const mlt_coll_alg mlt_bcast_leaders = {
+    .collective = MLT_COLL_BCAST,
+    .name = "leaders",
+    .help = "all ranks of the root's host send a piece to other hosts, which gather: long messages",
+    .uses_hosts = true,
+    .refuses = refuses,
+    .emit = emit_bcast,
+};
+
+// ---- reduce_scatter
+
+// Column c has the blocks of the ranks whose numbers on their hosts are c, c + L, c + 2L, ..., with L
+// leaders a host: host by host, ascending on each.
+typedef struct columns {
+    mlt_levels l;
+    uint32_t count;
+    uint64_t *starts; // [here + 1] columns, in elements; empty from L on
+    uint64_t *hosts;  // [hosts + 1] the own column's
+} columns;
+
+static uint64_t elements(const mlt_levels *l, uint32_t rank)
+{
+    return mlt_emit_bytes(&l->e, rank) / l->e.element;
+}
+
+static columns columns_of(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+{
+    columns c = {.l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST)};
+    const mlt_coll_hosts *map = c.l.map;
+    c.count = map->fewest;
+    c.starts = mlt_take(c.l.here + 1ull, sizeof *c.starts);
+    c.hosts = mlt_take(map->hosts + 1ull, sizeof *c.hosts);
+    for (uint32_t r = 0; r < map->ranks; r++) {
+        uint32_t column = map->index[r] % c.count;
+        c.starts[column + 1] += elements(&c.l, r);
+        if (column == c.l.own)
+            c.hosts[map->of[r] + 1] += elements(&c.l, r);
+    }
+    for (uint32_t i = 0; i < c.l.here; i++)
+        c.starts[i + 1] += c.starts[i];
+    for (uint32_t h = 0; h < map->hosts; h++)
+        c.hosts[h + 1] += c.hosts[h];
+    return c;
+}
+
+static void columns_end(columns *c)
+{
+    mlt_levels_end(&c->l);
+    free(c->starts);
+    free(c->hosts);
+}
+
+// From the order of ranks to that of columns.
+static uint32_t to_columns(const columns *c, mlt_goal_span to, mlt_goal_span from)
+{
+    const mlt_coll_hosts *map = c->l.map;
+    uint32_t end = mlt_emit_nop(&c->l.e, NONE);
+    uint64_t *at = mlt_take(c->count, sizeof *at);
+    for (uint32_t i = 0; i < map->ranks; i++) { // host by host
+        uint32_t rank = map->rank[i], column = map->index[rank] % c->count;
+        mlt_goal_span block = mlt_emit_blocks(&c->l.e, from, rank, 1);
+        uint64_t place = c->starts[column] * c->l.e.element + at[column];
+        mlt_emit_after(&c->l.e, end,
+                       mlt_emit_copy(&c->l.e, mlt_emit_part(to, place, block.size), block, NONE));
+        at[column] += block.size;
+    }
+    free(at);
+    return end;
+}
+
+// The blocks of the host's ranks in the leader's column go to them.
+static void hand_out(const columns *c, mlt_goal_span part, mlt_goal_span out, uint32_t after)
+{
+    const mlt_levels *l = &c->l;
+    const uint32_t *ranks = l->map->rank + l->map->first[l->host];
+    uint64_t at = 0;
+    for (uint32_t i = l->own; i < l->here; i += c->count) {
+        mlt_goal_span block = mlt_emit_part(part, at, mlt_emit_bytes(&l->e, ranks[i]));
+        at += block.size;
+        if (i != l->own)
+            mlt_emit_send(&l->e, block, ranks[i], after);
+        else if (part.buf != out.buf)
+            mlt_emit_copy(&l->e, out, block, after);
+    }
+}
+
+static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank)
+{
+    columns c = columns_of(shape, program, rank);
+    const mlt_emit *e = &c.l.e;
+    uint64_t own = c.starts[c.l.own + 1] - c.starts[c.l.own], all = mlt_emit_all(e);
+    mlt_goal_span in = mlt_emit_buffer(e, "in", all), column = {0};
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank)), part = out;
+    mlt_goal_span ordered = mlt_emit_buffer(e, "tmp_all", all);
+    bool leads = c.l.own < c.count;
+    uint64_t mine = c.hosts[c.l.host + 1] - c.hosts[c.l.host];
+    column = mlt_emit_buffer(e, "tmp_column", own * e->element);
+    if (leads && c.l.own + c.count < c.l.here)
+        part = mlt_emit_buffer(e, "tmp_host", mine * e->element);
+    mlt_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
+                       .starts = c.starts,
+                       .in = ordered,
+                       .out = column,
+                       .after = to_columns(&c, ordered, in)};
+    stage.after = mlt_stage_here(&c.l, &stage);
+    if (leads) {
+        lead(&c.l);
+        stage.starts = c.hosts;
+        stage.in = column;
+        stage.out = part;
+        hand_out(&c, part, out, mlt_stage_between(&c.l, &stage));
+    } else {
+        const uint32_t *ranks = c.l.map->rank + c.l.map->first[c.l.host];
+        mlt_emit_recv(e, out, ranks[c.l.own % c.count], NONE);
+    }
+    columns_end(&c);
+}
+
+const mlt_coll_alg mlt_reduce_scatter_leaders = {
+    .collective = MLT_COLL_REDUCE_SCATTER,
+    .name = "leaders",
+    .help = "on each host, then each of its ranks with those of other hosts: long blocks",
+    .in_order = true,
+    .canonical = true,
+    .uneven = true,
+    .uses_hosts = true,
+    .refuses = refuses,
+    .emit = emit_reduce_scatter,
+};
