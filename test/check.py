@@ -357,6 +357,7 @@ def stage_csp(stage, quick):
     """processes and channels: every example and every fragment of the documents; the name server, programs that find each other, and are killed"""
     script(stage, "test/csp/run", "--build", BUILD)
     script(stage, "test/names/run", "--build", BUILD)
+    script(stage, "test/names/hosts", "--build", BUILD)
 
 
 def stage_flow(stage, quick):

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 #include "os/fd.h"
 
@@ -70,4 +71,21 @@ int mlt_os_tcp_here(int fd, struct sockaddr_storage *address)
 int mlt_os_spare(void)
 {
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+// The kernel's random number of its start. A system without /proc: its name, which is as good as
+// can be had.
+uint64_t mlt_os_boot_number(void)
+{
+    char text[64] = "";
+    uint64_t number = 0;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (bytes <= 0)
+        (void)gethostname(text, sizeof text - 1);
+    for (const char *c = text; *c && *c != '\n'; c++)
+        number = (number ^ (unsigned char)*c) * UINT64_C(1099511628211); // FNV-1a
+    return number ? number : 1;
 }

@@ -30,6 +30,10 @@ void mlt_os_tcp_drop(int fd);
 // The address of this side. 0, or -1.
 int mlt_os_tcp_here(int fd, struct sockaddr_storage *address);
 
+// A number that the running system of this host has, and no other; never 0. It changes when the host
+// is started again.
+uint64_t mlt_os_boot_number(void);
+
 // A descriptor that costs nothing (of /dev/null), to be given up when the process has too many.
 int mlt_os_spare(void);
 

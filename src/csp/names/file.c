@@ -4,13 +4,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 512 };
+#include "base/text.h"
+
+enum { FILE_MOST = 1024 };
 
 // ---- its text
 
@@ -39,6 +42,39 @@ static bool take_line(const char **at, const char *end, const char *word, char *
     return true;
 }
 
+// "0123456789abcdef h0"
+static bool take_host(const char *text, mlt_names_file *out)
+{
+    for (int i = 0; i < 16; i++) {
+        int value = digit(text[i]);
+        if (value < 0)
+            return false;
+        out->place.host = out->place.host << 4 | (uint64_t)value;
+    }
+    size_t bytes = text[16] == ' ' ? strlen(text + 17) : 0;
+    if (bytes == 0 || bytes >= sizeof out->host)
+        return false;
+    memcpy(out->host, text + 17, bytes);
+    return true;
+}
+
+// "40000 10.0.0.1 2001:db8::1"
+static bool take_tcp(char *text, mlt_far_place *out)
+{
+    mlt_address all[MLT_FAR_ADDRESSES];
+    uint32_t count = 0;
+    char *rest, *word = strtok_r(text, " ", &rest), *stop;
+    unsigned long port = word && isdigit((unsigned char)*word) ? strtoul(word, &stop, 10) : 0;
+    if (port == 0 || port > UINT16_MAX || *stop)
+        return false;
+    while ((word = strtok_r(NULL, " ", &rest)))
+        if (count == MLT_FAR_ADDRESSES || !mlt_address_read(&all[count++], word))
+            return false;
+    out->port = (uint16_t)port;
+    out->number = MLT_FAR_SERVER;
+    return mlt_far_put(out, all, count) && mlt_far_addresses(out, all) == count;
+}
+
 static bool take_key(const char *text, unsigned char key[MLT_NAMES_KEY])
 {
     if (strlen(text) != 2 * MLT_NAMES_KEY)
@@ -62,7 +98,7 @@ bool mlt_names_file_parse(const char *text, size_t bytes, mlt_names_file *out, c
         snprintf(why, why_size, "it is not what a name server wrote");
         return false;
     }
-    if (strcmp(value, "1") != 0) {
+    if (strcmp(value, "2") != 0) {
         snprintf(why, why_size, "it is of another version of Millet");
         return false;
     }
@@ -78,11 +114,20 @@ bool mlt_names_file_parse(const char *text, size_t bytes, mlt_names_file *out, c
     unsigned long pid = 0;
     if (take_line(&at, end, "pid", value, sizeof value) && isdigit((unsigned char)value[0]))
         pid = strtoul(value, &stop, 10);
-    if (stop == value || *stop || pid > INT32_MAX || at != end) {
-        snprintf(why, why_size, "its line `pid` is missing or wrong, or not the last");
+    if (stop == value || *stop || pid > INT32_MAX) {
+        snprintf(why, why_size, "its line `pid` is missing or wrong");
         return false;
     }
     out->pid = (uint32_t)pid;
+    if (!take_line(&at, end, "host", value, sizeof value) || !take_host(value, out)) {
+        snprintf(why, why_size, "its line `host` is missing or wrong");
+        return false;
+    }
+    if (at != end && (!take_line(&at, end, "tcp", value, sizeof value) ||
+                      !take_tcp(value, &out->place) || at != end)) {
+        snprintf(why, why_size, "its line `tcp` is wrong, or not the last");
+        return false;
+    }
     return true;
 }
 
@@ -141,8 +186,19 @@ mlt_status mlt_names_file_write(const char *path, const mlt_names_file *file, ch
     char text[FILE_MOST], key[2 * MLT_NAMES_KEY + 1], fresh[MLT_NAMES_PATH + 8];
     for (int i = 0; i < MLT_NAMES_KEY; i++)
         snprintf(key + 2 * i, 3, "%02x", file->key[i]);
-    int bytes = snprintf(text, sizeof text, "millet names %d\nsocket %s\nkey %s\npid %u\n",
-                         MLT_NAMES_VERSION, file->socket, key, file->pid);
+    mlt_text whole = mlt_text_on(text, sizeof text);
+    mlt_text_add(&whole, "millet names %d\nsocket %s\nkey %s\npid %u\nhost %016" PRIx64 " %s\n",
+                 MLT_NAMES_VERSION, file->socket, key, file->pid, file->place.host, file->host);
+    mlt_address all[MLT_FAR_ADDRESSES];
+    char address[MLT_ADDRESS_TEXT];
+    uint32_t count = mlt_far_addresses(&file->place, all);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0)
+            mlt_text_add(&whole, "tcp %u", file->place.port);
+        mlt_text_add(&whole, " %s%s", mlt_address_text(address, &all[i], 0),
+                     i + 1 == count ? "\n" : "");
+    }
+    ssize_t bytes = (ssize_t)whole.length;
     snprintf(fresh, sizeof fresh, "%s.new", path);
     unlink(fresh); // of a server that died here
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -154,6 +210,22 @@ mlt_status mlt_names_file_write(const char *path, const mlt_names_file *file, ch
     snprintf(why, why_size, "'%s' cannot be written: %s", path, strerror(errno));
     unlink(fresh);
     return MLT_ERR_SYSTEM;
+}
+
+bool mlt_names_file_is_here(const mlt_names_file *file)
+{
+    return file->place.host == mlt_far_here();
+}
+
+void mlt_names_file_of_here(mlt_names_file *file)
+{
+    file->place = (mlt_far_place){.host = mlt_far_here()};
+    memset(file->host, 0, sizeof file->host);
+    if (gethostname(file->host, sizeof file->host - 1) != 0 || !file->host[0])
+        snprintf(file->host, sizeof file->host, "host");
+    for (char *c = file->host; *c; c++) // a line of the file
+        if ((unsigned char)*c <= 0x20)
+            *c = '-';
 }
 
 bool mlt_names_usual_folder(char folder[MLT_NAMES_PATH], char *why, size_t why_size)

@@ -16,7 +16,9 @@ static struct mlt_names *choose(mlt_csp *csp)
     bool usual = told[0] == '\0', absent = false;
     struct mlt_names *names;
     int n = snprintf(path, sizeof path, "%s", told);
-    if (usual && mlt_names_usual_folder(folder, csp->why, sizeof csp->why))
+    // Which hosts have a server at the usual place is chance; ranks of one job must agree.
+    if (usual && csp->worker->boot->job->hosts == 1 &&
+        mlt_names_usual_folder(folder, csp->why, sizeof csp->why))
         n = snprintf(path, sizeof path, "%s/names", folder);
     if (!usual && n >= (int)sizeof path) {
         snprintf(csp->why, sizeof csp->why, "MILLET_NAMES is longer than %d bytes", MLT_NAMES_PATH);
@@ -72,6 +74,11 @@ const unsigned char *mlt_names_key(mlt_csp *csp, bool again)
     if (again && mlt_names_file_read(names->path, &file, why, sizeof why) == MLT_OK)
         names->file = file;
     return names->file.key;
+}
+
+bool mlt_names_listens(mlt_csp *csp)
+{
+    return mlt_names_key(csp, false) && mlt_net_of(csp)->names->file.place.port != 0;
 }
 
 void mlt_names_leave(mlt_csp *csp)

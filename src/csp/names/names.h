@@ -2,7 +2,8 @@
 // Names: what csp_register and csp_find speak to. Within a job worker 0 keeps them (job.c); a
 // name server (`millet names`, tools/names/names.c) keeps them for all programs of a user (server.c
 // is its client). MILLET_NAMES decides: a file that the server wrote, "job" for the job alone;
-// unset: the server whose file is at its usual place, if one runs, else the job.
+// unset: the server whose file is at its usual place, if one runs, else the job; the job if that is
+// one over several hosts.
 #ifndef MLT_CSP_NAMES_NAMES_H
 #define MLT_CSP_NAMES_NAMES_H
 
@@ -44,6 +45,9 @@ const char *mlt_names_hint(const mlt_csp *csp);
 // The key of the server that this worker uses; NULL: it uses none, and csp->why tells. again: it
 // may have changed, so the file is read again.
 const unsigned char *mlt_names_key(mlt_csp *csp, bool again);
+
+// Whether that server listens for other hosts, and so those who register with it must.
+bool mlt_names_listens(mlt_csp *csp);
 
 // Leaves the server: what was registered there goes. mlt_net_end calls it.
 void mlt_names_leave(mlt_csp *csp);

@@ -16,6 +16,7 @@
 
 typedef enum mlt_names_state {
     MLT_NAMES_OFF,      // not connected
+    MLT_NAMES_DIALLING, // on another host
     MLT_NAMES_GREETING, // said HELLO
     MLT_NAMES_READY,
 } mlt_names_state;
@@ -26,9 +27,12 @@ struct mlt_names {
     char path[MLT_NAMES_PATH]; // the file
     mlt_names_file file;       // as it was read last
     mlt_names_state state;
-    int fd; // -1: none
+    int fd;         // -1: none
+    mlt_far far;    // for a server on another host
+    mlt_dial *dial; // DIALLING
+    bool met;       // a server has welcomed this worker
     mlt_watch reads, writes;
-    mlt_timer again;  // for the next try to connect
+    mlt_timer again;  // for the next try to connect; DIALLING: to go on
     uint64_t lost_ns; // since when it is tried again; 0: it is not
     uint64_t pause_ns;
     uint32_t ids;
@@ -40,7 +44,7 @@ struct mlt_names {
     size_t out_at, out_end, out_room;
 };
 
-// Reads the file and connects. On failure csp->why tells; *absent: no server is there.
+// Reads the file and connects, or begins to. On failure csp->why tells; *absent: no server is there.
 bool mlt_names_dial(struct mlt_names *names, bool *absent) MLT_MUST_CHECK;
 struct mlt_names *mlt_names_new(mlt_csp *csp, const char *path);
 void mlt_names_free(struct mlt_names *names);

@@ -256,6 +256,7 @@ static server *server_new(manner how, int patience)
     s->how = how;
     s->patience = patience;
     mlt_names_file file = {.pid = 1};
+    mlt_names_file_of_here(&file);
     memset(file.key, 'k', sizeof file.key);
     snprintf(file.socket, sizeof file.socket, "%s/socket", folder);
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -684,6 +685,11 @@ static void files(void)
 {
     mlt_names_file file = {.socket = "/x", .pid = 12}, out;
     char why[512];
+    mlt_address all[] = {{.family = 4, .bytes = {10, 0, 0, 1}}, {.family = 6, .bytes = {0xfd}}};
+    mlt_names_file_of_here(&file);
+    file.place.number = MLT_FAR_SERVER;
+    file.place.port = 40000;
+    CHECK(mlt_far_put(&file.place, all, 2) && mlt_names_file_is_here(&file));
     memset(file.key, 0xa5, sizeof file.key);
     CHECK(mlt_names_file_read(path, &out, why, sizeof why) == MLT_ERR_NOT_FOUND);
     CHECK(mlt_names_file_write(path, &file, why, sizeof why) == MLT_OK);

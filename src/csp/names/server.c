@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/memory.h"
@@ -46,6 +47,7 @@ typedef struct kept {
 } kept;
 
 static void lose(mlt_names *names);
+static void not_there(mlt_names *names);
 
 // ---- answers
 
@@ -100,6 +102,8 @@ static void close_line(mlt_names *names)
     mlt_sched *sched = names->csp->sched;
     mlt_watch_stop(sched, &names->reads);
     mlt_watch_stop(sched, &names->writes);
+    mlt_dial_free(names->dial);
+    names->dial = NULL;
     if (names->fd >= 0)
         mlt_os_close(names->fd);
     names->fd = -1;
@@ -136,6 +140,76 @@ static void say(mlt_names *names, const mlt_names_message *m)
     names->out_end += bytes;
 }
 
+// Connected: says HELLO. False: csp->why tells.
+static bool say_hello(mlt_names *names, bool proven)
+{
+    mlt_csp *csp = names->csp;
+    mlt_names_message hello = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};
+    names->state = MLT_NAMES_GREETING;
+    if (!proven)
+        memcpy(hello.key, names->file.key, sizeof hello.key);
+    hello.numbers[0] = (uint64_t)getpid();
+    snprintf(hello.text, sizeof hello.text, "%.90s", program_invocation_name);
+    say(names, &hello);
+    if (flush(names) && watch(names, &names->reads))
+        return true;
+    snprintf(csp->why, sizeof csp->why, "the name server at '%s' has hung up", names->file.socket);
+    close_line(names);
+    return false;
+}
+
+// A dial to another host goes on. False: csp->why tells.
+static bool dial_on(mlt_names *names)
+{
+    mlt_csp *csp = names->csp;
+    mlt_net_peer peer;
+    mlt_status status = mlt_dial_step(names->dial, mlt_os_now_ns(), &peer);
+    if (status == MLT_PENDING) {
+        mlt_poll poll = mlt_dial_poll(names->dial);
+        names->reads.fd = poll.fd;
+        mlt_timer_set(csp->sched, &names->again, poll.deadline_ns);
+        if (names->reads.link.next || mlt_watch_start(csp->sched, &names->reads) == MLT_PENDING)
+            return true;
+    }
+    mlt_timer_stop(csp->sched, &names->again);
+    mlt_watch_stop(csp->sched, &names->reads);
+    if (status == MLT_OK) {
+        mlt_dial_free(names->dial);
+        names->dial = NULL;
+        names->fd = peer.fd;
+        return say_hello(names, true);
+    }
+    char tried[sizeof csp->why - 200];
+    mlt_far_tell(names->dial, tried, sizeof tried);
+    snprintf(csp->why, sizeof csp->why, "the name server on host %s cannot be reached: %s",
+             names->file.host, tried);
+    close_line(names);
+    return false;
+}
+
+// The server is on another host, or in another network of this one.
+static bool dial_far(mlt_names *names)
+{
+    mlt_csp *csp = names->csp;
+    const mlt_names_file *file = &names->file;
+    char wrong[sizeof csp->why - 200] = "";
+    if (!file->place.port) {
+        snprintf(csp->why, sizeof csp->why,
+                 "the name server runs on host %s, and listens there only (millet names start "
+                 "--listen)",
+                 file->host);
+        return false;
+    }
+    if (mlt_far_begin(&names->far, file->key, 0, wrong, sizeof wrong) != MLT_OK ||
+        mlt_far_dial(&names->far, &file->place, &names->dial, wrong, sizeof wrong) != MLT_OK) {
+        snprintf(csp->why, sizeof csp->why, "the name server on host %s cannot be reached: %s",
+                 file->host, wrong);
+        return false;
+    }
+    names->state = MLT_NAMES_DIALLING;
+    return dial_on(names);
+}
+
 bool mlt_names_dial(mlt_names *names, bool *absent)
 {
     mlt_csp *csp = names->csp;
@@ -148,7 +222,12 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         snprintf(csp->why, sizeof csp->why, "the file of the name server: %s", wrong);
         return false;
     }
+    names->file = file;
+    if (!mlt_names_file_is_here(&file))
+        return dial_far(names);
     int fd = mlt_os_line_connect(file.socket);
+    if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT) && file.place.port)
+        return dial_far(names);
     if (fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
         snprintf(csp->why, sizeof csp->why, "no name server is at '%s': %s", file.socket,
@@ -160,18 +239,8 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         snprintf(csp->why, sizeof csp->why, "another user listens at '%s'", file.socket);
         return false;
     }
-    names->file = file;
     names->fd = fd;
-    names->state = MLT_NAMES_GREETING;
-    mlt_names_message hello = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};
-    memcpy(hello.key, file.key, sizeof hello.key);
-    snprintf(hello.text, sizeof hello.text, "%.90s", program_invocation_name);
-    say(names, &hello);
-    if (flush(names) && watch(names, &names->reads))
-        return true;
-    snprintf(csp->why, sizeof csp->why, "the name server at '%s' has hung up", file.socket);
-    close_line(names);
-    return false;
+    return say_hello(names, false);
 }
 
 // ---- what it says
@@ -193,6 +262,7 @@ static void hear(mlt_names *names, const mlt_names_message *m)
     switch (m->verb) {
     case MLT_NAMES_WELCOME:
         names->state = MLT_NAMES_READY;
+        names->met = true;
         names->lost_ns = 0;
         send_all(names);
         return;
@@ -240,6 +310,11 @@ static bool rests(const mlt_names *names)
 static void hears(mlt_watch *w)
 {
     mlt_names *names = mlt_container_of(w, mlt_names, reads);
+    if (names->state == MLT_NAMES_DIALLING) {
+        if (!dial_on(names))
+            not_there(names);
+        return;
+    }
     for (;;) {
         ssize_t n =
             mlt_os_line_read(names->fd, names->in + names->held, sizeof names->in - names->held);
@@ -292,19 +367,28 @@ static void lose(mlt_names *names)
     try_later(names);
 }
 
-static void tries_again(mlt_timer *timer)
+// It cannot be reached now; csp->why tells. Those that wait hear of it, if that lasts.
+static void not_there(mlt_names *names)
 {
-    mlt_names *names = mlt_container_of(timer, mlt_names, again);
-    bool absent;
-    if (names->state != MLT_NAMES_OFF || mlt_names_dial(names, &absent))
-        return;
-    if (mlt_os_now_ns() - names->lost_ns > GRACE_NS) {
-        char why[sizeof names->csp->why];
-        snprintf(why, sizeof why, "the name server has ended, and none came instead: %.*s", 400,
+    char why[sizeof names->csp->why];
+    if (names->lost_ns && mlt_os_now_ns() - names->lost_ns > GRACE_NS) {
+        snprintf(why, sizeof why, "%s%.*s",
+                 names->met ? "the name server has ended, and none came instead: " : "", 400,
                  names->csp->why);
         finish_all(names, why);
     }
     try_later(names);
+}
+
+static void tries_again(mlt_timer *timer)
+{
+    mlt_names *names = mlt_container_of(timer, mlt_names, again);
+    bool absent;
+    if (names->state == MLT_NAMES_DIALLING
+            ? dial_on(names)
+            : names->state != MLT_NAMES_OFF || mlt_names_dial(names, &absent))
+        return;
+    not_there(names);
 }
 
 // ---- what processes call
@@ -313,6 +397,11 @@ static void tries_again(mlt_timer *timer)
 static bool is_there(mlt_names *names)
 {
     bool absent;
+    if (names->state == MLT_NAMES_DIALLING) {
+        if (!dial_on(names))
+            not_there(names);
+        return true;
+    }
     if (names->state != MLT_NAMES_OFF) {
         if (watch(names, &names->reads))
             return true;

@@ -6,12 +6,12 @@
 #include "base/log.h"
 #include "csp/net/net.h"
 
-enum { ADDRESS_NONE, ADDRESS_UNIX, ADDRESS_KINDS, LENGTH_BYTES = 4 };
+enum { ADDRESS_NONE, ADDRESS_UNIX, ADDRESS_TCP, ADDRESS_KINDS, LENGTH_BYTES = 4 };
 
 // The fields of each verb, a letter each: v version, k key, i id, f flag, s status, n bare name,
 // e a whole name, c one number, C all numbers, t text.
 static const char *const fields[MLT_NAMES_VERBS] = {
-    [MLT_NAMES_HELLO] = "vkt",  [MLT_NAMES_WELCOME] = "c",  [MLT_NAMES_REFUSED] = "t",
+    [MLT_NAMES_HELLO] = "vkct", [MLT_NAMES_WELCOME] = "c",  [MLT_NAMES_REFUSED] = "t",
     [MLT_NAMES_PUT] = "ie",     [MLT_NAMES_FIND] = "ifn",   [MLT_NAMES_CANCEL] = "i",
     [MLT_NAMES_DROP] = "in",    [MLT_NAMES_LIST] = "in",    [MLT_NAMES_STATUS] = "i",
     [MLT_NAMES_STOP] = "i",     [MLT_NAMES_ANSWER] = "ist", [MLT_NAMES_FOUND] = "ie",
@@ -83,11 +83,34 @@ void mlt_names_get_text(mlt_names_cursor *c, char *text, size_t size)
 
 void mlt_names_put_endpoint(mlt_names_cursor *c, const mlt_endpoint *at)
 {
-    mlt_names_put_number(c, at->socket[0] ? ADDRESS_UNIX : ADDRESS_NONE, 1);
+    int kind = !at->socket[0] ? ADDRESS_NONE : at->far.port ? ADDRESS_TCP : ADDRESS_UNIX;
+    mlt_names_put_number(c, (uint64_t)kind, 1);
     mlt_names_put_number(c, at->job, 8);
     mlt_names_put_number(c, at->worker, 4);
-    if (at->socket[0])
-        mlt_names_put_text(c, at->socket);
+    if (kind == ADDRESS_NONE)
+        return;
+    mlt_names_put_number(c, at->far.host, 8);
+    mlt_names_put_text(c, at->socket);
+    if (kind == ADDRESS_UNIX)
+        return;
+    mlt_names_put_number(c, at->far.number, 4);
+    mlt_names_put_number(c, at->far.port, 2);
+    mlt_names_put_number(c, at->far.used, 1);
+    mlt_names_put_bytes(c, at->far.bytes, at->far.used);
+}
+
+static void get_far(mlt_names_cursor *c, mlt_far_place *far)
+{
+    far->number = (uint32_t)mlt_names_get_number(c, 4);
+    far->port = (uint16_t)mlt_names_get_number(c, 2);
+    uint64_t used = mlt_names_get_number(c, 1);
+    if (used > MLT_FAR_BYTES) {
+        c->failed = true;
+        return;
+    }
+    far->used = (uint8_t)used;
+    mlt_names_get_bytes(c, far->bytes, used);
+    c->failed |= !far->port || !mlt_far_good(far);
 }
 
 void mlt_names_get_endpoint(mlt_names_cursor *c, mlt_endpoint *at)
@@ -98,10 +121,13 @@ void mlt_names_get_endpoint(mlt_names_cursor *c, mlt_endpoint *at)
     at->worker = (uint32_t)mlt_names_get_number(c, 4);
     if (kind >= ADDRESS_KINDS)
         c->failed = true;
-    if (kind == ADDRESS_UNIX) {
-        mlt_names_get_text(c, at->socket, sizeof at->socket);
-        c->failed |= !at->socket[0];
-    }
+    if (kind == ADDRESS_NONE || c->failed)
+        return;
+    at->far.host = mlt_names_get_number(c, 8);
+    mlt_names_get_text(c, at->socket, sizeof at->socket);
+    c->failed |= !at->socket[0];
+    if (kind == ADDRESS_TCP)
+        get_far(c, &at->far);
 }
 
 // ---- names

@@ -6,8 +6,10 @@
 // first; the server says WELCOME, or REFUSED with the reason and closes. Then every request has an
 // id, and one answer (LIST: up to MLT_NAMES_PAGE entries, then an ANSWER; CANCEL: none).
 //
-// Endpoints carry a kind of address; so far there is none but the Unix socket of the abstract name
-// space, so all that is found is on this host.
+// An endpoint says by its kind how it can be reached: not at all from outside of its job, by a Unix
+// socket of the abstract name space on its host, or also over TCP.
+//
+// Over TCP the greeting of src/net comes first and proves the key, so that the key of HELLO is 0.
 #ifndef MLT_CSP_NAMES_TEXT_H
 #define MLT_CSP_NAMES_TEXT_H
 
@@ -26,7 +28,7 @@ enum {
 // ---- messages
 
 typedef enum mlt_names_verb {
-    MLT_NAMES_HELLO = 1, // version, key, text: the program
+    MLT_NAMES_HELLO = 1, // version, key, numbers[0]: the process, text: the program
     MLT_NAMES_WELCOME,   // numbers[0]: the server's process
     MLT_NAMES_REFUSED,   // text: why
     MLT_NAMES_PUT,       // id, name: all of it
@@ -39,11 +41,12 @@ typedef enum mlt_names_verb {
     MLT_NAMES_ANSWER,    // id, status, text: why
     MLT_NAMES_FOUND,     // id, name
     MLT_NAMES_ENTRY,     // id, name, numbers[0]: its process, text: its program
-    MLT_NAMES_NUMBERS,   // id, numbers: process, programs, names, finds that wait, milliseconds up
+    MLT_NAMES_NUMBERS,   // id, numbers: process, programs, names, finds that wait, milliseconds up,
+                         // connections from other hosts that were dropped
     MLT_NAMES_VERBS,
 } mlt_names_verb;
 
-enum { MLT_NAMES_NUMBERS_MOST = 5, MLT_NAMES_PAGE = 64 }; // PAGE: entries of one LIST
+enum { MLT_NAMES_NUMBERS_MOST = 6, MLT_NAMES_PAGE = 64 }; // PAGE: entries of one LIST
 
 typedef struct mlt_names_message {
     uint8_t verb, version, flag, status; // status: csp_status

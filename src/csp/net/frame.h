@@ -2,13 +2,15 @@
 // What two programs say to each other over a connection (socket.h): a greeting each, then
 // frames. A greeting is a length (2 bytes) and so many bytes, in the encoding of csp/names/text.h:
 //
-//     the connector       HELLO: version, key, own endpoint, process, program
+//     the connector       HELLO: version, key (0 over TCP, where it has been proven: far.h), own
+//                         endpoint, process, program
 //     the one that it is  HELLO: likewise; the connection is a route now
 //       connected to      BUSY: there is, or will be, another connection of the two
 //                         REFUSED: the reason
 //
 // A frame is a head and its data, padded to 8 bytes so that the data of the next one are aligned,
-// in the byte order of the host: the two are on one.
+// in the byte order of the host: the two are on one, or the greeting over TCP has found that both
+// have the same.
 #ifndef MLT_CSP_NET_FRAME_H
 #define MLT_CSP_NET_FRAME_H
 
@@ -26,7 +28,7 @@ typedef enum mlt_greeting_verb {
     MLT_GREETING_VERBS,
 } mlt_greeting_verb;
 
-enum { MLT_GREETING_MOST = 512, MLT_GREETING_TEXT = 200, MLT_WIRE_VERSION = 2 };
+enum { MLT_GREETING_MOST = 512, MLT_GREETING_TEXT = 200, MLT_WIRE_VERSION = 3 };
 
 typedef struct mlt_greeting {
     uint8_t verb, version;

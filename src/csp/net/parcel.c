@@ -58,6 +58,10 @@ static csp_status unpack(const csp_parcel *in, bool writer, csp_chan **chan, con
     }
     (void)mlt_net_of(csp);
     p.at.socket[sizeof p.at.socket - 1] = 0;
+    if (!mlt_far_good(&p.at.far)) {
+        snprintf(csp->why, sizeof csp->why, "%s: this is no parcel", call);
+        return CSP_NO_NAME;
+    }
     mlt_route *route = mlt_route_to(csp, &p.at, CSP_NEVER, &status);
     if (!route)
         return status;

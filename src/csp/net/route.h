@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes: how a worker reaches others, of its job by packets (route.c) and of other programs by
-// connections (socket.c). What is said along them is net.h's and port.h's business.
+// connections (socket.c), on this host or another. What is said along them is net.h's and port.h's business.
 //
 // A route carries packets in order, without loss, until it is lost; it is lost once, and for good:
 // what is sent afterwards goes nowhere. There is at most one route to a worker that is not lost.
@@ -11,17 +11,20 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "csp/net/far.h"
 #include "csp/state.h"
 #include "p2p/p2p.h"
 
-enum { MLT_ENDPOINT = 72 };
+enum { MLT_ENDPOINT = 104 };
 
-// Where a worker of any program can be reached: the abstract name of the socket that it listens at,
-// with a 0 at the end; "": it does not listen, and is reached within its job only.
+// Where a worker of any program can be reached: on its own host by the abstract name of the socket
+// that it listens at, with a 0 at the end ("": it does not listen, and is reached within its job
+// only); from other hosts at `far`, if that has a port.
 typedef struct mlt_endpoint {
-    uint64_t job;    // random, of its job
+    uint64_t job; // random, of its job
+    mlt_far_place far;
     uint32_t worker; // in that job
-    char socket[MLT_ENDPOINT - 12];
+    char socket[MLT_ENDPOINT - 60];
 } mlt_endpoint;
 _Static_assert(sizeof(mlt_endpoint) == MLT_ENDPOINT, "it is sent as it is");
 

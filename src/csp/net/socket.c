@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection is GREETING until both sides have said HELLO, then OPEN until it is lost, when it is
-// freed; its route stays. One that this worker began may be PAUSING: it is tried again soon.
+// freed; its route stays. One that this worker began may be PAUSING: it is tried again soon. One to
+// another host is DIALLING until the other side has proven to be the one that was wanted.
 //
-//     begun here:   [PAUSING ->] GREETING -> OPEN      the waiters get the route
-//     accepted:                  GREETING -> OPEN      at most STRANGERS, for STRANGER_NS
+//     begun here:   [PAUSING ->] [DIALLING ->] GREETING -> OPEN      the waiters get the route
+//     accepted:                                GREETING -> OPEN      at most STRANGERS, for STRANGER_NS
 //
 // When two workers connect to each other at the same time, the connection that the one with the
 // lower number began is the one: the other side says BUSY to whatever else comes from it.
@@ -22,8 +23,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/names/names.h"
+#include "csp/net/far.h"
 #include "csp/net/frame.h"
 #include "csp/net/net.h"
+#include "csp/settings.h"
 #include "csp/wait.h"
 #include "fiber/await.h"
 #include "fiber/io.h"
@@ -45,21 +48,23 @@ enum {
 #define SILENCE_NS  UINT64_C(10000000000)
 #define PAUSE_NS    UINT64_C(5000000)
 
-typedef enum conn_state { PAUSING, GREETING, OPEN } conn_state;
+typedef enum conn_state { PAUSING, DIALLING, GREETING, OPEN } conn_state;
 
 typedef struct conn {
     mlt_link link; // of the worker
     struct sockets *of;
-    int fd; // -1: PAUSING
+    int fd; // -1: PAUSING, DIALLING
     conn_state state;
-    bool begun;  // here
-    bool broken; // nothing is sent any more; its end is to come
+    bool begun;                // here
+    bool broken;               // nothing is sent any more; its end is to come
+    mlt_dial *dial;            // DIALLING
+    char at[MLT_ADDRESS_TEXT]; // to another host, whose address this is; there the key is proven
     uint32_t tries;
     mlt_endpoint to;  // begun here, or OPEN
     mlt_route *route; // OPEN
     mlt_link waiters; // begun here
     mlt_watch reads, writes;
-    mlt_timer timer;     // PAUSING: tries again; accepted and GREETING: gives up
+    mlt_timer timer;     // PAUSING: tries again; DIALLING: goes on; accepted and GREETING: gives up
     unsigned char *part; // what was read, but is not all there yet
     size_t part_bytes;
     unsigned char *out;
@@ -80,7 +85,11 @@ typedef struct sockets {
     int listener; // -1: it does not listen
     mlt_watch accepts;
     mlt_timer pause; // when there are no descriptors left
-    mlt_link conns;  // those that were accepted and have not greeted yet in order
+    mlt_far far;     // of connections to other hosts; number 0: there are none yet
+    mlt_listen *far_listener;
+    mlt_watch far_accepts;
+    mlt_timer far_due;
+    mlt_link conns; // those that were accepted and have not greeted yet in order
     uint32_t strangers;
     unsigned char *scratch; // [SCRATCH + the longest frame]
 } sockets;
@@ -90,7 +99,11 @@ static void accept_again(mlt_timer *t);
 static void reads(mlt_watch *w);
 static void writes(mlt_watch *w);
 static void times_out(mlt_timer *t);
+static void far_accept(mlt_watch *w);
+static void far_is_due(mlt_timer *t);
 static bool begin(conn *c);
+static bool dial_on(conn *c);
+static bool say_hello(conn *c);
 
 static sockets *sockets_of(mlt_csp *csp)
 {
@@ -102,6 +115,8 @@ static sockets *sockets_of(mlt_csp *csp)
     s->listener = -1;
     s->accepts.fire = accept_some;
     s->pause.fire = accept_again;
+    s->far_accepts.fire = far_accept;
+    s->far_due.fire = far_is_due;
     s->scratch = mlt_take(SCRATCH + mlt_frame_room(MLT_FRAME_MOST), 1);
     mlt_list_init(&s->conns);
     net->listener = s;
@@ -139,6 +154,8 @@ static void hang_up(conn *c)
     mlt_watch_stop(sched, &c->reads);
     mlt_watch_stop(sched, &c->writes);
     mlt_timer_stop(sched, &c->timer);
+    mlt_dial_free(c->dial);
+    c->dial = NULL;
     if (c->fd >= 0)
         mlt_os_close(c->fd);
     c->fd = -1;
@@ -296,7 +313,8 @@ static void greet(conn *c, mlt_greeting_verb verb, const char *text)
     if (verb == MLT_GREETING_HELLO) {
         const unsigned char *key = mlt_names_key(csp, false);
         mlt_assert(key); // else it would not listen, and begin nothing
-        memcpy(g.key, key, sizeof g.key);
+        if (!c->at[0])
+            memcpy(g.key, key, sizeof g.key);
         g.from = *mlt_route_own(csp, false);
     }
     queue(c, bytes, mlt_greeting_encode(&g, bytes));
@@ -323,14 +341,14 @@ static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
     return NULL;
 }
 
-static bool has_key(mlt_csp *csp, const mlt_greeting *g)
+static bool has_key(const conn *c, const mlt_greeting *g)
 {
-    for (int again = 0; again < 2; again++) { // a new server may have a new key
-        const unsigned char *key = mlt_names_key(csp, again);
+    for (int again = 0; again < 2 && !c->at[0]; again++) { // a new server may have a new key
+        const unsigned char *key = mlt_names_key(c->of->csp, again);
         if (key && mlt_names_same_key(key, g->key))
             return true;
     }
-    return false;
+    return c->at[0] != '\0';
 }
 
 static void become_route(conn *c, const mlt_greeting *g)
@@ -348,7 +366,11 @@ static void become_route(conn *c, const mlt_greeting *g)
     route->socket = c;
     mlt_list_init(&route->users);
     mlt_list_push_back(&mlt_net_of(c->of->csp)->routes, &route->link);
-    snprintf(route->who, sizeof route->who, "program %.60s (process %u)", g->text, g->pid);
+    if (c->at[0])
+        snprintf(route->who, sizeof route->who, "program %.30s (process %u at %.40s)", g->text,
+                 g->pid, c->at);
+    else
+        snprintf(route->who, sizeof route->who, "program %.60s (process %u)", g->text, g->pid);
 }
 
 static void refuse(conn *c, mlt_greeting_verb verb, const char *why)
@@ -366,7 +388,7 @@ static bool hear_first(conn *c, const mlt_greeting *g)
         refuse(c, MLT_GREETING_REFUSED, "it is of another version of Millet");
         return false;
     }
-    if (!has_key(s->csp, g)) {
+    if (!has_key(c, g)) {
         refuse(c, MLT_GREETING_REFUSED, "its name server has another key");
         return false;
     }
@@ -408,7 +430,7 @@ static bool hear_second(conn *c, const mlt_greeting *g)
     }
     if (g->version != MLT_WIRE_VERSION)
         give_up(c, CSP_REFUSED, "it is of another version of Millet");
-    else if (!has_key(c->of->csp, g))
+    else if (!has_key(c, g))
         give_up(c, CSP_REFUSED, "its name server has another key");
     else if (!same_worker(&g->from, &c->to))
         lose(c, "its program has ended, and another one listens in its place");
@@ -512,19 +534,57 @@ static void read_some(conn *c)
 
 static void reads(mlt_watch *w)
 {
-    read_some(mlt_container_of(w, conn, reads));
+    conn *c = mlt_container_of(w, conn, reads);
+    if (c->state == DIALLING)
+        (void)dial_on(c);
+    else
+        read_some(c);
 }
 
 // ---- connecting
 
+// Of connections to other hosts. False: why tells.
+static bool far_ready(sockets *s, char *why, size_t why_size)
+{
+    const unsigned char *key = mlt_names_key(s->csp, false);
+    return s->far.number != 0 || mlt_far_begin(&s->far, key, 0, why, why_size) == MLT_OK;
+}
+
+static bool begin_far(conn *c)
+{
+    char why[256];
+    if (!c->to.far.port) {
+        give_up(c, CSP_REFUSED,
+                "it is on another host, and its name server does not listen for other hosts "
+                "(millet names start --listen)");
+        return false;
+    }
+    if (!far_ready(c->of, why, sizeof why) ||
+        mlt_far_dial(&c->of->far, &c->to.far, &c->dial, why, sizeof why) != MLT_OK) {
+        lose(c, why);
+        return false;
+    }
+    c->state = DIALLING;
+    return dial_on(c);
+}
+
+static bool is_here(const mlt_endpoint *to)
+{
+    return to->far.host == 0 || to->far.host == mlt_far_here();
+}
+
 // Connects and says HELLO. False: it came to nothing, and is freed.
 static bool begin(conn *c)
 {
+    if (!is_here(&c->to))
+        return begin_far(c);
     c->fd = mlt_os_line_connect(c->to.socket);
     if (c->fd < 0 && errno == EAGAIN) { // many connect at once
         try_again(c);
         return true;
     }
+    if (c->fd < 0 && errno == ECONNREFUSED && c->to.far.port)
+        return begin_far(c); // this host has several networks, and it is in another one
     if (c->fd < 0) {
         lose(c,
              errno == ECONNREFUSED || errno == ENOENT ? "its program has ended" : strerror(errno));
@@ -534,6 +594,41 @@ static bool begin(conn *c)
         lose(c, "another user listens in its place");
         return false;
     }
+    return say_hello(c);
+}
+
+// A dial goes on, until the one that was wanted is there.
+static bool dial_on(conn *c)
+{
+    mlt_sched *sched = c->of->csp->sched;
+    mlt_net_peer peer;
+    char why[400];
+    mlt_status status = mlt_dial_step(c->dial, mlt_os_now_ns(), &peer);
+    if (status == MLT_PENDING) {
+        mlt_poll poll = mlt_dial_poll(c->dial);
+        c->reads.fd = poll.fd;
+        mlt_timer_set(sched, &c->timer, poll.deadline_ns);
+        if (c->reads.link.next || mlt_watch_start(sched, &c->reads) == MLT_PENDING)
+            return true;
+        lose(c, "the system does not let this program wait for it");
+        return false;
+    }
+    mlt_timer_stop(sched, &c->timer);
+    mlt_watch_stop(sched, &c->reads);
+    if (status != MLT_OK) {
+        mlt_far_tell(c->dial, why, sizeof why);
+        lose(c, is_here(&c->to) ? "its program has ended" : why);
+        return false;
+    }
+    mlt_dial_free(c->dial);
+    c->dial = NULL;
+    c->fd = peer.fd;
+    (void)mlt_address_text(c->at, &peer.address, 0);
+    return say_hello(c);
+}
+
+static bool say_hello(conn *c)
+{
     c->state = GREETING;
     c->broken = false;
     greet(c, MLT_GREETING_HELLO, program_invocation_name);
@@ -548,6 +643,10 @@ static void times_out(mlt_timer *t)
     conn *c = mlt_container_of(t, conn, timer);
     if (!c->begun) {
         refuse(c, MLT_GREETING_REFUSED, "it said nothing, or half of it");
+        return;
+    }
+    if (c->state == DIALLING) {
+        (void)dial_on(c);
         return;
     }
     conn *open = conn_to(c->of, &c->to, true);
@@ -606,7 +705,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
 
 // ---- listening
 
-static void accept_one(sockets *s, int fd)
+static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
 {
     conn *c = conn_new(s, fd, false);
     if (s->strangers > STRANGERS)
@@ -617,7 +716,9 @@ static void accept_one(sockets *s, int fd)
             refuse(oldest, MLT_GREETING_REFUSED, "too many connections say nothing");
             break;
         }
-    if (!mlt_os_line_own(fd, NULL)) {
+    if (far)
+        (void)mlt_address_text(c->at, &far->address, 0);
+    else if (!mlt_os_line_own(fd, NULL)) {
         refuse(c, MLT_GREETING_REFUSED, "this is another user's program");
         return;
     }
@@ -637,7 +738,7 @@ static void accept_some(mlt_watch *w)
     for (int i = 0; i < ACCEPTS; i++) {
         int fd = mlt_os_line_accept(s->listener);
         if (fd >= 0) {
-            accept_one(s, fd);
+            accept_one(s, fd, NULL);
             continue;
         }
         if (errno == EAGAIN)
@@ -648,6 +749,65 @@ static void accept_some(mlt_watch *w)
     }
     if (mlt_watch_start(s->csp->sched, &s->accepts) != MLT_PENDING)
         mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
+}
+
+// Programs of other hosts that have proven the key.
+static void far_accept_some(sockets *s)
+{
+    mlt_net_peer peer;
+    for (int i = 0; i < ACCEPTS; i++) {
+        if (mlt_listen_step(s->far_listener, mlt_os_now_ns(), &peer) != MLT_OK)
+            break;
+        accept_one(s, peer.fd, &peer);
+    }
+    mlt_poll poll = mlt_listen_poll(s->far_listener);
+    s->far_accepts.fd = poll.fd;
+    uint64_t due = poll.deadline_ns;
+    if (!s->far_accepts.link.next && mlt_watch_start(s->csp->sched, &s->far_accepts) != MLT_PENDING)
+        due = mlt_os_now_ns() + 20 * PAUSE_NS;
+    if (due != MLT_POLL_FOREVER)
+        mlt_timer_set(s->csp->sched, &s->far_due, due);
+    else
+        mlt_timer_stop(s->csp->sched, &s->far_due);
+}
+
+static void far_accept(mlt_watch *w)
+{
+    far_accept_some(mlt_container_of(w, sockets, far_accepts));
+}
+
+static void far_is_due(mlt_timer *t)
+{
+    far_accept_some(mlt_container_of(t, sockets, far_due));
+}
+
+static bool far_listen(sockets *s, mlt_endpoint *own)
+{
+    mlt_csp *csp = s->csp;
+    char why[256];
+    const mlt_csp_conf *conf = &mlt_csp_conf_now;
+    if (far_ready(s, why, sizeof why) &&
+        mlt_far_listen(&s->far, conf->names_iface, conf->names_ports, 0, &s->far_listener,
+                       &own->far, why, sizeof why) == MLT_OK) {
+        far_accept_some(s);
+        return true;
+    }
+    snprintf(csp->why, sizeof csp->why, "programs of other hosts cannot be listened to: %s", why);
+    return false;
+}
+
+// Listens no more.
+static void deafen(sockets *s)
+{
+    mlt_watch_stop(s->csp->sched, &s->accepts);
+    mlt_timer_stop(s->csp->sched, &s->pause);
+    if (s->listener >= 0)
+        mlt_os_close(s->listener);
+    s->listener = -1;
+    mlt_watch_stop(s->csp->sched, &s->far_accepts);
+    mlt_timer_stop(s->csp->sched, &s->far_due);
+    mlt_listen_free(s->far_listener);
+    s->far_listener = NULL;
 }
 
 bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
@@ -666,14 +826,15 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
     int n = snprintf(own->socket, sizeof own->socket, "@millet-");
     for (size_t i = 0; i < sizeof random; i++)
         n += snprintf(own->socket + n, sizeof own->socket - (size_t)n, "%02x", random[i]);
+    own->far = (mlt_far_place){.host = mlt_far_here()};
     s->listener = s->accepts.fd = mlt_os_line_listen(own->socket);
-    if (s->listener >= 0 && mlt_watch_start(csp->sched, &s->accepts) == MLT_PENDING)
+    bool good = s->listener >= 0 && mlt_watch_start(csp->sched, &s->accepts) == MLT_PENDING;
+    if (!good)
+        snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
+                 strerror(errno));
+    if (good && (!mlt_names_listens(csp) || far_listen(s, own)))
         return true;
-    snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
-             strerror(errno));
-    if (s->listener >= 0)
-        mlt_os_close(s->listener);
-    s->listener = -1;
+    deafen(s);
     own->socket[0] = '\0';
     return false;
 }
@@ -723,10 +884,7 @@ void mlt_socket_end(mlt_csp *csp)
         free(route->parts);
         free(route);
     }
-    mlt_watch_stop(csp->sched, &s->accepts);
-    mlt_timer_stop(csp->sched, &s->pause);
-    if (s->listener >= 0)
-        mlt_os_close(s->listener);
+    deafen(s);
     free(s->scratch);
     free(s);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes to the workers of other programs: connections of Unix sockets, one a pair of workers.
+// Routes to the workers of other programs: connections, one a pair of workers, of Unix sockets on
+// this host and of TCP to others.
 //
 // A worker that others may reach listens at a socket of the abstract name space, whose random name
 // is in its endpoint. Whoever connects and whoever is connected to say who they are and show the
 // name server's key (frame.h), over a socket whose other side belongs to the same user, by the
-// kernel's word; then packets follow each other. All of it runs in the background, in small steps
-// on the worker's thread, when its descriptors are ready.
+// kernel's word; then packets follow each other. If the name server listens for other hosts, so does
+// the worker; there the greeting of src/net proves the key first. All of it runs in the background,
+// in small steps on the worker's thread, when its descriptors are ready.
 //
 // Routes made here are this file's memory, and stay until mlt_socket_end.
 #ifndef MLT_CSP_NET_SOCKET_H
@@ -17,7 +19,7 @@
 #include "csp/net/route.h"
 #include "csp/state.h"
 
-// Listens, if the worker does not yet, and puts the socket's name into own->socket. False: csp->why
+// Listens, if the worker does not yet, and puts where into own->socket and own->far. False: csp->why
 // tells.
 bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own);
 

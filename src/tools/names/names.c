@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,10 @@
 
 #include "csp/names/file.h"
 #include "csp/names/text.h"
+#include "csp/net/far.h"
 #include "csp/net/net.h"
 #include "os/line.h"
+#include "os/os.h"
 #include "tools/args.h"
 #include "tools/names/serve.h"
 
@@ -101,6 +104,37 @@ static bool tell(line *l, const mlt_names_message *m, char *why, size_t why_size
     return true;
 }
 
+// Dials a server on another host. -1: a message in why.
+static int dial_far(const mlt_names_file *file, char *why, size_t why_size)
+{
+    mlt_far far;
+    mlt_dial *dial = NULL;
+    mlt_net_peer peer = {.fd = -1};
+    char wrong[WHY_BYTES - 200] = "";
+    if (!file->place.port) {
+        snprintf(why, why_size, "the name server runs on host %s, and listens there only",
+                 file->host);
+        return -1;
+    }
+    mlt_status status = mlt_far_begin(&far, file->key, 0, wrong, sizeof wrong);
+    if (status == MLT_OK)
+        status = mlt_far_dial(&far, &file->place, &dial, wrong, sizeof wrong);
+    for (; dial && (status = mlt_dial_step(dial, mlt_os_now_ns(), &peer)) == MLT_PENDING;) {
+        mlt_poll until = mlt_dial_poll(dial);
+        uint64_t now = mlt_os_now_ns();
+        struct pollfd look = {.fd = until.fd, .events = until.events};
+        (void)poll(&look, 1,
+                   until.deadline_ns <= now ? 0 : (int)((until.deadline_ns - now) / 1000000 + 1));
+    }
+    if (dial && status != MLT_OK)
+        mlt_far_tell(dial, wrong, sizeof wrong);
+    mlt_dial_free(dial);
+    if (status == MLT_OK)
+        return peer.fd;
+    snprintf(why, why_size, "the name server on host %s cannot be reached: %s", file->host, wrong);
+    return -1;
+}
+
 // Opens a line to the server of that folder. On failure a message; *absent: there is none.
 static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t why_size)
 {
@@ -119,7 +153,16 @@ static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t wh
     }
     if (status != MLT_OK)
         return false;
-    l->fd = mlt_os_line_connect(file.socket);
+    bool far = !mlt_names_file_is_here(&file);
+    if (!far) {
+        l->fd = mlt_os_line_connect(file.socket);
+        far = l->fd < 0 && (errno == ECONNREFUSED || errno == ENOENT) && file.place.port;
+    }
+    if (far) {
+        l->fd = dial_far(&file, why, why_size);
+        if (l->fd < 0)
+            return false;
+    }
     if (l->fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
         if (*absent)
@@ -128,13 +171,15 @@ static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t wh
             snprintf(why, why_size, "'%s': %s", file.socket, strerror(errno));
         return false;
     }
-    if (!mlt_os_line_own(l->fd, NULL)) {
+    if (!far && !mlt_os_line_own(l->fd, NULL)) {
         snprintf(why, why_size, "another user's server listens at '%s'", file.socket);
         close(l->fd);
         return false;
     }
     mlt_names_message m = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};
-    memcpy(m.key, file.key, sizeof m.key);
+    if (!far)
+        memcpy(m.key, file.key, sizeof m.key);
+    m.numbers[0] = (uint64_t)getpid();
     snprintf(m.text, sizeof m.text, "millet names");
     if (tell(l, &m, why, why_size) && hear(l, &m, why, why_size) && m.verb == MLT_NAMES_WELCOME)
         return true;
@@ -145,7 +190,7 @@ static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t wh
 
 // ---- the commands
 
-static const char *dir;
+static const char *dir, *listen_at, *ports;
 static bool foreground;
 
 static const mlt_arg where_args[] = {
@@ -155,15 +200,22 @@ static const mlt_arg where_args[] = {
 static const mlt_arg start_args[] = {
     {"foreground", 0, MLT_ARG_FLAG, &foreground, NULL,
      .help = "stay in the foreground until SIGTERM, SIGINT or `millet names stop`"},
+    {"listen", 0, MLT_ARG_TEXT, &listen_at, "WHERE",
+     .help = "be there for other hosts too: `all`, or interfaces, subnets and addresses of this "
+             "host (eth0,10.0.0.0/8). Their programs need a copy of DIR/names, mode 0600"},
+    {"ports", 0, MLT_ARG_TEXT, &ports, "RANGE",
+     .help = "with --listen: one of these ports (40000-40100, or 40000)"},
 };
 static const mlt_arg_group where_groups[] = {{NULL, where_args, 1}};
-static const mlt_arg_group start_groups[] = {{NULL, where_args, 1}, {NULL, start_args, 1}};
+static const mlt_arg_group start_groups[] = {{NULL, where_args, 1}, {NULL, start_args, 3}};
 
 static int serve_here(const mlt_arg_command *command, const char *folder, int tell_fd)
 {
     char why[WHY_BYTES] = "";
     mlt_names_serve *serve;
-    mlt_status status = mlt_names_serve_new(folder, &serve, why, sizeof why);
+    mlt_names_where where = {.iface = listen_at && strcmp(listen_at, "all") == 0 ? "" : listen_at,
+                             .ports = ports ? ports : ""};
+    mlt_status status = mlt_names_serve_new(folder, &where, &serve, why, sizeof why);
     if (status != MLT_OK && tell_fd < 0)
         return mlt_args_failed(command, "%s", why);
     if (tell_fd >= 0) { // whoever started it waits for this
@@ -221,6 +273,8 @@ static int serve_behind(const mlt_arg_command *command, const char *folder)
 static int run_start(const mlt_arg_command *command)
 {
     char folder[MLT_NAMES_PATH], why[WHY_BYTES];
+    if (ports && !listen_at)
+        return mlt_args_wrong(command, "--ports needs --listen");
     if (dir) { // absolute, since clients are elsewhere
         char here[MLT_NAMES_PATH] = "";
         if (*dir != '/' && !getcwd(here, sizeof here))
@@ -268,10 +322,10 @@ static int run_status(const mlt_arg_command *command)
     if (!good)
         return mlt_args_failed(command, "%s", why);
     printf("the name server runs: process %llu, for %.1f s; programs: %llu, names: %llu, waiting: "
-           "%llu\n",
+           "%llu, strangers dropped: %llu\n",
            (unsigned long long)m.numbers[0], (double)m.numbers[4] / 1000,
            (unsigned long long)m.numbers[1], (unsigned long long)m.numbers[2],
-           (unsigned long long)m.numbers[3]);
+           (unsigned long long)m.numbers[3], (unsigned long long)m.numbers[5]);
     return MLT_EXIT_FINE;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection is a stranger until it has said HELLO with the key, for which it has STRANGER_NS;
+// A connection is a stranger until it has said HELLO with the key, for which it has STRANGER_NS (one
+// from another host has proven the key before it comes here: net/listen.h counts those that do not);
 // there are at most STRANGERS of them, the oldest goes first. A member may be silent for ever.
 // Nobody is waited for: what a socket does not take is kept, and who does not read his answers is
 // not read from either, so what is kept is bounded.
@@ -27,6 +28,7 @@
 #include "base/memory.h"
 #include "csp/names/file.h"
 #include "csp/names/text.h"
+#include "csp/net/far.h"
 #include "os/fd.h"
 #include "os/line.h"
 #include "os/os.h"
@@ -42,7 +44,8 @@ typedef struct client {
     mlt_names_serve *serve;
     int fd; // -1: closed
     bool admitted;
-    uint32_t events; // that epoll was asked for
+    char at[MLT_ADDRESS_TEXT]; // on another host, whose address this is; it has proven the key
+    uint32_t events;           // that epoll was asked for
     uint64_t until_ns;
     mlt_book_owner owner; // if admitted
     size_t held;          // bytes of `in`
@@ -55,6 +58,8 @@ struct mlt_names_serve {
     char folder[MLT_NAMES_PATH];
     mlt_names_file file;
     int lock, listener, signals, epoll;
+    mlt_far far;
+    mlt_listen *far_listener; // for other hosts; NULL: none
     bool stop;
     uint64_t pause_until_ns; // 0: accepts
     uint64_t began_ns;
@@ -196,6 +201,18 @@ static void list(client *c, const mlt_names_message *m)
     answer(c, m->id, CSP_OK, "");
 }
 
+// Connections from other hosts that came to nothing.
+static uint64_t strangers_of(const mlt_names_serve *serve)
+{
+    if (!serve->far_listener)
+        return 0;
+    const mlt_listen_counts *counts = mlt_listen_count(serve->far_listener);
+    uint64_t sum = counts->crowded + counts->no_descriptor;
+    for (int i = 0; i < MLT_GREET_FAULTS; i++)
+        sum += counts->faults[i];
+    return sum;
+}
+
 static void tell_numbers(client *c, uint32_t id)
 {
     const mlt_names_serve *serve = c->serve;
@@ -205,22 +222,26 @@ static void tell_numbers(client *c, uint32_t id)
     m.numbers[2] = serve->book.count;
     m.numbers[3] = serve->book.waiting;
     m.numbers[4] = (mlt_os_now_ns() - serve->began_ns) / 1000000;
+    m.numbers[5] = strangers_of(serve);
     say(c, &m);
 }
 
 static void admit(client *c, const mlt_names_message *m)
 {
     mlt_names_serve *serve = c->serve;
-    int32_t pid = 0;
+    int32_t pid = (int32_t)m->numbers[0];
+    char program[MLT_NAMES_SAID];
     if (m->verb != MLT_NAMES_HELLO)
         refuse(c, "the name server hears nothing but a HELLO with its key first");
     else if (m->version != MLT_NAMES_VERSION)
         refuse(c, "the name server is of another version of Millet");
-    else if (!mlt_names_same_key(m->key, serve->file.key))
+    else if (!c->at[0] && !mlt_names_same_key(m->key, serve->file.key))
         refuse(c, "the name server has another key; is its file the one that it wrote?");
     else {
-        mlt_os_line_own(c->fd, &pid);
-        mlt_book_enter(&c->owner, pid, m->text);
+        if (!c->at[0])
+            mlt_os_line_own(c->fd, &pid);
+        snprintf(program, sizeof program, "%.200s%s%s", m->text, c->at[0] ? " at " : "", c->at);
+        mlt_book_enter(&c->owner, pid, program);
         mlt_list_remove(&c->link);
         mlt_list_push_back(&serve->members, &c->link);
         c->admitted = true;
@@ -313,19 +334,21 @@ static void read_in(client *c)
 
 // ---- who comes and goes
 
-static void accept_one(mlt_names_serve *serve, int fd)
+static void accept_one(mlt_names_serve *serve, int fd, const mlt_net_peer *far)
 {
     client *c = mlt_take(1, sizeof *c);
     c->serve = serve;
     c->fd = fd;
     c->until_ns = mlt_os_now_ns() + STRANGER_NS;
     c->events = EPOLLIN;
+    if (far)
+        (void)mlt_address_text(c->at, &far->address, 0);
     mlt_list_push_back(&serve->strangers, &c->link);
     serve->stranger_count++;
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
     if (epoll_ctl(serve->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
         hang_up(c);
-    else if (!mlt_os_line_own(fd, NULL))
+    else if (!far && !mlt_os_line_own(fd, NULL))
         refuse(c, "this name server is another user's");
     else
         read_in(c);
@@ -346,7 +369,7 @@ static void accept_some(mlt_names_serve *serve)
     for (int i = 0; i < ACCEPTS; i++) {
         int fd = mlt_os_line_accept(serve->listener);
         if (fd >= 0) {
-            accept_one(serve, fd);
+            accept_one(serve, fd, NULL);
             continue;
         }
         if (errno == EAGAIN)
@@ -357,6 +380,17 @@ static void accept_some(mlt_names_serve *serve)
         }
         refuse(mlt_container_of(serve->strangers.next, client, link),
                "the name server has no room for connections that say nothing");
+    }
+}
+
+// Programs of other hosts that have proven the key.
+static void accept_far(mlt_names_serve *serve)
+{
+    mlt_net_peer peer;
+    for (int i = 0; i < ACCEPTS && serve->far_listener; i++) {
+        if (mlt_listen_step(serve->far_listener, mlt_os_now_ns(), &peer) != MLT_OK)
+            break;
+        accept_one(serve, peer.fd, &peer);
     }
 }
 
@@ -371,11 +405,17 @@ static void end_patience(mlt_names_serve *serve, uint64_t now)
     }
     if (serve->pause_until_ns && serve->pause_until_ns <= now)
         listen_again(serve, true);
+    if (serve->far_listener && mlt_listen_poll(serve->far_listener).deadline_ns <= now)
+        accept_far(serve);
 }
 
 static int patience_ms(const mlt_names_serve *serve, uint64_t now)
 {
     uint64_t until = serve->pause_until_ns ? serve->pause_until_ns : UINT64_MAX;
+    if (serve->far_listener) {
+        uint64_t far = mlt_listen_poll(serve->far_listener).deadline_ns; // FOREVER: UINT64_MAX
+        until = far < until ? far : until;
+    }
     if (!mlt_list_empty(&serve->strangers)) {
         uint64_t first = mlt_container_of(serve->strangers.next, client, link)->until_ns;
         until = first < until ? first : until;
@@ -403,6 +443,8 @@ void mlt_names_serve_run(mlt_names_serve *serve)
             void *what = events[i].data.ptr;
             if (what == &serve->listener)
                 accept_some(serve);
+            else if (what == &serve->far_listener)
+                accept_far(serve);
             else if (what == &serve->signals)
                 serve->stop = true;
             else {
@@ -475,18 +517,52 @@ static mlt_status listen_there(mlt_names_serve *serve, char *why, size_t why_siz
     return MLT_ERR_SYSTEM;
 }
 
-// A file that is there has the key that running programs know. One that others could read has none.
-static mlt_status write_file(mlt_names_serve *serve, char *why, size_t why_size)
+// A file that is there has the key that running programs know, and the port. One that others could
+// read has none.
+static mlt_status choose_key(mlt_names_serve *serve, char *why, size_t why_size)
 {
     char path[MLT_NAMES_PATH + 16], wrong[256];
     mlt_names_file old;
     snprintf(path, sizeof path, "%s/names", serve->folder);
-    if (mlt_names_file_read(path, &old, wrong, sizeof wrong) == MLT_OK)
+    if (mlt_names_file_read(path, &old, wrong, sizeof wrong) == MLT_OK) {
         memcpy(serve->file.key, old.key, sizeof old.key);
-    else if (mlt_os_random(serve->file.key, sizeof serve->file.key) != MLT_OK) {
-        snprintf(why, why_size, "the system gives no random bytes for a key: %s", strerror(errno));
-        return MLT_ERR_SYSTEM;
+        serve->file.place.port = old.place.port;
+        return MLT_OK;
     }
+    if (mlt_os_random(serve->file.key, sizeof serve->file.key) == MLT_OK)
+        return MLT_OK;
+    snprintf(why, why_size, "the system gives no random bytes for a key: %s", strerror(errno));
+    return MLT_ERR_SYSTEM;
+}
+
+static mlt_status listen_far(mlt_names_serve *serve, const mlt_names_where *where, char *why,
+                             size_t why_size)
+{
+    uint16_t port = serve->file.place.port;
+    char wrong[256];
+    mlt_names_file_of_here(&serve->file);
+    if (!where->iface)
+        return MLT_OK;
+    mlt_status status =
+        mlt_far_begin(&serve->far, serve->file.key, MLT_FAR_SERVER, wrong, sizeof wrong);
+    if (status == MLT_OK)
+        status = mlt_far_listen(&serve->far, where->iface, where->ports, port, &serve->far_listener,
+                                &serve->file.place, wrong, sizeof wrong);
+    if (status != MLT_OK) {
+        snprintf(why, why_size, "the name server cannot listen for other hosts: %s", wrong);
+        return status;
+    }
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &serve->far_listener};
+    if (epoll_ctl(serve->epoll, EPOLL_CTL_ADD, mlt_listen_poll(serve->far_listener).fd, &e) == 0)
+        return MLT_OK;
+    snprintf(why, why_size, "the name server cannot wait for connections: %s", strerror(errno));
+    return MLT_ERR_SYSTEM;
+}
+
+static mlt_status write_file(mlt_names_serve *serve, char *why, size_t why_size)
+{
+    char path[MLT_NAMES_PATH + 16];
+    snprintf(path, sizeof path, "%s/names", serve->folder);
     serve->file.pid = (uint32_t)getpid();
     return mlt_names_file_write(path, &serve->file, why, why_size);
 }
@@ -515,8 +591,8 @@ static mlt_status watch_all(mlt_names_serve *serve, char *why, size_t why_size)
     return MLT_ERR_SYSTEM;
 }
 
-mlt_status mlt_names_serve_new(const char *folder, mlt_names_serve **out, char *why,
-                               size_t why_size)
+mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
+                               mlt_names_serve **out, char *why, size_t why_size)
 {
     mlt_names_serve *serve = mlt_take(1, sizeof *serve);
     *out = NULL;
@@ -533,6 +609,10 @@ mlt_status mlt_names_serve_new(const char *folder, mlt_names_serve **out, char *
         status = listen_there(serve, why, why_size);
     if (status == MLT_OK)
         status = watch_all(serve, why, why_size);
+    if (status == MLT_OK)
+        status = choose_key(serve, why, why_size);
+    if (status == MLT_OK)
+        status = listen_far(serve, where, why, why_size);
     if (status == MLT_OK) // last: who reads it finds a server that listens
         status = write_file(serve, why, why_size);
     if (status == MLT_OK)
@@ -554,6 +634,7 @@ void mlt_names_serve_free(mlt_names_serve *serve)
         unlink(serve->file.socket);
         close(serve->listener);
     }
+    mlt_listen_free(serve->far_listener);
     if (serve->signals >= 0)
         close(serve->signals);
     if (serve->epoll >= 0)
