@@ -41,6 +41,10 @@ typedef struct mlt_above_calls {
     void (*note)(struct mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
     void (*packet)(struct mlt_worker *worker, uint32_t from, const struct mlt_packet *packet,
                    const void *data, uint64_t bytes);
+    // Processes of other hosts have ended, in order: whatever is sent to their workers from now on
+    // is lost, and nothing more comes from them (mlt_p2p_has_ended). On the worker's thread, as
+    // packet.
+    void (*processes_ended)(struct mlt_worker *worker);
     // A message has another code (`sent_type`) than the receive's type; its data are not moved yet.
     // May set the status.
     void (*kind_differs)(struct mlt_req *recv);

@@ -7,7 +7,7 @@
 #include "base/settings.h"
 
 typedef struct mlt_csp_conf {
-    const char *names; // "", "job", or a name server's file
+    const char *names;                     // "", "job", or a name server's file
     const char *names_iface, *names_ports; // at which others reach it: net/iface.h; "": any
 } mlt_csp_conf;
 

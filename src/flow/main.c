@@ -7,6 +7,7 @@
 // What makes ranks leave early (wrong arguments, errors of the graph) is found by all of them, and
 // rank 0 tells it, after the first meeting: so no rank waits for one that has left.
 #include <errno.h>
+#include <fcntl.h>
 #include <millet/csp.h>
 #include <millet/flow.h>
 #include <pthread.h>
@@ -414,7 +415,11 @@ static void take_input(int32_t has)
         return;
     pthread_mutex_lock(&lock);
     int fd = -1;
-    if (mlt_os_is_null(STDIN_FILENO)) {
+    if (mlt_os_is_null(STDIN_FILENO) && !mlt_job_is_here(job, mlt_worker_of_rank(w, has))) {
+        // It cannot be had from another host. Whoever reads gets an error, not an end that is none.
+        fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)dup2(fd, STDIN_FILENO);
+    } else if (mlt_os_is_null(STDIN_FILENO)) {
         pid_t from = (pid_t)atomic_load_explicit(&mlt_job_proc_at(job, proc)->pid,
                                                  memory_order_relaxed); // they have met
         fd = mlt_os_fd_of(from, STDIN_FILENO, false);

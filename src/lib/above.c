@@ -40,6 +40,7 @@ const mlt_above_calls mlt_above = {
     .deadlock = mlt_entry_deadlock,
     .note = mlt_context_noted,
     .packet = mlt_route_packet,
+    .processes_ended = mlt_route_processes_ended,
     .kind_differs = mlt_mpi_kind_differs,
     .world_rank = mlt_comm_context_world_rank,
     .parts = mlt_goal_request_parts,

@@ -282,6 +282,10 @@ uint64_t mlt_p2p_eager_most(const mlt_worker *worker, uint32_t to);
 // and it finds them when it looks.
 bool mlt_p2p_packets_left(mlt_worker *worker, uint32_t to);
 
+// The process of that worker, which is one of another host, has ended in order.
+// mlt_above.processes_ended tells when to ask.
+bool mlt_p2p_has_ended(mlt_worker *worker, uint32_t other);
+
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and
 // lets the other fibers of the worker run. May suspend.
 void mlt_p2p_poll(mlt_rank *rank);

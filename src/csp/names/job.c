@@ -10,7 +10,8 @@
 // know at once. `src` is the rank that asks.
 //
 // When worker 0 ends, the next one keeps the names: it gets them by PUT (question 0) before anybody
-// hears of the end, and those who were asking ask again there.
+// hears of the end, and those who were asking ask again there. On this host the segment tells
+// whether it has ended before it got them. On another host it is asked: KEEP, and it says KEPT.
 #include "csp/names/job.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@
 #include "csp/net/reach.h"
 #include "os/os.h"
 
-enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, ANSWER };
+enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, KEEP, KEPT, ANSWER };
 enum { BUCKETS = 256 };
 
 #define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
@@ -174,6 +175,12 @@ bool mlt_names_keep(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
     case OFF:
         stop_finding(kept_by(worker), from, packet->word, false);
         return true;
+    case KEEP:
+        mlt_p2p_packet(worker, from, &(mlt_packet){.kind = KEPT}, NULL, 0);
+        return true;
+    case KEPT:
+        mlt_reach_of(worker)->kept = true;
+        return true;
     default:
         return false;
     }
@@ -196,9 +203,13 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         }
 }
 
-static bool is_gone(mlt_job *job, uint32_t worker)
+static bool is_gone(const mlt_worker *worker, uint32_t other)
 {
-    mlt_job_worker *w = mlt_job_worker_at(job, worker);
+    mlt_job *job = worker->boot->job;
+    const mlt_reach *reach = worker->reach;
+    if (!mlt_job_is_here(job, other))
+        return reach->met[other] == MLT_MET_ENDED;
+    mlt_job_worker *w = mlt_job_worker_at(job, other);
     return atomic_load_explicit(&w->gone, memory_order_relaxed) ||
            atomic_load_explicit(&w->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
 }
@@ -208,9 +219,45 @@ static uint32_t heir_of(const mlt_worker *worker)
 {
     mlt_job *job = worker->boot->job;
     for (uint32_t i = 0; i < job->workers; i++)
-        if (i != worker->index && !is_gone(job, i))
+        if (i != worker->index && !is_gone(worker, i))
             return i;
     return UINT32_MAX;
+}
+
+static bool has_names(const mlt_names_kept *names)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        if (!mlt_list_empty(&names->names[i]))
+            return true;
+    return false;
+}
+
+// Whether the heir has what was sent to it. On this host it is enough that it has left: what is
+// still here when the heir looks the last time is lost.
+static bool has_come(mlt_worker *worker, uint32_t heir)
+{
+    bool left = mlt_p2p_packets_left(worker, heir);
+    if (mlt_job_is_here(worker->boot->job, heir))
+        return left;
+    mlt_p2p_last_look(worker);
+    return mlt_reach_of(worker)->kept;
+}
+
+static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, uint64_t until)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        for (mlt_link *l = names->names[i].next; l != &names->names[i]; l = l->next) {
+            const mlt_name *name = &mlt_container_of(l, kept, link)->name;
+            mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
+        }
+    if (!mlt_job_is_here(worker->boot->job, heir)) {
+        mlt_reach_of(worker)->kept = false;
+        mlt_reach_of(worker)->met[heir] = MLT_MET;
+        mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = KEEP}, NULL, 0);
+        mlt_route_ask_about(worker, heir);
+    }
+    while (!has_come(worker, heir) && !is_gone(worker, heir) && mlt_os_now_ns() < until)
+        mlt_os_yield();
 }
 
 // If the heir ends at the same time, it hands on what it finds at its last look; if that is over,
@@ -220,18 +267,11 @@ static void hand_on(mlt_worker *worker, mlt_names_kept *names)
     uint32_t heir;
     uint64_t until = mlt_os_now_ns() + PATIENCE_NS;
     do {
-        heir = heir_of(worker);
-        for (uint32_t i = 0; heir != UINT32_MAX && i < BUCKETS; i++)
-            for (mlt_link *l = names->names[i].next; l != &names->names[i]; l = l->next) {
-                const mlt_name *name = &mlt_container_of(l, kept, link)->name;
-                mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
-            }
-        // What is still here when the heir looks the last time is lost.
-        while (heir != UINT32_MAX && !mlt_p2p_packets_left(worker, heir) &&
-               !is_gone(worker->boot->job, heir) && mlt_os_now_ns() < until)
-            mlt_os_yield();
+        heir = has_names(names) ? heir_of(worker) : UINT32_MAX;
+        if (heir != UINT32_MAX)
+            hand_to(worker, names, heir, until);
         atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_end
-    } while (heir != UINT32_MAX && is_gone(worker->boot->job, heir));
+    } while (heir != UINT32_MAX && is_gone(worker, heir) && mlt_os_now_ns() < until);
 }
 
 void mlt_names_job_end(mlt_worker *worker)

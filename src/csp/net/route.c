@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes between the workers of a job, and what all routes have in common.
+//
+// A worker of another host that has ended while its process lives on can say nothing, and its words
+// are out of sight. So with the first packet to it go questions to the other workers of its process:
+//
+//     first packet -----> worker X       it has ended, or takes the packet and says BYE when it ends
+//     IS_THERE(X) ------> worker Y       beside it
+//               <-------- GONE(X)        if X has taken its last look
+//
+// Both go by the same connection, and X's packet is there before Y has its own. X says that it is
+// gone before it takes its last look, and Y looks at that word after X's packet was there: so Y sees
+// that X is gone, or X sees the packet. If no worker of the process is left, the process ends.
 #include "csp/net/route.h"
 
 #include <inttypes.h>
@@ -16,7 +27,7 @@
 #include "csp/net/socket.h"
 #include "os/jitter.h"
 
-enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, TELL_ALL = 64 };
+enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, PACKET_IS_THERE, PACKET_GONE, TELL_ALL = 64 };
 
 #define PACKET_MOST (UINT64_C(1) << 40)
 
@@ -45,7 +56,8 @@ mlt_reach *mlt_reach_of(mlt_worker *worker)
 static inline mlt_reach *meet(mlt_worker *worker, uint32_t other)
 {
     mlt_reach *reach = mlt_reach_of(worker);
-    reach->met[other] = 1;
+    if (reach->met[other] == MLT_MET_NOT)
+        reach->met[other] = MLT_MET;
     return reach;
 }
 
@@ -140,17 +152,39 @@ static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
     return route;
 }
 
+// Whether that worker of this host has taken its last look.
+static bool is_gone(mlt_job *job, uint32_t worker)
+{
+    mlt_job_worker *other = mlt_job_worker_at(job, worker);
+    mlt_jitter();
+    // Pairs with the fence of mlt_route_end: it has seen the packet, or this sees that it is gone.
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&other->gone, memory_order_relaxed) ||
+           atomic_load_explicit(&other->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
+}
+
+void mlt_route_ask_about(mlt_worker *worker, uint32_t other)
+{
+    mlt_job *job = worker->boot->job;
+    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, other)->proc);
+    const mlt_packet packet = {.kind = PACKET_IS_THERE, .object = other};
+    for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++)
+        if (w != other)
+            mlt_p2p_packet(worker, w, &packet, NULL, 0);
+}
+
 void mlt_route_check(mlt_route *route)
 {
     if (route->heard || route->worker == UINT32_MAX || route->worker == route->csp->worker->index)
         return;
-    mlt_job_worker *other = mlt_job_worker_at(route->csp->worker->boot->job, route->worker);
-    mlt_jitter();
-    // Pairs with the fence of mlt_route_end: it has seen the packet, or this sees that it is gone.
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&other->gone, memory_order_relaxed) ||
-        atomic_load_explicit(&other->asleep, memory_order_relaxed) == MLT_WORKER_ENDED)
+    mlt_job *job = route->csp->worker->boot->job;
+    if (mlt_job_is_here(job, route->worker) ? is_gone(job, route->worker)
+                                            : mlt_p2p_has_ended(route->csp->worker, route->worker))
         mlt_route_ends(route);
+    else if (!mlt_job_is_here(job, route->worker) && !route->asked) {
+        route->asked = true;
+        mlt_route_ask_about(route->csp->worker, route->worker);
+    }
 }
 
 mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker)
@@ -253,6 +287,38 @@ void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *d
         mlt_route_lose(route, "a long packet from it came in pieces that do not fit");
 }
 
+// Another worker of the job has ended, as it has said itself, or others have.
+static void has_ended(mlt_worker *worker, uint32_t other)
+{
+    mlt_csp *csp = mlt_csp_self;
+    mlt_names_ended(worker, other);
+    meet(worker, other)->met[other] = MLT_MET_ENDED;
+    if (csp && csp->worker == worker && csp->net && csp->net->to[other])
+        mlt_route_ends(csp->net->to[other]);
+}
+
+void mlt_route_processes_ended(mlt_worker *worker)
+{
+    mlt_job *job = worker->boot->job;
+    const mlt_reach *reach = worker->reach;
+    for (uint32_t w = 0; reach && w < job->workers; w++)
+        if (reach->met[w] == MLT_MET && !mlt_job_is_here(job, w) && mlt_p2p_has_ended(worker, w))
+            has_ended(worker, w);
+}
+
+// Questions about other workers, and their answers.
+static MLT_COLD void about_others(mlt_worker *worker, uint32_t from, const mlt_packet *packet)
+{
+    mlt_job *job = worker->boot->job;
+    if (packet->object >= job->workers)
+        return;
+    if (packet->kind == PACKET_GONE)
+        has_ended(worker, packet->object);
+    else if (mlt_job_is_here(job, packet->object) && is_gone(job, packet->object))
+        mlt_p2p_packet(worker, from, &(mlt_packet){.kind = PACKET_GONE, .object = packet->object},
+                       NULL, 0);
+}
+
 void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                       uint64_t bytes)
 {
@@ -262,8 +328,14 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
         meet(worker, from);
         return;
     }
-    if (MLT_UNLIKELY(packet->kind == PACKET_BYE))
+    if (MLT_UNLIKELY(packet->kind == PACKET_IS_THERE || packet->kind == PACKET_GONE)) {
+        about_others(worker, from, packet);
+        return;
+    }
+    if (MLT_UNLIKELY(packet->kind == PACKET_BYE)) {
         mlt_names_ended(worker, from);
+        meet(worker, from)->met[from] = MLT_MET_ENDED;
+    }
     if (MLT_UNLIKELY(!csp || csp->worker != worker)) {
         keep_early(worker, from, packet, data, bytes);
         return;
@@ -322,16 +394,25 @@ void mlt_routes_end(mlt_csp *csp)
 
 // ---- the end
 
-// Whoever spoke to this worker, or may be about to, must not wait for it for ever. In large jobs
-// those that it never met see its end when they make a route.
-static void tell_end(mlt_worker *worker, const mlt_reach *reach)
+static bool must_hear(mlt_worker *worker, const mlt_reach *reach, uint32_t other)
 {
     mlt_job *job = worker->boot->job;
+    if (other == worker->index || reach->met[other] == MLT_MET_ENDED)
+        return false;
+    if (!mlt_job_is_here(job, other))
+        return reach->met[other] == MLT_MET;
+    return (reach->met[other] || job->workers <= TELL_ALL) &&
+           atomic_load_explicit(&mlt_job_worker_at(job, other)->asleep, memory_order_relaxed) !=
+               MLT_WORKER_ENDED;
+}
+
+// Whoever spoke to this worker, or may be about to, must not wait for it for ever. In large jobs
+// and on other hosts, those that it never met see its end when they make a route.
+static void tell_end(mlt_worker *worker, const mlt_reach *reach)
+{
     const mlt_packet bye = {.kind = PACKET_BYE};
-    for (uint32_t i = 0; i < job->workers; i++)
-        if (i != worker->index && (reach->met[i] || job->workers <= TELL_ALL) &&
-            atomic_load_explicit(&mlt_job_worker_at(job, i)->asleep, memory_order_relaxed) !=
-                MLT_WORKER_ENDED)
+    for (uint32_t i = 0; i < worker->boot->job->workers; i++)
+        if (must_hear(worker, reach, i))
             mlt_p2p_packet(worker, i, &bye, NULL, 0);
 }
 

@@ -35,6 +35,7 @@ typedef struct mlt_route {
     bool lost;
     bool ended; // lost, as the other one ended in order
     bool heard; // a packet came
+    bool asked; // whether a worker of another host is still there
     mlt_endpoint to;
     char who[96];   // "rank 3", "program ./server (process 1234)": for messages
     void *socket;   // of another program: the connection
@@ -106,7 +107,13 @@ extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
 
 // The first packet of a route has left, and its answer is waited for: loses it if the other worker
 // has taken its last look. Whom a worker has ever said something to hears of its end.
+//
+// On this host the segment tells. On another one, the end of its process is told by the transport;
+// while that lives, the other workers of the process are asked (route.c).
 void mlt_route_check(mlt_route *route);
+
+// mlt_above.processes_ended.
+void mlt_route_processes_ended(mlt_worker *worker);
 
 // mlt_above.packet. Packets for a worker whose ranks use no processes (yet) are kept, except those
 // about names, which are handled at once.
