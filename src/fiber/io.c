@@ -45,15 +45,20 @@ typedef struct mlt_io {
     uint32_t patrolled; // descriptors below were looked at in this round
     uint64_t patrol_ns; // when to look for closed ones next
     uint64_t looked_ns; // when epoll was asked last
+    bool has_ports;
+    void (*rang)(void *arg, uint32_t number);
+    void *rang_arg;
 } mlt_io;
 
 static const uint64_t BELL = UINT64_MAX; // epoll's data of it; no descriptor has that number
+
+// Of a port: its number, and above it a generation that no descriptor has.
+static const uint64_t PORT = (uint64_t)UINT32_MAX << 32;
 
 static mlt_io *io_of(mlt_sched *sched)
 {
     if (MLT_LIKELY(sched->io != NULL))
         return sched->io;
-    mlt_assert(!sched->gate); // threads of a rank have their own way to wait
     mlt_io *io = mlt_take(1, sizeof *io);
     io->epoll = io->bell = -1;
     sched->io = io;
@@ -117,6 +122,7 @@ static void sift(mlt_io *io, uint32_t at, due d)
 
 void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
 {
+    mlt_assert(!sched->gate); // threads of a rank have their own way to wait
     mlt_io *io = io_of(sched);
     due d = {at_ns, timer};
     timer->at_ns = at_ns;
@@ -236,13 +242,15 @@ static MLT_COLD mlt_status renew_epoll(mlt_io *io)
             (void)arm(io, (int)i);
     if (io->bell >= 0 && mlt_os_file_number(io->bell) == io->bell_number)
         (void)mlt_os_epoll_add(fd, io->bell, EPOLLIN, BELL);
+    if (io->has_ports)
+        io->rang(io->rang_arg, (uint32_t)MLT_IO_PORTS_LOST);
     return MLT_OK;
 }
 
 mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
 {
     mlt_io *io = io_of(sched);
-    mlt_assert(!watch->link.next);
+    mlt_assert(!watch->link.next && !sched->gate);
     if (watch->fd < 0) {
         errno = EBADF;
         return MLT_ERR_SYSTEM;
@@ -342,6 +350,12 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
         uint64_t data = events[i].data.u64;
         if (data == BELL) {
             mlt_os_bell_drain(io->bell);
+            any = true;
+            continue;
+        }
+        if (data >= PORT) {
+            io->rang(io->rang_arg, (uint32_t)data);
+            any = true;
             continue;
         }
         int fd = (int)(uint32_t)data;
@@ -378,6 +392,35 @@ bool mlt_io_has_bell(const mlt_sched *sched)
                mlt_os_epoll_change(io->epoll, io->bell, EPOLLIN, BELL) == 0;
     errno = saved;
     return has;
+}
+
+// ---- Ports
+
+void mlt_io_ports(mlt_sched *sched, void (*rang)(void *arg, uint32_t number), void *arg)
+{
+    mlt_io *io = io_of(sched);
+    io->rang = rang;
+    io->rang_arg = arg;
+}
+
+bool mlt_io_port_set(mlt_sched *sched, int fd, uint32_t number, bool writes)
+{
+    mlt_io *io = io_of(sched);
+    int saved = errno;
+    uint32_t events = EPOLLIN | (writes ? EPOLLOUT : 0);
+    bool done = open_epoll(io) == MLT_OK &&
+                (mlt_os_epoll_change(io->epoll, fd, events, PORT | number) == 0 ||
+                 (errno == ENOENT && mlt_os_epoll_add(io->epoll, fd, events, PORT | number) == 0));
+    io->has_ports |= done;
+    errno = saved;
+    return done;
+}
+
+void mlt_io_port_drop(mlt_sched *sched, int fd)
+{
+    int saved = errno;
+    (void)mlt_os_epoll_remove(sched->io->epoll, fd);
+    errno = saved;
 }
 
 // ---- Looking and blocking
@@ -424,18 +467,32 @@ bool mlt_io_glance(mlt_sched *sched)
     return sched->io && look(sched->io, GLANCE_NS);
 }
 
-void mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
+bool mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
 {
     mlt_io *io = sched->io;
-    mlt_assert(mlt_io_watches(sched));
+    mlt_assert(mlt_io_watches(sched) || io->has_ports);
     int saved = errno;
     int64_t patience = mlt_io_patience(sched);
-    int64_t least = mlt_io_patrol_ns;
+    int64_t least = io->watches ? mlt_io_patrol_ns : INT64_MAX;
     if (timeout_ns >= 0 && timeout_ns < least)
         least = timeout_ns;
     if (patience >= 0 && patience < least)
         least = patience;
-    (void)ask(io, least);
-    (void)fire_timers(io, mlt_os_now_ns());
+    bool any = ask(io, least == INT64_MAX ? MLT_OS_FOREVER : least);
+    any |= fire_timers(io, mlt_os_now_ns());
     errno = saved;
+    return any;
+}
+
+void mlt_io_look_at_ports(mlt_sched *sched)
+{
+    int saved = errno;
+    (void)ask(sched->io, 0);
+    errno = saved;
+}
+
+bool mlt_io_nap(mlt_sched *sched, int64_t timeout_ns)
+{
+    struct epoll_event event;
+    return mlt_os_epoll_wait(sched->io->epoll, &event, 1, timeout_ns) != 0;
 }

@@ -663,7 +663,7 @@ static mlt_rank *rank_at(const mlt_flow_program *program, uint32_t task)
 
 static bool is_near(const mlt_flow_program *program, uint32_t worker)
 {
-    return program->csp->worker->wire->peers[worker].distance == MLT_SAME_PROCESS;
+    return mlt_wire_peer(program->csp->worker->wire, worker)->distance == MLT_SAME_PROCESS;
 }
 
 static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_link *link)

@@ -5,7 +5,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+#include <linux/sockios.h>
 
 #include "os/fd.h"
 
@@ -50,6 +54,60 @@ bool mlt_os_tcp_tune(int fd, uint32_t gone_ms)
     return set(fd, IPPROTO_TCP, TCP_NODELAY, 1) && set(fd, SOL_SOCKET, SO_KEEPALIVE, 1) &&
            set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle) && set(fd, IPPROTO_TCP, TCP_KEEPINTVL, each) &&
            set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES) && set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
+}
+
+bool mlt_os_tcp_tune_patient(int fd, uint32_t gone_ms)
+{
+    return mlt_os_tcp_tune(fd, gone_ms) && set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+}
+
+uint32_t mlt_os_tcp_silent_ms(int fd)
+{
+    struct tcp_info about = {0};
+    socklen_t length = sizeof about;
+    int saved = errno;
+    bool known = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &about, &length) == 0;
+    errno = saved;
+    bool asked = about.tcpi_retransmits > 1 || about.tcpi_probes > 1;
+    return known && asked ? about.tcpi_last_ack_recv : 0;
+}
+
+ssize_t mlt_os_tcp_send(int fd, const struct iovec *pieces, uint32_t count)
+{
+    struct msghdr all = {.msg_iov = (struct iovec *)(uintptr_t)pieces, .msg_iovlen = count};
+    ssize_t n;
+    do
+        n = count == 1 ? send(fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT | MSG_NOSIGNAL)
+                       : sendmsg(fd, &all, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+ssize_t mlt_os_tcp_receive(int fd, const struct iovec *pieces, uint32_t count)
+{
+    struct msghdr all = {.msg_iov = (struct iovec *)(uintptr_t)pieces, .msg_iovlen = count};
+    ssize_t n;
+    do
+        n = count == 1 ? recv(fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT)
+                       : recvmsg(fd, &all, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+void mlt_os_tcp_finish(int fd)
+{
+    int saved = errno;
+    (void)shutdown(fd, SHUT_WR);
+    errno = saved;
+}
+
+int mlt_os_tcp_unsent(int fd)
+{
+    int saved = errno, bytes = -1;
+    if (ioctl(fd, SIOCOUTQ, &bytes) != 0)
+        bytes = -1;
+    errno = saved;
+    return bytes;
 }
 
 void mlt_os_tcp_drop(int fd)

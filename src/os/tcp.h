@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
+
+struct iovec;
 
 int mlt_os_tcp_new(int family); // AF_INET or AF_INET6
 
@@ -23,6 +26,23 @@ int mlt_os_tcp_accept(int listener, struct sockaddr_storage *from);
 // fail, whether bytes are on their way to it (TCP_USER_TIMEOUT) or not (keepalive, in whole
 // seconds, at least 3). True, or false and errno: the system refused one of the settings.
 bool mlt_os_tcp_tune(int fd, uint32_t gone_ms);
+
+// The same for a connection whose other side may not read for long, though it lives: the system
+// would take that for silence while bytes are on their way (TCP_USER_TIMEOUT). So the caller asks
+// from time to time for how many milliseconds the other side has not confirmed anything, though it
+// was asked at least twice; 0: it is not silent.
+bool mlt_os_tcp_tune_patient(int fd, uint32_t gone_ms);
+uint32_t mlt_os_tcp_silent_ms(int fd);
+
+// One try to send these pieces, or to receive into them; at most 1024. How many bytes; or -1 and
+// EAGAIN: not now. A peer that is gone gives EPIPE and no signal. 0 received: its end.
+ssize_t mlt_os_tcp_send(int fd, const struct iovec *pieces, uint32_t count);
+ssize_t mlt_os_tcp_receive(int fd, const struct iovec *pieces, uint32_t count);
+
+// Nothing more will be sent. And how many bytes the other side's system has not got yet; -1: it is
+// not known.
+void mlt_os_tcp_finish(int fd);
+int mlt_os_tcp_unsent(int fd);
 
 // Closes a stranger's connection: the kernel resets it and keeps nothing of it. errno stays.
 void mlt_os_tcp_drop(int fd);

@@ -217,7 +217,7 @@ static void share_first(mlt_worker *w)
     uint32_t n = 0;
     for (mlt_link *l = list->next; l != list && n < MLT_RING_SHARES; l = l->next, n++) {
         mlt_req *recv = mlt_container_of(l, mlt_req, link);
-        mlt_peer *peer = &w->wire->peers[recv->remote_worker];
+        mlt_peer *peer = mlt_wire_peer(w->wire, recv->remote_worker);
         if (is_worth_sharing(w, recv, peer, alone))
             share_begin(w, recv, peer);
     }
@@ -253,7 +253,7 @@ bool mlt_p2p_fetch_some(mlt_worker *w)
     share_first(w);
     while (!mlt_list_empty(list)) {
         mlt_req *recv = mlt_container_of(list->next, mlt_req, link);
-        mlt_peer *peer = &w->wire->peers[recv->remote_worker];
+        mlt_peer *peer = mlt_wire_peer(w->wire, recv->remote_worker);
         if (recv->share == SHARE_NONE) {
             mlt_list_remove(&recv->link);
             ended(w, recv, peer, read_whole(w, recv, peer) == MLT_OK, false);

@@ -12,13 +12,17 @@
 //                receiver ended it, TAKEN(sender, receiver) if the sender did; CTS if it broke
 //   chunks       CTS(sender, receiver); DATA(receiver, chunk, offset) ..., or PIECE(receiver,
 //                offset, data) while other receivers have all chunks
+//   host         CTS(sender, receiver); DATA(receiver, offset): from the user's memory into the
+//                user's memory, if the receiver has no gaps (CTS: dst is 1); otherwise PIECE
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
+// hold         HOLD ............................. slot.bytes of the receiver's messages wait for a
+//                                                  receive there; only between hosts
 // note         NOTE(what, value) ................. for the layer above
 // packet       PACKET(data) ...................... for the layer above; type, context and tag are
 //                                                  its kind, object and word
 //
 // A sender or receiver is named by the address of its request in its own process; only that process
-// uses it.
+// uses it. Between hosts it has a name that can be checked (wire/name.h).
 #ifndef MLT_P2P_INT_H
 #define MLT_P2P_INT_H
 
@@ -48,6 +52,7 @@ typedef enum slot_kind {
     SLOT_SHARE,
     SLOT_PIECE, // as DATA, but the data lie in the ring: other receivers have all chunks
     SLOT_PACKET,
+    SLOT_HOLD,
 } slot_kind;
 
 enum {
@@ -86,8 +91,9 @@ typedef enum req_stage {
 // A message that found no room in its ring.
 typedef struct out_node {
     mlt_link link;
-    mlt_req *req; // a send that has not left; NULL: the slot below
-    void *body;   // of a packet whose data are not in the slot; NULL: none
+    mlt_req *req;    // a send that has not left; NULL: the slot below
+    void *body;      // of a packet whose data are not in the slot; NULL: none
+    uint8_t in_slot; // bytes of the slot's payload
     mlt_slot slot;
 } out_node;
 
@@ -104,10 +110,13 @@ typedef struct mlt_p2p_state {
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
     bool read_peers; // large messages between processes are read, and nobody refused that yet
+    bool chose_read; // what it was at first
     bool write_refused;
     uint32_t barren; // polls in a row without progress
     uint32_t ticks;
-    uint32_t hurries; // progress steps in a row that ended early
+    uint32_t hurries;   // progress steps in a row that ended early
+    uint32_t near;      // steps since a ring had something; sockets are then looked at less often
+    uint64_t patrol_ns; // when connections are looked at next
     uint64_t started_ns;
     int bell; // by which others wake the worker while it waits for descriptors; NO_BELL
 } mlt_p2p_state;
@@ -135,6 +144,12 @@ void mlt_p2p_note_came(mlt_worker *worker, uint32_t from, uint64_t what, uint64_
 void mlt_p2p_packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
                          const void *data, uint64_t bytes);
 
+// What was posted to other hosts leaves, as far as there is room. True: something has left.
+static inline bool mlt_p2p_push(mlt_worker *w)
+{
+    return MLT_UNLIKELY(w->wire->over != NULL) && w->wire->over->push(w->wire);
+}
+
 // send.c
 void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sender, uint64_t other,
                      int32_t dst, uint64_t bytes);
@@ -142,9 +157,11 @@ void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const v
                           size_t size, int32_t dst, uint64_t bytes);
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer,
                       const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP, SHARE
-bool mlt_p2p_flush(mlt_worker *w);           // queued messages; true if any left
-void mlt_p2p_forget(mlt_worker *w);          // what will never leave
-bool mlt_p2p_pump(mlt_worker *w);            // streams; true if any moved
+// CTS, FIN, CANCELLED of another host; false: they answer nothing.
+bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot) MLT_MUST_CHECK;
+bool mlt_p2p_flush(mlt_worker *w);  // queued messages; true if any left
+void mlt_p2p_forget(mlt_worker *w); // what will never leave
+bool mlt_p2p_pump(mlt_worker *w);   // streams; true if any moved
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
 
 // A message inside one process that sender and receiver copy together, piece by piece. Blocks with
@@ -192,6 +209,8 @@ bool mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot) MLT
 // recv.c
 void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender);
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring
+// Any frame of another host. A fault of it goes into *fault.
+void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame, const char **fault);
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send); // a send that found no receive
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
                        uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,

@@ -16,9 +16,13 @@ enum {
     EAGER_POLLS =
         200,    // polls without a pause: the answer of a peer that is at it comes within these
     TICK = 256, // progress steps between looks at the launcher's wishes
-    LOOK_NS = 100000000, // between looks at the threads that may still call
-    LINGER = 200,        // times that others are let run before a worker sleeps
-    DEAF_NS = 1000000,   // between looks at descriptors, if the worker can have no bell
+    LOOK_NS = 100000000,    // between looks at the threads that may still call
+    LINGER = 200,           // times that others are let run before a worker sleeps
+    DEAF_NS = 1000000,      // between looks at descriptors, if the worker can have no bell
+    NEAR = 64,              // steps after a message of this host in which
+    FAR_EVERY = 16,         // connections are looked at in every 16th only: a look costs 300 ns
+    COLD_EVERY = 64,        // steps between looks at connections that have been quiet
+    PATROL_NS = 1000000000, // between looks for connections whose other side is silent
 };
 
 static void answer_launcher(mlt_worker *w)
@@ -63,6 +67,63 @@ static inline bool is_woken(mlt_worker *w)
            ++w->p2p->hurries % BURST != 0;
 }
 
+// ---- other hosts
+
+typedef struct far_look {
+    mlt_worker *w;
+    bool hasty;
+} far_look;
+
+static bool take_frame(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+{
+    const far_look *look = arg;
+    mlt_p2p_arrived_far(look->w, peer, frame, fault);
+    return !(look->hasty && is_woken(look->w));
+}
+
+static void rang(void *worker, uint32_t number)
+{
+    mlt_wire *wire = ((mlt_worker *)worker)->wire;
+    wire->over->rang(wire, number);
+}
+
+static bool listen_to(void *worker, int fd, uint32_t number, bool reads, bool writes)
+{
+    mlt_worker *w = worker;
+    if (!reads) {
+        mlt_io_port_drop(w->sched, fd);
+        return true;
+    }
+    mlt_io_ports(w->sched, rang, w);
+    return mlt_io_port_set(w->sched, fd, number, writes);
+}
+
+static MLT_COLD void patrol(mlt_worker *w)
+{
+    uint64_t now = mlt_os_now_ns();
+    if (now < w->p2p->patrol_ns)
+        return;
+    w->p2p->patrol_ns = now + PATROL_NS;
+    w->wire->over->patrol(w->wire);
+}
+
+// Takes what came from other hosts, and lets go what is for them.
+static bool look_far(mlt_worker *w, bool hasty)
+{
+    mlt_wire *wire = w->wire;
+    mlt_p2p_state *p2p = w->p2p;
+    far_look look = {.w = w, .hasty = hasty};
+    bool any = false;
+    if (p2p->near == 0 || --p2p->near % FAR_EVERY == 0)
+        any = wire->over->look(wire, take_frame, &look);
+    any |= wire->over->push(wire);
+    if (MLT_UNLIKELY(p2p->ticks % COLD_EVERY == 0) && wire->over->is_cold(wire)) {
+        wire->over->listen(wire, listen_to, w);
+        mlt_io_look_at_ports(w->sched);
+    }
+    return any;
+}
+
 bool mlt_p2p_progress(mlt_worker *w)
 {
     mlt_wire *wire = w->wire;
@@ -79,8 +140,18 @@ bool mlt_p2p_progress(mlt_worker *w)
             any = true;
             if (hasty && is_woken(w)) {
                 w->p2p->hurries++;
+                w->p2p->near = NEAR;
+                (void)mlt_p2p_push(w);
                 return true;
             }
+        }
+    }
+    if (MLT_UNLIKELY(wire->over != NULL)) {
+        w->p2p->near = any ? NEAR : w->p2p->near;
+        any |= look_far(w, hasty);
+        if (hasty && is_woken(w)) {
+            w->p2p->hurries++;
+            return true;
         }
     }
     w->p2p->hurries = 0;
@@ -96,9 +167,12 @@ bool mlt_p2p_progress(mlt_worker *w)
         any |= mlt_p2p_fetch_some(w);
     if (MLT_UNLIKELY(!mlt_list_empty(&w->p2p->later)))
         any |= run_later(w);
-    if (MLT_UNLIKELY(++w->p2p->ticks % TICK == 0))
+    if (MLT_UNLIKELY(++w->p2p->ticks % TICK == 0)) {
         answer_launcher(w);
-    return any;
+        if (wire->over)
+            patrol(w);
+    }
+    return mlt_p2p_push(w) | any;
 }
 
 bool mlt_worker_step(mlt_worker *w)
@@ -182,16 +256,31 @@ static MLT_COLD bool has_bell(mlt_worker *w)
     return false;
 }
 
+// As below, with connections, at which it looks from time to time.
+static void block_for_hosts(mlt_worker *w, bool parks)
+{
+    const mlt_job_worker *own = w->wire->own;
+    if (parks)
+        mlt_threads_count_parked(true);
+    while (!mlt_io_block(w->sched, PATROL_NS) &&
+           atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap)
+        w->wire->over->patrol(w->wire);
+    if (parks)
+        mlt_threads_count_parked(false);
+}
+
 // Until somebody wakes the worker, or a timer or a descriptor that it waits for.
-static void block(mlt_worker *w, mlt_worker_sleep how, bool waits)
+static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
 {
     mlt_job_worker *own = w->wire->own;
     mlt_jitter();
-    if (how == MLT_WORKER_LISTENS) {
-        mlt_io_block(w->sched, MLT_OS_FOREVER);
-    } else if (waits) { // for time; or for descriptors, without a bell
-        int64_t patience = mlt_io_patience(w->sched);
-        if (mlt_io_watches(w->sched) && (patience < 0 || patience > DEAF_NS))
+    if (how == MLT_WORKER_LISTENS && w->wire->over) {
+        block_for_hosts(w, !waits);
+    } else if (how == MLT_WORKER_LISTENS) {
+        (void)mlt_io_block(w->sched, MLT_OS_FOREVER);
+    } else if (waits || hosts) { // for time; or for descriptors, without a bell
+        int64_t patience = w->sched->io ? mlt_io_patience(w->sched) : MLT_OS_FOREVER;
+        if ((hosts || mlt_io_watches(w->sched)) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
         mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
     } else {
@@ -201,18 +290,28 @@ static void block(mlt_worker *w, mlt_worker_sleep how, bool waits)
     }
 }
 
+// With a gate: for that time, or until the worker is woken.
+static bool nap(mlt_worker *w, mlt_worker_sleep how, int64_t timeout_ns)
+{
+    if (how != MLT_WORKER_LISTENS) {
+        mlt_os_futex_wait(&w->wire->own->asleep, w->wire->nap, timeout_ns);
+        return false;
+    }
+    return mlt_io_nap(w->sched, timeout_ns);
+}
+
 // Until somebody wakes the worker. With a gate, other threads may come in meanwhile. If one outside
 // of MPI may still call, the launcher must not think that this worker waits in vain: looks from
 // time to time whether all are parked.
-static void block_with_gate(mlt_worker *w)
+static void block_with_gate(mlt_worker *w, mlt_worker_sleep how)
 {
     mlt_gate *gate = w->sched->gate;
     mlt_job_worker *own = w->wire->own;
     int64_t timeout_ns = LOOK_NS;
     mlt_gate_block(gate);
     mlt_jitter();
-    mlt_os_futex_wait(&own->asleep, w->wire->nap, timeout_ns);
-    while (atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap) {
+    bool rings = nap(w, how, timeout_ns);
+    while (!rings && atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap) {
         if (mlt_threads_all_parked()) {
             // What threads sent and took while this one slept is not counted there yet. They have
             // counted themselves as parked since, so it can be seen here.
@@ -220,9 +319,11 @@ static void block_with_gate(mlt_worker *w)
             atomic_store_explicit(&own->open, 0, memory_order_release); // pairs with the look
             timeout_ns = MLT_OS_FOREVER;
         }
-        mlt_os_futex_wait(&own->asleep, w->wire->nap, timeout_ns);
+        rings = nap(w, how, timeout_ns);
     }
     mlt_gate_unblock(gate);
+    if (how == MLT_WORKER_LISTENS)
+        mlt_io_look_at_ports(w->sched);
     atomic_store_explicit(&own->open, 1, memory_order_relaxed);
 }
 
@@ -273,7 +374,8 @@ static void sleep_until_news(mlt_worker *w)
 {
     mlt_job_worker *own = w->wire->own;
     bool waits = MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_waits(w->sched);
-    bool listens = waits && mlt_io_watches(w->sched) && has_bell(w);
+    bool hosts = w->wire->over && w->wire->over->listen(w->wire, listen_to, w);
+    bool listens = (hosts || (waits && mlt_io_watches(w->sched))) && has_bell(w);
     mlt_worker_sleep how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
     // Time will go on, so this is no deadlock. Before `how` is stored, which releases it: the
     // launcher's look reads them in the opposite order.
@@ -284,9 +386,9 @@ static void sleep_until_news(mlt_worker *w)
         mlt_p2p_mark_starved(w, true);
     if (mlt_wire_doze(w->wire, how, w->living, ready, w)) {
         if (w->sched->gate)
-            block_with_gate(w);
+            block_with_gate(w, how);
         else
-            block(w, how, waits);
+            block(w, how, waits, hosts);
     }
     mlt_wire_rise(w->wire);
     // release: a look that sees this 0, though it saw the worker asleep, sees that the epoch has

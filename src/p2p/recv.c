@@ -71,7 +71,10 @@ static void tell_backlog(mlt_worker *w, mlt_peer *peer)
         peer->held > peer->held_told ? peer->held - peer->held_told : peer->held_told - peer->held;
     if (change > step || (peer->held == 0 && peer->held_told)) {
         peer->held_told = peer->held;
-        atomic_store_explicit(&peer->rx.ring->backlog, peer->held, memory_order_relaxed);
+        if (mlt_peer_is_far(peer))
+            mlt_p2p_control_with(w, peer, SLOT_HOLD, NULL, 0, 0, peer->held);
+        else
+            atomic_store_explicit(&peer->rx.ring->backlog, peer->held, memory_order_relaxed);
     }
 }
 
@@ -166,6 +169,16 @@ void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64
     mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
 }
 
+static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender)
+{
+    bool lands = recv->type->contiguous;
+    recv->stage = STAGE_MOVING;
+    recv->moved = 0;
+    uint64_t name =
+        mlt_name_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
+    mlt_p2p_control(w, peer, SLOT_CTS, sender, name, lands, recv->got);
+}
+
 // The sender waits with its buffer: fetch the data in the best way for the distance.
 static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
                   uint8_t flags, bool late)
@@ -185,6 +198,9 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
         } else {
             move(recv, send->buf, send->type, recv->got);
         }
+    } else if (recv->got > 0 && mlt_peer_is_far(peer)) {
+        ask_far(w, recv, peer, sender);
+        return;
     } else if (recv->got > 0) {
         mlt_status status = plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address, late)
                                   : MLT_ERR_UNSUPPORTED;
@@ -221,6 +237,8 @@ static void deliver(mlt_req *recv, mlt_msg *msg)
         break;
     }
     mlt_p2p_drop(w, msg);
+    if (w->wire)
+        (void)mlt_p2p_push(w);
 }
 
 static void start_recv(mlt_req *req)
@@ -350,9 +368,8 @@ static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
     if (slot->kind == SLOT_PIECE) {
         unpack(recv, body.offset, data, slot->bytes);
     } else {
-        unpack(recv, body.offset, mlt_wire_chunk_at(w->wire, peer->worker, body.chunk),
-               slot->bytes);
-        mlt_wire_chunk_release(w->wire, peer->worker, body.chunk);
+        unpack(recv, body.offset, mlt_wire_chunk_at(w->wire, peer->local, body.chunk), slot->bytes);
+        mlt_wire_chunk_release(w->wire, peer->local, body.chunk);
     }
     recv->moved += slot->bytes;
     if (recv->moved == recv->got)
@@ -449,4 +466,114 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
             slot->kind);
     }
     mlt_wire_consume(w->wire, peer, units);
+}
+
+// ---- what comes from another host
+
+// The part of a stream that a frame has, or that has landed.
+static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame)
+{
+    slot_chunk body;
+    memcpy(&body, frame->slot.payload, sizeof body);
+    const mlt_named *named = mlt_name_find(&w->wire->names, body.receiver, peer->worker);
+    mlt_req *recv = named ? named->owner : NULL;
+    bool landed = frame->kind == MLT_FRAME_DATA;
+    if (!recv || recv->kind != MLT_REQ_RECV || recv->stage != STAGE_MOVING ||
+        landed != (named->memory != NULL) || body.offset != recv->moved ||
+        frame->length > recv->got - recv->moved)
+        return false;
+    if (!landed)
+        unpack(recv, body.offset, mlt_frame_data(frame), frame->length);
+    recv->moved += frame->length;
+    if (recv->moved == recv->got) {
+        (void)mlt_name_take(&w->wire->names, body.receiver, peer->worker);
+        mlt_req_complete(recv);
+    }
+    return true;
+}
+
+// Whether the payload is as long as its kind asks for.
+static bool has_its_lengths(const mlt_frame *frame)
+{
+    const mlt_slot *slot = &frame->slot;
+    bool data = frame->kind == MLT_FRAME_DATA;
+    switch ((slot_kind)slot->kind) {
+    case SLOT_EAGER:
+        if (slot->flags & SLOT_SYNC)
+            return frame->in_slot == sizeof(slot_names) && frame->length == slot->bytes && !data;
+        // fall through
+    case SLOT_PACKET:
+        return slot->bytes <= MLT_SLOT_PAYLOAD
+                   ? frame->in_slot == slot->bytes && frame->length == 0 && !data
+                   : frame->in_slot == 0 && frame->length == slot->bytes && !data;
+    case SLOT_RTS:
+    case SLOT_CTS:
+    case SLOT_FIN:
+    case SLOT_CANCEL:
+    case SLOT_CANCELLED:
+    case SLOT_NOTE:
+        return frame->in_slot == sizeof(slot_names) && frame->length == 0 && !data;
+    case SLOT_PIECE:
+        return frame->in_slot == sizeof(slot_chunk) && frame->length > 0 && !data;
+    case SLOT_DATA:
+        return frame->in_slot == sizeof(slot_chunk) && data;
+    case SLOT_HOLD:
+        return frame->in_slot == 0 && frame->length == 0 && !data;
+    case SLOT_HELP:
+    case SLOT_TAKEN:
+    case SLOT_SHARE:
+        break; // inside a host only
+    }
+    return false;
+}
+
+static bool is_for_rank(const mlt_worker *w, const mlt_slot *slot)
+{
+    return (uint32_t)(slot->dst - w->first_rank) < w->count;
+}
+
+static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame)
+{
+    const mlt_slot *slot = &frame->slot;
+    slot_names names = {0};
+    if (!has_its_lengths(frame))
+        return "its kind and its lengths do not fit";
+    if (frame->in_slot == sizeof names)
+        memcpy(&names, slot->payload, sizeof names);
+    switch ((slot_kind)slot->kind) {
+    case SLOT_EAGER:
+        if (!is_for_rank(w, slot))
+            return "it is for a rank of another worker";
+        eager_arrived(w, peer, slot, frame->length ? mlt_frame_data(frame) : slot->payload);
+        return NULL;
+    case SLOT_RTS:
+        if (!is_for_rank(w, slot))
+            return "it is for a rank of another worker";
+        rts_arrived(w, peer, slot);
+        return NULL;
+    case SLOT_CANCEL:
+        if (!is_for_rank(w, slot))
+            return "it is for a rank of another worker";
+        cancel_arrived(w, peer, slot);
+        return NULL;
+    case SLOT_DATA:
+    case SLOT_PIECE:
+        return part_arrived(w, peer, frame) ? NULL : "it has data that nobody asked for";
+    case SLOT_HOLD:
+        atomic_store_explicit(peer->backlog, slot->bytes, memory_order_relaxed);
+        return NULL;
+    case SLOT_NOTE:
+        mlt_p2p_note_came(w, peer->worker, names.sender, names.other);
+        return NULL;
+    case SLOT_PACKET:
+        packet_arrived(w, peer, slot, frame->length ? mlt_frame_data(frame) : slot->payload);
+        return NULL;
+    default: // CTS, FIN, CANCELLED
+        return mlt_p2p_answered_far(w, peer, slot) ? NULL : "it answers what nobody asked";
+    }
+}
+
+void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+{
+    *fault = take_far(w, peer, frame);
 }

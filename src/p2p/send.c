@@ -10,7 +10,16 @@
 #include "os/jitter.h"
 #include "p2p/p2p_int.h"
 
-enum { STREAM_LEAST = 512 << 10 }; // from here on a message is read past the caches
+enum {
+    STREAM_LEAST = 512 << 10, // from here on a message is read past the caches
+    FAR_PART = 256 << 10,     // of a message to another host: others may go between
+};
+
+// Data that one message can carry beside its slot, so that it always fits beside others.
+static uint64_t piece_most(const mlt_worker *w, const mlt_peer *peer)
+{
+    return mlt_peer_is_far(peer) ? MLT_FRAME_MOST : w->boot->job->ring_data / 4;
+}
 
 uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
 {
@@ -29,7 +38,7 @@ uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
 // The receiver holds more of ours than it should: ask before sending data.
 static bool must_ask(const mlt_worker *w, const mlt_peer *peer)
 {
-    return atomic_load_explicit(&peer->tx.ring->backlog, memory_order_relaxed) > w->p2p->peer_hold;
+    return atomic_load_explicit(peer->backlog, memory_order_relaxed) > w->p2p->peer_hold;
 }
 
 static void count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes, bool eager)
@@ -94,18 +103,18 @@ bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t 
         count_message(w, MLT_SAME_WORKER, bytes, true);
         return true;
     }
-    mlt_peer *peer = &w->wire->peers[mlt_worker_of_rank(w, dest_world)];
+    mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world));
     if (MLT_UNLIKELY(bytes > w->p2p->eager[peer->distance] || peer->waits || must_ask(w, peer)))
         return false;
     mlt_slot *slot;
     if (bytes <= MLT_SLOT_PAYLOAD) {
-        slot = mlt_ring_reserve(&peer->tx, 0, NULL);
+        slot = mlt_wire_reserve(w->wire, peer, (uint32_t)bytes, 0, NULL);
         if (MLT_UNLIKELY(!slot))
             return false;
         copy_small(slot->payload, buf, bytes);
     } else {
         unsigned char *data = NULL;
-        slot = mlt_ring_reserve(&peer->tx, mlt_ring_units(bytes), &data);
+        slot = mlt_wire_reserve(w->wire, peer, 0, bytes, &data);
         if (MLT_UNLIKELY(!slot))
             return false;
         memcpy(data, buf, bytes);
@@ -113,10 +122,19 @@ bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t 
     fill_envelope(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
     mlt_wire_post(w->wire, peer, slot);
     count_message(w, peer->distance, bytes, true);
+    (void)mlt_p2p_push(w);
     return true;
 }
 
 // ---- into a ring
+
+// How the peer is to name the request in its answer.
+static uint64_t name_send(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+{
+    if (!mlt_peer_is_far(peer))
+        return (uintptr_t)req;
+    return req->remote = mlt_name_give(&w->wire->names, req, peer->worker, NULL, 0);
+}
 
 static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
 {
@@ -143,10 +161,9 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     bool eager = req->total <= w->p2p->eager[peer->distance] && !must_ask(w, peer);
     bool sync = req->mode == MLT_MODE_SYNC;
     unsigned char *data = NULL;
-    uint32_t units = 0;
-    if (eager && (req->total > MLT_SLOT_PAYLOAD || (sync && req->total > 0)))
-        units = mlt_ring_units(req->total);
-    mlt_slot *slot = mlt_ring_reserve(&peer->tx, units, &data);
+    bool beside = eager && (req->total > MLT_SLOT_PAYLOAD || (sync && req->total > 0));
+    uint32_t in_slot = !eager || sync ? sizeof(slot_names) : beside ? 0 : (uint32_t)req->total;
+    mlt_slot *slot = mlt_wire_reserve(w->wire, peer, in_slot, beside ? req->total : 0, &data);
     if (!slot)
         return false;
     uint8_t flags =
@@ -154,9 +171,9 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     fill_envelope(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context,
                   req->tag, req->self, req->peer, req->total);
     if (eager)
-        pack(req, 0, units ? data : slot->payload, req->total);
+        pack(req, 0, beside ? data : slot->payload, req->total);
     if (!eager || sync) {
-        slot_names names = {.sender = (uintptr_t)req, .other = (uintptr_t)req->buf};
+        slot_names names = {.sender = name_send(w, peer, req), .other = (uintptr_t)req->buf};
         memcpy(slot->payload, &names, sizeof names);
     }
     req->stage = STAGE_ASKED;
@@ -183,11 +200,12 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 
 static void send_remote(mlt_worker *w, mlt_req *req)
 {
-    mlt_peer *peer = &w->wire->peers[mlt_worker_of_rank(w, req->peer)];
+    mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, req->peer));
     if (peer->waits || !push(w, peer, req)) {
         req->stage = STAGE_QUEUED;
         enqueue(w, peer, req);
     }
+    (void)mlt_p2p_push(w);
 }
 
 static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
@@ -231,12 +249,16 @@ void mlt_p2p_send(mlt_req *req)
 void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const void *payload,
                           size_t size, int32_t dst, uint64_t bytes)
 {
-    mlt_slot *slot = peer->waits ? NULL : mlt_ring_reserve(&peer->tx, 0, NULL);
+    mlt_slot *slot = peer->waits ? NULL : mlt_wire_reserve(w->wire, peer, (uint32_t)size, 0, NULL);
     bool room = slot != NULL;
-    if (!room)
-        slot = &enqueue(w, peer, NULL)->slot;
+    if (!room) {
+        out_node *out = enqueue(w, peer, NULL);
+        out->in_slot = (uint8_t)size;
+        slot = &out->slot;
+    }
     fill_envelope(slot, kind, 0, 0, 0, 0, 0, dst, bytes);
-    memcpy(slot->payload, payload, size);
+    if (size)
+        memcpy(slot->payload, payload, size);
     if (room)
         mlt_wire_post(w->wire, peer, slot);
 }
@@ -261,7 +283,9 @@ void mlt_p2p_note(mlt_worker *w, uint32_t to, uint64_t what, uint64_t value)
     if (to == w->index)
         mlt_p2p_note_came(w, to, what, value);
     else
-        mlt_p2p_control(w, &w->wire->peers[to], SLOT_NOTE, what, value, 0, 0);
+        mlt_p2p_control(w, mlt_wire_peer(w->wire, to), SLOT_NOTE, what, value, 0, 0);
+    if (w->wire)
+        (void)mlt_p2p_push(w);
 }
 
 // ---- packets
@@ -277,12 +301,15 @@ void mlt_p2p_packet_came(mlt_worker *w, uint32_t from, const mlt_packet *packet,
 
 uint64_t mlt_p2p_packet_most(const mlt_worker *w, uint32_t to)
 {
-    return to == w->index ? UINT64_MAX : w->boot->job->ring_data / 4;
+    if (to == w->index)
+        return UINT64_MAX;
+    return piece_most(w, mlt_wire_peer(w->wire, to));
 }
 
 uint64_t mlt_p2p_eager_most(const mlt_worker *w, uint32_t to)
 {
-    return w->p2p->eager[w->wire->peers[to].distance]; // not above the most of a packet
+    // Not above the most of a packet.
+    return w->p2p->eager[mlt_wire_peer(w->wire, to)->distance];
 }
 
 static inline void fill_packet(mlt_slot *slot, const mlt_packet *packet, uint64_t bytes)
@@ -296,6 +323,7 @@ static MLT_COLD void queue_packet(mlt_worker *w, mlt_peer *peer, const mlt_packe
 {
     out_node *out = enqueue(w, peer, NULL);
     fill_packet(&out->slot, packet, bytes);
+    out->in_slot = (uint8_t)(bytes <= MLT_SLOT_PAYLOAD ? bytes : 0);
     if (bytes <= MLT_SLOT_PAYLOAD) {
         copy_small(out->slot.payload, data, bytes);
         return;
@@ -313,21 +341,24 @@ void mlt_p2p_packet(mlt_worker *w, uint32_t to, const mlt_packet *packet, const 
         mlt_p2p_packet_came(w, to, packet, data, bytes);
         return;
     }
-    mlt_peer *peer = &w->wire->peers[to];
+    mlt_peer *peer = mlt_wire_peer(w->wire, to);
     unsigned char *room = NULL;
-    uint32_t units = bytes <= MLT_SLOT_PAYLOAD ? 0 : mlt_ring_units(bytes);
-    mlt_assert(bytes <= w->boot->job->ring_data / 4);
-    mlt_slot *slot = peer->waits ? NULL : mlt_ring_reserve(&peer->tx, units, &room);
+    bool beside = bytes > MLT_SLOT_PAYLOAD;
+    uint32_t in_slot = beside ? 0 : (uint32_t)bytes;
+    mlt_assert(bytes <= piece_most(w, peer));
+    mlt_slot *slot =
+        peer->waits ? NULL : mlt_wire_reserve(w->wire, peer, in_slot, beside ? bytes : 0, &room);
     if (MLT_UNLIKELY(!slot)) {
         queue_packet(w, peer, packet, data, bytes);
         return;
     }
-    if (units)
+    if (beside)
         memcpy(room, data, bytes);
     else
         copy_small(slot->payload, data, bytes);
     fill_packet(slot, packet, bytes);
     mlt_wire_post(w->wire, peer, slot);
+    (void)mlt_p2p_push(w);
 }
 
 // ---- what waits for room
@@ -336,13 +367,13 @@ static bool push_control(mlt_worker *w, mlt_peer *peer, const out_node *out)
 {
     const mlt_slot *from = &out->slot;
     unsigned char *data = NULL;
-    uint32_t units = out->body ? mlt_ring_units(from->bytes) : 0;
-    mlt_slot *slot = mlt_ring_reserve(&peer->tx, units, &data);
+    mlt_slot *slot =
+        mlt_wire_reserve(w->wire, peer, out->in_slot, out->body ? from->bytes : 0, &data);
     if (!slot)
         return false;
     fill_envelope(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src,
                   from->dst, from->bytes);
-    if (units)
+    if (out->body)
         memcpy(data, out->body, from->bytes);
     else
         memcpy(slot->payload, from->payload, sizeof slot->payload);
@@ -364,7 +395,7 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
     }
     peer->waits = false;
     mlt_list_remove(&peer->waiting);
-    atomic_store_explicit(&peer->tx.ring->starved, 0, memory_order_relaxed);
+    mlt_wire_starve(peer, false);
     return any;
 }
 
@@ -381,16 +412,22 @@ bool mlt_p2p_flush(mlt_worker *w)
 
 bool mlt_p2p_packets_left(mlt_worker *w, uint32_t to)
 {
-    mlt_link *queue = &w->wire->peers[to].queue;
-    if (!mlt_list_empty(queue))
+    mlt_peer *peer = mlt_wire_peer(w->wire, to);
+    if (!mlt_list_empty(&peer->queue))
         (void)mlt_p2p_flush(w);
-    return mlt_list_empty(queue);
+    (void)mlt_p2p_push(w);
+    return mlt_list_empty(&peer->queue);
 }
 
 void mlt_p2p_forget(mlt_worker *w)
 {
-    for (uint32_t i = 0; i < w->wire->workers; i++) {
-        mlt_link *queue = &w->wire->peers[i].queue;
+    mlt_wire *wire = w->wire;
+    for (uint32_t i = 0; i < (wire->all ? w->boot->job->workers : w->boot->job->local_workers);
+         i++) {
+        mlt_peer *peer = wire->all ? wire->all[i] : &wire->peers[i];
+        if (!peer)
+            continue;
+        mlt_link *queue = &peer->queue;
         for (mlt_link *l = queue->next; l != queue; l = l->next)
             free(mlt_container_of(l, out_node, link)->body);
     }
@@ -401,20 +438,56 @@ void mlt_p2p_forget(mlt_worker *w)
 // Sends a piece of a stream through the ring; false if there is no room.
 static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
-    uint64_t n = req->total - req->moved, most = w->boot->job->ring_data / 4;
+    uint64_t n = req->total - req->moved, most = piece_most(w, peer);
     if (n > most)
         n = most;
     unsigned char *data = NULL;
-    mlt_slot *slot = mlt_ring_reserve(&peer->tx, mlt_ring_units(n), &data);
+    slot_chunk body = {.receiver = req->remote, .offset = req->moved};
+    mlt_slot *slot = mlt_wire_reserve(w->wire, peer, sizeof body, n, &data);
     if (!slot)
         return false;
     pack(req, req->moved, data, n);
-    slot_chunk body = {.receiver = req->remote, .offset = req->moved};
-    fill_envelope(slot, SLOT_PIECE, 0, 0, 0, 0, 0, 0, n);
+    bool lands = mlt_peer_is_far(peer) && req->lands;
+    fill_envelope(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, 0, 0, 0, 0, n);
     memcpy(slot->payload, &body, sizeof body);
     req->moved += n;
-    mlt_wire_post(w->wire, peer, slot);
+    if (lands)
+        w->wire->over->post_data(w->wire, peer, slot);
+    else
+        mlt_wire_post(w->wire, peer, slot);
     return true;
+}
+
+// Sends the next part of a stream to another host: out of the user's memory, if neither side has
+// gaps.
+static bool push_far(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+{
+    if (!req->lands || !req->type->contiguous)
+        return push_piece(w, peer, req);
+    uint64_t n = req->total - req->moved;
+    if (n > FAR_PART)
+        n = FAR_PART;
+    mlt_slot slot = {.kind = SLOT_DATA, .bytes = n};
+    slot_chunk body = {.receiver = req->remote, .offset = req->moved};
+    memcpy(slot.payload, &body, sizeof body);
+    if (!w->wire->over->post_memory(w->wire, peer, &slot, sizeof body,
+                                    (const char *)req->buf + req->moved, n, &req->ticket))
+        return false;
+    req->moved += n;
+    return true;
+}
+
+// A stream to another host. True: it has moved on; *done: all of it has left.
+static bool pump_far(mlt_worker *w, mlt_peer *peer, mlt_req *req, bool *done)
+{
+    bool any = false;
+    while (!peer->waits && req->moved < req->total && push_far(w, peer, req))
+        any = true;
+    if (any)
+        (void)mlt_p2p_push(w);
+    *done =
+        req->moved == req->total && (!req->ticket || w->wire->over->has_left(peer, req->ticket));
+    return any || *done;
 }
 
 // Bytes to put into the next chunk. Data with gaps takes long to pack and to unpack, so a message
@@ -432,17 +505,17 @@ static uint64_t chunk_fill(const mlt_worker *w, const mlt_req *req)
 // Sends one chunk of a stream; false if there is no chunk or no room.
 static bool push_chunk(mlt_worker *w, mlt_req *req)
 {
-    mlt_peer *peer = &w->wire->peers[req->remote_worker];
+    mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
     if (peer->waits)
         return false;
     mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
     if (!slot)
         return false;
-    int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST, peer->worker);
+    int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST, peer->local);
     if (chunk < 0) // the reserved slot was not published: it stays the next one
         return chunk == MLT_CHUNK_NONE && push_piece(w, peer, req);
     uint64_t n = chunk_fill(w, req);
-    pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->index, (uint32_t)chunk), n);
+    pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
     fill_envelope(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
     memcpy(slot->payload, &body, sizeof body);
@@ -458,13 +531,19 @@ bool mlt_p2p_pump(mlt_worker *w)
     for (mlt_link *l = list->next, *next; l != list; l = next) {
         next = l->next;
         mlt_req *req = mlt_container_of(l, mlt_req, link);
-        while (req->moved < req->total && push_chunk(w, req))
-            any = true;
-        if (req->moved < req->total)
+        mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
+        bool done;
+        if (mlt_peer_is_far(peer)) {
+            any |= pump_far(w, peer, req, &done);
+        } else {
+            while (req->moved < req->total && push_chunk(w, req))
+                any = true;
+            done = req->moved == req->total;
+        }
+        if (!done)
             continue; // another stream may go to a ring with room
         mlt_list_remove(l);
-        atomic_store_explicit(&w->wire->peers[req->remote_worker].tx.ring->starved, 0,
-                              memory_order_relaxed);
+        mlt_wire_starve(peer, false);
         mlt_req_complete(req);
     }
     return any;
@@ -473,12 +552,10 @@ bool mlt_p2p_pump(mlt_worker *w)
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
 {
     for (mlt_link *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
-        atomic_store_explicit(&mlt_container_of(l, mlt_peer, waiting)->tx.ring->starved, starved,
-                              memory_order_relaxed);
+        mlt_wire_starve(mlt_container_of(l, mlt_peer, waiting), starved);
     for (mlt_link *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
         mlt_req *req = mlt_container_of(l, mlt_req, link);
-        atomic_store_explicit(&w->wire->peers[req->remote_worker].tx.ring->starved, starved,
-                              memory_order_relaxed);
+        mlt_wire_starve(mlt_wire_peer(w->wire, req->remote_worker), starved);
     }
     mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_give_back
@@ -516,6 +593,32 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_req_complete(req);
 }
 
+bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    slot_names names;
+    memcpy(&names, slot->payload, sizeof names);
+    if (slot->kind == SLOT_CANCELLED && !names.other)
+        return true; // as above
+    mlt_req *req = mlt_name_take(&w->wire->names, names.sender, peer->worker);
+    if (!req || req->kind != MLT_REQ_SEND || req->stage != STAGE_ASKED)
+        return false;
+    if (slot->kind == SLOT_CTS) {
+        if (slot->bytes == 0 || slot->bytes > req->total)
+            return false;
+        req->remote = names.other;
+        req->total = slot->bytes; // what the receiver has room for
+        req->lands = slot->dst != 0;
+        req->ticket = 0;
+        req->stage = STAGE_STREAM;
+        mlt_list_push_back(&w->p2p->streams, &req->link);
+        mlt_p2p_pump(w);
+        return true;
+    }
+    req->cancelled = slot->kind == SLOT_CANCELLED;
+    mlt_req_complete(req);
+    return true;
+}
+
 void mlt_p2p_cancel(mlt_req *req)
 {
     mlt_worker *w = req->rank->worker;
@@ -532,7 +635,7 @@ void mlt_p2p_cancel(mlt_req *req)
         break;
     }
     case STAGE_QUEUED: {
-        mlt_peer *peer = &w->wire->peers[mlt_worker_of_rank(w, req->peer)];
+        mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, req->peer));
         mlt_link *l = peer->queue.next;
         while (mlt_container_of(l, out_node, link)->req != req)
             l = l->next;
@@ -540,10 +643,13 @@ void mlt_p2p_cancel(mlt_req *req)
         mlt_pool_give(&w->p2p->outs, mlt_container_of(l, out_node, link));
         break; // an empty queue is noticed by the next flush
     }
-    case STAGE_ASKED:
-        mlt_p2p_control(w, &w->wire->peers[req->remote_worker], SLOT_CANCEL, (uintptr_t)req, 0,
-                        req->peer, 0);
+    case STAGE_ASKED: {
+        mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
+        uint64_t name = mlt_peer_is_far(peer) ? req->remote : (uintptr_t)req;
+        mlt_p2p_control(w, peer, SLOT_CANCEL, name, 0, req->peer, 0);
+        (void)mlt_p2p_push(w);
         return;
+    }
     default:
         return; // the data is moving: too late
     }

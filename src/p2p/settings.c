@@ -2,6 +2,7 @@
 #include "p2p/settings.h"
 
 #include "p2p/worker.h"
+#include "wire/transport.h"
 
 mlt_p2p_conf mlt_conf;
 
@@ -22,6 +23,12 @@ static const mlt_setting wire_settings[] = {
      &mlt_conf.large},
 };
 
+static const mlt_setting tcp_settings[] = {
+    {"gone_ms", MLT_SETTING_INT, "5000", NULL,
+     "milliseconds after which a process of another host that does not answer is lost",
+     &mlt_tcp_gone_ms},
+};
+
 static const mlt_setting p2p_settings[] = {
     {"eager_worker", MLT_SETTING_SIZE, "8K", NULL,
      "largest message buffered for a rank of the same worker that has no receive posted",
@@ -34,6 +41,9 @@ static const mlt_setting p2p_settings[] = {
     {"eager_read", MLT_SETTING_SIZE, "4K", NULL,
      "the same, if larger ones are read from the sender's memory and every worker has a core",
      &mlt_conf.eager_read},
+    {"eager_host", MLT_SETTING_SIZE, "8K", NULL,
+     "largest message sent to another host before its receive is known; 8K at most",
+     &mlt_conf.eager_host},
     {"hold", MLT_SETTING_SIZE, "64M", NULL,
      "memory a worker spends on messages that wait for a receive, before senders must wait",
      &mlt_conf.hold},
@@ -46,6 +56,7 @@ static const mlt_setting p2p_settings[] = {
 const mlt_settings_table mlt_p2p_settings[] = {
     {"fiber", fiber_settings, sizeof fiber_settings / sizeof *fiber_settings},
     {"wire", wire_settings, sizeof wire_settings / sizeof *wire_settings},
+    {"tcp", tcp_settings, sizeof tcp_settings / sizeof *tcp_settings},
     {"p2p", p2p_settings, sizeof p2p_settings / sizeof *p2p_settings},
 };
 const size_t mlt_p2p_settings_count = sizeof mlt_p2p_settings / sizeof *mlt_p2p_settings;

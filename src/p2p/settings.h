@@ -20,7 +20,7 @@ typedef enum mlt_mismatch { // kind.h
 typedef struct mlt_p2p_conf {
     const char *sched;
     int64_t stack_size;
-    int64_t eager_worker, eager_thread, eager_process, eager_read;
+    int64_t eager_worker, eager_thread, eager_process, eager_read, eager_host;
     int64_t large; // mlt_large
     int64_t spin_us;
     int64_t hold;

@@ -32,7 +32,7 @@ bool mlt_p2p_reads_here(void)
 
 const char *mlt_worker_large_kind(const mlt_worker *w)
 {
-    return w->p2p->read_peers ? "read" : w->reads ? "chunks: refused" : "chunks";
+    return w->p2p->read_peers ? "read" : w->p2p->chose_read ? "chunks: refused" : "chunks";
 }
 
 static mlt_p2p_state *new_state(mlt_worker *w)
@@ -48,20 +48,25 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     mlt_list_init(&state->again);
     mlt_pool_init(&state->outs, sizeof(out_node), 16);
     mlt_pool_init(&state->messages, sizeof(mlt_msg) + SMALL_MESSAGE, 64);
-    state->crowded = job->workers > job->cores;
+    state->crowded = job->local_workers > job->cores;
     state->spin_ns = state->crowded ? 0 : (uint64_t)mlt_conf.spin_us * 1000;
     uint64_t ring_most = job->ring_data / 4; // so that a message always fits beside others
-    w->reads = job->launched && job->procs > 1 && choose_read(job->readable);
-    state->read_peers = w->reads;
+    // Hosts may differ in what they allow, and all workers must choose alike.
+    w->reads = job->launched && job->procs > 1 && job->hosts == 1 && choose_read(job->readable);
+    state->read_peers = job->launched && job->local_procs > 1 && choose_read(job->readable);
+    state->chose_read = state->read_peers;
     // One copy by the kernel is sooner there than two through the ring already for 8 KiB (1.7 us
     // and 2.4); but where workers share cores, the answer of the receiver costs a switch.
-    bool whole = w->reads && !state->crowded;
+    bool whole = state->read_peers && !state->crowded;
     uint64_t thread = (uint64_t)mlt_conf.eager_thread,
              process = (uint64_t)(whole ? mlt_conf.eager_read : mlt_conf.eager_process);
     state->eager[MLT_SAME_WORKER] = (uint64_t)mlt_conf.eager_worker;
     state->eager[MLT_SAME_PROCESS] = thread < ring_most ? thread : ring_most;
     state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
-    uint64_t share = (uint64_t)mlt_conf.hold / job->workers;
+    state->eager[MLT_OTHER_HOST] = (uint64_t)mlt_conf.eager_host < MLT_FRAME_MOST
+                                       ? (uint64_t)mlt_conf.eager_host
+                                       : MLT_FRAME_MOST;
+    uint64_t share = (uint64_t)mlt_conf.hold / job->workers; // of all hosts
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
     state->started_ns = mlt_os_now_ns();
     state->bell = NO_BELL;
@@ -122,7 +127,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     w->p2p = new_state(w);
     if (!w->p2p)
         goto free_worker;
-    if (boot->job->launched && !(w->wire = mlt_wire_new(boot->job, index)))
+    if (boot->job->launched && !(w->wire = mlt_wire_new(boot->job, index, boot->ctl)))
         goto free_worker;
     mlt_sched_conf conf = {
         .policy = mlt_conf.sched,
@@ -162,18 +167,24 @@ void mlt_worker_run(mlt_worker *w, void (*entry)(void *rank))
 // An answer that found no room may be all that a peer still waits for. What is for a peer that has
 // ended itself is dropped, and one that does not look within a second (this rank left without
 // MPI_Finalize) keeps nobody from ending.
+static bool has_ended(mlt_worker *w, const mlt_peer *peer)
+{
+    if (mlt_peer_is_far(peer))
+        return w->wire->over->is_gone(peer);
+    const mlt_job_worker *to = mlt_job_local_at(w->boot->job, peer->local);
+    return atomic_load_explicit(&to->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
+}
+
 static void flush_queues(mlt_worker *w)
 {
     mlt_link *list = &w->p2p->waiting;
     uint64_t until = mlt_list_empty(list) ? 0 : mlt_os_now_ns() + FLUSH_NS;
     while (!mlt_list_empty(list) && mlt_os_now_ns() < until) {
-        if (mlt_p2p_flush(w))
+        if (mlt_p2p_push(w) | mlt_p2p_flush(w))
             continue;
         for (mlt_link *l = list->next, *next; l != list; l = next) {
             next = l->next;
-            mlt_peer *peer = mlt_container_of(l, mlt_peer, waiting);
-            mlt_job_worker *to = mlt_job_worker_at(w->boot->job, peer->worker);
-            if (atomic_load_explicit(&to->asleep, memory_order_relaxed) == MLT_WORKER_ENDED)
+            if (has_ended(w, mlt_container_of(l, mlt_peer, waiting)))
                 mlt_list_remove(l);
         }
         mlt_os_yield();

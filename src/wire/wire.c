@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "os/jitter.h"
 #include "os/os.h"
 
@@ -14,15 +15,16 @@ typedef struct chunk_head {
 } chunk_head;
 _Static_assert(sizeof(chunk_head) == MLT_LINE, "the job's layout counts on it");
 
+// Workers of this host, by their local numbers.
 static void *ring_memory(mlt_job *job, uint32_t to, uint32_t from)
 {
     return (char *)job + job->rings_at +
            ((uint64_t)to * job->local_workers + from) * job->ring_bytes;
 }
 
-static chunk_head *chunk_heads(mlt_job *job, uint32_t worker)
+static chunk_head *chunk_heads(mlt_job *job, uint32_t local)
 {
-    return (chunk_head *)((char *)job + job->pools_at + (uint64_t)worker * job->pool_bytes);
+    return (chunk_head *)((char *)job + job->pools_at + (uint64_t)local * job->pool_bytes);
 }
 
 // After some rings were left: everybody's earlier stamps can be seen, and later senders see that
@@ -49,11 +51,11 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
         barrier(wire);
         old->hot = false;
         if (mlt_ring_give_back(&old->rx))
-            mlt_job_wake(mlt_job_worker_at(wire->job, old->worker));
+            mlt_job_wake(mlt_job_local_at(wire->job, old->local));
         if (mlt_ring_peek(&old->rx)) {
             // Not forgotten: it comes back with the next look at the news.
-            atomic_fetch_or_explicit(mlt_job_news_at(wire->job, wire->self) + old->worker / 64,
-                                     UINT64_C(1) << old->worker % 64, memory_order_relaxed);
+            atomic_fetch_or_explicit(mlt_job_news_at(wire->job, wire->local) + old->local / 64,
+                                     UINT64_C(1) << old->local % 64, memory_order_relaxed);
             // An exchange as the senders' (mlt_wire_notify): a store between two of them would hide
             // the earlier one's bit from a reader of the later 1.
             (void)atomic_exchange_explicit(&wire->own->news, 1, memory_order_acq_rel);
@@ -67,10 +69,75 @@ static void attend(mlt_wire *wire, mlt_peer *peer)
     mlt_ring_attend(&peer->rx, true);
 }
 
-mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
+static void open_rings(mlt_wire *wire, mlt_peer *peer, uint32_t local)
+{
+    mlt_job *job = wire->job;
+    mlt_ring_open_tx(&peer->tx, ring_memory(job, local, wire->local), job->ring_slots,
+                     job->ring_data);
+    mlt_ring_open_rx(&peer->rx, ring_memory(job, wire->local, local), job->ring_slots,
+                     job->ring_data);
+    peer->backlog = &peer->tx.ring->backlog;
+}
+
+static void meet_neighbour(mlt_wire *wire, uint32_t worker, bool same_process)
+{
+    uint32_t local = mlt_job_place_at(wire->job, worker)->local;
+    mlt_peer *peer = &wire->peers[local];
+    peer->worker = worker;
+    peer->local = local;
+    mlt_list_init(&peer->queue);
+    if (wire->all)
+        wire->all[worker] = peer;
+    if (worker == wire->self)
+        return;
+    peer->distance = same_process ? MLT_SAME_PROCESS : MLT_SAME_HOST;
+    open_rings(wire, peer, local);
+}
+
+// Peers of this host, all at once: the rings that they stand for cost nothing until they are used.
+static void meet_neighbours(mlt_wire *wire)
+{
+    mlt_job *job = wire->job;
+    uint32_t own = mlt_job_place_at(job, wire->self)->proc;
+    for (uint32_t p = 0; p < job->procs; p++) {
+        const mlt_job_proc *proc = mlt_job_proc_at(job, p);
+        for (uint32_t w = 0; proc->host == job->host && w < proc->workers; w++)
+            meet_neighbour(wire, proc->first_worker + w, p == own);
+    }
+}
+
+mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker)
+{
+    mlt_assert(worker < wire->job->workers);
+    mlt_peer *peer = mlt_take(1, sizeof *peer);
+    peer->worker = worker;
+    peer->local = mlt_job_place_at(wire->job, worker)->local;
+    peer->distance = MLT_OTHER_HOST;
+    mlt_list_init(&peer->queue);
+    if (wire->over->meet(wire, peer) != MLT_OK)
+        mlt_no_room("what is to be sent to worker %u", worker);
+    wire->all[worker] = peer;
+    return peer;
+}
+
+static mlt_status open_far(mlt_wire *wire, int ctl)
+{
+    if (wire->job->hosts == 1)
+        return MLT_OK;
+    wire->all = calloc(wire->job->workers, sizeof *wire->all);
+    if (!wire->all)
+        return MLT_ERR_NO_MEMORY;
+    wire->over = &mlt_tcp;
+    mlt_status status = wire->over->open(wire, ctl);
+    if (status != MLT_OK)
+        wire->over = NULL;
+    return status;
+}
+
+mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
 {
     mlt_wire *wire = calloc(1, sizeof *wire);
-    mlt_peer *peers = calloc(job->workers, sizeof *peers);
+    mlt_peer *peers = calloc(job->local_workers, sizeof *peers);
     uint16_t *chunk_to = calloc(job->chunks + 1, sizeof *chunk_to);
     if (!wire || !peers || !chunk_to) {
         free(chunk_to);
@@ -78,15 +145,14 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
         free(peers);
         return NULL;
     }
-    mlt_job_worker *own = mlt_job_worker_at(job, self);
     if (job->lean && mlt_os_barrier_join() != MLT_OK)
         mlt_fatal(
             "this process may not call membarrier, though mpirun may: run both in one container");
     *wire = (mlt_wire){
         .job = job,
-        .own = own,
+        .own = mlt_job_worker_at(job, self),
         .self = self,
-        .workers = job->workers,
+        .local = mlt_job_place_at(job, self)->local,
         .lean = job->lean,
         .hot_most = job->lean ? MLT_WIRE_HOT : MLT_WIRE_HOT_CROWDED,
         .peers = peers,
@@ -94,19 +160,12 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self)
         .chunk_bytes = job->chunk_bytes,
         .chunk_to = chunk_to,
     };
-    for (uint32_t i = 0; i < job->workers; i++) {
-        mlt_peer *peer = &peers[i];
-        peer->worker = i;
-        mlt_list_init(&peer->queue);
-        if (i == self)
-            continue;
-        peer->distance = mlt_job_place_at(job, i)->proc == mlt_job_place_at(job, self)->proc
-                             ? MLT_SAME_PROCESS
-                             : MLT_SAME_HOST;
-        mlt_ring_open_tx(&peer->tx, ring_memory(job, i, self), job->ring_slots, job->ring_data);
-        mlt_ring_open_rx(&peer->rx, ring_memory(job, self, i), job->ring_slots, job->ring_data);
+    if (open_far(wire, ctl) != MLT_OK) {
+        mlt_wire_free(wire);
+        return NULL;
     }
-    atomic_store(&own->asleep, MLT_WORKER_AWAKE);
+    meet_neighbours(wire);
+    atomic_store(&wire->own->asleep, MLT_WORKER_AWAKE);
     return wire;
 }
 
@@ -118,6 +177,8 @@ void mlt_wire_publish(mlt_wire *wire)
 
 void mlt_wire_end(mlt_wire *wire)
 {
+    if (wire->over)
+        wire->over->end(wire);
     mlt_wire_publish(wire);
     atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
 }
@@ -127,6 +188,15 @@ void mlt_wire_free(mlt_wire *wire)
     if (!wire)
         return;
     mlt_wire_end(wire);
+    for (uint32_t i = 0; wire->all && i < wire->job->workers; i++)
+        if (wire->all[i] && mlt_peer_is_far(wire->all[i])) {
+            wire->over->forget(wire, wire->all[i]);
+            free(wire->all[i]);
+        }
+    if (wire->over)
+        wire->over->close(wire);
+    mlt_names_fini(&wire->names);
+    free(wire->all);
     free(wire->chunk_to);
     free(wire->peers);
     free(wire);
@@ -134,9 +204,9 @@ void mlt_wire_free(mlt_wire *wire)
 
 void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
 {
-    mlt_job_worker *to = mlt_job_worker_at(wire->job, peer->worker);
-    atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->worker) + wire->self / 64,
-                             UINT64_C(1) << wire->self % 64, memory_order_release);
+    mlt_job_worker *to = mlt_job_local_at(wire->job, peer->local);
+    atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->local) + wire->local / 64,
+                             UINT64_C(1) << wire->local % 64, memory_order_release);
     mlt_jitter();
     // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_doze. An
     // exchange, so that a reader of a later sender's 1 has seen our bit too.
@@ -152,7 +222,7 @@ void mlt_wire_gather(mlt_wire *wire)
     // see.
     (void)atomic_exchange_explicit(&wire->own->news, 0, memory_order_acquire);
     mlt_jitter();
-    _Atomic uint64_t *words = mlt_job_news_at(wire->job, wire->self);
+    _Atomic uint64_t *words = mlt_job_news_at(wire->job, wire->local);
     for (uint32_t i = 0; i < wire->job->news_words; i++) {
         if (atomic_load_explicit(&words[i], memory_order_relaxed) == 0)
             continue;
@@ -184,7 +254,7 @@ static bool leave_all(mlt_wire *wire)
     for (uint32_t i = 0; i < wire->hot_count; i++) {
         wire->hot[i]->hot = false;
         if (mlt_ring_give_back(&wire->hot[i]->rx))
-            mlt_job_wake(mlt_job_worker_at(wire->job, wire->hot[i]->worker));
+            mlt_job_wake(mlt_job_local_at(wire->job, wire->hot[i]->local));
     }
     wire->hot_count = wire->hot_next = 0;
     return true;
@@ -204,6 +274,8 @@ bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool 
     atomic_store_explicit(&own->asleep, wire->nap, memory_order_seq_cst);
     mlt_jitter();
     bool asked = atomic_load(&own->report_wanted) != atomic_load(&own->reported);
+    if (wire->over && wire->over->ready(wire))
+        return false;
     return atomic_load(&own->news) == 0 && !asked && !ready(arg);
 }
 
@@ -226,7 +298,7 @@ static bool try_chunk(chunk_head *head)
 
 int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to)
 {
-    chunk_head *heads = chunk_heads(wire->job, wire->self);
+    chunk_head *heads = chunk_heads(wire->job, wire->local);
     // Where workers share cores they share caches, too: the pools of all of them should fit. (16
     // processes on two cores, MPI_Alltoall of 64 KiB: 1.9 ms instead of 4.6.)
     uint32_t rings = wire->lean && wire->hot_count ? wire->hot_count : 1;
@@ -245,18 +317,18 @@ int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to)
     return waits ? MLT_CHUNK_LATER : MLT_CHUNK_NONE;
 }
 
-void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk)
+void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t local, uint32_t chunk)
 {
     mlt_job *job = wire->job;
-    mlt_assert(worker < job->workers && chunk < job->chunks);
+    mlt_assert(local < job->local_workers && chunk < job->chunks);
     uint64_t heads = ((uint64_t)job->chunks * MLT_LINE + 4095) & ~UINT64_C(4095);
-    return (char *)chunk_heads(job, worker) + heads + (uint64_t)chunk * job->chunk_bytes;
+    return (char *)chunk_heads(job, local) + heads + (uint64_t)chunk * job->chunk_bytes;
 }
 
-void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk)
+void mlt_wire_chunk_release(mlt_wire *wire, uint32_t local, uint32_t chunk)
 {
-    atomic_store_explicit(&chunk_heads(wire->job, worker)[chunk].busy, 0, memory_order_release);
+    atomic_store_explicit(&chunk_heads(wire->job, local)[chunk].busy, 0, memory_order_release);
     mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `asleep` in mlt_wire_doze
-    mlt_job_wake(mlt_job_worker_at(wire->job, worker));
+    mlt_job_wake(mlt_job_local_at(wire->job, local));
 }

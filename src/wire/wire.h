@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport between the workers of one host: a ring each way for every pair, whether the peer
-// is a thread of this process or another process; a pool of chunks for large messages; and how to
-// sleep without missing news.
+// How workers reach each other. Between the workers of a host: a ring each way for every pair,
+// whether the peer is a thread of this process or another process; a pool of chunks for large
+// messages; and how to sleep without missing news. To workers of other hosts: a transport
+// (transport.h), which has the same calls; those of the ring are inline.
 //
 // A receiver looks only at rings with news. It attends to a few (the hot ones) by reading their
 // next slot; for any other, the sender sees that the ring is unattended, sets the ring's bit in the
@@ -10,6 +11,8 @@
 //
 // Chunks belong to the sender: it takes one, fills it, names it in a message; the receiver copies
 // it out and releases it.
+//
+// Workers are numbered as in the whole job, unless a number is called local.
 #ifndef MLT_WIRE_WIRE_H
 #define MLT_WIRE_WIRE_H
 
@@ -19,7 +22,9 @@
 #include "base/list.h"
 #include "base/status.h"
 #include "boot/job.h"
+#include "wire/name.h"
 #include "wire/ring.h"
+#include "wire/transport.h"
 
 typedef enum mlt_distance {
     MLT_SAME_WORKER,  // a call
@@ -33,11 +38,16 @@ typedef enum mlt_distance {
 // there the limit is one that hardly any program reaches.
 enum { MLT_WIRE_HOT = 64, MLT_WIRE_HOT_CROWDED = 8 };
 
-typedef struct mlt_peer {
-    mlt_ring_tx tx;
+struct mlt_peer {
+    mlt_ring_tx tx; // of this host only, as rx
     mlt_ring_rx rx;
-    uint32_t worker;  // its index in the job
-    uint8_t distance; // mlt_distance
+    uint32_t worker, local; // its index in the job, and among the workers of its host
+    // Bytes of ours that it holds for want of a receive, as far as it has told.
+    _Atomic uint64_t *backlog;
+    // Of a peer of another host, the transport's:
+    struct mlt_far_peer *far;
+    _Atomic uint32_t *starved; // raised by the owner while it waits for room there
+    uint8_t distance;          // mlt_distance
     bool hot;
     bool waits;         // in the owner's list of peers with a queue
     mlt_link queue;     // the owner's: what could not be sent yet
@@ -46,36 +56,78 @@ typedef struct mlt_peer {
     uint64_t held_told; // as last published in the ring's backlog
     uint16_t share;     // the owner's: number of the last message from this peer that both copy
     uint8_t shares;     // those of the ring's shares that are in use, a bit each
-} mlt_peer;
+};
 
-typedef struct mlt_wire {
+struct mlt_wire {
     mlt_job *job;
     mlt_job_worker *own;
-    uint32_t self, workers;
-    bool lean;       // as the job's
-    mlt_peer *peers; // [workers]; the entry of this worker is unused
+    uint32_t self, local; // index in the job, and among the workers of this host
+    bool lean;            // as the job's
+    mlt_peer *peers;      // [job->local_workers]; the entry of this worker is unused
+    // In a job over several hosts: the peer of each worker of the job; those of other hosts are
+    // made when they are first asked for. NULL on one host.
+    mlt_peer **all;
+    const mlt_transport *over; // to other hosts; NULL on one host
+    void *far;                 // the transport's state of this worker
+    mlt_names names;           // by which other hosts refer to this worker's requests
     mlt_peer *hot[MLT_WIRE_HOT];
     uint32_t hot_most, hot_count, hot_next;
     uint32_t nap;            // own->asleep as the last doze left it
     uint64_t sent, received; // messages
     uint32_t chunk_next;     // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
-    uint16_t *chunk_to; // [chunks]: the worker that each was sent to last
-} mlt_wire;
+    uint16_t *chunk_to; // [chunks]: the local number of the worker that each was sent to last
+};
 
-// For worker `self` of the job. Owned by the caller; NULL if memory is exhausted.
-mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self);
+// For worker `self` of the job, whose process has that control channel. Owned by the caller; NULL
+// if memory is exhausted.
+mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl);
 void mlt_wire_free(mlt_wire *wire);
-void mlt_wire_end(mlt_wire *wire); // tells the job that this worker has ended; free does it too
+
+// Tells the job that this worker has ended; free does it too. Waits until the system has what was
+// sent to other hosts.
+void mlt_wire_end(mlt_wire *wire);
+
+mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker) MLT_COLD;
+
+// The peer that is worker `worker` of the job.
+static inline mlt_peer *mlt_wire_peer(mlt_wire *wire, uint32_t worker)
+{
+    if (MLT_LIKELY(!wire->all))
+        return &wire->peers[worker];
+    mlt_peer *peer = wire->all[worker];
+    return MLT_LIKELY(peer != NULL) ? peer : mlt_wire_meet(wire, worker);
+}
+
+static inline bool mlt_peer_is_far(const mlt_peer *peer)
+{
+    return MLT_UNLIKELY(peer->distance == MLT_OTHER_HOST);
+}
+
+// Room for a message with so many bytes of payload in its slot, and data of that length (where:
+// *data), or NULL: there is none now. Between hosts a slot's payload and the data travel at these
+// lengths; data: at most MLT_FRAME_MOST bytes.
+static inline mlt_slot *mlt_wire_reserve(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot,
+                                         uint64_t bytes, unsigned char **data)
+{
+    if (mlt_peer_is_far(peer))
+        return wire->over->reserve(wire, peer, in_slot, bytes, data);
+    return mlt_ring_reserve(&peer->tx, mlt_ring_units(bytes), data);
+}
 
 // Tells a peer that does not attend to our ring.
 void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer) MLT_COLD;
 
-// After mlt_ring_reserve and filling in: publish, count, tell.
+// After mlt_wire_reserve and filling in: publish, count, tell. To another host it leaves with the
+// next mlt_transport.push.
 static inline void mlt_wire_post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 {
-    mlt_ring_publish(&peer->tx, slot);
     wire->sent++;
+    if (mlt_peer_is_far(peer)) {
+        wire->over->post(wire, peer, slot);
+        return;
+    }
+    mlt_ring_publish(&peer->tx, slot);
     if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx, wire->lean)))
         mlt_wire_notify(wire, peer);
 }
@@ -92,7 +144,15 @@ static inline void mlt_wire_consume(mlt_wire *wire, mlt_peer *peer, uint32_t uni
 {
     wire->received++;
     if (MLT_UNLIKELY(mlt_ring_consume(&peer->rx, units)))
-        mlt_job_wake(mlt_job_worker_at(wire->job, peer->worker));
+        mlt_job_wake(mlt_job_local_at(wire->job, peer->local));
+}
+
+// The owner waits until that peer has room, or until memory that was posted has left; or no longer.
+// After it has raised this, and after a fence (the caller's), it must look once more.
+static inline void mlt_wire_starve(mlt_peer *peer, bool starves)
+{
+    _Atomic uint32_t *word = mlt_peer_is_far(peer) ? peer->starved : &peer->tx.ring->starved;
+    atomic_store_explicit(word, starves, memory_order_relaxed);
 }
 
 // Before and after the thread blocks until there may be something to do: on own->asleep while that
@@ -113,13 +173,13 @@ enum {
     MLT_CHUNK_NONE = -2,  // others have them all and may not look for long: send without chunks
 };
 
-// A free chunk of our own pool for a message to that worker; or one of the above. Hot: one of the
+// A free chunk of our own pool for a message to that worker of this host; or one of the above. Hot: one of the
 // first few, which stay in the cache between their uses; worth it for messages so large that they
 // would sweep through the whole pool (measured: +15 % from 1 MiB on). Otherwise the whole pool in
 // turn, so that the receiver may lag behind.
-int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to);
-void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t worker, uint32_t chunk);
+int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to_local);
+void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t local, uint32_t chunk);
 // The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.
-void mlt_wire_chunk_release(mlt_wire *wire, uint32_t worker, uint32_t chunk);
+void mlt_wire_chunk_release(mlt_wire *wire, uint32_t local, uint32_t chunk);
 
 #endif

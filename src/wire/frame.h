@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A frame: a message as it travels to another host. Both hosts have the same byte order and the
+// same sizes of types: the greeting of their connection has made sure of that.
+//
+//     head (40 bytes) | so many bytes of the slot's payload | data
+//
+// Each of the two parts that follow is filled up with zeros to a multiple of 8 bytes, so that a
+// frame can be read where it lies.
+#ifndef MLT_WIRE_FRAME_H
+#define MLT_WIRE_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/ring.h"
+
+typedef enum mlt_frame_kind {
+    MLT_FRAME_MESSAGE = 1, // a slot and its data
+    MLT_FRAME_DATA,        // the data go into memory that its receiver has named (mlt_frame_place)
+    MLT_FRAME_CREDIT, // slot.bytes: so many bytes of the receiver's frames were consumed so far
+    MLT_FRAME_END,    // nothing follows: the process has ended in order
+} mlt_frame_kind;
+
+typedef struct mlt_frame {
+    uint32_t length; // bytes of data
+    uint8_t in_slot; // bytes of the slot's payload
+    uint8_t kind;    // mlt_frame_kind
+    uint16_t from;   // the sender's number among the workers of its process
+    mlt_slot slot;   // its stamp is the receiver's number among the workers of its process
+} mlt_frame;
+
+// The slot's payload in DATA: a name of the receiver's (wire/name.h), and where the data belong in
+// the memory that it stands for. The user of the wire may let more follow.
+typedef struct mlt_frame_place {
+    uint64_t name, offset;
+} mlt_frame_place;
+
+enum {
+    MLT_FRAME_HEAD = offsetof(mlt_frame, slot.payload),
+    MLT_FRAME_MOST = 8 << 10,      // bytes of data in MESSAGE
+    MLT_FRAME_DATA_MOST = 1 << 20, // ... in DATA
+    MLT_FRAME_LARGEST = sizeof(mlt_frame) + MLT_FRAME_MOST,
+};
+_Static_assert(MLT_FRAME_HEAD == 40 && sizeof(mlt_frame) == 72, "what follows is aligned");
+
+static inline uint64_t mlt_frame_pad(uint64_t bytes)
+{
+    return (bytes + 7) & ~UINT64_C(7);
+}
+
+// Where its data begin, from the start of the frame; and its whole length.
+static inline uint32_t mlt_frame_data_at(const mlt_frame *frame)
+{
+    return MLT_FRAME_HEAD + (uint32_t)mlt_frame_pad(frame->in_slot);
+}
+
+static inline uint64_t mlt_frame_bytes(const mlt_frame *frame)
+{
+    return mlt_frame_data_at(frame) + mlt_frame_pad(frame->length);
+}
+
+static inline const unsigned char *mlt_frame_data(const mlt_frame *frame)
+{
+    return (const unsigned char *)frame + mlt_frame_data_at(frame);
+}
+
+static inline uint32_t mlt_frame_to(const mlt_frame *frame)
+{
+    return atomic_load_explicit(&frame->slot.stamp, memory_order_relaxed);
+}
+
+// What is wrong with the head of a frame from a process of `from` workers to one of `to`; NULL: it
+// may be read on.
+const char *mlt_frame_fault(const mlt_frame *frame, uint32_t from, uint32_t to);
+
+#endif

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the workers of a process share, and how connections come and are lost.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "os/fd.h"
+#include "os/tcp.h"
+#include "wire/tcp/tcp_int.h"
+
+int64_t mlt_tcp_gone_ms = 5000;
+
+// Processes of a job are one here; a test may have several in one.
+static pthread_mutex_t houses_lock = PTHREAD_MUTEX_INITIALIZER;
+static tcp_house *houses;
+
+static tcp_house *new_house(mlt_job *job, uint32_t proc, int ctl)
+{
+    const mlt_job_proc *own = mlt_job_proc_at(job, proc);
+    size_t bytes = sizeof(tcp_house) + own->workers * sizeof(struct tcp_mail);
+    tcp_house *house = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    _Atomic(tcp_pair *) *pairs = calloc(job->procs, sizeof *pairs);
+    if (!house || !pairs) {
+        free(house);
+        free(pairs);
+        return NULL;
+    }
+    memset(house, 0, bytes);
+    house->job = job;
+    house->proc = proc;
+    house->workers = own->workers;
+    house->first_worker = own->first_worker;
+    house->ctl = ctl;
+    house->pairs = pairs;
+    pthread_mutex_init(&house->lock, NULL);
+    house->next = houses;
+    houses = house;
+    return house;
+}
+
+tcp_house *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl)
+{
+    pthread_mutex_lock(&houses_lock);
+    tcp_house *house = houses;
+    while (house && (house->job != job || house->proc != proc))
+        house = house->next;
+    if (!house)
+        house = new_house(job, proc, ctl);
+    if (house) {
+        house->holders++;
+        house->living++;
+    }
+    pthread_mutex_unlock(&houses_lock);
+    return house;
+}
+
+static void free_lane(tcp_lane *lane)
+{
+    if (!lane)
+        return;
+    mlt_tube_free(atomic_load_explicit(&lane->out, memory_order_relaxed));
+    mlt_tube_free(lane->in);
+    for (tcp_spilled *list = lane->taken; list;) {
+        tcp_spilled *next = list->next;
+        free(list);
+        list = next;
+    }
+    for (tcp_spilled *list = lane->spill_first; list;) {
+        tcp_spilled *next = list->next;
+        free(list);
+        list = next;
+    }
+    pthread_mutex_destroy(&lane->spill_lock);
+    free(lane);
+}
+
+static void free_pair(tcp_pair *pair)
+{
+    if (!pair)
+        return;
+    for (uint32_t i = 0; i < pair->house->workers; i++)
+        free_lane(atomic_load_explicit(&pair->lanes[i], memory_order_relaxed));
+    free(pair);
+}
+
+static void free_house(tcp_house *house)
+{
+    for (uint32_t i = 0; i < house->link_count; i++) {
+        mlt_tcp_shut(house->links[i]);
+        free(house->links[i]);
+    }
+    for (uint32_t p = 0; p < house->job->procs; p++)
+        free_pair(atomic_load_explicit(&house->pairs[p], memory_order_relaxed));
+    free(house->links);
+    free(house->pairs);
+    pthread_mutex_destroy(&house->lock);
+    free(house);
+}
+
+void mlt_tcp_leave(tcp_house *house)
+{
+    pthread_mutex_lock(&houses_lock);
+    bool last = --house->holders == 0;
+    for (tcp_house **at = &houses; last && *at; at = &(*at)->next)
+        if (*at == house) {
+            *at = house->next;
+            break;
+        }
+    pthread_mutex_unlock(&houses_lock);
+    if (last)
+        free_house(house);
+}
+
+// ---- Pairs and lanes
+
+static tcp_pair *new_pair(tcp_house *house, uint32_t proc)
+{
+    const mlt_job_proc *other = mlt_job_proc_at(house->job, proc);
+    tcp_pair *pair = mlt_take(1, sizeof *pair + house->workers * sizeof pair->lanes[0]);
+    pair->house = house;
+    pair->proc = proc;
+    pair->workers = other->workers;
+    pair->first_worker = other->first_worker;
+    return pair;
+}
+
+// acquire and release: whoever finds a pair or a lane sees what is in it.
+tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc)
+{
+    tcp_pair *pair = atomic_load_explicit(&house->pairs[proc], memory_order_acquire);
+    if (pair)
+        return pair;
+    tcp_pair *mine = new_pair(house, proc);
+    if (atomic_compare_exchange_strong_explicit(&house->pairs[proc], &pair, mine,
+                                                memory_order_acq_rel, memory_order_acquire))
+        return mine;
+    free(mine); // another thread was faster
+    return pair;
+}
+
+tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker)
+{
+    tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
+    if (lane)
+        return lane;
+    tcp_lane *mine = mlt_take(1, sizeof *mine);
+    mine->pair = pair;
+    mine->worker = worker;
+    mine->spill_last = &mine->spill_first;
+    pthread_mutex_init(&mine->spill_lock, NULL);
+    if (atomic_compare_exchange_strong_explicit(&pair->lanes[worker], &lane, mine,
+                                                memory_order_acq_rel, memory_order_acquire))
+        return mine;
+    free_lane(mine);
+    return lane;
+}
+
+void mlt_tcp_wake(tcp_house *house, uint32_t worker)
+{
+    mlt_job_worker *to = mlt_job_worker_at(house->job, house->first_worker + worker);
+    // As mlt_wire_notify: ordered before the look at `asleep`.
+    (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
+    mlt_jitter();
+    mlt_job_wake(to);
+}
+
+// ---- Connections
+
+void mlt_tcp_want(tcp_pair *pair)
+{
+    if (atomic_load_explicit(&pair->wanted, memory_order_relaxed) ||
+        atomic_exchange_explicit(&pair->wanted, 1, memory_order_relaxed))
+        return;
+    mlt_ctl head = {.type = MLT_CTL_WANT, .rank = MLT_CTL_NO_RANK, .value = pair->proc};
+    (void)mlt_ctl_send(pair->house->ctl, &head, NULL); // without mpirun the process ends anyway
+}
+
+void mlt_tcp_lose(tcp_pair *pair, const char *why)
+{
+    if (atomic_load_explicit(&pair->gone, memory_order_relaxed) ||
+        atomic_exchange_explicit(&pair->lost, 1, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&pair->gone, 1, memory_order_relaxed);
+    mlt_ctl head = {.type = MLT_CTL_LOST,
+                    .rank = MLT_CTL_NO_RANK,
+                    .value = pair->proc,
+                    .length = (uint32_t)strlen(why)};
+    (void)mlt_ctl_send(pair->house->ctl, &head, why);
+}
+
+static tcp_link *new_link(tcp_house *house, tcp_pair *pair, int fd)
+{
+    tcp_link *link = mlt_take(1, sizeof *link);
+    link->room = mlt_take(1, ROOM_BYTES);
+    link->pair = pair;
+    link->fd = fd;
+    link->number = house->link_count;
+    MLT_ARRAY_WANT(house->links, house->link_count + (size_t)1, house->link_room);
+    house->links[house->link_count++] = link;
+    return link;
+}
+
+// What came is no connection to a process of another host.
+static bool is_sound(const tcp_house *house, const mlt_ctl_link *about)
+{
+    return about->proc < house->job->procs &&
+           mlt_job_proc_at(house->job, about->proc)->host != house->job->host;
+}
+
+static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
+{
+    tcp_pair *pair = is_sound(house, about) ? mlt_tcp_pair(house, about->proc) : NULL;
+    uint32_t n = 0;
+    while (pair && n < LINKS && atomic_load_explicit(&pair->links[n], memory_order_relaxed))
+        n++;
+    if (!pair || n == LINKS) {
+        mlt_os_close(fd);
+        return;
+    }
+    if (!mlt_os_tcp_tune_patient(fd, (uint32_t)mlt_tcp_gone_ms)) {
+        char why[128];
+        snprintf(why, sizeof why, "the system refuses a setting of its socket (%s)",
+                 strerror(errno));
+        mlt_tcp_lose(pair, why);
+    }
+    atomic_store_explicit(&pair->wanted, 1, memory_order_relaxed);
+    // release: pairs with the acquire of whoever writes.
+    atomic_store_explicit(&pair->links[n], new_link(house, pair, fd), memory_order_release);
+}
+
+static void seat(tcp_worker *me)
+{
+    tcp_house *house = me->house;
+    while (me->seat_count < house->link_count) {
+        MLT_ARRAY_WANT(me->seats, me->seat_count + (size_t)1, me->seat_room);
+        me->seats[me->seat_count] = (tcp_seat){.link = house->links[me->seat_count]};
+        if (me->hot_count < HOT)
+            me->hot[me->hot_count++] = me->seat_count;
+        else
+            me->hot[me->hot_next++ % HOT] = me->seat_count;
+        me->seat_count++;
+    }
+}
+
+bool mlt_tcp_take_links(tcp_worker *me)
+{
+    // acquire: pairs with mlt_job_link_came.
+    uint32_t came = atomic_load_explicit(&me->wire->own->links, memory_order_acquire);
+    if (MLT_LIKELY(came == me->links_seen))
+        return false;
+    me->links_seen = came;
+    tcp_house *house = me->house;
+    mlt_status status;
+    pthread_mutex_lock(&house->lock);
+    do {
+        mlt_ctl_link about = {.proc = UINT32_MAX};
+        int fd;
+        status = mlt_ctl_take_link(house->ctl, &about, &fd);
+        if (status == MLT_OK)
+            add_link(house, &about, fd);
+        else if (status == MLT_ERR_SYSTEM && is_sound(house, &about))
+            mlt_tcp_lose(mlt_tcp_pair(house, about.proc),
+                         "this process has no descriptor left for it; `ulimit -n` may set a limit");
+    } while (status == MLT_OK || status == MLT_ERR_SYSTEM);
+    seat(me);
+    pthread_mutex_unlock(&house->lock);
+    return true;
+}

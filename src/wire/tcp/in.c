@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading: frames out of a link, to this worker or into the mail of another one of the process;
+// data straight into the user's memory.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "os/fd.h"
+#include "os/tcp.h"
+#include "wire/tcp/tcp_int.h"
+
+enum {
+    FILLS = 8,             // reads of one link before the next
+    LAND_MOST = 1 << 20,   // bytes of data that one read takes
+    AHEAD_LEAST = 4 << 10, // so little data are left that what follows is read with them
+};
+
+// ---- The end of a link
+
+void mlt_tcp_shut(tcp_link *link)
+{
+    if (atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT)
+        return;
+    atomic_store_explicit(&link->state, TCP_SHUT, memory_order_relaxed);
+    mlt_os_close(link->fd);
+    free(link->room);
+    link->room = NULL;
+    link->at = link->end = 0;
+    link->landing = link->stopped = false;
+}
+
+static bool has_other(const tcp_link *link)
+{
+    for (int i = 0; i < LINKS; i++) {
+        const tcp_link *other = atomic_load_explicit(&link->pair->links[i], memory_order_acquire);
+        if (other && other != link &&
+            atomic_load_explicit(&other->state, memory_order_relaxed) != TCP_SHUT)
+            return true;
+    }
+    return false;
+}
+
+// It ends without its mark. A second connection that was never used may do so: the other process
+// has ended before it heard of it.
+static MLT_COLD void broke(tcp_link *link, const char *why)
+{
+    if (atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_ENDED) {
+        atomic_store_explicit(&link->state, TCP_DEAF, memory_order_relaxed);
+        return; // our own mark is still to be written
+    }
+    if (link->heard || !has_other(link))
+        mlt_tcp_lose(link->pair, why);
+    mlt_tcp_shut(link);
+}
+
+static MLT_COLD void distrust(tcp_link *link, const char *fault)
+{
+    char why[160];
+    snprintf(why, sizeof why, "what came makes no sense: %s", fault);
+    mlt_tcp_lose(link->pair, why);
+    mlt_tcp_shut(link);
+}
+
+// ---- Mail
+
+static uint64_t stored_bytes(const mlt_frame *frame)
+{
+    return frame->kind == MLT_FRAME_DATA ? mlt_frame_data_at(frame) : mlt_frame_bytes(frame);
+}
+
+static MLT_COLD void spill(tcp_lane *lane, const mlt_frame *frame, uint64_t bytes)
+{
+    tcp_spilled *spilled = mlt_take(1, offsetof(tcp_spilled, frame) + bytes);
+    memcpy(&spilled->frame, frame, bytes);
+    pthread_mutex_lock(&lane->spill_lock);
+    *lane->spill_last = spilled;
+    lane->spill_last = &spilled->next;
+    // release: whoever sees it sees what went into the tube before.
+    atomic_store_explicit(&lane->spills, 1, memory_order_release);
+    pthread_mutex_unlock(&lane->spill_lock);
+}
+
+// Into the mail of another worker, or of this one. One reader at a time: the link's lock, and of
+// two links the peer uses one.
+static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_frame *frame)
+{
+    uint32_t worker = mlt_frame_to(frame);
+    tcp_lane *lane = mlt_tcp_lane(pair, worker);
+    uint64_t bytes = stored_bytes(frame);
+    if (!lane->in && !(lane->in = mlt_tube_new(TUBE_BYTES)))
+        mlt_no_room("messages from process %u", pair->proc);
+    void *room = atomic_load_explicit(&lane->spills, memory_order_relaxed)
+                     ? NULL
+                     : mlt_tube_reserve(lane->in, bytes);
+    if (MLT_LIKELY(room != NULL)) {
+        memcpy(room, frame, bytes);
+        mlt_tube_publish(lane->in, bytes);
+    } else {
+        spill(lane, frame, bytes);
+    }
+    mlt_jitter();
+    // seq_cst: after what was published; the worker clears it before it looks there.
+    if (atomic_exchange_explicit(&lane->queued, 1, memory_order_seq_cst))
+        return;
+    struct tcp_mail *mail = &me->house->mail[worker];
+    lane->next_mail = atomic_load_explicit(&mail->first, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&mail->first, &lane->next_mail, lane,
+                                                  memory_order_seq_cst, memory_order_relaxed)) {
+    }
+    if (worker != me->index)
+        mlt_tcp_wake(me->house, worker);
+}
+
+// ---- Taking
+
+// For this worker. False: the sender cannot be trusted.
+static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_frame *frame, mlt_wire_take *take,
+                      void *arg, bool *enough, const char **fault)
+{
+    mlt_peer *peer = mlt_wire_peer(me->wire, pair->first_worker + frame->from);
+    me->wire->received++;
+    if (frame->kind == MLT_FRAME_CREDIT) {
+        mlt_far_peer *far = peer->far;
+        if (frame->slot.bytes < far->acknowledged || frame->slot.bytes > far->sent) {
+            *fault = "it confirms what was not sent";
+            return false;
+        }
+        far->acknowledged = frame->slot.bytes;
+        return true;
+    }
+    if (!take(arg, peer, frame, fault))
+        *enough = true;
+    if (frame->kind == MLT_FRAME_MESSAGE && me->house->workers > 1)
+        mlt_tcp_consumed(me, peer->far, mlt_frame_bytes(frame));
+    return !*fault;
+}
+
+// The next one of a lane's mail; `size`: what it takes in its tube, 0: it was spilled.
+static const mlt_frame *peek_mail(tcp_lane *lane, uint64_t *size)
+{
+    *size = 0;
+    if (lane->taken)
+        return &lane->taken->frame;
+    // Before the tube: if it was raised, all that went into the tube before can be seen there.
+    bool spills = atomic_load_explicit(&lane->spills, memory_order_acquire);
+    const mlt_frame *frame = mlt_tube_peek(lane->in);
+    if (frame) {
+        *size = stored_bytes(frame);
+        return frame;
+    }
+    if (!spills)
+        return NULL;
+    pthread_mutex_lock(&lane->spill_lock);
+    lane->taken = lane->spill_first;
+    lane->spill_first = NULL;
+    lane->spill_last = &lane->spill_first;
+    atomic_store_explicit(&lane->spills, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&lane->spill_lock);
+    return lane->taken ? &lane->taken->frame : NULL;
+}
+
+static void done_with_mail(tcp_lane *lane, uint64_t size)
+{
+    if (size) {
+        mlt_tube_consume(lane->in, size);
+        return;
+    }
+    tcp_spilled *first = lane->taken;
+    lane->taken = first->next;
+    free(first);
+}
+
+static bool take_lane(tcp_worker *me, tcp_lane *lane, mlt_wire_take *take, void *arg, bool *enough)
+{
+    bool any = false;
+    uint64_t size;
+    const mlt_frame *frame;
+    const char *fault = NULL;
+    while (!*enough && !fault && (frame = peek_mail(lane, &size))) {
+        (void)hand_over(me, lane->pair, frame, take, arg, enough, &fault);
+        done_with_mail(lane, size);
+        any = true;
+    }
+    if (MLT_UNLIKELY(fault != NULL)) {
+        char why[160];
+        snprintf(why, sizeof why, "what came makes no sense: %s", fault);
+        mlt_tcp_lose(lane->pair, why);
+    }
+    return any;
+}
+
+bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *enough)
+{
+    struct tcp_mail *mail = &me->house->mail[me->index];
+    bool any = false;
+    // acquire: pairs with `deposit`.
+    if (!me->busy && atomic_load_explicit(&mail->first, memory_order_relaxed))
+        me->busy = atomic_exchange_explicit(&mail->first, NULL, memory_order_acquire);
+    while (me->busy && !*enough) {
+        tcp_lane *lane = me->busy;
+        any |= take_lane(me, lane, take, arg, enough);
+        if (*enough)
+            return any;
+        me->busy = lane->next_mail;
+        mlt_jitter();
+        // From here on a reader puts it into the list again if something comes. What came before is
+        // seen by one more look. seq_cst: pairs with `deposit`.
+        (void)atomic_exchange_explicit(&lane->queued, 0, memory_order_seq_cst);
+        mlt_jitter();
+        any |= take_lane(me, lane, take, arg, enough);
+        if (*enough && !atomic_exchange_explicit(&lane->queued, 1, memory_order_seq_cst)) {
+            lane->next_mail = me->busy;
+            me->busy = lane;
+        }
+    }
+    return any;
+}
+
+// ---- Frames
+
+// To whom it is addressed. False: the link was shut.
+static bool deliver(tcp_worker *me, tcp_link *link, const mlt_frame *frame, mlt_wire_take *take,
+                    void *arg, bool *enough)
+{
+    const char *fault = NULL;
+    if (me->house->workers > 1)
+        deposit(me, link->pair, frame);
+    else
+        (void)hand_over(me, link->pair, frame, take, arg, enough, &fault);
+    if (MLT_LIKELY(!fault))
+        return true;
+    distrust(link, fault);
+    return false;
+}
+
+// The data of a frame go into memory. False: the link was shut.
+static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_frame *frame)
+{
+    mlt_frame_place place;
+    memcpy(&place, frame->slot.payload, sizeof place);
+    uint32_t to = mlt_frame_to(frame);
+    // acquire: its table of names is there.
+    tcp_worker *owner = atomic_load_explicit(&me->house->mail[to].worker, memory_order_acquire);
+    mlt_named *named = owner ? mlt_name_find(&owner->wire->names, place.name,
+                                             link->pair->first_worker + frame->from)
+                             : NULL;
+    unsigned char *land = named ? mlt_name_land(named, place.offset, frame->length) : NULL;
+    if (owner && !land) {
+        distrust(link, "it has data that nobody asked for");
+        return false;
+    }
+    memcpy(&link->head, frame, mlt_frame_data_at(frame));
+    link->landing = true;
+    link->land_worker = to;
+    link->land = land; // NULL: that worker has ended
+    link->land_left = frame->length;
+    link->land_pad = (uint32_t)(mlt_frame_pad(frame->length) - frame->length);
+    link->at += mlt_frame_data_at(frame);
+    return true;
+}
+
+static inline void landed(tcp_link *link, uint64_t bytes)
+{
+    if (link->land)
+        link->land += bytes;
+    link->land_left -= bytes;
+}
+
+// What was read goes on landing. False: more is to be read first.
+static bool land(tcp_link *link)
+{
+    uint32_t there = link->end - link->at;
+    uint32_t n = there < link->land_left ? there : (uint32_t)link->land_left;
+    if (link->land && n)
+        memcpy(link->land, link->room + link->at, n);
+    landed(link, n);
+    link->at += n;
+    if (link->land_left || link->end - link->at < link->land_pad)
+        return false;
+    link->at += link->land_pad;
+    link->landing = false;
+    return true;
+}
+
+static void end_mark(tcp_link *link)
+{
+    link->at += MLT_FRAME_HEAD;
+    atomic_store_explicit(&link->state, TCP_ENDED, memory_order_relaxed);
+    atomic_store_explicit(&link->pair->gone, 1, memory_order_relaxed);
+}
+
+// All messages come by one of the links.
+static bool speaks_here(tcp_link *link)
+{
+    tcp_link *none = NULL;
+    link->heard = true;
+    return atomic_compare_exchange_strong_explicit(&link->pair->speaks, &none, link,
+                                                   memory_order_relaxed, memory_order_relaxed) ||
+           none == link;
+}
+
+// One frame of what was read, if it is there as a whole. False: not yet, or the link was shut.
+static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough)
+{
+    if (link->landing)
+        return land(link) && deliver(me, link, &link->head, take, arg, enough);
+    uint32_t there = link->end - link->at;
+    const mlt_frame *frame = (const mlt_frame *)(const void *)(link->room + link->at);
+    if (there < MLT_FRAME_HEAD)
+        return false;
+    const char *fault = mlt_frame_fault(frame, link->pair->workers, me->house->workers);
+    if (!fault && atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP)
+        fault = "it comes after the end";
+    if (!fault && frame->kind == MLT_FRAME_END) {
+        end_mark(link);
+        return true;
+    }
+    if (!fault && !link->heard && !speaks_here(link))
+        fault = "messages come by two connections";
+    if (MLT_UNLIKELY(fault != NULL)) {
+        distrust(link, fault);
+        return false;
+    }
+    uint64_t needs = stored_bytes(frame);
+    if (there < needs)
+        return false;
+    if (frame->kind == MLT_FRAME_DATA)
+        return begin_landing(me, link, frame);
+    if (!deliver(me, link, frame, take, arg, enough))
+        return false;
+    link->at += (uint32_t)needs;
+    return true;
+}
+
+// ---- Bytes
+
+// Data that go straight into memory.
+static bool is_direct(const tcp_link *link)
+{
+    return link->landing && link->land && link->land_left;
+}
+
+// What is left moves to the start of the room, so that the next frame begins at a multiple of 8.
+static void tidy(tcp_link *link)
+{
+    uint32_t left = link->end - link->at, start = 0;
+    if (link->landing)
+        start = (uint32_t)(8 - ((is_direct(link) ? 0 : link->land_left) + link->land_pad) % 8) % 8;
+    if (left && link->at != start)
+        memmove(link->room + start, link->room + link->at, left);
+    link->at = start;
+    link->end = start + left;
+}
+
+// Where the next bytes go. Returns how many pieces.
+static uint32_t aim(const tcp_link *link, struct iovec pieces[2])
+{
+    uint32_t count = 0;
+    if (is_direct(link)) {
+        uint64_t n = link->land_left < LAND_MOST ? link->land_left : LAND_MOST;
+        pieces[count++] = (struct iovec){.iov_base = link->land, .iov_len = n};
+    }
+    if (!count || link->land_left <= AHEAD_LEAST)
+        pieces[count++] =
+            (struct iovec){.iov_base = link->room + link->end, .iov_len = ROOM_BYTES - link->end};
+    return count;
+}
+
+// Reads once. False: nothing came, or the link was shut. *dry: there is no more for now.
+static bool fill(tcp_link *link, bool *dry)
+{
+    struct iovec pieces[2];
+    tidy(link);
+    uint32_t count = aim(link, pieces);
+    uint64_t asked = pieces[0].iov_len + (count > 1 ? pieces[1].iov_len : 0);
+    ssize_t n = mlt_os_tcp_receive(link->fd, pieces, count);
+    *dry = n < (ssize_t)asked;
+    if (n < 0 && errno == EAGAIN)
+        return false;
+    if (n <= 0) {
+        int error = n == 0 ? link->pair->error : errno;
+        broke(link, error ? strerror(error) : "it was closed without its end mark");
+        return false;
+    }
+    uint64_t left = (uint64_t)n;
+    if (is_direct(link)) {
+        uint64_t some = left < pieces[0].iov_len ? left : pieces[0].iov_len;
+        landed(link, some);
+        left -= some;
+    }
+    link->end += (uint32_t)left;
+    return true;
+}
+
+static bool is_deaf(const tcp_link *link)
+{
+    return atomic_load_explicit(&link->state, memory_order_relaxed) >= TCP_DEAF;
+}
+
+bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough)
+{
+    bool any = false, dry = false;
+    if (is_deaf(link) || !tcp_try_lock(&link->reading))
+        return false;
+    for (int n = 0; !is_deaf(link); n++) {
+        while (!*enough && take_frame(me, link, take, arg, enough))
+            any = true;
+        link->stopped = *enough;
+        if (*enough || dry || n == FILLS || is_deaf(link) || !fill(link, &dry))
+            break;
+    }
+    tcp_unlock(&link->reading);
+    return any;
+}

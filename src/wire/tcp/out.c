@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing: what the lanes of a pair hold goes out in as few calls as it takes.
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "os/tcp.h"
+#include "wire/tcp/tcp_int.h"
+
+enum { PIECES = 48 };
+
+static mlt_tube *tube_of(const tcp_pair *pair, uint32_t worker)
+{
+    tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
+    return lane ? atomic_load_explicit(&lane->out, memory_order_acquire) : NULL;
+}
+
+bool mlt_tcp_pending(tcp_pair *pair)
+{
+    for (uint32_t i = 0; i < pair->house->workers; i++) {
+        const mlt_tube *tube = tube_of(pair, i);
+        if (tube && !mlt_tube_is_empty(tube))
+            return true;
+    }
+    return false;
+}
+
+// Nobody will read it.
+static bool drop_all(tcp_pair *pair)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < pair->house->workers; i++) {
+        mlt_tube *tube = tube_of(pair, i);
+        if (!tube || mlt_tube_is_empty(tube))
+            continue;
+        any = true;
+        if (mlt_tube_drop(tube))
+            mlt_tcp_wake(pair->house, i);
+    }
+    return any;
+}
+
+// What one call of the system is given: pieces of some lanes, the one that was cut short last time
+// first.
+typedef struct batch {
+    struct iovec pieces[PIECES];
+    uint32_t count, lanes;
+    uint64_t bytes;
+    struct {
+        mlt_tube *tube;
+        uint32_t worker;
+        uint64_t bytes;
+    } lane[PIECES];
+} batch;
+
+static void gather(const tcp_pair *pair, batch *b)
+{
+    uint32_t workers = pair->house->workers;
+    b->count = b->lanes = 0;
+    b->bytes = 0;
+    for (uint32_t k = 0; k < workers && b->count < PIECES; k++) {
+        uint32_t worker = pair->turn + k < workers ? pair->turn + k : pair->turn + k - workers;
+        mlt_tube *tube = tube_of(pair, worker);
+        uint32_t n = tube ? mlt_tube_pieces(tube, b->pieces + b->count, PIECES - b->count) : 0;
+        uint64_t bytes = 0;
+        for (uint32_t i = 0; i < n; i++)
+            bytes += b->pieces[b->count++].iov_len;
+        if (!n)
+            continue;
+        b->lane[b->lanes].tube = tube;
+        b->lane[b->lanes].worker = worker;
+        b->lane[b->lanes++].bytes = bytes;
+        b->bytes += bytes;
+    }
+}
+
+// The lanes have got rid of so many bytes. The last of them may be inside of a frame: it goes on
+// next time.
+static void account(tcp_pair *pair, const batch *b, uint64_t written)
+{
+    for (uint32_t i = 0; i < b->lanes && written; i++) {
+        uint64_t bytes = b->lane[i].bytes < written ? b->lane[i].bytes : written;
+        written -= bytes;
+        pair->turn = b->lane[i].worker;
+        if (mlt_tube_wrote(b->lane[i].tube, bytes))
+            mlt_tcp_wake(pair->house, b->lane[i].worker);
+    }
+}
+
+// One call. False: no more for now.
+static bool write_some(tcp_pair *pair, const tcp_link *link, bool *any)
+{
+    batch b;
+    gather(pair, &b);
+    if (!b.count)
+        return false;
+    ssize_t n = mlt_os_tcp_send(link->fd, b.pieces, b.count);
+    if (n < 0) {
+        bool full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM;
+        if (!full) {
+            pair->mute = true;
+            pair->error = errno;
+        }
+        atomic_store_explicit(&pair->blocked, 1, memory_order_relaxed);
+        return false;
+    }
+    *any = true;
+    account(pair, &b, (uint64_t)n);
+    bool whole = (uint64_t)n == b.bytes;
+    atomic_store_explicit(&pair->blocked, !whole, memory_order_relaxed);
+    return whole && b.count == PIECES;
+}
+
+static bool write_all(tcp_pair *pair)
+{
+    // acquire: pairs with add_link.
+    const tcp_link *link = atomic_load_explicit(&pair->links[0], memory_order_acquire);
+    bool any = false;
+    if (atomic_load_explicit(&pair->gone, memory_order_relaxed))
+        return drop_all(pair);
+    if (!link || pair->mute || atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT)
+        return false;
+    while (write_some(pair, link, &any)) {
+    }
+    return any;
+}
+
+static bool can_go_on(const tcp_pair *pair)
+{
+    return !atomic_load_explicit(&pair->blocked, memory_order_relaxed) &&
+           atomic_load_explicit(&pair->links[0], memory_order_relaxed);
+}
+
+bool mlt_tcp_carry(tcp_pair *pair)
+{
+    bool any = false, again;
+    do {
+        // A worker that published, and does not get the lock, leaves it to the holder, who looks
+        // again after letting go.
+        if (pair->house->workers > 1)
+            atomic_thread_fence(memory_order_seq_cst);
+        if (!tcp_try_lock(&pair->writing))
+            return any;
+        mlt_jitter();
+        bool some = write_all(pair);
+        any |= some;
+        tcp_unlock(&pair->writing);
+        mlt_jitter();
+        again = false;
+        if (pair->house->workers > 1) {
+            atomic_thread_fence(memory_order_seq_cst);
+            again = can_go_on(pair) && mlt_tcp_pending(pair);
+        }
+    } while (again);
+    return any;
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport over TCP: its table.
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "os/os.h"
+#include "os/tcp.h"
+#include "wire/tcp/tcp_int.h"
+
+static bool is_gone(const tcp_pair *pair)
+{
+    return atomic_load_explicit(&pair->gone, memory_order_relaxed);
+}
+
+static bool is_shut(const tcp_link *link)
+{
+    return atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT;
+}
+
+static mlt_tube *own_tube(const tcp_lane *lane)
+{
+    return atomic_load_explicit(&lane->out, memory_order_relaxed);
+}
+
+// ---- A worker
+
+static mlt_status open_worker(mlt_wire *wire, int ctl)
+{
+    uint32_t proc = mlt_job_place_at(wire->job, wire->self)->proc;
+    tcp_worker *me = calloc(1, sizeof *me);
+    tcp_house *house = me ? mlt_tcp_enter(wire->job, proc, ctl) : NULL;
+    if (!house) {
+        free(me);
+        return MLT_ERR_NO_MEMORY;
+    }
+    me->wire = wire;
+    me->house = house;
+    me->index = wire->self - house->first_worker;
+    wire->far = me;
+    // release: pairs with begin_landing.
+    atomic_store_explicit(&house->mail[me->index].worker, me, memory_order_release);
+    return MLT_OK;
+}
+
+static void close_worker(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    mlt_tcp_leave(me->house);
+    free(me->seats);
+    free(me);
+    wire->far = NULL;
+}
+
+static mlt_status meet(mlt_wire *wire, mlt_peer *peer)
+{
+    tcp_worker *me = tcp_of(wire);
+    mlt_far_peer *far = calloc(1, sizeof *far);
+    if (!far)
+        return MLT_ERR_NO_MEMORY;
+    tcp_pair *pair = mlt_tcp_pair(me->house, mlt_job_place_at(wire->job, peer->worker)->proc);
+    far->peer = peer;
+    far->lane = mlt_tcp_lane(pair, me->index);
+    far->to = peer->worker - pair->first_worker;
+    peer->far = far;
+    peer->backlog = &far->backlog;
+    peer->starved = &far->starves_nobody;
+    return MLT_OK;
+}
+
+static void forget(mlt_wire *wire, mlt_peer *peer)
+{
+    (void)wire;
+    free(peer->far);
+}
+
+static bool peer_is_gone(const mlt_peer *peer)
+{
+    return is_gone(peer->far->lane->pair);
+}
+
+// ---- Sending
+
+static MLT_COLD mlt_tube *new_tube(mlt_peer *peer)
+{
+    mlt_tube *tube = mlt_tube_new(TUBE_BYTES);
+    if (!tube)
+        mlt_no_room("what is to be sent to worker %u", peer->worker);
+    // release: pairs with tube_of.
+    atomic_store_explicit(&peer->far->lane->out, tube, memory_order_release);
+    return tube;
+}
+
+static inline mlt_tube *tube_to(mlt_peer *peer)
+{
+    mlt_tube *tube = own_tube(peer->far->lane);
+    if (MLT_UNLIKELY(!tube))
+        tube = new_tube(peer);
+    if (MLT_UNLIKELY(peer->starved != &tube->starved))
+        peer->starved = &tube->starved;
+    return tube;
+}
+
+static inline mlt_frame *frame_of(mlt_slot *slot)
+{
+    return (mlt_frame *)(void *)((char *)slot - offsetof(mlt_frame, slot));
+}
+
+static void head_of(const tcp_worker *me, const mlt_far_peer *far, mlt_frame *frame, uint8_t kind,
+                    uint32_t in_slot, uint64_t bytes)
+{
+    frame->length = (uint32_t)bytes;
+    frame->in_slot = (uint8_t)in_slot;
+    frame->kind = kind;
+    frame->from = (uint16_t)me->index;
+    atomic_store_explicit(&frame->slot.stamp, far->to, memory_order_relaxed);
+}
+
+static mlt_slot *reserve(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot, uint64_t bytes,
+                         unsigned char **data)
+{
+    mlt_far_peer *far = peer->far;
+    mlt_assert(bytes <= MLT_FRAME_MOST && in_slot <= MLT_SLOT_PAYLOAD);
+    uint64_t needs = sizeof(mlt_frame) + mlt_frame_pad(bytes); // a slot's payload at its full size
+    if (MLT_UNLIKELY(far->lane->pair->workers > 1 &&
+                     far->sent + needs - far->acknowledged > WINDOW))
+        return NULL;
+    mlt_frame *frame = mlt_tube_reserve(tube_to(peer), needs);
+    if (MLT_UNLIKELY(!frame))
+        return NULL;
+    head_of(tcp_of(wire), far, frame, MLT_FRAME_MESSAGE, in_slot, bytes);
+    if (bytes)
+        *data = (unsigned char *)frame + mlt_frame_data_at(frame);
+    return &frame->slot;
+}
+
+static void soil(tcp_worker *me, tcp_lane *lane)
+{
+    if (lane->dirty)
+        return;
+    lane->dirty = true;
+    lane->next_dirty = me->dirty;
+    me->dirty = lane;
+    if (MLT_UNLIKELY(!atomic_load_explicit(&lane->pair->wanted, memory_order_relaxed)))
+        mlt_tcp_want(lane->pair);
+}
+
+// The zeros that fill it up must not be left from before: they travel.
+static void pad(mlt_frame *frame)
+{
+    unsigned char *at = (unsigned char *)frame;
+    uint64_t data_at = mlt_frame_data_at(frame);
+    memset(at + MLT_FRAME_HEAD + frame->in_slot, 0, data_at - MLT_FRAME_HEAD - frame->in_slot);
+    memset(at + data_at + frame->length, 0, mlt_frame_pad(frame->length) - frame->length);
+}
+
+static void post_frame(mlt_wire *wire, mlt_peer *peer, mlt_frame *frame)
+{
+    tcp_worker *me = tcp_of(wire);
+    mlt_far_peer *far = peer->far;
+    uint64_t bytes = mlt_frame_bytes(frame);
+    pad(frame);
+    if (frame->kind == MLT_FRAME_MESSAGE)
+        far->sent += bytes;
+    mlt_tube_publish(own_tube(far->lane), bytes);
+    soil(me, far->lane);
+}
+
+static void post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
+{
+    post_frame(wire, peer, frame_of(slot));
+}
+
+static void post_data(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
+{
+    wire->sent++;
+    frame_of(slot)->kind = MLT_FRAME_DATA;
+    post_frame(wire, peer, frame_of(slot));
+}
+
+static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, uint32_t in_slot,
+                        const void *memory, uint64_t bytes, uint32_t *ticket)
+{
+    mlt_tube *tube = tube_to(peer);
+    mlt_frame *frame = mlt_tube_reserve(tube, sizeof *frame);
+    mlt_assert(bytes <= MLT_FRAME_DATA_MOST);
+    if (!frame)
+        return false;
+    memcpy(&frame->slot, slot, sizeof *slot);
+    head_of(tcp_of(wire), peer->far, frame, MLT_FRAME_DATA, in_slot, 0);
+    pad(frame);
+    uint64_t head = mlt_frame_bytes(frame);
+    frame->length = (uint32_t)bytes;
+    uint32_t count = mlt_tube_publish_reference(tube, head, memory, bytes);
+    if (!count)
+        return false;
+    *ticket = count;
+    wire->sent++;
+    soil(tcp_of(wire), peer->far->lane);
+    return true;
+}
+
+static bool has_left(const mlt_peer *peer, uint32_t ticket)
+{
+    return mlt_tube_has_left(own_tube(peer->far->lane), ticket);
+}
+
+// ---- What was consumed
+
+static bool tell_consumed(tcp_worker *me, mlt_far_peer *far)
+{
+    mlt_frame *frame = mlt_tube_reserve(tube_to(far->peer), sizeof *frame);
+    if (!frame)
+        return false;
+    memset(frame, 0, sizeof *frame);
+    head_of(me, far, frame, MLT_FRAME_CREDIT, 0, 0);
+    frame->slot.bytes = far->told = far->consumed;
+    me->wire->sent++;
+    post_frame(me->wire, far->peer, frame);
+    return true;
+}
+
+void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes)
+{
+    far->consumed += bytes;
+    if (far->consumed - far->told < WINDOW / 4 || far->owes || tell_consumed(me, far))
+        return;
+    far->owes = true;
+    far->next_owing = me->owing;
+    me->owing = far;
+}
+
+static MLT_COLD void pay(tcp_worker *me)
+{
+    mlt_far_peer *list = me->owing;
+    me->owing = NULL;
+    while (list) {
+        mlt_far_peer *far = list;
+        list = far->next_owing;
+        far->owes = !tell_consumed(me, far);
+        if (!far->owes)
+            continue;
+        far->next_owing = me->owing;
+        me->owing = far;
+    }
+}
+
+// ---- Progress
+
+static bool push(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    bool any = false;
+    if (MLT_UNLIKELY(me->owing != NULL))
+        pay(me);
+    for (tcp_lane **at = &me->dirty; *at;) {
+        tcp_lane *lane = *at;
+        any |= mlt_tcp_carry(lane->pair);
+        if (mlt_tube_is_empty(own_tube(lane))) {
+            lane->dirty = false;
+            *at = lane->next_dirty;
+        } else {
+            at = &lane->next_dirty;
+        }
+    }
+    return any;
+}
+
+static bool look(mlt_wire *wire, mlt_wire_take *take, void *arg)
+{
+    tcp_worker *me = tcp_of(wire);
+    bool any = mlt_tcp_take_links(me), enough = false;
+    for (uint32_t i = 0; i < me->hot_count && !enough; i++)
+        any |= mlt_tcp_read(me, me->seats[me->hot[i]].link, take, arg, &enough);
+    if (me->house->workers > 1)
+        any |= mlt_tcp_take_mail(me, take, arg, &enough);
+    return any;
+}
+
+// ---- Sleeping
+
+static bool wants_to_write(tcp_worker *me, const tcp_link *link)
+{
+    tcp_pair *pair = link->pair;
+    const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_relaxed);
+    return lane && lane->dirty && !pair->mute &&
+           atomic_load_explicit(&pair->links[0], memory_order_relaxed) == link;
+}
+
+static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
+{
+    tcp_worker *me = tcp_of(wire);
+    bool any = false;
+    for (uint32_t i = 0; i < me->seat_count; i++) {
+        tcp_seat *seat = &me->seats[i];
+        uint32_t state = atomic_load_explicit(&seat->link->state, memory_order_relaxed);
+        if (state == TCP_DEAF && seat->listens)
+            seat->listens = !listen(arg, seat->link->fd, i, false, false);
+        if (state >= TCP_DEAF)
+            continue;
+        bool writes = wants_to_write(me, seat->link);
+        if (!seat->listens || seat->writes != writes)
+            seat->listens = listen(arg, seat->link->fd, i, true, writes);
+        seat->writes = writes;
+        any |= seat->listens;
+    }
+    return any;
+}
+
+static bool is_ready(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    if (me->busy || atomic_load(&wire->own->links) != me->links_seen ||
+        atomic_load(&me->house->mail[me->index].first))
+        return true;
+    for (uint32_t i = 0; i < me->hot_count; i++)
+        if (me->house->workers == 1 && me->seats[me->hot[i]].link->stopped)
+            return true;
+    return push(wire);
+}
+
+static bool is_cold(const mlt_wire *wire)
+{
+    return tcp_of(wire)->seat_count > HOT;
+}
+
+static void rang(mlt_wire *wire, uint32_t number)
+{
+    tcp_worker *me = tcp_of(wire);
+    for (uint32_t i = 0; number == UINT32_MAX && i < me->seat_count; i++)
+        me->seats[i].listens = false;
+    for (uint32_t i = 0; i < me->hot_count; i++)
+        if (me->hot[i] == number)
+            return;
+    if (number < me->seat_count)
+        me->hot[me->hot_next++ % HOT] = number;
+}
+
+static void patrol(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    for (uint32_t i = 0; i < me->seat_count; i++) {
+        tcp_link *link = me->seats[i].link;
+        if (is_shut(link) || mlt_os_tcp_silent_ms(link->fd) < mlt_tcp_gone_ms ||
+            !tcp_try_lock(&link->reading))
+            continue;
+        if (!is_shut(link)) {
+            mlt_tcp_lose(link->pair, strerror(ETIMEDOUT));
+            mlt_tcp_shut(link);
+        }
+        tcp_unlock(&link->reading);
+    }
+}
+
+// ---- The end
+
+static bool throw_away(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+{
+    (void)arg, (void)peer, (void)frame, (void)fault;
+    return true;
+}
+
+static bool has_to_leave(const tcp_worker *me)
+{
+    for (const tcp_lane *lane = me->dirty; lane; lane = lane->next_dirty)
+        if (!is_gone(lane->pair))
+            return true;
+    return false;
+}
+
+// Until something can be written or read, or for a short time.
+static void wait_a_moment(tcp_worker *me)
+{
+    enum { MOST = 16, MS = 5 };
+    struct pollfd fds[MOST];
+    nfds_t n = 0;
+    for (uint32_t i = 0; i < me->seat_count && n < MOST; i++) {
+        const tcp_link *link = me->seats[i].link;
+        if (atomic_load_explicit(&link->state, memory_order_relaxed) < TCP_DEAF)
+            fds[n++] = (struct pollfd){.fd = link->fd,
+                                       .events = POLLIN | (wants_to_write(me, link) ? POLLOUT : 0)};
+    }
+    (void)poll(fds, n, MS);
+    patrol(me->wire);
+}
+
+// What comes meanwhile is for ranks that have ended; but it must be read, or both sides may wait for
+// each other to read.
+static void read_all(tcp_worker *me)
+{
+    bool enough = false;
+    (void)mlt_tcp_take_links(me);
+    for (uint32_t i = 0; i < me->seat_count; i++)
+        (void)mlt_tcp_read(me, me->seats[i].link, throw_away, NULL, &enough);
+    if (me->house->workers > 1)
+        (void)mlt_tcp_take_mail(me, throw_away, NULL, &enough);
+}
+
+// Nobody lands data in this worker's memory any more.
+static void withdraw(tcp_worker *me)
+{
+    tcp_house *house = me->house;
+    atomic_store_explicit(&house->mail[me->index].worker, NULL, memory_order_release);
+    (void)mlt_tcp_take_links(me);
+    for (uint32_t i = 0; i < me->seat_count; i++) {
+        tcp_link *link = me->seats[i].link;
+        while (!tcp_try_lock(&link->reading))
+            mlt_os_yield();
+        if (link->landing && link->land_worker == me->index)
+            link->land = NULL;
+        tcp_unlock(&link->reading);
+    }
+}
+
+// The end mark, as far as there is room.
+static void write_mark(tcp_link *link)
+{
+    mlt_frame end = {.kind = MLT_FRAME_END};
+    struct iovec piece = {.iov_base = (char *)&end + link->marked,
+                          .iov_len = MLT_FRAME_HEAD - link->marked};
+    if (!piece.iov_len || is_shut(link) || link->pair->mute)
+        return;
+    ssize_t n = mlt_os_tcp_send(link->fd, &piece, 1);
+    if (n < 0) {
+        link->pair->mute = errno != EAGAIN;
+        return;
+    }
+    link->marked += (uint32_t)n;
+    if (link->marked == MLT_FRAME_HEAD)
+        mlt_os_tcp_finish(link->fd);
+}
+
+// Closing a connection with unread bytes resets it, which destroys what is on its way to the peer.
+// So it is closed when the peer has all, or has said that it sends nothing more.
+static bool is_settled(const tcp_link *link)
+{
+    if (is_shut(link) || link->pair->mute)
+        return true;
+    return link->marked == MLT_FRAME_HEAD &&
+           (atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP ||
+            mlt_os_tcp_unsent(link->fd) <= 0);
+}
+
+static void end_links(tcp_worker *me)
+{
+    for (bool open = true; open;) {
+        open = false;
+        read_all(me);
+        for (uint32_t i = 0; i < me->seat_count; i++) {
+            write_mark(me->seats[i].link);
+            open |= !is_settled(me->seats[i].link);
+        }
+        if (open)
+            wait_a_moment(me);
+    }
+}
+
+static void end_worker(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    if (me->ended)
+        return;
+    me->ended = true;
+    while (push(wire), has_to_leave(me)) {
+        wait_a_moment(me);
+        read_all(me);
+    }
+    withdraw(me);
+    pthread_mutex_lock(&me->house->lock);
+    bool last = --me->house->living == 0;
+    pthread_mutex_unlock(&me->house->lock);
+    if (last)
+        end_links(me);
+}
+
+const mlt_transport mlt_tcp = {
+    .name = "tcp",
+    .open = open_worker,
+    .end = end_worker,
+    .close = close_worker,
+    .meet = meet,
+    .forget = forget,
+    .reserve = reserve,
+    .post = post,
+    .post_data = post_data,
+    .post_memory = post_memory,
+    .has_left = has_left,
+    .push = push,
+    .look = look,
+    .is_gone = peer_is_gone,
+    .listen = listen_to,
+    .ready = is_ready,
+    .rang = rang,
+    .is_cold = is_cold,
+    .patrol = patrol,
+};

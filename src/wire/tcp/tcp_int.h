@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the transport over TCP share.
+//
+//     worker ── tube ──┐                                        ┌── mail ── worker
+//     worker ── tube ──┤ whoever can: writev ── TCP ── readv ── whoever can ├── mail ── worker
+//     worker ── tube ──┘ for the process pair                   └── mail ── worker
+//
+// A house is what the workers of a process share. A pair is this process and one of another host;
+// it has a link (a connection), or two if both have dialled at the same time: then each side sends
+// by the one that it got first, and reads from both. A lane is one worker's part of a pair.
+//
+// Locks: each link has one for reading, and each pair one for writing. Both are only tried: whoever
+// does not get it leaves the work to the holder, who looks once more after it has let go. A process
+// with one worker takes messages out of the link's own room, without mail.
+#ifndef MLT_WIRE_TCP_INT_H
+#define MLT_WIRE_TCP_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "boot/ctl.h"
+#include "os/jitter.h"
+#include "wire/frame.h"
+#include "wire/tcp/tube.h"
+#include "wire/wire.h"
+
+typedef struct tcp_house tcp_house;
+typedef struct tcp_pair tcp_pair;
+
+enum {
+    TUBE_BYTES = 2 * MLT_FRAME_LARGEST, // so that the largest frame always finds room in time
+    ROOM_BYTES = 32 << 10,              // read at once, for small messages
+    LINKS = 2,                          // of a pair
+    HOT = 4,                            // links that an awake worker looks at all the time
+    WINDOW = 4 * MLT_FRAME_LARGEST, // bytes under way between two workers, if the receiver is one
+                                    // of several of its process
+};
+
+typedef enum tcp_state {
+    TCP_UP,
+    TCP_ENDED, // its end mark has come
+    TCP_DEAF,  // and then its end: nothing more is read
+    TCP_SHUT,  // closed
+} tcp_state;
+
+typedef struct tcp_link {
+    tcp_pair *pair;
+    uint32_t number; // in house->links
+    int fd;
+    _Atomic uint32_t state;   // tcp_state
+    _Atomic uint32_t reading; // the lock of what follows
+    bool heard;               // something has come
+    bool stopped;             // frames are left in the room
+    unsigned char *room;      // [ROOM_BYTES]
+    uint32_t at, end;         // what was read and not taken yet
+    // Data on their way into the user's memory.
+    bool landing;
+    mlt_frame head;
+    uint32_t land_worker; // in this process
+    unsigned char *land;  // NULL: nobody wants them any more
+    uint64_t land_left;
+    uint32_t land_pad;
+    uint32_t marked; // bytes of our end mark that were written
+} tcp_link;
+
+// A frame that found no room in the mail.
+typedef struct tcp_spilled {
+    struct tcp_spilled *next;
+    _Alignas(8) mlt_frame frame; // and what follows
+} tcp_spilled;
+
+typedef struct tcp_lane {
+    tcp_pair *pair;
+    uint32_t worker; // in this process
+    // Out: the worker's.
+    _Atomic(mlt_tube *) out; // NULL: it has never sent
+    bool dirty;              // in the worker's list
+    struct tcp_lane *next_dirty;
+    // In: mail for the worker, if the process has several.
+    _Atomic uint32_t queued; // in the worker's mail
+    struct tcp_lane *next_mail;
+    mlt_tube *in; // made by the first reader, published by queued
+    _Atomic uint32_t spills;
+    pthread_mutex_t spill_lock;
+    tcp_spilled *spill_first, **spill_last;
+    tcp_spilled *taken; // the worker's: out of the list, to be taken before what is in the tube
+} tcp_lane;
+
+struct tcp_pair {
+    tcp_house *house;
+    uint32_t proc;                    // the other one
+    uint32_t workers, first_worker;   // of it
+    _Atomic(tcp_link *) links[LINKS]; // we send by the first
+    _Atomic(tcp_link *) speaks;       // the one by which the other process sends
+    _Atomic uint32_t wanted;          // a connection was asked for
+    _Atomic uint32_t gone;            // it has ended in order, or is lost: nothing is sent any more
+    _Atomic uint32_t lost;            // that was told
+    _Atomic uint32_t writing;         // the lock of what follows
+    _Atomic uint32_t blocked;         // the system had no room for more
+    bool mute;                        // writing has failed; reading will tell why
+    int error;                        // with that errno
+    uint32_t turn;                    // the lane that was written last, perhaps to a part
+    _Atomic(tcp_lane *) lanes[];      // [house->workers]
+};
+
+typedef struct tcp_seat { // a worker's part of a link
+    tcp_link *link;
+    bool listens, writes; // as the worker listens to it
+} tcp_seat;
+
+typedef struct tcp_worker { // wire->far
+    mlt_wire *wire;
+    tcp_house *house;
+    uint32_t index; // in the process
+    bool ended;
+    uint32_t links_seen;
+    tcp_lane *dirty; // lanes with something to be written
+    tcp_lane *busy;  // lanes whose mail was not taken to the end
+    tcp_seat *seats; // [seat_count], as house->links
+    uint32_t seat_count, seat_room;
+    uint32_t hot[HOT], hot_count, hot_next;
+    struct mlt_far_peer *owing; // peers that are to hear of what was consumed
+} tcp_worker;
+
+struct tcp_house {
+    tcp_house *next;
+    mlt_job *job;
+    uint32_t proc, workers, first_worker;
+    int ctl;
+    uint32_t holders;     // workers that have not closed
+    uint32_t living;      // ... that have not ended
+    pthread_mutex_t lock; // of the lists below, and of the control channel
+    tcp_link **links;
+    uint32_t link_count, link_room;
+    _Atomic(tcp_pair *) *pairs; // [job->procs]
+    struct tcp_mail {
+        _Alignas(64) _Atomic(tcp_lane *) first; // lanes with mail, last one first
+        _Atomic(tcp_worker *) worker;           // NULL: not there yet, or no longer
+    } mail[];                                   // [workers]
+};
+
+// The transport's part of a peer.
+typedef struct mlt_far_peer {
+    mlt_peer *peer;
+    tcp_lane *lane;
+    uint32_t to; // its number in its process
+    _Atomic uint64_t backlog;
+    _Atomic uint32_t starves_nobody; // mlt_peer.starved until there is a tube
+    // Frames to and from it, if the receiver's process has several workers: bytes that were sent,
+    // and those of them that it has consumed; bytes that we have consumed, and have told of.
+    uint64_t sent, acknowledged, consumed, told;
+    bool owes;
+    struct mlt_far_peer *next_owing;
+} mlt_far_peer;
+
+static inline bool tcp_try_lock(_Atomic uint32_t *lock)
+{
+    // acquire: pairs with tcp_unlock.
+    return atomic_load_explicit(lock, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(lock, 1, memory_order_acquire) == 0;
+}
+
+static inline void tcp_unlock(_Atomic uint32_t *lock)
+{
+    atomic_store_explicit(lock, 0, memory_order_release);
+}
+
+static inline tcp_worker *tcp_of(const mlt_wire *wire)
+{
+    return wire->far;
+}
+
+// house.c
+tcp_house *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl); // NULL: no memory
+void mlt_tcp_leave(tcp_house *house);
+tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc); // made when it is first asked for
+tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker); // the same
+bool mlt_tcp_take_links(tcp_worker *me);                 // those that have come
+void mlt_tcp_want(tcp_pair *pair);
+void mlt_tcp_lose(tcp_pair *pair, const char *why); // tells, once
+void mlt_tcp_wake(tcp_house *house, uint32_t worker);
+
+// out.c
+bool mlt_tcp_carry(tcp_pair *pair);   // writes what can be written; true: something was
+bool mlt_tcp_pending(tcp_pair *pair); // something is to be written
+
+// in.c
+bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough);
+bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *enough);
+void mlt_tcp_shut(tcp_link *link); // inside its lock
+
+// tcp.c
+void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes);
+
+#endif

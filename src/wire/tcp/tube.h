@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A tube: frames from one thread to another of the same process, one after the other, each in one
+// piece. What does not fit before the end of the memory begins at its start again.
+//
+//     worker ── tube ── whoever writes to the connection
+//     whoever reads from the connection ── tube ── worker
+//
+// Positions count bytes, skipped ones included, and never wrap. References are data that lie
+// elsewhere: the data of the frame that ends at that position. One thread produces and one consumes
+// at a time; the consumer may change if a lock passes between.
+#ifndef MLT_WIRE_TCP_TUBE_H
+#define MLT_WIRE_TCP_TUBE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { MLT_TUBE_REFERENCES = 16 };
+
+typedef struct mlt_tube_reference {
+    uint64_t at; // position of the end of its frame
+    const unsigned char *data;
+    uint64_t bytes;
+} mlt_tube_reference;
+
+typedef struct mlt_tube {
+    // Producer's.
+    _Alignas(64) _Atomic uint64_t tail;
+    _Atomic uint64_t skip_at; // where it began at the start again last; published by tail
+    uint64_t head_seen;
+    uint64_t offset;                 // of tail in the memory
+    bool skips;                      // the frame that is being filled in begins at the start
+    _Atomic uint32_t starved;        // 1: the producer waits for room: wake it
+    _Atomic uint32_t reference_tail; // count
+    mlt_tube_reference references[MLT_TUBE_REFERENCES];
+    // Consumer's.
+    _Alignas(64) _Atomic uint64_t head;
+    uint64_t out_offset;
+    uint64_t reference_done; // bytes of the first reference that were taken
+    _Atomic uint32_t reference_head;
+    uint64_t size;
+    unsigned char memory[] __attribute__((aligned(64)));
+} mlt_tube;
+
+// Of so many bytes, a multiple of 8; NULL: no memory.
+mlt_tube *mlt_tube_new(uint64_t size);
+void mlt_tube_free(mlt_tube *tube);
+
+// ---- the producer
+
+// Room for a frame, at most half of the tube; NULL: none now. The frame may be left out, or be
+// shorter in the end.
+static inline void *mlt_tube_reserve(mlt_tube *tube, uint64_t bytes)
+{
+    uint64_t tail = atomic_load_explicit(&tube->tail, memory_order_relaxed);
+    tube->skips = bytes > tube->size - tube->offset;
+    uint64_t take = tube->skips ? tube->size - tube->offset + bytes : bytes;
+    if (MLT_UNLIKELY(tail + take - tube->head_seen > tube->size)) {
+        // acquire: the consumer has read what lay there.
+        tube->head_seen = atomic_load_explicit(&tube->head, memory_order_acquire);
+        if (tail + take - tube->head_seen > tube->size)
+            return NULL;
+    }
+    return tube->memory + (tube->skips ? 0 : tube->offset);
+}
+
+// The reserved frame has so many bytes: it can be seen.
+static inline void mlt_tube_publish(mlt_tube *tube, uint64_t bytes)
+{
+    uint64_t tail = atomic_load_explicit(&tube->tail, memory_order_relaxed);
+    if (tube->skips) {
+        atomic_store_explicit(&tube->skip_at, tail, memory_order_relaxed);
+        tail += tube->size - tube->offset;
+        tube->offset = 0;
+    }
+    tube->offset += bytes;
+    // release: pairs with the acquire in mlt_tube_peek and mlt_tube_pieces.
+    atomic_store_explicit(&tube->tail, tail + bytes, memory_order_release);
+}
+
+// As publish; data that lie elsewhere follow the frame. The count of references after this one, or
+// 0: no room for one more.
+uint32_t mlt_tube_publish_reference(mlt_tube *tube, uint64_t bytes, const void *data,
+                                    uint64_t data_bytes);
+
+// Whether that reference, and so all before it, were taken. acquire: the consumer does not read
+// its data any more.
+static inline bool mlt_tube_has_left(const mlt_tube *tube, uint32_t reference)
+{
+    uint32_t head = atomic_load_explicit(&tube->reference_head, memory_order_acquire);
+    return (int32_t)(head - reference) >= 0;
+}
+
+// ---- either
+
+static inline bool mlt_tube_is_empty(const mlt_tube *tube)
+{
+    return atomic_load_explicit(&tube->tail, memory_order_acquire) ==
+               atomic_load_explicit(&tube->head, memory_order_relaxed) &&
+           atomic_load_explicit(&tube->reference_head, memory_order_relaxed) ==
+               atomic_load_explicit(&tube->reference_tail, memory_order_relaxed);
+}
+
+// ---- the consumer that takes frames
+
+// The next frame, or NULL.
+static inline const void *mlt_tube_peek(mlt_tube *tube)
+{
+    uint64_t tail = atomic_load_explicit(&tube->tail, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&tube->head, memory_order_relaxed);
+    if (tail == head)
+        return NULL;
+    if (atomic_load_explicit(&tube->skip_at, memory_order_relaxed) == head && tube->out_offset) {
+        head += tube->size - tube->out_offset;
+        tube->out_offset = 0;
+        atomic_store_explicit(&tube->head, head, memory_order_release);
+    }
+    return tube->memory + tube->out_offset;
+}
+
+static inline void mlt_tube_consume(mlt_tube *tube, uint64_t bytes)
+{
+    tube->out_offset += bytes;
+    // release: pairs with mlt_tube_reserve.
+    atomic_store_explicit(&tube->head,
+                          atomic_load_explicit(&tube->head, memory_order_relaxed) + bytes,
+                          memory_order_release);
+}
+
+// ---- the consumer that takes bytes
+
+struct iovec;
+
+// Up to `most` pieces of what is to be written, references included, and after each reference zeros
+// up to a multiple of 8. Takes nothing.
+uint32_t mlt_tube_pieces(const mlt_tube *tube, struct iovec *pieces, uint32_t most);
+
+// So many of these bytes were written. True: the producer waits for room, or for its references.
+bool mlt_tube_wrote(mlt_tube *tube, uint64_t bytes);
+
+// Everything is dropped. True as above.
+bool mlt_tube_drop(mlt_tube *tube);
+
+#endif
