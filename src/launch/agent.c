@@ -659,7 +659,6 @@ static void start_all(mlt_agent *a)
         code = start(a, &a->children[i], &env, why, sizeof why);
     }
     mlt_env_fini(&env); // a host of the plan has a process
-    mlt_io_run(a->conf.io);
     if (code)
         tell(a, MLT_FRAME_FAILED, a->conf.host, code, why, strlen(why));
 }

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "launch/hosts/relay.h"
 #include "launch/loop.h"
 #include "launch/plan/hosts.h"
 #include "launch/say.h"
@@ -29,6 +30,7 @@ enum {
     QUEUE_FULL = 1 << 20,   // stop reading from ranks
     QUEUE_LOW = 256 << 10,  // go on reading
     LAST_WORDS_MS = 500,    // that an interrupted mpirun waits for a reader
+    MOMENT_NS = 100000000,
 };
 
 // Where lines go: mpirun's standard output or error.
@@ -42,48 +44,56 @@ typedef struct sink {
     bool paused;                // its streams are not read
 } sink;
 
-// A pipe from a rank.
+// What a rank's process says: through a pipe, or in frames.
 typedef struct stream {
-    mlt_source source; // fd -1: ended
+    mlt_source source; // fd -1: ended, or of another host
     mlt_io *io;
     sink *to;
-    uint32_t proc, rank;
-    bool raw;    // its bytes are passed on as they come
-    bool inside; // a part of the current line has been passed on, with its label
+    uint32_t rank;
+    bool lines;    // it is passed on line by line ...
+    bool labels;   // ... with labels
+    bool inside;   // a part of the current line has been passed on, with its label
+    bool shut;     // of another host: it knows that nobody reads
+    uint64_t owed; // ... bytes that have come, for which it has not been told that there is room
     char *line;
     size_t length, room;
 } stream;
 
-// A pipe to a process (--stdin all).
+// A process that gets standard input through a pipe, or in frames.
 typedef struct feed {
-    mlt_source source; // fd -1: closed
+    mlt_source source; // fd -1: closed, or of another host
     mlt_io *io;
+    bool far;      // of another host, and open
+    uint64_t room; // ... bytes that it takes now
     uint64_t done; // bytes that it has taken
 } feed;
 
 struct mlt_io {
+    mlt_io_conf conf;
     const mlt_options *options;
     const mlt_plan *plan;
     int loop;
+    mlt_relay *relay; // an agent's
+    uint64_t window;
     char *outfile, *errfile;     // absolute; %h is replaced, %r and %p are not
     bool out_shared, err_shared; // all ranks write into one file
     sink sinks[2];
-    stream *streams; // [procs][2], if labelled
+    stream *streams; // [procs][2], if labelled, or if there are other hosts
     int *child_ends; // [3] of the process that is being started
     char *paths[2];  // of the process that is being started
     int null_fd;
     uint32_t stdin_proc; // UINT32_MAX: none
-    feed *feeds;         // [procs], --stdin all
+    feed *feeds;         // [procs], --stdin all, or a reader on another host
     mlt_source input;
     // What somebody has read of it and others have not: they may never do so, and nobody waits for
     // them. In memory, from the slowest reader's place on.
     int spool;
     uint64_t spooled, dropped; // bytes that were written, and given back
     bool input_ended;
-    void (*put)(void *user, uint32_t proc, int stream, const char *bytes, size_t count);
-    void *user;      // of put, mlt_io_send_to
-    int patience_ms; // with a reader that does not read, when nothing else is left to do; -1: for
-                     // ever
+    bool hurried;
+    uint64_t heard_ns; // when output of another host came last
+    int patience_ms;   // with a reader that does not read, when nothing else is left to do; -1: for
+                       // ever
 };
 
 // ---- Patterns of file names
@@ -131,15 +141,21 @@ static char *escape(const char *text)
     return out;
 }
 
-// An absolute pattern with %h replaced: ranks may have other working directories.
-static char *absolute(const char *pattern)
+static const char *name_of_host(const mlt_io *io)
 {
-    char *host = escape(mlt_hosts_own());
+    return io->conf.host < io->plan->host_count ? io->plan->hosts[io->conf.host].host.name
+                                                : mlt_hosts_own();
+}
+
+// An absolute pattern with %h replaced: ranks may have other working directories.
+static char *absolute(const mlt_io *io, const char *pattern)
+{
+    char *host = escape(name_of_host(io));
     char *named = expand(pattern, 'h', host);
     free(host);
     if (named[0] == '/')
         return named;
-    char *here = getcwd(NULL, 0);
+    char *here = io->conf.dir ? mlt_text_of("%s", io->conf.dir) : getcwd(NULL, 0);
     if (!here)
         mlt_quit(MLT_EXIT_SYSTEM, "the working directory has no name: %s", strerror(errno));
     char *base = escape(here);
@@ -164,6 +180,32 @@ static void make_directories(char *path)
                  strerror(errno));
 }
 
+static bool is_here(const mlt_io *io, uint32_t proc)
+{
+    return !io->conf.send || io->plan->procs[proc].host == io->conf.host;
+}
+
+// DIR/1/rank.R, for each rank of this host.
+static void make_rank_directories(const mlt_io *io, const char *base)
+{
+    char *start = expand(base, '%', "%"); // a name, not a pattern
+    bool first = true;
+    for (uint32_t p = 0; p < io->plan->proc_count; p++) {
+        const mlt_plan_proc *proc = &io->plan->procs[p];
+        for (uint32_t r = 0; is_here(io, p) && r < proc->ranks; r++) {
+            char *path = mlt_text_of("%s/1/rank.%u", start, proc->first_rank + r);
+            if (first)
+                make_directories(path);
+            else if (mkdir(path, 0777) != 0 && errno != EEXIST)
+                mlt_quit(MLT_EXIT_USAGE, "directory '%s' for output cannot be made: %s", path,
+                         strerror(errno));
+            first = false;
+            free(path);
+        }
+    }
+    free(start);
+}
+
 // Open MPI's layout: DIR/1/rank.R/stdout.
 static void use_output_directory(mlt_io *io)
 {
@@ -173,18 +215,10 @@ static void use_output_directory(mlt_io *io)
     if (length >= most && strcmp(name + length - most, suffix) == 0)
         name[length - most] = '\0';
     char *escaped = escape(name);
-    char *base = absolute(escaped);
+    char *base = absolute(io, escaped);
     io->outfile = mlt_text_of("%s/1/rank.%%r/stdout", base);
     io->errfile = mlt_text_of("%s/1/rank.%%r/stderr", base);
-    for (uint32_t r = 0; r < io->plan->ranks; r++) {
-        char *path = mlt_text_of("%s/1/rank.%u", name, r);
-        if (r == 0)
-            make_directories(path);
-        else if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            mlt_quit(MLT_EXIT_USAGE, "directory '%s' for output cannot be made: %s", path,
-                     strerror(errno));
-        free(path);
-    }
+    make_rank_directories(io, base);
     free(name);
     free(escaped);
     free(base);
@@ -208,6 +242,8 @@ static bool empty_shared(const char *pattern)
 
 static void sink_ready(mlt_source *source, uint32_t events);
 
+static void give_room(stream *s);
+
 static void resume(mlt_io *io, sink *to)
 {
     to->paused = false;
@@ -215,6 +251,8 @@ static void resume(mlt_io *io, sink *to)
         stream *s = &io->streams[i];
         if (s->to == to && s->source.fd >= 0)
             (void)mlt_loop_add(io->loop, &s->source, EPOLLIN);
+        else if (s->to == to)
+            give_room(s);
     }
 }
 
@@ -289,7 +327,7 @@ static void put_label(stream *s)
 {
     char label[24];
     int n = snprintf(label, sizeof label, "[%u] ", s->rank);
-    if (!s->inside)
+    if (!s->inside && s->labels)
         sink_put(s->to, label, (size_t)n);
 }
 
@@ -315,45 +353,18 @@ static void pass_lines(stream *s, size_t seen)
     }
 }
 
-static int number_of(const stream *s)
-{
-    return s->to == &s->io->sinks[0] ? STDOUT_FILENO : STDERR_FILENO;
-}
-
-// Passes on what was read last.
-static void pass_on(stream *s, size_t seen)
-{
-    if (!s->raw) {
-        pass_lines(s, seen);
-        return;
-    }
-    if (s->io->put)
-        s->io->put(s->io->user, s->proc, number_of(s), s->line, s->length);
-    else
-        sink_put(s->to, s->line, s->length);
-    s->length = 0;
-}
-
-static void pass_last(stream *s)
-{
-    if (s->length > 0 || s->inside) { // a last line without its end
-        put_label(s);
-        sink_put(s->to, s->line, s->length);
-        sink_put(s->to, "\n", 1);
-    }
-    s->length = 0;
-    s->inside = false;
-}
-
+// Nothing more comes. A last line without its end gets one.
 static void stream_end(stream *s)
 {
-    if (s->source.fd < 0)
-        return;
-    pass_last(s);
-    if (s->io->put)
-        s->io->put(s->io->user, s->proc, number_of(s), NULL, 0);
+    if (s->length > 0 || s->inside) {
+        put_label(s);
+        sink_put(s->to, s->line, s->length);
+        if (s->labels)
+            sink_put(s->to, "\n", 1);
+    }
     mlt_loop_remove(s->io->loop, &s->source);
-    close(s->source.fd);
+    if (s->source.fd >= 0)
+        close(s->source.fd);
     s->source.fd = -1;
     free(s->line);
     s->line = NULL;
@@ -361,13 +372,18 @@ static void stream_end(stream *s)
     s->inside = false;
 }
 
+static void want_room(stream *s)
+{
+    if (s->room - s->length >= READ_BYTES)
+        return;
+    s->room = s->length + 2 * READ_BYTES;
+    s->line = mlt_take_more(s->line, s->room, 1);
+}
+
 // Reads once. False: nothing there now, or ended.
 static bool stream_read(stream *s)
 {
-    if (s->room - s->length < READ_BYTES) {
-        s->room = s->length + 2 * READ_BYTES;
-        s->line = mlt_take_more(s->line, s->room, 1);
-    }
+    want_room(s);
     ssize_t n = read(s->source.fd, s->line + s->length, s->room - s->length);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return errno == EINTR;
@@ -376,7 +392,7 @@ static bool stream_read(stream *s)
         return false;
     }
     s->length += (size_t)n;
-    pass_on(s, s->length - (size_t)n);
+    pass_lines(s, s->length - (size_t)n);
     return true;
 }
 
@@ -391,14 +407,137 @@ static void stream_ready(mlt_source *source, uint32_t events)
         pause_streams(s->io, s->to);
 }
 
+// ---- Output of other hosts
+
+static void send_room(const stream *s, const void *body, uint32_t length)
+{
+    const mlt_io *io = s->io;
+    uint32_t at = (uint32_t)(s - io->streams);
+    mlt_frame frame = {.type = MLT_FRAME_ROOM,
+                       .to = io->plan->procs[at / 2].host,
+                       .about = at / 2,
+                       .value = 1 + at % 2,
+                       .length = length};
+    io->conf.send(io->conf.user, &frame, body);
+}
+
+// Lets the other host send more, if what it has sent is written, or about to be.
+static void give_room(stream *s)
+{
+    if (s->to->paused || s->owed < s->io->window / 2)
+        return;
+    send_room(s, &s->owed, sizeof s->owed);
+    s->owed = 0;
+}
+
+static void stream_bytes(stream *s, const char *bytes, size_t count)
+{
+    if (!s->lines) {
+        sink_put(s->to, bytes, count);
+        return;
+    }
+    while (count > 0) {
+        size_t n = count < READ_BYTES ? count : READ_BYTES;
+        want_room(s);
+        memcpy(s->line + s->length, bytes, n);
+        s->length += n;
+        pass_lines(s, s->length - n);
+        bytes += n;
+        count -= n;
+    }
+}
+
+static void take_output(stream *s, const char *bytes, size_t count)
+{
+    s->io->heard_ns = mlt_os_now_ns();
+    if (count == 0)
+        stream_end(s);
+    else if (!s->to->broken)
+        stream_bytes(s, bytes, count);
+    sink_flush(s->to, s->io->hurried);
+    if (s->to->broken && !s->io->hurried) {
+        if (!s->shut)
+            send_room(s, NULL, 0);
+        s->shut = true;
+        return;
+    }
+    if (s->to->length > QUEUE_FULL)
+        pause_streams(s->io, s->to);
+    s->owed += count;
+    give_room(s);
+}
+
+bool mlt_io_writes(const mlt_io *io)
+{
+    return io->sinks[0].length + io->sinks[1].length > 0 ||
+           mlt_os_now_ns() - io->heard_ns < MOMENT_NS;
+}
+
+void mlt_io_hurry(mlt_io *io)
+{
+    io->hurried = true;
+    io->patience_ms = LAST_WORDS_MS;
+    for (int i = 0; i < 2; i++) {
+        sink_flush(&io->sinks[i], true);
+        resume(io, &io->sinks[i]);
+    }
+}
+
+void mlt_io_host_ended(mlt_io *io, uint32_t host)
+{
+    for (uint32_t p = 0; p < io->plan->proc_count; p++)
+        if (io->plan->procs[p].host == host && !is_here(io, p)) {
+            stream_end(&io->streams[2 * p]);
+            stream_end(&io->streams[2 * p + 1]);
+            if (io->feeds)
+                io->feeds[p].far = false;
+        }
+    for (int i = 0; i < 2; i++)
+        sink_flush(&io->sinks[i], false);
+}
+
 // ---- Standard input for all
+
+static bool is_open(const feed *f)
+{
+    return f->far || f->source.fd >= 0;
+}
+
+static void send_input(const feed *f, const void *piece, size_t bytes)
+{
+    const mlt_io *io = f->io;
+    uint32_t proc = (uint32_t)(f - io->feeds);
+    mlt_frame frame = {.type = MLT_FRAME_INPUT,
+                       .to = io->plan->procs[proc].host,
+                       .about = proc,
+                       .length = (uint32_t)bytes};
+    io->conf.send(io->conf.user, &frame, piece);
+}
 
 static void feed_close(feed *f)
 {
+    if (f->far)
+        send_input(f, NULL, 0);
+    f->far = false;
     mlt_loop_remove(f->io->loop, &f->source);
     if (f->source.fd >= 0)
         close(f->source.fd);
     f->source.fd = -1;
+}
+
+// Passes a piece on, to a pipe or to another host; what write(2) would return.
+static ssize_t feed_piece(feed *f, const char *piece, size_t bytes)
+{
+    if (!f->far)
+        return write(f->source.fd, piece, bytes);
+    if (f->room == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    size_t n = bytes < f->room ? bytes : (size_t)f->room;
+    send_input(f, piece, n);
+    f->room -= n;
+    return (ssize_t)n;
 }
 
 // As much as the process takes now.
@@ -406,14 +545,15 @@ static void feed_step(feed *f)
 {
     mlt_io *io = f->io;
     char piece[READ_BYTES];
-    while (f->source.fd >= 0 && f->done < io->spooled) {
+    while (is_open(f) && f->done < io->spooled) {
         ssize_t n = pread(io->spool, piece, sizeof piece, (off_t)f->done);
         if (n > 0)
-            n = write(f->source.fd, piece, (size_t)n);
+            n = feed_piece(f, piece, (size_t)n);
         if (n >= 0) {
             f->done += (uint64_t)n;
         } else if (errno == EAGAIN) {
-            (void)mlt_loop_add(io->loop, &f->source, EPOLLOUT);
+            if (!f->far)
+                (void)mlt_loop_add(io->loop, &f->source, EPOLLOUT);
             return;
         } else if (errno != EINTR) {
             feed_close(f);
@@ -432,7 +572,7 @@ static bool find_readers(const mlt_io *io, uint64_t *fastest, uint64_t *slowest)
     *slowest = UINT64_MAX;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         const feed *f = &io->feeds[p];
-        if (f->source.fd < 0)
+        if (!is_open(f))
             continue;
         any = true;
         *fastest = f->done > *fastest ? f->done : *fastest;
@@ -448,9 +588,7 @@ static void spool_piece(mlt_io *io, const char *piece, size_t length)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            mlt_quit(MLT_EXIT_SYSTEM,
-                     MLT_NO_ROOM
-                     "the input that some ranks have not read yet, with --stdin all (%s)",
+            mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input that ranks have not read yet (%s)",
                      strerror(errno));
         at += (size_t)n;
         io->spooled += (uint64_t)n;
@@ -501,14 +639,58 @@ static void input_ready(mlt_source *source, uint32_t events)
     pump(mlt_container_of(source, mlt_io, input));
 }
 
-static void feed_ready(mlt_source *source, uint32_t events)
+// The process may take more.
+static void feed_on(feed *f)
 {
-    feed *f = mlt_container_of(source, feed, source);
     feed_step(f);
     if (f->io->input_ended || f->io->spooled - f->done >= SPOOL_STEP)
         return;
     if (!mlt_loop_add(f->io->loop, &f->io->input, EPOLLIN))
         pump(f->io);
+}
+
+static void feed_ready(mlt_source *source, uint32_t events)
+{
+    feed_on(mlt_container_of(source, feed, source));
+}
+
+static void feed_room(feed *f, const mlt_frame *frame, const char *body)
+{
+    uint64_t bytes;
+    if (frame->length != sizeof bytes) { // nobody reads there any more
+        f->far = false;
+        return;
+    }
+    memcpy(&bytes, body, sizeof bytes);
+    f->room += bytes;
+    if (f->far)
+        feed_on(f);
+}
+
+void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body)
+{
+    uint32_t proc = frame->about;
+    if (io->relay) {
+        mlt_relay_take(io->relay, frame, body);
+        return;
+    }
+    if (proc >= io->plan->proc_count || is_here(io, proc))
+        return;
+    bool output = frame->value == 1 || frame->value == 2;
+    if (frame->type == MLT_FRAME_OUTPUT && output)
+        take_output(&io->streams[2 * proc + (uint32_t)frame->value - 1], body, frame->length);
+    else if (frame->type == MLT_FRAME_ROOM && frame->value == 0 && io->feeds)
+        feed_room(&io->feeds[proc], frame, body);
+}
+
+void mlt_io_drain(mlt_io *io)
+{
+    mlt_relay_drain(io->relay);
+}
+
+bool mlt_io_drained(const mlt_io *io)
+{
+    return mlt_relay_drained(io->relay);
 }
 
 void mlt_io_run(mlt_io *io)
@@ -519,61 +701,106 @@ void mlt_io_run(mlt_io *io)
 
 // ---- Processes
 
-bool mlt_io_reads_terminal(const mlt_options *options)
+// mlt_relay_conf.send
+static void relay_send(void *user, const mlt_frame *frame, const void *body)
 {
-    return options->stdin_rank == MLT_STDIN_ALL && isatty(STDIN_FILENO);
+    const mlt_io *io = user;
+    mlt_frame whole = *frame;
+    whole.to = MLT_FRAME_HEAD;
+    io->conf.send(io->conf.user, &whole, body);
 }
 
-static void make_streams(mlt_io *io)
+// The process that reads standard input; UINT32_MAX: none, or all.
+static uint32_t reader_of(const mlt_options *options, const mlt_plan *plan)
 {
-    const mlt_plan *plan = io->plan;
-    io->streams = mlt_take(2 * (size_t)plan->proc_count, sizeof *io->streams);
-    for (uint32_t p = 0; p < plan->proc_count; p++)
-        for (uint32_t i = 0; i < 2; i++)
-            io->streams[2 * p + i] =
-                (stream){.source = {.fd = -1, .ready = stream_ready},
-                         .io = io,
-                         .to = &io->sinks[i],
-                         .proc = p,
-                         .rank = plan->procs[p].first_rank,
-                         .raw = !io->options->label || plan->procs[p].ranks > 1};
+    if (options->gdb >= 0)
+        return mlt_plan_proc_of(plan, (uint32_t)options->gdb);
+    if (options->stdin_rank >= (int64_t)plan->ranks)
+        mlt_quit(MLT_EXIT_USAGE, "--stdin names rank %lld, but the job has ranks 0 to %u",
+                 (long long)options->stdin_rank, plan->ranks - 1);
+    return options->stdin_rank >= 0 ? mlt_plan_proc_of(plan, (uint32_t)options->stdin_rank)
+                                    : UINT32_MAX;
 }
 
-mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop)
+bool mlt_io_reads_terminal(const mlt_options *options, const mlt_plan *plan, uint32_t host)
 {
-    mlt_io *io = mlt_take(1, sizeof *io);
-    *io = (mlt_io){.options = options, .plan = plan, .loop = loop, .stdin_proc = UINT32_MAX};
-    for (int i = 0; i < 2; i++)
-        io->sinks[i] = (sink){.source = {.fd = STDOUT_FILENO + i, .ready = sink_ready}, .io = io};
+    uint32_t reader = reader_of(options, plan);
+    bool far = reader != UINT32_MAX && plan->procs[reader].host != host;
+    return (far || options->stdin_rank == MLT_STDIN_ALL) && isatty(STDIN_FILENO);
+}
+
+static void open_files(mlt_io *io)
+{
+    const mlt_options *options = io->options;
     if (options->output_directory)
         use_output_directory(io);
     if (options->outfile)
-        io->outfile = absolute(options->outfile);
+        io->outfile = absolute(io, options->outfile);
     if (options->errfile)
-        io->errfile = absolute(options->errfile);
+        io->errfile = absolute(io, options->errfile);
     io->out_shared = io->outfile && empty_shared(io->outfile);
     io->err_shared = io->errfile && empty_shared(io->errfile);
-    if (options->label || mlt_plan_other(plan))
-        make_streams(io);
+}
+
+static void init_stream(mlt_io *io, uint32_t proc, int i)
+{
+    const mlt_plan_proc *of = &io->plan->procs[proc];
+    bool labels = io->options->label;
+    io->streams[2 * proc + (uint32_t)i] =
+        (stream){.source = {.fd = -1, .ready = stream_ready},
+                 .io = io,
+                 .to = &io->sinks[i],
+                 .rank = of->first_rank,
+                 .lines = labels,
+                 .labels = labels && of->ranks == 1}; // others label by themselves
+}
+
+// Who gets standard input from mpirun: all, or one of another host.
+static void init_feeds(mlt_io *io)
+{
+    const mlt_plan *plan = io->plan;
+    bool all = io->options->stdin_rank == MLT_STDIN_ALL && io->options->gdb < 0;
+    io->stdin_proc = reader_of(io->options, plan);
+    bool far = io->stdin_proc != UINT32_MAX && !is_here(io, io->stdin_proc);
+    if (io->conf.agent || (!all && !far))
+        return;
+    io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
+    for (uint32_t p = 0; p < plan->proc_count; p++)
+        io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready},
+                              .io = io,
+                              .far = (all || p == io->stdin_proc) && !is_here(io, p),
+                              .room = io->window};
+    io->spool = mlt_os_memfd("millet-stdin", 0);
+    if (io->spool < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input of ranks (%s)", strerror(errno));
+}
+
+mlt_io *mlt_io_new(const mlt_io_conf *conf)
+{
+    mlt_io *io = mlt_take(1, sizeof *io);
+    *io = (mlt_io){.conf = *conf,
+                   .options = conf->options,
+                   .plan = conf->plan,
+                   .loop = conf->loop,
+                   .window = mlt_relay_window(conf->plan->proc_count),
+                   .spool = -1};
+    for (int i = 0; i < 2; i++)
+        io->sinks[i] = (sink){.source = {.fd = STDOUT_FILENO + i, .ready = sink_ready}, .io = io};
+    open_files(io);
     io->child_ends = mlt_take(3, sizeof *io->child_ends);
     for (int i = 0; i < 3; i++)
         io->child_ends[i] = -1;
     io->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (options->gdb >= 0)
-        io->stdin_proc = mlt_plan_proc_of(plan, (uint32_t)options->gdb);
-    else if (options->stdin_rank >= (int64_t)plan->ranks)
-        mlt_quit(MLT_EXIT_USAGE, "--stdin names rank %lld, but the job has ranks 0 to %u",
-                 (long long)options->stdin_rank, plan->ranks - 1);
-    else if (options->stdin_rank >= 0)
-        io->stdin_proc = mlt_plan_proc_of(plan, (uint32_t)options->stdin_rank);
-    else if (options->stdin_rank == MLT_STDIN_ALL)
-        io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
-    io->spool = io->feeds ? mlt_os_memfd("millet-stdin", 0) : -1;
-    if (io->feeds && io->spool < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input, with --stdin all (%s)", strerror(errno));
     io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
-    for (uint32_t p = 0; io->feeds && p < plan->proc_count; p++)
-        io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready}, .io = io};
+    init_feeds(io);
+    if (conf->agent)
+        io->relay = mlt_relay_new(&(mlt_relay_conf){
+            .loop = io->loop, .procs = io->plan->proc_count, .send = relay_send, .user = io});
+    else if (io->options->label || conf->send)
+        io->streams = mlt_take(2 * (size_t)io->plan->proc_count, sizeof *io->streams);
+    for (uint32_t p = 0; io->streams && p < io->plan->proc_count; p++)
+        for (int i = 0; i < 2; i++)
+            init_stream(io, p, i);
     return io;
 }
 
@@ -612,10 +839,11 @@ static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *t
                            size_t why_size)
 {
     uint32_t rank = io->plan->procs[proc].first_rank;
-    const char *file = io->plan->procs[proc].ranks > 1 ? NULL : i == 0 ? io->outfile : io->errfile;
+    const char *file = i == 0 ? io->outfile : io->errfile;
+    bool alone = io->plan->procs[proc].ranks == 1; // else the library labels, and opens files
     if (i == 1 && io->options->merge)
         return true;
-    if (file) {
+    if (file && alone) {
         char number[16];
         snprintf(number, sizeof number, "%u", rank);
         io->paths[i] = expand(file, 'r', number);
@@ -625,12 +853,36 @@ static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *t
         to->append = twin || (i == 0 ? io->out_shared : io->err_shared);
         return true;
     }
-    if (!io->options->label && !io->put)
+    if (!io->relay && !(io->options->label && alone))
         return true;
-    stream *s = &io->streams[2 * proc + (uint32_t)i];
-    if (!open_pipe(io, 1 + i, &s->source.fd, why, why_size))
+    int own;
+    if (!open_pipe(io, 1 + i, &own, why, why_size))
         return false;
     to->fd = io->child_ends[1 + i];
+    if (io->relay)
+        mlt_relay_add(io->relay, proc, 1 + (uint32_t)i, own);
+    else
+        io->streams[2 * proc + (uint32_t)i].source.fd = own;
+    return true;
+}
+
+static bool prepare_input(mlt_io *io, uint32_t proc, mlt_spawn_stream *to, char *why,
+                          size_t why_size)
+{
+    bool all = io->options->stdin_rank == MLT_STDIN_ALL && io->options->gdb < 0;
+    bool reads = all || proc == io->stdin_proc;
+    int own;
+    if (!reads)
+        to->fd = io->null_fd;
+    if (!reads || (!all && !io->relay)) // it has mpirun's own
+        return true;
+    if (!open_pipe(io, 0, &own, why, why_size))
+        return false;
+    to->fd = io->child_ends[0];
+    if (io->relay)
+        mlt_relay_add(io->relay, proc, 0, own);
+    else
+        io->feeds[proc].source.fd = own;
     return true;
 }
 
@@ -639,16 +891,9 @@ bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size
     for (int i = 0; i < 3; i++)
         spawn->streams[i] = (mlt_spawn_stream){.fd = -1};
     spawn->merge = io->options->merge;
-    if (io->feeds) {
-        feed *f = &io->feeds[proc];
-        if (!open_pipe(io, 0, &f->source.fd, why, why_size))
-            return false;
-        spawn->streams[0].fd = io->child_ends[0];
-    } else if (proc != io->stdin_proc) {
-        spawn->streams[0].fd = io->null_fd;
-    }
-    bool several = io->plan->procs[proc].ranks > 1; // the library does the rest, with files too
-    for (int i = 0; i < 2 && (!several || io->put); i++)
+    if (!prepare_input(io, proc, &spawn->streams[0], why, why_size))
+        return false;
+    for (int i = 0; i < 2; i++)
         if (!prepare_output(io, proc, i, &spawn->streams[1 + i], why, why_size))
             return false;
     return true;
@@ -670,42 +915,6 @@ void mlt_io_started(mlt_io *io, uint32_t proc)
     }
 }
 
-void mlt_io_send_to(mlt_io *io,
-                    void (*put)(void *user, uint32_t proc, int stream, const char *bytes,
-                                size_t count),
-                    void *user)
-{
-    io->put = put;
-    io->user = user;
-    if (!io->streams)
-        make_streams(io);
-    for (uint32_t i = 0; i < 2 * io->plan->proc_count; i++)
-        io->streams[i].raw = true; // whole lines are made where they are written
-}
-
-void mlt_io_ended(mlt_io *io, uint32_t proc)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        stream *s = &io->streams[2 * proc + i];
-        while (s->source.fd >= 0 && stream_read(s))
-            ;
-    }
-}
-
-void mlt_io_output(mlt_io *io, uint32_t proc, int number, const char *bytes, size_t count)
-{
-    stream *s = &io->streams[2 * proc + (number == STDERR_FILENO)];
-    MLT_ARRAY_WANT(s->line, s->length + count, s->room);
-    if (count)
-        memcpy(s->line + s->length, bytes, count);
-    s->length += count;
-    if (count)
-        pass_on(s, s->length - count);
-    else
-        pass_last(s);
-    sink_flush(s->to, false);
-}
-
 bool mlt_io_finish(mlt_io *io, bool interrupted)
 {
     bool whole = true;
@@ -716,8 +925,6 @@ bool mlt_io_finish(mlt_io *io, bool interrupted)
             while (s->source.fd >= 0 && stream_read(s))
                 sink_flush(s->to, true);
             stream_end(s);
-            pass_last(s); // of another host
-            free(s->line);
         }
         if (io->feeds)
             feed_close(&io->feeds[p]);
@@ -728,6 +935,7 @@ bool mlt_io_finish(mlt_io *io, bool interrupted)
         free(io->sinks[i].queue);
     }
     mlt_loop_remove(io->loop, &io->input);
+    mlt_relay_free(io->relay);
     if (io->null_fd >= 0)
         close(io->null_fd);
     if (io->spool >= 0)

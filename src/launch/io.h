@@ -5,9 +5,14 @@
 // of a process with one rank comes through pipes, and mpirun writes whole lines. Output files are
 // opened by the process itself. A process with several ranks does both by itself, told by
 // MILLET_LABEL, MILLET_OUTFILE, MILLET_ERRFILE. What goes into files is not labelled.
+//
+// Processes of other hosts have pipes, and their bytes travel as frames (launch/hosts/relay.h):
+// mpirun writes them as it writes those of its own host, and reads standard input for them. Files
+// are written on the host where the rank runs, under the same name.
 #ifndef MLT_LAUNCH_IO_H
 #define MLT_LAUNCH_IO_H
 
+#include "launch/hosts/frame.h"
 #include "launch/plan/env.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
@@ -15,11 +20,26 @@
 
 typedef struct mlt_io mlt_io;
 
-// True if mpirun will read a terminal for the ranks.
-bool mlt_io_reads_terminal(const mlt_options *options);
+typedef struct mlt_io_conf {
+    const mlt_options *options; // of the whole job
+    const mlt_plan *plan;       // of the whole job
+    int loop;
+    uint32_t host;   // this one, an index of the plan's; MLT_FRAME_HEAD: mpirun's, without a rank
+    bool agent;      // this is the agent of another host than mpirun's
+    const char *dir; // mpirun's working directory; NULL: this process's
+    // A job over several hosts: sends a frame of standard streams. `to`, type, about, value and
+    // length are set.
+    void (*send)(void *user, const mlt_frame *frame, const void *body);
+    void *user;
+} mlt_io_conf;
 
-// Ends mpirun if a rank of --stdin does not exist, or an output file cannot be made.
-mlt_io *mlt_io_new(const mlt_options *options, const mlt_plan *plan, int loop);
+// True if mpirun, which is on that host, will read a terminal for the ranks.
+bool mlt_io_reads_terminal(const mlt_options *options, const mlt_plan *plan, uint32_t host);
+
+// Ends mpirun if a rank of --stdin does not exist, or an output file cannot be made. What the conf
+// points to outlives it. All hosts are to have one before the first process starts: files that
+// ranks share are emptied here.
+mlt_io *mlt_io_new(const mlt_io_conf *conf);
 
 // Adds to the environment of an app's processes what they must do by themselves.
 void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env);
@@ -29,22 +49,27 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env);
 bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size);
 void mlt_io_started(mlt_io *io, uint32_t proc);
 
-// Begins to copy standard input (--stdin all); once all processes are started.
+// mpirun: begins to copy standard input (--stdin all, or for another host); once all processes are
+// started, or told to start.
 void mlt_io_run(mlt_io *io);
 
-// An agent: output that would go to mpirun's own descriptors goes to `put` instead, as it comes; no
-// bytes: the end. Before the first process is prepared.
-void mlt_io_send_to(mlt_io *io,
-                    void (*put)(void *user, uint32_t proc, int stream, const char *bytes,
-                                size_t count),
-                    void *user);
+// A frame of standard streams: OUTPUT or ROOM to mpirun, INPUT or ROOM to an agent.
+void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body);
 
-// An agent: passes on what a process that ends or has ended has written so far.
-void mlt_io_ended(mlt_io *io, uint32_t proc);
+// mpirun: all processes of a host are gone, and what they had to say has come, or never will.
+void mlt_io_host_ended(mlt_io *io, uint32_t host);
 
-// mpirun: output of a process of another host: of its standard output (1) or error (2). No bytes:
-// the end.
-void mlt_io_output(mlt_io *io, uint32_t proc, int stream, const char *bytes, size_t count);
+// mpirun: output has come that is not written yet, or has come in the last moment.
+bool mlt_io_writes(const mlt_io *io);
+
+// mpirun: does not wait any longer for a reader that does not read. What comes is written if it can
+// be, and lost otherwise, so that agents can end.
+void mlt_io_hurry(mlt_io *io);
+
+// An agent, when all processes of the job have ended: sends what is left in pipes. It may end when
+// all is sent; mpirun makes room as fast as its reader reads.
+void mlt_io_drain(mlt_io *io);
+bool mlt_io_drained(const mlt_io *io);
 
 // All processes are gone: writes what is left, and frees io. Waits as long as it takes, or, if
 // `interrupted`, a moment for each reader. False if something could not be written, after a

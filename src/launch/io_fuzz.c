@@ -44,7 +44,7 @@ static void ask(void *argument)
     char why[256];
     mlt_spawn spawn;
     mlt_env env = {.items = NULL};
-    mlt_io *io = mlt_io_new(&options, &plan, loop);
+    mlt_io *io = mlt_io_new(&(mlt_io_conf){.options = &options, .plan = &plan, .loop = loop});
     FUZZ_CHECK(mlt_io_prepare(io, 0, &spawn, why, sizeof why) && spawn.streams[1].file);
     q->path = copy(spawn.streams[1].file);
     mlt_io_started(io, 0);

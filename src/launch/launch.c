@@ -223,11 +223,25 @@ static void tell_layout(const launch *l, uint32_t cores)
 
 // ---- Agents
 
-// mlt_watch_conf.output.
-static void write_output(void *user, uint32_t proc, int stream, const char *bytes, size_t count)
+// mlt_io_conf.send.
+static void send_stream(void *user, const mlt_frame *frame, const void *body)
 {
     const launch *l = user;
-    mlt_io_output(l->io, proc, stream, bytes, count);
+    mlt_frame whole = *frame;
+    whole.from = MLT_FRAME_HEAD;
+    if (l->crew)
+        mlt_crew_send(l->crew, &whole, body);
+}
+
+static mlt_io *make_io(launch *l)
+{
+    mlt_io_conf conf = {.options = l->options,
+                        .plan = &l->plan,
+                        .loop = l->loop,
+                        .host = l->host,
+                        .send = mlt_plan_other(&l->plan) ? send_stream : NULL,
+                        .user = l};
+    return mlt_io_new(&conf);
 }
 
 static void agent_tells(void *user, const mlt_frame *frame, char *body)
@@ -450,11 +464,11 @@ int mlt_launch(mlt_options *options)
     if (options->verbose)
         tell_layout(&l, cores);
     mlt_spawn_prepare(&blocked);
-    mlt_guard_split(&l.guard, &blocked, mlt_io_reads_terminal(options));
+    mlt_guard_split(&l.guard, &blocked, mlt_io_reads_terminal(options, &l.plan, l.host));
     int signal_fd = mlt_spawn_signal_fd(&blocked);
     l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();
-    l.io = mlt_io_new(options, &l.plan, l.loop);
+    l.io = make_io(&l);
     mlt_report *report = options->report ? mlt_report_new(&l.plan, cores) : NULL;
     mlt_path_map map;
     mlt_path_map_init(&map);
@@ -465,7 +479,7 @@ int mlt_launch(mlt_options *options)
                            .loop = l.loop,
                            .signal_fd = signal_fd,
                            .shared = note_shared,
-                           .output = write_output,
+                           .io = l.io,
                            .user = &l,
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);

@@ -47,6 +47,7 @@ typedef struct serve {
     mlt_agent *agent;
     mlt_crew *crew;
     mlt_links *links; // NULL: all of the job is on this host
+    bool leaving;     // all processes have ended, but their output may not be sent yet
     bool over;        // nothing is to be done any more
     bool abandoned;   // ... as nobody is above
     bool paused;      // mpirun is stopped, and silent
@@ -87,8 +88,14 @@ static void quit(int code, const char *text)
 
 static void obey(serve *s, const mlt_frame *frame, const char *body)
 {
-    if (frame->type == MLT_FRAME_BYE)
-        s->over = true;
+    bool stream = frame->type == MLT_FRAME_INPUT || frame->type == MLT_FRAME_ROOM;
+    if (frame->type == MLT_FRAME_BYE) {
+        s->leaving = true;
+        if (s->io)
+            mlt_io_drain(s->io);
+    }
+    if (stream && s->io)
+        mlt_io_take(s->io, frame, body);
     if (s->agent)
         mlt_agent_take(s->agent, frame);
     if (s->links)
@@ -144,22 +151,31 @@ static void crew_line(void *user, uint32_t host, const char *text)
     send_up(user, &frame, text);
 }
 
-static void put_output(void *user, uint32_t proc, int stream, const char *bytes, size_t count)
+// mlt_io_conf.send.
+static void send_stream(void *user, const mlt_frame *frame, const void *body)
 {
     serve *s = user;
-    mlt_frame frame = {.type = MLT_FRAME_OUTPUT,
-                       .length = (uint32_t)count,
-                       .from = s->host,
-                       .to = MLT_FRAME_HEAD,
-                       .about = proc,
-                       .value = stream};
-    send_up(s, &frame, bytes);
+    mlt_frame whole = *frame;
+    whole.from = s->host;
+    send_up(s, &whole, body);
+}
+
+static mlt_io *make_io(serve *s)
+{
+    mlt_io_conf conf = {.options = &s->task.options,
+                        .plan = &s->task.plan,
+                        .loop = s->loop,
+                        .host = s->host,
+                        .agent = true,
+                        .dir = s->task.dir,
+                        .send = send_stream,
+                        .user = s};
+    return mlt_io_new(&conf);
 }
 
 static void proc_gone(void *user, uint32_t proc)
 {
-    serve *s = user;
-    mlt_io_ended(s->io, proc);
+    const serve *s = user;
     if (s->links)
         mlt_links_gone(s->links, proc);
 }
@@ -263,8 +279,7 @@ static void take_task(serve *s, const char *bytes, size_t size)
     find_programs(s);
     for (size_t a = 0; a < s->task.options.app_count; a++)
         mlt_env_add_local(&s->task.options.apps[a].env);
-    s->io = mlt_io_new(&s->task.options, &s->task.plan, s->loop);
-    mlt_io_send_to(s->io, put_output, s);
+    s->io = make_io(s);
     make_links(s);
     make_agent(s);
 }
@@ -367,7 +382,7 @@ static void dismiss_crew(serve *s)
     mlt_crew_end(s->crew);
     if (s->abandoned)
         mlt_crew_close(s->crew);
-    while (mlt_crew_busy(s->crew) && mlt_os_now_ns() < until)
+    while (mlt_crew_busy(s->crew) && (mlt_os_now_ns() < until || !s->abandoned))
         mlt_loop_turn(s->loop); // the timer ends each turn
     mlt_crew_kill(s->crew);
 }
@@ -414,7 +429,7 @@ int mlt_serve(void)
     watch_all(&s, in, out);
     self = &s;
     mlt_say_to(say, quit);
-    while (!s.over)
+    while (!s.over && !(s.leaving && (!s.io || mlt_io_drained(s.io))))
         mlt_loop_turn(s.loop);
     if (s.abandoned && s.agent)
         mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1});

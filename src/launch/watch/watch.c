@@ -712,6 +712,8 @@ static void begin(mlt_watch *w)
         return;
     w->begun = true;
     command(w, MLT_FRAME_START, 0, 0);
+    if (w->conf.io)
+        mlt_io_run(w->conf.io);
 }
 
 // On a terminal, while it takes long.
@@ -771,6 +773,8 @@ static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
         end_by(w);
     }
     forget_all(w, at, true);
+    if (w->conf.io)
+        mlt_io_host_ended(w->conf.io, at);
     if (w->purpose != FOR_NOBODY && !h->stated && --w->open_answers == 0)
         finish_collecting(w);
     if (w->open_looks > 0 && !h->looked && --w->open_looks == 0)
@@ -833,8 +837,9 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
         take_unlinked(w, body);
         break;
     case MLT_FRAME_OUTPUT:
-        if (w->conf.output)
-            w->conf.output(w->conf.user, frame->about, (int)frame->value, body, frame->length);
+    case MLT_FRAME_ROOM:
+        if (w->conf.io)
+            mlt_io_take(w->conf.io, frame, body);
         break;
     default:
         break;
@@ -1057,12 +1062,21 @@ static void turn(mlt_watch *w)
     mlt_loop_turn(w->conf.loop);
 }
 
-// Tells the other agents that all is over, and waits for their end: they have swept their hosts
-// then.
+// What agents have sent and mpirun's reader has not read yet holds them up: they are not late.
+static void note_output(const mlt_watch *w, uint64_t *until)
+{
+    if (w->conf.io && mlt_io_writes(w->conf.io))
+        *until = mlt_os_now_ns() + bye_ns;
+}
+
+// Tells the other agents that all is over, and waits for their end: they have sent all output and
+// swept their hosts then.
 static void dismiss(mlt_watch *w)
 {
     if (!w->crew)
         return;
+    if (w->conf.io && w->interrupted)
+        mlt_io_hurry(w->conf.io);
     uint64_t until = mlt_os_now_ns() + bye_ns;
     w->ending = true;
     w->look_at = w->timeout_at = w->straggler_at = w->lost_at = w->give_up_at = 0;
@@ -1070,7 +1084,7 @@ static void dismiss(mlt_watch *w)
     command_others(w, MLT_FRAME_BYE, 0, 0);
     mlt_crew_end(w->crew);
     for (set_timer(w); mlt_crew_busy(w->crew) && mlt_os_now_ns() < until; turn(w))
-        ;
+        note_output(w, &until);
     w->tick_at = 0;
     mlt_crew_kill(w->crew);
 }

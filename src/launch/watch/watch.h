@@ -27,9 +27,7 @@ typedef struct mlt_watch_conf {
     int guard_fd; // mlt_guard's
     // The ranks of a process share its globals, and why; a line. May be NULL.
     void (*shared)(void *user, uint32_t proc, const char *why);
-    // Output of a process of another host: its standard output (1) or error (2); no bytes: the end.
-    // May be NULL.
-    void (*output)(void *user, uint32_t proc, int stream, const char *bytes, size_t count);
+    mlt_io *io; // takes the frames of standard streams; NULL: nobody does
     void *user;
 } mlt_watch_conf;
 

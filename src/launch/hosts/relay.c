@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/table.h"
+
+enum { PIECE = 64 << 10, STREAMS = 3 };
+
+// A pipe, from or to a process.
+typedef struct line {
+    mlt_source source; // fd -1: closed
+    mlt_relay *relay;
+    uint32_t proc, stream;
+    uint64_t room; // output: bytes that may be sent. Input: bytes that were taken, but not told yet
+    char *queue;   // input that the process has not read: queue[start .. start+length)
+    size_t start, length, queue_room;
+    bool ends; // input: nothing comes after the queue
+} line;
+
+struct mlt_relay {
+    mlt_relay_conf conf;
+    uint64_t window;
+    mlt_table lines; // by process and stream
+    uint32_t open;   // output that has not ended
+    bool drains;
+};
+
+// ---- Lines
+
+static uint32_t hash_of(uint32_t proc, uint32_t stream)
+{
+    return (proc * STREAMS + stream) * 0x9e3779b1u;
+}
+
+static line *find(const mlt_relay *r, uint32_t proc, int64_t stream)
+{
+    uint32_t hash = hash_of(proc, (uint32_t)stream);
+    for (mlt_table_look look = mlt_table_look_for(&r->lines, hash); mlt_table_next(&look);) {
+        line *l = (line *)look.word;
+        if (l->proc == proc && l->stream == stream && l->source.fd >= 0)
+            return l;
+    }
+    return NULL;
+}
+
+static void shut(line *l)
+{
+    mlt_loop_remove(l->relay->conf.loop, &l->source);
+    if (l->source.fd >= 0)
+        close(l->source.fd);
+    l->source.fd = -1;
+    free(l->queue);
+    l->queue = NULL;
+    l->length = l->start = l->queue_room = 0;
+}
+
+static void tell(const mlt_relay *r, mlt_frame_type type, uint32_t proc, uint32_t stream,
+                 const void *body, size_t bytes)
+{
+    mlt_frame frame = {
+        .type = type, .length = (uint32_t)bytes, .about = proc, .value = (int64_t)stream};
+    r->conf.send(r->conf.user, &frame, body);
+}
+
+// ---- Output
+
+static void end_output(line *l)
+{
+    shut(l);
+    l->relay->open--;
+    tell(l->relay, MLT_FRAME_OUTPUT, l->proc, l->stream, NULL, 0);
+}
+
+// Sends a piece. False: there is nothing more now.
+static bool send_piece(line *l)
+{
+    char piece[PIECE];
+    size_t most = l->room < sizeof piece ? (size_t)l->room : sizeof piece;
+    ssize_t n = read(l->source.fd, piece, most);
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n > 0) {
+        l->room -= (uint64_t)n;
+        tell(l->relay, MLT_FRAME_OUTPUT, l->proc, l->stream, piece, (size_t)n);
+    } else if (n == 0 || errno != EAGAIN || l->relay->drains) {
+        end_output(l);
+    }
+    return n > 0;
+}
+
+static void drain_output(line *l)
+{
+    while (l->source.fd >= 0 && l->room > 0 && send_piece(l))
+        ;
+}
+
+static void output_ready(mlt_source *source, uint32_t events)
+{
+    line *l = mlt_container_of(source, line, source);
+    (void)send_piece(l);
+    if (l->source.fd >= 0 && l->room == 0)
+        mlt_loop_remove(l->relay->conf.loop, source);
+}
+
+static void more_room(line *l, const mlt_frame *frame, const char *body)
+{
+    uint64_t bytes;
+    if (frame->length != sizeof bytes) { // nobody reads any more: the process sees a broken pipe
+        end_output(l);
+        return;
+    }
+    memcpy(&bytes, body, sizeof bytes);
+    l->room = bytes < l->relay->window - l->room ? l->room + bytes : l->relay->window;
+    if (l->relay->drains)
+        drain_output(l);
+    else if (l->room > 0)
+        (void)mlt_loop_add(l->relay->conf.loop, &l->source, EPOLLIN);
+}
+
+// ---- Input
+
+static void no_reader(const mlt_relay *r, uint32_t proc)
+{
+    tell(r, MLT_FRAME_ROOM, proc, 0, NULL, 0);
+}
+
+static void tell_taken(line *l)
+{
+    if (l->room < l->relay->window / 2 && l->length > 0)
+        return;
+    uint64_t bytes = l->room;
+    l->room = 0;
+    if (bytes > 0)
+        tell(l->relay, MLT_FRAME_ROOM, l->proc, 0, &bytes, sizeof bytes);
+}
+
+// As much as the process takes now.
+static void feed(line *l)
+{
+    while (l->length > 0) {
+        ssize_t n = write(l->source.fd, l->queue + l->start, l->length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            (void)mlt_loop_add(l->relay->conf.loop, &l->source, EPOLLOUT);
+            tell_taken(l);
+            return;
+        }
+        if (n < 0) {
+            no_reader(l->relay, l->proc);
+            shut(l);
+            return;
+        }
+        l->start += (size_t)n;
+        l->length -= (size_t)n;
+        l->room += (uint64_t)n;
+    }
+    l->start = 0;
+    mlt_loop_remove(l->relay->conf.loop, &l->source);
+    tell_taken(l);
+    if (l->ends)
+        shut(l);
+}
+
+static void input_ready(mlt_source *source, uint32_t events)
+{
+    feed(mlt_container_of(source, line, source));
+}
+
+static void take_input(line *l, const char *body, size_t bytes)
+{
+    if (bytes == 0) {
+        l->ends = true;
+    } else {
+        if (l->start > 0)
+            memmove(l->queue, l->queue + l->start, l->length);
+        l->start = 0;
+        MLT_ARRAY_WANT(l->queue, l->length + bytes, l->queue_room);
+        memcpy(l->queue + l->length, body, bytes);
+        l->length += bytes;
+    }
+    feed(l);
+}
+
+// ---- Calls
+
+mlt_relay *mlt_relay_new(const mlt_relay_conf *conf)
+{
+    mlt_relay *r = mlt_take(1, sizeof *r);
+    r->conf = *conf;
+    r->window = mlt_relay_window(conf->procs);
+    return r;
+}
+
+void mlt_relay_free(mlt_relay *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->lines.size; i++) {
+        if (!r->lines.slots[i].used)
+            continue;
+        line *l = (line *)r->lines.slots[i].word;
+        shut(l);
+        free(l);
+    }
+    mlt_table_free(&r->lines);
+    free(r);
+}
+
+void mlt_relay_add(mlt_relay *r, uint32_t proc, uint32_t stream, int fd)
+{
+    line *l = mlt_take(1, sizeof *l);
+    bool input = stream == 0;
+    *l = (line){.source = {.fd = fd, .ready = input ? input_ready : output_ready},
+                .relay = r,
+                .proc = proc,
+                .stream = stream,
+                .room = input ? 0 : r->window};
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+    mlt_table_add(&r->lines, hash_of(proc, stream), (uintptr_t)l);
+    if (input)
+        return;
+    r->open++;
+    (void)mlt_loop_add(r->conf.loop, &l->source, EPOLLIN);
+}
+
+void mlt_relay_take(mlt_relay *r, const mlt_frame *frame, const char *body)
+{
+    int64_t stream = frame->type == MLT_FRAME_INPUT ? 0 : frame->value;
+    line *l = find(r, frame->about, stream);
+    if (frame->type == MLT_FRAME_ROOM && l && l->stream != 0)
+        more_room(l, frame, body);
+    else if (frame->type == MLT_FRAME_INPUT && l)
+        take_input(l, body, frame->length);
+    else if (frame->type == MLT_FRAME_INPUT && frame->length > 0)
+        no_reader(r, frame->about);
+}
+
+void mlt_relay_drain(mlt_relay *r)
+{
+    r->drains = true;
+    for (size_t i = 0; i < r->lines.size; i++) {
+        if (!r->lines.slots[i].used)
+            continue;
+        line *l = (line *)r->lines.slots[i].word;
+        mlt_loop_remove(r->conf.loop, &l->source);
+        if (l->stream != 0)
+            drain_output(l);
+        else
+            shut(l);
+    }
+}
+
+bool mlt_relay_drained(const mlt_relay *r)
+{
+    return r->drains && r->open == 0;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The standard streams of a host's processes, on their way to mpirun on another host: pipes here,
+// frames on the agents' channels. launch/io.c has mpirun's side.
+//
+//     process -- pipe --> relay -- OUTPUT --> mpirun            process <-- pipe -- relay <-- INPUT
+//                         relay <-- ROOM ---- mpirun                               relay -- ROOM -->
+//
+// A stream may have mlt_relay_window bytes on the way that its reader has not taken. So whatever
+// does not read, mpirun's reader or a process, stops the writer at the other end, and the memory of
+// all agents between is bounded. Streams do not hold each other up.
+//
+// ROOM: so many bytes (a uint64_t) more may come; without a body: the reader is gone, and nothing
+// more is taken.
+#ifndef MLT_LAUNCH_HOSTS_RELAY_H
+#define MLT_LAUNCH_HOSTS_RELAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/hosts/frame.h"
+
+// Bytes of a stream that may be on their way, in a job of so many processes.
+static inline uint64_t mlt_relay_window(uint32_t procs)
+{
+    enum { ALL = 16 << 20, LEAST = 4 << 10, MOST = 256 << 10 };
+    uint64_t share = ALL / (procs ? procs : 1);
+    return share < LEAST ? LEAST : share > MOST ? MOST : share;
+}
+
+typedef struct mlt_relay_conf {
+    int loop;
+    uint32_t procs; // of the job
+    // Sends a frame to the head. Only type, length, about and value are set.
+    void (*send)(void *user, const mlt_frame *frame, const void *body);
+    void *user;
+} mlt_relay_conf;
+
+typedef struct mlt_relay mlt_relay;
+
+mlt_relay *mlt_relay_new(const mlt_relay_conf *conf);
+void mlt_relay_free(mlt_relay *relay); // closes what is open; NULL is fine
+
+// This side's end of the pipe to (stream 0) or from (1, 2) a process. It becomes the relay's.
+void mlt_relay_add(mlt_relay *relay, uint32_t proc, uint32_t stream, int fd);
+
+// INPUT and ROOM frames. Those of streams that are not there have no effect, except that the sender
+// of input is told so.
+void mlt_relay_take(mlt_relay *relay, const mlt_frame *frame, const char *body);
+
+// All processes have ended: what their pipes hold is sent, and then the end of each stream, also if
+// something that they left behind keeps a pipe open. drained: all is sent.
+void mlt_relay_drain(mlt_relay *relay);
+bool mlt_relay_drained(const mlt_relay *relay);
+
+#endif
