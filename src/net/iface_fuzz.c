@@ -12,6 +12,7 @@
 
 static void write_down(const mlt_iface_filter *filter, mlt_text *text)
 {
+    mlt_text_add(text, "%s", filter->except ? "^" : "");
     for (uint32_t i = 0; i < filter->count; i++) {
         const mlt_iface_choice *choice = &filter->choices[i];
         char one[MLT_ADDRESS_TEXT];
