@@ -256,6 +256,12 @@ static void resume(mlt_io *io, sink *to)
     }
 }
 
+static void resume_if_low(sink *to)
+{
+    if (to->paused && to->length < QUEUE_LOW)
+        resume(to->io, to);
+}
+
 static void pause_streams(mlt_io *io, sink *to)
 {
     to->paused = true;
@@ -305,8 +311,7 @@ static void sink_ready(mlt_source *source, uint32_t events)
 {
     sink *to = mlt_container_of(source, sink, source);
     sink_flush(to, false);
-    if (to->paused && to->length < QUEUE_LOW)
-        resume(to->io, to);
+    resume_if_low(to);
 }
 
 static void sink_put(sink *to, const char *text, size_t n)
@@ -455,6 +460,7 @@ static void take_output(stream *s, const char *bytes, size_t count)
     else if (!s->to->broken)
         stream_bytes(s, bytes, count);
     sink_flush(s->to, s->io->hurried);
+    resume_if_low(s->to); // more has come while it was paused, and all of it is written
     if (s->to->broken && !s->io->hurried) {
         if (!s->shut)
             send_room(s, NULL, 0);
@@ -492,8 +498,10 @@ void mlt_io_host_ended(mlt_io *io, uint32_t host)
             if (io->feeds)
                 io->feeds[p].far = false;
         }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         sink_flush(&io->sinks[i], false);
+        resume_if_low(&io->sinks[i]);
+    }
 }
 
 // ---- Standard input for all

@@ -227,6 +227,45 @@ static void test_flood(bool label)
     close(reader);
 }
 
+// While mpirun makes no room, more comes from another process, and finds that all has been read.
+static void test_resumed(void)
+{
+    static char piece[STEP];
+    open_both(stdin_kept);
+    CHECK(fcntl(ends[1][1], F_SETFL, O_NONBLOCK) == 0);
+    for (int idle = 0; idle < 30; turn(1))
+        idle = write(ends[1][1], piece, sizeof piece) > 0 ? 0 : idle + 1;
+    put(2, 1, "late");
+    mlt_loop_turn(loop); // reads the pipe
+    CHECK(parcel_count == 1);
+    // What mpirun holds is 1 MiB and more: it writes, as the reader reads, when the frame comes.
+    for (int i = 0; i < 1000; i++) {
+        (void)!read(reader, piece, sizeof piece);
+        deliver();
+        if (i < 100)
+            on_send(&agent,
+                    &(mlt_frame){.type = MLT_FRAME_OUTPUT,
+                                 .to = MLT_FRAME_HEAD,
+                                 .about = 2,
+                                 .value = 1,
+                                 .length = 1},
+                    "x");
+    }
+    size_t n = 0;
+    for (int idle = 0; idle < 30; turn(1)) {
+        ssize_t more = write(ends[1][1], piece, sizeof piece);
+        n += more > 0 ? (size_t)more : 0;
+        idle = more > 0 ? 0 : idle + 1;
+        (void)!read(reader, piece, sizeof piece);
+        if (n > 4 << 20)
+            break;
+    }
+    CHECK(n > 4 << 20);
+    mlt_io_hurry(head);
+    close_both();
+    close(reader);
+}
+
 // At the end: what is in the pipes comes, though something keeps them open, and however slowly the
 // reader reads.
 static void test_last_words(void)
@@ -440,6 +479,7 @@ int main(void)
     test_labels();
     test_flood(false);
     test_flood(true);
+    test_resumed();
     test_last_words();
     test_broken();
     test_hurry();
