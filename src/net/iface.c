@@ -156,12 +156,11 @@ static uint8_t prefix_of(const struct sockaddr *mask)
     return prefix;
 }
 
-// False: it is no address, or nobody can use it.
-static bool read_entry(mlt_address *address, const struct ifaddrs *entry)
+// False: it is no address.
+static bool read_any_entry(mlt_address *address, const struct ifaddrs *entry)
 {
     uint16_t port;
-    if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP) ||
-        !mlt_address_of_socket(address, &port, entry->ifa_addr))
+    if (!entry->ifa_addr || !mlt_address_of_socket(address, &port, entry->ifa_addr))
         return false;
     address->prefix = prefix_of(entry->ifa_netmask);
     if (!mlt_address_link_local(address))
@@ -169,6 +168,12 @@ static bool read_entry(mlt_address *address, const struct ifaddrs *entry)
     size_t length = strnlen(entry->ifa_name, MLT_ADDRESS_IFACE - 1);
     memcpy(address->iface, entry->ifa_name, length);
     return true;
+}
+
+// False: it is no address, or nobody can use it.
+static bool read_entry(mlt_address *address, const struct ifaddrs *entry)
+{
+    return entry->ifa_flags & IFF_UP && read_any_entry(address, entry);
 }
 
 enum { GLOBAL, LINK_LOCAL, LOOPBACK };
@@ -235,6 +240,44 @@ mlt_status mlt_iface_select(mlt_address out[MLT_ADDRESSES], uint32_t *count,
         return MLT_OK;
     tell_all(list, why, why_size);
     return MLT_ERR_NOT_FOUND;
+}
+
+static bool is_among(const mlt_address *list, uint32_t count, const mlt_address *address)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (mlt_address_same(&list[i], address) && strcmp(list[i].iface, address->iface) == 0)
+            return true;
+    return false;
+}
+
+static const char *why_left_out(const mlt_address *address, unsigned flags,
+                                const mlt_iface_filter *filter)
+{
+    if (!(flags & IFF_UP))
+        return "its interface is down";
+    if (!mlt_iface_chosen(filter, address))
+        return "--iface does not choose it";
+    if (kind_of(address) == LOOPBACK)
+        return "loopback leads to this host only";
+    return "there are too many";
+}
+
+uint32_t mlt_iface_fates(mlt_iface_fate out[MLT_IFACE_FATES], const struct ifaddrs *list,
+                         const mlt_iface_filter *filter)
+{
+    mlt_address chosen[MLT_ADDRESSES];
+    uint32_t chosen_count, count = 0;
+    char why[8];
+    (void)!mlt_iface_select(chosen, &chosen_count, list, filter, false, why, sizeof why);
+    for (; list && count < MLT_IFACE_FATES; list = list->ifa_next) {
+        mlt_address address;
+        if (!read_any_entry(&address, list))
+            continue;
+        bool used = list->ifa_flags & IFF_UP && is_among(chosen, chosen_count, &address);
+        out[count++] = (mlt_iface_fate){
+            address, used ? NULL : why_left_out(&address, list->ifa_flags, filter)};
+    }
+    return count;
 }
 
 mlt_status mlt_iface_addresses(mlt_address out[MLT_ADDRESSES], uint32_t *count,

@@ -46,6 +46,18 @@ mlt_status mlt_iface_select(mlt_address out[MLT_ADDRESSES], uint32_t *count,
                             const struct ifaddrs *list, const mlt_iface_filter *filter,
                             bool loopback, char *why, size_t why_size) MLT_MUST_CHECK;
 
+// The same for people: what becomes of each address of this host.
+typedef struct mlt_iface_fate {
+    mlt_address address;
+    const char *why_not; // NULL: it is one of those above
+} mlt_iface_fate;
+enum { MLT_IFACE_FATES = 2 * MLT_ADDRESSES };
+
+// Returns how many there are in `out`, in the list's order; those beyond MLT_IFACE_FATES are left
+// out.
+uint32_t mlt_iface_fates(mlt_iface_fate out[MLT_IFACE_FATES], const struct ifaddrs *list,
+                         const mlt_iface_filter *filter);
+
 // A range of ports, "40000-40100", "40000:40100" or "40000"; "any", or both 0: whichever is free. MLT_ERR_INVALID:
 // it is none; a message in why.
 typedef struct mlt_iface_ports {

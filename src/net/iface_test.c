@@ -112,6 +112,49 @@ static void test_chosen(void)
     CHECK(count == MLT_ADDRESSES && out[30].family == 4 && out[31].family == 6);
 }
 
+static void check_fates(const char *filter_text, const char *wanted)
+{
+    mlt_iface_filter filter = {0};
+    mlt_iface_fate fates[MLT_IFACE_FATES];
+    char one[MLT_ADDRESS_TEXT], text[1000] = "";
+    if (filter_text)
+        CHECK(mlt_iface_parse(&filter, filter_text, why, sizeof why) == MLT_OK);
+    uint32_t count = mlt_iface_fates(fates, entry_count ? entries : NULL, &filter);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t at = strlen(text);
+        const char *reason = fates[i].why_not ? fates[i].why_not : "used";
+        snprintf(text + at, sizeof text - at, "%s: %s\n",
+                 mlt_address_text(one, &fates[i].address, 0), reason);
+    }
+    check_same_text(filter_text ? filter_text : "everything", text, wanted);
+}
+
+static void test_fates(void)
+{
+    make_host();
+    check_fates(NULL, "127.0.0.1: loopback leads to this host only\n"
+                      "10.9.9.9: its interface is down\n"
+                      "fe80::1%eth0: used\n10.0.0.1: used\n192.168.1.5: used\n2001:db8::5: used\n"
+                      "::1: loopback leads to this host only\n");
+    check_fates("^eth0,2001:db8::/32",
+                "127.0.0.1: loopback leads to this host only\n"
+                "10.9.9.9: its interface is down\n"
+                "fe80::1%eth0: --iface does not choose it\n10.0.0.1: --iface does not choose it\n"
+                "192.168.1.5: used\n2001:db8::5: --iface does not choose it\n"
+                "::1: loopback leads to this host only\n");
+    entry_count = 0;
+    check_fates(NULL, "");
+    for (int i = 0; i < MLT_ADDRESSES + 1; i++) {
+        char address[20];
+        snprintf(address, sizeof address, "10.0.0.%d", i + 1);
+        has("eth0", address, 8, IFF_UP);
+    }
+    mlt_iface_fate fates[MLT_IFACE_FATES];
+    mlt_iface_filter all = {0};
+    CHECK(mlt_iface_fates(fates, entries, &all) == MLT_ADDRESSES + 1);
+    check_same_text("the last", fates[MLT_ADDRESSES].why_not, "there are too many");
+}
+
 // This host, one without interfaces, and one that tells nothing.
 static void test_here(void)
 {
@@ -213,6 +256,7 @@ int main(void)
     test_here();
     in_child(without_interfaces);
     in_child(without_list);
+    test_fates();
     test_parse();
     test_ports();
     puts("all right");

@@ -20,6 +20,7 @@
 #include "p2p/worker.h"
 #include "tools/args.h"
 #include "tools/coll/info.h"
+#include "tools/net.h"
 
 enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
 
@@ -281,11 +282,17 @@ static bool asks_for_help(int argc, char **argv)
 
 static int show(const mlt_settings_table *tables, size_t count, int argc, char **argv)
 {
-    bool functions = false, json = false, coll = false;
+    bool functions = false, json = false, coll = false, net = false;
+    const char *iface = NULL, *ports = NULL;
     const mlt_arg args[] = {
         {"functions", 0, MLT_ARG_FLAG, &functions, NULL,
          .help = "name every MPI function, built or not"},
         {"json", 0, MLT_ARG_FLAG, &json, NULL, .help = "print everything as JSON, for programs"},
+        {"net", 0, MLT_ARG_FLAG, &net, NULL,
+         .help = "say instead which addresses this host has for jobs over several hosts"},
+        {"iface", 0, MLT_ARG_TEXT, &iface, "LIST", .help = "with --net: as mpirun's --iface"},
+        {"port-range", 0, MLT_ARG_TEXT, &ports, "A-B",
+         .help = "with --net: as mpirun's --port-range"},
         {"coll", 0, MLT_ARG_FLAG, &coll, "[COLLECTIVE]", // see mlt_info_main
          .help = "say instead which algorithm a collective would use, and why"},
     };
@@ -301,6 +308,10 @@ static int show(const mlt_settings_table *tables, size_t count, int argc, char *
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
+    if (net)
+        return mlt_info_net(iface, ports);
+    if (iface || ports)
+        return mlt_args_wrong(&command, "--iface and --port-range need --net");
     if (json)
         json_all(tables, count);
     else

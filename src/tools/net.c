@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/net.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/plan/hosts.h"
+#include "net/crypt.h"
+#include "net/iface.h"
+#include "tools/args.h"
+
+static const char command[] = "millet info --net";
+
+static int say_wrong(const char *what, const char *text, const char *why)
+{
+    fprintf(stderr, "%s: %s is '%s': %s\n", command, what, text, why);
+    return MLT_EXIT_WRONG;
+}
+
+static void say_fates(const mlt_iface_filter *filter, const struct ifaddrs *list)
+{
+    mlt_iface_fate fates[MLT_IFACE_FATES];
+    uint32_t count = mlt_iface_fates(fates, list, filter);
+    for (uint32_t i = 0; i < count; i++) {
+        char text[MLT_ADDRESS_TEXT], whole[MLT_ADDRESS_TEXT + 8];
+        mlt_address plain = fates[i].address;
+        plain.scope = 0; // its interface stands before it
+        snprintf(whole, sizeof whole, "%s/%u", mlt_address_text(text, &plain, 0), plain.prefix);
+        printf("  %-*s %-40s %s%s\n", MLT_ADDRESS_IFACE - 1, plain.iface, whole,
+               fates[i].why_not ? "not used: " : "used", fates[i].why_not ? fates[i].why_not : "");
+    }
+    if (count == 0)
+        puts("  none: this host has no interface");
+}
+
+static void say_rest(const mlt_iface_ports *ports)
+{
+    char why[400];
+    if (ports->first)
+        printf("\nPort: one of %u-%u, for all ranks of this host\n", ports->first, ports->last);
+    else
+        puts("\nPort: one that is free, for all ranks of this host; --port-range narrows it");
+    if (mlt_crypt_load(why, sizeof why) == MLT_OK)
+        puts("libsodium: found");
+    else
+        printf("libsodium: %s\n", why);
+}
+
+int mlt_info_net(const char *iface, const char *range)
+{
+    mlt_iface_filter filter = {0};
+    mlt_iface_ports ports = {0};
+    struct ifaddrs *list;
+    char why[256];
+    iface = iface ? iface : getenv("MILLET_IFACE");
+    range = range ? range : getenv("MILLET_PORT_RANGE");
+    if (iface && *iface && mlt_iface_parse(&filter, iface, why, sizeof why) != MLT_OK)
+        return say_wrong("--iface", iface, why);
+    if (range && *range && mlt_iface_ports_parse(&ports, range, why, sizeof why) != MLT_OK)
+        return say_wrong("--port-range", range, why);
+    if (getifaddrs(&list) != 0) {
+        fprintf(stderr, "%s: the addresses of this host cannot be listed (%s)\n", command,
+                strerror(errno));
+        return MLT_EXIT_FOUND;
+    }
+    printf("Addresses of %s that other hosts of a job would try%s%s\n", mlt_hosts_own(),
+           filter.count ? ", with --iface " : "", filter.count ? iface : "");
+    say_fates(&filter, list);
+    freeifaddrs(list);
+    say_rest(&ports);
+    return MLT_EXIT_FINE;
+}

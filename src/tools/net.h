@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef MLT_TOOLS_NET_H
+#define MLT_TOOLS_NET_H
+
+// `millet info --net`: which addresses this host would publish in a job over several hosts, and why
+// not the others. `iface` and `ports` are what mpirun's options of that name would be; NULL: its
+// variables, or all. Returns an exit code.
+int mlt_info_net(const char *iface, const char *ports);
+
+#endif
