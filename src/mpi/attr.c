@@ -525,7 +525,8 @@ static int remove_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *
 
 // ---- of communicators
 
-static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 1;
+static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL;
+static const int clocks_agree = 1, clocks_differ = 0;
 
 // The value of a predefined attribute, the same for every rank of a process; NULL: not predefined.
 static const void *predefined(mlt_rank *me, int keyval)
@@ -539,7 +540,7 @@ static const void *predefined(mlt_rank *me, int keyval)
     case MPI_HOST:
         return &host;
     case MPI_WTIME_IS_GLOBAL:
-        return &wtime_is_global;
+        return boot->job->hosts == 1 ? &clocks_agree : &clocks_differ;
     case MPI_LASTUSEDCODE:
         return mlt_error_last_used_code(me);
     case MPI_APPNUM:

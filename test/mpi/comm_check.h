@@ -60,4 +60,21 @@ static inline void check_inter(MPI_Comm comm, const int *remote, int count)
     CHECK_OK(MPI_Barrier(comm));
 }
 
+// 1 for each rank of the world that is on this one's host; the caller frees it. Collective.
+static inline char *ranks_near(void)
+{
+    enum { NAME = MPI_MAX_PROCESSOR_NAME };
+    char own[NAME] = "";
+    int length, size;
+    CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    char *names = malloc((size_t)size * NAME), *near = malloc((size_t)size);
+    CHECK(names && near);
+    CHECK_OK(MPI_Get_processor_name(own, &length));
+    CHECK_OK(MPI_Allgather(own, NAME, MPI_CHAR, names, NAME, MPI_CHAR, MPI_COMM_WORLD));
+    for (int r = 0; r < size; r++)
+        near[r] = strcmp(names + (size_t)r * NAME, own) == 0;
+    free(names);
+    return near;
+}
+
 #endif

@@ -26,16 +26,22 @@ static MPI_Comm split(MPI_Comm old, int type, const char *key, const char *value
     return comm;
 }
 
-// The ranks from `first` on are in it, the last one first.
-static void check_comm(MPI_Comm comm, int first)
+// The ranks from `first` on are in it, or those of them that are on this host, the last one first.
+static void check_comm(MPI_Comm comm, int first, int everywhere)
 {
-    int size = world_size(), rank = world_rank();
+    int size = world_size(), rank = world_rank(), all = 0, after = 0;
+    char *near = ranks_near();
+    for (int r = first; r < size; r++) {
+        all += everywhere || near[r];
+        after += (everywhere || near[r]) && r > rank;
+    }
+    free(near);
     if (rank < first) {
         CHECK(comm == MPI_COMM_NULL);
         return;
     }
-    CHECK_INT(size_of(comm), size - first);
-    CHECK_INT(rank_of(comm), size - 1 - rank);
+    CHECK_INT(size_of(comm), all);
+    CHECK_INT(rank_of(comm), after);
     CHECK_OK(MPI_Comm_free(&comm));
 }
 
@@ -46,11 +52,12 @@ static void check_types(int first)
     int shared = out ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED;
     int guided = out ? MPI_UNDEFINED : MPI_COMM_TYPE_HW_GUIDED;
     int resource = out ? MPI_UNDEFINED : MPI_COMM_TYPE_RESOURCE_GUIDED;
-    check_comm(split(WORLD, shared, NULL, NULL), first);
-    check_comm(split(WORLD, guided, "mpi_hw_resource_type", "mpi_shared_memory"), first);
-    check_comm(split(WORLD, guided, "mpi_hw_resource_type", "millet://Host"), first);
-    check_comm(split(WORLD, resource, "mpi_hw_resource_type", "millet://Host"), first);
-    check_comm(split(WORLD, resource, "mpi_pset_name", "mpi://WORLD"), first);
+    check_comm(split(WORLD, shared, NULL, NULL), first, 0);
+    check_comm(split(WORLD, guided, "mpi_hw_resource_type", "mpi_shared_memory"), first, 0);
+    check_comm(split(WORLD, guided, "mpi_hw_resource_type", "millet://Host"), first, 0);
+    check_comm(split(WORLD, resource, "mpi_hw_resource_type", "millet://Host"), first, 0);
+    check_comm(split(WORLD, resource, "mpi_pset_name", "mpi://WORLD"), first, 1);
+    check_comm(split(WORLD, resource, "mpi_pset_name", "millet://host"), first, 0);
     CHECK(split(WORLD, guided, NULL, NULL) == MPI_COMM_NULL);
     CHECK(split(WORLD, guided, "mpi_hw_resource_type", "hwloc://Toaster") == MPI_COMM_NULL);
 }
@@ -68,13 +75,21 @@ static void check_unguided(int first, int pinned)
     CHECK_OK(MPI_Info_get_string(info, "mpi_hw_resource_type", &room, type, &flag));
     CHECK_OK(MPI_Info_free(&info));
     CHECK_INT(flag, comm != MPI_COMM_NULL);
-    if (rank < first || !pinned) {
+    char *near = ranks_near();
+    int near_all = 0;
+    for (int r = first; r < world_size(); r++) {
+        near_all += near[r];
+        same += near[r];
+    }
+    int divided = near_all < world_size() - first; // machines divide them
+    for (int r = first; r < world_size() && !divided; r++)
+        same -= r % 2 != rank % 2;
+    free(near);
+    if (rank < first || (!pinned && !divided)) {
         CHECK(comm == MPI_COMM_NULL);
         return;
     }
     CHECK(strncmp(type, "hwloc://", 8) == 0);
-    for (int r = first; r < world_size(); r++)
-        same += r % 2 == rank % 2;
     CHECK_INT(size_of(comm), same);
     CHECK_OK(MPI_Comm_free(&comm));
 }
@@ -95,29 +110,52 @@ static int pin(void)
     return 1;
 }
 
-// All ranks share the host, so all are in the new one, each in its group; without the others of the
-// far group there is none.
+// Those of a host are in the new one, each in its group; without others of the far group there is
+// none.
 static void check_two_groups(void)
 {
     MPI_Comm half, inter, new;
-    int low = world_rank() < 1, remote = -1, size = world_size();
+    int low = world_rank() < 1, remote = -1, here = 0;
+    char *near = ranks_near();
+    for (int r = 1; r < world_size(); r++)
+        here += near[r];
+    int with_first = near[0];
+    free(near);
     CHECK_OK(MPI_Comm_split(WORLD, low, 0, &half));
     CHECK_OK(MPI_Intercomm_create(half, 0, WORLD, low ? 1 : 0, 1, &inter));
     new = split(inter, MPI_COMM_TYPE_SHARED, NULL, NULL);
-    CHECK_INT(size_of(new), low ? 1 : size - 1);
-    CHECK_OK(MPI_Comm_remote_size(new, &remote));
-    CHECK_INT(remote, low ? size - 1 : 1);
-    CHECK_OK(MPI_Comm_free(&new));
+    if (here > 0 && with_first) {
+        CHECK_INT(size_of(new), low ? 1 : here);
+        CHECK_OK(MPI_Comm_remote_size(new, &remote));
+        CHECK_INT(remote, low ? here : 1);
+        CHECK_OK(MPI_Comm_free(&new));
+    } else {
+        CHECK(new == MPI_COMM_NULL);
+    }
     new = split(inter, low ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, NULL, NULL);
     CHECK(new == MPI_COMM_NULL);
     CHECK_OK(MPI_Comm_free(&inter));
     CHECK_OK(MPI_Comm_free(&half));
 }
 
+// Clocks of different hosts do not agree.
+static void check_clock(void)
+{
+    int *global = NULL, flag = 0, together = 1;
+    char *near = ranks_near();
+    for (int r = 0; r < world_size(); r++)
+        together &= near[r];
+    free(near);
+    CHECK_OK(MPI_Comm_get_attr(WORLD, MPI_WTIME_IS_GLOBAL, &global, &flag));
+    CHECK(flag);
+    CHECK_INT(*global, together);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
     cpu_set_t before;
+    check_clock();
     check_types(0);
     check_types(1);
     check_types(world_size());

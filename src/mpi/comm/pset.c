@@ -41,13 +41,24 @@ static mlt_map *worker_map(mlt_rank *me, uint32_t n)
     return mlt_map_new_linear((int32_t)worker->ranks, (int32_t)worker->first_rank, 1);
 }
 
-// The processes of a part are neighbours, so that each union is linear and takes no time.
-static mlt_map *app_map(mlt_rank *me, uint32_t n)
+static uint32_t app_of(const mlt_job_proc *proc)
+{
+    return proc->app;
+}
+
+static uint32_t host_of(const mlt_job_proc *proc)
+{
+    return proc->host;
+}
+
+// The ranks of all processes of which that is n. They are usually neighbours, and then each union
+// is linear and takes no time.
+static mlt_map *map_where(mlt_rank *me, uint32_t (*what)(const mlt_job_proc *proc), uint32_t n)
 {
     mlt_job *job = me->worker->boot->job;
     mlt_map *map = NULL;
     for (uint32_t p = 0; p < job->procs; p++) {
-        if (mlt_job_proc_at(job, p)->app != n)
+        if (what(mlt_job_proc_at(job, p)) != n)
             continue;
         mlt_map *before = map, *part = proc_map(me, p);
         map = before ? mlt_map_union(before, part) : mlt_map_hold(part);
@@ -55,6 +66,16 @@ static mlt_map *app_map(mlt_rank *me, uint32_t n)
         mlt_map_drop(part);
     }
     return map;
+}
+
+static mlt_map *app_map(mlt_rank *me, uint32_t n)
+{
+    return map_where(me, app_of, n);
+}
+
+static mlt_map *host_map(mlt_rank *me, uint32_t n)
+{
+    return map_where(me, host_of, n);
 }
 
 static uint32_t own_proc(const mlt_rank *me)
@@ -65,6 +86,11 @@ static uint32_t own_proc(const mlt_rank *me)
 static uint32_t own_worker(const mlt_rank *me)
 {
     return me->worker->index;
+}
+
+static uint32_t own_host(const mlt_rank *me)
+{
+    return me->worker->boot->job->host;
 }
 
 static uint32_t own_app(const mlt_rank *me)
@@ -79,12 +105,9 @@ static const struct {
     map_function *map;
     own_function *own;
 } sets[MLT_PSETS] = {
-    {"mpi://WORLD", world_map, NULL},
-    {"mpi://SELF", self_map, NULL},
-    {"millet://host", world_map, NULL}, // a job is on one host
-    {"millet://app/", app_map, own_app},
-    {"millet://process/", proc_map, own_proc},
-    {"millet://worker/", worker_map, own_worker},
+    {"mpi://WORLD", world_map, NULL},          {"mpi://SELF", self_map, NULL},
+    {"millet://host/", host_map, own_host},    {"millet://app/", app_map, own_app},
+    {"millet://process/", proc_map, own_proc}, {"millet://worker/", worker_map, own_worker},
 };
 
 // A number without sign, leading zeros or anything after it.
@@ -98,6 +121,8 @@ static bool read_number(const char *text, uint32_t *n)
 
 mlt_map *mlt_pset_map(mlt_rank *me, const char *name)
 {
+    if (strcasecmp(name, "millet://host") == 0) // the caller's own
+        return host_map(me, own_host(me));
     for (int i = 0; i < MLT_PSETS; i++) {
         size_t length = strlen(sets[i].name);
         uint32_t n = 0;

@@ -3,12 +3,13 @@
 //
 //     mpi://WORLD            all ranks of the job
 //     mpi://SELF             the caller
-//     millet://host          the ranks on the caller's host
+//     millet://host/N        those on host N of the job; millet://host: on the caller's
 //     millet://app/N         those of part N of mpirun's command line (MPI_APPNUM)
 //     millet://process/N     those in process N of the job
 //     millet://worker/N      those in worker N of the job: they share a thread
 //
-// Ranks are numbered in blocks, so every set is a function without a table. A rank lists the sets
+// Ranks are numbered in blocks, so every set is a function without a table, unless hosts take turns
+// (mpirun --map-by node). A rank lists the sets
 // that it is in; it may ask for any by name. Case does not matter, as in the scheme of a URI.
 #ifndef MLT_MPI_COMM_PSET_H
 #define MLT_MPI_COMM_PSET_H

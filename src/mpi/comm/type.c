@@ -10,6 +10,7 @@
 // of both groups that share it make a new one, as with MPI_Comm_split.
 #include <string.h>
 
+#include "boot/ctl.h"
 #include "mpi/comm/pset.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
@@ -20,18 +21,17 @@
 
 static const char *const TYPE_KEY = "mpi_hw_resource_type", *const PSET_KEY = "mpi_pset_name";
 
-// All ranks of the job are on one host so far.
-static int host_color(void)
+static int host_color(const mlt_rank *me)
 {
-    return 0;
+    return (int)me->worker->boot->job->host;
 }
 
-static int hardware_color(const char *type)
+static int hardware_color(const mlt_rank *me, const char *type)
 {
     if (!type)
         return MPI_UNDEFINED;
     if (strcmp(type, "mpi_shared_memory") == 0)
-        return host_color();
+        return host_color(me);
     int instance = mlt_hardware_instance(type);
     return instance >= 0 ? instance : MPI_UNDEFINED;
 }
@@ -79,17 +79,17 @@ int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type, int ke
     case MPI_UNDEFINED:
         break;
     case MPI_COMM_TYPE_SHARED:
-        color = host_color();
+        color = host_color(me);
         break;
     case MPI_COMM_TYPE_HW_GUIDED:
-        color = hardware_color(type);
+        color = hardware_color(me, type);
         break;
     case MPI_COMM_TYPE_HW_UNGUIDED:
         code = split_unguided(me, comm, key, info, &new);
         *newcomm = new ? (MPI_Comm) new : MPI_COMM_NULL;
         return code;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-        color = type ? hardware_color(type) : pset ? pset_color(me, pset) : MPI_UNDEFINED;
+        color = type ? hardware_color(me, type) : pset ? pset_color(me, pset) : MPI_UNDEFINED;
         break;
     default:
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "split_type", split_type,

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -214,19 +215,29 @@ static int hardware_instance(int type)
     return f->instance[type];
 }
 
+// Hosts number their hardware alike. What is not restricted, or not known, stays so.
+static int in_job(const mlt_rank *me, int instance)
+{
+    if (!me || instance < 0)
+        return instance;
+    const mlt_job *job = me->worker->boot->job;
+    int64_t index = (int64_t)instance * job->hosts + job->host;
+    return index <= INT_MAX ? (int)index : MLT_HARDWARE_FREE;
+}
+
 // As mlt_hardware_instance, or ABSENT.
 static int instance_of(int type)
 {
     const mlt_rank *me = mlt_rank_self();
     switch (type) {
     case HOST:
-        return 0; // a job is on one host
+        return me ? (int)me->worker->boot->job->host : 0;
     case PROCESS:
         return me ? (int)me->worker->boot->proc : ABSENT;
     case WORKER:
         return me ? (int)me->worker->index : ABSENT;
     }
-    return hardware_instance(type);
+    return in_job(me, hardware_instance(type));
 }
 
 // ---- the contract

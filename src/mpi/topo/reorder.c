@@ -132,12 +132,50 @@ static uint32_t process_of(const void *of, uint32_t worker)
     return mlt_job_place_at(((const mlt_where_memory *)of)->job, worker)->proc;
 }
 
+static uint32_t host_of(const void *of, uint32_t worker)
+{
+    return mlt_job_host_of(((const mlt_where_memory *)of)->job, worker);
+}
+
+// Hosts take turns with workers: these are numbered host by host.
+static uint32_t worker_by_host(const void *of, int32_t rank)
+{
+    const mlt_where_memory *memory = of;
+    uint32_t worker = worker_of(of, rank);
+    return host_of(of, worker) * memory->stride + mlt_job_place_at(memory->job, worker)->local;
+}
+
+static uint32_t host_of_number(const void *of, uint32_t number)
+{
+    return number / ((const mlt_where_memory *)of)->stride;
+}
+
+// 0: the workers of each host follow each other; else the most that a host has.
+static uint32_t stride_of(mlt_job *job)
+{
+    uint32_t most = 0, last = 0;
+    bool rises = true;
+    for (uint32_t w = 0; w < job->workers; w++) {
+        uint32_t host = mlt_job_host_of(job, w), local = mlt_job_place_at(job, w)->local;
+        rises &= host >= last;
+        last = host;
+        most = local >= most ? local + 1 : most;
+    }
+    return rises ? 0 : most;
+}
+
 mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
                        mlt_where_memory *memory)
 {
-    *memory = (mlt_where_memory){.comm = comm, .job = me->worker->boot->job};
+    mlt_job *job = me->worker->boot->job;
+    *memory = (mlt_where_memory){.comm = comm, .job = job};
+    if (job->hosts > 1)
+        memory->stride = stride_of(job);
+    if (memory->stride)
+        return (mlt_where){worker_by_host, host_of_number, memory, count, .ordered = false};
     // World ranks are numbered worker by worker, so a linear map keeps the workers' order.
-    return (mlt_where){worker_of, process_of, memory, count, .ordered = !comm->map};
+    return (mlt_where){worker_of, job->hosts > 1 ? host_of : process_of, memory, count,
+                       .ordered = !comm->map};
 }
 
 bool mlt_where_together(const mlt_where *where)

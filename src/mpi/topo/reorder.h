@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who gets which rank of a new topology, so that neighbours live together: first in one worker,
-// then in one process. All of it is a function of the topology and of where the ranks live, which
+// then in one process; in a job over several hosts, then on one host, which is what the word process
+// means here in that case: the way to another host is so much longer than that to another process
+// that the latter does not matter beside it. All of it is a function of the topology and of where the ranks live, which
 // every rank knows, so that all come to the same answer without a message.
 //
 // Only whole pictures are compared: what is chosen separates fewer pairs of neighbours than leaving
@@ -86,6 +88,8 @@ mlt_cut mlt_reorder_graph_cut(const mlt_where *where, const mlt_edge *edges, int
 typedef struct mlt_where_memory {
     const mlt_comm *comm;
     struct mlt_job *job;
+    uint32_t
+        stride; // 0, or worker w has number host * stride + its local one, which rises with host
 } mlt_where_memory;
 
 mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
