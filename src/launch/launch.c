@@ -214,8 +214,10 @@ static void note_shared(void *user, uint32_t p, const char *why)
 // -v
 static void tell_layout(const launch *l, uint32_t cores)
 {
-    mlt_say("%u ranks in %u workers, %u processes, on %u cores", l->plan.ranks, l->plan.workers,
-            l->plan.proc_count, cores);
+    bool here = !mlt_plan_other(&l->plan);
+    mlt_say("%u ranks in %u workers, %u processes, on %u %s%s", l->plan.ranks, l->plan.workers,
+            l->plan.proc_count, here ? cores : l->plan.host_count, here ? "cores" : "host",
+            here || l->plan.host_count == 1 ? "" : "s");
     for (size_t a = 0; a < l->options->app_count; a++)
         if (l->options->apps[a].told)
             mlt_say("%s: %s", l->options->apps[a].argv[0], l->options->apps[a].told);
@@ -469,7 +471,8 @@ int mlt_launch(mlt_options *options)
     l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();
     l.io = make_io(&l);
-    mlt_report *report = options->report ? mlt_report_new(&l.plan, cores) : NULL;
+    mlt_report *report =
+        options->report ? mlt_report_new(&l.plan, l.host == MLT_FRAME_HEAD ? 0 : cores) : NULL;
     mlt_path_map map;
     mlt_path_map_init(&map);
     mlt_watch_conf conf = {.options = options,

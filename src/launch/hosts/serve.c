@@ -196,6 +196,22 @@ static void go_to_directory(const serve *s)
                  strerror(errno));
 }
 
+// Where the caller of mpirun would look; then where this login does.
+static const char *find_program(const mlt_options *o, const mlt_app *app)
+{
+    static const char name[] = "PATH=";
+    const char *callers = "";
+    for (size_t i = 0; i < app->env.count; i++)
+        if (strncmp(app->env.items[i], name, sizeof name - 1) == 0)
+            callers = app->env.items[i] + sizeof name - 1;
+    const char *first = app->path ? app->path : "";
+    char *path = mlt_text_of("%s%s%s", first, *first && *callers ? ":" : "", callers);
+    const char *dir = app->dir ? app->dir : o->dir;
+    const char *found = mlt_program_find(app->argv[0], dir, *path ? path : NULL);
+    free(path);
+    return found;
+}
+
 static void find_programs(serve *s)
 {
     const mlt_options *o = &s->task.options;
@@ -205,7 +221,7 @@ static void find_programs(serve *s)
         uint32_t a = plan->procs[p].app;
         const mlt_app *app = &o->apps[a];
         if (plan->procs[p].host == s->host && !s->paths[a])
-            s->paths[a] = mlt_program_find(app->argv[0], app->dir ? app->dir : o->dir, app->path);
+            s->paths[a] = find_program(o, app);
     }
 }
 

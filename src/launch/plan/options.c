@@ -956,9 +956,12 @@ static void settle_hosts(mlt_options *o)
 static void set_hosts_defaults(mlt_options *o)
 {
     static char ssh[] = "ssh";
-    char *rsh = getenv("MILLET_RSH"), *agent = getenv("MILLET_AGENT");
+    static const char *const shells[] = {"MILLET_RSH", "HYDRA_LAUNCHER_EXEC",
+                                         "OMPI_MCA_plm_rsh_agent", NULL};
+    const char *where;
+    char *rsh = first_set(shells, &where), *agent = getenv("MILLET_AGENT");
     const char *silent = getenv("MILLET_SILENT"), *fan_out = getenv("MILLET_FAN_OUT");
-    o->rsh = rsh && *rsh ? rsh : ssh;
+    o->rsh = rsh ? rsh : ssh;
     o->agent = agent && *agent ? agent : NULL;
     o->silent_ms = silent && *silent ? silence("MILLET_SILENT", silent) : MLT_SILENT_MS;
     o->fan_out = MLT_FAN_OUT;

@@ -44,6 +44,11 @@ mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores)
     return report;
 }
 
+void mlt_report_add_cores(mlt_report *report, uint32_t cores)
+{
+    report->cores += cores;
+}
+
 void mlt_report_free(mlt_report *report)
 {
     if (report) {
@@ -287,8 +292,11 @@ void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *
     fprintf(out, "\n  %-11s %s rank%s in %s worker%s, ", "job", mlt_number(a, plan->ranks),
             plan->ranks == 1 ? "" : "s", mlt_number(b, plan->workers),
             plan->workers == 1 ? "" : "s");
-    fprintf(out, "%s process%s, %u core%s\n", mlt_number(a, plan->proc_count),
+    fprintf(out, "%s process%s, %u core%s", mlt_number(a, plan->proc_count),
             plan->proc_count == 1 ? "" : "es", report->cores, report->cores == 1 ? "" : "s");
+    if (plan->host_count > 1)
+        fprintf(out, " of %u hosts", plan->host_count);
+    fputc('\n', out);
     for (size_t i = 0; i < grains->count; i++)
         fprintf(out, "  %-11s %s\n", i == 0 ? "grain" : "", grains->items[i]);
     fprintf(out, "  %-11s %s at the peak, ", "memory", mlt_bytes(a, report->peak));

@@ -177,11 +177,12 @@ static void forget(mlt_watch *w, proc *p)
     p->gone = true;
 }
 
-// Of a host: those that were never started, or all.
+// Of a host, or of all: those that were never started, or all.
 static void forget_all(mlt_watch *w, uint32_t at, bool running_too)
 {
     for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
-        if (w->conf.plan->procs[p].host == at && (running_too || !w->procs[p].running))
+        if ((at == MLT_FRAME_ALL || w->conf.plan->procs[p].host == at) &&
+            (running_too || !w->procs[p].running))
             forget(w, &w->procs[p]);
 }
 
@@ -207,8 +208,8 @@ static void end_job(mlt_watch *w, int signal, int elsewhere, uint64_t grace)
     w->look_at = w->timeout_at = w->straggler_at = w->lost_at = 0;
     w->kill_at = now + grace;
     w->crash_kill_at = now + (grace > crash_grace_ns ? grace : crash_grace_ns);
-    for (uint32_t h = 0; !w->begun && h < w->conf.plan->host_count; h++)
-        forget_all(w, h, false);
+    if (!w->begun)
+        forget_all(w, MLT_FRAME_ALL, false);
     if (signal)
         command_own(w, MLT_FRAME_SIGNAL, 0, signal);
     command_others(w, MLT_FRAME_SIGNAL, 0, elsewhere);
@@ -733,11 +734,16 @@ static void show_progress(mlt_watch *w)
     w->tick_at = over ? 0 : mlt_os_now_ns() + tick_ns;
 }
 
-static void take_ready(mlt_watch *w, uint32_t from)
+static void take_ready(mlt_watch *w, uint32_t from, const char *body, size_t length)
 {
+    mlt_frame_ready about;
     if (w->hosts[from].ready)
         return;
     w->hosts[from].ready = true;
+    if (length == sizeof about && w->conf.report) {
+        memcpy(&about, body, sizeof about);
+        mlt_report_add_cores(w->conf.report, about.cores);
+    }
     if (--w->waiting > 0)
         return;
     begin(w);
@@ -858,7 +864,7 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
         make_lines_fit(body);
     switch (frame->type) {
     case MLT_FRAME_READY:
-        take_ready(w, frame->from);
+        take_ready(w, frame->from, body, frame->length);
         break;
     case MLT_FRAME_SAY:
         mlt_say("host %s: %s", plan->hosts[frame->from].host.name, body);
@@ -1036,7 +1042,7 @@ void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_crew *crew)
     }
     for (uint32_t h = 0; h < w->conf.plan->host_count; h++)
         if (w->conf.plan->hosts[h].host.here)
-            take_ready(w, h);
+            take_ready(w, h, NULL, 0);
 }
 
 static void errors_ready(mlt_source *source, uint32_t events)
