@@ -691,6 +691,11 @@ void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body)
         feed_room(&io->feeds[proc], frame, body);
 }
 
+void mlt_io_hear(mlt_io *io, uint32_t proc)
+{
+    mlt_relay_hear(io->relay, proc);
+}
+
 void mlt_io_drain(mlt_io *io)
 {
     mlt_relay_drain(io->relay);

@@ -56,6 +56,9 @@ void mlt_io_run(mlt_io *io);
 // A frame of standard streams: OUTPUT or ROOM to mpirun, INPUT or ROOM to an agent.
 void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body);
 
+// An agent: passes on what a process has written so far, if mpirun has room for it.
+void mlt_io_hear(mlt_io *io, uint32_t proc);
+
 // mpirun: all processes of a host are gone, and what they had to say has come, or never will.
 void mlt_io_host_ended(mlt_io *io, uint32_t host);
 

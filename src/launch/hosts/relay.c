@@ -245,6 +245,15 @@ void mlt_relay_take(mlt_relay *r, const mlt_frame *frame, const char *body)
         no_reader(r, frame->about);
 }
 
+void mlt_relay_hear(mlt_relay *r, uint32_t proc)
+{
+    for (uint32_t stream = 1; stream < STREAMS; stream++) {
+        line *l = find(r, proc, stream);
+        if (l)
+            drain_output(l);
+    }
+}
+
 void mlt_relay_drain(mlt_relay *r)
 {
     r->drains = true;

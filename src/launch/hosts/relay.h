@@ -47,6 +47,9 @@ void mlt_relay_add(mlt_relay *relay, uint32_t proc, uint32_t stream, int fd);
 // of input is told so.
 void mlt_relay_take(mlt_relay *relay, const mlt_frame *frame, const char *body);
 
+// Sends what a process has written so far, as far as there is room.
+void mlt_relay_hear(mlt_relay *relay, uint32_t proc);
+
 // All processes have ended: what their pipes hold is sent, and then the end of each stream, also if
 // something that they left behind keeps a pipe open. drained: all is sent.
 void mlt_relay_drain(mlt_relay *relay);

@@ -127,7 +127,7 @@ static void agent_tells(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
     if (is_last_word(frame, body))
-        mlt_io_ended(s->io, frame->about);
+        mlt_io_hear(s->io, frame->about);
     send_up(s, frame, body);
 }
 
