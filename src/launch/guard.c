@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/hosts/stage.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
 
@@ -27,10 +28,18 @@ bool mlt_guard_from_keyboard(const struct signalfd_siginfo *info)
            (info->ssi_code == SI_QUEUE && info->ssi_int == (PASSED_ON | FROM_KEYBOARD));
 }
 
+static const char *folder_to_remove = "";
+
+void mlt_guard_remove_folder(const char *folder)
+{
+    folder_to_remove = folder;
+}
+
 // Ends the guard as the watcher ended.
 static _Noreturn void end_like(int status)
 {
     mlt_sweep(); // the watcher has done so, unless it ended early
+    mlt_stage_folder_remove(folder_to_remove);
     if (WIFEXITED(status))
         _exit(WEXITSTATUS(status));
     int signal_number = WTERMSIG(status);

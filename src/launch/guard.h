@@ -27,6 +27,10 @@ typedef struct mlt_guard {
 // blocked already. `reads_terminal`: the watcher must stay in the caller's group for that.
 void mlt_guard_split(mlt_guard *guard, const sigset_t *blocked, bool reads_terminal);
 
+// The name of a folder, "" for none, in memory that guard and watcher share: the guard removes it
+// (mlt_stage_folder_remove) when the watcher has ended. Before mlt_guard_split.
+void mlt_guard_remove_folder(const char *folder);
+
 // True if a signal that the watcher has got came from the keyboard or the terminal, which has sent
 // it to all in the caller's group.
 bool mlt_guard_from_keyboard(const struct signalfd_siginfo *info);

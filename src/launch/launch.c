@@ -16,6 +16,7 @@
 #include "launch/hosts/crew.h"
 #include "launch/hosts/frame.h"
 #include "launch/hosts/links.h"
+#include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
 #include "launch/io.h"
 #include "launch/loop.h"
@@ -50,6 +51,7 @@ typedef struct launch {
     mlt_agent *agent;
     mlt_crew *crew;
     mlt_links *links;
+    mlt_stage_out *stage; // NULL: nothing is staged
     mlt_io *io;
     mlt_watch *watch;
     mlt_guard guard;
@@ -78,7 +80,7 @@ static void find_programs(launch *l)
     for (size_t a = 0; a < o->app_count; a++) {
         const mlt_app *app = &o->apps[a];
         const char *dir = dir_of(l, app);
-        if (is_here(app) || mlt_program_is_there(app->argv[0], dir, app->path))
+        if (is_here(app) || o->stage || mlt_program_is_there(app->argv[0], dir, app->path))
             l->paths[a] = mlt_program_find(app->argv[0], dir, app->path);
     }
 }
@@ -255,7 +257,9 @@ static void agent_tells(void *user, const mlt_frame *frame, char *body)
 static void crew_tells(void *user, const mlt_frame *frame, char *body)
 {
     const launch *l = user;
-    if (frame->to == MLT_FRAME_HEAD)
+    if (frame->type == MLT_FRAME_STAGED && l->stage)
+        mlt_stage_out_kept(l->stage, frame->from, frame->value);
+    else if (frame->to == MLT_FRAME_HEAD)
         mlt_watch_take(l->watch, frame, body);
     else if (frame->to == l->host && l->links)
         mlt_links_take(l->links, frame, body);
@@ -378,6 +382,33 @@ static mlt_links *make_links(launch *l, uint64_t identity)
     return mlt_links_new(&conf);
 }
 
+// ---- --stage
+
+static void send_stage(void *user, const mlt_frame *frame, const void *body)
+{
+    const launch *l = user;
+    mlt_crew_send(l->crew, frame, body);
+}
+
+static void begin_stage(launch *l)
+{
+    mlt_stage_out_conf conf = {.options = l->options,
+                               .plan = &l->plan,
+                               .paths = l->paths,
+                               .head_host = l->host,
+                               .send = send_stage,
+                               .user = l};
+    if (l->options->stage && l->crew)
+        l->stage = mlt_stage_out_new(&conf);
+}
+
+// mlt_watch_conf.progress.
+static const char *tell_stage(void *user)
+{
+    const launch *l = user;
+    return l->stage ? mlt_stage_out_progress(l->stage) : "";
+}
+
 static void start_agents(launch *l, uint32_t cores)
 {
     uint64_t identity = 0;
@@ -398,6 +429,7 @@ static void start_agents(launch *l, uint32_t cores)
     if (l->links)
         mlt_links_join(l->links, l->agent);
     mlt_watch_join(l->watch, l->agent, l->crew);
+    begin_stage(l);
 }
 
 // False: there is no memory for it.
@@ -483,6 +515,7 @@ int mlt_launch(mlt_options *options)
                            .signal_fd = signal_fd,
                            .shared = note_shared,
                            .io = l.io,
+                           .progress = tell_stage,
                            .user = &l,
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);
@@ -503,6 +536,7 @@ int mlt_launch(mlt_options *options)
     mlt_links_free(l.links);
     mlt_agent_free(l.agent);
     mlt_crew_free(l.crew);
+    mlt_stage_out_free(l.stage);
     mlt_key_wipe(&l.key);
     free(l.task);
     mlt_say_finish(interrupted ? 0 : -1);

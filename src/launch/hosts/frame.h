@@ -39,6 +39,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_KEY,   // the job's key
     MLT_FRAME_TASK,  // the plan, programs, environment (launch/hosts/task.h)
     MLT_FRAME_PLACE, // about: the host that the receiver is; `value`: one after the last host below
+    MLT_FRAME_STAGE, // body: the next bytes of --stage (launch/hosts/stage.h); before START
     MLT_FRAME_START, // all hosts are ready: start the processes
     MLT_FRAME_SIGNAL, // value: signal for all processes
     MLT_FRAME_KILL,   // value: 1: also those that crash (they may be writing a core file)
@@ -48,6 +49,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_BYE,    // all processes of the job have ended: end
     // ---- to the head
     MLT_FRAME_READY,    // the host can start its processes; body: mlt_frame_ready
+    MLT_FRAME_STAGED,   // value: bytes of --stage that the host has kept
     MLT_FRAME_SAY,      // text: a message for the user
     MLT_FRAME_FAILED,   // about: host; value: exit code; text: why its part of the job cannot run
     MLT_FRAME_LOST,     // about: host; text: why its agent is gone, with all below it
@@ -61,7 +63,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_OUTPUT, // to the head. about: process; value: 1 or 2; body: bytes; none: the end
     MLT_FRAME_INPUT,  // from the head. about: process; body: bytes; none: the end
     MLT_FRAME_ROOM,   // about: process; value: stream 0, 1 or 2 that may send more; body: uint64_t,
-                      // how many bytes
+                      // how many bytes; none: nobody reads it any more
     // ---- between agents
     MLT_FRAME_CARD_WANTED, // the receiver's card, please
     MLT_FRAME_CARD,        // the sender's card (net/card.h)

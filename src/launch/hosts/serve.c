@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -21,6 +22,7 @@
 #include "launch/hosts/crew.h"
 #include "launch/hosts/frame.h"
 #include "launch/hosts/links.h"
+#include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
 #include "launch/loop.h"
 #include "launch/plan/env.h"
@@ -46,12 +48,15 @@ typedef struct serve {
     mlt_io *io;
     mlt_agent *agent;
     mlt_crew *crew;
-    mlt_links *links; // NULL: all of the job is on this host
-    bool leaving;     // all processes have ended, but their output may not be sent yet
-    bool over;        // nothing is to be done any more
-    bool abandoned;   // ... as nobody is above
-    bool paused;      // mpirun is stopped, and silent
-    uint32_t silent;  // ticks
+    char *folder;        // of --stage, in memory that the guard shares; "": none
+    mlt_stage_in *stage; // NULL: nothing is staged
+    uint64_t staged;     // bytes of it that mpirun knows of
+    mlt_links *links;    // NULL: all of the job is on this host
+    bool leaving;        // all processes have ended, but their output may not be sent yet
+    bool over;           // nothing is to be done any more
+    bool abandoned;      // ... as nobody is above
+    bool paused;         // mpirun is stopped, and silent
+    uint32_t silent;     // ticks
     uint32_t ticks;
 } serve;
 
@@ -112,10 +117,12 @@ static void send_on(void *user, const mlt_frame *frame, const void *body)
         send_up(s, frame, body);
 }
 
-// True of a record after which mpirun may say how the process ended.
+// True of a frame after which mpirun may say how the process ended.
 static bool is_last_word(const mlt_frame *frame, const char *body)
 {
     mlt_ctl head;
+    if (frame->type == MLT_FRAME_ENDED)
+        return true;
     if (frame->type != MLT_FRAME_CTL || frame->length < sizeof head)
         return false;
     memcpy(&head, body, sizeof head);
@@ -191,13 +198,14 @@ static void link_wanted(void *user, uint32_t proc, uint32_t peer)
 
 static void go_to_directory(const serve *s)
 {
-    if (chdir(s->task.dir) != 0)
-        mlt_quit(MLT_EXIT_USAGE, "working directory '%s': %s; -wdir names another", s->task.dir,
+    const char *dir = s->stage ? mlt_stage_in_files(s->stage) : s->task.dir;
+    if (chdir(dir) != 0)
+        mlt_quit(MLT_EXIT_USAGE, "working directory '%s': %s; -wdir names another", dir,
                  strerror(errno));
 }
 
 // Where the caller of mpirun would look; then where this login does.
-static const char *find_program(const mlt_options *o, const mlt_app *app)
+static const char *look_for(const mlt_options *o, const mlt_app *app)
 {
     static const char name[] = "PATH=";
     const char *callers = "";
@@ -212,16 +220,20 @@ static const char *find_program(const mlt_options *o, const mlt_app *app)
     return found;
 }
 
+static const char *find_program(const serve *s, uint32_t a)
+{
+    const char *staged = s->stage ? mlt_stage_in_program(s->stage, a) : NULL;
+    return staged ? staged : look_for(&s->task.options, &s->task.options.apps[a]);
+}
+
 static void find_programs(serve *s)
 {
-    const mlt_options *o = &s->task.options;
     const mlt_plan *plan = &s->task.plan;
-    s->paths = mlt_take(o->app_count, sizeof *s->paths);
+    s->paths = mlt_take(s->task.options.app_count, sizeof *s->paths);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         uint32_t a = plan->procs[p].app;
-        const mlt_app *app = &o->apps[a];
         if (plan->procs[p].host == s->host && !s->paths[a])
-            s->paths[a] = find_program(o, app);
+            s->paths[a] = find_program(s, a);
     }
 }
 
@@ -282,6 +294,67 @@ static void make_links(serve *s)
         s->links = mlt_links_new(&conf);
 }
 
+// The host's part of the job, when its files are there.
+static void get_ready(serve *s)
+{
+    go_to_directory(s);
+    find_programs(s);
+    for (size_t a = 0; a < s->task.options.app_count; a++)
+        mlt_env_add_local(&s->task.options.apps[a].env);
+    s->io = make_io(s);
+    make_links(s);
+    make_agent(s);
+}
+
+// ---- --stage
+
+static void begin_stage(serve *s)
+{
+    char why[512];
+    if (!mlt_stage_folder_new(s->folder, why, sizeof why))
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    s->stage = mlt_stage_in_new(s->folder, s->task.options.app_count);
+}
+
+// Libraries that were copied are found before others.
+static void use_libraries(const serve *s, mlt_app *app)
+{
+    const char *folder = mlt_stage_in_folder(s->stage, (uint32_t)(app - s->task.options.apps));
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *old = NULL;
+    for (size_t i = 0; i < app->env.count; i++)
+        if (strncmp(app->env.items[i], name, sizeof name - 1) == 0)
+            old = app->env.items[i] + sizeof name - 1;
+    if (folder)
+        mlt_texts_add(&app->env, mlt_text_of("%s%s%s%s", name, folder, old && *old ? ":" : "",
+                                             old ? old : ""));
+}
+
+static void end_stage(serve *s)
+{
+    mlt_options *o = &s->task.options;
+    for (size_t a = 0; a < o->app_count; a++)
+        use_libraries(s, &o->apps[a]);
+    get_ready(s);
+}
+
+static void take_stage(serve *s, const char *bytes, size_t count)
+{
+    char why[512];
+    if (!s->stage || s->agent)
+        return;
+    mlt_status status = mlt_stage_in_take(s->stage, bytes, count, why, sizeof why);
+    if (status < 0)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    uint64_t all = mlt_stage_in_bytes(s->stage);
+    if (status == MLT_OK || all >= s->staged + MLT_STAGE_AHEAD / 4) {
+        s->staged = all;
+        tell(s, MLT_FRAME_STAGED, (int64_t)all, NULL, 0);
+    }
+    if (status == MLT_OK)
+        end_stage(s);
+}
+
 static void take_task(serve *s, const char *bytes, size_t size)
 {
     char why[256];
@@ -291,13 +364,10 @@ static void take_task(serve *s, const char *bytes, size_t size)
     s->task_bytes = mlt_take(size, 1);
     memcpy(s->task_bytes, bytes, size);
     start_crew(s, size);
-    go_to_directory(s);
-    find_programs(s);
-    for (size_t a = 0; a < s->task.options.app_count; a++)
-        mlt_env_add_local(&s->task.options.apps[a].env);
-    s->io = make_io(s);
-    make_links(s);
-    make_agent(s);
+    if (s->task.options.stage)
+        begin_stage(s);
+    else
+        get_ready(s);
 }
 
 static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
@@ -326,7 +396,11 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
     }
     if (s->crew && frame->to != s->host)
         mlt_crew_send(s->crew, frame, body);
-    if (frame->to == s->host || frame->to == MLT_FRAME_ALL)
+    if (frame->to != s->host && frame->to != MLT_FRAME_ALL)
+        return;
+    if (frame->type == MLT_FRAME_STAGE)
+        take_stage(s, body, frame->length);
+    else
         obey(s, frame, body);
 }
 
@@ -439,6 +513,11 @@ int mlt_serve(void)
     int in, out;
     take_channel(&in, &out);
     mlt_spawn_prepare(&blocked);
+    s.folder =
+        mmap(NULL, MLT_STAGE_FOLDER, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s.folder == MAP_FAILED)
+        mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "an agent (%s)", strerror(errno));
+    mlt_guard_remove_folder(s.folder);
     mlt_guard_split(&s.two, &blocked, false);
     s.loop = mlt_loop_new();
     s.signals = (mlt_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = signals_ready};
@@ -451,6 +530,7 @@ int mlt_serve(void)
         mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1});
     dismiss_crew(&s);
     mlt_sweep();
+    mlt_stage_folder_remove(s.folder);
     if (s.io)
         (void)mlt_io_finish(s.io, s.abandoned);
     mlt_channel_flush(&s.up, s.abandoned ? 0 : LAST_WORDS_MS);

@@ -13,7 +13,7 @@
 #include "launch/plan/env.h"
 
 // Flags of the options, in their order.
-#define FLAGS(X) X(label) X(report) X(verbose) X(quiet) X(merge) X(encrypt)
+#define FLAGS(X) X(label) X(report) X(verbose) X(quiet) X(merge) X(encrypt) X(stage)
 
 // Texts of the options, which may be NULL.
 #define TEXTS(X)                                                                                   \

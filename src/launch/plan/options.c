@@ -366,6 +366,12 @@ static void take_mca(reader *r, const option_row *row)
     check_iface(name, r->o->iface);
 }
 
+static void take_stage_file(reader *r, const option_row *row)
+{
+    r->o->stage = true;
+    mlt_texts_add(&r->o->stage_files, next_word(r));
+}
+
 // The first of these variables that is set, and its value.
 static char *first_set(const char *const *names, const char **found)
 {
@@ -593,6 +599,11 @@ static const option_row table[] = {
      "leave this host out if others are named"},
     {"--show-plan --dry-run", NULL, take_flag, AT(show_plan),
      "print which hosts get which processes, workers and ranks, and start nothing"},
+    {"--stage", NULL, take_flag, AT(stage),
+     "copy the programs and their own libraries to the other hosts, into a folder that is removed "
+     "at the end; for hosts that do not see this host's files"},
+    {"--stage-file", "FILE", take_stage_file, 0,
+     "copy this file, too; ranks of other hosts start in the folder that has it; may be repeated"},
     {"--iface", "LIST", take_iface, 0,
      "use only these interfaces, subnets or addresses between hosts: eth0,10.0.0.0/8; ^docker0 "
      "uses all but it; MILLET_IFACE does the same (all)"},

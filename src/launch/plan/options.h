@@ -87,6 +87,8 @@ typedef struct mlt_options {
     // Between hosts (net/iface.h): texts that can be read; NULL: every interface, any port.
     char *iface, *port_range;
     bool encrypt;
+    bool stage;            // copy programs to other hosts
+    mlt_texts stage_files; // ... and these files
 } mlt_options;
 
 // Reads the command line and MPIEXEC_TIMEOUT. Ends mpirun on a mistake, --help and --version.

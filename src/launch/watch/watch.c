@@ -721,13 +721,14 @@ static void begin(mlt_watch *w)
 static void show_progress(mlt_watch *w)
 {
     uint32_t all = w->conf.plan->host_count;
-    char line[80];
+    char line[160];
+    const char *more = w->conf.progress ? w->conf.progress(w->conf.user) : "";
     if (!isatty(STDERR_FILENO) || w->conf.options->quiet)
         return;
     bool over = w->begun || w->ending;
     int n = over ? snprintf(line, sizeof line, "\r\033[K")
-                 : snprintf(line, sizeof line, "\rmpirun: %u of %u hosts are ready ...",
-                            all - w->waiting, all);
+                 : snprintf(line, sizeof line, "\rmpirun: %u of %u hosts are ready%s%s ...\033[K",
+                            all - w->waiting, all, *more ? ", " : "", more);
     if (!over || w->shows)
         mlt_say_raw(line, (size_t)n);
     w->shows = !over;

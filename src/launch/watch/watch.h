@@ -27,6 +27,9 @@ typedef struct mlt_watch_conf {
     int guard_fd; // mlt_guard's
     // The ranks of a process share its globals, and why; a line. May be NULL.
     void (*shared)(void *user, uint32_t proc, const char *why);
+    // What else is done before the start, for the line that tells how far it is; "": nothing. May be
+    // NULL.
+    const char *(*progress)(void *user);
     mlt_io *io; // takes the frames of standard streams; NULL: nobody does
     void *user;
 } mlt_watch_conf;

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/stage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "launch/program/libraries.h"
+#include "launch/say.h"
+
+enum { LONGEST_NAME = 255, MOST_FILES = 65536, PROGRAM = 0, LIBRARY, OTHER, KINDS };
+
+typedef struct begin_head {
+    char magic[8];
+    uint32_t files, unused;
+} begin_head;
+
+typedef struct file_head {
+    uint32_t app, kind, mode, name_length;
+    uint64_t size;
+} file_head;
+_Static_assert(sizeof(begin_head) == 16 && sizeof(file_head) == 24, "sent as they are");
+
+static const char magic[8] = {'M', 'l', 't', 'S', 't', 'a', 'g', 'e'};
+
+// FNV-1a: against damage, not against malice.
+static uint64_t hash_on(uint64_t hash, const void *bytes, size_t count)
+{
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+#define FIRST_HASH UINT64_C(0xcbf29ce484222325)
+
+// ---- mpirun
+
+typedef struct file {
+    file_head head;
+    char *path;
+    const char *name;
+} file;
+
+struct mlt_stage_out {
+    mlt_stage_out_conf conf;
+    file *files;
+    uint32_t count, room;
+    uint32_t next;    // the file that is sent now, or comes next
+    int fd;           // of the current one; -1: none is open
+    uint64_t left;    // bytes of the current one that are not sent yet
+    uint64_t sent;    // bytes of the stream
+    uint64_t total;   // ... in all
+    bool begun, over; // its head, its hash are sent
+    uint64_t hash;
+    uint64_t *kept; // [hosts]
+    char progress[80];
+};
+
+static bool of_system(const char *path)
+{
+    static const char *const folders[] = {"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return false;
+}
+
+static void add_file(mlt_stage_out *o, uint32_t app, uint32_t kind, char *path)
+{
+    struct stat about;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (stat(path, &about) != 0)
+        mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' cannot be read: %s", path, strerror(errno));
+    if (!S_ISREG(about.st_mode) || !*name || strlen(name) > LONGEST_NAME)
+        mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' is no file", path);
+    for (uint32_t i = 0; i < o->count; i++)
+        if (o->files[i].head.app == app && strcmp(o->files[i].name, name) == 0) {
+            if (kind == OTHER)
+                mlt_quit(MLT_EXIT_USAGE, "--stage-file: there are two files '%s'", name);
+            free(path); // the first that was found is the one that the loader finds
+            return;
+        }
+    MLT_ARRAY_WANT(o->files, o->count + 1, o->room);
+    o->files[o->count++] = (file){.head = {.app = app,
+                                           .kind = kind,
+                                           .mode = about.st_mode & 0777,
+                                           .name_length = (uint32_t)strlen(name),
+                                           .size = (uint64_t)about.st_size},
+                                  .path = path,
+                                  .name = name};
+    o->total += sizeof(file_head) + strlen(name) + (uint64_t)about.st_size;
+}
+
+static void add_app(mlt_stage_out *o, uint32_t a)
+{
+    const mlt_options *options = o->conf.options;
+    const mlt_app *app = &options->apps[a];
+    const char *path = o->conf.paths[a], *dir = app->dir ? app->dir : options->dir;
+    char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
+    if (of_system(whole)) {
+        free(whole);
+        return;
+    }
+    add_file(o, a, PROGRAM, whole);
+    mlt_libraries libraries;
+    mlt_libraries_find(&libraries, path, dir, options, app);
+    for (size_t i = 0; i < libraries.count; i++)
+        add_file(o, a, LIBRARY, mlt_text_of("%s", libraries.paths[i]));
+    mlt_libraries_fini(&libraries);
+}
+
+static void send_bytes(mlt_stage_out *o, const void *bytes, size_t count)
+{
+    mlt_frame frame = {.type = MLT_FRAME_STAGE,
+                       .from = MLT_FRAME_HEAD,
+                       .to = MLT_FRAME_ALL,
+                       .length = (uint32_t)count};
+    o->hash = hash_on(o->hash, bytes, count);
+    o->sent += count;
+    o->conf.send(o->conf.user, &frame, bytes);
+}
+
+static void send_file_head(mlt_stage_out *o)
+{
+    const file *f = &o->files[o->next];
+    char bytes[sizeof f->head + LONGEST_NAME];
+    o->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (o->fd < 0)
+        mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' cannot be read: %s", f->path, strerror(errno));
+    memcpy(bytes, &f->head, sizeof f->head);
+    memcpy(bytes + sizeof f->head, f->name, f->head.name_length);
+    send_bytes(o, bytes, sizeof f->head + f->head.name_length);
+    o->left = f->head.size;
+}
+
+static void send_data(mlt_stage_out *o)
+{
+    static char piece[MLT_STAGE_PIECE];
+    const file *f = &o->files[o->next];
+    size_t most = o->left < sizeof piece ? (size_t)o->left : sizeof piece;
+    ssize_t n = most ? read(o->fd, piece, most) : 0;
+    if (n < 0 && errno == EINTR)
+        return;
+    if (n < 0 || (n == 0 && most > 0))
+        mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' cannot be read: %s", f->path,
+                 n < 0 ? strerror(errno) : "it has become shorter");
+    if (n > 0)
+        send_bytes(o, piece, (size_t)n);
+    o->left -= (uint64_t)n;
+    if (o->left > 0)
+        return;
+    close(o->fd);
+    o->fd = -1;
+    o->next++;
+}
+
+// What the slowest host has kept.
+static uint64_t kept_by_all(const mlt_stage_out *o)
+{
+    uint64_t least = o->sent;
+    for (uint32_t h = 0; h < o->conf.plan->host_count; h++)
+        if (h != o->conf.head_host && o->kept[h] < least)
+            least = o->kept[h];
+    return least;
+}
+
+static void send_more(mlt_stage_out *o)
+{
+    uint64_t most = kept_by_all(o) + MLT_STAGE_AHEAD;
+    while (!o->over && o->sent < most) {
+        if (!o->begun) {
+            begin_head head = {.files = o->count};
+            memcpy(head.magic, magic, sizeof magic);
+            o->begun = true;
+            send_bytes(o, &head, sizeof head);
+        } else if (o->next == o->count) {
+            uint64_t hash = o->hash;
+            o->over = true;
+            send_bytes(o, &hash, sizeof hash);
+        } else if (o->fd < 0) {
+            send_file_head(o);
+        } else {
+            send_data(o);
+        }
+    }
+}
+
+mlt_stage_out *mlt_stage_out_new(const mlt_stage_out_conf *conf)
+{
+    mlt_stage_out *o = mlt_take(1, sizeof *o);
+    const mlt_texts *others = &conf->options->stage_files;
+    *o = (mlt_stage_out){.conf = *conf, .fd = -1, .hash = FIRST_HASH};
+    o->total = sizeof(begin_head) + sizeof o->hash;
+    o->kept = mlt_take(conf->plan->host_count, sizeof *o->kept);
+    for (uint32_t a = 0; a < conf->options->app_count; a++)
+        add_app(o, a);
+    for (size_t i = 0; i < others->count; i++)
+        add_file(o, MLT_STAGE_ALL, OTHER, mlt_text_of("%s", others->items[i]));
+    send_more(o);
+    return o;
+}
+
+void mlt_stage_out_free(mlt_stage_out *o)
+{
+    if (!o)
+        return;
+    for (uint32_t i = 0; i < o->count; i++)
+        free(o->files[i].path);
+    if (o->fd >= 0)
+        close(o->fd);
+    free(o->files);
+    free(o->kept);
+    free(o);
+}
+
+void mlt_stage_out_kept(mlt_stage_out *o, uint32_t host, int64_t bytes)
+{
+    if (host >= o->conf.plan->host_count || bytes < 0)
+        return;
+    o->kept[host] = (uint64_t)bytes;
+    send_more(o);
+}
+
+const char *mlt_stage_out_progress(mlt_stage_out *o)
+{
+    uint64_t kept = kept_by_all(o);
+    if (kept >= o->total)
+        return "";
+    snprintf(o->progress, sizeof o->progress, "%.1f of %.1f MiB are copied",
+             (double)kept / (1 << 20), (double)o->total / (1 << 20));
+    return o->progress;
+}
+
+// ---- Folders of agents
+
+#define FOLDER_PREFIX "millet-stage-"
+static const char lock_name[] = "lock";
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)(kind == FTW_DP ? rmdir(path) : unlink(path));
+    return 0;
+}
+
+void mlt_stage_folder_remove(const char *folder)
+{
+    enum { OPEN_AT_ONCE = 8 };
+    if (*folder)
+        (void)nftw(folder, remove_one, OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS);
+}
+
+// A folder of this user whose lock nobody holds has lost its agent.
+static void remove_if_left(const char *base, const char *name)
+{
+    char *folder = mlt_text_of("%s/%s", base, name);
+    char *lock = mlt_text_of("%s/%s", folder, lock_name);
+    struct stat about;
+    int fd = -1;
+    if (lstat(folder, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid())
+        fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        mlt_stage_folder_remove(folder);
+    if (fd >= 0)
+        close(fd);
+    free(lock);
+    free(folder);
+}
+
+static void remove_left(const char *base)
+{
+    DIR *all = opendir(base);
+    for (struct dirent *one; all && (one = readdir(all));)
+        if (strncmp(one->d_name, FOLDER_PREFIX, sizeof FOLDER_PREFIX - 1) == 0)
+            remove_if_left(base, one->d_name);
+    if (all)
+        closedir(all);
+}
+
+// Made under another name first, so that nobody takes it for one that was left before it is locked.
+static bool make_locked(const char *base, char folder[MLT_STAGE_FOLDER])
+{
+    char young[MLT_STAGE_FOLDER], lock[MLT_STAGE_FOLDER + sizeof lock_name + 1];
+    int n = snprintf(young, sizeof young, "%s/.millet-stage-XXXXXX", base);
+    if (n < 0 || n >= (int)sizeof young) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    if (!mkdtemp(young))
+        return false;
+    snprintf(folder, MLT_STAGE_FOLDER, "%s/%s", base, strrchr(young, '/') + 2);
+    snprintf(lock, sizeof lock, "%s/%s", young, lock_name);
+    int fd = open(lock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); // until the process ends
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && rename(young, folder) == 0)
+        return true;
+    mlt_stage_folder_remove(young);
+    return false;
+}
+
+bool mlt_stage_folder_new(char folder[MLT_STAGE_FOLDER], char *why, size_t why_size)
+{
+    const char *base = getenv("TMPDIR");
+    struct statvfs about;
+    if (!base || base[0] != '/')
+        base = "/tmp";
+    folder[0] = '\0';
+    remove_left(base);
+    if (statvfs(base, &about) == 0 && about.f_flag & ST_NOEXEC) {
+        snprintf(why, why_size,
+                 "--stage: programs in '%s' cannot be executed (it is mounted noexec); TMPDIR "
+                 "names another folder",
+                 base);
+        return false;
+    }
+    if (make_locked(base, folder))
+        return true;
+    folder[0] = '\0';
+    snprintf(why, why_size,
+             "--stage: a folder in '%s' cannot be made: %s; TMPDIR names another place", base,
+             strerror(errno));
+    return false;
+}
+
+// ---- What an agent gets
+
+typedef enum in_state { IN_BEGIN, IN_HEAD, IN_NAME, IN_DATA, IN_HASH, IN_DONE } in_state;
+
+struct mlt_stage_in {
+    char *folder;
+    size_t apps;
+    in_state state;
+    uint32_t files;                                 // that are still to come
+    char got[sizeof(file_head) + LONGEST_NAME + 1]; // of something that is not complete
+    size_t count, wanted;
+    file_head head;
+    uint64_t left; // bytes of the current file
+    int fd;
+    uint64_t bytes, hash;
+    char **folders, **programs; // [apps]
+    char *all;                  // folder of files for all apps
+};
+
+mlt_stage_in *mlt_stage_in_new(const char *folder, size_t apps)
+{
+    mlt_stage_in *in = mlt_take(1, sizeof *in);
+    *in = (mlt_stage_in){.folder = mlt_text_of("%s", folder),
+                         .apps = apps,
+                         .wanted = sizeof(begin_head),
+                         .fd = -1,
+                         .hash = FIRST_HASH};
+    in->folders = mlt_take(apps, sizeof *in->folders);
+    in->programs = mlt_take(apps, sizeof *in->programs);
+    return in;
+}
+
+void mlt_stage_in_free(mlt_stage_in *in)
+{
+    if (!in)
+        return;
+    for (size_t a = 0; a < in->apps; a++) {
+        free(in->folders[a]);
+        free(in->programs[a]);
+    }
+    if (in->fd >= 0)
+        close(in->fd);
+    free(in->folders);
+    free(in->programs);
+    free(in->all);
+    free(in->folder);
+    free(in);
+}
+
+static void enter(mlt_stage_in *in, in_state state, size_t wanted)
+{
+    in->state = state;
+    in->count = 0;
+    in->wanted = wanted;
+}
+
+static void expect_file(mlt_stage_in *in)
+{
+    bool more = in->files > 0;
+    enter(in, more ? IN_HEAD : IN_HASH, more ? sizeof(file_head) : sizeof in->hash);
+}
+
+static mlt_status damaged(char *why, size_t why_size, const char *what)
+{
+    snprintf(why, why_size, "--stage: the files that mpirun sends are damaged: %s", what);
+    return MLT_ERR_INVALID;
+}
+
+static mlt_status got_begin(mlt_stage_in *in, char *why, size_t why_size)
+{
+    begin_head head;
+    memcpy(&head, in->got, sizeof head);
+    if (memcmp(head.magic, magic, sizeof magic) != 0 || head.files > MOST_FILES)
+        return damaged(why, why_size, "they do not begin as they should");
+    in->files = head.files;
+    expect_file(in);
+    return MLT_PENDING;
+}
+
+static mlt_status got_head(mlt_stage_in *in, char *why, size_t why_size)
+{
+    memcpy(&in->head, in->got, sizeof in->head);
+    const file_head *h = &in->head;
+    bool for_app = h->app < in->apps && h->kind != OTHER;
+    bool for_all = h->app == MLT_STAGE_ALL && h->kind == OTHER;
+    if ((!for_app && !for_all) || h->kind >= KINDS || h->name_length == 0 ||
+        h->name_length > LONGEST_NAME || h->size > INT64_MAX)
+        return damaged(why, why_size, "a file is not described as it should");
+    enter(in, IN_NAME, h->name_length);
+    return MLT_PENDING;
+}
+
+// The folder of an app's files, or of those for all.
+static const char *folder_of(mlt_stage_in *in, uint32_t app)
+{
+    char **folder = app == MLT_STAGE_ALL ? &in->all : &in->folders[app];
+    if (*folder)
+        return *folder;
+    *folder = app == MLT_STAGE_ALL ? mlt_text_of("%s/files", in->folder)
+                                   : mlt_text_of("%s/%u", in->folder, app);
+    (void)mkdir(*folder, 0700); // opening a file in it tells
+    return *folder;
+}
+
+static mlt_status cannot_keep(const mlt_stage_in *in, char *why, size_t why_size)
+{
+    snprintf(why, why_size, "--stage: files cannot be kept in '%s': %s; TMPDIR names another place",
+             in->folder, strerror(errno));
+    return MLT_ERR_SYSTEM;
+}
+
+static void end_file(mlt_stage_in *in)
+{
+    close(in->fd);
+    in->fd = -1;
+    in->files--;
+    expect_file(in);
+}
+
+static mlt_status got_name(mlt_stage_in *in, char *why, size_t why_size)
+{
+    const file_head *h = &in->head;
+    char *name = in->got;
+    name[h->name_length] = '\0';
+    if (strlen(name) != h->name_length || strchr(name, '/') || strcmp(name, ".") == 0 ||
+        strcmp(name, "..") == 0)
+        return damaged(why, why_size, "a file has a name that no file has");
+    char *path = mlt_text_of("%s/%s", folder_of(in, h->app), name);
+    in->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                  (mode_t)(h->mode & 0777) | 0600);
+    if (in->fd >= 0 && h->kind == PROGRAM) {
+        free(in->programs[h->app]);
+        in->programs[h->app] = path;
+    } else {
+        free(path);
+    }
+    if (in->fd < 0)
+        return cannot_keep(in, why, why_size);
+    in->left = h->size;
+    in->state = IN_DATA;
+    if (in->left == 0)
+        end_file(in);
+    return MLT_PENDING;
+}
+
+static mlt_status got_hash(mlt_stage_in *in, uint64_t right, char *why, size_t why_size)
+{
+    uint64_t hash;
+    memcpy(&hash, in->got, sizeof hash);
+    if (hash != right)
+        return damaged(why, why_size, "their hash is wrong");
+    in->state = IN_DONE;
+    return MLT_OK;
+}
+
+static mlt_status got_all(mlt_stage_in *in, uint64_t hash_before, char *why, size_t why_size)
+{
+    switch (in->state) {
+    case IN_BEGIN:
+        return got_begin(in, why, why_size);
+    case IN_HEAD:
+        return got_head(in, why, why_size);
+    case IN_NAME:
+        return got_name(in, why, why_size);
+    default:
+        return got_hash(in, hash_before, why, why_size);
+    }
+}
+
+// Takes some of the bytes, at least one; *taken says how many.
+static mlt_status take_some(mlt_stage_in *in, const char *bytes, size_t count, size_t *taken,
+                            char *why, size_t why_size)
+{
+    if (in->state == IN_DONE)
+        return damaged(why, why_size, "more comes than should");
+    if (in->state == IN_DATA) {
+        size_t most = in->left < count ? (size_t)in->left : count;
+        ssize_t n = write(in->fd, bytes, most);
+        if (n < 0 && errno != EINTR)
+            return cannot_keep(in, why, why_size);
+        *taken = n < 0 ? 0 : (size_t)n;
+        in->hash = hash_on(in->hash, bytes, *taken);
+        in->left -= *taken;
+        if (in->left == 0)
+            end_file(in);
+        return MLT_PENDING;
+    }
+    size_t most = in->wanted - in->count;
+    *taken = most < count ? most : count;
+    memcpy(in->got + in->count, bytes, *taken);
+    in->count += *taken;
+    if (in->state != IN_HASH)
+        in->hash = hash_on(in->hash, bytes, *taken);
+    return in->count == in->wanted ? got_all(in, in->hash, why, why_size) : MLT_PENDING;
+}
+
+mlt_status mlt_stage_in_take(mlt_stage_in *in, const char *bytes, size_t count, char *why,
+                             size_t why_size)
+{
+    mlt_status status = in->state == IN_DONE ? MLT_OK : MLT_PENDING;
+    while (count > 0 && status >= 0) {
+        size_t taken = 0;
+        status = take_some(in, bytes, count, &taken, why, why_size);
+        bytes += taken;
+        count -= taken;
+        in->bytes += taken;
+    }
+    return status;
+}
+
+uint64_t mlt_stage_in_bytes(const mlt_stage_in *in)
+{
+    return in->bytes;
+}
+
+const char *mlt_stage_in_files(mlt_stage_in *in)
+{
+    return folder_of(in, MLT_STAGE_ALL);
+}
+
+const char *mlt_stage_in_folder(const mlt_stage_in *in, uint32_t app)
+{
+    return in->folders[app];
+}
+
+const char *mlt_stage_in_program(const mlt_stage_in *in, uint32_t app)
+{
+    return in->programs[app];
+}
