@@ -303,3 +303,10 @@ mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
     *fd = -1;
     return MLT_ERR_SYSTEM;
 }
+
+void mlt_ctl_end_mark(unsigned char mark[MLT_CTL_END_MARK])
+{
+    enum { KIND_AT = 5, END = 4 };
+    memset(mark, 0, MLT_CTL_END_MARK);
+    mark[KIND_AT] = END;
+}

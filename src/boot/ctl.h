@@ -202,6 +202,11 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CH
 // Async-signal-safe.
 mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body);
 
+// What a process that ends in order writes last to each connection: MLT_FRAME_END of wire/frame.h.
+// mpirun writes it, too, to a connection that is made to a process that has ended in the meantime.
+enum { MLT_CTL_END_MARK = 40 };
+void mlt_ctl_end_mark(unsigned char mark[MLT_CTL_END_MARK]);
+
 // mpirun: hands a connection to a process, by its own end of the channel. The caller's descriptor
 // stays open. MLT_PENDING: the channel is full. mlt_job_link_came tells the process.
 mlt_status mlt_ctl_give_link(int ctl, const mlt_ctl_link *link, int fd) MLT_MUST_CHECK;

@@ -116,6 +116,10 @@ static bool look_far(mlt_worker *w, bool hasty)
     bool any = false;
     if (p2p->near == 0 || --p2p->near % FAR_EVERY == 0)
         any = wire->over->look(wire, take_frame, &look);
+    if (MLT_UNLIKELY(wire->over->some_ended(wire)) && mlt_above.processes_ended) {
+        mlt_above.processes_ended(w);
+        any = true;
+    }
     any |= wire->over->push(wire);
     if (MLT_UNLIKELY(p2p->ticks % COLD_EVERY == 0) && wire->over->is_cold(wire)) {
         wire->over->listen(wire, listen_to, w);

@@ -269,6 +269,5 @@ void mlt_worker_free(mlt_worker *w)
 
 bool mlt_p2p_has_ended(mlt_worker *w, uint32_t other)
 {
-    (void)w, (void)other;
-    return false; // there is no transport that tells
+    return has_ended(w, mlt_wire_peer(w->wire, other));
 }

@@ -66,6 +66,10 @@ typedef struct mlt_transport {
     // The peer's process has ended in order, or its connection is lost.
     bool (*is_gone)(const mlt_peer *peer);
 
+    // Whether processes have ended in order since this was asked last, and this worker has taken
+    // everything that they sent to it. That wakes it, as a message does.
+    bool (*some_ended)(mlt_wire *wire);
+
     // Before a sleep: tells what to listen to. False: there is nothing. After the worker has said
     // that it sleeps: whether something is to do nevertheless. While it listened: what rang.
     bool (*listen)(mlt_wire *wire, mlt_wire_listen *listen, void *arg);

@@ -20,6 +20,7 @@
 #include "net/dial.h"
 #include "net/listen.h"
 #include "os/fd.h"
+#include "os/line.h"
 #include "os/os.h"
 
 enum {
@@ -188,11 +189,21 @@ static mlt_ctl_link link_of(const mlt_net_peer *peer, bool encrypts)
     return link;
 }
 
+// The other side's process learns that this one has ended, and takes it for no fault.
+static void end_in_order(const mlt_broker *b, int fd)
+{
+    unsigned char mark[MLT_CTL_END_MARK];
+    mlt_ctl_end_mark(mark);
+    if (!b->conf.encrypt)
+        (void)mlt_os_line_write(fd, mark, sizeof mark); // it is new: there is room
+    mlt_os_close(fd);
+}
+
 static void hand_over(mlt_broker *b, pair *p, mlt_net_peer *peer)
 {
     p->state = LINKED;
     if (b->ended[p->own]) {
-        mlt_os_close(peer->fd);
+        end_in_order(b, peer->fd);
     } else {
         mlt_ctl_link link = link_of(peer, b->conf.encrypt);
         b->conf.link(b->conf.user, p->own, &link, peer->fd);

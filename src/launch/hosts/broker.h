@@ -87,7 +87,7 @@ mlt_status mlt_broker_learn(mlt_broker *broker, uint32_t host, const void *card,
 mlt_status mlt_broker_want(mlt_broker *broker, uint32_t process, uint32_t peer) MLT_MUST_CHECK;
 
 // The process has ended: what it wants is not dialled any more, and no link or failed is called for
-// it. A connection that comes for it is closed.
+// it. A connection that comes for it gets an end mark (mlt_ctl_end_mark) and is closed.
 void mlt_broker_ended(mlt_broker *broker, uint32_t process);
 
 // What mlt_listen_tell says of strangers; nothing if there were none.

@@ -286,11 +286,17 @@ static bool land(tcp_link *link)
     return true;
 }
 
-static void end_mark(tcp_link *link)
+static void end_mark(tcp_worker *me, tcp_link *link)
 {
+    tcp_house *house = me->house;
     link->at += MLT_FRAME_HEAD;
     atomic_store_explicit(&link->state, TCP_ENDED, memory_order_relaxed);
     atomic_store_explicit(&link->pair->gone, 1, memory_order_relaxed);
+    // release: who sees it sees the mail that came before.
+    atomic_fetch_add_explicit(&house->ends, 1, memory_order_release);
+    for (uint32_t i = 0; i < house->workers; i++)
+        if (i != me->index)
+            mlt_tcp_wake(house, i);
 }
 
 // All messages come by one of the links.
@@ -316,7 +322,7 @@ static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void
     if (!fault && atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP)
         fault = "it comes after the end";
     if (!fault && frame->kind == MLT_FRAME_END) {
-        end_mark(link);
+        end_mark(me, link);
         return true;
     }
     if (!fault && !link->heard && !speaks_here(link))

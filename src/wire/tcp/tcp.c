@@ -281,6 +281,17 @@ static bool look(mlt_wire *wire, mlt_wire_take *take, void *arg)
     return any;
 }
 
+static bool some_ended(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    uint32_t ends = atomic_load_explicit(&me->house->ends, memory_order_acquire);
+    if (MLT_LIKELY(ends == me->ends_seen) || me->busy ||
+        atomic_load(&me->house->mail[me->index].first))
+        return false;
+    me->ends_seen = ends;
+    return true;
+}
+
 // ---- Sleeping
 
 static bool wants_to_write(tcp_worker *me, const tcp_link *link)
@@ -315,6 +326,7 @@ static bool is_ready(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
     if (me->busy || atomic_load(&wire->own->links) != me->links_seen ||
+        atomic_load(&me->house->ends) != me->ends_seen ||
         atomic_load(&me->house->mail[me->index].first))
         return true;
     for (uint32_t i = 0; i < me->hot_count; i++)
@@ -492,6 +504,7 @@ const mlt_transport mlt_tcp = {
     .push = push,
     .look = look,
     .is_gone = peer_is_gone,
+    .some_ended = some_ended,
     .listen = listen_to,
     .ready = is_ready,
     .rang = rang,

@@ -115,7 +115,7 @@ typedef struct tcp_worker { // wire->far
     tcp_house *house;
     uint32_t index; // in the process
     bool ended;
-    uint32_t links_seen;
+    uint32_t links_seen, ends_seen;
     tcp_lane *dirty; // lanes with something to be written
     tcp_lane *busy;  // lanes whose mail was not taken to the end
     tcp_seat *seats; // [seat_count], as house->links
@@ -129,9 +129,10 @@ struct tcp_house {
     mlt_job *job;
     uint32_t proc, workers, first_worker;
     int ctl;
-    uint32_t holders;     // workers that have not closed
-    uint32_t living;      // ... that have not ended
-    pthread_mutex_t lock; // of the lists below, and of the control channel
+    uint32_t holders;      // workers that have not closed
+    uint32_t living;       // ... that have not ended
+    _Atomic uint32_t ends; // processes whose end mark has come
+    pthread_mutex_t lock;  // of the lists below, and of the control channel
     tcp_link **links;
     uint32_t link_count, link_room;
     _Atomic(tcp_pair *) *pairs; // [job->procs]
