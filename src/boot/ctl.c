@@ -306,7 +306,8 @@ mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
 
 void mlt_ctl_end_mark(unsigned char mark[MLT_CTL_END_MARK])
 {
-    enum { KIND_AT = 5, END = 4 };
+    enum { KIND_AT = 5, END = 4, FLAGS_AT = 13, ALL_CAME = 1 };
     memset(mark, 0, MLT_CTL_END_MARK);
     mark[KIND_AT] = END;
+    mark[FLAGS_AT] = ALL_CAME;
 }

@@ -269,5 +269,6 @@ void mlt_worker_free(mlt_worker *w)
 
 bool mlt_p2p_has_ended(mlt_worker *w, uint32_t other)
 {
-    return has_ended(w, mlt_wire_peer(w->wire, other));
+    const mlt_peer *peer = mlt_wire_peer(w->wire, other);
+    return mlt_peer_is_far(peer) && w->wire->over->has_ended(peer);
 }

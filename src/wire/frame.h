@@ -18,7 +18,8 @@ typedef enum mlt_frame_kind {
     MLT_FRAME_MESSAGE = 1, // a slot and its data
     MLT_FRAME_DATA,        // the data go into memory that its receiver has named (mlt_frame_place)
     MLT_FRAME_CREDIT, // slot.bytes: so many bytes of the receiver's frames were consumed so far
-    MLT_FRAME_END,    // nothing follows: the process has ended in order
+    MLT_FRAME_END,    // nothing follows: the process has ended in order. slot.flags: 1: whatever it
+                      // has sent came by this connection; a second one may have had its end before
 } mlt_frame_kind;
 
 typedef struct mlt_frame {

@@ -66,8 +66,11 @@ typedef struct mlt_transport {
     // The peer's process has ended in order, or its connection is lost.
     bool (*is_gone)(const mlt_peer *peer);
 
-    // Whether processes have ended in order since this was asked last, and this worker has taken
-    // everything that they sent to it. That wakes it, as a message does.
+    // The peer's process has ended in order, and everything that it has sent is here.
+    bool (*has_ended)(const mlt_peer *peer);
+
+    // Whether that became true of processes since this was asked last, and this worker has taken what they
+    // sent to it. That wakes it, as a message does.
     bool (*some_ended)(mlt_wire *wire);
 
     // Before a sleep: tells what to listen to. False: there is nothing. After the worker has said

@@ -286,12 +286,15 @@ static bool land(tcp_link *link)
     return true;
 }
 
-static void end_mark(tcp_worker *me, tcp_link *link)
+static void end_mark(tcp_worker *me, tcp_link *link, bool spoke)
 {
     tcp_house *house = me->house;
     link->at += MLT_FRAME_HEAD;
     atomic_store_explicit(&link->state, TCP_ENDED, memory_order_relaxed);
     atomic_store_explicit(&link->pair->gone, 1, memory_order_relaxed);
+    if (!spoke)
+        return;
+    atomic_store_explicit(&link->pair->ended, 1, memory_order_relaxed);
     // release: who sees it sees the mail that came before.
     atomic_fetch_add_explicit(&house->ends, 1, memory_order_release);
     for (uint32_t i = 0; i < house->workers; i++)
@@ -322,7 +325,7 @@ static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void
     if (!fault && atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP)
         fault = "it comes after the end";
     if (!fault && frame->kind == MLT_FRAME_END) {
-        end_mark(me, link);
+        end_mark(me, link, frame->slot.flags != 0);
         return true;
     }
     if (!fault && !link->heard && !speaks_here(link))

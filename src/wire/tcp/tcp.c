@@ -281,6 +281,11 @@ static bool look(mlt_wire *wire, mlt_wire_take *take, void *arg)
     return any;
 }
 
+static bool has_ended(const mlt_peer *peer)
+{
+    return atomic_load_explicit(&peer->far->lane->pair->ended, memory_order_relaxed);
+}
+
 static bool some_ended(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
@@ -431,7 +436,8 @@ static void withdraw(tcp_worker *me)
 // The end mark, as far as there is room.
 static void write_mark(tcp_link *link)
 {
-    mlt_frame end = {.kind = MLT_FRAME_END};
+    bool sends = atomic_load_explicit(&link->pair->links[0], memory_order_relaxed) == link;
+    mlt_frame end = {.kind = MLT_FRAME_END, .slot = {.flags = sends}};
     struct iovec piece = {.iov_base = (char *)&end + link->marked,
                           .iov_len = MLT_FRAME_HEAD - link->marked};
     if (!piece.iov_len || is_shut(link) || link->pair->mute)
@@ -504,6 +510,7 @@ const mlt_transport mlt_tcp = {
     .push = push,
     .look = look,
     .is_gone = peer_is_gone,
+    .has_ended = has_ended,
     .some_ended = some_ended,
     .listen = listen_to,
     .ready = is_ready,

@@ -96,6 +96,7 @@ struct tcp_pair {
     _Atomic(tcp_link *) speaks;       // the one by which the other process sends
     _Atomic uint32_t wanted;          // a connection was asked for
     _Atomic uint32_t gone;            // it has ended in order, or is lost: nothing is sent any more
+    _Atomic uint32_t ended;           // it has ended in order, and all that it has sent came
     _Atomic uint32_t lost;            // that was told
     _Atomic uint32_t writing;         // the lock of what follows
     _Atomic uint32_t blocked;         // the system had no room for more
