@@ -197,7 +197,10 @@ static void flush_queues(mlt_worker *w)
 // is work that another thread left.
 static bool has_backlog(void *worker)
 {
-    const mlt_p2p_state *p2p = ((mlt_worker *)worker)->p2p;
+    const mlt_worker *w = worker;
+    const mlt_p2p_state *p2p = w->p2p;
+    if (w->wire && w->wire->over && w->wire->over->has_work(w->wire))
+        return true;
     return !mlt_list_empty(&p2p->waiting) || !mlt_list_empty(&p2p->streams) ||
            !mlt_list_empty(&p2p->fetches) || !mlt_list_empty(&p2p->later);
 }

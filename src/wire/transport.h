@@ -77,6 +77,8 @@ typedef struct mlt_transport {
     // that it sleeps: whether something is to do nevertheless. While it listened: what rang.
     bool (*listen)(mlt_wire *wire, mlt_wire_listen *listen, void *arg);
     bool (*ready)(mlt_wire *wire);
+    // Something is to do that a sleeper, which began to listen before, does not hear of.
+    bool (*has_work)(const mlt_wire *wire);
     void (*rang)(mlt_wire *wire, uint32_t number);
 
     // Some connections are not looked at by `look`, but only if they rang.

@@ -244,6 +244,7 @@ static void seat(tcp_worker *me)
         else
             me->hot[me->hot_next++ % HOT] = me->seat_count;
         me->seat_count++;
+        me->new_seats = true;
     }
 }
 

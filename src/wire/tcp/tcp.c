@@ -311,6 +311,7 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
 {
     tcp_worker *me = tcp_of(wire);
     bool any = false;
+    me->new_seats = false;
     for (uint32_t i = 0; i < me->seat_count; i++) {
         tcp_seat *seat = &me->seats[i];
         uint32_t state = atomic_load_explicit(&seat->link->state, memory_order_relaxed);
@@ -327,16 +328,27 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
     return any;
 }
 
+static bool has_stopped(const tcp_worker *me)
+{
+    for (uint32_t i = 0; me->house->workers == 1 && i < me->seat_count; i++)
+        if (me->seats[i].link->stopped)
+            return true;
+    return false;
+}
+
+static bool has_work(const mlt_wire *wire)
+{
+    const tcp_worker *me = tcp_of(wire);
+    return me->dirty || me->busy || me->new_seats || has_stopped(me);
+}
+
 static bool is_ready(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    if (me->busy || atomic_load(&wire->own->links) != me->links_seen ||
+    if (me->busy || has_stopped(me) || atomic_load(&wire->own->links) != me->links_seen ||
         atomic_load(&me->house->ends) != me->ends_seen ||
         atomic_load(&me->house->mail[me->index].first))
         return true;
-    for (uint32_t i = 0; i < me->hot_count; i++)
-        if (me->house->workers == 1 && me->seats[me->hot[i]].link->stopped)
-            return true;
     return push(wire);
 }
 
@@ -514,6 +526,7 @@ const mlt_transport mlt_tcp = {
     .some_ended = some_ended,
     .listen = listen_to,
     .ready = is_ready,
+    .has_work = has_work,
     .rang = rang,
     .is_cold = is_cold,
     .patrol = patrol,

@@ -121,6 +121,7 @@ typedef struct tcp_worker { // wire->far
     tcp_lane *busy;  // lanes whose mail was not taken to the end
     tcp_seat *seats; // [seat_count], as house->links
     uint32_t seat_count, seat_room;
+    bool new_seats; // some that the worker does not listen to yet
     uint32_t hot[HOT], hot_count, hot_next;
     struct mlt_far_peer *owing; // peers that are to hear of what was consumed
 } tcp_worker;
