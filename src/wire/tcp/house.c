@@ -92,6 +92,7 @@ static void free_house(tcp_house *house)
 {
     for (uint32_t i = 0; i < house->link_count; i++) {
         mlt_tcp_shut(house->links[i]);
+        mlt_cipher_free(house->links[i]->cipher);
         free(house->links[i]);
     }
     for (uint32_t p = 0; p < house->job->procs; p++)
@@ -193,10 +194,12 @@ void mlt_tcp_lose(tcp_pair *pair, const char *why)
     (void)mlt_ctl_send(pair->house->ctl, &head, why);
 }
 
-static tcp_link *new_link(tcp_house *house, tcp_pair *pair, int fd)
+static tcp_link *new_link(tcp_house *house, tcp_pair *pair, mlt_cipher *cipher, int fd)
 {
     tcp_link *link = mlt_take(1, sizeof *link);
-    link->room = mlt_take(1, ROOM_BYTES);
+    link->room_bytes = cipher ? CIPHER_ROOM_BYTES : ROOM_BYTES;
+    link->room = mlt_take(1, link->room_bytes);
+    link->cipher = cipher;
     link->pair = pair;
     link->fd = fd;
     link->number = house->link_count;
@@ -222,15 +225,22 @@ static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
         mlt_os_close(fd);
         return;
     }
+    char why[256];
+    mlt_cipher *cipher = NULL;
+    if (about->encrypts &&
+        mlt_cipher_new(&cipher, about->send_key, about->receive_key, why, sizeof why) != MLT_OK) {
+        mlt_tcp_lose(pair, why);
+        mlt_os_close(fd);
+        return;
+    }
     if (!mlt_os_tcp_tune_patient(fd, (uint32_t)mlt_tcp_gone_ms)) {
-        char why[128];
         snprintf(why, sizeof why, "the system refuses a setting of its socket (%s)",
                  strerror(errno));
         mlt_tcp_lose(pair, why);
     }
     atomic_store_explicit(&pair->wanted, 1, memory_order_relaxed);
     // release: pairs with the acquire of whoever writes.
-    atomic_store_explicit(&pair->links[n], new_link(house, pair, fd), memory_order_release);
+    atomic_store_explicit(&pair->links[n], new_link(house, pair, cipher, fd), memory_order_release);
 }
 
 static void seat(tcp_worker *me)

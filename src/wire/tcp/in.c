@@ -350,7 +350,7 @@ static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void
 // Data that go straight into memory.
 static bool is_direct(const tcp_link *link)
 {
-    return link->landing && link->land && link->land_left;
+    return link->landing && link->land && link->land_left && !link->cipher;
 }
 
 // What is left moves to the start of the room, so that the next frame begins at a multiple of 8.
@@ -374,8 +374,8 @@ static uint32_t aim(const tcp_link *link, struct iovec pieces[2])
         pieces[count++] = (struct iovec){.iov_base = link->land, .iov_len = n};
     }
     if (!count || link->land_left <= AHEAD_LEAST)
-        pieces[count++] =
-            (struct iovec){.iov_base = link->room + link->end, .iov_len = ROOM_BYTES - link->end};
+        pieces[count++] = (struct iovec){.iov_base = link->room + link->end,
+                                         .iov_len = link->room_bytes - link->end};
     return count;
 }
 
@@ -386,12 +386,17 @@ static bool fill(tcp_link *link, bool *dry)
     tidy(link);
     uint32_t count = aim(link, pieces);
     uint64_t asked = pieces[0].iov_len + (count > 1 ? pieces[1].iov_len : 0);
-    ssize_t n = mlt_os_tcp_receive(link->fd, pieces, count);
-    *dry = n < (ssize_t)asked;
+    ssize_t n = link->cipher ? mlt_cipher_receive(link->cipher, link->fd, pieces->iov_base, asked)
+                             : mlt_os_tcp_receive(link->fd, pieces, count);
+    *dry = n < (link->cipher ? 0 : (ssize_t)asked);
     if (n < 0 && errno == EAGAIN)
         return false;
     if (n <= 0) {
         int error = n == 0 ? link->pair->error : errno;
+        if (error == EBADMSG) {
+            distrust(link, "it was not encrypted by the other side, or was changed");
+            return false;
+        }
         broke(link, error ? strerror(error) : "it was closed without its end mark");
         return false;
     }
@@ -419,7 +424,9 @@ bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg
         while (!*enough && take_frame(me, link, take, arg, enough))
             any = true;
         link->stopped = *enough;
-        if (*enough || dry || n == FILLS || is_deaf(link) || !fill(link, &dry))
+        // What a cipher has read and not opened yet rings no bell.
+        bool enough_read = n >= FILLS && !link->cipher;
+        if (*enough || dry || enough_read || is_deaf(link) || !fill(link, &dry))
             break;
     }
     tcp_unlock(&link->reading);

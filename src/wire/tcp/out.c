@@ -14,8 +14,23 @@ static mlt_tube *tube_of(const tcp_pair *pair, uint32_t worker)
     return lane ? atomic_load_explicit(&lane->out, memory_order_acquire) : NULL;
 }
 
+ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count)
+{
+    return link->cipher ? mlt_cipher_send(link->cipher, link->fd, pieces, count)
+                        : mlt_os_tcp_send(link->fd, pieces, count);
+}
+
+bool mlt_tcp_is_sealed(tcp_pair *pair)
+{
+    const tcp_link *link = atomic_load_explicit(&pair->links[0], memory_order_acquire);
+    // A look without the lock: whoever has it looks again.
+    return link && link->cipher && atomic_load_explicit(&pair->sealed, memory_order_relaxed);
+}
+
 bool mlt_tcp_pending(tcp_pair *pair)
 {
+    if (mlt_tcp_is_sealed(pair))
+        return true;
     for (uint32_t i = 0; i < pair->house->workers; i++) {
         const mlt_tube *tube = tube_of(pair, i);
         if (tube && !mlt_tube_is_empty(tube))
@@ -87,13 +102,17 @@ static void account(tcp_pair *pair, const batch *b, uint64_t written)
 }
 
 // One call. False: no more for now.
-static bool write_some(tcp_pair *pair, const tcp_link *link, bool *any)
+static bool write_some(tcp_pair *pair, tcp_link *link, bool *any)
 {
     batch b;
     gather(pair, &b);
-    if (!b.count)
+    bool sealed = mlt_cipher_pending(link->cipher);
+    if (!b.count && !sealed)
         return false;
-    ssize_t n = mlt_os_tcp_send(link->fd, b.pieces, b.count);
+    ssize_t n = b.count                                    ? mlt_tcp_send(link, b.pieces, b.count)
+                : mlt_cipher_flush(link->cipher, link->fd) ? 0
+                                                           : -1;
+    atomic_store_explicit(&pair->sealed, mlt_cipher_pending(link->cipher), memory_order_relaxed);
     if (n < 0) {
         bool full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM;
         if (!full) {
@@ -105,18 +124,22 @@ static bool write_some(tcp_pair *pair, const tcp_link *link, bool *any)
     }
     *any = true;
     account(pair, &b, (uint64_t)n);
-    bool whole = (uint64_t)n == b.bytes;
-    atomic_store_explicit(&pair->blocked, !whole, memory_order_relaxed);
-    return whole && b.count == PIECES;
+    // A record may take less than there is, though there is room for more.
+    bool whole = (uint64_t)n == b.bytes,
+         full = link->cipher ? mlt_cipher_pending(link->cipher) : !whole;
+    atomic_store_explicit(&pair->blocked, full, memory_order_relaxed);
+    return !full && (!whole || b.count == PIECES);
 }
 
 static bool write_all(tcp_pair *pair)
 {
     // acquire: pairs with add_link.
-    const tcp_link *link = atomic_load_explicit(&pair->links[0], memory_order_acquire);
+    tcp_link *link = atomic_load_explicit(&pair->links[0], memory_order_acquire);
     bool any = false;
-    if (atomic_load_explicit(&pair->gone, memory_order_relaxed))
+    if (atomic_load_explicit(&pair->gone, memory_order_relaxed)) {
+        atomic_store_explicit(&pair->sealed, 0, memory_order_relaxed);
         return drop_all(pair);
+    }
     if (!link || pair->mute || atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT)
         return false;
     while (write_some(pair, link, &any)) {

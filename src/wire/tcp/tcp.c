@@ -260,7 +260,7 @@ static bool push(mlt_wire *wire)
     for (tcp_lane **at = &me->dirty; *at;) {
         tcp_lane *lane = *at;
         any |= mlt_tcp_carry(lane->pair);
-        if (mlt_tube_is_empty(own_tube(lane))) {
+        if (mlt_tube_is_empty(own_tube(lane)) && !mlt_tcp_is_sealed(lane->pair)) {
             lane->dirty = false;
             *at = lane->next_dirty;
         } else {
@@ -452,16 +452,19 @@ static void write_mark(tcp_link *link)
     mlt_frame end = {.kind = MLT_FRAME_END, .slot = {.flags = sends}};
     struct iovec piece = {.iov_base = (char *)&end + link->marked,
                           .iov_len = MLT_FRAME_HEAD - link->marked};
-    if (!piece.iov_len || is_shut(link) || link->pair->mute)
+    if (is_shut(link) || link->pair->mute || link->finished)
         return;
-    ssize_t n = mlt_os_tcp_send(link->fd, &piece, 1);
+    ssize_t n = piece.iov_len ? mlt_tcp_send(link, &piece, 1) : 0;
     if (n < 0) {
         link->pair->mute = errno != EAGAIN;
         return;
     }
     link->marked += (uint32_t)n;
-    if (link->marked == MLT_FRAME_HEAD)
+    if (link->marked == MLT_FRAME_HEAD &&
+        (!link->cipher || mlt_cipher_flush(link->cipher, link->fd))) {
         mlt_os_tcp_finish(link->fd);
+        link->finished = true;
+    }
 }
 
 // Closing a connection with unread bytes resets it, which destroys what is on its way to the peer.
@@ -470,9 +473,8 @@ static bool is_settled(const tcp_link *link)
 {
     if (is_shut(link) || link->pair->mute)
         return true;
-    return link->marked == MLT_FRAME_HEAD &&
-           (atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP ||
-            mlt_os_tcp_unsent(link->fd) <= 0);
+    return link->finished && (atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP ||
+                              mlt_os_tcp_unsent(link->fd) <= 0);
 }
 
 static void end_links(tcp_worker *me)

@@ -23,17 +23,22 @@
 #include "boot/ctl.h"
 #include "os/jitter.h"
 #include "wire/frame.h"
+#include "wire/tcp/cipher.h"
 #include "wire/tcp/tube.h"
 #include "wire/wire.h"
 
+struct iovec;
 typedef struct tcp_house tcp_house;
 typedef struct tcp_pair tcp_pair;
 
 enum {
     TUBE_BYTES = 2 * MLT_FRAME_LARGEST, // so that the largest frame always finds room in time
     ROOM_BYTES = 32 << 10,              // read at once, for small messages
-    LINKS = 2,                          // of a pair
-    HOT = 4,                            // links that an awake worker looks at all the time
+    // The same of a link that encrypts, which has buffers of its own: the rest of a frame, and a
+    // record.
+    CIPHER_ROOM_BYTES = 2 * MLT_FRAME_LARGEST,
+    LINKS = 2,                      // of a pair
+    HOT = 4,                        // links that an awake worker looks at all the time
     WINDOW = 4 * MLT_FRAME_LARGEST, // bytes under way between two workers, if the receiver is one
                                     // of several of its process
 };
@@ -53,8 +58,9 @@ typedef struct tcp_link {
     _Atomic uint32_t reading; // the lock of what follows
     bool heard;               // something has come
     bool stopped;             // frames are left in the room
-    unsigned char *room;      // [ROOM_BYTES]
-    uint32_t at, end;         // what was read and not taken yet
+    unsigned char *room;      // [room_bytes]
+    uint32_t room_bytes;
+    uint32_t at, end; // what was read and not taken yet
     // Data on their way into the user's memory.
     bool landing;
     mlt_frame head;
@@ -62,7 +68,9 @@ typedef struct tcp_link {
     unsigned char *land;  // NULL: nobody wants them any more
     uint64_t land_left;
     uint32_t land_pad;
-    uint32_t marked; // bytes of our end mark that were written
+    uint32_t marked;    // bytes of our end mark that were written
+    bool finished;      // nothing follows it
+    mlt_cipher *cipher; // NULL: it does not encrypt
 } tcp_link;
 
 // A frame that found no room in the mail.
@@ -99,6 +107,7 @@ struct tcp_pair {
     _Atomic uint32_t ended;           // it has ended in order, and all that it has sent came
     _Atomic uint32_t lost;            // that was told
     _Atomic uint32_t writing;         // the lock of what follows
+    _Atomic uint32_t sealed;          // a record of the link is not written to its end
     _Atomic uint32_t blocked;         // the system had no room for more
     bool mute;                        // writing has failed; reading will tell why
     int error;                        // with that errno
@@ -186,8 +195,10 @@ void mlt_tcp_lose(tcp_pair *pair, const char *why); // tells, once
 void mlt_tcp_wake(tcp_house *house, uint32_t worker);
 
 // out.c
-bool mlt_tcp_carry(tcp_pair *pair);   // writes what can be written; true: something was
-bool mlt_tcp_pending(tcp_pair *pair); // something is to be written
+bool mlt_tcp_carry(tcp_pair *pair);     // writes what can be written; true: something was
+bool mlt_tcp_pending(tcp_pair *pair);   // something is to be written
+bool mlt_tcp_is_sealed(tcp_pair *pair); // something was taken from a lane, and not written yet
+ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count);
 
 // in.c
 bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough);
