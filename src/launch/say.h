@@ -13,7 +13,7 @@ enum {
     MLT_EXIT_FAILED = 1,    // a rank ended with 0 between MPI_Init and MPI_Finalize, output could
                             // not be written, or the file of --coll is at fault
     MLT_EXIT_USAGE = 2,     // the command line, a host file or a configuration file is wrong
-    MLT_EXIT_SYSTEM = 70,   // the machine refused: memory, descriptors, processes
+    MLT_EXIT_SYSTEM = 70,   // the machine refused: memory, descriptors, processes; a host is lost
     MLT_EXIT_TIMEOUT = 124, // --timeout
     MLT_EXIT_DEADLOCK = 125,
     MLT_EXIT_NOT_EXECUTABLE = 126,

@@ -769,7 +769,8 @@ const char mlt_options_usage[] =
 const char mlt_options_codes[] =
     "0: all ranks ended with 0; 1: a rank ended with 0 before MPI_Finalize, output could not be "
     "written, or the file of --coll is at fault; 2: the command line, a host file or a "
-    "configuration file is wrong; 70: the machine refused memory, descriptors or processes; 124: "
+    "configuration file is wrong; 70: the machine refused memory, descriptors or processes, or a "
+    "host is lost; 124: "
     "time limit; 125: deadlock; 126: the program cannot be run; 127: the program was not found; "
     "128 + N: signal N ended a rank; any other: the exit code of the first rank that failed";
 
