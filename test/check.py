@@ -373,6 +373,7 @@ def stage_images(stage, quick):
 def stage_hosts(stage, quick):
     """several hosts on this machine: names, remote shells, faults between them, a proxy that breaks connections, and nothing is left behind"""
     script(stage, "test/hosts/run", "--build", BUILD, limit=200)
+    script(stage, "test/hosts/net", "--build", BUILD, limit=200)
 
 
 def stage_systems(stage, quick):

@@ -299,7 +299,13 @@ static bool open_one(mlt_listen *l, const mlt_address *address)
     return true;
 }
 
-// A host without one of the families has the other.
+static bool is_missing(int why)
+{
+    return why == EAFNOSUPPORT || why == EADDRNOTAVAIL;
+}
+
+// A host without one of the families has the other. An address that cannot be used, because it is
+// too young (IPv6 looks for a second one first) or has just gone, is left out.
 static bool open_all(mlt_listen *l, uint16_t port)
 {
     static const mlt_address everywhere[] = {{.family = 4}, {.family = 6}};
@@ -309,12 +315,12 @@ static bool open_all(mlt_listen *l, uint16_t port)
     int why = 0;
     l->port = port;
     for (uint32_t i = 0; i < count && why == 0; i++)
-        if (!open_one(l, &at[i]) && !(any && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)))
+        if (!open_one(l, &at[i]) && !is_missing(errno))
             why = errno;
     if (why == 0 && l->socket_count > 0)
         return true;
     close_sockets(l);
-    errno = why ? why : EAFNOSUPPORT;
+    errno = why ? why : any ? EAFNOSUPPORT : EADDRNOTAVAIL;
     return false;
 }
 

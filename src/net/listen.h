@@ -33,7 +33,8 @@ enum {
 typedef struct mlt_listen_plan {
     const mlt_greet_self *self; // must outlive the listener
     mlt_iface_ports ports;
-    const mlt_address *only; // listens at these, at most MLT_ADDRESSES; NULL: at all of the host
+    const mlt_address *only; // listens at these, at most MLT_ADDRESSES, as far as the host has
+                             // them; NULL: at all of the host
     uint32_t count;
     uint32_t strangers; // at the same time
     uint32_t greet_ms;  // for a greeting

@@ -443,10 +443,11 @@ static void test_ports(void)
     plan = (mlt_listen_plan){.self = &b, .strangers = 4, .only = &foreign, .count = 1};
     CHECK(mlt_listen_new(&m, &plan, why, sizeof why) == MLT_ERR_SYSTEM);
     check_same_text("foreign", why, "no port can be listened at (Cannot assign requested address)");
-    // Several addresses have the same port; others are not listened at.
-    mlt_address both[] = {address_of("127.0.0.1"), address_of("127.0.0.2")};
-    plan.only = both;
-    plan.count = 2;
+    // Several addresses have the same port; others are not listened at. One that is not there is
+    // left out.
+    mlt_address some[] = {foreign, address_of("127.0.0.1"), foreign, address_of("127.0.0.2")};
+    plan.only = some;
+    plan.count = 4;
     CHECK(mlt_listen_new(&m, &plan, why, sizeof why) == MLT_OK);
     struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(mlt_listen_port(m))};
     for (int last = 1; last <= 3; last++) {
