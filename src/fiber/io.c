@@ -425,6 +425,11 @@ void mlt_io_port_drop(mlt_sched *sched, int fd)
 
 // ---- Looking and blocking
 
+bool mlt_io_was_used(const mlt_sched *sched)
+{
+    return sched->io && (sched->io->heap || sched->io->files_room);
+}
+
 bool mlt_io_waits(const mlt_sched *sched)
 {
     return sched->io && (sched->io->timers || sched->io->watches);

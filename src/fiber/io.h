@@ -51,6 +51,9 @@ void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: not
 
 // ---- for the idle function
 
+// Somebody has ever waited for time, or for a descriptor. (Ports do not count.)
+bool mlt_io_was_used(const mlt_sched *sched);
+
 // Somebody waits for time, or for a descriptor.
 bool mlt_io_waits(const mlt_sched *sched);
 bool mlt_io_watches(const mlt_sched *sched); // for a descriptor

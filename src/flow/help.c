@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "fiber/io.h"
 #include "os/os.h"
 #include "p2p/worker.h"
 
@@ -160,7 +161,7 @@ static bool is_ours(const mlt_flow_program *p)
     const mlt_csp *csp = p->csp;
     const mlt_worker *w = csp->worker;
     const csp_chan *youngest = mlt_container_of(csp->chans.prev, csp_chan, all);
-    if (w->count > MOST_RANKS || csp->processes != p->processes || csp->sched->io ||
+    if (w->count > MOST_RANKS || csp->processes != p->processes || mlt_io_was_used(csp->sched) ||
         mlt_list_empty(&csp->chans) || !youngest->queue || !mlt_list_empty(&csp->barriers) ||
         !mlt_list_empty(&csp->ports))
         return false;

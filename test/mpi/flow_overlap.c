@@ -49,18 +49,20 @@ static void check(const Adds *my, const long *got, size_t count, long round)
 
 // ---- away
 
-static char *sign_of(long index, char *path, size_t size)
+// `job`: the first result, which is the process of the first instance: ranks of other hosts have
+// other parents.
+static char *sign_of(long job, long index, char *path, size_t size)
 {
-    snprintf(path, size, "/tmp/flow_overlap.%ld.%ld", (long)getppid(), index);
+    snprintf(path, size, "/tmp/flow_overlap.%ld.%ld", job, index);
     return path;
 }
 
-static bool all_have_it(const Adds *my)
+static bool all_have_it(const Adds *my, long job)
 {
     char path[64];
     bool all = true;
     for (long i = 1; i < my->flow.count; i++)
-        all &= access(sign_of(i, path, sizeof path), F_OK) == 0;
+        all &= access(sign_of(job, i, path, sizeof path), F_OK) == 0;
     return all;
 }
 
@@ -69,25 +71,31 @@ static void away(Adds *my, long *data)
     char path[64];
     const long *got;
     size_t count;
-    if (my->flow.index != 0)
-        unlink(sign_of(my->flow.index, path, sizeof path));
-    for (long round = 0; round < 2; round++) { // the first one only to meet
+    long job = 0;
+    for (long round = 0; round < 2; round++) { // the first one to meet
         fill(my, data, round);
+        if (round == 0)
+            data[0] = my->flow.index == 0 ? (long)getpid() : 0;
         flow_send(my, data, COUNT);
         bool told = true;
         if (my->flow.index == 0 && round == 1) {
             csp_time end = csp_now() + LONG * INT64_C(1000000000);
-            while (!(told = all_have_it(my)) && csp_now() < end) {
+            while (!(told = all_have_it(my, job)) && csp_now() < end) {
             }
         }
         CHECK(told);
         CHECK(flow_dequeue(my, &got, &count));
+        if (round == 0) {
+            CHECK(count == COUNT);
+            job = got[0];
+            continue;
+        }
         check(my, got, count, round);
-        if (my->flow.index != 0 && round == 1)
-            CHECK(creat(sign_of(my->flow.index, path, sizeof path), 0600) >= 0);
+        if (my->flow.index != 0)
+            CHECK(creat(sign_of(job, my->flow.index, path, sizeof path), 0600) >= 0);
     }
     for (long i = 1; my->flow.index == 0 && i < my->flow.count; i++)
-        unlink(sign_of(i, path, sizeof path));
+        unlink(sign_of(job, i, path, sizeof path));
 }
 
 // ---- mix
