@@ -137,8 +137,8 @@ static void stats(void)
         mlt_ctl head = {
             .type = MLT_CTL_CALLS, .rank = -1, .value = 2, .detail = w, .length = sizeof calls};
         mlt_ctl_send(boot.ctl, &head, calls);
-        mlt_ctl_stats all = {.messages = {10, 20, 30},
-                             .bytes = {1 << 10, 1 << 20, 1 << 30},
+        mlt_ctl_stats all = {.messages = {10, 20, 30, 77},
+                             .bytes = {1 << 10, 1 << 20, 1 << 30, 4096},
                              .eager = 50,
                              .rendezvous = 10,
                              .wait_ns = 25000000,

@@ -120,7 +120,7 @@ void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *
         memcpy(sum->large_process, stats->large_process, sizeof sum->large_process);
         close_text(sum->large_process, sizeof sum->large_process);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
         sum->messages[i] += stats->messages[i];
         sum->bytes[i] += stats->bytes[i];
     }
@@ -229,7 +229,7 @@ static void print_messages(const mlt_report *report, FILE *out)
     const mlt_ctl_stats *sum = &report->sum;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     bool first = true;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
         if (!sum->messages[i])
             continue;
         fprintf(out, "  %-11s %-12s %15s messages  %s\n", first ? "sent" : "", distances[i],
