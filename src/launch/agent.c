@@ -35,7 +35,7 @@ enum { FIRST_FD = 20 };
 static const uint64_t collect_ns = 2000 * MS;
 static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
 static const uint64_t link_again_ns = 10 * MS;
-enum { MOST_PEEKS = 4, STOP_GRACE_US = 20000 };
+enum { MOST_PEEKS = 4, STOP_GRACE_US = 20000, START_AT_ONCE = 128 };
 
 // A connection that its process has had no room for.
 typedef struct late_link {
@@ -64,6 +64,12 @@ struct mlt_agent {
     uint32_t count;
     mlt_source timer;
     bool ending; // it was told to end what runs
+
+    uint32_t next; // child that is to be started
+    uint64_t start_at;
+    mlt_env env; // of env_app, if has_env
+    uint32_t env_app;
+    bool has_env;
 
     uint32_t workers; // of this host
     uint32_t *epochs; // [workers] at the last look
@@ -126,7 +132,7 @@ static const char *dir_of(const mlt_agent *a, uint32_t proc)
 
 static void set_timer(mlt_agent *a)
 {
-    const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at};
+    const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at, a->start_at};
     uint64_t next = 0;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i] && (!next || times[i] < next))
@@ -641,24 +647,39 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
     return pid > 0 ? 0 : code;
 }
 
-static void start_all(mlt_agent *a)
+// The environment of the app that `proc` belongs to; it stays while its processes follow.
+static mlt_env *env_of(mlt_agent *a, uint32_t proc)
 {
-    mlt_env env;
-    char why[512];
-    int code = 0;
-    if (a->ending)
-        return;
-    for (uint32_t i = 0; i < a->count && !code; i++) {
-        uint32_t proc = a->children[i].proc, app = plan_of(a, proc)->app;
-        if (i == 0 || plan_of(a, a->children[i - 1].proc)->app != app) {
-            if (i > 0)
-                mlt_env_fini(&env);
-            mlt_env_init(&env, a->conf.options, &a->conf.options->apps[app]);
-            mlt_io_env(a->conf.io, proc, &env);
-        }
-        code = start(a, &a->children[i], &env, why, sizeof why);
+    uint32_t app = plan_of(a, proc)->app;
+    if (a->has_env && a->env_app == app)
+        return &a->env;
+    if (a->has_env)
+        mlt_env_fini(&a->env);
+    a->has_env = true;
+    a->env_app = app;
+    mlt_env_init(&a->env, a->conf.options, &a->conf.options->apps[app]);
+    mlt_io_env(a->conf.io, proc, &a->env);
+    return &a->env;
+}
+
+// Starts some processes, and the others when the loop has done what else there is: a neighbour that
+// hears nothing from here for long would take this host for lost.
+static void start_some(mlt_agent *a)
+{
+    char why[512] = "";
+    int code = a->ending ? MLT_EXIT_FAILED : 0; // told to end: the rest is never started
+    for (uint32_t i = 0; i < START_AT_ONCE && a->next < a->count && !code; i++, a->next++) {
+        child *c = &a->children[a->next];
+        code = start(a, c, env_of(a, c->proc), why, sizeof why);
     }
-    mlt_env_fini(&env); // a host of the plan has a process
+    if (!code && a->next < a->count) {
+        a->start_at = mlt_os_now_ns();
+        set_timer(a);
+        return;
+    }
+    if (a->has_env)
+        mlt_env_fini(&a->env);
+    a->has_env = false;
     if (code)
         tell(a, MLT_FRAME_FAILED, a->conf.host, code, why, strlen(why));
 }
@@ -692,6 +713,8 @@ static void timer_ready(mlt_source *source, uint32_t events)
         peek(a, now);
     if (due(&a->link_at, now))
         give_late(a, now);
+    if (due(&a->start_at, now))
+        start_some(a);
     set_timer(a);
 }
 
@@ -700,7 +723,8 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame)
     int signal = frame->value > 0 && frame->value < NSIG ? (int)frame->value : 0;
     switch (frame->type) {
     case MLT_FRAME_START:
-        start_all(a);
+        if (!a->ending)
+            start_some(a);
         break;
     case MLT_FRAME_SIGNAL:
         if (frame->about)
@@ -780,6 +804,8 @@ void mlt_agent_free(mlt_agent *a)
     close(a->timer.fd);
     if (!a->conf.job)
         mlt_job_close(a->job);
+    if (a->has_env)
+        mlt_env_fini(&a->env);
     free(a->late);
     free(a->answered);
     free(a->told);
