@@ -222,8 +222,9 @@ static uint64_t hash_program(const mlt_flow_program *p)
 }
 
 // The places are the job's ranks, whatever numbers of them its workers have.
-static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts, char *why,
-                                size_t why_size)
+// names: of the hosts of a job over several.
+static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts,
+                                const mlt_flow_host *names, char *why, size_t why_size)
 {
     mlt_job *job = worker->boot->job;
     uint32_t most = 1;
@@ -231,9 +232,17 @@ static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts, cha
         uint32_t ranks = mlt_job_place_at(job, w)->ranks;
         most = ranks > most ? ranks : most;
     }
-    mlt_flow_sites *sites = mlt_flow_sites_new(job->workers, most, hosts, why, why_size);
+    mlt_flow_sites *sites =
+        mlt_flow_sites_new(job->workers, most, names ? NULL : hosts, why, why_size);
     if (!sites)
         return NULL;
+    if (names) {
+        uint32_t *host_of = mlt_take(job->workers, sizeof *host_of);
+        for (uint32_t w = 0; w < job->workers; w++)
+            host_of[w] = mlt_job_host_of(job, w);
+        mlt_flow_sites_set(sites, host_of, names, job->hosts);
+        free(host_of);
+    }
     mlt_assert(sites->places >= worker->world_size);
     sites->places = worker->world_size;
     for (uint32_t r = 0; r < sites->places; r++)
@@ -242,7 +251,7 @@ static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts, cha
 }
 
 static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const arguments *a,
-                                     const char *hosts)
+                                     const char *hosts, const mlt_flow_host *names)
 {
     mlt_flow_program *p = mlt_take(1, sizeof *p);
     p->csp = csp;
@@ -254,7 +263,7 @@ static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const 
     memcpy(p->argv, a->argv, (size_t)a->argc * sizeof *p->argv);
     p->graph = mlt_flow_graph_new(root, a->given, a->given_count);
     if (!p->graph->errors && !a->wrong[0] && !a->help) {
-        p->sites = sites_of(csp->worker, hosts, p->why, sizeof p->why);
+        p->sites = sites_of(csp->worker, hosts, names, p->why, sizeof p->why);
         if (p->sites)
             p->placing = mlt_flow_place(p->graph, p->sites, p->why, sizeof p->why);
         if (p->placing)
@@ -455,6 +464,27 @@ static void meet(csp_group *all, uint64_t own)
         mlt_above.own_input(mlt_csp_rank());
 }
 
+// The names of the job's hosts, as mpirun was told them. Every rank knows that of its own.
+static mlt_flow_host *names_of_hosts(csp_group *all)
+{
+    enum { WORDS = sizeof((mlt_flow_host *)0)->name / sizeof(long) };
+    const mlt_job *job = mlt_csp_self->worker->boot->job;
+    const char *told = getenv("MILLET_HOST");
+    char own[WORDS * sizeof(long)] = "";
+    if (!told && gethostname(own, sizeof own - 1) != 0)
+        own[0] = '\0';
+    if (told)
+        snprintf(own, sizeof own, "%s", told);
+    long *mine = mlt_take(2 * (size_t)job->hosts, sizeof own), *of_all = mine + job->hosts * WORDS;
+    memcpy(mine + job->host * WORDS, own, sizeof own);
+    (void)csp_group_allreduce(all, csp_node(), mine, of_all, job->hosts * WORDS, &csp_max_long);
+    mlt_flow_host *names = mlt_take(job->hosts, sizeof *names);
+    for (uint32_t h = 0; h < job->hosts; h++)
+        memcpy(names[h].name, of_all + h * WORDS, sizeof own);
+    free(mine);
+    return names;
+}
+
 static int leave_early(const mlt_flow_program *p, const arguments *a, const flow_root *root)
 {
     bool tells = csp_node() == 0;
@@ -495,14 +525,16 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
         mlt_csp_fault("flow_main", "a flow program has run already, and a job may run only one");
     arguments a;
     read_arguments(&a, argc, argv);
+    csp_group *all = csp_nodes() > 1 ? csp_group_of_nodes("flow", 1) : NULL;
+    mlt_flow_host *names = csp->worker->boot->job->hosts > 1 ? names_of_hosts(all) : NULL;
     mlt_flow_program *p = mlt_flow_self;
     if (!p)
-        p = new_program(csp, root, &a, hosts);
+        p = new_program(csp, root, &a, hosts, names);
+    free(names);
     check_given(&a, p->graph);
     uint64_t own = hash_text(p->hash, root->name);
     for (int i = 1; i < argc; i++)
         own = hash_text(own, argv[i]);
-    csp_group *all = csp_nodes() > 1 ? csp_group_of_nodes("flow", 1) : NULL;
     if (all)
         meet(all, own);
     int status = 0;

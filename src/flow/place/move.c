@@ -17,34 +17,46 @@ enum {
 
 // ---- cost
 
-static void mark(uint32_t *stamp, uint32_t worker, uint32_t node, uint64_t *workers)
+// Which node has looked at a worker, or a host, last.
+static bool is_first(uint32_t *stamp, uint32_t at, uint32_t node)
 {
-    if (worker == MLT_FLOW_NOWHERE || stamp[worker] == node)
-        return;
-    stamp[worker] = node;
-    ++*workers;
+    if (stamp[at] == node)
+        return false;
+    stamp[at] = node;
+    return true;
 }
 
-uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t workers,
-                       const uint32_t *worker)
+static uint64_t collective_cost(const mlt_flow_near *near, const mlt_flow_sites *s,
+                                const uint32_t *worker, uint32_t node, uint32_t *workers_seen,
+                                uint32_t *hosts_seen)
+{
+    uint64_t workers = 0, hosts = 0;
+    for (uint32_t i = near->first[node]; i < near->first[node + 1]; i++) {
+        uint32_t at = worker[near->list[i]];
+        if (at == MLT_FLOW_NOWHERE)
+            continue;
+        workers += is_first(workers_seen, at, node);
+        hosts += is_first(hosts_seen, s->host_of[at], node);
+    }
+    return workers ? workers - 1 + (hosts - 1) * (MLT_FLOW_FAR_WIRES - 1) : 0;
+}
+
+uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near,
+                       const mlt_flow_sites *sites, const uint32_t *worker)
 {
     uint64_t cost = 0;
-    uint32_t *stamp = mlt_take(workers, sizeof *stamp);
-    memset(stamp, 0xff, workers * sizeof *stamp);
+    size_t room = (size_t)sites->workers + sites->host_count;
+    uint32_t *seen = mlt_take(room, sizeof *seen);
+    memset(seen, 0xff, room * sizeof *seen);
     for (uint32_t e = 0; e < g->edge_count; e++) {
         uint32_t from = g->edges[e].from, to = g->edges[e].to;
-        if (worker[from] != worker[to] && near->module[from] && near->module[to])
-            cost += MLT_FLOW_WIRE;
+        if (near->module[from] && near->module[to])
+            cost += (uint64_t)mlt_flow_way(sites, worker[from], worker[to]);
     }
-    for (uint32_t n = 0; n < g->node_count; n++) {
-        if (near->module[n])
-            continue;
-        uint64_t on = 0;
-        for (uint32_t i = near->first[n]; i < near->first[n + 1]; i++)
-            mark(stamp, worker[near->list[i]], n, &on);
-        cost += on ? on - 1 : 0;
-    }
-    free(stamp);
+    for (uint32_t n = 0; n < g->node_count; n++)
+        if (!near->module[n])
+            cost += collective_cost(near, sites, worker, n, seen, seen + sites->workers);
+    free(seen);
     return cost;
 }
 
@@ -102,7 +114,8 @@ typedef struct mover {
     pulls pulls;
     uint32_t *worker;
     uint64_t *load, low, high;
-    int64_t *drawn; // [workers] by neighbours of the module that is looked at; 0 between
+    int64_t *drawn;      // [workers] by neighbours of the module that is looked at; 0 between
+    int64_t *drawn_host; // [hosts] and how much more because they are on that host
     uint32_t *touched;
     bool *fresh;     // [node_count] a neighbour has moved since it was looked at
     uint32_t *waits; // [workers][workers] the module that would go from the one to the other
@@ -116,29 +129,31 @@ static bool may_be(const mover *m, uint32_t node, uint32_t worker)
            (host == MLT_FLOW_NOWHERE || host == m->s->host_of[worker]);
 }
 
-// What neighbours on `to` draw more than those on its own worker.
+// What the ways to its neighbours get shorter by if it moves.
 static int64_t gain_of(const mover *m, uint32_t node, uint32_t to)
 {
     int64_t gain = 0;
     uint32_t own = m->worker[node];
     for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++) {
         uint32_t other = m->near->list[i], at = m->worker[other];
-        gain += other == node ? 0 : at == to ? MLT_FLOW_WIRE : at == own ? -MLT_FLOW_WIRE : 0;
+        if (other != node && at != MLT_FLOW_NOWHERE)
+            gain += mlt_flow_way(m->s, own, at) - mlt_flow_way(m->s, to, at);
     }
     for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++) {
         uint32_t at = m->worker[m->pulls.list[i]];
-        gain += at == to ? 1 : at == own ? -1 : 0;
+        gain += (mlt_flow_way(m->s, own, at) - mlt_flow_way(m->s, to, at)) / MLT_FLOW_WIRE;
     }
     return gain;
 }
 
+// What the ways from one to the other cost, which are as long when both have changed places.
 static int64_t between(const mover *m, uint32_t a, uint32_t b)
 {
-    int64_t weight = 0;
+    int64_t weight = 0, way = mlt_flow_way(m->s, m->worker[a], m->worker[b]);
     for (uint32_t i = m->near->first[a]; i < m->near->first[a + 1]; i++)
-        weight += m->near->list[i] == b ? MLT_FLOW_WIRE : 0;
+        weight += m->near->list[i] == b ? way : 0;
     for (uint32_t i = m->pulls.first[a]; i < m->pulls.first[a + 1]; i++)
-        weight += m->pulls.list[i] == b;
+        weight += m->pulls.list[i] == b ? way / MLT_FLOW_WIRE : 0;
     return weight;
 }
 
@@ -147,6 +162,12 @@ static void drawn_to(const mover *m, uint32_t at, int64_t weight, uint32_t *touc
     if (!m->drawn[at])
         m->touched[(*touched)++] = at;
     m->drawn[at] += weight;
+    m->drawn_host[m->s->host_of[at]] += weight * (MLT_FLOW_FAR_WIRES - 1);
+}
+
+static int64_t drawn_by(const mover *m, uint32_t worker)
+{
+    return m->drawn[worker] + m->drawn_host[m->s->host_of[worker]];
 }
 
 // The worker other than its own where most draws it; MLT_FLOW_NOWHERE: none does.
@@ -160,18 +181,19 @@ static uint32_t best_for(const mover *m, uint32_t node, int64_t *gain)
     }
     for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++)
         drawn_to(m, m->worker[m->pulls.list[i]], 1, &touched);
-    int64_t stays = m->drawn[own];
     for (uint32_t i = 0; i < touched; i++) {
         uint32_t at = m->touched[i];
         if (at != own && may_be(m, node, at) &&
-            (best == MLT_FLOW_NOWHERE || m->drawn[at] > m->drawn[best] ||
-             (m->drawn[at] == m->drawn[best] &&
+            (best == MLT_FLOW_NOWHERE || drawn_by(m, at) > drawn_by(m, best) ||
+             (drawn_by(m, at) == drawn_by(m, best) &&
               (m->load[at] < m->load[best] || (m->load[at] == m->load[best] && at < best)))))
             best = at;
     }
-    *gain = best == MLT_FLOW_NOWHERE ? 0 : m->drawn[best] - stays;
-    for (uint32_t i = 0; i < touched; i++)
+    *gain = best == MLT_FLOW_NOWHERE ? 0 : drawn_by(m, best) - drawn_by(m, own);
+    for (uint32_t i = 0; i < touched; i++) {
         m->drawn[m->touched[i]] = 0;
+        m->drawn_host[m->s->host_of[m->touched[i]]] = 0;
+    }
     return best;
 }
 
@@ -259,6 +281,7 @@ void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const ml
                .low = least < low ? least : low,
                .high = most > high ? most : high,
                .drawn = mlt_take(sites->workers, sizeof *m.drawn),
+               .drawn_host = mlt_take(sites->host_count, sizeof *m.drawn_host),
                .touched = mlt_take(sites->workers, sizeof *m.touched),
                .fresh = mlt_take(g->node_count, sizeof *m.fresh)};
     memset(m.fresh, true, g->node_count);
@@ -280,6 +303,7 @@ void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const ml
     free(m.pulls.first);
     free(m.pulls.list);
     free(m.drawn);
+    free(m.drawn_host);
     free(m.touched);
     free(m.waits);
     free(m.gains);

@@ -40,10 +40,22 @@ static bool no_host(const placer *p, const mlt_flow_pin *pin)
 {
     char text[400];
     mlt_text out = mlt_text_on(text, sizeof text);
+    if (p->s->mixed)
+        return refuse(p, pin,
+                      "the hosts of this job take turns, so none can be named; start it "
+                      "with mpirun --map-by slot");
     mlt_text_add(&out, "there is no such host; the hosts are ");
     for (uint32_t h = 0; h < p->s->host_count; h++)
         mlt_text_add(&out, "%s%s", h ? ", " : "", p->s->hosts[h].name);
     return refuse(p, pin, text);
+}
+
+// A host may be named with or without its domain.
+static bool is_named(const char *host, const char *name)
+{
+    size_t length = strlen(name);
+    return !strncmp(host, name, length) &&
+           (!host[length] || (host[length] == '.' && !strchr(name, '.')));
 }
 
 static void know_hosts(placer *p)
@@ -64,9 +76,10 @@ static bool wish(placer *p, const mlt_flow_pin *pin)
     char text[200];
     uint32_t place = MLT_FLOW_NOWHERE, host = MLT_FLOW_NOWHERE, first = 0, count = p->s->places;
     if (pin->host) {
-        for (host = 0; host < p->s->host_count; host++)
-            if (!strcmp(p->s->hosts[host].name, pin->host))
+        for (host = 0; host < p->s->host_count && !p->s->mixed; host++)
+            if (is_named(p->s->hosts[host].name, pin->host))
                 break;
+        host = p->s->mixed ? p->s->host_count : host;
         if (host == p->s->host_count)
             return no_host(p, pin);
         first = p->host_first[host];
@@ -244,7 +257,8 @@ static uint64_t heaviest(const placer *p, const trial *t)
 // nearly all: then there is nothing to be found.
 static bool worth_halving(const placer *p, uint64_t cost)
 {
-    uint64_t all = (uint64_t)MLT_FLOW_WIRE * p->g->edge_count;
+    uint64_t way = p->s->host_count > 1 ? MLT_FLOW_FAR : MLT_FLOW_WIRE,
+             all = way * p->g->edge_count;
     return p->s->workers > 2 && cost > all / 200 && (cost < all / 3 || p->g->edge_count < LITTLE);
 }
 
@@ -263,7 +277,7 @@ static void find_workers(const placer *p, uint32_t *worker, uint64_t *load)
             next.count = mlt_flow_row_of(g, &p->near, (mlt_flow_row)way, next.row);
         }
         cut_row(p, next.row, next.count, halves, next.worker, next.load);
-        next.cost = mlt_flow_cost(g, &p->near, p->s->workers, next.worker);
+        next.cost = mlt_flow_cost(g, &p->near, p->s, next.worker);
         if (next.cost < best.cost && (!halves || heaviest(p, &next) <= heaviest(p, &best))) {
             trial t = best;
             best = next;

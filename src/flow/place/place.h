@@ -11,7 +11,8 @@
 //     3. single instances move to where they have more neighbours, as far as the weights allow it
 //
 // Edges through a Reduce or Broadcast count little, for these send one element to each worker,
-// however many instances it has. All ranks compute the same.
+// however many instances it has. Whatever leads to another host counts eight times as much. All
+// ranks compute the same.
 //
 // A vector alone, such as the paper's c[16] on 8 nodes, is cut into blocks in order.
 #ifndef MLT_FLOW_PLACE_PLACE_H
@@ -35,6 +36,7 @@ typedef struct mlt_flow_sites {
     uint32_t *host_of;   // [workers]: number of its host, ascending
     mlt_flow_host *hosts;
     uint32_t host_count; // 1 at least
+    bool mixed;          // the job's hosts take turns
 } mlt_flow_sites;
 
 // A job of `workers` workers with `a_worker` places each, on the hosts of a hostfile (lines "name",
@@ -43,6 +45,11 @@ typedef struct mlt_flow_sites {
 // still have numbers that follow each other. NULL: `why` says what is wrong.
 mlt_flow_sites *mlt_flow_sites_new(uint32_t workers, uint32_t a_worker, const char *hosts,
                                    char *why, size_t why_size);
+
+// The hosts that a job really has: of each worker, and their names. If they take turns (mpirun
+// --map-by node), they are taken for one host, `mixed`.
+void mlt_flow_sites_set(mlt_flow_sites *sites, const uint32_t *host_of, const mlt_flow_host *hosts,
+                        uint32_t count);
 void mlt_flow_sites_free(mlt_flow_sites *sites);
 
 typedef struct mlt_flow_placing {

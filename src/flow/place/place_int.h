@@ -69,11 +69,19 @@ static inline uint64_t mlt_flow_share_of(uint64_t a, uint64_t b, uint64_t c)
 void mlt_flow_halve(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t *row,
                     uint32_t count, const uint64_t *share, uint32_t workers, uint32_t *into);
 
-// What it costs to have the modules on these workers: MLT_FLOW_WIRE for a wire between two workers,
-// and for a collective 1 less than the number of workers that it has neighbours on.
-enum { MLT_FLOW_WIRE = 8 };
-uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t workers,
-                       const uint32_t *worker);
+// What it costs to have the modules on these workers: MLT_FLOW_WIRE for a wire between two workers
+// of a host, MLT_FLOW_FAR for one between hosts. For a collective: 1 for each worker more than one
+// that it has neighbours on; and for each host more than one, as much more as a wire between hosts
+// costs than another.
+enum { MLT_FLOW_WIRE = 8, MLT_FLOW_FAR = 64, MLT_FLOW_FAR_WIRES = MLT_FLOW_FAR / MLT_FLOW_WIRE };
+uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near,
+                       const mlt_flow_sites *sites, const uint32_t *worker);
+
+// What a wire between these workers costs.
+static inline int64_t mlt_flow_way(const mlt_flow_sites *sites, uint32_t a, uint32_t b)
+{
+    return a == b ? 0 : sites->host_of[a] == sites->host_of[b] ? MLT_FLOW_WIRE : MLT_FLOW_FAR;
+}
 
 // Moves and swaps modules as long as that lowers the cost. load: [workers], kept up to date.
 void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const mlt_flow_sites *sites,

@@ -445,9 +445,9 @@ static void test_moves(void)
         load[worker[i]]++;
     }
     mlt_flow_near near = mlt_flow_near_new(g);
-    uint64_t before = mlt_flow_cost(g, &near, 4, worker);
+    uint64_t before = mlt_flow_cost(g, &near, s, worker);
     mlt_flow_moves(g, &near, s, &wishes, row, N, worker, load);
-    uint64_t after = mlt_flow_cost(g, &near, 4, worker), count[4] = {0};
+    uint64_t after = mlt_flow_cost(g, &near, s, worker), count[4] = {0};
     CHECK(before == N / 2 * MLT_FLOW_WIRE && after == 0);
     for (uint32_t i = 0; i < N; i++)
         count[worker[i]]++;

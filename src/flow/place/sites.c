@@ -151,6 +151,23 @@ mlt_flow_sites *mlt_flow_sites_new(uint32_t workers, uint32_t a_worker, const ch
     return s;
 }
 
+void mlt_flow_sites_set(mlt_flow_sites *s, const uint32_t *host_of, const mlt_flow_host *hosts,
+                        uint32_t count)
+{
+    for (uint32_t w = 1; w < s->workers; w++)
+        s->mixed |= host_of[w] < host_of[w - 1];
+    s->host_count = s->mixed ? 1 : count;
+    s->hosts = mlt_take_more(s->hosts, s->host_count, sizeof *s->hosts);
+    for (uint32_t h = 0; h < s->host_count; h++) {
+        s->hosts[h] = hosts[h];
+        s->hosts[h].slots = 0;
+    }
+    for (uint32_t w = 0; w < s->workers; w++) {
+        s->host_of[w] = s->mixed ? 0 : host_of[w];
+        s->hosts[s->host_of[w]].slots++;
+    }
+}
+
 void mlt_flow_sites_free(mlt_flow_sites *sites)
 {
     if (!sites)

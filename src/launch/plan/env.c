@@ -20,6 +20,7 @@ static const char *const replaced[] = {
     "MILLET_CTL_FD",
     "MILLET_PROC",
     "MILLET_LAUNCHER",
+    "MILLET_HOST",
     "MILLET_LABEL",
     "MILLET_OUTFILE",
     "MILLET_ERRFILE",
@@ -203,13 +204,17 @@ char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own)
         {"OMPI_UNIVERSE_SIZE", ranks},
     };
     enum { VALUES = sizeof values / sizeof *values };
-    _Static_assert((int)VALUES <= (int)MLT_ENV_OWN, "room for the process's own variables");
+    _Static_assert((int)VALUES + 1 <= (int)MLT_ENV_OWN, "room for the process's own variables");
     size_t n = env->common;
     for (size_t i = 0; i < VALUES; i++) {
         int length =
             snprintf(env->own[i], sizeof env->own[i], "%s=%u", values[i].name, values[i].value);
         mlt_assert(length > 0 && (size_t)length < sizeof env->own[i]);
         env->items[n++] = env->own[i];
+    }
+    if (plan->host_count > 1) {
+        snprintf(env->host, sizeof env->host, "MILLET_HOST=%s", plan->hosts[proc->host].host.name);
+        env->items[n++] = env->host;
     }
     env->items[n] = NULL;
     return env->items;

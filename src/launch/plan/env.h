@@ -17,6 +17,7 @@ typedef struct mlt_env {
     size_t common;
     char *library_path; // "LD_LIBRARY_PATH=..." with this mpirun's library in front; may be NULL
     char own[MLT_ENV_OWN][64];
+    char host[272]; // "MILLET_HOST=..." of a job over several: the name that the caller gave it
 } mlt_env;
 
 // What the caller of mpirun wants all processes of an app to have; freed by mlt_env_fini.
