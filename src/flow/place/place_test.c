@@ -468,9 +468,74 @@ static void test_moves(void)
     hand_free(g);
 }
 
+// Four workers on two hosts. Two cliques of four modules each, of every other one; each needs two
+// workers, and they shall be of one host.
+static void test_hosts(void)
+{
+    enum { N = 8 };
+    mlt_flow_graph *g = hand_new();
+    hand_add(g, "m", MLT_FLOW_MODULE, N, 1);
+    hand_add(g, "r", MLT_FLOW_REDUCE, 1, 0);
+    for (uint32_t a = 0; a < N; a++)
+        for (uint32_t b = a % 2; b < a; b += 2)
+            hand_wire(g, a, 1, b, 0);
+    hand_wire(g, 0, 1, N, 0);
+    hand_wire(g, 1, 1, N, 0);
+    hand_done(g);
+    mlt_flow_sites *s = hand_sites(4, 1, 2);
+    mlt_flow_near near = mlt_flow_near_new(g);
+    const uint32_t apart[N + 1] = {0, 1, 0, 1, 2, 3, 2, 3, MLT_FLOW_NOWHERE};
+    const uint32_t together[N + 1] = {0, 2, 0, 2, 1, 3, 1, 3, MLT_FLOW_NOWHERE};
+    // Each clique has 4 wires between two workers. The reduction has neighbours on 2 workers.
+    CHECK(mlt_flow_cost(g, &near, s, apart) == 8 * MLT_FLOW_FAR + 1);
+    CHECK(mlt_flow_cost(g, &near, s, together) == 8 * MLT_FLOW_WIRE + MLT_FLOW_FAR_WIRES);
+    mlt_flow_placing *p = place(g, s);
+    for (uint32_t i = 0; i < N; i++)
+        CHECK(s->host_of[mlt_flow_worker_of(p, i)] == s->host_of[mlt_flow_worker_of(p, i % 2)]);
+    mlt_flow_placing_free(p);
+    // One that may move goes where its host has most of its neighbours, if not its worker.
+    mlt_flow_wishes wishes = {mlt_take(N + 1, sizeof(uint32_t)), mlt_take(N + 1, sizeof(uint32_t))};
+    uint32_t row[] = {0}, worker[N + 1] = {0, 1, 2, 0, 3, 1, 3, 1, MLT_FLOW_NOWHERE};
+    uint64_t load[4] = {2, 3, 1, 2};
+    memset(wishes.place, 0xff, (N + 1) * sizeof(uint32_t));
+    memset(wishes.host, 0xff, (N + 1) * sizeof(uint32_t));
+    mlt_flow_moves(g, &near, s, &wishes, row, 1, worker, load);
+    CHECK(s->host_of[worker[0]] == 1);
+    mlt_flow_near_free(&near);
+    free(wishes.place);
+    free(wishes.host);
+    mlt_flow_sites_free(s);
+    hand_free(g);
+}
+
+static void test_real_hosts(void)
+{
+    char why[200];
+    mlt_flow_host names[] = {{.name = "a.example"}, {.name = "b"}};
+    uint32_t in_order[] = {0, 0, 1}, in_turns[] = {0, 1, 0};
+    mlt_flow_graph *g = hand_new();
+    hand_add(g, "m", MLT_FLOW_MODULE, 3, 1);
+    hand_pin(g, 0, "b", -1, 1);
+    hand_pin(g, 1, "a", -1, 2);
+    hand_done(g);
+    mlt_flow_sites *s = mlt_flow_sites_new(3, 1, NULL, why, sizeof why);
+    mlt_flow_sites_set(s, in_order, names, 2);
+    CHECK(s->host_count == 2 && s->hosts[0].slots == 2 && s->hosts[1].slots == 1 && !s->mixed);
+    mlt_flow_placing *p = place(g, s);
+    CHECK(mlt_flow_worker_of(p, 0) == 2 && mlt_flow_worker_of(p, 1) < 2);
+    mlt_flow_placing_free(p);
+    mlt_flow_sites_set(s, in_turns, names, 2);
+    CHECK(s->host_count == 1 && s->mixed);
+    CHECK(!mlt_flow_place(g, s, why, sizeof why) && strstr(why, "--map-by slot"));
+    mlt_flow_sites_free(s);
+    hand_free(g);
+}
+
 int main(void)
 {
     test_sites();
+    test_hosts();
+    test_real_hosts();
     test_blocks();
     test_pipelines();
     test_pairs();
