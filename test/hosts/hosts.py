@@ -456,7 +456,12 @@ class Hosts:
         self.signal_until(host, signal.SIGSTOP, "TtZXD")  # D: a stopped child is about to exec for it (vfork)
 
     def cont(self, host):
-        for pid in self.all_processes(host):
+        """Process groups as a whole first: if one of a group ended while others are still stopped, the kernel would send all of them a SIGHUP."""
+        pids = self.all_processes(host)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(os.getpgid(pid), signal.SIGCONT)
+        for pid in pids:
             send(pid, signal.SIGCONT)
 
     def kill(self, host):
