@@ -47,7 +47,8 @@
 
 #define MS UINT64_C(1000000)
 
-static const uint64_t look_every_ns = 250 * MS, look_again_ns = 50 * MS;
+static const uint64_t look_every_ns = 250 * MS, look_again_ns = 50 * MS, look_rarely_ns = 2000 * MS;
+enum { HOSTS_A_LOOK = 32 };
 static const uint64_t grace_ns = 250 * MS, polite_grace_ns = 2000 * MS;
 static const uint64_t crash_grace_ns = 900 * MS; // a crashed process may be writing its core file
 static const uint64_t straggler_ns = 1000 * MS;
@@ -403,10 +404,17 @@ static void time_over(mlt_watch *w)
     end_by(w);
 }
 
+// The more hosts answer, the less often they are asked: an idle job costs nearly nothing.
+static uint64_t look_pause(const mlt_watch *w)
+{
+    uint64_t pause = look_every_ns * (1 + w->conf.plan->host_count / HOSTS_A_LOOK);
+    return pause < look_rarely_ns ? pause : look_rarely_ns;
+}
+
 // Both are asked of all hosts: the second look begins when the first has ended everywhere.
 static void begin_look(mlt_watch *w, uint64_t now)
 {
-    w->look_at = now + look_every_ns;
+    w->look_at = now + look_pause(w);
     if (w->purpose != FOR_NOBODY || w->open_looks > 0)
         return;
     w->sum = (mlt_job_look){.quiet = true};
