@@ -16,8 +16,9 @@ static const char prefix[] = "MILLET_";
 enum { PREFIX_LENGTH = sizeof prefix - 1, NAME_MAX_BYTES = 64 };
 
 // The launcher's own words to a rank: no settings, but no mistakes either.
-static const char *const private_names[] = {"JOB_FD", "PROC",  "HOST",  "CTL_FD",     "LAUNCHER",
-                                            "ROOT",   "GRAIN", "IFACE", "PORT_RANGE", "ENCRYPT"};
+static const char *const private_names[] = {"JOB_FD",     "PROC",    "HOST",  "CTL_FD",
+                                            "LAUNCHER",   "ROOT",    "GRAIN", "IFACE",
+                                            "PORT_RANGE", "ENCRYPT", "MIXED"};
 
 static bool parse_number(const char *text, bool with_suffix, int64_t *out)
 {

@@ -69,6 +69,7 @@ struct mlt_agent {
     uint64_t start_at;
     mlt_env env; // of env_app, if has_env
     uint32_t env_app;
+    bool mixed; // hosts have different formats of long double
     bool has_env;
 
     uint32_t workers; // of this host
@@ -650,6 +651,7 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
 // The environment of the app that `proc` belongs to; it stays while its processes follow.
 static mlt_env *env_of(mlt_agent *a, uint32_t proc)
 {
+    static char variable[] = "MILLET_MIXED=1";
     uint32_t app = plan_of(a, proc)->app;
     if (a->has_env && a->env_app == app)
         return &a->env;
@@ -659,6 +661,8 @@ static mlt_env *env_of(mlt_agent *a, uint32_t proc)
     a->env_app = app;
     mlt_env_init(&a->env, a->conf.options, &a->conf.options->apps[app]);
     mlt_io_env(a->conf.io, proc, &a->env);
+    if (a->mixed)
+        mlt_env_put(&a->env, variable);
     return &a->env;
 }
 
@@ -723,6 +727,7 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame)
     int signal = frame->value > 0 && frame->value < NSIG ? (int)frame->value : 0;
     switch (frame->type) {
     case MLT_FRAME_START:
+        a->mixed = frame->value == 1;
         if (!a->ending)
             start_some(a);
         break;

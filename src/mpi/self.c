@@ -55,6 +55,7 @@ static void make_meets(mlt_mpi_worker *w, uint32_t ranks)
 
 void mlt_mpi_joined(const mlt_boot *boot)
 {
+    mlt_dtype_joined();
     mlt_mpi_profiling = boot->job->profile && boot->ctl >= 0;
     atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
 }

@@ -106,6 +106,16 @@ mlt_status mlt_os_protect_writing(void *at, size_t bytes)
     return mprotect(at, bytes, PROT_READ) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
 }
 
+mlt_status mlt_os_rewrite(const void *at, const void *from, size_t bytes)
+{
+    uintptr_t page = mlt_os_page_size(), first = (uintptr_t)at & ~(page - 1);
+    size_t all = (((uintptr_t)at + bytes + page - 1) & ~(page - 1)) - first;
+    if (mprotect((void *)first, all, PROT_READ | PROT_WRITE) != 0)
+        return MLT_ERR_SYSTEM;
+    memcpy((void *)(uintptr_t)at, from, bytes);
+    return mprotect((void *)first, all, PROT_READ) == 0 ? MLT_OK : MLT_ERR_SYSTEM;
+}
+
 mlt_status mlt_os_make_private(void *at, size_t bytes)
 {
     char *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -42,6 +42,9 @@ void mlt_os_fault_in_ranges(char *at, size_t bytes, size_t stride, uint32_t coun
 mlt_status mlt_os_protect_writing(void *at, size_t bytes) MLT_MUST_CHECK;
 mlt_status mlt_os_make_private(void *at, size_t bytes) MLT_MUST_CHECK;
 
+// Changes a constant of the program, whose pages can only be read before and after.
+mlt_status mlt_os_rewrite(const void *at, const void *from, size_t bytes) MLT_MUST_CHECK;
+
 // An anonymous file of this size in memory; nothing has a name on disk. Returns the descriptor
 // (close-on-exec) or -1.
 int mlt_os_memfd(const char *label, size_t bytes);

@@ -40,7 +40,8 @@ typedef enum mlt_frame_type {
     MLT_FRAME_TASK,  // the plan, programs, environment (launch/hosts/task.h)
     MLT_FRAME_PLACE, // about: the host that the receiver is; `value`: one after the last host below
     MLT_FRAME_STAGE, // body: the next bytes of --stage (launch/hosts/stage.h); before START
-    MLT_FRAME_START, // all hosts are ready: start the processes
+    MLT_FRAME_START, // all hosts are ready: start the processes; value: 1: they have different
+                     // formats of long double
     MLT_FRAME_SIGNAL, // value: signal for all processes
     MLT_FRAME_KILL,   // value: 1: also those that crash (they may be writing a core file)
     MLT_FRAME_STOP,   // mpirun was told to stop: so are the processes, until SIGCONT comes
@@ -147,6 +148,7 @@ void mlt_channel_end_out(mlt_channel *channel);
 
 typedef struct mlt_frame_ready {
     uint32_t cores, unused;
+    uint8_t types[16]; // mlt_greet_types
 } mlt_frame_ready;
 
 // What a worker does at the time of a hang report.

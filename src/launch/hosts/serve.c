@@ -30,6 +30,7 @@
 #include "launch/say.h"
 #include "launch/spawn.h"
 #include "launch/sweep.h"
+#include "net/greet.h"
 #include "os/os.h"
 
 enum { CHANNEL_FD = 10, LAST_WORDS_MS = 2000, CREW_MS = 1500 };
@@ -277,6 +278,9 @@ static void make_agent(serve *s)
     if (s->links)
         mlt_links_join(s->links, s->agent);
     mlt_frame_ready ready = {.cores = conf.cores};
+    mlt_greet_types types = mlt_greet_types_here();
+    _Static_assert(sizeof ready.types == sizeof types, "copied");
+    memcpy(ready.types, &types, sizeof types);
     tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
 }
 

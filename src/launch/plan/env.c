@@ -28,6 +28,7 @@ static const char *const replaced[] = {
     "MILLET_IFACE",
     "MILLET_PORT_RANGE",
     "MILLET_ENCRYPT",
+    "MILLET_MIXED",
     "MILLET_RSH",
     "MILLET_AGENT",
     "MILLET_SILENT",

@@ -43,6 +43,7 @@
 #include "launch/say.h"
 #include "launch/sweep.h"
 #include "launch/watch/hang.h"
+#include "net/greet.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)
@@ -109,7 +110,9 @@ struct mlt_watch {
 
     mlt_job_look look, sum; // the last one, and the one that is being added up
     int64_t look_number;
-    uint32_t open_looks; // hosts that have not answered
+    uint32_t open_looks;     // hosts that have not answered
+    mlt_greet_types types;   // of the first host that was ready
+    bool types_known, mixed; // mixed: others have another long double
     int equal_looks;
 
     purpose purpose; // of the hang report that is being collected
@@ -720,7 +723,7 @@ static void begin(mlt_watch *w)
     if (w->ending || w->begun)
         return;
     w->begun = true;
-    command(w, MLT_FRAME_START, 0, 0);
+    command(w, MLT_FRAME_START, 0, w->mixed);
     if (w->conf.io)
         mlt_io_run(w->conf.io);
 }
@@ -743,15 +746,33 @@ static void show_progress(mlt_watch *w)
     w->tick_at = over ? 0 : mlt_os_now_ns() + tick_ns;
 }
 
+// In all else the hosts of a job agree, or they do not connect (net/greet.h).
+static void compare_types(mlt_watch *w, const void *bytes)
+{
+    mlt_greet_types types;
+    memcpy(&types, bytes, sizeof types);
+    if (!w->types_known)
+        w->types = types;
+    w->types_known = true;
+    w->mixed |= types.size_long_double != w->types.size_long_double ||
+                types.long_double_digits != w->types.long_double_digits;
+}
+
+// No body: this host.
 static void take_ready(mlt_watch *w, uint32_t from, const char *body, size_t length)
 {
     mlt_frame_ready about;
     if (w->hosts[from].ready)
         return;
     w->hosts[from].ready = true;
-    if (length == sizeof about && w->conf.report) {
+    if (length == sizeof about) {
         memcpy(&about, body, sizeof about);
-        mlt_report_add_cores(w->conf.report, about.cores);
+        compare_types(w, about.types);
+        if (w->conf.report)
+            mlt_report_add_cores(w->conf.report, about.cores);
+    } else {
+        mlt_greet_types own = mlt_greet_types_here();
+        compare_types(w, &own);
     }
     if (--w->waiting > 0)
         return;

@@ -723,8 +723,8 @@ int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const
     if (MLT_UNLIKELY(!type)) {
         snprintf(name, sizeof name, "%s", one ? "datatype" : which);
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TYPE,
-                             "argument %s%s is no datatype of this rank, or was freed", name,
-                             one ? "" : "type");
+                             "argument %s%s is no datatype of this rank, or was freed%s", name,
+                             one ? "" : "type", mlt_dtype_mixed());
     }
     if (MLT_UNLIKELY(!type->committed)) {
         snprintf(name, sizeof name, "%s%s", which, one ? "datatype" : "type");

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/type/external32.h"
 #include "mpi_bodies.h"
+#include "os/os.h"
 #include "type/build.h"
 
 // A name or attributes that a rank gave a predefined type; few ranks have any.
@@ -165,9 +167,50 @@ int mlt_dtype_finish_permanent(mlt_rank *me, mlt_dtype *dtype, mlt_status status
 
 // ---- bad handles
 
+// ---- hosts that differ
+
+static const MPI_Datatype of_long_double[] = {MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE_COMPLEX,
+                                              MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_LONG_DOUBLE_INT};
+enum { OF_LONG_DOUBLE = sizeof of_long_double / sizeof *of_long_double };
+
+void mlt_dtype_joined(void)
+{
+    static const uint32_t none = 0;
+    if (!getenv("MILLET_MIXED"))
+        return;
+    for (int i = 0; i < OF_LONG_DOUBLE; i++) {
+        const mlt_type *type = mlt_type_coded((uintptr_t)of_long_double[i]);
+        if (type->magic && mlt_os_rewrite(&type->magic, &none, sizeof none) != MLT_OK)
+            mlt_fatal("the types of long double cannot be taken out of use");
+    }
+}
+
+const char *mlt_dtype_mixed(void)
+{
+    return getenv("MILLET_MIXED")
+               ? "; it may be one of long double, of which hosts of this job have "
+                 "different formats, as x86-64 and aarch64 do: use double, or "
+                 "hosts of one kind"
+               : "";
+}
+
+static bool is_taken_out(MPI_Datatype handle)
+{
+    for (int i = 0; i < OF_LONG_DOUBLE; i++)
+        if (handle == of_long_double[i])
+            return true;
+    return false;
+}
+
 int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, MPI_Datatype handle)
 {
     const mlt_type *type = mlt_type_of(handle);
+    if (!type && is_taken_out(handle))
+        return mlt_mpi_raise(me, comm, fn, MPI_ERR_TYPE,
+                             "argument %s is %s, but hosts of this job have different formats of "
+                             "long double, as x86-64 and aarch64 do; use double, or hosts of one "
+                             "kind",
+                             name, mlt_type_coded((uintptr_t)handle)->name);
     if (!type)
         return mlt_bad_handle(me, comm, fn, MPI_ERR_TYPE, name, "datatype", (uintptr_t)handle);
     return mlt_mpi_raise(me, comm, fn, MPI_ERR_TYPE,

@@ -170,6 +170,14 @@ const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type);
 int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                  MPI_Datatype handle) MLT_COLD;
 
+// Once, before the first rank runs. If the hosts of the job have different formats of long double,
+// which mpirun tells by MILLET_MIXED, its types are none from now on: mlt_bad_type says why.
+void mlt_dtype_joined(void);
+
+// "; it may be ...", which tells of such a job, for a message about a handle that is not known any
+// more; else "".
+const char *mlt_dtype_mixed(void) MLT_COLD;
+
 // The end of a worker: forgets what its ranks have noted about predefined types.
 void mlt_dtype_worker_fini(struct mlt_mpi_worker *worker, uint32_t ranks);
 
