@@ -181,6 +181,11 @@ static const mlt_coll_hosts *hosts_of(const mlt_team *team, uint32_t ranks)
     return ranks == team->workers ? team->hosts : NULL;
 }
 
+static bool is_far(const mlt_team *team, uint32_t place)
+{
+    return team->hosts && team->hosts->of[place] != team->hosts->of[team->place];
+}
+
 // Of a schedule between `ranks`: the team's workers, or all its ranks.
 static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
                                      const mlt_coll_what *what)
@@ -317,6 +322,14 @@ static void tell_stages(mlt_plan *plan, const mlt_team *team)
         plan->stages = copy_of(text, strlen(text) + 1);
 }
 
+static bool is_near(const mlt_team *team, const mlt_goal_rank *rank)
+{
+    for (uint32_t a = 0; team->hosts && a < rank->count; a++)
+        if (mlt_goal_is_message(&rank->actions[a]) && is_far(team, (uint32_t)rank->actions[a].peer))
+            return false;
+    return team->hosts != NULL;
+}
+
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
@@ -347,6 +360,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
         if (action->kind == MLT_GOAL_USER && action->size[0] > plan->scratch)
             plan->scratch = action->size[0];
     }
+    plan->near = is_near(team, program->rank);
     bool fine = compile(plan, team, program, why, why_size);
     mlt_goal_program_free(program);
     plan->shape.starts = NULL; // the caller's
@@ -422,11 +436,6 @@ static void name_place(const mlt_team *team, uint32_t place, char *text, size_t 
 {
     snprintf(text, size, "%s %u%s", team->member, team->at ? team->at[place].first : place,
              team->at && team->at[place].present > 1 ? " and those of its worker" : "");
-}
-
-static bool is_far(const mlt_team *team, uint32_t place)
-{
-    return team->hosts && team->hosts->of[place] != team->hosts->of[team->place];
 }
 
 // What a message with that code says: as the board has it, or, from another host, as this side's own
@@ -629,7 +638,7 @@ static inline void watch(mlt_instance *i)
 static void ended(mlt_run *run)
 {
     mlt_instance *i = run->user;
-    i->team->worker->together--;
+    i->team->worker->together -= !i->plan->near;
     mlt_list_remove(&i->active);
     if (MLT_UNLIKELY(run->status != MLT_OK)) {
         tell_fault(i->team, run);
@@ -745,7 +754,8 @@ static inline void start(mlt_plans *plans, mlt_instance *i)
     if (MLT_LIKELY(i->place == &i->team->ordinary))
         remember(i->team, (uint32_t)i->number, i->run->received.code, false);
     mlt_list_push_back(active_of(plans, i), &i->active);
-    i->team->worker->together++;
+    // One that waits for others of its host, which wait for the network, does better to sleep.
+    i->team->worker->together += !i->plan->near;
     mlt_run_start(i->run, i->place, (uint32_t)i->number, i->done);
 }
 

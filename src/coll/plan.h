@@ -55,6 +55,7 @@ typedef struct mlt_plan {
     uint64_t said; // bytes of the ranks' call: of a block, or of all that differ
     bool plain;    // of a call of the library's own
     bool flat;     // the answer was: not combined
+    bool near;     // over hosts, but this worker's messages are with its own host only
     bool stale;    // the rules have changed: goes when it is over
     uint32_t busy; // instances that run
     uint64_t runs; // since the ledger was told last

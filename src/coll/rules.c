@@ -25,12 +25,14 @@ static const char few_switches[] = "few switches between workers that share core
                   own_share[] = "long messages: every rank reduces its own share",
                   same_bits[] = "reproducible: the number of ranks alone decides on brackets",
                   no_byte_twice[] = "no byte is sent twice",
-                  a_host[] = "one message for all ranks of a host";
+                  a_host[] = "one message for all ranks of a host",
+                  few_hosts[] = "few messages between few hosts, one after the other";
 
 enum { FAR = 1 << MLT_REACH_NETWORK };
 
 const mlt_coll_rule mlt_coll_rules[] = {
     RULE(BARRIER, "hosts", a_host, .reach = FAR),
+    RULE(BARRIER, "linear", few_hosts, .reach = FAR, .ranks_from = 3, .ranks_to = 8),
     RULE(BARRIER, "linear", few_switches, .crowded = 1, .ranks_to = 128),
     RULE(BARRIER, "tree", few_switches, .crowded = 1, .radix = 16),
     RULE(BARRIER, "recursive_doubling", "the fewest rounds for few ranks", .ranks_to = 16),
@@ -39,6 +41,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(BCAST, "hosts", a_host, .reach = FAR, .bytes_to = 64 * KI, .segment = 64 * KI),
     RULE(BCAST, "hosts", "the network and the hosts work at the same time", .reach = FAR,
          .segment = 128 * KI),
+    RULE(BCAST, "linear", few_hosts, .reach = FAR, .ranks_to = 8, .bytes_to = 8 * KI),
     RULE(BCAST, "chain", "two processes: one copies in while the other copies out", .ranks_from = 2,
          .ranks_to = 2, .reach = 1 << MLT_REACH_HOST, .reads = -1, .bytes_from = 24 * KI,
          .bytes_to = 256 * KI, .segment = 8 * KI),
@@ -54,6 +57,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE, "hosts", a_host, .reach = FAR, .bytes_to = 64 * KI, .segment = 64 * KI),
     RULE(REDUCE, "hosts", "the network and the hosts work at the same time", .reach = FAR,
          .segment = 128 * KI),
+    RULE(REDUCE, "linear", few_hosts, .reach = FAR, .ranks_to = 8, .bytes_to = 8 * KI),
     RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
          .bytes_to = 128 * KI),
     RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
@@ -63,6 +67,8 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .bytes_to = 32 * KI, .segment = 32 * KI),
     RULE(ALLREDUCE, "leaders", "long messages: all ranks of a host use the network", .reach = FAR),
     RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .segment = 128 * KI),
+    RULE(ALLREDUCE, "reduce_bcast", few_hosts, .reach = FAR, .ranks_from = 3, .ranks_to = 8,
+         .bytes_to = 8 * KI, .radix = 8),
     RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 16,
          .bytes_to = 8 * KI, .radix = 16),
     RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .bytes_to = 8 * KI,
@@ -88,10 +94,12 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLREDUCE, "binomial", same_bits),
 
     RULE(GATHER, "hosts", a_host, .reach = FAR, .bytes_to = 8 * KI),
+    RULE(GATHER, "linear", few_hosts, .reach = FAR, .ranks_to = 8),
     RULE(GATHER, "linear", few_switches, .crowded = 1, .ranks_to = 64),
     RULE(GATHER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(GATHER, "linear", no_byte_twice),
     RULE(SCATTER, "hosts", a_host, .reach = FAR, .bytes_to = 8 * KI),
+    RULE(SCATTER, "linear", few_hosts, .reach = FAR, .ranks_to = 8),
     RULE(SCATTER, "linear", few_switches, .crowded = 1, .ranks_to = 64),
     RULE(SCATTER, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(SCATTER, "linear", no_byte_twice),

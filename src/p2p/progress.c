@@ -411,6 +411,7 @@ static void sleep_until_news(mlt_worker *w)
 static bool linger(mlt_worker *w)
 {
     for (uint32_t n = 0; n < LINGER; n++) {
+        w->p2p->near = 0; // a look at connections costs less than the yield
         if (make_progress(w))
             return true;
         mlt_os_yield();
