@@ -17,6 +17,7 @@
 #include "base/table.h"
 #include "boot/ctl.h"
 #include "launch/loop.h"
+#include "net/crypt.h"
 #include "net/dial.h"
 #include "net/listen.h"
 #include "os/fd.h"
@@ -190,20 +191,29 @@ static mlt_ctl_link link_of(const mlt_net_peer *peer, bool encrypts)
 }
 
 // The other side's process learns that this one has ended, and takes it for no fault.
-static void end_in_order(const mlt_broker *b, int fd)
+// If the job encrypts, the mark is the first record (wire/tcp/cipher.h) of the connection.
+static void end_in_order(const mlt_broker *b, const mlt_net_peer *peer)
 {
-    unsigned char mark[MLT_CTL_END_MARK];
-    mlt_ctl_end_mark(mark);
-    if (!b->conf.encrypt)
-        (void)mlt_os_line_write(fd, mark, sizeof mark); // it is new: there is room
-    mlt_os_close(fd);
+    const uint32_t head[2] = {MLT_CTL_END_MARK, 0};
+    enum { MARK_AT = sizeof head + MLT_CRYPT_SEAL };
+    unsigned char record[MARK_AT + MLT_CTL_END_MARK];
+    size_t from = b->conf.encrypt ? 0 : MARK_AT;
+    memcpy(record, head, sizeof head);
+    mlt_ctl_end_mark(record + MARK_AT);
+    mlt_key key = peer->keys.send;
+    if (b->conf.encrypt)
+        mlt_crypt_seal(record + sizeof head, record + MARK_AT, MLT_CTL_END_MARK, record,
+                       sizeof head, 0, &key);
+    mlt_key_wipe(&key);
+    (void)mlt_os_line_write(peer->fd, record + from, sizeof record - from); // it is new: room
+    mlt_os_close(peer->fd);
 }
 
 static void hand_over(mlt_broker *b, pair *p, mlt_net_peer *peer)
 {
     p->state = LINKED;
     if (b->ended[p->own]) {
-        end_in_order(b, peer->fd);
+        end_in_order(b, peer);
     } else {
         mlt_ctl_link link = link_of(peer, b->conf.encrypt);
         b->conf.link(b->conf.user, p->own, &link, peer->fd);

@@ -483,10 +483,12 @@ static void test_ended(void)
     want(0, 2, 3);
     until_links(3);
     struct pollfd look = {links[2].fd, POLLIN, 0};
-    char byte;
+    unsigned char mark[MLT_CTL_END_MARK], got[MLT_CTL_END_MARK + 1];
+    mlt_ctl_end_mark(mark);
     while (poll(&look, 1, 0) == 0)
         mlt_loop_turn(loop);
-    CHECK(links[2].host == 0 && read(links[2].fd, &byte, 1) == 0);
+    CHECK(links[2].host == 0 && read(links[2].fd, got, sizeof got) == sizeof mark);
+    CHECK(memcmp(got, mark, sizeof mark) == 0 && read(links[2].fd, got, 1) == 0);
     want(0, 2, 3);
     mlt_broker_ended(brokers[0], 2); // in the middle of nothing
     close_brokers();
