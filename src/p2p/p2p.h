@@ -243,6 +243,11 @@ void mlt_p2p_recv(mlt_req *req);
 bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
 
+// The same for a caller that is sure to call again: the second and later ones of several messages
+// to other hosts may be written together, at the latest when the rank waits or tests.
+bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
+
 // Looks for a message that has arrived. take: removes it from matching and gives it to the caller
 // (MPI_Mprobe), who must receive it with mlt_p2p_recv_msg. iprobe neither suspends nor polls: call
 // mlt_p2p_poll when it finds nothing. probe waits until there is one.

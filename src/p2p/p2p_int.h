@@ -116,6 +116,7 @@ typedef struct mlt_p2p_state {
     uint32_t ticks;
     uint32_t hurries;   // progress steps in a row that ended early
     uint32_t near;      // steps since a ring had something; sockets are then looked at less often
+    uint64_t pushed_ns; // when a message of a burst was written last
     uint64_t patrol_ns; // when connections are looked at next
     uint64_t started_ns;
     int bell; // by which others wake the worker while it waits for descriptors; NO_BELL

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/jitter.h"
+#include "os/os.h"
 #include "p2p/p2p_int.h"
 
 enum {
@@ -86,8 +87,20 @@ static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, 
     slot->bytes = bytes;
 }
 
-bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+// A message of a burst waits for the next ones.
+static MLT_COLD void push_soon(mlt_worker *w)
+{
+    enum { BURST_NS = 10000 };
+    uint64_t now = mlt_os_now_ns();
+    if (now - w->p2p->pushed_ns < BURST_NS)
+        return;
+    w->p2p->pushed_ns = now;
+    (void)mlt_p2p_push(w);
+}
+
+static inline bool send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                            int32_t dest_world, int32_t self, int32_t tag, uint32_t context,
+                            bool soon)
 {
     mlt_worker *w = rank->worker;
     mlt_rank *local = local_rank(w, dest_world);
@@ -122,8 +135,25 @@ bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t 
     fill_envelope(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
     mlt_wire_post(w->wire, peer, slot);
     count_message(w, peer->distance, bytes, true);
-    (void)mlt_p2p_push(w);
+    if (mlt_peer_is_far(peer)) {
+        if (soon)
+            push_soon(w);
+        else
+            (void)mlt_p2p_push(w);
+    }
     return true;
+}
+
+bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+{
+    return send_now(rank, buf, bytes, type_code, dest_world, self, tag, context, false);
+}
+
+bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+{
+    return send_now(rank, buf, bytes, type_code, dest_world, self, tag, context, true);
 }
 
 // ---- into a ring

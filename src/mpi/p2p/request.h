@@ -161,6 +161,15 @@ static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status
 
 // ---- sends, shared between the files of this chapter; dest is a rank in comm, not MPI_PROC_NULL
 
+// As below, for a call that leaves a request behind.
+static inline bool mlt_send_soon(mlt_rank *me, const void *buf, uint64_t count,
+                                 const mlt_type *type, int dest, int tag, const mlt_comm *comm)
+{
+    return MLT_LIKELY(type->contiguous) &&
+           mlt_p2p_send_soon(me, buf, count * type->size, type->code,
+                             mlt_comm_world_rank(comm, dest), comm->rank, tag, comm->context);
+}
+
 // Sends at once if that is possible without a request. False: nothing was done.
 static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t count,
                                     const mlt_type *type, int dest, int tag, const mlt_comm *comm)

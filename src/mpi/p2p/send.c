@@ -67,7 +67,7 @@ int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
                   int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
-        mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
+        mlt_send_soon(me, buf, (uint64_t)count, type, dest, tag, comm))
         *request = mlt_req_sent_handle();
     else
         *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_STANDARD);
@@ -78,7 +78,7 @@ int mlt_mpi_Irsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
                    int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
-        mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
+        mlt_send_soon(me, buf, (uint64_t)count, type, dest, tag, comm))
         *request = mlt_req_sent_handle();
     else
         *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_READY);
