@@ -63,6 +63,7 @@ typedef struct stream {
 typedef struct feed {
     mlt_source source; // fd -1: closed, or of another host
     mlt_io *io;
+    bool early;    // of this host, and not started yet
     bool far;      // of another host, and open
     uint64_t room; // ... bytes that it takes now
     uint64_t done; // bytes that it has taken
@@ -580,7 +581,7 @@ static bool find_readers(const mlt_io *io, uint64_t *fastest, uint64_t *slowest)
     *slowest = UINT64_MAX;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         const feed *f = &io->feeds[p];
-        if (!is_open(f))
+        if (!is_open(f) && !f->early)
             continue;
         any = true;
         *fastest = f->done > *fastest ? f->done : *fastest;
@@ -781,6 +782,7 @@ static void init_feeds(mlt_io *io)
     for (uint32_t p = 0; p < plan->proc_count; p++)
         io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready},
                               .io = io,
+                              .early = all && is_here(io, p),
                               .far = (all || p == io->stdin_proc) && !is_here(io, p),
                               .room = io->window};
     io->spool = mlt_os_memfd("millet-stdin", 0);
@@ -918,6 +920,10 @@ void mlt_io_started(mlt_io *io, uint32_t proc)
         if (io->child_ends[i] >= 0)
             close(io->child_ends[i]);
         io->child_ends[i] = -1;
+    }
+    if (io->feeds && io->feeds[proc].early) {
+        io->feeds[proc].early = false;
+        feed_step(&io->feeds[proc]); // what has been read already
     }
     for (int i = 0; i < 2; i++) {
         free(io->paths[i]);

@@ -49,8 +49,8 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env);
 bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size);
 void mlt_io_started(mlt_io *io, uint32_t proc);
 
-// mpirun: begins to copy standard input (--stdin all, or for another host); once all processes are
-// started, or told to start.
+// mpirun: begins to copy standard input (--stdin all, or for another host), when processes are told
+// to start. Those that start later get all of it, too.
 void mlt_io_run(mlt_io *io);
 
 // A frame of standard streams: OUTPUT or ROOM to mpirun, INPUT or ROOM to an agent.

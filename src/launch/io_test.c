@@ -423,6 +423,37 @@ static void test_input(int64_t rank, size_t bytes)
     close(reader);
 }
 
+// Input that comes before the process is started.
+static void test_input_early(void)
+{
+    mlt_io_conf conf = {.options = &options,
+                        .plan = &plan,
+                        .loop = loop,
+                        .send = on_send,
+                        .host = FAR,
+                        .agent = true,
+                        .user = &agent};
+    options.stdin_rank = 1;
+    agent = mlt_io_new(&conf);
+    mlt_frame frame = {.type = MLT_FRAME_INPUT, .about = 1, .length = 5};
+    mlt_io_take(agent, &frame, "early");
+    frame.length = 0;
+    mlt_io_take(agent, &frame, NULL);
+    mlt_spawn spawn;
+    char why[256], text[16] = "";
+    CHECK(mlt_io_prepare(agent, 1, &spawn, why, sizeof why));
+    int from = dup(spawn.streams[0].fd);
+    mlt_io_started(agent, 1);
+    CHECK(read(from, text, sizeof text) == 5 && strcmp(text, "early") == 0);
+    CHECK(read(from, text, sizeof text) == 0);
+    close(from);
+    for (size_t i = 0; i < parcel_count; i++)
+        free(parcels[i].body);
+    parcel_count = on_the_way = 0;
+    CHECK(mlt_io_finish(agent, false));
+    options = (mlt_options){.gdb = -1, .stdin_rank = MLT_STDIN_NONE};
+}
+
 // The process does not want any input: mpirun stops reading.
 static void test_input_unwanted(void)
 {
@@ -489,6 +520,7 @@ int main(void)
     test_input(3, 100);
     test_input(2, 0);
     test_input(MLT_STDIN_ALL, 1000);
+    test_input_early();
     test_input_unwanted();
     test_odd_frames();
     free(parcels);

@@ -23,7 +23,8 @@ typedef struct line {
     uint64_t room; // output: bytes that may be sent. Input: bytes that were taken, but not told yet
     char *queue;   // input that the process has not read: queue[start .. start+length)
     size_t start, length, queue_room;
-    bool ends; // input: nothing comes after the queue
+    bool ends;  // input: nothing comes after the queue
+    bool early; // input of a process that has not been added yet
 } line;
 
 struct mlt_relay {
@@ -41,15 +42,30 @@ static uint32_t hash_of(uint32_t proc, uint32_t stream)
     return (proc * STREAMS + stream) * 0x9e3779b1u;
 }
 
-static line *find(const mlt_relay *r, uint32_t proc, int64_t stream)
+// Also one that is closed.
+static line *find_any(const mlt_relay *r, uint32_t proc, int64_t stream)
 {
     uint32_t hash = hash_of(proc, (uint32_t)stream);
     for (mlt_table_look look = mlt_table_look_for(&r->lines, hash); mlt_table_next(&look);) {
         line *l = (line *)look.word;
-        if (l->proc == proc && l->stream == stream && l->source.fd >= 0)
+        if (l->proc == proc && l->stream == stream)
             return l;
     }
     return NULL;
+}
+
+static line *find(const mlt_relay *r, uint32_t proc, int64_t stream)
+{
+    line *l = find_any(r, proc, stream);
+    return l && l->source.fd >= 0 ? l : NULL;
+}
+
+static line *new_line(mlt_relay *r, uint32_t proc, uint32_t stream)
+{
+    line *l = mlt_take(1, sizeof *l);
+    *l = (line){.source = {.fd = -1}, .relay = r, .proc = proc, .stream = stream};
+    mlt_table_add(&r->lines, hash_of(proc, stream), (uintptr_t)l);
+    return l;
 }
 
 static void shut(line *l)
@@ -188,7 +204,22 @@ static void take_input(line *l, const char *body, size_t bytes)
         memcpy(l->queue + l->length, body, bytes);
         l->length += bytes;
     }
-    feed(l);
+    if (!l->early)
+        feed(l);
+}
+
+// Input for a process that may not be there yet, or any more.
+static void input_came(mlt_relay *r, const mlt_frame *frame, const char *body)
+{
+    line *l = find_any(r, frame->about, 0);
+    if (!l) {
+        l = new_line(r, frame->about, 0);
+        l->early = true;
+    }
+    if (l->early || l->source.fd >= 0)
+        take_input(l, body, frame->length);
+    else if (frame->length > 0)
+        no_reader(r, frame->about);
 }
 
 // ---- Calls
@@ -218,31 +249,31 @@ void mlt_relay_free(mlt_relay *r)
 
 void mlt_relay_add(mlt_relay *r, uint32_t proc, uint32_t stream, int fd)
 {
-    line *l = mlt_take(1, sizeof *l);
-    bool input = stream == 0;
-    *l = (line){.source = {.fd = fd, .ready = input ? input_ready : output_ready},
-                .relay = r,
-                .proc = proc,
-                .stream = stream,
-                .room = input ? 0 : r->window};
+    line *l = find_any(r, proc, stream);
+    if (!l)
+        l = new_line(r, proc, stream);
+    l->source = (mlt_source){.fd = fd, .ready = stream ? output_ready : input_ready};
+    l->early = false;
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
-    mlt_table_add(&r->lines, hash_of(proc, stream), (uintptr_t)l);
-    if (input)
+    if (stream == 0) {
+        if (l->length > 0 || l->ends)
+            feed(l); // what came early
         return;
+    }
+    l->room = r->window;
     r->open++;
     (void)mlt_loop_add(r->conf.loop, &l->source, EPOLLIN);
 }
 
 void mlt_relay_take(mlt_relay *r, const mlt_frame *frame, const char *body)
 {
-    int64_t stream = frame->type == MLT_FRAME_INPUT ? 0 : frame->value;
-    line *l = find(r, frame->about, stream);
-    if (frame->type == MLT_FRAME_ROOM && l && l->stream != 0)
+    if (frame->type == MLT_FRAME_INPUT && frame->about < r->conf.procs && !r->drains) {
+        input_came(r, frame, body);
+        return;
+    }
+    line *l = frame->type == MLT_FRAME_ROOM ? find(r, frame->about, frame->value) : NULL;
+    if (l && l->stream != 0)
         more_room(l, frame, body);
-    else if (frame->type == MLT_FRAME_INPUT && l)
-        take_input(l, body, frame->length);
-    else if (frame->type == MLT_FRAME_INPUT && frame->length > 0)
-        no_reader(r, frame->about);
 }
 
 void mlt_relay_hear(mlt_relay *r, uint32_t proc)

@@ -43,8 +43,8 @@ void mlt_relay_free(mlt_relay *relay); // closes what is open; NULL is fine
 // This side's end of the pipe to (stream 0) or from (1, 2) a process. It becomes the relay's.
 void mlt_relay_add(mlt_relay *relay, uint32_t proc, uint32_t stream, int fd);
 
-// INPUT and ROOM frames. Those of streams that are not there have no effect, except that the sender
-// of input is told so.
+// INPUT and ROOM frames. Input of a process that has not been added yet is kept, as far as mpirun
+// has room to send it; that of one that has closed its stream is refused.
 void mlt_relay_take(mlt_relay *relay, const mlt_frame *frame, const char *body);
 
 // Sends what a process has written so far, as far as there is room.
