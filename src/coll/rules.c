@@ -105,6 +105,8 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(SCATTER, "linear", no_byte_twice),
 
     RULE(ALLGATHER, "hosts", a_host, .reach = FAR, .total_to = 256 * KI),
+    RULE(ALLGATHER, "gather_bcast", few_hosts, .reach = FAR, .ranks_from = 3, .ranks_to = 8,
+         .total_to = 8 * KI),
     RULE(ALLGATHER, "linear", few_switches, .crowded = 1, .ranks_to = 8, .bytes_to = 256),
     RULE(ALLGATHER, "bruck", few_switches, .crowded = 1, .ranks_to = 32, .bytes_from = 1 * KI + 1,
          .bytes_to = 8 * KI, .radix = 2),

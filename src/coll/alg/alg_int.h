@@ -72,6 +72,7 @@
     X(allgather_neighbour_exchange)                                                                \
     X(allgather_linear)                                                                            \
     X(allgather_sparbit)                                                                           \
+    X(allgather_gather_bcast)                                                                      \
     X(allgather_hosts)                                                                             \
     X(alltoall_linear)                                                                             \
     X(alltoall_pairwise)                                                                           \

@@ -210,6 +210,7 @@ static const struct {
     {&mlt_allgather_recursive_doubling, 'L', 'l'},
     {&mlt_allgather_neighbour_exchange, 'N', 'n'},
     {&mlt_allgather_linear, 'P', '1'},
+    {&mlt_allgather_gather_bcast, '2', '2'},
     {&mlt_alltoall_linear, 'P', '1'},
     {&mlt_alltoall_pairwise, 'P', '1'},
     {&mlt_alltoall_bruck, 'L', 'l'},
