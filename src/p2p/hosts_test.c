@@ -7,6 +7,7 @@
 #include "fiber/sanitize.h"
 #include "p2p/exchange_test.h"
 #include "p2p/settings.h"
+#include "wire/transport.h"
 
 const mlt_above_calls mlt_above = {.packet = packet_came};
 
@@ -51,6 +52,173 @@ static void try_all(hosts_shape shape, const char *policy)
     hosts_run(shape, policy, packets_flow);
 }
 
+// ---- ends and faults
+
+static void nap_ms(int64_t ms)
+{
+    uint64_t until = mlt_os_now_ns() + (uint64_t)ms * 1000000;
+    for (uint64_t now; (now = mlt_os_now_ns()) < until;)
+        mlt_os_sleep((int64_t)(until - now));
+}
+
+// Rank 0 sends and ends; rank 1 looks much later, and has sent what nobody will ever read.
+static void ends_early(void *rank)
+{
+    enum { COUNT = 3000, BYTES = 500 };
+    mlt_rank *me = rank;
+    unsigned char bytes[BYTES];
+    mlt_req req;
+    if (me->world == 0) {
+        start_recv(&req, me, bytes, 1, 1, 1, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "early");
+    }
+    if (me->world == 1) {
+        for (int i = 0; i < 50; i++) { // the first is received
+            start_send(&req, me, bytes, 1, 0, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+            mlt_req_wait(&req, "early");
+        }
+        nap_ms(300);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        memset(bytes, i, sizeof bytes);
+        if (me->world == 0) {
+            start_send(&req, me, bytes, BYTES, 1, 2, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+        } else {
+            bytes[0] ^= 1;
+            start_recv(&req, me, bytes, BYTES, 0, 2, MLT_TYPE_BYTE);
+        }
+        mlt_req_wait(&req, "early");
+        CHECK(bytes[0] == (unsigned char)i && bytes[BYTES - 1] == (unsigned char)i);
+    }
+}
+
+// Rank 1 computes for longer than the silence that makes a connection lost, while more comes than
+// the system holds.
+static void computes(void *rank)
+{
+    enum { SMALL = 4000, LARGE = 32 << 20 };
+    mlt_rank *me = rank;
+    unsigned char *large = calloc(1, LARGE), small[1000] = {0};
+    mlt_req big, req;
+    if (me->world == 0) {
+        start_send(&big, me, large, LARGE, 1, 9, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+    } else {
+        start_recv(&big, me, large, LARGE, 0, 9, MLT_TYPE_BYTE);
+        start_recv(&req, me, small, 1, 0, 7, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "computes"); // the data have begun to flow
+        nap_ms(2500);
+    }
+    if (me->world == 0) {
+        start_send(&req, me, small, 1, 1, 7, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "computes");
+    }
+    for (int i = 0; i < SMALL; i++) {
+        if (me->world == 0)
+            start_send(&req, me, small, sizeof small, 1, 8, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+        else
+            start_recv(&req, me, small, sizeof small, 0, 8, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "computes");
+    }
+    mlt_req_wait(&big, "computes");
+    free(large);
+}
+
+static void exchanges_for_ever(void *rank)
+{
+    mlt_rank *me = rank;
+    int n = (int)me->worker->world_size, right = (me->world + 1) % n,
+        left = (me->world + n - 1) % n;
+    unsigned char *out = calloc(1, 300000), *in = calloc(1, 300000);
+    for (uint64_t i = 0;; i++) {
+        uint64_t bytes = i % 7 ? i % 5000 : i * 37 % 300000;
+        mlt_req send, recv;
+        start_send(&send, me, out, bytes, right, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+        start_recv(&recv, me, in, bytes, left, 1, MLT_TYPE_BYTE);
+        mlt_req_wait(&recv, "for ever");
+        mlt_req_wait(&send, "for ever");
+    }
+}
+
+static int spies[PROCS_MOST * PROCS_MOST];
+static uint32_t spy_count;
+
+static void keep_copy(int *a, int *b)
+{
+    (void)b;
+    CHECK(spy_count < sizeof spies / sizeof *spies);
+    spies[spy_count++] = dup(*a);
+}
+
+// Connections that are cut, or whose process is killed, are told of once by each process that had
+// one; and nobody else says anything.
+static void breaks(hosts_shape shape, bool kills, int times)
+{
+    snprintf(now_testing, sizeof now_testing, "%s", kills ? "killed processes" : "cut connections");
+    for (int i = 0; i < times; i++) {
+        hosts_job j = {.shape = shape, .linked = kills ? NULL : keep_copy};
+        spy_count = 0;
+        mlt_conf.sched = "direct";
+        hosts_begin(&j, exchanges_for_ever, NULL);
+        CHECK(!hosts_serve(&j, 100 + i * 37 % 200));
+        CHECK(j.lost == 0 && j.links > 0);
+        if (kills)
+            kill(j.proc[0].pid, SIGKILL);
+        else
+            for (uint32_t k = 0; k < spy_count; k++)
+                shutdown(spies[k], SHUT_RDWR);
+        for (int wait = 0; wait < 100 && j.lost == 0; wait++)
+            CHECK(!hosts_serve(&j, 50));
+        CHECK(!hosts_serve(&j, 100));
+        uint32_t processes = shape.hosts * shape.procs;
+        CHECK(j.lost >= 1 && j.lost <= (kills ? processes - 1 : processes * processes));
+        for (uint32_t k = 0; k < spy_count; k++)
+            close(spies[k]);
+        hosts_kill(&j);
+        hosts_end(&j);
+    }
+}
+
+static void waits_in_vain(void *rank)
+{
+    mlt_rank *me = rank;
+    unsigned char byte = 0;
+    mlt_req req;
+    start_send(&req, me, &byte, 1, 1 - me->world, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+    mlt_req_wait(&req, "in vain");
+    for (int i = 0; i < 2; i++) {
+        start_recv(&req, me, &byte, 1, 1 - me->world, 1, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "in vain");
+    }
+}
+
+// All wait for messages that nobody has sent: two rounds of looks prove it.
+static void proves_deadlock(void)
+{
+    hosts_job j = {.shape = {2, 1, 1, 1}};
+    snprintf(now_testing, sizeof now_testing, "a proven deadlock");
+    mlt_conf.sched = "direct";
+    hosts_begin(&j, waits_in_vain, NULL);
+    uint64_t epochs = 0;
+    bool proven = false;
+    for (int i = 0; i < 100 && !proven; i++) {
+        CHECK(!hosts_serve(&j, 100));
+        mlt_job_look sum = {.quiet = true};
+        for (uint32_t h = 0; h < j.shape.hosts; h++) {
+            mlt_job_look look = mlt_job_look_at(j.job[h]);
+            sum.quiet &= look.quiet;
+            sum.asleep += look.asleep;
+            sum.in_flight += look.in_flight;
+            sum.epochs += look.epochs;
+        }
+        bool still = sum.quiet && sum.in_flight == 0 && sum.asleep == 2;
+        proven = still && sum.epochs == epochs;
+        epochs = still ? sum.epochs : UINT64_MAX;
+    }
+    CHECK(proven);
+    hosts_kill(&j);
+    hosts_end(&j);
+}
+
 int main(int argc, char **argv)
 {
     char why[256];
@@ -71,5 +239,16 @@ int main(int argc, char **argv)
     encrypted((hosts_shape){2, 1, 2, 1}, all_to_all);
     encrypted((hosts_shape){2, 1, 2, 1}, with_gaps);
     encrypted((hosts_shape){2, 1, 1, 2}, flood);
+    hosts_run((hosts_shape){2, 1, 1, 1}, "direct", ends_early);
+    encrypted((hosts_shape){2, 1, 1, 1}, ends_early);
+    int64_t usual = mlt_tcp_gone_ms;
+    mlt_tcp_gone_ms = 1000;
+    hosts_run((hosts_shape){2, 1, 1, 1}, "direct", computes);
+    mlt_tcp_gone_ms = usual;
+    proves_deadlock();
+    breaks((hosts_shape){2, 1, 1, 1}, false, 5);
+    breaks((hosts_shape){3, 1, 2, 1}, false, 3);
+    breaks((hosts_shape){2, 1, 1, 1}, true, 5);
+    breaks((hosts_shape){2, 2, 1, 1}, true, 5);
     return 0;
 }

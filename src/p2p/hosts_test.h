@@ -234,7 +234,7 @@ static inline void hosts_kill(hosts_job *j)
 // A whole job, which must end well.
 static inline void hosts_run_with(hosts_job *j, void (*entry)(void *rank))
 {
-    enum { LIMIT_MS = 50000 };
+    enum { LIMIT_MS = 40000 };
     hosts_begin(j, entry, NULL);
     bool ended = hosts_serve(j, LIMIT_MS);
     for (uint32_t p = 0; p < j->procs; p++)
@@ -243,7 +243,7 @@ static inline void hosts_run_with(hosts_job *j, void (*entry)(void *rank))
                     j->proc[p].status);
     if (j->lost)
         fprintf(stderr, "%u connections lost: %s\n", j->lost, j->why);
-    if (!ended && !getenv("HOSTS_KEEP"))
+    if (!ended)
         hosts_kill(j);
     CHECK(ended && j->lost == 0);
     for (uint32_t p = 0; p < j->procs; p++)

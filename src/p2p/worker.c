@@ -164,9 +164,6 @@ void mlt_worker_run(mlt_worker *w, void (*entry)(void *rank))
     mlt_sched_run(w->sched);
 }
 
-// An answer that found no room may be all that a peer still waits for. What is for a peer that has
-// ended itself is dropped, and one that does not look within a second (this rank left without
-// MPI_Finalize) keeps nobody from ending.
 static bool has_ended(mlt_worker *w, const mlt_peer *peer)
 {
     if (mlt_peer_is_far(peer))
@@ -175,12 +172,31 @@ static bool has_ended(mlt_worker *w, const mlt_peer *peer)
     return atomic_load_explicit(&to->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
 }
 
+// Ranks that have ended want no messages. But a peer of another host tells what it has consumed by
+// one.
+static bool throw_away(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+{
+    (void)arg, (void)peer, (void)frame, (void)fault;
+    return true;
+}
+
+static bool flush_some(mlt_worker *w)
+{
+    bool any = w->wire->over && w->wire->over->look(w->wire, throw_away, NULL);
+    return mlt_p2p_push(w) | mlt_p2p_flush(w) | any;
+}
+
+// An answer that found no room may be all that a peer still waits for. What is for a peer that has
+// ended itself is dropped, and one that does not look within a second (this rank left without
+// MPI_Finalize; on another host: not for as long as makes a connection lost) keeps nobody from
+// ending.
 static void flush_queues(mlt_worker *w)
 {
     mlt_link *list = &w->p2p->waiting;
-    uint64_t until = mlt_list_empty(list) ? 0 : mlt_os_now_ns() + FLUSH_NS;
+    uint64_t most = w->wire->over ? (uint64_t)mlt_tcp_gone_ms * 1000000 : FLUSH_NS;
+    uint64_t until = mlt_list_empty(list) ? 0 : mlt_os_now_ns() + most;
     while (!mlt_list_empty(list) && mlt_os_now_ns() < until) {
-        if (mlt_p2p_push(w) | mlt_p2p_flush(w))
+        if (flush_some(w))
             continue;
         for (mlt_link *l = list->next, *next; l != list; l = next) {
             next = l->next;

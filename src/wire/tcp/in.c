@@ -392,7 +392,8 @@ static bool fill(tcp_link *link, bool *dry)
     if (n < 0 && errno == EAGAIN)
         return false;
     if (n <= 0) {
-        int error = n == 0 ? link->pair->error : errno;
+        // Writing may have failed first, and have taken the reason with it.
+        int error = n < 0 ? errno : link->pair->error == EPIPE ? 0 : link->pair->error;
         if (error == EBADMSG) {
             distrust(link, "it was not encrypted by the other side, or was changed");
             return false;
