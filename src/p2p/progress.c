@@ -176,7 +176,8 @@ bool mlt_p2p_progress(mlt_worker *w)
         if (wire->over)
             patrol(w);
     }
-    return mlt_p2p_push(w) | any;
+    any |= mlt_p2p_push(w);
+    return any;
 }
 
 bool mlt_worker_step(mlt_worker *w)

@@ -183,7 +183,9 @@ static bool throw_away(void *arg, mlt_peer *peer, const mlt_frame *frame, const 
 static bool flush_some(mlt_worker *w)
 {
     bool any = w->wire->over && w->wire->over->look(w->wire, throw_away, NULL);
-    return mlt_p2p_push(w) | mlt_p2p_flush(w) | any;
+    any |= mlt_p2p_push(w);
+    any |= mlt_p2p_flush(w);
+    return any;
 }
 
 // An answer that found no room may be all that a peer still waits for. What is for a peer that has
