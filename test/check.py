@@ -28,6 +28,11 @@ NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit
 SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
           r"comm_(dup|split|inter|disconnect)|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|moves_blocks(?! \[thread x6)|"
           r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)) ")
+# What runs on several hosts: each protocol between processes, each collective on 4 ranks or 8, ends and reports.
+ON_HOSTS = (r"^(env|traffic|sendrecv|send_modes|ordering|many|flood|probe|synchronous|cancel_send|persistent|bsend|self|truncate|barrier|exit_code|fatal|deadlock|kinds|"
+            r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_mix|type_send|publish|"
+            r"coll_(bcast|gather|scatter|allgather|alltoall|reduce|reduce_scatter|scan|barrier|nonblocking|same_bits|small)|"
+            r"goal_(basic|random|deadlock|offload)|csp_(net\w*|port|mpi|io|exit)|flow_(link|random|hang|fault|differ)) (?!.* x(1|7|64|1000)\])")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
 # A compiler cache, if there is one, knows a file again in another tree or clone, and does not preprocess each file once more to look for it.
@@ -371,9 +376,14 @@ def stage_images(stage, quick):
 
 
 def stage_hosts(stage, quick):
-    """several hosts on this machine: names, remote shells, faults between them, a proxy that breaks connections, and nothing is left behind"""
+    """several hosts on this machine: jobs on them by way of TCP, by ssh, with faults at random moments, and nothing is left behind"""
     script(stage, "test/hosts/run", "--build", BUILD, limit=200)
     script(stage, "test/hosts/net", "--build", BUILD, limit=200)
+    # All programs run by `test/run_mpi --mode hosts --mode hostfibers`, all faults in all layouts by `test/hosts/faults --times 20 -j 4`.
+    script(stage, "test/run_mpi", "--build", BUILD, "-j", "3", "--patience", "3", "--mode", "hosts", "--mode", "hostfibers", "--only", ON_HOSTS)
+    for name in ("csp", "flow"):
+        script(stage, f"test/{name}/run", "--build", BUILD, "--hosts")
+    script(stage, "test/hosts/faults", "--build", BUILD, "--spread", "-j", "3", "--patience", "3", limit=300)
 
 
 def stage_systems(stage, quick):
