@@ -565,6 +565,9 @@ bool mlt_crew_reaped(mlt_crew *c, pid_t pid, int status)
 void mlt_crew_end(mlt_crew *c)
 {
     c->ending = true;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!c->members[i].channel.greeted) // it has not begun, and shall not
+            conclude(&c->members[i]);
 }
 
 bool mlt_crew_busy(const mlt_crew *c)

@@ -737,8 +737,9 @@ static void show_progress(mlt_watch *w)
     if (!isatty(STDERR_FILENO) || w->conf.options->quiet)
         return;
     bool over = w->begun || w->ending;
-    int n = over ? snprintf(line, sizeof line, "\r\033[K")
-                 : snprintf(line, sizeof line, "\rmpirun: %u of %u hosts are ready%s%s ...\033[K",
+    // The cursor stays at its beginning: a message in between takes its place.
+    int n = over ? snprintf(line, sizeof line, "\033[K")
+                 : snprintf(line, sizeof line, "mpirun: %u of %u hosts are ready%s%s ...\033[K\r",
                             all - w->waiting, all, *more ? ", " : "", more);
     if (!over || w->shows)
         mlt_say_raw(line, (size_t)n);
@@ -785,8 +786,6 @@ static void take_ready(mlt_watch *w, uint32_t from, const char *body, size_t len
 static void take_failed(mlt_watch *w, uint32_t at, int64_t code, char *text)
 {
     const mlt_host *where = &w->conf.plan->hosts[at].host;
-    if (w->shows)
-        show_progress(w);
     if (!w->ending && where->here)
         mlt_say("%s", text);
     else if (!w->ending)
