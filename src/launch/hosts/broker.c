@@ -50,6 +50,7 @@ typedef struct host {
     uint32_t dials;
     bool queued;   // in the list
     bool asked;    // for its card
+    bool vain;     // a dial was given up, and it has never answered since
     bool answered; // and this is where:
     mlt_address good;
     uint64_t not_before_ns; // a pause after a dial that failed
@@ -88,22 +89,29 @@ static uint32_t hash_of(uint32_t own, uint32_t peer)
     return (uint32_t)(both >> 32);
 }
 
-// The pair, which is made if there is none; *fresh: it was.
-static pair *pair_of(mlt_broker *b, uint32_t own, uint32_t peer, bool *fresh)
+static pair *find_pair(const mlt_broker *b, uint32_t own, uint32_t peer)
 {
     uint32_t hash = hash_of(own, peer);
-    *fresh = false;
     for (mlt_table_look look = mlt_table_look_for(&b->pairs, hash); mlt_table_next(&look);) {
         pair *p = (pair *)look.word;
         if (p->own == own && p->peer == peer)
             return p;
     }
-    pair *p = mlt_take(1, sizeof *p);
+    return NULL;
+}
+
+// The pair, which is made if there is none; *fresh: it was.
+static pair *pair_of(mlt_broker *b, uint32_t own, uint32_t peer, bool *fresh)
+{
+    pair *p = find_pair(b, own, peer);
+    *fresh = !p;
+    if (p)
+        return p;
+    p = mlt_take(1, sizeof *p);
     p->own = own;
     p->peer = peer;
     mlt_list_init(&p->link);
-    mlt_table_add(&b->pairs, hash, (uintptr_t)p);
-    *fresh = true;
+    mlt_table_add(&b->pairs, hash_of(own, peer), (uintptr_t)p);
     return p;
 }
 
@@ -258,6 +266,7 @@ static void give_up(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *ta
         [MLT_DIAL_NO_DESCRIPTOR] = "its agent has no descriptors left; see `ulimit -n`",
     };
     p->state = FAILED;
+    host_of(b, p)->vain = cause == MLT_DIAL_VAIN;
     if (!b->ended[p->own])
         tell_failure(b, p, words[cause], cause == MLT_DIAL_NO_DESCRIPTOR ? "" : table);
 }
@@ -305,6 +314,7 @@ static void step(slot *s, uint64_t now_ns)
     if (status == MLT_OK) {
         host *h = host_of(b, p);
         h->answered = true;
+        h->vain = false;
         h->good = peer.address;
         free_slot(s);
         hand_over(b, p, &peer);
@@ -396,7 +406,9 @@ static void begin_dials(mlt_broker *b, uint64_t now_ns)
         mlt_list_remove(&h->link);
         h->queued = false;
         pair *p = next_pair(b, h);
-        if (p)
+        if (p && h->vain)
+            give_up(b, p, MLT_DIAL_VAIN, "");
+        else if (p)
             dial(b, h, p, now_ns);
         note_busy(b, h); // behind the others
         if (at == &b->busy)
@@ -483,6 +495,12 @@ mlt_status mlt_broker_want(mlt_broker *b, uint32_t process, uint32_t peer)
     return MLT_OK;
 }
 
+bool mlt_broker_failed(const mlt_broker *b, uint32_t process, uint32_t peer)
+{
+    const pair *p = find_pair(b, process, peer);
+    return p && p->state == FAILED;
+}
+
 mlt_status mlt_broker_learn(mlt_broker *b, uint32_t number, const void *bytes, size_t size,
                             char *why, size_t why_size)
 {
@@ -499,7 +517,7 @@ mlt_status mlt_broker_learn(mlt_broker *b, uint32_t number, const void *bytes, s
     h->card = mlt_take(size, 1);
     memcpy(h->card, bytes, size);
     h->card_size = size;
-    h->answered = false;
+    h->answered = h->vain = false;
     note_busy(b, h);
     plan_next(b);
     return MLT_OK;

@@ -13,7 +13,8 @@
 // Dials are bounded, all together and for each host, so that a broker has at most about 200
 // descriptors open, whatever is wanted. A dial that fails is tried twice more, with pauses, unless
 // the other side has proven the key and refused; so a crowd at the other side's door, or a host
-// that was stopped for some seconds, does no harm.
+// that was stopped for some seconds, does no harm. Once a dial was given up, later ones to that host
+// fail at once, until its card comes again.
 //
 // Two processes that want each other may get two connections. If the other side's dial is complete
 // first, the own one is given up; if both are, both sides get both.
@@ -85,6 +86,10 @@ mlt_status mlt_broker_learn(mlt_broker *broker, uint32_t host, const void *card,
 // host, or `peer` is, or there is no such process; nothing was done. (Both numbers may come from a
 // process of the user's, which can send what it likes.)
 mlt_status mlt_broker_want(mlt_broker *broker, uint32_t process, uint32_t peer) MLT_MUST_CHECK;
+
+// True if failed() was called for this pair, and it has got no connection since: the other host may
+// have dialled.
+bool mlt_broker_failed(const mlt_broker *broker, uint32_t process, uint32_t peer);
 
 // The process has ended: what it wants is not dialled any more, and no link or failed is called for
 // it. A connection that comes for it gets an end mark (mlt_ctl_end_mark) and is closed.

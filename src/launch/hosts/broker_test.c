@@ -357,7 +357,7 @@ static void test_nobody(void)
     char text[600];
     uint16_t port = closed_port();
     mlt_card card = card_of(port);
-    open_brokers(2, 1, false);
+    open_brokers(2, 2, false);
     learn_card(&card);
     want(0, 0, 1);
     uint64_t start = mlt_os_now_ns();
@@ -371,9 +371,20 @@ static void test_nobody(void)
              port);
     check_same_text("nobody", failure, text);
     CHECK(failure_of[0] == 0 && failure_of[1] == 1);
+    CHECK(mlt_broker_failed(brokers[0], 0, 1) && !mlt_broker_failed(brokers[0], 0, 0));
     want(0, 0, 1); // said once
     quiet_for(50);
     CHECK(failed_count == 1 && link_count == 0);
+    want(0, 2, 3); // another one is not tried for long
+    quiet_for(50);
+    CHECK(failed_count == 2 && failure_of[0] == 2 && failure_of[1] == 3 && link_count == 0);
+    // The other side dials back.
+    learn(1, 0);
+    want(1, 1, 0);
+    failed_count = 0;
+    until_links(2);
+    CHECK(!mlt_broker_failed(brokers[0], 0, 1));
+    check_joined(link_to(0, 0, 1), link_to(1, 1, 0));
     close_brokers();
 }
 

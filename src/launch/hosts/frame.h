@@ -68,6 +68,8 @@ typedef enum mlt_frame_type {
     // ---- between agents
     MLT_FRAME_CARD_WANTED, // the receiver's card, please
     MLT_FRAME_CARD,        // the sender's card (net/card.h)
+    MLT_FRAME_DIAL_BACK,   // value: a process of the sender's host, which could not connect to
+                           // process `about` of the receiver's: dial it; text: what was tried
     MLT_FRAME_TYPES,       // how many there are, and one
 } mlt_frame_type;
 

@@ -5,14 +5,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "launch/hosts/broker.h"
 #include "launch/say.h"
+
+// A connection that the other host could not make, and what it has tried.
+typedef struct back {
+    uint32_t proc, peer;
+    char *text;
+} back;
 
 struct mlt_links {
     mlt_links_conf conf;
     mlt_broker *broker;
     mlt_agent *agent;
+    back *backs;
+    uint32_t count, room;
 };
 
 static void send_card(mlt_links *l, uint32_t to)
@@ -37,9 +47,8 @@ static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int f
     close(fd);
 }
 
-static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
+static void give_up(mlt_links *l, uint32_t proc, uint32_t peer, const char *text)
 {
-    mlt_links *l = user;
     mlt_frame frame = {.type = MLT_FRAME_UNLINKED,
                        .length = (uint32_t)strlen(text),
                        .from = l->conf.host,
@@ -47,6 +56,48 @@ static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *te
                        .about = proc,
                        .value = peer};
     l->conf.send(l->conf.user, &frame, text);
+}
+
+static const back *find_back(const mlt_links *l, uint32_t proc, uint32_t peer)
+{
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->backs[i].proc == proc && l->backs[i].peer == peer)
+            return &l->backs[i];
+    return NULL;
+}
+
+static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
+{
+    mlt_links *l = user;
+    const back *theirs = find_back(l, proc, peer);
+    if (theirs) {
+        char *both = mlt_text_of("%s\n%s", theirs->text, text);
+        give_up(l, proc, peer, both);
+        free(both);
+        return;
+    }
+    mlt_frame frame = {.type = MLT_FRAME_DIAL_BACK,
+                       .length = (uint32_t)strlen(text),
+                       .from = l->conf.host,
+                       .to = l->conf.plan->procs[peer].host,
+                       .about = peer,
+                       .value = proc};
+    l->conf.send(l->conf.user, &frame, text);
+}
+
+// The other host could not connect `peer` to `proc` of this one.
+static void dial_back(mlt_links *l, const mlt_frame *frame, const char *text)
+{
+    uint32_t proc = frame->about, peer = (uint32_t)frame->value;
+    if (frame->value < 0 || frame->value >= l->conf.plan->proc_count || find_back(l, proc, peer))
+        return;
+    MLT_ARRAY_WANT(l->backs, l->count + 1, l->room);
+    l->backs[l->count++] =
+        (back){proc, peer, mlt_text_of("%.*s", (int)frame->length, text ? text : "")};
+    if (mlt_broker_failed(l->broker, proc, peer)) // this one has tried already
+        give_up(l, proc, peer, l->backs[l->count - 1].text);
+    else
+        (void)!mlt_broker_want(l->broker, proc, peer);
 }
 
 // The texts have been read once when the command line was.
@@ -109,6 +160,8 @@ void mlt_links_take(mlt_links *l, const mlt_frame *frame, const char *body)
     char why[256];
     if (frame->type == MLT_FRAME_CARD_WANTED)
         send_card(l, frame->from);
+    else if (frame->type == MLT_FRAME_DIAL_BACK)
+        dial_back(l, frame, body);
     else if (frame->type == MLT_FRAME_CARD &&
              mlt_broker_learn(l->broker, frame->from, body, frame->length, why, sizeof why))
         mlt_say("the card of host %s: %s",
@@ -122,5 +175,8 @@ void mlt_links_free(mlt_links *l)
     if (!l)
         return;
     mlt_broker_free(l->broker);
+    for (uint32_t i = 0; i < l->count; i++)
+        free(l->backs[i].text);
+    free(l->backs);
     free(l);
 }

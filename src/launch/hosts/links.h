@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an agent does for connections between hosts: its processes ask for them, its broker makes
 // them (launch/hosts/broker.h), and the cards that brokers need travel as frames, when they are
-// needed first.
+// needed first. A connection that one host cannot make is tried by the other: a firewall often lets
+// connections pass one way only. If that fails too, the job ends with what both have tried.
 #ifndef MLT_LAUNCH_HOSTS_LINKS_H
 #define MLT_LAUNCH_HOSTS_LINKS_H
 
@@ -38,7 +39,7 @@ void mlt_links_join(mlt_links *links, mlt_agent *agent);
 void mlt_links_want(mlt_links *links, uint32_t proc, uint32_t peer);
 void mlt_links_gone(mlt_links *links, uint32_t proc);
 
-// CARD_WANTED and CARD; others have no effect.
+// CARD_WANTED, CARD and DIAL_BACK; others have no effect.
 void mlt_links_take(mlt_links *links, const mlt_frame *frame, const char *body);
 
 #endif
