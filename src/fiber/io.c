@@ -335,6 +335,16 @@ static MLT_COLD bool patrol(mlt_io *io, uint64_t now)
     return any;
 }
 
+static MLT_COLD _Noreturn void no_epoll(const mlt_io *io)
+{
+    if (io->epoll < 0)
+        mlt_fatal("this process has no descriptor left by which Millet could wait for others; "
+                  "`ulimit -n` may set a limit");
+    mlt_fatal("the program has closed descriptor %d, by which Millet waits for others, and the "
+              "system has no new one",
+              io->epoll);
+}
+
 static bool ask(mlt_io *io, int64_t timeout_ns)
 {
     struct epoll_event events[EVENTS];
@@ -342,9 +352,7 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
     mlt_jitter();
     int n = mlt_os_epoll_wait(io->epoll, events, EVENTS, timeout_ns);
     if (MLT_UNLIKELY(n < 0) && renew_epoll(io) != MLT_OK)
-        mlt_fatal("the program has closed descriptor %d, by which Millet waits for others, and the "
-                  "system has no new one",
-                  io->epoll);
+        no_epoll(io);
     for (int i = 0; i < n; i++) {
         uint32_t what = events[i].events;
         uint64_t data = events[i].data.u64;

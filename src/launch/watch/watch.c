@@ -105,8 +105,9 @@ struct mlt_watch {
     int interrupted; // the signal that ended the job
     uint64_t kill_at, crash_kill_at, straggler_at, give_up_at, timeout_at, look_at;
     uint64_t lost_at, tick_at;
-    char *lost; // a connection was lost: the sentence, if nothing else explains it
-    bool shows; // the line of hosts that are ready is on the terminal
+    bool has_reason; // w->lost says why, and not only that
+    char *lost;      // a connection was lost: the sentence, if nothing else explains it
+    bool shows;      // the line of hosts that are ready is on the terminal
 
     mlt_job_look look, sum; // the last one, and the one that is being added up
     int64_t look_number;
@@ -566,14 +567,21 @@ static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
 
 // A connection between hosts is lost. Often that is because something else has happened, which will
 // be heard of in a moment and is the better explanation.
+// The first is told, unless a side says that the reason is its own ("this process has no descriptor
+// left"): the other one only sees that the connection is gone.
 static void take_lost(mlt_watch *w, proc *p, const mlt_ctl *head, const char *text)
 {
-    if (w->lost || w->ending || head->value < 0 || head->value >= w->conf.plan->proc_count)
+    static const char own[] = "this process ";
+    bool is_reason = strncmp(text, own, sizeof own - 1) == 0 && !w->has_reason;
+    if ((w->lost && !is_reason) || w->ending || head->value < 0 ||
+        head->value >= w->conf.plan->proc_count)
         return;
     char who[64], other[64];
     const proc *peer = &w->procs[head->value];
     name_rank(w, p, -1, who, sizeof who);
     name_rank(w, peer, -1, other, sizeof other);
+    w->has_reason = is_reason;
+    free(w->lost);
     w->lost = mlt_text_of("%s on host %s has lost its connection to %s on host %s: %s", who,
                           host_of(w, p), other, host_of(w, peer), text);
     w->lost_at = mlt_os_now_ns() + lost_ns;
