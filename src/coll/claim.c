@@ -12,7 +12,7 @@
 #include "p2p/kind.h"
 #include "type/type.h"
 
-enum { WORDS = sizeof(mlt_coll_claim) / sizeof(uint64_t), TYPE_CODES = 1024 };
+enum { WORDS = sizeof(mlt_coll_claim) / sizeof(uint64_t) };
 _Static_assert(sizeof(mlt_coll_claim) == MLT_JOB_CLAIM_WORDS * sizeof(uint64_t),
                "the board holds claims");
 
@@ -101,33 +101,6 @@ mlt_coll_claims mlt_coll_claims_compare(const mlt_coll_claim *a, const mlt_coll_
         return MLT_CLAIMS_DIFFER;
     bool same = a->kind == b->kind ? a->type == b->type : !a->kind || !b->kind;
     return same ? MLT_CLAIMS_AGREE : MLT_CLAIMS_KIND;
-}
-
-// Signed and unsigned, and back; others stay as they are.
-static uint8_t other_sign(const mlt_coll_claim *c)
-{
-    bool whole = c->op < MLT_OPS && mlt_collective_reduces((mlt_collective)c->collective);
-    if (whole && c->type >= MLT_OP_UINT8 && c->type <= MLT_OP_UINT64)
-        return (uint8_t)(c->type - MLT_OP_UINT8 + MLT_OP_INT8);
-    if (whole && c->type <= MLT_OP_INT64) // they come first
-        return (uint8_t)(c->type - MLT_OP_INT8 + MLT_OP_UINT8);
-    return c->type;
-}
-
-bool mlt_coll_claim_of_kind(const mlt_coll_claim *own, uint16_t code, mlt_coll_claim *out)
-{
-    for (uint16_t kind = 0; kind < TYPE_CODES; kind++) {
-        if (kind && mlt_type_coded(kind)->magic != MLT_TYPE_MAGIC)
-            continue;
-        *out = *own;
-        out->kind = kind;
-        if (mlt_coll_claim_code(out) == code)
-            return true;
-        out->type = other_sign(own);
-        if (mlt_coll_claim_code(out) == code)
-            return true;
-    }
-    return false;
 }
 
 // ---- words
@@ -258,4 +231,29 @@ bool mlt_coll_claim_find(const mlt_worker *worker, uint16_t code, mlt_coll_claim
         any |= word[i] = atomic_load_explicit(&at[i], memory_order_relaxed);
     memcpy(out, word, sizeof *out);
     return any && mlt_coll_claim_code(out) == code;
+}
+
+// ---- boards of other hosts
+
+// What a note of a word of a claim is: this bit, the code, the word's number.
+static const uint64_t note_claim = UINT64_C(1) << 63;
+
+void mlt_coll_claim_send(mlt_worker *worker, uint32_t to, const mlt_coll_claim *claim,
+                         uint16_t code)
+{
+    uint64_t word[WORDS];
+    memcpy(word, claim, sizeof word);
+    for (uint32_t i = 0; i < WORDS; i++)
+        mlt_p2p_note(worker, to, note_claim | (uint64_t)code << 8 | i, word[i]);
+}
+
+bool mlt_coll_claim_noted(const mlt_worker *worker, uint64_t what, uint64_t value)
+{
+    uint64_t i = what & 0xff;
+    if (!(what & note_claim))
+        return false;
+    _Atomic uint64_t *at = mlt_job_claim_at(worker->boot->job, (uint16_t)(what >> 8));
+    if (i < WORDS) // relaxed: as for those that are published
+        atomic_store_explicit(&at[i], value, memory_order_relaxed);
+    return true;
 }

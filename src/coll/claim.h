@@ -4,9 +4,8 @@
 // Every message of a call carries a code of 16 bits of its sender's claim, in the field of its
 // envelope that holds the datatype of other messages. The receiver compares it with the code of its
 // own. Where they differ, the claims themselves are compared, and both are told: each worker writes
-// a claim on its host's board (boot/job.h) before it sends the first message with its code. What
-// another host has on its board is not known here: then only one side is told, and a difference in
-// kind is recognised by its code.
+// a claim on its host's board (boot/job.h) before it sends the first message with its code. For
+// workers of other hosts it notes the claim to them first, and they write it on theirs.
 //
 // The code is linear in the claim's 16-bit words, each with an odd factor: two claims that differ
 // in one word never have the same code.
@@ -78,14 +77,16 @@ void mlt_coll_claim_words(const mlt_coll_claim *claim, const mlt_coll_claim *tha
 void mlt_coll_claims_tell(const struct mlt_team *team, const char *who_a, const mlt_coll_claim *a,
                           const char *who_b, const mlt_coll_claim *b, char *text, size_t size);
 
-// The claim that has that code and differs from `own` in kind only; false: there is none. Of other
-// claims one in some hundred has such a code by chance.
-bool mlt_coll_claim_of_kind(const mlt_coll_claim *own, uint16_t code, mlt_coll_claim *out);
-
 // The host's board. All write the same for a claim, and two claims with one code overwrite each
 // other; so a reader may find none: false.
 void mlt_coll_claim_publish(const mlt_worker *worker, const mlt_coll_claim *claim, uint16_t code);
 bool mlt_coll_claim_find(const mlt_worker *worker, uint16_t code, mlt_coll_claim *out);
+
+// Tells a worker of another host. What came there as a note (mlt_above.note): false if it is none of
+// these.
+void mlt_coll_claim_send(mlt_worker *worker, uint32_t to, const mlt_coll_claim *claim,
+                         uint16_t code);
+bool mlt_coll_claim_noted(const mlt_worker *worker, uint64_t what, uint64_t value);
 
 // A note that two claims differ in their kinds; `own` is of a rank of the team, `other` of `who`.
 void mlt_coll_claim_note_kinds(const struct mlt_team *team, const mlt_coll_claim *own,

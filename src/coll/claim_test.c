@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "boot/job.h"
 #include "goal/spec.h"
 #include "type/op.h"
 
@@ -61,22 +62,29 @@ static void check_kinds(void)
     CHECK(compare(other) == MLT_CLAIMS_DIFFER);
 }
 
-// Of another host's claims those of another kind are recognised.
-static void check_found(void)
+// What another host notes is on the board when all its words have come.
+static void check_notes(void)
 {
-    mlt_coll_claim other = reduce, found;
-    other.kind = 0x247; // MPI_BYTE
-    other.type = MLT_OP_UINT32;
-    CHECK(mlt_coll_claim_of_kind(&reduce, mlt_coll_claim_code(&other), &found));
-    CHECK(memcmp(&found, &other, sizeof found) == 0);
-    other = reduce;
-    other.kind = 0;
-    CHECK(mlt_coll_claim_of_kind(&reduce, mlt_coll_claim_code(&other), &found));
-    CHECK(mlt_coll_claims_compare(&reduce, &found) == MLT_CLAIMS_AGREE);
-    uint32_t wrong = 0;
-    for (other = reduce; other.root < 10002; other.root++)
-        wrong += mlt_coll_claim_of_kind(&reduce, mlt_coll_claim_code(&other), &found);
-    CHECK(wrong < 100);
+    static const uint32_t one[] = {1};
+    mlt_job_plan plan = {
+        .procs = 1, .workers_of_proc = one, .ranks_a_worker = one, .app_of_proc = one, .cores = 1};
+    mlt_boot boot = {0};
+    mlt_worker worker = {.boot = &boot};
+    char why[200];
+    int fd = -1;
+    CHECK(mlt_job_new(&plan, &boot.job, &fd, why, sizeof why) == MLT_OK);
+    uint16_t code = mlt_coll_claim_code(&reduce);
+    uint64_t word[4];
+    mlt_coll_claim found;
+    memcpy(word, &reduce, sizeof word);
+    for (uint64_t i = 0; i < 4; i++) {
+        CHECK(!mlt_coll_claim_find(&worker, code, &found));
+        CHECK(mlt_coll_claim_noted(&worker, UINT64_C(1) << 63 | (uint64_t)code << 8 | i, word[i]));
+    }
+    CHECK(mlt_coll_claim_find(&worker, code, &found) && !memcmp(&found, &reduce, sizeof found));
+    CHECK(mlt_coll_claim_noted(&worker, UINT64_C(1) << 63 | (uint64_t)code << 8 | 4, 0));
+    CHECK(!mlt_coll_claim_noted(&worker, 1, 0)); // somebody else's
+    mlt_job_close(boot.job);
 }
 
 static void check_words(void)
@@ -97,7 +105,7 @@ int main(void)
 {
     check_codes();
     check_kinds();
-    check_found();
+    check_notes();
     check_words();
     return 0;
 }

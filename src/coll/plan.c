@@ -127,6 +127,7 @@ static void plan_free(mlt_plans *plans, mlt_plan *plan)
     free(plan->custom);
     free(plan->at);
     free(plan->stages);
+    free(plan->far);
     free(plan);
 }
 
@@ -322,12 +323,26 @@ static void tell_stages(mlt_plan *plan, const mlt_team *team)
         plan->stages = copy_of(text, strlen(text) + 1);
 }
 
-static bool is_near(const mlt_team *team, const mlt_goal_rank *rank)
+// Whether it has messages with other hosts, and the workers of these that it sends to.
+static void find_far(mlt_plan *plan, const mlt_team *team, const mlt_goal_rank *rank)
 {
-    for (uint32_t a = 0; team->hosts && a < rank->count; a++)
-        if (mlt_goal_is_message(&rank->actions[a]) && is_far(team, (uint32_t)rank->actions[a].peer))
-            return false;
-    return team->hosts != NULL;
+    if (!team->hosts)
+        return;
+    uint32_t workers = team->worker->boot->job->workers;
+    uint8_t *seen = mlt_take(workers, 1);
+    plan->near = true;
+    for (uint32_t a = 0; a < rank->count; a++) {
+        const mlt_goal_action *action = &rank->actions[a];
+        if (!mlt_goal_is_message(action) || !is_far(team, (uint32_t)action->peer))
+            continue;
+        plan->near = false;
+        uint32_t to = mlt_team_worker_of(team, (uint32_t)action->peer);
+        if (action->kind != MLT_GOAL_SEND || seen[to]++)
+            continue;
+        plan->far = mlt_take_more(plan->far, plan->far_count + 1ull, sizeof *plan->far);
+        plan->far[plan->far_count++] = to;
+    }
+    free(seen);
 }
 
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
@@ -360,7 +375,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
         if (action->kind == MLT_GOAL_USER && action->size[0] > plan->scratch)
             plan->scratch = action->size[0];
     }
-    plan->near = is_near(team, program->rank);
+    find_far(plan, team, program->rank);
     bool fine = compile(plan, team, program, why, why_size);
     mlt_goal_program_free(program);
     plan->shape.starts = NULL; // the caller's
@@ -438,28 +453,14 @@ static void name_place(const mlt_team *team, uint32_t place, char *text, size_t 
              team->at && team->at[place].present > 1 ? " and those of its worker" : "");
 }
 
-// What a message with that code says: as the board has it, or, from another host, as this side's own
-// claim with another kind of data. `own` is its code.
-static bool find_claims(const mlt_team *team, uint32_t from, uint16_t other, uint16_t own,
-                        mlt_coll_claim *theirs, mlt_coll_claim *mine)
-{
-    if (!mlt_coll_claim_find(team->worker, own, mine))
-        return false;
-    if (mlt_coll_claim_find(team->worker, other, theirs))
-        return true;
-    if (!is_far(team, from) || !mlt_coll_claim_of_kind(mine, other, theirs))
-        return false;
-    mlt_coll_claim_publish(team->worker, theirs, other); // the next message finds it at once
-    return true;
-}
-
 // Both sides of a call: the one that sent a message with code `other`, and this one. False: they
 // say the same, or one is not on the board.
 static bool tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t own, const char *when)
 {
     mlt_coll_claim theirs, mine;
     char who[2][64];
-    if (other == own || !find_claims(team, from, other, own, &theirs, &mine))
+    if (other == own || !mlt_coll_claim_find(team->worker, other, &theirs) ||
+        !mlt_coll_claim_find(team->worker, own, &mine))
         return false;
     name_place(team, from, who[0], sizeof who[0]);
     name_place(team, team->place, who[1], sizeof who[1]);
@@ -507,7 +508,8 @@ static bool differs(mlt_run *run, const mlt_req *req)
     const mlt_instance *i = run->user;
     mlt_team *team = i->team;
     mlt_coll_claim theirs, mine;
-    if (!find_claims(team, (uint32_t)req->from, req->sent_type, run->received.code, &theirs, &mine))
+    if (!mlt_coll_claim_find(team->worker, req->sent_type, &theirs) ||
+        !mlt_coll_claim_find(team->worker, run->received.code, &mine))
         return true;
     mlt_coll_claims same = mlt_coll_claims_compare(&theirs, &mine);
     if (same != MLT_CLAIMS_KIND)
@@ -723,8 +725,25 @@ static inline void read_said(const mlt_coll_what *what, uint64_t said[3])
 _Static_assert(offsetof(mlt_coll_what, kind_sent) + sizeof(uint16_t) == sizeof(uint64_t),
                "the first word has no padding, and all that a claim says");
 
+// Their boards are not this one. Some may take another claim for this one and not be told, if there
+// are many: then their errors say less.
+static MLT_COLD void tell_far(mlt_team *team, const mlt_plan *plan, const mlt_coll_claim *sent,
+                              uint16_t code)
+{
+    enum { BITS = 4096 };
+    if (!team->told_far)
+        team->told_far = mlt_take(BITS / 64, sizeof *team->told_far);
+    for (uint32_t i = 0; i < plan->far_count; i++) {
+        uint64_t bit = mlt_hash_mix(code, plan->far[i]) >> 32;
+        uint64_t *word = &team->told_far[bit % BITS / 64], mask = UINT64_C(1) << bit % 64;
+        if (!(*word & mask))
+            mlt_coll_claim_send(team->worker, plan->far[i], sent, code);
+        *word |= mask;
+    }
+}
+
 // The call says something else than the plan's last one.
-static MLT_COLD void claim(const mlt_team *team, mlt_plan *plan, const mlt_coll_what *what)
+static MLT_COLD void claim(mlt_team *team, mlt_plan *plan, const mlt_coll_what *what)
 {
     mlt_coll_claim received = mlt_coll_claim_of(team, what, false),
                    sent = mlt_coll_claim_of(team, what, true);
@@ -734,6 +753,8 @@ static MLT_COLD void claim(const mlt_team *team, mlt_plan *plan, const mlt_coll_
     plan->claim.code_sent = mlt_coll_claim_code(&sent);
     mlt_coll_claim_publish(team->worker, &received, plan->claim.code);
     mlt_coll_claim_publish(team->worker, &sent, plan->claim.code_sent);
+    if (MLT_UNLIKELY(plan->far_count > 0) && team->worker->boot->job->hosts > 1)
+        tell_far(team, plan, &sent, plan->claim.code_sent);
 }
 
 static inline void set_codes(mlt_instance *i, const mlt_coll_what *what)

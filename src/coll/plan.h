@@ -52,13 +52,14 @@ typedef struct mlt_plan {
         uint16_t code, code_sent;
         bool some;
     } claim;
-    uint64_t said; // bytes of the ranks' call: of a block, or of all that differ
-    bool plain;    // of a call of the library's own
-    bool flat;     // the answer was: not combined
-    bool near;     // over hosts, but this worker's messages are with its own host only
-    bool stale;    // the rules have changed: goes when it is over
-    uint32_t busy; // instances that run
-    uint64_t runs; // since the ledger was told last
+    uint64_t said;            // bytes of the ranks' call: of a block, or of all that differ
+    bool plain;               // of a call of the library's own
+    bool flat;                // the answer was: not combined
+    bool near;                // over hosts, but this worker's messages are with its own host only
+    uint32_t *far, far_count; // workers of other hosts that it sends to
+    bool stale;               // the rules have changed: goes when it is over
+    uint32_t busy;            // instances that run
+    uint64_t runs;            // since the ledger was told last
     mlt_instance *free;
 } mlt_plan;
 

@@ -114,6 +114,12 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     return t;
 }
 
+uint32_t mlt_team_worker_of(const mlt_team *t, uint32_t place)
+{
+    mlt_team_facts f = {.worker = t->worker, .at = t->at, .ordinary = t->ordinary};
+    return worker_of(&f, place);
+}
+
 void mlt_team_refresh(mlt_team *t)
 {
     const mlt_coll_sources *s = t->sources;
@@ -174,6 +180,7 @@ void mlt_team_free(mlt_team *t)
     mlt_plans_fini(&t->plans);
     mlt_paths_free(t);
     mlt_coll_hosts_free(t->own_hosts);
+    free(t->told_far);
     free((void *)(uintptr_t)t->at);
     free(t->ring);
     free(t->name);

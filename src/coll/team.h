@@ -121,6 +121,7 @@ typedef struct mlt_team {
     uint8_t reach;                   // mlt_coll_reach: between the workers
     const mlt_coll_hosts *hosts;     // of the workers, or of the flat team's ranks; NULL: one host
     mlt_coll_hosts *own_hosts;       // the same if the team made it
+    uint64_t *told_far;              // which claims were told to other hosts; NULL: none
     const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
     mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
     const mlt_coll_sources *sources; // of rules; never NULL
@@ -185,6 +186,9 @@ static inline bool mlt_team_may_want_flat(const mlt_team *team, const mlt_coll_w
 {
     return team->at && (!team->simple || what->emit || what->parts);
 }
+
+// The worker of a place.
+uint32_t mlt_team_worker_of(const mlt_team *team, uint32_t place);
 
 // Rank `local` (0..present-1, in the order of ranks) joins call `number`. `done` is a MLT_REQ_OTHER
 // that is not done; what, what it points to and the buffers stay until it is. If ranks disagree

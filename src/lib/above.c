@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "boot/ctl.h"
+#include "coll/claim.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
 #include "flow/help.h"
@@ -35,10 +36,16 @@ static void joined(const mlt_boot *boot)
     mlt_flow_conf_now.reproducible = mlt_mpi_settings.reproducible;
 }
 
+static void noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value)
+{
+    if (!mlt_coll_claim_noted(worker, what, value))
+        mlt_context_noted(worker, from, what, value);
+}
+
 const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
     .deadlock = mlt_entry_deadlock,
-    .note = mlt_context_noted,
+    .note = noted,
     .packet = mlt_route_packet,
     .processes_ended = mlt_route_processes_ended,
     .kind_differs = mlt_mpi_kind_differs,
