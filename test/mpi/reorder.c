@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// reorder: `halves` says that the job has two workers of equal size, so that this program knows who
-// lives with whom. Counts pairs of neighbours that live apart, before and after; reordering is
-// never worse, and better where it can be. `same`: all ranks live in one worker, or each in its own
-// in one process, and all keep their ranks.
+// reorder: `halves` says that the job has two workers of equal size, or two hosts with equally many
+// workers of one rank, so that this program knows who lives with whom; `turns`, that the two hosts
+// take turns (mpirun --map-by node). Counts pairs of neighbours that live apart, before and after;
+// reordering is never worse, and better where it can be. `same`: all ranks live in one worker, or
+// each in its own in one process, and all keep their ranks.
 
 #include "comm_check.h"
 
+static int turns;
+
 static int home(int world)
 {
-    return world / (world_size() / 2);
+    return turns ? world % 2 : world / (world_size() / 2);
 }
 
 // The sum over all ranks of the world.
@@ -98,16 +101,16 @@ static void halves(void)
 {
     int size = world_size();
     MPI_Comm mixed; // ranks of both halves in turn
-    CHECK_INT(grid(MPI_COMM_WORLD, 2, size / 2, 0, 0), size / 2);
+    CHECK_INT(grid(MPI_COMM_WORLD, 2, size / 2, 0, 0), turns ? size - 2 : size / 2);
     CHECK_INT(grid(MPI_COMM_WORLD, 2, size / 2, 0, 1), 2);
     CHECK_INT(grid(MPI_COMM_WORLD, 2, size / 2, 1, 1), 4);
     CHECK_INT(grid(MPI_COMM_WORLD, size / 2, 2, 0, 1), 2);
     CHECK_INT(grid(MPI_COMM_WORLD, 4, size / 4, 0, 1), 4);
     CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, world_rank() % (size / 2), &mixed));
-    CHECK(grid(mixed, 4, size / 4, 0, 0) > 4);
+    CHECK(grid(mixed, 4, size / 4, 0, 0) > 4 || turns);
     CHECK_INT(grid(mixed, 4, size / 4, 0, 1), 4);
     for (int way = 0; way < 3; way++) {
-        CHECK_INT(partners(MPI_COMM_WORLD, way, 0), size / 2);
+        CHECK_INT(partners(MPI_COMM_WORLD, way, 0), turns ? 0 : size / 2);
         CHECK_INT(partners(MPI_COMM_WORLD, way, 1), 0);
         CHECK_INT(partners(mixed, way, 1), 0);
     }
@@ -134,7 +137,8 @@ int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
     CHECK(argc == 2);
-    if (strcmp(argv[1], "halves") == 0)
+    turns = strcmp(argv[1], "turns") == 0;
+    if (turns || strcmp(argv[1], "halves") == 0)
         halves();
     else
         same();
