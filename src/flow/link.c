@@ -60,7 +60,7 @@ struct mlt_flow_link {
     bool by_bytes;
     bool near; // another worker of this process
     bool ended, closed;
-    bool told, maps; // of the store: the receiver knows of it; has it
+    bool told, maps; // of the store: the receiver knows of it (or is on another host); has it
     uint64_t small;  // bytes up to which data goes in a packet
     mlt_link waiting;
     mlt_flow_outlet *outlet;
@@ -481,6 +481,8 @@ static void pointer_came(arrival *a, const void *data, uint64_t bytes)
 static void store_came(arrival *a, const mlt_packet *packet)
 {
     peer *p = &a->program->links->peers[a->route->worker];
+    if (!mlt_job_is_here(a->program->csp->worker->boot->job, a->route->worker))
+        bad_packet(a->program, a->route, a->line, "about memory of another host");
     if (!p->store)
         p->store = mlt_flow_store_map((pid_t)packet->src, packet->word);
     if (p->store && !a->closed)
@@ -680,7 +682,8 @@ static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_lin
                             .cap = at->cap,
                             .credits = at->cap,
                             .by_bytes = at->by_bytes,
-                            .near = is_near(program, worker)};
+                            .near = is_near(program, worker),
+                            .told = !mlt_job_is_here(own->boot->job, worker)};
     link->small = link->near ? MLT_FLOW_SMALL : mlt_p2p_eager_most(own, worker);
     mlt_list_init(&link->waiting);
 }
