@@ -67,6 +67,14 @@ def start(*words, **options):
     return process
 
 
+def next_line(process):
+    """The next line of a command that was started; "" at the end. What follows it stays for finish: Python's own readline would take that, too."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(process.stdout.fileno(), 1)):
+        line += byte
+    return line.decode(errors="replace").rstrip("\n")
+
+
 def finish(process, code=None, text=None, limit=60):
     """The Result of a command that was started; `code` is the exit code that it must have (None: any)."""
     words = " ".join(map(str, process.args))
