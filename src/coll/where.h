@@ -15,12 +15,6 @@
 uint32_t mlt_coll_hosts_of_job(const mlt_job *job);
 uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker);
 
-// The host of one of so many, if hosts have as many of them, in blocks or dealt out in turn.
-static inline uint32_t mlt_coll_dealt(uint32_t i, uint32_t count, uint32_t hosts, bool in_turn)
-{
-    return in_turn ? i % hosts : (uint32_t)((uint64_t)i * hosts / count);
-}
-
 // The map of `members`, of which member m is a rank of worker worker_of(of, m). NULL: they are all
 // on one host. The caller's.
 mlt_coll_hosts *mlt_coll_locate(const mlt_worker *worker, uint32_t members,

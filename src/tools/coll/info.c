@@ -171,12 +171,7 @@ static bool reads(const asked *a)
 // The ranks on that many hosts, in blocks or in turn.
 static mlt_coll_hosts *hosts_of(const asked *a)
 {
-    uint32_t ranks = (uint32_t)a->ranks, hosts = (uint32_t)a->hosts;
-    uint32_t *name = mlt_take(ranks, sizeof *name);
-    for (uint32_t r = 0; r < ranks; r++)
-        name[r] = mlt_coll_dealt(r, ranks, hosts, a->in_turn);
-    mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, hosts);
-    free(name);
+    mlt_coll_hosts *map = mlt_coll_hosts_deal((uint32_t)a->ranks, (uint32_t)a->hosts, a->in_turn);
     map->crowded = a->crowded;
     map->reads = !a->workers && reads(a);
     map->sharing = a->crowded ? mlt_coll_sharing(map->most, (uint32_t)mlt_os_cores()) : 1;

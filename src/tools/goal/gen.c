@@ -23,17 +23,18 @@ static void list(void)
     for (int i = 0; mlt_coll_algs[i]; i++) {
         const mlt_coll_alg *alg = mlt_coll_algs[i];
         int width = printf("%s.%s", mlt_collective_names[alg->collective], alg->name);
-        printf("%*s  %-4s%c%c %s%s\n", widest - width, "",
+        printf("%*s  %-4s%c%c%c %s%s\n", widest - width, "",
                alg->uses_segment  ? "seg"
                : alg->uses_radix  ? "rad"
                : alg->uses_window ? "thr"
                                   : "",
-               alg->in_place ? 'i' : ' ', alg->uneven ? 'b' : ' ', alg->help,
-               alg->in_order ? " [in order]" : "");
+               alg->in_place ? 'i' : ' ', alg->uneven ? 'b' : ' ', alg->uses_hosts ? 'h' : ' ',
+               alg->help, alg->in_order ? " [in order]" : "");
     }
     printf(
         "\nseg: takes --segment; rad: takes --radix; thr: takes --throttle; i: takes --in-place; "
-        "b: takes --blocks;\n[in order]: operands in the order of ranks, so the operation need not "
+        "b: takes --blocks; h: needs --hosts;\n[in order]: operands in the order of ranks, so the "
+        "operation need not "
         "commute\n");
 }
 

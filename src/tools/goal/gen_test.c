@@ -74,8 +74,10 @@ static void test_algorithms(void)
     for (int i = 0; mlt_coll_algs[i]; i++) {
         const mlt_coll_alg *alg = mlt_coll_algs[i];
         char line[200], why[1000];
-        snprintf(line, sizeof line, "--alg %s.%s --ranks 8 --count 11 --type Int16 --op max",
-                 mlt_collective_names[alg->collective], alg->name);
+        bool blocks = alg->collective == MLT_COLL_SCAN || alg->collective == MLT_COLL_EXSCAN;
+        const char *where = !alg->uses_hosts ? "" : blocks ? " --hosts 3" : " --hosts 2 --in-turn";
+        snprintf(line, sizeof line, "--alg %s.%s --ranks 8 --count 11 --type Int16 --op max%s",
+                 mlt_collective_names[alg->collective], alg->name, where);
         CHECK(gen(line) == MLT_EXIT_FINE && !*err);
         mlt_goal_program *program;
         mlt_goal_dialect dialect;
@@ -163,6 +165,11 @@ static void test_wrong(void)
         snprintf(text, sizeof text, "--alg gather.linear --ranks 2 --blocks %s", bad[i]);
         wrong(2, "but should be sizes such as 4,0,7", text);
     }
+    wrong(2, "--alg barrier.hosts needs --hosts", "--alg barrier.hosts --ranks 2");
+    wrong(2, "--in-turn needs --hosts", "--alg bcast.linear --ranks 2 --in-turn");
+    wrong(2, "there are 3 hosts, but only 2 ranks for them",
+          "--alg barrier.hosts --ranks 2 --hosts 3");
+    wrong(2, "--hosts has no meaning for gather.linear", "--alg gather.linear --ranks 2 --hosts 2");
     wrong(2, "--throttle has no meaning for gather.linear",
           "--alg gather.linear --ranks 2 --throttle 2");
     wrong(1, "'/no/such.lua' cannot be read", "/no/such.lua --ranks 4");

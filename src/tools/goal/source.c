@@ -25,6 +25,7 @@ enum { WHY_BYTES = 4096, FIRST_ROOM = 1 << 16 };
 void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
 {
     *options = (mlt_source_options){.ranks = MLT_NOT_GIVEN,
+                                    .hosts = MLT_NOT_GIVEN,
                                     .count = MLT_NOT_GIVEN,
                                     .root = MLT_NOT_GIVEN,
                                     .segment = MLT_NOT_GIVEN,
@@ -37,6 +38,10 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
                  "--list` lists all"},
         {"ranks", 'n', MLT_ARG_NUMBER, &options->ranks, "P", .least = 1, .most = MLT_GOAL_MAX_RANKS,
          .help = "number of ranks, for an algorithm or a Lua script"},
+        {"hosts", 0, MLT_ARG_NUMBER, &options->hosts, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
+         .help = "hosts that the ranks of an algorithm are on, as many on each as on any other"},
+        {"in-turn", 0, MLT_ARG_FLAG, &options->in_turn, NULL,
+         .help = "with --hosts: neighbours are on different hosts, as with mpirun --map-by node"},
         {"count", 0, MLT_ARG_NUMBER, &options->count, "N", .help = "elements of a block (1)"},
         {"type", 0, MLT_ARG_TEXT, &options->type, "TYPE", .help = "type of an element (Int32)"},
         {"op", 0, MLT_ARG_TEXT, &options->op, "OP",
@@ -236,6 +241,7 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
                        const mlt_coll_alg *alg)
 {
     const char *lost = options->shared                                           ? NULL
+                       : options->hosts != MLT_NOT_GIVEN && !alg->uses_hosts     ? "hosts"
                        : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
                        : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
                        : options->throttle != MLT_NOT_GIVEN && !alg->uses_window ? "throttle"
@@ -247,6 +253,25 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
     return mlt_args_wrong(
         command, "--%s has no meaning for %s; `millet goal gen --list` shows what algorithms take",
         lost, options->alg);
+}
+
+static int read_hosts(const mlt_arg_command *command, const mlt_source_options *options,
+                      mlt_source *out)
+{
+    uint64_t hosts = options->hosts;
+    if (hosts == MLT_NOT_GIVEN && options->in_turn)
+        return mlt_args_wrong(command, "--in-turn needs --hosts, the number of hosts");
+    if (hosts == MLT_NOT_GIVEN && out->alg->uses_hosts)
+        return mlt_args_wrong(command, "--alg %s needs --hosts, the number of hosts", options->alg);
+    if (hosts == MLT_NOT_GIVEN || !out->alg->uses_hosts)
+        return MLT_ARGS_GO;
+    if (hosts > options->ranks)
+        return mlt_args_wrong(command,
+                              "there are %" PRIu64 " hosts, but only %" PRIu64 " ranks for them",
+                              hosts, options->ranks);
+    out->hosts = mlt_coll_hosts_deal(out->shape.ranks, (uint32_t)hosts, options->in_turn);
+    out->shape.hosts = out->hosts;
+    return MLT_ARGS_GO;
 }
 
 static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
@@ -261,6 +286,8 @@ static int read_alg(const mlt_arg_command *command, const mlt_source_options *op
     if (!out->alg)
         return mlt_args_wrong(command, "%s", why);
     code = not_for_alg(command, options, out->alg);
+    if (code == MLT_ARGS_GO)
+        code = read_hosts(command, options, out);
     if (code == MLT_ARGS_GO && options->blocks)
         code = read_blocks(command, options->blocks, out->shape.ranks, &out->starts);
     if (code != MLT_ARGS_GO)
@@ -351,6 +378,8 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
             command, "--%s is for Lua scripts, but '%s' is none (its name would end with .lua)",
             options->set.count ? "set" : "lua-steps", name);
     const char *lost = options->count != MLT_NOT_GIVEN      ? "--count"
+                       : options->hosts != MLT_NOT_GIVEN    ? "--hosts"
+                       : options->in_turn                   ? "--in-turn"
                        : options->type                      ? "--type"
                        : options->segment != MLT_NOT_GIVEN  ? "--segment"
                        : options->radix != MLT_NOT_GIVEN    ? "--radix"
@@ -440,5 +469,6 @@ void mlt_source_free(mlt_source *source)
     free(source->starts);
     free(source->parts);
     free(source->part);
+    mlt_coll_hosts_free(source->hosts);
     *source = (mlt_source){.program = NULL};
 }

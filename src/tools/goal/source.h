@@ -9,17 +9,19 @@
 #include <stdint.h>
 
 #include "coll/alg/alg.h"
+#include "coll/alg/hosts/map.h"
 #include "goal/program.h"
 #include "goal/text/text.h"
 #include "tools/args.h"
 
-enum { MLT_SOURCE_ARGS = 13 };
+enum { MLT_SOURCE_ARGS = 15 };
 #define MLT_NOT_GIVEN UINT64_MAX
 
 typedef struct mlt_source_options {
     const char *alg, *op, *type, *blocks;
-    uint64_t ranks, count, root, segment, radix, throttle, steps; // MLT_NOT_GIVEN: not given
-    bool in_place;
+    // MLT_NOT_GIVEN: not given
+    uint64_t ranks, hosts, count, root, segment, radix, throttle, steps;
+    bool in_place, in_turn;
     mlt_arg_texts set;
     bool files_have_op; // --op, --root, --in-place and --blocks mean something for files too
     bool scripts;       // standard input is a Lua script
@@ -44,6 +46,7 @@ typedef struct mlt_source {
     uint64_t *starts;         // of --blocks, in elements, for files in bytes; NULL: not given
     mlt_goal_parts *parts;    // ALG, of an exchange: each sends each a block
     mlt_goal_part *part;
+    mlt_coll_hosts *hosts; // ALG with --hosts
 } mlt_source;
 
 // Sets the defaults and fills in the options' lines.

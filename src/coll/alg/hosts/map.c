@@ -71,3 +71,13 @@ void mlt_coll_hosts_free(mlt_coll_hosts *map)
     free((void *)(uintptr_t)map->rank);
     free(map);
 }
+
+mlt_coll_hosts *mlt_coll_hosts_deal(uint32_t ranks, uint32_t hosts, bool in_turn)
+{
+    uint32_t *name = mlt_take(ranks, sizeof *name);
+    for (uint32_t r = 0; r < ranks; r++)
+        name[r] = mlt_coll_dealt(r, ranks, hosts, in_turn);
+    mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, hosts);
+    free(name);
+    return map;
+}

@@ -32,6 +32,15 @@ typedef struct mlt_coll_hosts {
 mlt_coll_hosts *mlt_coll_hosts_new(uint32_t ranks, const uint32_t *name, uint32_t names);
 void mlt_coll_hosts_free(mlt_coll_hosts *map); // NULL is fine
 
+// The host of one of so many, if hosts have as many of them, in blocks or dealt out in turn.
+static inline uint32_t mlt_coll_dealt(uint32_t i, uint32_t count, uint32_t hosts, bool in_turn)
+{
+    return in_turn ? i % hosts : (uint32_t)((uint64_t)i * hosts / count);
+}
+
+// The map of ranks that are on so many hosts that way; at most as many hosts as ranks. Free it.
+mlt_coll_hosts *mlt_coll_hosts_deal(uint32_t ranks, uint32_t hosts, bool in_turn);
+
 // Ranks of a host.
 static inline uint32_t mlt_coll_hosts_size(const mlt_coll_hosts *map, uint32_t host)
 {
