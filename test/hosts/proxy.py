@@ -45,6 +45,7 @@ class Way:
         self.cut_at = None  # after so many bytes both sides are reset; those bytes arrive
         self.end_at = None  # after so many bytes the receiver sees the end of the stream; the rest is swallowed, the other way stays
         self.garble_at = None  # this byte arrives inverted
+        self.reached = False  # one of these places was
         self.record = 0  # so many first bytes of each connection are kept,
         self.recorded = []  # here, one bytearray a connection
         self.bytes = 0  # passed on, of all connections; counted before they are sent
@@ -216,9 +217,11 @@ class Pump:
         for piece in self.split(self.garbled(data)):
             self.send(piece)
             if self.at == self.way.cut_at:
+                self.way.reached = True
                 drain(self.sink)
                 raise Cut
             if self.at == self.way.end_at:
+                self.way.reached = True
                 return self.end()
         return None
 
@@ -230,6 +233,7 @@ class Pump:
         place = self.way.garble_at
         if place is None or not self.at <= place < self.at + len(data):
             return data
+        self.way.reached = True
         wrong = bytearray(data)
         wrong[place - self.at] ^= 0xFF
         return bytes(wrong)
