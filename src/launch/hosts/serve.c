@@ -134,6 +134,8 @@ static bool is_last_word(const mlt_frame *frame, const char *body)
 static void agent_tells(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
+    if (s->abandoned)
+        return; // processes that are killed now have not failed
     if (is_last_word(frame, body))
         mlt_io_hear(s->io, frame->about);
     send_up(s, frame, body);
