@@ -348,12 +348,22 @@ static char *pack_task(launch *l, uint64_t identity, size_t *size)
     return packed;
 }
 
+// Agents call the remote shell from other folders.
+static void settle_shell(mlt_options *o)
+{
+    char *here = getcwd(NULL, 0);
+    if (here && o->rsh[0] != '/' && memchr(o->rsh, '/', strcspn(o->rsh, " ")))
+        o->rsh = mlt_text_of("%s/%s", here, o->rsh);
+    free(here);
+}
+
 // The agents of all other hosts.
 static mlt_crew *make_crew(launch *l, uint64_t identity)
 {
     size_t size;
     if (!l->options->agent)
         l->options->agent = own_path();
+    settle_shell(l->options);
     l->task = pack_task(l, identity, &size);
     mlt_crew_conf conf = {.options = l->options,
                           .plan = &l->plan,
