@@ -260,8 +260,8 @@ static void tell_failure(mlt_broker *b, const pair *p, const char *cause, const 
 static void give_up(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *table)
 {
     static const char *const words[] = {
-        [MLT_DIAL_VAIN] = "nothing answers as it should, after several tries; is there a firewall "
-                          "(--port-range), or an interface that leads nowhere (--iface)?",
+        [MLT_DIAL_VAIN] = ("nothing answers as it should, after several tries; is there a firewall "
+                           "(--port-range), or an interface that leads nowhere (--iface)?"),
         [MLT_DIAL_REFUSED] = "the two cannot talk",
         [MLT_DIAL_NO_DESCRIPTOR] = "its agent has no descriptors left; see `ulimit -n`",
     };
