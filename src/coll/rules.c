@@ -38,9 +38,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(BARRIER, "recursive_doubling", "the fewest rounds for few ranks", .ranks_to = 16),
     RULE(BARRIER, "dissemination", "the fewest rounds for any number of ranks"),
 
-    RULE(BCAST, "hosts", a_host, .reach = FAR, .bytes_to = 64 * KI, .segment = 64 * KI),
-    RULE(BCAST, "hosts", "the network and the hosts work at the same time", .reach = FAR,
-         .segment = 128 * KI),
+    RULE(BCAST, "hosts", a_host, .reach = FAR, .segment = 1 * MI),
     RULE(BCAST, "linear", few_hosts, .reach = FAR, .ranks_to = 8, .bytes_to = 8 * KI),
     RULE(BCAST, "chain", "two processes: one copies in while the other copies out", .ranks_from = 2,
          .ranks_to = 2, .reach = 1 << MLT_REACH_HOST, .reads = -1, .bytes_from = 24 * KI,
@@ -54,9 +52,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .bytes_from = 4 * MI, .segment = 128 * KI),
     RULE(BCAST, "scatter_allgather", "long messages: every rank sends as much as it gets"),
 
-    RULE(REDUCE, "hosts", a_host, .reach = FAR, .bytes_to = 64 * KI, .segment = 64 * KI),
-    RULE(REDUCE, "hosts", "the network and the hosts work at the same time", .reach = FAR,
-         .segment = 128 * KI),
+    RULE(REDUCE, "hosts", a_host, .reach = FAR, .segment = 1 * MI),
     RULE(REDUCE, "linear", few_hosts, .reach = FAR, .ranks_to = 8, .bytes_to = 8 * KI),
     RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
          .bytes_to = 128 * KI),
@@ -66,7 +62,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
 
     RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .bytes_to = 32 * KI, .segment = 32 * KI),
     RULE(ALLREDUCE, "leaders", "long messages: all ranks of a host use the network", .reach = FAR),
-    RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .segment = 128 * KI),
+    RULE(ALLREDUCE, "hosts", a_host, .reach = FAR, .segment = 1 * MI),
     RULE(ALLREDUCE, "reduce_bcast", few_hosts, .reach = FAR, .ranks_from = 3, .ranks_to = 8,
          .bytes_to = 8 * KI, .radix = 8),
     RULE(ALLREDUCE, "reduce_bcast", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 16,
