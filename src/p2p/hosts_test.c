@@ -52,6 +52,37 @@ static void try_all(hosts_shape shape, const char *policy)
     hosts_run(shape, policy, packets_flow);
 }
 
+// The first of two messages wakes rank 0, so the second is left where it was read, while other
+// connections ring.
+static void pairs_of_messages(void *rank)
+{
+    enum { ROUNDS = 2000, MOST = 16 };
+    mlt_rank *me = rank;
+    int n = (int)me->worker->world_size;
+    unsigned char byte = 0, in[MOST];
+    mlt_req req, all[MOST];
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int r = 2; r < n; r++) {
+            if (me->world == 0) {
+                start_send(&req, me, &byte, 1, r, 0, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+                mlt_req_wait(&req, "pairs");
+            } else if (me->world == r) {
+                start_recv(&req, me, &byte, 1, 0, 0, MLT_TYPE_BYTE);
+                mlt_req_wait(&req, "pairs");
+                for (int tag = 1; tag <= 2; tag++)
+                    CHECK(mlt_p2p_send_soon(me, &byte, 1, MLT_CODE_BYTE, 0, r, tag, 0));
+                (void)mlt_worker_step(me->worker);
+            }
+        }
+        for (int tag = 1; me->world == 0 && tag <= 2; tag++) {
+            for (int r = 2; r < n; r++)
+                start_recv(&all[r], me, &in[r], 1, r, tag, MLT_TYPE_BYTE);
+            for (int r = 2; r < n; r++)
+                mlt_req_wait(&all[r], "pairs");
+        }
+    }
+}
+
 // ---- ends and faults
 
 static void nap_ms(int64_t ms)
@@ -240,6 +271,7 @@ int main(int argc, char **argv)
         hosts_run((hosts_shape){2, 1, 3, 2}, "random:5", packets_flow);
         hosts_run((hosts_shape){4, 2, 1, 1}, "direct",
                   all_to_all); // more than are looked at always
+        hosts_run((hosts_shape){4, 2, 1, 1}, "direct", pairs_of_messages);
     }
     encrypted((hosts_shape){2, 1, 1, 1}, all_to_all);
     encrypted((hosts_shape){2, 1, 2, 1}, all_to_all);

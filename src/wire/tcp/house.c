@@ -243,16 +243,30 @@ static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
     atomic_store_explicit(&pair->links[n], new_link(house, pair, cipher, fd), memory_order_release);
 }
 
+// A link with frames left in its room stays: the system does not tell of these. If all have some,
+// the new one has to wait; it will ring again.
+void mlt_tcp_heat(tcp_worker *me, uint32_t number)
+{
+    if (me->hot_count < HOT) {
+        me->hot[me->hot_count++] = number;
+        return;
+    }
+    for (uint32_t i = 0; i < HOT; i++) {
+        uint32_t at = me->hot_next++ % HOT;
+        if (me->house->workers == 1 && me->seats[me->hot[at]].link->stopped)
+            continue;
+        me->hot[at] = number;
+        return;
+    }
+}
+
 static void seat(tcp_worker *me)
 {
     tcp_house *house = me->house;
     while (me->seat_count < house->link_count) {
         MLT_ARRAY_WANT(me->seats, me->seat_count + (size_t)1, me->seat_room);
         me->seats[me->seat_count] = (tcp_seat){.link = house->links[me->seat_count]};
-        if (me->hot_count < HOT)
-            me->hot[me->hot_count++] = me->seat_count;
-        else
-            me->hot[me->hot_next++ % HOT] = me->seat_count;
+        mlt_tcp_heat(me, me->seat_count);
         me->seat_count++;
         me->new_seats = true;
     }

@@ -366,7 +366,7 @@ static void rang(mlt_wire *wire, uint32_t number)
         if (me->hot[i] == number)
             return;
     if (number < me->seat_count)
-        me->hot[me->hot_next++ % HOT] = number;
+        mlt_tcp_heat(me, number);
 }
 
 static void patrol(mlt_wire *wire)

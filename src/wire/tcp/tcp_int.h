@@ -190,6 +190,7 @@ void mlt_tcp_leave(tcp_house *house);
 tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc); // made when it is first asked for
 tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker); // the same
 bool mlt_tcp_take_links(tcp_worker *me);                 // those that have come
+void mlt_tcp_heat(tcp_worker *me, uint32_t number);      // that link is looked at from now on
 void mlt_tcp_want(tcp_pair *pair);
 void mlt_tcp_lose(tcp_pair *pair, const char *why); // tells, once
 void mlt_tcp_wake(tcp_house *house, uint32_t worker);
