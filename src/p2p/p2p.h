@@ -110,7 +110,7 @@ struct mlt_req {
             uint32_t share;   // which of the ring's it has; SHARE_NONE
         };
         struct {             // of a send to another host
-            uint32_t ticket; // of the last part of its memory that was given to the transport
+            uint64_t ticket; // of the last part of its memory that was given to the transport
             bool lands;      // the receiver has no gaps: its data go straight into its memory
         };
     };

@@ -61,10 +61,12 @@ uint64_t mlt_name_give(mlt_names *names, void *owner, uint32_t peer, void *memor
     named->memory = memory;
     named->bytes = bytes;
     named->landed = 0;
-    uint32_t generation = atomic_load_explicit(&named->generation, memory_order_relaxed);
+    uint32_t generation = atomic_load_explicit(&named->generation, memory_order_relaxed) + 1;
+    if (generation == 0) // after 2^31 names of this place
+        generation = 2;
     // release: whoever finds the name sees the rest; pairs with mlt_name_find.
-    atomic_store_explicit(&named->generation, generation + 1, memory_order_release);
-    return (uint64_t)(generation + 1) << 32 | named->index;
+    atomic_store_explicit(&named->generation, generation, memory_order_release);
+    return (uint64_t)generation << 32 | named->index;
 }
 
 mlt_named *mlt_name_find(mlt_names *names, uint64_t name, uint32_t peer)

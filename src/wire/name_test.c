@@ -24,6 +24,23 @@ static void lands(void)
     mlt_names_fini(&names);
 }
 
+// A place that was used so often that its generations begin again.
+static void begins_again(void)
+{
+    mlt_names names = {.free = 0};
+    int owner;
+    uint64_t first = mlt_name_give(&names, &owner, PEER, NULL, 0);
+    mlt_named *named = mlt_name_find(&names, first, PEER);
+    CHECK(mlt_name_take(&names, first, PEER) == &owner);
+    atomic_store(&named->generation, UINT32_MAX - 2);
+    for (int i = 0; i < 3; i++) {
+        uint64_t name = mlt_name_give(&names, &owner, PEER, NULL, 0);
+        CHECK(name && mlt_name_find(&names, name, PEER) == named);
+        CHECK(mlt_name_take(&names, name, PEER) == &owner);
+    }
+    mlt_names_fini(&names);
+}
+
 int main(void)
 {
     static uint64_t given[MANY];
@@ -50,5 +67,6 @@ int main(void)
     CHECK(!mlt_name_find(&names, UINT64_MAX, PEER) && !mlt_name_find(&names, UINT32_MAX, PEER));
     mlt_names_fini(&names);
     lands();
+    begins_again();
     return 0;
 }

@@ -54,8 +54,8 @@ typedef struct mlt_transport {
     // caller's own memory, which must stay until has_left(ticket). False: no room now.
     void (*post_data)(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot);
     bool (*post_memory)(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, uint32_t in_slot,
-                        const void *memory, uint64_t bytes, uint32_t *ticket);
-    bool (*has_left)(const mlt_peer *peer, uint32_t ticket);
+                        const void *memory, uint64_t bytes, uint64_t *ticket);
+    bool (*has_left)(const mlt_peer *peer, uint64_t ticket);
 
     // Lets everything go that was posted, as far as there is room. True: something has left.
     bool (*push)(mlt_wire *wire);

@@ -183,7 +183,7 @@ static void post_data(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 }
 
 static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, uint32_t in_slot,
-                        const void *memory, uint64_t bytes, uint32_t *ticket)
+                        const void *memory, uint64_t bytes, uint64_t *ticket)
 {
     mlt_tube *tube = tube_to(peer);
     mlt_frame *frame = mlt_tube_reserve(tube, sizeof *frame);
@@ -195,7 +195,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, ui
     pad(frame);
     uint64_t head = mlt_frame_bytes(frame);
     frame->length = (uint32_t)bytes;
-    uint32_t count = mlt_tube_publish_reference(tube, head, memory, bytes);
+    uint64_t count = mlt_tube_publish_reference(tube, head, memory, bytes);
     if (!count)
         return false;
     *ticket = count;
@@ -204,7 +204,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, ui
     return true;
 }
 
-static bool has_left(const mlt_peer *peer, uint32_t ticket)
+static bool has_left(const mlt_peer *peer, uint64_t ticket)
 {
     return mlt_tube_has_left(own_tube(peer->far->lane), ticket);
 }

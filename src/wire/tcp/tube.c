@@ -25,11 +25,11 @@ void mlt_tube_free(mlt_tube *tube)
     free(tube);
 }
 
-uint32_t mlt_tube_publish_reference(mlt_tube *tube, uint64_t bytes, const void *data,
+uint64_t mlt_tube_publish_reference(mlt_tube *tube, uint64_t bytes, const void *data,
                                     uint64_t data_bytes)
 {
-    uint32_t tail = atomic_load_explicit(&tube->reference_tail, memory_order_relaxed);
-    uint32_t head = atomic_load_explicit(&tube->reference_head, memory_order_acquire);
+    uint64_t tail = atomic_load_explicit(&tube->reference_tail, memory_order_relaxed);
+    uint64_t head = atomic_load_explicit(&tube->reference_head, memory_order_acquire);
     if (tail - head == MLT_TUBE_REFERENCES)
         return 0;
     uint64_t skipped = tube->skips ? tube->size - tube->offset : 0;
@@ -47,8 +47,7 @@ uint32_t mlt_tube_publish_reference(mlt_tube *tube, uint64_t bytes, const void *
 
 // Where a consumer is.
 typedef struct cursor {
-    uint64_t head, offset, done;
-    uint32_t reference;
+    uint64_t head, offset, done, reference;
 } cursor;
 
 static cursor begin(const mlt_tube *tube)
@@ -62,7 +61,7 @@ static cursor begin(const mlt_tube *tube)
 static const unsigned char zeros[8];
 
 // The next piece of what was published up to `tail`; 0 bytes: none.
-static struct iovec piece_at(const mlt_tube *tube, cursor *c, uint64_t tail, uint32_t references)
+static struct iovec piece_at(const mlt_tube *tube, cursor *c, uint64_t tail, uint64_t references)
 {
     if (c->reference != references) {
         const mlt_tube_reference *r = &tube->references[c->reference % MLT_TUBE_REFERENCES];
@@ -86,7 +85,7 @@ static struct iovec piece_at(const mlt_tube *tube, cursor *c, uint64_t tail, uin
                           .iov_len = tail - c->head};
 }
 
-static void advance(const mlt_tube *tube, cursor *c, uint64_t bytes, uint32_t references)
+static void advance(const mlt_tube *tube, cursor *c, uint64_t bytes, uint64_t references)
 {
     const mlt_tube_reference *r = &tube->references[c->reference % MLT_TUBE_REFERENCES];
     if (c->reference == references || r->at != c->head) {
@@ -98,7 +97,7 @@ static void advance(const mlt_tube *tube, cursor *c, uint64_t bytes, uint32_t re
 }
 
 // A reference that was taken as a whole, its padding too.
-static void end_reference(const mlt_tube *tube, cursor *c, uint32_t references)
+static void end_reference(const mlt_tube *tube, cursor *c, uint64_t references)
 {
     const mlt_tube_reference *r = &tube->references[c->reference % MLT_TUBE_REFERENCES];
     if (c->reference != references && r->at == c->head && c->done == mlt_frame_pad(r->bytes)) {
@@ -110,7 +109,7 @@ static void end_reference(const mlt_tube *tube, cursor *c, uint32_t references)
 uint32_t mlt_tube_pieces(const mlt_tube *tube, struct iovec *pieces, uint32_t most)
 {
     uint64_t tail = atomic_load_explicit(&tube->tail, memory_order_acquire);
-    uint32_t references = atomic_load_explicit(&tube->reference_tail, memory_order_acquire);
+    uint64_t references = atomic_load_explicit(&tube->reference_tail, memory_order_acquire);
     // One that is not published yet may be seen: its frame is not.
     cursor c = begin(tube);
     uint32_t n = 0;
@@ -140,7 +139,7 @@ static bool give_back(mlt_tube *tube, const cursor *c)
 bool mlt_tube_wrote(mlt_tube *tube, uint64_t bytes)
 {
     uint64_t tail = atomic_load_explicit(&tube->tail, memory_order_acquire);
-    uint32_t references = atomic_load_explicit(&tube->reference_tail, memory_order_acquire);
+    uint64_t references = atomic_load_explicit(&tube->reference_tail, memory_order_acquire);
     cursor c = begin(tube);
     while (bytes) {
         struct iovec piece = piece_at(tube, &c, tail, references);
@@ -155,7 +154,7 @@ bool mlt_tube_wrote(mlt_tube *tube, uint64_t bytes)
 bool mlt_tube_drop(mlt_tube *tube)
 {
     uint64_t tail = atomic_load_explicit(&tube->tail, memory_order_acquire);
-    uint32_t references = atomic_load_explicit(&tube->reference_tail, memory_order_acquire);
+    uint64_t references = atomic_load_explicit(&tube->reference_tail, memory_order_acquire);
     cursor c = begin(tube);
     for (;;) {
         struct iovec piece = piece_at(tube, &c, tail, references);

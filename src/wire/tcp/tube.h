@@ -34,13 +34,13 @@ typedef struct mlt_tube {
     uint64_t offset;                 // of tail in the memory
     bool skips;                      // the frame that is being filled in begins at the start
     _Atomic uint32_t starved;        // 1: the producer waits for room: wake it
-    _Atomic uint32_t reference_tail; // count
+    _Atomic uint64_t reference_tail; // count
     mlt_tube_reference references[MLT_TUBE_REFERENCES];
     // Consumer's.
     _Alignas(64) _Atomic uint64_t head;
     uint64_t out_offset;
     uint64_t reference_done; // bytes of the first reference that were taken
-    _Atomic uint32_t reference_head;
+    _Atomic uint64_t reference_head;
     uint64_t size;
     unsigned char memory[] __attribute__((aligned(64)));
 } mlt_tube;
@@ -83,15 +83,14 @@ static inline void mlt_tube_publish(mlt_tube *tube, uint64_t bytes)
 
 // As publish; data that lie elsewhere follow the frame. The count of references after this one, or
 // 0: no room for one more.
-uint32_t mlt_tube_publish_reference(mlt_tube *tube, uint64_t bytes, const void *data,
+uint64_t mlt_tube_publish_reference(mlt_tube *tube, uint64_t bytes, const void *data,
                                     uint64_t data_bytes);
 
 // Whether that reference, and so all before it, were taken. acquire: the consumer does not read
 // its data any more.
-static inline bool mlt_tube_has_left(const mlt_tube *tube, uint32_t reference)
+static inline bool mlt_tube_has_left(const mlt_tube *tube, uint64_t reference)
 {
-    uint32_t head = atomic_load_explicit(&tube->reference_head, memory_order_acquire);
-    return (int32_t)(head - reference) >= 0;
+    return atomic_load_explicit(&tube->reference_head, memory_order_acquire) >= reference;
 }
 
 // ---- either

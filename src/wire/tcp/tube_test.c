@@ -42,7 +42,7 @@ static void *produce(void *arg)
 {
     job *j = arg;
     uint64_t seed = j->seed, bytes, far;
-    uint32_t last = 0;
+    uint64_t last = 0;
     for (uint64_t n = 0; n < FRAMES; n++) {
         shape(&seed, j->references, &bytes, &far);
         unsigned char *room;
@@ -135,12 +135,15 @@ static void run(bool references)
 static void drops(void)
 {
     mlt_tube *tube = mlt_tube_new(SIZE);
+    const uint64_t first = UINT32_MAX - UINT64_C(5); // more references than 32 bits count
+    atomic_store(&tube->reference_head, first);
+    atomic_store(&tube->reference_tail, first);
     for (int round = 0; round < 10; round++) {
         memset(mlt_tube_reserve(tube, 400), 1, 400);
         mlt_tube_publish(tube, 400);
         memset(mlt_tube_reserve(tube, 104), 1, 104);
-        uint32_t ticket = mlt_tube_publish_reference(tube, 104, elsewhere, 13);
-        CHECK(ticket == (uint32_t)round + 1 && !mlt_tube_has_left(tube, ticket));
+        uint64_t ticket = mlt_tube_publish_reference(tube, 104, elsewhere, 13);
+        CHECK(ticket == first + (uint64_t)round + 1 && !mlt_tube_has_left(tube, ticket));
         atomic_store(&tube->starved, round % 2);
         CHECK(mlt_tube_wrote(tube, 450) == (round % 2));
         CHECK(mlt_tube_drop(tube) == (round % 2));
