@@ -115,7 +115,8 @@ typedef struct mlt_p2p_state {
     uint32_t barren; // polls in a row without progress
     uint32_t ticks;
     uint32_t hurries;   // progress steps in a row that ended early
-    uint32_t near;      // steps since a ring had something; sockets are then looked at less often
+    uint32_t near;      // steps for which sockets are looked at less often: a ring had something
+    uint32_t passed;    // steps since they were looked at
     uint64_t pushed_ns; // when a message of a burst was written last
     uint64_t patrol_ns; // when connections are looked at next
     uint64_t started_ns;

@@ -114,8 +114,11 @@ static bool look_far(mlt_worker *w, bool hasty)
     mlt_p2p_state *p2p = w->p2p;
     far_look look = {.w = w, .hasty = hasty};
     bool any = false;
-    if (p2p->near == 0 || --p2p->near % FAR_EVERY == 0)
+    p2p->near -= p2p->near != 0;
+    if (p2p->near == 0 || ++p2p->passed >= FAR_EVERY) {
+        p2p->passed = 0;
         any = wire->over->look(wire, take_frame, &look);
+    }
     if (MLT_UNLIKELY(wire->over->some_ended(wire)) && mlt_above.processes_ended) {
         mlt_above.processes_ended(w);
         any = true;
@@ -145,6 +148,7 @@ bool mlt_p2p_progress(mlt_worker *w)
             if (hasty && is_woken(w)) {
                 w->p2p->hurries++;
                 w->p2p->near = NEAR;
+                w->p2p->passed++;
                 (void)mlt_p2p_push(w);
                 return true;
             }
