@@ -351,8 +351,11 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
     bool any = false;
     mlt_jitter();
     int n = mlt_os_epoll_wait(io->epoll, events, EVENTS, timeout_ns);
-    if (MLT_UNLIKELY(n < 0) && renew_epoll(io) != MLT_OK)
-        no_epoll(io);
+    if (MLT_UNLIKELY(n < 0)) {
+        if (renew_epoll(io) != MLT_OK)
+            no_epoll(io);
+        any = true; // ports are to be told of again
+    }
     for (int i = 0; i < n; i++) {
         uint32_t what = events[i].events;
         uint64_t data = events[i].data.u64;
