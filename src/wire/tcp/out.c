@@ -20,6 +20,11 @@ ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count)
                         : mlt_os_tcp_send(link->fd, pieces, count);
 }
 
+bool mlt_tcp_is_full(int error)
+{
+    return error == EAGAIN || error == ENOBUFS || error == ENOMEM;
+}
+
 bool mlt_tcp_is_sealed(tcp_pair *pair)
 {
     const tcp_link *link = atomic_load_explicit(&pair->links[0], memory_order_acquire);
@@ -114,7 +119,7 @@ static bool write_some(tcp_pair *pair, tcp_link *link, bool *any)
                                                            : -1;
     atomic_store_explicit(&pair->sealed, mlt_cipher_pending(link->cipher), memory_order_relaxed);
     if (n < 0) {
-        bool full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM;
+        bool full = mlt_tcp_is_full(errno);
         if (!full) {
             pair->mute = true;
             pair->error = errno;

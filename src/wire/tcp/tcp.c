@@ -234,19 +234,23 @@ void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes)
     me->owing = far;
 }
 
-static MLT_COLD void pay(tcp_worker *me)
+// True: something was posted.
+static MLT_COLD bool pay(tcp_worker *me)
 {
     mlt_far_peer *list = me->owing;
+    bool any = false;
     me->owing = NULL;
     while (list) {
         mlt_far_peer *far = list;
         list = far->next_owing;
         far->owes = !tell_consumed(me, far);
+        any |= !far->owes;
         if (!far->owes)
             continue;
         far->next_owing = me->owing;
         me->owing = far;
     }
+    return any;
 }
 
 // ---- Progress
@@ -254,9 +258,8 @@ static MLT_COLD void pay(tcp_worker *me)
 static bool push(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    bool any = false;
-    if (MLT_UNLIKELY(me->owing != NULL))
-        pay(me);
+    // What was posted was counted: a worker that is about to sleep has published less.
+    bool any = MLT_UNLIKELY(me->owing != NULL) && pay(me);
     for (tcp_lane **at = &me->dirty; *at;) {
         tcp_lane *lane = *at;
         any |= mlt_tcp_carry(lane->pair);
@@ -345,7 +348,8 @@ static bool has_work(const mlt_wire *wire)
 static bool is_ready(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    if (me->busy || has_stopped(me) || atomic_load(&wire->own->links) != me->links_seen ||
+    if (me->busy || me->new_seats || has_stopped(me) ||
+        atomic_load(&wire->own->links) != me->links_seen ||
         atomic_load(&me->house->ends) != me->ends_seen ||
         atomic_load(&me->house->mail[me->index].first))
         return true;
@@ -360,8 +364,10 @@ static bool is_cold(const mlt_wire *wire)
 static void rang(mlt_wire *wire, uint32_t number)
 {
     tcp_worker *me = tcp_of(wire);
-    for (uint32_t i = 0; number == UINT32_MAX && i < me->seat_count; i++)
+    for (uint32_t i = 0; number == UINT32_MAX && i < me->seat_count; i++) {
         me->seats[i].listens = false;
+        me->new_seats = true;
+    }
     for (uint32_t i = 0; i < me->hot_count; i++)
         if (me->hot[i] == number)
             return;
@@ -455,13 +461,13 @@ static void write_mark(tcp_link *link)
     if (is_shut(link) || link->pair->mute || link->finished)
         return;
     ssize_t n = piece.iov_len ? mlt_tcp_send(link, &piece, 1) : 0;
-    if (n < 0) {
-        link->pair->mute = errno != EAGAIN;
+    link->marked += n > 0 ? (uint32_t)n : 0;
+    bool whole = link->marked == MLT_FRAME_HEAD;
+    if (n < 0 || (whole && link->cipher && !mlt_cipher_flush(link->cipher, link->fd))) {
+        link->pair->mute = !mlt_tcp_is_full(errno);
         return;
     }
-    link->marked += (uint32_t)n;
-    if (link->marked == MLT_FRAME_HEAD &&
-        (!link->cipher || mlt_cipher_flush(link->cipher, link->fd))) {
+    if (whole) {
         mlt_os_tcp_finish(link->fd);
         link->finished = true;
     }

@@ -199,6 +199,7 @@ void mlt_tcp_wake(tcp_house *house, uint32_t worker);
 bool mlt_tcp_carry(tcp_pair *pair);     // writes what can be written; true: something was
 bool mlt_tcp_pending(tcp_pair *pair);   // something is to be written
 bool mlt_tcp_is_sealed(tcp_pair *pair); // something was taken from a lane, and not written yet
+bool mlt_tcp_is_full(int error);        // that errno says: later
 ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count);
 
 // in.c
