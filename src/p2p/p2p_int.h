@@ -224,6 +224,7 @@ void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg);
 
 // progress.c
 bool mlt_p2p_progress(mlt_worker *w);
+void mlt_p2p_look_at_cold(mlt_worker *w); // connections that rang are among those of the next look
 void mlt_p2p_idle(void *worker);
 void mlt_p2p_breathe(void *worker);
 

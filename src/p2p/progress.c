@@ -107,6 +107,14 @@ static MLT_COLD void patrol(mlt_worker *w)
     w->wire->over->patrol(w->wire);
 }
 
+void mlt_p2p_look_at_cold(mlt_worker *w)
+{
+    if (!w->wire->over->is_cold(w->wire))
+        return;
+    w->wire->over->listen(w->wire, listen_to, w);
+    mlt_io_look_at_ports(w->sched);
+}
+
 // Takes what came from other hosts, and lets go what is for them.
 static bool look_far(mlt_worker *w, bool hasty)
 {
@@ -124,10 +132,8 @@ static bool look_far(mlt_worker *w, bool hasty)
         any = true;
     }
     any |= wire->over->push(wire);
-    if (MLT_UNLIKELY(p2p->ticks % COLD_EVERY == 0) && wire->over->is_cold(wire)) {
-        wire->over->listen(wire, listen_to, w);
-        mlt_io_look_at_ports(w->sched);
-    }
+    if (MLT_UNLIKELY(p2p->ticks % COLD_EVERY == 0))
+        mlt_p2p_look_at_cold(w);
     return any;
 }
 

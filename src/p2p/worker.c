@@ -200,6 +200,8 @@ static void flush_queues(mlt_worker *w)
     while (!mlt_list_empty(list) && mlt_os_now_ns() < until) {
         if (flush_some(w))
             continue;
+        if (w->wire->over)
+            mlt_p2p_look_at_cold(w);
         for (mlt_link *l = list->next, *next; l != list; l = next) {
             next = l->next;
             if (has_ended(w, mlt_container_of(l, mlt_peer, waiting)))

@@ -183,7 +183,9 @@ void mlt_tcp_want(tcp_pair *pair)
 
 void mlt_tcp_lose(tcp_pair *pair, const char *why)
 {
+    // Once all have ended here nothing is missed. What the other side misses, it says itself.
     if (atomic_load_explicit(&pair->gone, memory_order_relaxed) ||
+        atomic_load_explicit(&pair->house->living, memory_order_relaxed) == 0 ||
         atomic_exchange_explicit(&pair->lost, 1, memory_order_relaxed))
         return;
     atomic_store_explicit(&pair->gone, 1, memory_order_relaxed);

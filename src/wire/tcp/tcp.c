@@ -508,10 +508,8 @@ static void end_worker(mlt_wire *wire)
         read_all(me);
     }
     withdraw(me);
-    pthread_mutex_lock(&me->house->lock);
-    bool last = --me->house->living == 0;
-    pthread_mutex_unlock(&me->house->lock);
-    if (last)
+    // acq_rel: the last one sees what the others have done.
+    if (atomic_fetch_sub_explicit(&me->house->living, 1, memory_order_acq_rel) == 1)
         end_links(me);
 }
 

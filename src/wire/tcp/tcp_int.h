@@ -140,10 +140,10 @@ struct tcp_house {
     mlt_job *job;
     uint32_t proc, workers, first_worker;
     int ctl;
-    uint32_t holders;      // workers that have not closed
-    uint32_t living;       // ... that have not ended
-    _Atomic uint32_t ends; // processes whose end mark has come
-    pthread_mutex_t lock;  // of the lists below, and of the control channel
+    uint32_t holders;        // workers that have not closed
+    _Atomic uint32_t living; // ... that have not ended
+    _Atomic uint32_t ends;   // processes whose end mark has come
+    pthread_mutex_t lock;    // of the lists below, and of the control channel
     tcp_link **links;
     uint32_t link_count, link_room;
     _Atomic(tcp_pair *) *pairs; // [job->procs]
