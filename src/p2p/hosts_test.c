@@ -3,6 +3,8 @@
 // connections can do: fill up, cross, end and break.
 #include "p2p/hosts_test.h"
 
+#include <sys/resource.h>
+
 #include "base/settings.h"
 #include "fiber/sanitize.h"
 #include "p2p/exchange_test.h"
@@ -250,6 +252,45 @@ static void proves_deadlock(void)
     hosts_end(&j);
 }
 
+// Rank 1 takes all descriptors before it has slept once.
+static void takes_descriptors(void *rank)
+{
+    mlt_rank *me = rank;
+    unsigned char byte = 0;
+    mlt_req req;
+    for (int i = 0; i < 2; i++) {
+        if (me->world == 0) {
+            for (int ms = 0; i == 1 && ms < 300; ms++) {
+                (void)mlt_worker_step(me->worker);
+                nap_ms(1);
+            }
+            CHECK(mlt_p2p_send_now(me, &byte, 1, MLT_CODE_BYTE, 1, 0, i, 0));
+        } else {
+            start_recv(&req, me, &byte, 1, 0, i, MLT_TYPE_BYTE);
+            while (i == 0 && !req.done)
+                (void)mlt_worker_step(me->worker);
+            CHECK(i || setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}) == 0);
+            while (i == 0 && dup(2) >= 0) {
+            }
+            mlt_req_wait(&req, "takes descriptors");
+        }
+    }
+}
+
+// Whoever cannot wait for its connections says so; the message need not come.
+static void says_that_it_is_deaf(void)
+{
+    hosts_job j = {.shape = {2, 1, 1, 1}};
+    snprintf(now_testing, sizeof now_testing, "no descriptor left");
+    mlt_conf.sched = "direct";
+    hosts_begin(&j, takes_descriptors, NULL);
+    for (int i = 0; i < 100 && j.proc[1].ctl >= 0; i++)
+        (void)hosts_serve(&j, 100);
+    CHECK(j.proc[1].ctl < 0 && j.proc[1].status != 0);
+    hosts_kill(&j);
+    hosts_end(&j);
+}
+
 int main(int argc, char **argv)
 {
     char why[256];
@@ -284,6 +325,7 @@ int main(int argc, char **argv)
     hosts_run((hosts_shape){2, 1, 1, 1}, "direct", computes);
     mlt_tcp_gone_ms = usual;
     proves_deadlock();
+    says_that_it_is_deaf();
     breaks((hosts_shape){2, 1, 1, 1}, false, 5);
     breaks((hosts_shape){3, 1, 2, 1}, false, 3);
     breaks((hosts_shape){2, 1, 1, 1}, true, 5);

@@ -66,7 +66,7 @@ typedef struct mlt_transport {
     // The peer's process has ended in order, or its connection is lost.
     bool (*is_gone)(const mlt_peer *peer);
 
-    // The peer's process has ended in order, and everything that it has sent is here.
+    // The peer's process has ended in order, and this worker has taken everything that it has sent.
     bool (*has_ended)(const mlt_peer *peer);
 
     // Whether that became true of processes since this was asked last, and this worker has taken what they

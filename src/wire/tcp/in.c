@@ -294,8 +294,8 @@ static void end_mark(tcp_worker *me, tcp_link *link, bool spoke)
     atomic_store_explicit(&link->pair->gone, 1, memory_order_relaxed);
     if (!spoke)
         return;
-    atomic_store_explicit(&link->pair->ended, 1, memory_order_relaxed);
-    // release: who sees it sees the mail that came before.
+    // release, twice: who sees it sees the mail that came before.
+    atomic_store_explicit(&link->pair->ended, 1, memory_order_release);
     atomic_fetch_add_explicit(&house->ends, 1, memory_order_release);
     for (uint32_t i = 0; i < house->workers; i++)
         if (i != me->index)

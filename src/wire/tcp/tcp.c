@@ -284,9 +284,19 @@ static bool look(mlt_wire *wire, mlt_wire_take *take, void *arg)
     return any;
 }
 
+// Nothing that came for the worker is left, at the end of the pair.
+static bool has_no_mail(const tcp_lane *lane)
+{
+    return !atomic_load_explicit(&lane->queued, memory_order_relaxed) && !lane->taken &&
+           !atomic_load_explicit(&lane->spills, memory_order_relaxed) &&
+           (!lane->in || mlt_tube_is_empty(lane->in));
+}
+
 static bool has_ended(const mlt_peer *peer)
 {
-    return atomic_load_explicit(&peer->far->lane->pair->ended, memory_order_relaxed);
+    const tcp_lane *lane = peer->far->lane;
+    // acquire: the mail that came before is seen; pairs with end_mark.
+    return atomic_load_explicit(&lane->pair->ended, memory_order_acquire) && has_no_mail(lane);
 }
 
 static bool some_ended(mlt_wire *wire)
@@ -325,6 +335,11 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
         bool writes = wants_to_write(me, seat->link);
         if (!seat->listens || seat->writes != writes)
             seat->listens = listen(arg, seat->link->fd, i, true, writes);
+        if (MLT_UNLIKELY(!seat->listens) && !is_shut(seat->link))
+            mlt_fatal("worker %u cannot wait for its connections to other hosts: this process has "
+                      "no descriptor left (`ulimit -n` may set a limit), or has closed one of "
+                      "Millet's",
+                      wire->self);
         seat->writes = writes;
         any |= seat->listens;
     }
