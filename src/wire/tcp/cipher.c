@@ -99,6 +99,15 @@ static int32_t open_record(mlt_cipher *c)
     return good ? (int32_t)head[0] : -1;
 }
 
+bool mlt_cipher_has_record(const mlt_cipher *c)
+{
+    uint32_t head[2];
+    if (c->in_end < MLT_CIPHER_HEAD)
+        return false;
+    memcpy(head, c->in, sizeof head);
+    return head[0] > MLT_CIPHER_RECORD || c->in_end - MLT_CIPHER_HEAD >= head[0];
+}
+
 ssize_t mlt_cipher_receive(mlt_cipher *c, int fd, unsigned char *to, uint64_t room)
 {
     ssize_t got = 0;

@@ -54,4 +54,7 @@ static inline bool mlt_cipher_pending(const mlt_cipher *cipher)
 // as mlt_os_tcp_receive, and EBADMSG: what came was not sent by the other side.
 ssize_t mlt_cipher_receive(mlt_cipher *cipher, int fd, unsigned char *to, uint64_t room);
 
+// It has read a whole record that it has not opened.
+bool mlt_cipher_has_record(const mlt_cipher *c);
+
 #endif

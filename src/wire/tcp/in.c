@@ -425,8 +425,8 @@ bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg
         while (!*enough && take_frame(me, link, take, arg, enough))
             any = true;
         link->stopped = *enough;
-        // What a cipher has read and not opened yet rings no bell.
-        bool enough_read = n >= FILLS && !link->cipher;
+        // A record that a cipher has read and not opened yet rings no bell.
+        bool enough_read = n >= FILLS && !(link->cipher && mlt_cipher_has_record(link->cipher));
         if (*enough || dry || enough_read || is_deaf(link) || !fill(link, &dry))
             break;
     }
