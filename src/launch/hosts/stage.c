@@ -248,17 +248,37 @@ const char *mlt_stage_out_progress(mlt_stage_out *o)
 #define FOLDER_PREFIX "millet-stage-"
 static const char lock_name[] = "lock";
 
+static bool opened; // by remove_one
+
+static void open_folder(const char *path)
+{
+    opened |= chmod(path, 0700) == 0;
+}
+
+// Ranks may have made folders that cannot be read or changed.
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
 {
-    (void)(kind == FTW_DP ? rmdir(path) : unlink(path));
+    if (kind == FTW_DNR) {
+        open_folder(path);
+        return 0;
+    }
+    if ((kind == FTW_DP ? rmdir(path) : unlink(path)) == 0 || errno != EACCES || where->level == 0)
+        return 0;
+    char *parent = mlt_text_of("%.*s", where->base - 1, path);
+    open_folder(parent);
+    free(parent);
     return 0;
 }
 
+// Again when a folder has been opened.
 void mlt_stage_folder_remove(const char *folder)
 {
-    enum { OPEN_AT_ONCE = 8 };
-    if (*folder)
+    enum { OPEN_AT_ONCE = 8, MOST_ROUNDS = 64 };
+    opened = *folder;
+    for (int i = 0; i < MOST_ROUNDS && opened; i++) {
+        opened = false;
         (void)nftw(folder, remove_one, OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS);
+    }
 }
 
 // A folder of this user whose lock nobody holds has lost its agent.
@@ -289,22 +309,27 @@ static void remove_left(const char *base)
 }
 
 // Made under another name first, so that nobody takes it for one that was left before it is locked.
+// At any time `folder` has its name: the guard may need it.
 static bool make_locked(const char *base, char folder[MLT_STAGE_FOLDER])
 {
-    char young[MLT_STAGE_FOLDER], lock[MLT_STAGE_FOLDER + sizeof lock_name + 1];
-    int n = snprintf(young, sizeof young, "%s/.millet-stage-XXXXXX", base);
-    if (n < 0 || n >= (int)sizeof young) {
+    char whole[MLT_STAGE_FOLDER], lock[MLT_STAGE_FOLDER + sizeof lock_name + 1];
+    int n = snprintf(folder, MLT_STAGE_FOLDER, "%s/.millet-stage-XXXXXX", base);
+    if (n < 0 || n >= MLT_STAGE_FOLDER) {
         errno = ENAMETOOLONG;
         return false;
     }
-    if (!mkdtemp(young))
+    if (!mkdtemp(folder))
         return false;
-    snprintf(folder, MLT_STAGE_FOLDER, "%s/%s", base, strrchr(young, '/') + 2);
-    snprintf(lock, sizeof lock, "%s/%s", young, lock_name);
+    snprintf(whole, sizeof whole, "%s/%s", base, strrchr(folder, '/') + 2);
+    snprintf(lock, sizeof lock, "%s/%s", folder, lock_name);
     int fd = open(lock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); // until the process ends
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && rename(young, folder) == 0)
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && rename(folder, whole) == 0) {
+        memcpy(folder, whole, sizeof whole);
         return true;
-    mlt_stage_folder_remove(young);
+    }
+    int why = errno;
+    mlt_stage_folder_remove(folder);
+    errno = why;
     return false;
 }
 
@@ -325,10 +350,10 @@ bool mlt_stage_folder_new(char folder[MLT_STAGE_FOLDER], char *why, size_t why_s
     }
     if (make_locked(base, folder))
         return true;
-    folder[0] = '\0';
     snprintf(why, why_size,
              "--stage: a folder in '%s' cannot be made: %s; TMPDIR names another place", base,
              strerror(errno));
+    folder[0] = '\0';
     return false;
 }
 
