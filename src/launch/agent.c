@@ -64,6 +64,7 @@ struct mlt_agent {
     uint32_t count;
     mlt_source timer;
     bool ending; // it was told to end what runs
+    bool looked; // for lines of the source of a crash
 
     uint32_t next; // child that is to be started
     uint64_t start_at;
@@ -374,11 +375,14 @@ static void pass_on(mlt_agent *a, const child *c, const mlt_ctl *head)
     tell(a, MLT_FRAME_CTL, c->proc, 0, a->packet, sizeof *head + head->length);
 }
 
-// The last words of a process, with lines of its source if they can be found.
+// The last words of a process. The first one's, which are all that is shown, with lines of its
+// source if they can be found: that takes up to two seconds, in which this agent does nothing else.
 static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *text)
 {
     c->crashed = true;
-    char *more = *text && !a->ending ? mlt_lines_add(text, dir_of(a, c->proc)) : NULL;
+    bool looks = *text && !a->ending && !a->looked;
+    char *more = looks ? mlt_lines_add(text, dir_of(a, c->proc)) : NULL;
+    a->looked |= looks;
     size_t length = more ? strlen(more) : 0;
     if (more && length < MLT_FRAME_MOST - sizeof *head) {
         mlt_ctl longer = *head;

@@ -68,7 +68,9 @@ int main(int argc, char **argv)
         raise(SIGSTOP);
     if (strcmp(fault, "badbuffer") == 0 && last)
         MPI_Send((void *)8, 100, MPI_LONG, 0, 7, MPI_COMM_WORLD);
-    if (strcmp(fault, "segv") == 0 && last)
+    if (strcmp(fault, "crashes") == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
+    if ((strcmp(fault, "segv") == 0 && last) || strcmp(fault, "crashes") == 0)
         *(volatile int *)8 = 1;
     if (strcmp(fault, "abort") == 0 && last)
         MPI_Abort(MPI_COMM_WORLD, 5);
