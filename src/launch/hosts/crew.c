@@ -19,6 +19,7 @@
 #include "launch/program/program.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "os/os.h"
 
 extern char **environ;
 
@@ -308,6 +309,13 @@ void mlt_crew_send(mlt_crew *c, const mlt_frame *frame, const void *body)
             send_to(&c->members[i], frame, body);
 }
 
+void mlt_crew_flush(mlt_crew *c, int limit_ms)
+{
+    uint64_t now, until = mlt_os_now_ns() + (uint64_t)limit_ms * 1000000;
+    for (uint32_t i = 0; i < c->count && (now = mlt_os_now_ns()) < until; i++)
+        mlt_channel_flush(&c->members[i].channel, (int)((until - now) / 1000000) + 1);
+}
+
 static void send_first(member *m)
 {
     const mlt_crew_conf *conf = &m->crew->conf;
@@ -336,7 +344,7 @@ static void send_first(member *m)
 static char *quote(const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "_-./+,:@%=";
+                                "_-./+,:@%";
     if (*text && text[strspn(text, plain)] == '\0')
         return mlt_text_of("%s", text);
     mlt_text quoted = {0};
@@ -347,14 +355,20 @@ static char *quote(const char *text)
     return quoted.text;
 }
 
-// ssh asks nobody, and gives up in time.
+// ssh asks nobody, gives up in time, and takes no port that the user forwards. It may use a master
+// connection of the user's, but must not become one: others would end with the job.
 static void add_ssh_words(mlt_texts *words)
 {
     const char *name = strrchr(words->items[0], '/');
     name = name ? name + 1 : words->items[0];
     if (strcmp(name, "ssh") != 0)
         return;
-    static char *const more[] = {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10"};
+    static char *const more[] = {"-x",
+                                 "-T",
+                                 "-oBatchMode=yes",
+                                 "-oConnectTimeout=10",
+                                 "-oClearAllForwardings=yes",
+                                 "-oControlMaster=no"};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         mlt_texts_add(words, mlt_text_of("%s", more[i]));
 }
@@ -465,7 +479,7 @@ static void tick(member *m)
     if (m->silent < most || m->crew->ending)
         return;
     if (m->channel.greeted)
-        snprintf(m->why, sizeof m->why, "does not answer since %g s", (double)o->silent_ms / 1000);
+        snprintf(m->why, sizeof m->why, "has not answered for %g s", (double)o->silent_ms / 1000);
     else
         snprintf(m->why, sizeof m->why, "no agent has begun there within %d s",
                  BEGIN_TICKS * MLT_CREW_BEAT_MS / 1000);

@@ -55,6 +55,9 @@ void mlt_crew_free(mlt_crew *crew); // NULL is fine
 // Sends a frame down, to the host that it is for or to all.
 void mlt_crew_send(mlt_crew *crew, const mlt_frame *frame, const void *body);
 
+// Writes what waits to be sent, for at most that time: this process is about to be stopped.
+void mlt_crew_flush(mlt_crew *crew, int limit_ms);
+
 // True if the host is in the crew's range.
 bool mlt_crew_has(const mlt_crew *crew, uint32_t host);
 

@@ -951,6 +951,8 @@ static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 static void stop(mlt_watch *w, bool from_keyboard)
 {
     command_others(w, MLT_FRAME_STOP, 0, 0);
+    if (w->crew) // agents that have not heard of it would take the silence for mpirun's end
+        mlt_crew_flush(w->crew, last_words_ms);
     if (!from_keyboard)
         command_own(w, MLT_FRAME_STOP, 0, 0);
     uint64_t before = mlt_os_now_ns();
