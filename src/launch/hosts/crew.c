@@ -281,6 +281,11 @@ static void frame_came(mlt_channel *channel, const mlt_frame *frame, char *body)
 {
     member *m = mlt_container_of(channel, member, channel);
     mlt_crew *c = m->crew;
+    mlt_frame named = *frame;
+    if (frame->from == MLT_FRAME_HEAD) { // it has not heard yet which host it is
+        named.from = named.about = host_of(m);
+        frame = &named;
+    }
     uint32_t place = frame->from < c->conf.plan->host_count && frame->from != c->conf.head_host
                          ? mlt_crew_place_of(frame->from, c->conf.head_host)
                          : UINT32_MAX;

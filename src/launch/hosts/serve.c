@@ -40,7 +40,8 @@ typedef struct serve {
     mlt_source signals, guard, timer;
     mlt_guard two;
     int loop;
-    uint32_t host, last; // which one this is, and the end of its range (launch/hosts/crew.h)
+    uint32_t host, last; // which one this is, and the end of its range (launch/hosts/crew.h);
+                         // MLT_FRAME_HEAD: not known yet
     bool placed, keyed;
     mlt_key key;
     mlt_task task;
@@ -410,6 +411,14 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
         obey(s, frame, body);
 }
 
+// mpirun writes its first bytes before anything else can: those before them are what is left of
+// what somebody else has read.
+static void bytes_missing(mlt_channel *up, const char *text, size_t bytes)
+{
+    mlt_quit(MLT_EXIT_SYSTEM, "something that its login starts has read standard input, which is "
+                              "for the agent; a start-up file (.bashrc) must not do that");
+}
+
 // ---- Ends
 
 static void abandon(serve *s)
@@ -503,7 +512,7 @@ static void watch_all(serve *s, int in, int out)
     s->guard = (mlt_source){.fd = s->two.fd, .ready = guard_gone};
     s->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
-    s->up = (mlt_channel){.take = frame_came, .ended = channel_ended};
+    s->up = (mlt_channel){.take = frame_came, .preface = bytes_missing, .ended = channel_ended};
     if (s->timer.fd < 0 ||
         timerfd_settime(s->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
         !mlt_loop_add(s->loop, &s->signals, EPOLLIN) ||
@@ -514,7 +523,7 @@ static void watch_all(serve *s, int in, int out)
 
 int mlt_serve(void)
 {
-    static serve s;
+    static serve s = {.host = MLT_FRAME_HEAD};
     sigset_t blocked;
     int in, out;
     take_channel(&in, &out);
