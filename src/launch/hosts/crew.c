@@ -134,9 +134,9 @@ static void show_kept(member *m, bool but_last)
 static const char *shell_name(const mlt_crew *c)
 {
     static char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(c->conf.options->rsh, " "),
-             c->conf.options->rsh);
-    return name;
+    const char *rsh = c->conf.options->rsh + strspn(c->conf.options->rsh, " \t");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(rsh, " \t"), rsh);
+    return *name ? name : "ssh";
 }
 
 // Why there is no agent, in one sentence.
