@@ -106,8 +106,12 @@ static bool make_room(mlt_listen *l, uint64_t now_ns, uint64_t *count)
              (s->greet.proven == found->greet.proven && s->number < found->number)))
             found = s;
     }
-    if (!found)
+    if (found && found->greet.proven) // the rest may have come while this process was not awake
+        go_on(l, found, now_ns);
+    if (!found || found->done)
         return false;
+    if (!found->used)
+        return true;
     ++*count;
     leave(l, found);
     return true;

@@ -187,6 +187,37 @@ static void test_crowd(void)
     close(latest);
 }
 
+// This side has slept for a while, in which all that is missing has come: nobody is driven away.
+static void test_late_look(void)
+{
+    enum { ROOM = 4 };
+    mlt_greet_self a = self_of(DIALLER), b = self_of(LISTENER);
+    mlt_listen *l = listen_at(&b, "127.0.0.1", 0, ROOM);
+    uint16_t port = mlt_listen_port(l);
+    uint64_t now = mlt_os_now_ns(), late = now + SECOND + SECOND / 2;
+    mlt_greet greets[ROOM + 1];
+    mlt_net_peer in;
+    int fds[ROOM + 1];
+    for (int i = 0; i < ROOM; i++)
+        fds[i] = hello(&a, port, LISTENER, &greets[i]);
+    CHECK(steps(l, now, &in) == 0);
+    fds[ROOM] = hello(&a, port, LISTENER, &greets[ROOM]);
+    for (int i = 0; i < ROOM; i++)
+        CHECK(mlt_greet_step(&greets[i], 0) == MLT_OK);
+    int good = 0;
+    while (mlt_listen_step(l, late, &in) == MLT_OK) {
+        close(in.fd);
+        good++;
+    }
+    CHECK(good == ROOM && mlt_listen_count(l)->crowded == 0);
+    CHECK(steps(l, late + 1, &in) == 0 && mlt_greet_step(&greets[ROOM], 0) == MLT_OK);
+    CHECK(steps(l, late + 1, &in) == 1);
+    close(in.fd);
+    mlt_listen_free(l);
+    for (int i = 0; i <= ROOM; i++)
+        close(fds[i]);
+}
+
 // ---- No descriptors
 
 static struct rlimit normal_limit;
@@ -550,6 +581,7 @@ int main(void)
         test_good("::1", false);
     test_counts();
     test_crowd();
+    test_late_look();
     test_no_descriptors();
     test_spare_is_lost();
     test_refusals();
