@@ -200,10 +200,24 @@ static void link_wanted(void *user, uint32_t proc, uint32_t peer)
 
 // ---- The task
 
+// False if -wdir names a whole path for each program that runs here.
+static bool needs_directory(const serve *s)
+{
+    const mlt_plan *plan = &s->task.plan;
+    const mlt_options *o = &s->task.options;
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        const mlt_app *app = &o->apps[plan->procs[p].app];
+        const char *dir = app->dir ? app->dir : o->dir;
+        if (plan->procs[p].host == s->host && (!dir || dir[0] != '/'))
+            return true;
+    }
+    return false;
+}
+
 static void go_to_directory(const serve *s)
 {
     const char *dir = s->stage ? mlt_stage_in_files(s->stage) : s->task.dir;
-    if (chdir(dir) != 0)
+    if (chdir(dir) != 0 && needs_directory(s))
         mlt_quit(MLT_EXIT_USAGE, "working directory '%s': %s; -wdir names another", dir,
                  strerror(errno));
 }
