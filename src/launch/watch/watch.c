@@ -1134,12 +1134,29 @@ static void dismiss(mlt_watch *w)
     mlt_crew_kill(w->crew);
 }
 
+// Killed, but not gone: the kernel holds them up, or their host does not answer.
+static void say_left(const mlt_watch *w)
+{
+    char who[64];
+    const proc *p = w->procs;
+    uint32_t others = w->living + w->missing - 1;
+    while (p->gone)
+        p++;
+    name_rank(w, p, -1, who, sizeof who);
+    if (others == 0)
+        mlt_say("%s on host %s does not end though it was killed; leaving it", who, host_of(w, p));
+    else
+        mlt_say("%s on host %s and %u more process%s do not end though they were killed; leaving "
+                "them",
+                who, host_of(w, p), others, others == 1 ? "" : "es");
+}
+
 int mlt_watch_run(mlt_watch *w)
 {
     reap(w);
     while (w->living + w->missing > 0) {
         if (w->give_up_at && mlt_os_now_ns() > w->give_up_at) {
-            mlt_say("%u processes do not end though they were killed; leaving them", w->living);
+            say_left(w);
             break;
         }
         turn(w);
