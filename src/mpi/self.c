@@ -57,7 +57,8 @@ void mlt_mpi_joined(const mlt_boot *boot)
 {
     mlt_dtype_joined();
     mlt_mpi_profiling = boot->job->profile && boot->ctl >= 0;
-    atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling, memory_order_relaxed);
+    atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling || boot->job->hosts > 1,
+                          memory_order_relaxed);
 }
 
 void mlt_mpi_worker_init(mlt_worker *worker)

@@ -160,8 +160,35 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     return detour;
 }
 
+// The call leaves a request behind, so another one is sure to follow. Messages of a burst wait for
+// each other.
+static bool leaves_request(uint16_t fn)
+{
+    switch (fn) {
+    case MLT_FN_Isend:
+    case MLT_FN_Isend_c:
+    case MLT_FN_Issend:
+    case MLT_FN_Issend_c:
+    case MLT_FN_Irsend:
+    case MLT_FN_Irsend_c:
+    case MLT_FN_Ibsend:
+    case MLT_FN_Ibsend_c:
+    case MLT_FN_Isendrecv:
+    case MLT_FN_Isendrecv_c:
+    case MLT_FN_Irecv:
+    case MLT_FN_Irecv_c:
+    case MLT_FN_Start:
+    case MLT_FN_Startall:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
 {
+    if (me && me->worker->unsent && !leaves_request(fn))
+        mlt_p2p_let_go(me->worker);
     if (me && mlt_mpi_profiling)
         mlt_mpi_count(me, fn, detour.start_ns);
     mlt_thread_unlock(detour.gate);

@@ -243,6 +243,11 @@ void mlt_p2p_recv(mlt_req *req);
 bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
 
+// Writes what waits to be written to other hosts: later messages of a burst, and first ones, which
+// wait for their connection. For a call that returns to a program that may not call again for long.
+// Blocks the worker until connections are there, a few milliseconds as a rule.
+void mlt_p2p_let_go(mlt_worker *worker);
+
 // The same for a caller that is sure to call again: the second and later ones of several messages
 // to other hosts may be written together, at the latest when the rank waits or tests.
 bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,

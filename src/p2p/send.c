@@ -136,6 +136,7 @@ static inline bool send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uin
     mlt_wire_post(w->wire, peer, slot);
     count_message(w, peer->distance, bytes, true);
     if (mlt_peer_is_far(peer)) {
+        w->unsent = true;
         if (soon)
             push_soon(w);
         else
@@ -235,7 +236,15 @@ static void send_remote(mlt_worker *w, mlt_req *req)
         req->stage = STAGE_QUEUED;
         enqueue(w, peer, req);
     }
+    w->unsent |= mlt_peer_is_far(peer);
     (void)mlt_p2p_push(w);
+}
+
+void mlt_p2p_let_go(mlt_worker *w)
+{
+    w->unsent = false;
+    (void)mlt_p2p_push(w);
+    w->wire->over->await(w->wire);
 }
 
 static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)

@@ -29,6 +29,7 @@ struct mlt_worker {
     int32_t first_rank; // world rank of ranks[0]
     uint32_t index;     // in the job
     uint32_t world_size;
+    bool unsent;             // messages to other hosts may wait to be written (mlt_p2p_let_go)
     uint32_t ranks_a_worker; // of every worker, if all have the same number; else 0
     mlt_boot *boot;
     struct mlt_wire *wire; // transports to the other workers; NULL if it is the only one

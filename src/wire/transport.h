@@ -8,7 +8,7 @@
 // message whose receive is posted. All messages are counted: wire->sent when posted, wire->received
 // when taken.
 //
-// All functions are called by the worker's thread and never block, except `end`.
+// All functions are called by the worker's thread and never block, except `end` and `await`.
 #ifndef MLT_WIRE_TRANSPORT_H
 #define MLT_WIRE_TRANSPORT_H
 
@@ -59,6 +59,10 @@ typedef struct mlt_transport {
 
     // Lets everything go that was posted, as far as there is room. True: something has left.
     bool (*push)(mlt_wire *wire);
+
+    // Waits until everything that was posted has a connection to leave by, or never will, or a peer
+    // that is silent for so long would be lost. Lets it go.
+    void (*await)(mlt_wire *wire);
 
     // Takes what has come. True: there was something.
     bool (*look)(mlt_wire *wire, mlt_wire_take *take, void *arg);

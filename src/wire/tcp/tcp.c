@@ -273,6 +273,29 @@ static bool push(mlt_wire *wire)
     return any;
 }
 
+static bool some_wait_for_links(const tcp_worker *me)
+{
+    for (const tcp_lane *lane = me->dirty; lane; lane = lane->next_dirty)
+        if (!atomic_load_explicit(&lane->pair->links[0], memory_order_relaxed) &&
+            !atomic_load_explicit(&lane->pair->gone, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+// The agents make the connection, whatever this worker does.
+static void await(mlt_wire *wire)
+{
+    enum { NAP_NS = 20000 };
+    tcp_worker *me = tcp_of(wire);
+    if (MLT_LIKELY(!me->dirty))
+        return;
+    uint64_t until = mlt_os_now_ns() + (uint64_t)mlt_tcp_gone_ms * 1000000;
+    while (some_wait_for_links(me) && mlt_os_now_ns() < until)
+        if (!mlt_tcp_take_links(me))
+            mlt_os_sleep(NAP_NS);
+    (void)push(wire);
+}
+
 static bool look(mlt_wire *wire, mlt_wire_take *take, void *arg)
 {
     tcp_worker *me = tcp_of(wire);
@@ -541,6 +564,7 @@ const mlt_transport mlt_tcp = {
     .post_memory = post_memory,
     .has_left = has_left,
     .push = push,
+    .await = await,
     .look = look,
     .is_gone = peer_is_gone,
     .has_ended = has_ended,
