@@ -333,8 +333,8 @@ def stage_mpi(stage, quick):
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
     # Collectives as if workers were on several hosts.
     pretend = {"MILLET_PRETEND_HOSTS": "2"}
-    script(stage, *run, "--mode", "proc", "--mode", "split", "--only", "^coll_", env=pretend)
-    script(stage, *run, "--mode", "thread", "--mode", "splitproc", "--only", "^coll_", env={**pretend, "MILLET_PRETEND_ORDER": "turn"})
+    script(stage, *run, "--mode", "split", "--only", "^coll_", env=pretend)
+    script(stage, *run, "--mode", "splitproc", "--only", "^coll_", env={**pretend, "MILLET_PRETEND_ORDER": "turn"})
 
 
 def stage_seeds(stage, quick):
