@@ -109,9 +109,9 @@ static void start(mlt_worker *w, requests *r)
     mlt_req_init(&r->posted, me, MLT_REQ_RECV);
     mlt_req_message(&r->posted, r->in[1], 100, MLT_TYPE_BYTE, 0, 0, MLT_ANY_SOURCE, MLT_ANY_TAG);
     slot_names names = {.sender = 1};
-    mlt_frame rts = {.in_slot = sizeof names,
-                     .kind = MLT_FRAME_MESSAGE,
-                     .slot = {.kind = SLOT_RTS, .tag = 2, .src = other, .bytes = BYTES}};
+    mlt_wire_frame rts = {.in_slot = sizeof names,
+                          .kind = MLT_WIRE_FRAME_MESSAGE,
+                          .slot = {.kind = SLOT_RTS, .tag = 2, .src = other, .bytes = BYTES}};
     memcpy(rts.slot.payload, &names, sizeof names);
     const char *fault = NULL;
     mlt_p2p_arrived_far(w, mlt_wire_peer(w->wire, (uint32_t)other), &rts, &fault);

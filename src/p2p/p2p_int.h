@@ -212,7 +212,8 @@ bool mlt_p2p_share_help(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot) MLT
 void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender);
 void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // any slot of a ring
 // Any frame of another host. A fault of it goes into *fault.
-void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame, const char **fault);
+void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame,
+                         const char **fault);
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send); // a send that found no receive
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
                        uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,

@@ -74,7 +74,7 @@ typedef struct far_look {
     bool hasty;
 } far_look;
 
-static bool take_frame(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+static bool take_frame(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
 {
     const far_look *look = arg;
     mlt_p2p_arrived_far(look->w, peer, frame, fault);

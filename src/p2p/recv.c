@@ -471,19 +471,19 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 // ---- what comes from another host
 
 // The part of a stream that a frame has, or that has landed.
-static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame)
+static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame)
 {
     slot_chunk body;
     memcpy(&body, frame->slot.payload, sizeof body);
     const mlt_named *named = mlt_name_find(&w->wire->names, body.receiver, peer->worker);
     mlt_req *recv = named ? named->owner : NULL;
-    bool landed = frame->kind == MLT_FRAME_DATA;
+    bool landed = frame->kind == MLT_WIRE_FRAME_DATA;
     if (!recv || recv->kind != MLT_REQ_RECV || recv->stage != STAGE_MOVING ||
         landed != (named->memory != NULL) || body.offset != recv->moved ||
         frame->length > recv->got - recv->moved)
         return false;
     if (!landed)
-        unpack(recv, body.offset, mlt_frame_data(frame), frame->length);
+        unpack(recv, body.offset, mlt_wire_frame_data(frame), frame->length);
     recv->moved += frame->length;
     if (recv->moved == recv->got) {
         (void)mlt_name_take(&w->wire->names, body.receiver, peer->worker);
@@ -493,10 +493,10 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame)
 }
 
 // Whether the payload is as long as its kind asks for.
-static bool has_its_lengths(const mlt_frame *frame)
+static bool has_its_lengths(const mlt_wire_frame *frame)
 {
     const mlt_slot *slot = &frame->slot;
-    bool data = frame->kind == MLT_FRAME_DATA;
+    bool data = frame->kind == MLT_WIRE_FRAME_DATA;
     switch ((slot_kind)slot->kind) {
     case SLOT_EAGER:
         if (slot->flags & SLOT_SYNC)
@@ -532,7 +532,7 @@ static bool is_for_rank(const mlt_worker *w, const mlt_slot *slot)
     return (uint32_t)(slot->dst - w->first_rank) < w->count;
 }
 
-static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame)
+static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame)
 {
     const mlt_slot *slot = &frame->slot;
     slot_names names = {0};
@@ -544,7 +544,7 @@ static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *fram
     case SLOT_EAGER:
         if (!is_for_rank(w, slot))
             return "it is for a rank of another worker";
-        eager_arrived(w, peer, slot, frame->length ? mlt_frame_data(frame) : slot->payload);
+        eager_arrived(w, peer, slot, frame->length ? mlt_wire_frame_data(frame) : slot->payload);
         return NULL;
     case SLOT_RTS:
         if (!is_for_rank(w, slot))
@@ -566,14 +566,15 @@ static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *fram
         mlt_p2p_note_came(w, peer->worker, names.sender, names.other);
         return NULL;
     case SLOT_PACKET:
-        packet_arrived(w, peer, slot, frame->length ? mlt_frame_data(frame) : slot->payload);
+        packet_arrived(w, peer, slot, frame->length ? mlt_wire_frame_data(frame) : slot->payload);
         return NULL;
     default: // CTS, FIN, CANCELLED
         return mlt_p2p_answered_far(w, peer, slot) ? NULL : "it answers what nobody asked";
     }
 }
 
-void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame,
+                         const char **fault)
 {
     *fault = take_far(w, peer, frame);
 }

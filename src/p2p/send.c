@@ -19,7 +19,7 @@ enum {
 // Data that one message can carry beside its slot, so that it always fits beside others.
 static uint64_t piece_most(const mlt_worker *w, const mlt_peer *peer)
 {
-    return mlt_peer_is_far(peer) ? MLT_FRAME_MOST : w->boot->job->ring_data / 4;
+    return mlt_peer_is_far(peer) ? MLT_WIRE_FRAME_MOST : w->boot->job->ring_data / 4;
 }
 
 uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)

@@ -63,9 +63,9 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     state->eager[MLT_SAME_WORKER] = (uint64_t)mlt_conf.eager_worker;
     state->eager[MLT_SAME_PROCESS] = thread < ring_most ? thread : ring_most;
     state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
-    state->eager[MLT_OTHER_HOST] = (uint64_t)mlt_conf.eager_host < MLT_FRAME_MOST
+    state->eager[MLT_OTHER_HOST] = (uint64_t)mlt_conf.eager_host < MLT_WIRE_FRAME_MOST
                                        ? (uint64_t)mlt_conf.eager_host
-                                       : MLT_FRAME_MOST;
+                                       : MLT_WIRE_FRAME_MOST;
     uint64_t share = (uint64_t)mlt_conf.hold / job->workers; // of all hosts
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
     state->started_ns = mlt_os_now_ns();
@@ -174,7 +174,7 @@ static bool has_ended(mlt_worker *w, const mlt_peer *peer)
 
 // Ranks that have ended want no messages. But a peer of another host tells what it has consumed by
 // one.
-static bool throw_away(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+static bool throw_away(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
 {
     (void)arg, (void)peer, (void)frame, (void)fault;
     return true;

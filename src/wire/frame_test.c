@@ -10,13 +10,13 @@
 int main(void)
 {
     unsigned char mark[MLT_CTL_END_MARK];
-    mlt_frame frame;
+    mlt_wire_frame frame;
     memset(&frame, 0, sizeof frame);
-    frame.kind = MLT_FRAME_END;
+    frame.kind = MLT_WIRE_FRAME_END;
     frame.slot.flags = 1;
     mlt_ctl_end_mark(mark);
-    CHECK((int)MLT_CTL_END_MARK == (int)MLT_FRAME_HEAD);
+    CHECK((int)MLT_CTL_END_MARK == (int)MLT_WIRE_FRAME_HEAD);
     CHECK(memcmp(mark, &frame, sizeof mark) == 0);
-    CHECK(mlt_frame_fault(&frame, 1, 1) == NULL);
+    CHECK(mlt_wire_frame_fault(&frame, 1, 1) == NULL);
     return 0;
 }

@@ -23,7 +23,8 @@ typedef struct mlt_peer mlt_peer;
 
 // The user of the wire takes a message, which is valid during the call. False: enough for now. A
 // fault of the message goes into *fault, a text: then the sender cannot be trusted.
-typedef bool mlt_wire_take(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault);
+typedef bool mlt_wire_take(void *arg, mlt_peer *peer, const mlt_wire_frame *frame,
+                           const char **fault);
 
 // How the user of the wire listens: from now on the worker's sleep ends when that descriptor can be
 // read from, or also if it can be written to (writes), and mlt_transport.rang is told about
@@ -50,7 +51,7 @@ typedef struct mlt_transport {
     void (*post)(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot);
 
     // Posts data for the memory that the receiver has named: the first bytes of the slot's payload
-    // are an mlt_frame_place. Either the data lie in the reserved room, or at `memory`, in the
+    // are an mlt_wire_frame_place. Either the data lie in the reserved room, or at `memory`, in the
     // caller's own memory, which must stay until has_left(ticket). False: no room now.
     void (*post_data)(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot);
     bool (*post_memory)(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, uint32_t in_slot,

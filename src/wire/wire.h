@@ -106,7 +106,7 @@ static inline bool mlt_peer_is_far(const mlt_peer *peer)
 
 // Room for a message with so many bytes of payload in its slot, and data of that length (where:
 // *data), or NULL: there is none now. Between hosts a slot's payload and the data travel at these
-// lengths; data: at most MLT_FRAME_MOST bytes.
+// lengths; data: at most MLT_WIRE_FRAME_MOST bytes.
 static inline mlt_slot *mlt_wire_reserve(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot,
                                          uint64_t bytes, unsigned char **data)
 {

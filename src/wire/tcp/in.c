@@ -67,12 +67,13 @@ static MLT_COLD void distrust(tcp_link *link, const char *fault)
 
 // ---- Mail
 
-static uint64_t stored_bytes(const mlt_frame *frame)
+static uint64_t stored_bytes(const mlt_wire_frame *frame)
 {
-    return frame->kind == MLT_FRAME_DATA ? mlt_frame_data_at(frame) : mlt_frame_bytes(frame);
+    return frame->kind == MLT_WIRE_FRAME_DATA ? mlt_wire_frame_data_at(frame)
+                                              : mlt_wire_frame_bytes(frame);
 }
 
-static MLT_COLD void spill(tcp_lane *lane, const mlt_frame *frame, uint64_t bytes)
+static MLT_COLD void spill(tcp_lane *lane, const mlt_wire_frame *frame, uint64_t bytes)
 {
     tcp_spilled *spilled = mlt_take(1, offsetof(tcp_spilled, frame) + bytes);
     memcpy(&spilled->frame, frame, bytes);
@@ -86,9 +87,9 @@ static MLT_COLD void spill(tcp_lane *lane, const mlt_frame *frame, uint64_t byte
 
 // Into the mail of another worker, or of this one. One reader at a time: the link's lock, and of
 // two links the peer uses one.
-static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_frame *frame)
+static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame)
 {
-    uint32_t worker = mlt_frame_to(frame);
+    uint32_t worker = mlt_wire_frame_to(frame);
     tcp_lane *lane = mlt_tcp_lane(pair, worker);
     uint64_t bytes = stored_bytes(frame);
     if (!lane->in && !(lane->in = mlt_tube_new(TUBE_BYTES)))
@@ -118,12 +119,12 @@ static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_frame *frame)
 // ---- Taking
 
 // For this worker. False: the sender cannot be trusted.
-static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_frame *frame, mlt_wire_take *take,
-                      void *arg, bool *enough, const char **fault)
+static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame,
+                      mlt_wire_take *take, void *arg, bool *enough, const char **fault)
 {
     mlt_peer *peer = mlt_wire_peer(me->wire, pair->first_worker + frame->from);
     me->wire->received++;
-    if (frame->kind == MLT_FRAME_CREDIT) {
+    if (frame->kind == MLT_WIRE_FRAME_CREDIT) {
         mlt_far_peer *far = peer->far;
         if (frame->slot.bytes < far->acknowledged || frame->slot.bytes > far->sent) {
             *fault = "it confirms what was not sent";
@@ -134,20 +135,20 @@ static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_frame *frame, ml
     }
     if (!take(arg, peer, frame, fault))
         *enough = true;
-    if (frame->kind == MLT_FRAME_MESSAGE && me->house->workers > 1)
-        mlt_tcp_consumed(me, peer->far, mlt_frame_bytes(frame));
+    if (frame->kind == MLT_WIRE_FRAME_MESSAGE && me->house->workers > 1)
+        mlt_tcp_consumed(me, peer->far, mlt_wire_frame_bytes(frame));
     return !*fault;
 }
 
 // The next one of a lane's mail; `size`: what it takes in its tube, 0: it was spilled.
-static const mlt_frame *peek_mail(tcp_lane *lane, uint64_t *size)
+static const mlt_wire_frame *peek_mail(tcp_lane *lane, uint64_t *size)
 {
     *size = 0;
     if (lane->taken)
         return &lane->taken->frame;
     // Before the tube: if it was raised, all that went into the tube before can be seen there.
     bool spills = atomic_load_explicit(&lane->spills, memory_order_acquire);
-    const mlt_frame *frame = mlt_tube_peek(lane->in);
+    const mlt_wire_frame *frame = mlt_tube_peek(lane->in);
     if (frame) {
         *size = stored_bytes(frame);
         return frame;
@@ -178,7 +179,7 @@ static bool take_lane(tcp_worker *me, tcp_lane *lane, mlt_wire_take *take, void 
 {
     bool any = false;
     uint64_t size;
-    const mlt_frame *frame;
+    const mlt_wire_frame *frame;
     const char *fault = NULL;
     while (!*enough && !fault && (frame = peek_mail(lane, &size))) {
         (void)hand_over(me, lane->pair, frame, take, arg, enough, &fault);
@@ -223,8 +224,8 @@ bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *eno
 // ---- Frames
 
 // To whom it is addressed. False: the link was shut.
-static bool deliver(tcp_worker *me, tcp_link *link, const mlt_frame *frame, mlt_wire_take *take,
-                    void *arg, bool *enough)
+static bool deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                    mlt_wire_take *take, void *arg, bool *enough)
 {
     const char *fault = NULL;
     if (me->house->workers > 1)
@@ -238,11 +239,11 @@ static bool deliver(tcp_worker *me, tcp_link *link, const mlt_frame *frame, mlt_
 }
 
 // The data of a frame go into memory. False: the link was shut.
-static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_frame *frame)
+static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame)
 {
-    mlt_frame_place place;
+    mlt_wire_frame_place place;
     memcpy(&place, frame->slot.payload, sizeof place);
-    uint32_t to = mlt_frame_to(frame);
+    uint32_t to = mlt_wire_frame_to(frame);
     // acquire: its table of names is there.
     tcp_worker *owner = atomic_load_explicit(&me->house->mail[to].worker, memory_order_acquire);
     mlt_named *named = owner ? mlt_name_find(&owner->wire->names, place.name,
@@ -253,13 +254,13 @@ static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_frame *frame
         distrust(link, "it has data that nobody asked for");
         return false;
     }
-    memcpy(&link->head, frame, mlt_frame_data_at(frame));
+    memcpy(&link->head, frame, mlt_wire_frame_data_at(frame));
     link->landing = true;
     link->land_worker = to;
     link->land = land; // NULL: that worker has ended
     link->land_left = frame->length;
-    link->land_pad = (uint32_t)(mlt_frame_pad(frame->length) - frame->length);
-    link->at += mlt_frame_data_at(frame);
+    link->land_pad = (uint32_t)(mlt_wire_frame_pad(frame->length) - frame->length);
+    link->at += mlt_wire_frame_data_at(frame);
     return true;
 }
 
@@ -289,7 +290,7 @@ static bool land(tcp_link *link)
 static void end_mark(tcp_worker *me, tcp_link *link, bool spoke)
 {
     tcp_house *house = me->house;
-    link->at += MLT_FRAME_HEAD;
+    link->at += MLT_WIRE_FRAME_HEAD;
     atomic_store_explicit(&link->state, TCP_ENDED, memory_order_relaxed);
     atomic_store_explicit(&link->pair->gone, 1, memory_order_relaxed);
     if (!spoke)
@@ -318,13 +319,13 @@ static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void
     if (link->landing)
         return land(link) && deliver(me, link, &link->head, take, arg, enough);
     uint32_t there = link->end - link->at;
-    const mlt_frame *frame = (const mlt_frame *)(const void *)(link->room + link->at);
-    if (there < MLT_FRAME_HEAD)
+    const mlt_wire_frame *frame = (const mlt_wire_frame *)(const void *)(link->room + link->at);
+    if (there < MLT_WIRE_FRAME_HEAD)
         return false;
-    const char *fault = mlt_frame_fault(frame, link->pair->workers, me->house->workers);
+    const char *fault = mlt_wire_frame_fault(frame, link->pair->workers, me->house->workers);
     if (!fault && atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP)
         fault = "it comes after the end";
-    if (!fault && frame->kind == MLT_FRAME_END) {
+    if (!fault && frame->kind == MLT_WIRE_FRAME_END) {
         end_mark(me, link, frame->slot.flags != 0);
         return true;
     }
@@ -337,7 +338,7 @@ static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void
     uint64_t needs = stored_bytes(frame);
     if (there < needs)
         return false;
-    if (frame->kind == MLT_FRAME_DATA)
+    if (frame->kind == MLT_WIRE_FRAME_DATA)
         return begin_landing(me, link, frame);
     if (!deliver(me, link, frame, take, arg, enough))
         return false;

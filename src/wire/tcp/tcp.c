@@ -105,13 +105,13 @@ static inline mlt_tube *tube_to(mlt_peer *peer)
     return tube;
 }
 
-static inline mlt_frame *frame_of(mlt_slot *slot)
+static inline mlt_wire_frame *frame_of(mlt_slot *slot)
 {
-    return (mlt_frame *)(void *)((char *)slot - offsetof(mlt_frame, slot));
+    return (mlt_wire_frame *)(void *)((char *)slot - offsetof(mlt_wire_frame, slot));
 }
 
-static void head_of(const tcp_worker *me, const mlt_far_peer *far, mlt_frame *frame, uint8_t kind,
-                    uint32_t in_slot, uint64_t bytes)
+static void head_of(const tcp_worker *me, const mlt_far_peer *far, mlt_wire_frame *frame,
+                    uint8_t kind, uint32_t in_slot, uint64_t bytes)
 {
     frame->length = (uint32_t)bytes;
     frame->in_slot = (uint8_t)in_slot;
@@ -124,17 +124,18 @@ static mlt_slot *reserve(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot, uint6
                          unsigned char **data)
 {
     mlt_far_peer *far = peer->far;
-    mlt_assert(bytes <= MLT_FRAME_MOST && in_slot <= MLT_SLOT_PAYLOAD);
-    uint64_t needs = sizeof(mlt_frame) + mlt_frame_pad(bytes); // a slot's payload at its full size
+    mlt_assert(bytes <= MLT_WIRE_FRAME_MOST && in_slot <= MLT_SLOT_PAYLOAD);
+    uint64_t needs =
+        sizeof(mlt_wire_frame) + mlt_wire_frame_pad(bytes); // a slot's payload at its full size
     if (MLT_UNLIKELY(far->lane->pair->workers > 1 &&
                      far->sent + needs - far->acknowledged > WINDOW))
         return NULL;
-    mlt_frame *frame = mlt_tube_reserve(tube_to(peer), needs);
+    mlt_wire_frame *frame = mlt_tube_reserve(tube_to(peer), needs);
     if (MLT_UNLIKELY(!frame))
         return NULL;
-    head_of(tcp_of(wire), far, frame, MLT_FRAME_MESSAGE, in_slot, bytes);
+    head_of(tcp_of(wire), far, frame, MLT_WIRE_FRAME_MESSAGE, in_slot, bytes);
     if (bytes)
-        *data = (unsigned char *)frame + mlt_frame_data_at(frame);
+        *data = (unsigned char *)frame + mlt_wire_frame_data_at(frame);
     return &frame->slot;
 }
 
@@ -150,21 +151,22 @@ static void soil(tcp_worker *me, tcp_lane *lane)
 }
 
 // The zeros that fill it up must not be left from before: they travel.
-static void pad(mlt_frame *frame)
+static void pad(mlt_wire_frame *frame)
 {
     unsigned char *at = (unsigned char *)frame;
-    uint64_t data_at = mlt_frame_data_at(frame);
-    memset(at + MLT_FRAME_HEAD + frame->in_slot, 0, data_at - MLT_FRAME_HEAD - frame->in_slot);
-    memset(at + data_at + frame->length, 0, mlt_frame_pad(frame->length) - frame->length);
+    uint64_t data_at = mlt_wire_frame_data_at(frame);
+    memset(at + MLT_WIRE_FRAME_HEAD + frame->in_slot, 0,
+           data_at - MLT_WIRE_FRAME_HEAD - frame->in_slot);
+    memset(at + data_at + frame->length, 0, mlt_wire_frame_pad(frame->length) - frame->length);
 }
 
-static void post_frame(mlt_wire *wire, mlt_peer *peer, mlt_frame *frame)
+static void post_frame(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame *frame)
 {
     tcp_worker *me = tcp_of(wire);
     mlt_far_peer *far = peer->far;
-    uint64_t bytes = mlt_frame_bytes(frame);
+    uint64_t bytes = mlt_wire_frame_bytes(frame);
     pad(frame);
-    if (frame->kind == MLT_FRAME_MESSAGE)
+    if (frame->kind == MLT_WIRE_FRAME_MESSAGE)
         far->sent += bytes;
     mlt_tube_publish(own_tube(far->lane), bytes);
     soil(me, far->lane);
@@ -178,7 +180,7 @@ static void post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 static void post_data(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 {
     wire->sent++;
-    frame_of(slot)->kind = MLT_FRAME_DATA;
+    frame_of(slot)->kind = MLT_WIRE_FRAME_DATA;
     post_frame(wire, peer, frame_of(slot));
 }
 
@@ -186,14 +188,14 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, ui
                         const void *memory, uint64_t bytes, uint64_t *ticket)
 {
     mlt_tube *tube = tube_to(peer);
-    mlt_frame *frame = mlt_tube_reserve(tube, sizeof *frame);
-    mlt_assert(bytes <= MLT_FRAME_DATA_MOST);
+    mlt_wire_frame *frame = mlt_tube_reserve(tube, sizeof *frame);
+    mlt_assert(bytes <= MLT_WIRE_FRAME_DATA_MOST);
     if (!frame)
         return false;
     memcpy(&frame->slot, slot, sizeof *slot);
-    head_of(tcp_of(wire), peer->far, frame, MLT_FRAME_DATA, in_slot, 0);
+    head_of(tcp_of(wire), peer->far, frame, MLT_WIRE_FRAME_DATA, in_slot, 0);
     pad(frame);
-    uint64_t head = mlt_frame_bytes(frame);
+    uint64_t head = mlt_wire_frame_bytes(frame);
     frame->length = (uint32_t)bytes;
     uint64_t count = mlt_tube_publish_reference(tube, head, memory, bytes);
     if (!count)
@@ -213,11 +215,11 @@ static bool has_left(const mlt_peer *peer, uint64_t ticket)
 
 static bool tell_consumed(tcp_worker *me, mlt_far_peer *far)
 {
-    mlt_frame *frame = mlt_tube_reserve(tube_to(far->peer), sizeof *frame);
+    mlt_wire_frame *frame = mlt_tube_reserve(tube_to(far->peer), sizeof *frame);
     if (!frame)
         return false;
     memset(frame, 0, sizeof *frame);
-    head_of(me, far, frame, MLT_FRAME_CREDIT, 0, 0);
+    head_of(me, far, frame, MLT_WIRE_FRAME_CREDIT, 0, 0);
     frame->slot.bytes = far->told = far->consumed;
     me->wire->sent++;
     post_frame(me->wire, far->peer, frame);
@@ -431,7 +433,7 @@ static void patrol(mlt_wire *wire)
 
 // ---- The end
 
-static bool throw_away(void *arg, mlt_peer *peer, const mlt_frame *frame, const char **fault)
+static bool throw_away(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
 {
     (void)arg, (void)peer, (void)frame, (void)fault;
     return true;
@@ -493,14 +495,14 @@ static void withdraw(tcp_worker *me)
 static void write_mark(tcp_link *link)
 {
     bool sends = atomic_load_explicit(&link->pair->links[0], memory_order_relaxed) == link;
-    mlt_frame end = {.kind = MLT_FRAME_END, .slot = {.flags = sends}};
+    mlt_wire_frame end = {.kind = MLT_WIRE_FRAME_END, .slot = {.flags = sends}};
     struct iovec piece = {.iov_base = (char *)&end + link->marked,
-                          .iov_len = MLT_FRAME_HEAD - link->marked};
+                          .iov_len = MLT_WIRE_FRAME_HEAD - link->marked};
     if (is_shut(link) || link->pair->mute || link->finished)
         return;
     ssize_t n = piece.iov_len ? mlt_tcp_send(link, &piece, 1) : 0;
     link->marked += n > 0 ? (uint32_t)n : 0;
-    bool whole = link->marked == MLT_FRAME_HEAD;
+    bool whole = link->marked == MLT_WIRE_FRAME_HEAD;
     if (n < 0 || (whole && link->cipher && !mlt_cipher_flush(link->cipher, link->fd))) {
         link->pair->mute = !mlt_tcp_is_full(errno);
         return;

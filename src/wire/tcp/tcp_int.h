@@ -32,14 +32,15 @@ typedef struct tcp_house tcp_house;
 typedef struct tcp_pair tcp_pair;
 
 enum {
-    TUBE_BYTES = 2 * MLT_FRAME_LARGEST, // so that the largest frame always finds room in time
-    ROOM_BYTES = 32 << 10,              // read at once, for small messages
+    TUBE_BYTES = 2 * MLT_WIRE_FRAME_LARGEST, // so that the largest frame always finds room in time
+    ROOM_BYTES = 32 << 10,                   // read at once, for small messages
     // The same of a link that encrypts, which has buffers of its own: the rest of a frame, and a
     // record.
-    CIPHER_ROOM_BYTES = 2 * MLT_FRAME_LARGEST,
-    LINKS = 2,                      // of a pair
-    HOT = 4,                        // links that an awake worker looks at all the time
-    WINDOW = 4 * MLT_FRAME_LARGEST, // bytes under way between two workers, if the receiver is one
+    CIPHER_ROOM_BYTES = 2 * MLT_WIRE_FRAME_LARGEST,
+    LINKS = 2, // of a pair
+    HOT = 4,   // links that an awake worker looks at all the time
+    WINDOW =
+        4 * MLT_WIRE_FRAME_LARGEST, // bytes under way between two workers, if the receiver is one
                                     // of several of its process
 };
 
@@ -63,7 +64,7 @@ typedef struct tcp_link {
     uint32_t at, end; // what was read and not taken yet
     // Data on their way into the user's memory.
     bool landing;
-    mlt_frame head;
+    mlt_wire_frame head;
     uint32_t land_worker; // in this process
     unsigned char *land;  // NULL: nobody wants them any more
     uint64_t land_left;
@@ -76,7 +77,7 @@ typedef struct tcp_link {
 // A frame that found no room in the mail.
 typedef struct tcp_spilled {
     struct tcp_spilled *next;
-    _Alignas(8) mlt_frame frame; // and what follows
+    _Alignas(8) mlt_wire_frame frame; // and what follows
 } tcp_spilled;
 
 typedef struct tcp_lane {

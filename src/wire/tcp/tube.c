@@ -68,7 +68,7 @@ static struct iovec piece_at(const mlt_tube *tube, cursor *c, uint64_t tail, uin
         if (r->at == c->head) {
             bool in_data = c->done < r->bytes;
             const unsigned char *at = in_data ? r->data + c->done : zeros;
-            uint64_t n = in_data ? r->bytes - c->done : mlt_frame_pad(r->bytes) - c->done;
+            uint64_t n = in_data ? r->bytes - c->done : mlt_wire_frame_pad(r->bytes) - c->done;
             return (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = n};
         }
         if (r->at < tail)
@@ -100,7 +100,7 @@ static void advance(const mlt_tube *tube, cursor *c, uint64_t bytes, uint64_t re
 static void end_reference(const mlt_tube *tube, cursor *c, uint64_t references)
 {
     const mlt_tube_reference *r = &tube->references[c->reference % MLT_TUBE_REFERENCES];
-    if (c->reference != references && r->at == c->head && c->done == mlt_frame_pad(r->bytes)) {
+    if (c->reference != references && r->at == c->head && c->done == mlt_wire_frame_pad(r->bytes)) {
         c->reference++;
         c->done = 0;
     }

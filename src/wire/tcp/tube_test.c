@@ -87,7 +87,7 @@ typedef struct place {
 
 static void check_byte(place *p, unsigned char byte)
 {
-    uint64_t all = p->bytes + mlt_frame_pad(p->far), at = p->at - p->bytes;
+    uint64_t all = p->bytes + mlt_wire_frame_pad(p->far), at = p->at - p->bytes;
     if (p->at < p->bytes)
         CHECK(byte == pattern(p->n, p->at));
     else
