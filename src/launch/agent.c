@@ -135,13 +135,7 @@ static const char *dir_of(const mlt_agent *a, uint32_t proc)
 static void set_timer(mlt_agent *a)
 {
     const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at, a->start_at};
-    uint64_t next = 0;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        if (times[i] && (!next || times[i] < next))
-            next = times[i];
-    struct itimerspec when = {
-        .it_value = {.tv_sec = (time_t)(next / 1000000000), .tv_nsec = (long)(next % 1000000000)}};
-    (void)timerfd_settime(a->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
+    mlt_loop_alarm_first(&a->timer, times, sizeof times / sizeof *times);
 }
 
 // ---- Signals
@@ -702,26 +696,18 @@ void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
 
 // ---- The whole
 
-static bool due(uint64_t *at, uint64_t now)
-{
-    if (!*at || *at > now)
-        return false;
-    *at = 0;
-    return true;
-}
-
 static void timer_ready(mlt_source *source, uint32_t events)
 {
     mlt_agent *a = mlt_container_of(source, mlt_agent, timer);
     uint64_t count, now = mlt_os_now_ns();
     (void)!read(source->fd, &count, sizeof count);
-    if (due(&a->collect_until, now))
+    if (mlt_loop_due(&a->collect_until, now))
         finish_collecting(a);
-    if (due(&a->peek_at, now) && !a->ending)
+    if (mlt_loop_due(&a->peek_at, now) && !a->ending)
         peek(a, now);
-    if (due(&a->link_at, now))
+    if (mlt_loop_due(&a->link_at, now))
         give_late(a, now);
-    if (due(&a->start_at, now))
+    if (mlt_loop_due(&a->start_at, now))
         start_some(a);
     set_timer(a);
 }

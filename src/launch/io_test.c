@@ -69,6 +69,20 @@ static void turn(int wait_ms)
     deliver();
 }
 
+// dir: mpirun's, in which output files are; NULL: its own.
+static void open_agent(const char *dir)
+{
+    mlt_io_conf conf = {.options = &options,
+                        .plan = &plan,
+                        .loop = loop,
+                        .send = on_send,
+                        .host = FAR,
+                        .agent = true,
+                        .dir = dir,
+                        .user = &agent};
+    agent = mlt_io_new(&conf);
+}
+
 // Starts the processes of the other host.
 static void open_both(int input)
 {
@@ -78,13 +92,10 @@ static void open_both(int input)
     close(out[1]);
     reader = out[0];
     CHECK(fcntl(reader, F_SETFL, O_NONBLOCK) == 0);
-    mlt_io_conf conf = {.options = &options, .plan = &plan, .loop = loop, .send = on_send};
-    conf.user = &head;
+    mlt_io_conf conf = {
+        .options = &options, .plan = &plan, .loop = loop, .send = on_send, .user = &head};
     head = mlt_io_new(&conf);
-    conf.host = FAR;
-    conf.agent = true;
-    conf.user = &agent;
-    agent = mlt_io_new(&conf);
+    open_agent(NULL);
     for (uint32_t p = 1; p < PROCS; p++) {
         mlt_spawn spawn;
         char why[256];
@@ -335,14 +346,7 @@ static void test_files(void)
     CHECK(mkdtemp(folder));
     snprintf(name, sizeof name, "%s/%%h.%%r", folder);
     options.outfile = name;
-    mlt_io_conf conf = {.options = &options,
-                        .plan = &plan,
-                        .loop = loop,
-                        .send = on_send,
-                        .host = FAR,
-                        .agent = true,
-                        .user = &agent};
-    agent = mlt_io_new(&conf);
+    open_agent(NULL);
     mlt_spawn spawn;
     char why[256];
     CHECK(mlt_io_prepare(agent, 1, &spawn, why, sizeof why));
@@ -354,8 +358,7 @@ static void test_files(void)
     // Seen from mpirun's directory, wherever the agent is.
     char relative[] = "out.%r";
     options.outfile = relative;
-    conf.dir = folder;
-    agent = mlt_io_new(&conf);
+    open_agent(folder);
     CHECK(mlt_io_prepare(agent, 1, &spawn, why, sizeof why));
     snprintf(text, sizeof text, "%s/out.1", folder);
     check_same_text("file", spawn.streams[1].file, text);
@@ -365,7 +368,7 @@ static void test_files(void)
     char directory[] = "logs";
     options.outfile = NULL;
     options.output_directory = directory;
-    agent = mlt_io_new(&conf);
+    open_agent(folder);
     for (int rank = 0; rank < 6; rank++) {
         snprintf(text, sizeof text, "%s/logs/1/rank.%d", folder, rank);
         CHECK((access(text, F_OK) == 0) == (rank > 0));
@@ -426,15 +429,8 @@ static void test_input(int64_t rank, size_t bytes)
 // Input that comes before the process is started.
 static void test_input_early(void)
 {
-    mlt_io_conf conf = {.options = &options,
-                        .plan = &plan,
-                        .loop = loop,
-                        .send = on_send,
-                        .host = FAR,
-                        .agent = true,
-                        .user = &agent};
     options.stdin_rank = 1;
-    agent = mlt_io_new(&conf);
+    open_agent(NULL);
     mlt_frame frame = {.type = MLT_FRAME_INPUT, .about = 1, .length = 5};
     mlt_io_take(agent, &frame, "early");
     frame.length = 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include "launch/say.h"
 
@@ -29,6 +30,22 @@ void mlt_loop_remove(int loop, mlt_source *source)
     if (source->added)
         (void)epoll_ctl(loop, EPOLL_CTL_DEL, source->fd, NULL);
     source->added = false;
+}
+
+void mlt_loop_alarm(const mlt_source *timer, uint64_t when_ns)
+{
+    struct itimerspec when = {.it_value = {.tv_sec = (time_t)(when_ns / 1000000000),
+                                           .tv_nsec = (long)(when_ns % 1000000000)}};
+    (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void mlt_loop_alarm_first(const mlt_source *timer, const uint64_t *times, size_t count)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < count; i++)
+        if (times[i] && (!next || times[i] < next))
+            next = times[i];
+    mlt_loop_alarm(timer, next);
 }
 
 void mlt_loop_turn(int loop)

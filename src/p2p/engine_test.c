@@ -60,28 +60,6 @@ static void run(uint32_t workers, uint32_t ranks, const char *policy, void (*ent
     test_job_run(workers, ranks, policy, entry, NULL);
 }
 
-// With an argument: half round trip of ranks 0 and 1 and bytes.
-static void pingpong(void *rank)
-{
-    mlt_rank *me = rank;
-    enum { ROUNDS = 1000000 };
-    uint64_t value = 0;
-    uint64_t start = mlt_os_now_ns();
-    for (int i = 0; i < ROUNDS; i++) {
-        mlt_req req;
-        for (int turn = 0; turn < 2; turn++)
-            if (turn == me->world) {
-                CHECK(
-                    mlt_p2p_send_now(me, &value, 8, MLT_CODE_BYTE, 1 - me->world, me->world, 0, 0));
-            } else {
-                start_recv(&req, me, &value, 8, 1 - me->world, 0, MLT_TYPE_BYTE);
-                mlt_req_wait(&req, "pingpong");
-            }
-    }
-    if (me->world == 0)
-        printf("half round trip %.1f ns\n", (double)(mlt_os_now_ns() - start) / ROUNDS / 2);
-}
-
 const mlt_above_calls mlt_above = {.packet = packet_came};
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/above.h"
+#include "os/os.h"
 #include "p2p/job_test.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
@@ -316,6 +317,29 @@ static inline void packets_flow(void *rank)
         packets.waiter = w->sched->current;
         mlt_fiber_park(w->sched, &wait);
     }
+}
+
+// With an argument of the test: half round trip of ranks 0 and 1.
+static inline void pingpong(void *rank)
+{
+    mlt_rank *me = rank;
+    enum { WARM_UP = 100, ROUNDS = 20000 };
+    uint64_t value = 0, start = 0;
+    for (int i = -WARM_UP; i < ROUNDS; i++) {
+        mlt_req req;
+        if (i == 0)
+            start = mlt_os_now_ns();
+        for (int turn = 0; turn < 2; turn++)
+            if (turn == me->world) {
+                CHECK(
+                    mlt_p2p_send_now(me, &value, 8, MLT_CODE_BYTE, 1 - me->world, me->world, 0, 0));
+            } else {
+                start_recv(&req, me, &value, 8, 1 - me->world, 0, MLT_TYPE_BYTE);
+                mlt_req_wait(&req, "pingpong");
+            }
+    }
+    if (me->world == 0)
+        printf("half round trip %.1f ns\n", (double)(mlt_os_now_ns() - start) / ROUNDS / 2);
 }
 
 #endif

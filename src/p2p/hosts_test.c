@@ -13,30 +13,6 @@
 
 const mlt_above_calls mlt_above = {.packet = packet_came};
 
-// With an argument: half round trip of the first ranks of two hosts.
-static void pingpong(void *rank)
-{
-    mlt_rank *me = rank;
-    enum { ROUNDS = 20000 };
-    uint64_t value = 0;
-    uint64_t start = 0;
-    for (int i = -100; i < ROUNDS; i++) {
-        mlt_req req;
-        if (i == 0)
-            start = mlt_os_now_ns();
-        for (int turn = 0; turn < 2; turn++)
-            if (turn == me->world) {
-                CHECK(
-                    mlt_p2p_send_now(me, &value, 8, MLT_CODE_BYTE, 1 - me->world, me->world, 0, 0));
-            } else {
-                start_recv(&req, me, &value, 8, 1 - me->world, 0, MLT_TYPE_BYTE);
-                mlt_req_wait(&req, "pingpong");
-            }
-    }
-    if (me->world == 0)
-        printf("half round trip %.1f ns\n", (double)(mlt_os_now_ns() - start) / ROUNDS / 2);
-}
-
 static void encrypted(hosts_shape shape, void (*entry)(void *rank))
 {
     hosts_job j = {.shape = shape, .encrypts = true};

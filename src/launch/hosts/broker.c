@@ -152,9 +152,7 @@ static void set_timer(mlt_broker *b, uint64_t when_ns)
     if (when_ns == b->timer_ns)
         return;
     b->timer_ns = when_ns;
-    struct itimerspec when = {.it_value = {.tv_sec = (time_t)(when_ns / 1000000000),
-                                           .tv_nsec = (long)(when_ns % 1000000000)}};
-    (void)timerfd_settime(b->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
+    mlt_loop_alarm(&b->timer, when_ns);
 }
 
 static void sooner(uint64_t *when_ns, uint64_t other_ns)

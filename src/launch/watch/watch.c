@@ -130,13 +130,7 @@ static void set_timer(mlt_watch *w)
     const uint64_t times[] = {w->kill_at,       w->crash_kill_at, w->straggler_at,
                               w->give_up_at,    w->timeout_at,    w->look_at,
                               w->collect_until, w->lost_at,       w->tick_at};
-    uint64_t next = 0;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        if (times[i] && (!next || times[i] < next))
-            next = times[i];
-    struct itimerspec when = {
-        .it_value = {.tv_sec = (time_t)(next / 1000000000), .tv_nsec = (long)(next % 1000000000)}};
-    (void)timerfd_settime(w->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
+    mlt_loop_alarm_first(&w->timer, times, sizeof times / sizeof *times);
 }
 
 // ---- Agents
@@ -1004,34 +998,26 @@ static void signals_ready(mlt_source *source, uint32_t events)
     }
 }
 
-static bool due(uint64_t *at, uint64_t now)
-{
-    if (!*at || *at > now)
-        return false;
-    *at = 0;
-    return true;
-}
-
 static void timer_ready(mlt_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, timer);
     uint64_t count, now = mlt_os_now_ns();
     (void)!read(source->fd, &count, sizeof count);
-    if (due(&w->kill_at, now))
+    if (mlt_loop_due(&w->kill_at, now))
         kill_all(w, false);
-    if (due(&w->crash_kill_at, now))
+    if (mlt_loop_due(&w->crash_kill_at, now))
         kill_all(w, true);
-    if (due(&w->straggler_at, now))
+    if (mlt_loop_due(&w->straggler_at, now))
         end_by(w);
-    if (due(&w->timeout_at, now))
+    if (mlt_loop_due(&w->timeout_at, now))
         time_over(w);
-    if (due(&w->collect_until, now))
+    if (mlt_loop_due(&w->collect_until, now))
         finish_collecting(w);
-    if (due(&w->look_at, now))
+    if (mlt_loop_due(&w->look_at, now))
         begin_look(w, now);
-    if (due(&w->lost_at, now))
+    if (mlt_loop_due(&w->lost_at, now))
         end_lost(w);
-    if (due(&w->tick_at, now))
+    if (mlt_loop_due(&w->tick_at, now))
         show_progress(w);
     set_timer(w);
 }
