@@ -57,7 +57,6 @@ struct mlt_crew {
     member *members;
     uint32_t count;
     mlt_source timer;
-    uint32_t ticks;
     bool ending;
 };
 
@@ -497,11 +496,9 @@ static void timer_ready(mlt_source *source, uint32_t events)
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
     uint64_t count;
     (void)!read(source->fd, &count, sizeof count);
-    c->ticks++;
     for (uint32_t i = 0; i < c->count; i++) {
         tick(&c->members[i]);
-        if (c->ticks % 2)
-            send_to(&c->members[i], &beat, NULL);
+        send_to(&c->members[i], &beat, NULL);
     }
 }
 

@@ -19,7 +19,7 @@
 #include "net/key.h"
 
 enum {
-    MLT_CREW_BEAT_MS = 500, // a tick; a neighbour is sent a beat at every second one
+    MLT_CREW_BEAT_MS = 500, // a tick, at which each neighbour is sent a beat
 };
 
 typedef struct mlt_crew mlt_crew;

@@ -59,7 +59,6 @@ typedef struct serve {
     bool abandoned;      // ... as nobody is above
     bool paused;         // mpirun is stopped, and silent
     uint32_t silent;     // ticks
-    uint32_t ticks;
 } serve;
 
 static serve *self; // for messages
@@ -488,8 +487,7 @@ static void timer_ready(mlt_source *source, uint32_t events)
     int64_t limit = s->agent ? s->task.options.silent_ms : 10 * MLT_SILENT_MS;
     if (s->silent >= mlt_crew_patience(limit))
         abandon(s);
-    if (s->ticks++ % 2 == 0)
-        send_up(s, &beat, NULL);
+    send_up(s, &beat, NULL);
 }
 
 // Waits for the agents below, which sweep their hosts.
