@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "net/crypt_int.h"
 
-enum { NONCE = 12 };
+enum { NONCE = 12, SHORT = 8, SHORT_KEY = 16 };
 
 // ---- Loading
 
@@ -22,6 +22,8 @@ typedef struct agreed_size {
 static const agreed_size sizes[] = {
     {"crypto_generichash_bytes", MLT_CRYPT_HASH},
     {"crypto_generichash_keybytes", MLT_KEY_BYTES},
+    {"crypto_shorthash_bytes", SHORT},
+    {"crypto_shorthash_keybytes", SHORT_KEY},
     {"crypto_kx_publickeybytes", MLT_CRYPT_POINT},
     {"crypto_kx_secretkeybytes", MLT_CRYPT_POINT},
     {"crypto_kx_sessionkeybytes", MLT_KEY_BYTES},
@@ -60,6 +62,7 @@ mlt_status mlt_sodium_fill(mlt_sodium *out, find_function *find, void *object, c
     } functions[] = {
         {"sodium_init", offsetof(mlt_sodium, init)},
         {"crypto_generichash", offsetof(mlt_sodium, hash)},
+        {"crypto_shorthash", offsetof(mlt_sodium, short_hash)},
         {"sodium_memcmp", offsetof(mlt_sodium, compare)},
         {"crypto_kx_keypair", offsetof(mlt_sodium, pair)},
         {"crypto_kx_client_session_keys", offsetof(mlt_sodium, dialler_keys)},
@@ -123,6 +126,14 @@ void mlt_crypt_hash(uint8_t out[MLT_CRYPT_HASH], const mlt_key *key, const mlt_c
     }
     int failed = sodium.hash(out, MLT_CRYPT_HASH, all, bytes, key->bytes, sizeof key->bytes);
     mlt_assert(failed == 0);
+}
+
+uint64_t mlt_crypt_short(const mlt_key *key, uint64_t number, uint64_t value)
+{
+    uint64_t in[2] = {number, value}, out;
+    int failed = sodium.short_hash((uint8_t *)&out, (const uint8_t *)in, sizeof in, key->bytes);
+    mlt_assert(failed == 0);
+    return out;
 }
 
 bool mlt_crypt_same(const void *a, const void *b, size_t bytes)

@@ -15,6 +15,8 @@ typedef struct mlt_sodium {
     int (*init)(void);
     int (*hash)(unsigned char *out, size_t out_bytes, const unsigned char *in,
                 unsigned long long in_bytes, const unsigned char *key, size_t key_bytes);
+    int (*short_hash)(unsigned char *out, const unsigned char *in, unsigned long long in_bytes,
+                      const unsigned char *key);
     int (*compare)(const void *a, const void *b, size_t bytes);
     int (*pair)(unsigned char *open, unsigned char *secret);
     int (*dialler_keys)(unsigned char *receive, unsigned char *send, const unsigned char *open,

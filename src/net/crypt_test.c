@@ -36,16 +36,16 @@ static void *find(void *unused, const char *name)
 static void test_refusals(void)
 {
     static const char *const names[] = {
-        "sodium_init", "crypto_generichash", "sodium_memcmp", "crypto_kx_keypair",
-        "crypto_kx_client_session_keys", "crypto_kx_server_session_keys",
+        "sodium_init", "crypto_generichash", "crypto_shorthash", "sodium_memcmp",
+        "crypto_kx_keypair", "crypto_kx_client_session_keys", "crypto_kx_server_session_keys",
         "crypto_aead_chacha20poly1305_ietf_encrypt_detached",
         "crypto_aead_chacha20poly1305_ietf_decrypt_detached",
         // sizes
-        "crypto_generichash_bytes", "crypto_generichash_keybytes", "crypto_kx_publickeybytes",
-        "crypto_kx_secretkeybytes", "crypto_kx_sessionkeybytes",
-        "crypto_aead_chacha20poly1305_ietf_keybytes", "crypto_aead_chacha20poly1305_ietf_npubbytes",
-        "crypto_aead_chacha20poly1305_ietf_abytes"};
-    enum { COUNT = sizeof names / sizeof *names, SIZES = 8 };
+        "crypto_generichash_bytes", "crypto_generichash_keybytes", "crypto_shorthash_bytes",
+        "crypto_shorthash_keybytes", "crypto_kx_publickeybytes", "crypto_kx_secretkeybytes",
+        "crypto_kx_sessionkeybytes", "crypto_aead_chacha20poly1305_ietf_keybytes",
+        "crypto_aead_chacha20poly1305_ietf_npubbytes", "crypto_aead_chacha20poly1305_ietf_abytes"};
+    enum { COUNT = sizeof names / sizeof *names, SIZES = 9 };
     mlt_sodium table;
     char wanted[400];
     object = dlopen(MLT_SODIUM, RTLD_NOW | RTLD_LOCAL);
@@ -96,6 +96,17 @@ static void test_hash(void)
         known[MLT_CRYPT_HASH]; // hashlib.blake2b(b"millet", key=bytes(range(32)), digest_size=32)
     of_hex(known, "07c86c55973808e721f746bef067046955eecb48169338a5a2df411c624b0bb0");
     CHECK(mlt_crypt_same(out, known, sizeof out));
+}
+
+// The reference implementation's vector of 16 bytes.
+static void test_short_hash(void)
+{
+    mlt_key key;
+    for (int i = 0; i < MLT_KEY_BYTES; i++)
+        key.bytes[i] = (uint8_t)i;
+    uint64_t number = 0x0706050403020100, value = 0x0f0e0d0c0b0a0908;
+    CHECK(mlt_crypt_short(&key, number, value) == 0x3f2acc7f57c29bdb);
+    CHECK(mlt_crypt_short(&key, number + 1, value) != mlt_crypt_short(&key, number, value));
 }
 
 static void test_exchange(void)
@@ -151,6 +162,7 @@ int main(void)
     CHECK(mlt_crypt_load(why, sizeof why) == MLT_OK);
     test_refusals();
     test_hash();
+    test_short_hash();
     test_exchange();
     test_seal();
     puts("all right");

@@ -10,6 +10,12 @@
 #include "base/memory.h"
 #include "os/tcp.h"
 
+static void derive(mlt_key *check, const mlt_key *key)
+{
+    static const char what[] = "lengths of records";
+    mlt_crypt_hash(check->bytes, key, &(mlt_crypt_piece){what, sizeof what}, 1);
+}
+
 mlt_status mlt_cipher_new(mlt_cipher **cipher, const uint8_t send_key[MLT_KEY_BYTES],
                           const uint8_t receive_key[MLT_KEY_BYTES], char *why, size_t why_size)
 {
@@ -26,6 +32,8 @@ mlt_status mlt_cipher_new(mlt_cipher **cipher, const uint8_t send_key[MLT_KEY_BY
     c->out_at = c->out_end = c->in_end = 0;
     memcpy(c->keys.send.bytes, send_key, MLT_KEY_BYTES);
     memcpy(c->keys.receive.bytes, receive_key, MLT_KEY_BYTES);
+    derive(&c->checks.send, &c->keys.send);
+    derive(&c->checks.receive, &c->keys.receive);
     *cipher = c;
     return MLT_OK;
 }
@@ -36,6 +44,8 @@ void mlt_cipher_free(mlt_cipher *cipher)
         return;
     mlt_key_wipe(&cipher->keys.send);
     mlt_key_wipe(&cipher->keys.receive);
+    mlt_key_wipe(&cipher->checks.send);
+    mlt_key_wipe(&cipher->checks.receive);
     free(cipher);
 }
 
@@ -69,7 +79,8 @@ ssize_t mlt_cipher_send(mlt_cipher *c, int fd, const struct iovec *pieces, uint3
 {
     if (!mlt_cipher_flush(c, fd))
         return -1;
-    uint32_t head[2] = {copy_pieces(c->out + MLT_CIPHER_HEAD, pieces, count), 0};
+    uint32_t head[2] = {copy_pieces(c->out + MLT_CIPHER_HEAD, pieces, count)};
+    head[1] = (uint32_t)mlt_crypt_short(&c->checks.send, c->sent, head[0]);
     memcpy(c->out, head, sizeof head);
     mlt_crypt_seal(c->out + sizeof head, c->out + MLT_CIPHER_HEAD, head[0], c->out, sizeof head,
                    c->sent++, &c->keys.send);
@@ -83,6 +94,12 @@ ssize_t mlt_cipher_send(mlt_cipher *c, int fd, const struct iovec *pieces, uint3
 
 // ---- Reading
 
+static bool is_good(const mlt_cipher *c, const uint32_t head[2])
+{
+    return head[0] > 0 && head[0] <= MLT_CIPHER_RECORD &&
+           head[1] == (uint32_t)mlt_crypt_short(&c->checks.receive, c->received, head[0]);
+}
+
 // Opens the record that begins what was read. Its length; 0: it is not there yet; -1: it was forged.
 static int32_t open_record(mlt_cipher *c)
 {
@@ -90,7 +107,7 @@ static int32_t open_record(mlt_cipher *c)
     if (c->in_end < MLT_CIPHER_HEAD)
         return 0;
     memcpy(head, c->in, sizeof head);
-    if (head[0] == 0 || head[0] > MLT_CIPHER_RECORD || head[1])
+    if (!is_good(c, head))
         return -1;
     if (c->in_end - MLT_CIPHER_HEAD < head[0])
         return 0;
@@ -105,7 +122,7 @@ bool mlt_cipher_has_record(const mlt_cipher *c)
     if (c->in_end < MLT_CIPHER_HEAD)
         return false;
     memcpy(head, c->in, sizeof head);
-    return head[0] > MLT_CIPHER_RECORD || c->in_end - MLT_CIPHER_HEAD >= head[0];
+    return !is_good(c, head) || c->in_end - MLT_CIPHER_HEAD >= head[0];
 }
 
 ssize_t mlt_cipher_receive(mlt_cipher *c, int fd, unsigned char *to, uint64_t room)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Encryption of a link: the bytes of its frames travel in records.
 //
-//     length (4 bytes) | zeros (4) | seal (16) | so many bytes, encrypted
+//     length (4 bytes) | check (4) | seal (16) | so many bytes, encrypted
 //
 // The seal covers the first 8 bytes too. Each direction has a key of its own and counts its records:
-// one that is changed, left out, repeated or moved does not open.
+// one that is changed, left out, repeated or moved does not open. The check is a keyed hash of the
+// record's number and length: without it, a length that was changed to a larger one would be
+// noticed only when so many bytes have come, which may be never.
 //
 // The writing half belongs to whoever has the pair's lock, the reading half to the link's.
 #ifndef MLT_WIRE_TCP_CIPHER_H
@@ -24,8 +26,8 @@ enum {
 };
 
 typedef struct mlt_cipher {
-    mlt_crypt_keys keys;
-    uint64_t sent, received; // records
+    mlt_crypt_keys keys, checks; // checks: for lengths
+    uint64_t sent, received;     // records
     uint32_t out_at, out_end;
     uint32_t in_end;
     unsigned char out[MLT_CIPHER_HEAD + MLT_CIPHER_RECORD]; // a record that is being written
