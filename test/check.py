@@ -52,6 +52,7 @@ class Stage:
     def __init__(self, name):
         self.name, self.passed, self.failed = name, 0, 0
         self.skipped, self.faults = [], []
+        self.busy = 0.0  # seconds of processors that its commands took
         self.log = LOGS / f"{name}.log"
         if name not in Stage.begun:  # the thread that builds its tree has one of its own
             Stage.begun.add(name)
@@ -75,9 +76,8 @@ class Stage:
                                        env={**os.environ, **(env or {})}, start_new_session=True)
             running.add(process)
             try:
-                status = process.wait(timeout=limit)
-            except subprocess.TimeoutExpired:
-                status = None
+                status, seconds = wait_for(process, limit)
+                self.busy += seconds
             finally:  # also on Ctrl-C: a stage leaves no process behind
                 end_group(process)
                 running.discard(process)
@@ -132,6 +132,18 @@ class Stage:
             self.fault(tail(output))
 
 
+def wait_for(process, limit):
+    """A process's exit status, None if it does not end in time; and the seconds of processors that it and its children took."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_utime + usage.ru_stime
+        time.sleep(0.02)
+    return None, 0.0
+
+
 def end_group(process):
     """Ends a command and all that it started: politely first, for a runner ends its own jobs then."""
     for what in (signal.SIGINT, signal.SIGKILL):
@@ -165,7 +177,7 @@ class Trees:
     leave over: many tests wait, and a compiler at the lowest priority takes nothing from those that do not."""
 
     def __init__(self):
-        self.pool, self.futures = concurrent.futures.ThreadPoolExecutor(1), {}
+        self.pool, self.futures, self.busy = concurrent.futures.ThreadPoolExecutor(1), {}, 0.0
 
     def start(self, stage_name):
         stage = Stage(stage_name)
@@ -180,6 +192,7 @@ class Trees:
         if stage.name not in self.futures:
             self.start(stage.name)
         builder, built = self.futures[stage.name].result()
+        self.busy += builder.busy
         stage.failed += builder.failed
         stage.faults += builder.faults
         return built
@@ -504,7 +517,7 @@ def run_stage(name, quick):
     if stage.skipped:
         result += f", {len(stage.skipped)} skipped"
     title = STAGES[name].__doc__
-    print(f"{chr(13) if terminal else ''}{name:9} {time.monotonic() - start:4.0f} s  {result:28} {title}", flush=True)
+    print(f"{chr(13) if terminal else ''}{name:9} {time.monotonic() - start:4.0f} s {stage.busy:5.0f} s  {result:28} {title}", flush=True)
     for fault in stage.faults[:5]:
         print("    " + fault.replace("\n", "\n    "))
     if stage.faults:
@@ -550,7 +563,8 @@ def main():
         if beside:
             stages.append(beside.result())
     trees.end()
-    print(f"{time.monotonic() - start:.0f} s in all; logs in {LOGS.relative_to(ROOT)}/")
+    wall, busy = time.monotonic() - start, sum(s.busy for s in stages) + trees.busy
+    print(f"{wall:.0f} s in all, {busy:.0f} s of processors, {trees.busy:.0f} of them for the build trees of later stages; logs in {LOGS.relative_to(ROOT)}/")
     for stage in stages:
         for why in stage.skipped:
             print(f"skipped: {stage.name}: {why}")
