@@ -129,8 +129,13 @@ OUT_OF_LINE static void check_status(const char *file, int line, const MPI_Statu
                                      int source, int tag, long long bytes)
 {
     int cancelled = -1;
+#if MPI_VERSION >= 4
     MPI_Count count = -1;
     MPI_Get_count_c(status, MPI_BYTE, &count);
+#else
+    int count = -1;
+    MPI_Get_count(status, MPI_BYTE, &count);
+#endif
     MPI_Test_cancelled(status, &cancelled);
     if (!STRICT)
         cancelled = 0;
