@@ -61,6 +61,57 @@ static void pairs_of_messages(void *rank)
     }
 }
 
+// Messages that go with their envelope: into receives with less room than that, with none, with
+// gaps; posted before the messages come, after, or while they do. A small one follows each.
+static void long_messages(void *rank)
+{
+    enum { MOST = 64 << 10, ROOMS = 6 };
+    static const uint64_t lengths[] = {8193, 8200, 40001, MOST - 1, MOST};
+    mlt_rank *me = rank;
+    unsigned char *buf = malloc(2 * MOST), small = 0;
+    mlt_req big, after;
+    mlt_type odd; // every other byte
+    CHECK(mlt_type_make_resized(&odd, MLT_TYPE_BYTE, 0, 2) == MLT_OK);
+    for (int i = 0; me->world < 2 && i < 5 * ROOMS * 3; i++) {
+        uint64_t bytes = lengths[i % 5];
+        uint64_t rooms[ROOMS] = {bytes, 0, 1, 8192, bytes - 1, bytes}, room = rooms[i / 5 % ROOMS];
+        int when = i / 5 / ROOMS, gap = i / 5 % ROOMS == ROOMS - 1 ? 2 : 1;
+        if (me->world == 0) {
+            for (uint64_t k = 0; k < bytes; k++)
+                buf[k] = pattern(0, 1, i, k);
+            start_recv(&after, me, &small, 1, 1, 3, MLT_TYPE_BYTE);
+            if (when == 0)
+                mlt_req_wait(&after, "long"); // it is posted
+            start_send(&big, me, buf, bytes, 1, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+            mlt_req_wait(&big, "long");
+            memset(buf, 0, bytes);
+            CHECK(mlt_p2p_send_now(me, &small, 1, MLT_CODE_BYTE, 1, 0, 2, 0));
+            mlt_req_wait(&after, "long");
+            continue;
+        }
+        memset(buf, 0xee, 2 * MOST);
+        if (when == 1) { // it has come
+            start_recv(&after, me, &small, 1, 0, 2, MLT_TYPE_BYTE);
+            mlt_req_wait(&after, "long");
+        }
+        start_recv(&big, me, buf, room, 0, 1, gap == 2 ? &odd : MLT_TYPE_BYTE);
+        if (when == 0)
+            CHECK(mlt_p2p_send_now(me, &small, 1, MLT_CODE_BYTE, 0, 1, 3, 0));
+        mlt_req_wait(&big, "long");
+        if (when != 1) {
+            start_recv(&after, me, &small, 1, 0, 2, MLT_TYPE_BYTE);
+            mlt_req_wait(&after, "long");
+        }
+        CHECK(big.got == room && big.sent == bytes);
+        CHECK(big.status == (room < bytes ? MLT_ERR_TRUNCATED : MLT_OK));
+        for (uint64_t k = 0; k < MOST; k++)
+            CHECK(buf[k * (uint64_t)gap] == (k < room ? pattern(0, 1, i, k) : 0xee));
+        if (when != 0)
+            CHECK(mlt_p2p_send_now(me, &small, 1, MLT_CODE_BYTE, 0, 1, 3, 0));
+    }
+    free(buf);
+}
+
 // ---- ends and faults
 
 static void nap_ms(int64_t ms)
@@ -282,6 +333,7 @@ int main(int argc, char **argv)
     if (!MLT_SANITIZED_THREAD) {
         try_all((hosts_shape){2, 1, 1, 1}, "direct");
         try_all((hosts_shape){2, 2, 1, 1}, "random:5");
+        hosts_run((hosts_shape){2, 1, 1, 1}, "direct", long_messages);
         hosts_run((hosts_shape){2, 1, 1, 3}, "rr", cancels);
         hosts_run((hosts_shape){3, 1, 2, 1}, "direct", flood);
         hosts_run((hosts_shape){3, 1, 2, 1}, "direct", with_gaps);
@@ -294,6 +346,7 @@ int main(int argc, char **argv)
     encrypted((hosts_shape){2, 1, 2, 1}, all_to_all);
     encrypted((hosts_shape){2, 1, 2, 1}, with_gaps);
     encrypted((hosts_shape){2, 1, 1, 2}, flood);
+    encrypted((hosts_shape){2, 1, 1, 1}, long_messages);
     hosts_run((hosts_shape){2, 1, 1, 1}, "direct", ends_early);
     encrypted((hosts_shape){2, 1, 1, 1}, ends_early);
     int64_t usual = mlt_tcp_gone_ms;

@@ -14,6 +14,8 @@
 //                offset, data) while other receivers have all chunks
 //   host         CTS(sender, receiver); DATA(receiver, offset): from the user's memory into the
 //                user's memory, if the receiver has no gaps (CTS: dst is 1); otherwise PIECE
+//   host, long   EAGER(data), in a long frame: as host, without RTS and CTS; complete when the
+//                system has it
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
 // hold         HOLD ............................. slot.bytes of the receiver's messages wait for a
 //                                                  receive there; only between hosts
@@ -106,6 +108,7 @@ typedef struct mlt_p2p_state {
     mlt_pool outs, messages;
     uint64_t order;                // of posting
     uint64_t eager[MLT_DISTANCES]; // largest eager message, by distance
+    uint64_t long_most;            // the same to another host, if its data need no copy
     uint64_t peer_hold;            // bytes that one peer may make us hold
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
@@ -162,7 +165,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer,
 // CTS, FIN, CANCELLED of another host; false: they answer nothing.
 bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot) MLT_MUST_CHECK;
 bool mlt_p2p_flush(mlt_worker *w);  // queued messages; true if any left
-void mlt_p2p_forget(mlt_worker *w); // what will never leave
+void mlt_p2p_forget(mlt_worker *w); // what will never leave, or come
 bool mlt_p2p_pump(mlt_worker *w);   // streams; true if any moved
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved);
 
@@ -214,6 +217,9 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot); // an
 // Any frame of another host. A fault of it goes into *fault.
 void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame,
                          const char **fault);
+// Where the data of a long frame go, and how many of them. A fault of the frame goes into *fault.
+unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame,
+                                 uint64_t *bytes, const char **fault);
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send); // a send that found no receive
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
                        uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,

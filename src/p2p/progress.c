@@ -81,6 +81,12 @@ static bool take_frame(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, c
     return !(look->hasty && is_woken(look->w));
 }
 
+static unsigned char *place_frame(void *arg, mlt_peer *peer, const mlt_wire_frame *frame,
+                                  uint64_t *bytes, const char **fault)
+{
+    return mlt_p2p_place_far(((const far_look *)arg)->w, peer, frame, bytes, fault);
+}
+
 static void rang(void *worker, uint32_t number)
 {
     mlt_wire *wire = ((mlt_worker *)worker)->wire;
@@ -121,11 +127,12 @@ static bool look_far(mlt_worker *w, bool hasty)
     mlt_wire *wire = w->wire;
     mlt_p2p_state *p2p = w->p2p;
     far_look look = {.w = w, .hasty = hasty};
+    mlt_wire_taker taker = {.take = take_frame, .place = place_frame, .arg = &look};
     bool any = false;
     p2p->near -= p2p->near != 0;
     if (p2p->near == 0 || ++p2p->passed >= FAR_EVERY) {
         p2p->passed = 0;
-        any = wire->over->look(wire, take_frame, &look);
+        any = wire->over->look(wire, &taker);
     }
     if (MLT_UNLIKELY(wire->over->some_ended(wire)) && mlt_above.processes_ended) {
         mlt_above.processes_ended(w);

@@ -470,6 +470,11 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 
 // ---- what comes from another host
 
+static bool is_for_rank(const mlt_worker *w, const mlt_slot *slot)
+{
+    return (uint32_t)(slot->dst - w->first_rank) < w->count;
+}
+
 // The part of a stream that a frame has, or that has landed.
 static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame)
 {
@@ -490,6 +495,53 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
         mlt_req_complete(recv);
     }
     return true;
+}
+
+// A receive without gaps gets the data into its memory. Otherwise they are held; a receive that is
+// posted before all are there gets them then.
+unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame,
+                                 uint64_t *bytes, const char **fault)
+{
+    const mlt_slot *slot = &frame->slot;
+    if (slot->kind != SLOT_EAGER || slot->flags & SLOT_SYNC || frame->in_slot ||
+        frame->length != slot->bytes || !is_for_rank(w, slot)) {
+        *fault = "it is long, and no message for a rank of this worker";
+        return NULL;
+    }
+    mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
+    mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
+    peer->landing = recv;
+    if (recv) {
+        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv->stage = STAGE_MOVING;
+        *bytes = recv->got;
+        if (recv->type->contiguous)
+            return recv->buf;
+    }
+    mlt_msg *msg = new_msg(w, peer, slot->bytes);
+    set_envelope(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    peer->landing_held = msg;
+    *bytes = slot->bytes;
+    return msg->data;
+}
+
+static void long_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
+{
+    mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
+    mlt_req *recv = peer->landing;
+    mlt_msg *msg = peer->landing_held;
+    peer->landing = peer->landing_held = NULL;
+    if (msg && !recv && (recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag)))
+        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+    if (!recv) {
+        hold(w, to, msg);
+        return;
+    }
+    if (msg) {
+        unpack(recv, 0, msg->data, recv->got);
+        mlt_p2p_drop(w, msg);
+    }
+    mlt_req_complete(recv);
 }
 
 // Whether the payload is as long as its kind asks for.
@@ -527,15 +579,14 @@ static bool has_its_lengths(const mlt_wire_frame *frame)
     return false;
 }
 
-static bool is_for_rank(const mlt_worker *w, const mlt_slot *slot)
-{
-    return (uint32_t)(slot->dst - w->first_rank) < w->count;
-}
-
 static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame)
 {
     const mlt_slot *slot = &frame->slot;
     slot_names names = {0};
+    if (frame->kind == MLT_WIRE_FRAME_LONG) {
+        long_arrived(w, peer, slot);
+        return NULL;
+    }
     if (!has_its_lengths(frame))
         return "its kind and its lengths do not fit";
     if (frame->in_slot == sizeof names)

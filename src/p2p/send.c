@@ -185,10 +185,36 @@ static void pack_streaming(const mlt_req *req, uint64_t from, void *to, uint64_t
     mlt_arch_copy_once(to, (const char *)req->buf + from, bytes);
 }
 
+// Whether the data of a send to another host go with its envelope, out of the user's memory.
+static bool is_long(const mlt_worker *w, const mlt_peer *peer, const mlt_req *req)
+{
+    return req->total > w->p2p->eager[MLT_OTHER_HOST] && req->total <= w->p2p->long_most &&
+           req->mode != MLT_MODE_SYNC && req->type->contiguous && !must_ask(w, peer) &&
+           w->wire->over->takes_long(peer);
+}
+
+static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+{
+    mlt_slot slot;
+    fill_envelope(&slot, SLOT_EAGER, 0, req->type->code, req->context, req->tag, req->self,
+                  req->peer, req->total);
+    if (!w->wire->over->post_memory(w->wire, peer, MLT_WIRE_FRAME_LONG, &slot, 0, req->buf,
+                                    req->total, &req->ticket))
+        return false;
+    req->moved = req->total;
+    req->stage = STAGE_STREAM;
+    req->remote_worker = peer->worker;
+    mlt_list_push_back(&w->p2p->streams, &req->link);
+    count_message(w, peer->distance, req->total, true);
+    return true;
+}
+
 // Puts the envelope of a send into the ring, with the data if it is small; false if there is no
 // room.
 static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
+    if (mlt_peer_is_far(peer) && is_long(w, peer, req))
+        return push_long(w, peer, req);
     bool eager = req->total <= w->p2p->eager[peer->distance] && !must_ask(w, peer);
     bool sync = req->mode == MLT_MODE_SYNC;
     unsigned char *data = NULL;
@@ -229,6 +255,13 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     return out;
 }
 
+static void end_stream(mlt_req *req, mlt_peer *peer)
+{
+    mlt_list_remove(&req->link);
+    mlt_wire_starve(peer, false);
+    mlt_req_complete(req);
+}
+
 static void send_remote(mlt_worker *w, mlt_req *req)
 {
     mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, req->peer));
@@ -236,8 +269,12 @@ static void send_remote(mlt_worker *w, mlt_req *req)
         req->stage = STAGE_QUEUED;
         enqueue(w, peer, req);
     }
-    w->unsent |= mlt_peer_is_far(peer);
-    (void)mlt_p2p_push(w);
+    if (!mlt_peer_is_far(peer))
+        return;
+    w->unsent = true;
+    push_soon(w);
+    if (req->stage == STAGE_STREAM && w->wire->over->has_left(peer, req->ticket))
+        end_stream(req, peer);
 }
 
 void mlt_p2p_let_go(mlt_worker *w)
@@ -469,6 +506,7 @@ void mlt_p2p_forget(mlt_worker *w)
         mlt_link *queue = &peer->queue;
         for (mlt_link *l = queue->next; l != queue; l = l->next)
             free(mlt_container_of(l, out_node, link)->body);
+        free(peer->landing_held);
     }
 }
 
@@ -509,7 +547,7 @@ static bool push_far(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     mlt_slot slot = {.kind = SLOT_DATA, .bytes = n};
     slot_chunk body = {.receiver = req->remote, .offset = req->moved};
     memcpy(slot.payload, &body, sizeof body);
-    if (!w->wire->over->post_memory(w->wire, peer, &slot, sizeof body,
+    if (!w->wire->over->post_memory(w->wire, peer, MLT_WIRE_FRAME_DATA, &slot, sizeof body,
                                     (const char *)req->buf + req->moved, n, &req->ticket))
         return false;
     req->moved += n;
@@ -581,9 +619,7 @@ bool mlt_p2p_pump(mlt_worker *w)
         }
         if (!done)
             continue; // another stream may go to a ring with room
-        mlt_list_remove(l);
-        mlt_wire_starve(peer, false);
-        mlt_req_complete(req);
+        end_stream(req, peer);
     }
     return any;
 }

@@ -41,8 +41,9 @@ static const mlt_setting p2p_settings[] = {
     {"eager_read", MLT_SETTING_SIZE, "4K", NULL,
      "the same, if larger ones are read from the sender's memory and every worker has a core",
      &mlt_conf.eager_read},
-    {"eager_host", MLT_SETTING_SIZE, "8K", NULL,
-     "largest message sent to another host before its receive is known; 8K at most",
+    {"eager_host", MLT_SETTING_SIZE, "64K", NULL,
+     "largest message sent to another host before its receive is known; 1M at most, and 8K from "
+     "memory with gaps or to a process with several workers",
      &mlt_conf.eager_host},
     {"hold", MLT_SETTING_SIZE, "64M", NULL,
      "memory a worker spends on messages that wait for a receive, before senders must wait",

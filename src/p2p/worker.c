@@ -63,9 +63,9 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     state->eager[MLT_SAME_WORKER] = (uint64_t)mlt_conf.eager_worker;
     state->eager[MLT_SAME_PROCESS] = thread < ring_most ? thread : ring_most;
     state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
-    state->eager[MLT_OTHER_HOST] = (uint64_t)mlt_conf.eager_host < MLT_WIRE_FRAME_MOST
-                                       ? (uint64_t)mlt_conf.eager_host
-                                       : MLT_WIRE_FRAME_MOST;
+    uint64_t host = (uint64_t)mlt_conf.eager_host;
+    state->eager[MLT_OTHER_HOST] = host < MLT_WIRE_FRAME_MOST ? host : MLT_WIRE_FRAME_MOST;
+    state->long_most = host < MLT_WIRE_FRAME_DATA_MOST ? host : MLT_WIRE_FRAME_DATA_MOST;
     uint64_t share = (uint64_t)mlt_conf.hold / job->workers; // of all hosts
     state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
     state->started_ns = mlt_os_now_ns();
@@ -174,15 +174,9 @@ static bool has_ended(mlt_worker *w, const mlt_peer *peer)
 
 // Ranks that have ended want no messages. But a peer of another host tells what it has consumed by
 // one.
-static bool throw_away(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
-{
-    (void)arg, (void)peer, (void)frame, (void)fault;
-    return true;
-}
-
 static bool flush_some(mlt_worker *w)
 {
-    bool any = w->wire->over && w->wire->over->look(w->wire, throw_away, NULL);
+    bool any = w->wire->over && w->wire->over->look(w->wire, &mlt_wire_nobody);
     any |= mlt_p2p_push(w);
     any |= mlt_p2p_flush(w);
     return any;
@@ -269,6 +263,7 @@ void mlt_worker_free(mlt_worker *w)
         return;
     if (w->p2p && w->wire) {
         flush_queues(w);
+        mlt_wire_end(w->wire);
         mlt_p2p_forget(w);
     }
     for (uint32_t i = 0; i < w->count; i++) {

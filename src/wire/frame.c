@@ -16,6 +16,11 @@ const char *mlt_wire_frame_fault(const mlt_wire_frame *frame, uint32_t from, uin
         return frame->length > 0 && frame->length <= MLT_WIRE_FRAME_DATA_MOST
                    ? NULL
                    : "its data are too long, or none";
+    case MLT_WIRE_FRAME_LONG:
+        return frame->length > MLT_WIRE_FRAME_MOST && frame->length <= MLT_WIRE_FRAME_DATA_MOST &&
+                       to == 1
+                   ? NULL
+                   : "it is too long, or too short";
     case MLT_WIRE_FRAME_CREDIT:
     case MLT_WIRE_FRAME_END:
         return frame->length == 0 && frame->in_slot == 0 ? NULL : "it should be empty";

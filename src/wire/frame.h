@@ -20,6 +20,8 @@ typedef enum mlt_wire_frame_kind {
     MLT_WIRE_FRAME_CREDIT, // slot.bytes: so many bytes of the receiver's frames were consumed so far
     MLT_WIRE_FRAME_END, // nothing follows: the process has ended in order. slot.flags: 1: whatever it
     // has sent came by this connection; a second one may have had its end before
+    MLT_WIRE_FRAME_LONG, // a slot, whose receiver says where the data go (mlt_wire_place); only to a
+    // process with one worker
 } mlt_wire_frame_kind;
 
 typedef struct mlt_wire_frame {
@@ -39,7 +41,7 @@ typedef struct mlt_wire_frame_place {
 enum {
     MLT_WIRE_FRAME_HEAD = offsetof(mlt_wire_frame, slot.payload),
     MLT_WIRE_FRAME_MOST = 8 << 10,      // bytes of data in MESSAGE
-    MLT_WIRE_FRAME_DATA_MOST = 1 << 20, // ... in DATA
+    MLT_WIRE_FRAME_DATA_MOST = 1 << 20, // ... in DATA and LONG
     MLT_WIRE_FRAME_LARGEST = sizeof(mlt_wire_frame) + MLT_WIRE_FRAME_MOST,
 };
 _Static_assert(MLT_WIRE_FRAME_HEAD == 40 && sizeof(mlt_wire_frame) == 72,

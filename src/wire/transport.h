@@ -5,8 +5,8 @@
 // What every transport promises: messages between two workers arrive once and in order, whatever
 // other workers of either process do. A sender that finds no room is told so, and told again when
 // there is room (mlt_peer.starved). A message wakes a worker that sleeps. Nothing is allocated for a
-// message whose receive is posted. All messages are counted: wire->sent when posted, wire->received
-// when taken.
+// message whose receive is posted and has no gaps. All messages are counted: wire->sent when posted,
+// wire->received when taken.
 //
 // All functions are called by the worker's thread and never block, except `end` and `await`.
 #ifndef MLT_WIRE_TRANSPORT_H
@@ -25,6 +25,21 @@ typedef struct mlt_peer mlt_peer;
 // fault of the message goes into *fault, a text: then the sender cannot be trusted.
 typedef bool mlt_wire_take(void *arg, mlt_peer *peer, const mlt_wire_frame *frame,
                            const char **fault);
+
+// The user of the wire says where the data of a long message go, of which only the slot has come:
+// into so many bytes of memory (*bytes), which stay until the message is taken; what does not fit is
+// dropped. NULL: nobody wants them. Then `take` follows when they are there.
+typedef unsigned char *mlt_wire_place(void *arg, mlt_peer *peer, const mlt_wire_frame *frame,
+                                      uint64_t *bytes, const char **fault);
+
+typedef struct mlt_wire_taker {
+    mlt_wire_take *take;
+    mlt_wire_place *place;
+    void *arg;
+} mlt_wire_taker;
+
+// Drops whatever comes.
+extern const mlt_wire_taker mlt_wire_nobody;
 
 // How the user of the wire listens: from now on the worker's sleep ends when that descriptor can be
 // read from, or also if it can be written to (writes), and mlt_transport.rang is told about
@@ -54,9 +69,14 @@ typedef struct mlt_transport {
     // are an mlt_wire_frame_place. Either the data lie in the reserved room, or at `memory`, in the
     // caller's own memory, which must stay until has_left(ticket). False: no room now.
     void (*post_data)(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot);
-    bool (*post_memory)(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, uint32_t in_slot,
-                        const void *memory, uint64_t bytes, uint64_t *ticket);
+    bool (*post_memory)(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind,
+                        const mlt_slot *slot, uint32_t in_slot, const void *memory, uint64_t bytes,
+                        uint64_t *ticket);
     bool (*has_left)(const mlt_peer *peer, uint64_t ticket);
+
+    // Whether messages can be posted with data from memory before their receiver has named any
+    // (kind: MLT_WIRE_FRAME_LONG, instead of MLT_WIRE_FRAME_DATA).
+    bool (*takes_long)(const mlt_peer *peer);
 
     // Lets everything go that was posted, as far as there is room. True: something has left.
     bool (*push)(mlt_wire *wire);
@@ -66,7 +86,7 @@ typedef struct mlt_transport {
     void (*await)(mlt_wire *wire);
 
     // Takes what has come. True: there was something.
-    bool (*look)(mlt_wire *wire, mlt_wire_take *take, void *arg);
+    bool (*look)(mlt_wire *wire, const mlt_wire_taker *taker);
 
     // The peer's process has ended in order, or its connection is lost.
     bool (*is_gone)(const mlt_peer *peer);

@@ -8,6 +8,21 @@
 #include "os/jitter.h"
 #include "os/os.h"
 
+static bool take_nothing(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
+{
+    (void)arg, (void)peer, (void)frame, (void)fault;
+    return true;
+}
+
+static unsigned char *place_nowhere(void *arg, mlt_peer *peer, const mlt_wire_frame *frame,
+                                    uint64_t *bytes, const char **fault)
+{
+    (void)arg, (void)peer, (void)frame, (void)bytes, (void)fault;
+    return NULL;
+}
+
+const mlt_wire_taker mlt_wire_nobody = {.take = take_nothing, .place = place_nowhere};
+
 enum { HOT_BYTES = 384 << 10, LOOKS = 16 };
 
 typedef struct chunk_head {

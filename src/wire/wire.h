@@ -56,6 +56,8 @@ struct mlt_peer {
     uint64_t held_told; // as last published in the ring's backlog
     uint16_t share;     // the owner's: number of the last message from this peer that both copy
     uint8_t shares;     // those of the ring's shares that are in use, a bit each
+    void *landing; // the owner's: the receive of a long message whose data come, if it is known
+    void *landing_held; // the owner's: what holds these data, if not the receive's memory
 };
 
 struct mlt_wire {

@@ -14,9 +14,10 @@
 #include "wire/tcp/tcp_int.h"
 
 enum {
-    FILLS = 8,             // reads of one link before the next
-    LAND_MOST = 1 << 20,   // bytes of data that one read takes
-    AHEAD_LEAST = 4 << 10, // so little data are left that what follows is read with them
+    FILLS = 8,           // reads of one link before the next
+    LAND_MOST = 1 << 20, // bytes of data that one read takes
+    AHEAD = 256,         // what follows data is read with them: the head of the next ones
+    GLANCE = 1 << 10,    // if data are likely to come, so much is read before it is known where to
 };
 
 // ---- The end of a link
@@ -67,10 +68,14 @@ static MLT_COLD void distrust(tcp_link *link, const char *fault)
 
 // ---- Mail
 
+static bool has_to_land(const mlt_wire_frame *frame)
+{
+    return frame->kind == MLT_WIRE_FRAME_DATA || frame->kind == MLT_WIRE_FRAME_LONG;
+}
+
 static uint64_t stored_bytes(const mlt_wire_frame *frame)
 {
-    return frame->kind == MLT_WIRE_FRAME_DATA ? mlt_wire_frame_data_at(frame)
-                                              : mlt_wire_frame_bytes(frame);
+    return has_to_land(frame) ? mlt_wire_frame_data_at(frame) : mlt_wire_frame_bytes(frame);
 }
 
 static MLT_COLD void spill(tcp_lane *lane, const mlt_wire_frame *frame, uint64_t bytes)
@@ -120,7 +125,7 @@ static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame)
 
 // For this worker. False: the sender cannot be trusted.
 static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame,
-                      mlt_wire_take *take, void *arg, bool *enough, const char **fault)
+                      const mlt_wire_taker *taker, bool *enough, const char **fault)
 {
     mlt_peer *peer = mlt_wire_peer(me->wire, pair->first_worker + frame->from);
     me->wire->received++;
@@ -133,7 +138,7 @@ static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *fram
         far->acknowledged = frame->slot.bytes;
         return true;
     }
-    if (!take(arg, peer, frame, fault))
+    if (!taker->take(taker->arg, peer, frame, fault))
         *enough = true;
     if (frame->kind == MLT_WIRE_FRAME_MESSAGE && me->house->workers > 1)
         mlt_tcp_consumed(me, peer->far, mlt_wire_frame_bytes(frame));
@@ -175,14 +180,14 @@ static void done_with_mail(tcp_lane *lane, uint64_t size)
     free(first);
 }
 
-static bool take_lane(tcp_worker *me, tcp_lane *lane, mlt_wire_take *take, void *arg, bool *enough)
+static bool take_lane(tcp_worker *me, tcp_lane *lane, const mlt_wire_taker *taker, bool *enough)
 {
     bool any = false;
     uint64_t size;
     const mlt_wire_frame *frame;
     const char *fault = NULL;
     while (!*enough && !fault && (frame = peek_mail(lane, &size))) {
-        (void)hand_over(me, lane->pair, frame, take, arg, enough, &fault);
+        (void)hand_over(me, lane->pair, frame, taker, enough, &fault);
         done_with_mail(lane, size);
         any = true;
     }
@@ -194,7 +199,7 @@ static bool take_lane(tcp_worker *me, tcp_lane *lane, mlt_wire_take *take, void 
     return any;
 }
 
-bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *enough)
+bool mlt_tcp_take_mail(tcp_worker *me, const mlt_wire_taker *taker, bool *enough)
 {
     struct tcp_mail *mail = &me->house->mail[me->index];
     bool any = false;
@@ -203,7 +208,7 @@ bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *eno
         me->busy = atomic_exchange_explicit(&mail->first, NULL, memory_order_acquire);
     while (me->busy && !*enough) {
         tcp_lane *lane = me->busy;
-        any |= take_lane(me, lane, take, arg, enough);
+        any |= take_lane(me, lane, taker, enough);
         if (*enough)
             return any;
         me->busy = lane->next_mail;
@@ -212,7 +217,7 @@ bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *eno
         // seen by one more look. seq_cst: pairs with `deposit`.
         (void)atomic_exchange_explicit(&lane->queued, 0, memory_order_seq_cst);
         mlt_jitter();
-        any |= take_lane(me, lane, take, arg, enough);
+        any |= take_lane(me, lane, taker, enough);
         if (*enough && !atomic_exchange_explicit(&lane->queued, 1, memory_order_seq_cst)) {
             lane->next_mail = me->busy;
             me->busy = lane;
@@ -225,21 +230,22 @@ bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *eno
 
 // To whom it is addressed. False: the link was shut.
 static bool deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
-                    mlt_wire_take *take, void *arg, bool *enough)
+                    const mlt_wire_taker *taker, bool *enough)
 {
     const char *fault = NULL;
     if (me->house->workers > 1)
         deposit(me, link->pair, frame);
     else
-        (void)hand_over(me, link->pair, frame, take, arg, enough, &fault);
+        (void)hand_over(me, link->pair, frame, taker, enough, &fault);
     if (MLT_LIKELY(!fault))
         return true;
     distrust(link, fault);
     return false;
 }
 
-// The data of a frame go into memory. False: the link was shut.
-static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame)
+// Where data go that somebody has asked for. NULL: that worker has ended.
+static unsigned char *named_place(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                                  const char **fault)
 {
     mlt_wire_frame_place place;
     memcpy(&place, frame->slot.payload, sizeof place);
@@ -250,14 +256,32 @@ static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_wire_frame *
                                              link->pair->first_worker + frame->from)
                              : NULL;
     unsigned char *land = named ? mlt_name_land(named, place.offset, frame->length) : NULL;
-    if (owner && !land) {
-        distrust(link, "it has data that nobody asked for");
+    if (owner && !land)
+        *fault = "it has data that nobody asked for";
+    return land;
+}
+
+// The data of a frame go into memory. False: the link was shut.
+static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                          const mlt_wire_taker *taker)
+{
+    const char *fault = NULL;
+    uint64_t room = frame->length;
+    unsigned char *land =
+        frame->kind == MLT_WIRE_FRAME_DATA
+            ? named_place(me, link, frame, &fault)
+            : taker->place(taker->arg,
+                           mlt_wire_peer(me->wire, link->pair->first_worker + frame->from), frame,
+                           &room, &fault);
+    if (fault) {
+        distrust(link, fault);
         return false;
     }
     memcpy(&link->head, frame, mlt_wire_frame_data_at(frame));
-    link->landing = true;
-    link->land_worker = to;
-    link->land = land; // NULL: that worker has ended
+    link->landing = link->lands = true;
+    link->land_worker = mlt_wire_frame_to(frame);
+    link->land = room ? land : NULL;
+    link->land_room = room;
     link->land_left = frame->length;
     link->land_pad = (uint32_t)(mlt_wire_frame_pad(frame->length) - frame->length);
     link->at += mlt_wire_frame_data_at(frame);
@@ -266,9 +290,11 @@ static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_wire_frame *
 
 static inline void landed(tcp_link *link, uint64_t bytes)
 {
-    if (link->land)
-        link->land += bytes;
     link->land_left -= bytes;
+    if (!link->land)
+        return;
+    link->land_room -= bytes < link->land_room ? bytes : link->land_room;
+    link->land = link->land_room ? link->land + bytes : NULL;
 }
 
 // What was read goes on landing. False: more is to be read first.
@@ -277,7 +303,7 @@ static bool land(tcp_link *link)
     uint32_t there = link->end - link->at;
     uint32_t n = there < link->land_left ? there : (uint32_t)link->land_left;
     if (link->land && n)
-        memcpy(link->land, link->room + link->at, n);
+        memcpy(link->land, link->room + link->at, n < link->land_room ? n : link->land_room);
     landed(link, n);
     link->at += n;
     if (link->land_left || link->end - link->at < link->land_pad)
@@ -314,10 +340,10 @@ static bool speaks_here(tcp_link *link)
 }
 
 // One frame of what was read, if it is there as a whole. False: not yet, or the link was shut.
-static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough)
+static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough)
 {
     if (link->landing)
-        return land(link) && deliver(me, link, &link->head, take, arg, enough);
+        return land(link) && deliver(me, link, &link->head, taker, enough);
     uint32_t there = link->end - link->at;
     const mlt_wire_frame *frame = (const mlt_wire_frame *)(const void *)(link->room + link->at);
     if (there < MLT_WIRE_FRAME_HEAD)
@@ -338,9 +364,10 @@ static bool take_frame(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void
     uint64_t needs = stored_bytes(frame);
     if (there < needs)
         return false;
-    if (frame->kind == MLT_WIRE_FRAME_DATA)
-        return begin_landing(me, link, frame);
-    if (!deliver(me, link, frame, take, arg, enough))
+    link->lands = has_to_land(frame);
+    if (link->lands)
+        return begin_landing(me, link, frame, taker);
+    if (!deliver(me, link, frame, taker, enough))
         return false;
     link->at += (uint32_t)needs;
     return true;
@@ -370,13 +397,18 @@ static void tidy(tcp_link *link)
 static uint32_t aim(const tcp_link *link, struct iovec pieces[2])
 {
     uint32_t count = 0;
+    uint32_t most = link->room_bytes - link->end;
     if (is_direct(link)) {
-        uint64_t n = link->land_left < LAND_MOST ? link->land_left : LAND_MOST;
+        uint64_t n = link->land_room < LAND_MOST ? link->land_room : LAND_MOST;
         pieces[count++] = (struct iovec){.iov_base = link->land, .iov_len = n};
+        if (n < link->land_left)
+            return count;
     }
-    if (!count || link->land_left <= AHEAD_LEAST)
-        pieces[count++] = (struct iovec){.iov_base = link->room + link->end,
-                                         .iov_len = link->room_bytes - link->end};
+    bool glances = link->lands && !link->landing && !link->cipher;
+    uint32_t want = count ? AHEAD : glances ? GLANCE : most;
+    if (most > want)
+        most = want;
+    pieces[count++] = (struct iovec){.iov_base = link->room + link->end, .iov_len = most};
     return count;
 }
 
@@ -417,13 +449,13 @@ static bool is_deaf(const tcp_link *link)
     return atomic_load_explicit(&link->state, memory_order_relaxed) >= TCP_DEAF;
 }
 
-bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough)
+bool mlt_tcp_read(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough)
 {
     bool any = false, dry = false;
     if (is_deaf(link) || !tcp_try_lock(&link->reading))
         return false;
     for (int n = 0; !is_deaf(link); n++) {
-        while (!*enough && take_frame(me, link, take, arg, enough))
+        while (!*enough && take_frame(me, link, taker, enough))
             any = true;
         link->stopped = *enough;
         // A record that a cipher has read and not opened yet rings no bell.

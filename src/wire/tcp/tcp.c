@@ -184,8 +184,9 @@ static void post_data(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
     post_frame(wire, peer, frame_of(slot));
 }
 
-static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, uint32_t in_slot,
-                        const void *memory, uint64_t bytes, uint64_t *ticket)
+static bool post_memory(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind,
+                        const mlt_slot *slot, uint32_t in_slot, const void *memory, uint64_t bytes,
+                        uint64_t *ticket)
 {
     mlt_tube *tube = tube_to(peer);
     mlt_wire_frame *frame = mlt_tube_reserve(tube, sizeof *frame);
@@ -193,7 +194,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, ui
     if (!frame)
         return false;
     memcpy(&frame->slot, slot, sizeof *slot);
-    head_of(tcp_of(wire), peer->far, frame, MLT_WIRE_FRAME_DATA, in_slot, 0);
+    head_of(tcp_of(wire), peer->far, frame, (uint8_t)kind, in_slot, 0);
     pad(frame);
     uint64_t head = mlt_wire_frame_bytes(frame);
     frame->length = (uint32_t)bytes;
@@ -209,6 +210,12 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, const mlt_slot *slot, ui
 static bool has_left(const mlt_peer *peer, uint64_t ticket)
 {
     return mlt_tube_has_left(own_tube(peer->far->lane), ticket);
+}
+
+// Among several workers, the one that reads cannot know where another one wants its data.
+static bool takes_long(const mlt_peer *peer)
+{
+    return peer->far->lane->pair->workers == 1;
 }
 
 // ---- What was consumed
@@ -298,14 +305,14 @@ static void await(mlt_wire *wire)
     (void)push(wire);
 }
 
-static bool look(mlt_wire *wire, mlt_wire_take *take, void *arg)
+static bool look(mlt_wire *wire, const mlt_wire_taker *taker)
 {
     tcp_worker *me = tcp_of(wire);
     bool any = mlt_tcp_take_links(me), enough = false;
     for (uint32_t i = 0; i < me->hot_count && !enough; i++)
-        any |= mlt_tcp_read(me, me->seats[me->hot[i]].link, take, arg, &enough);
+        any |= mlt_tcp_read(me, me->seats[me->hot[i]].link, taker, &enough);
     if (me->house->workers > 1)
-        any |= mlt_tcp_take_mail(me, take, arg, &enough);
+        any |= mlt_tcp_take_mail(me, taker, &enough);
     return any;
 }
 
@@ -433,12 +440,6 @@ static void patrol(mlt_wire *wire)
 
 // ---- The end
 
-static bool throw_away(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
-{
-    (void)arg, (void)peer, (void)frame, (void)fault;
-    return true;
-}
-
 static bool has_to_leave(const tcp_worker *me)
 {
     for (const tcp_lane *lane = me->dirty; lane; lane = lane->next_dirty)
@@ -470,9 +471,9 @@ static void read_all(tcp_worker *me)
     bool enough = false;
     (void)mlt_tcp_take_links(me);
     for (uint32_t i = 0; i < me->seat_count; i++)
-        (void)mlt_tcp_read(me, me->seats[i].link, throw_away, NULL, &enough);
+        (void)mlt_tcp_read(me, me->seats[i].link, &mlt_wire_nobody, &enough);
     if (me->house->workers > 1)
-        (void)mlt_tcp_take_mail(me, throw_away, NULL, &enough);
+        (void)mlt_tcp_take_mail(me, &mlt_wire_nobody, &enough);
 }
 
 // Nobody lands data in this worker's memory any more.
@@ -565,6 +566,7 @@ const mlt_transport mlt_tcp = {
     .post_data = post_data,
     .post_memory = post_memory,
     .has_left = has_left,
+    .takes_long = takes_long,
     .push = push,
     .await = await,
     .look = look,

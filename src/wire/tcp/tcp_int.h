@@ -59,6 +59,7 @@ typedef struct tcp_link {
     _Atomic uint32_t reading; // the lock of what follows
     bool heard;               // something has come
     bool stopped;             // frames are left in the room
+    bool lands;               // the last frame had data that landed: the next one may, too
     unsigned char *room;      // [room_bytes]
     uint32_t room_bytes;
     uint32_t at, end; // what was read and not taken yet
@@ -66,7 +67,8 @@ typedef struct tcp_link {
     bool landing;
     mlt_wire_frame head;
     uint32_t land_worker; // in this process
-    unsigned char *land;  // NULL: nobody wants them any more
+    unsigned char *land;  // NULL: nobody wants them, or no more of them
+    uint64_t land_room;   // so many of them
     uint64_t land_left;
     uint32_t land_pad;
     uint32_t marked;    // bytes of our end mark that were written
@@ -204,8 +206,8 @@ bool mlt_tcp_is_full(int error);        // that errno says: later
 ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count);
 
 // in.c
-bool mlt_tcp_read(tcp_worker *me, tcp_link *link, mlt_wire_take *take, void *arg, bool *enough);
-bool mlt_tcp_take_mail(tcp_worker *me, mlt_wire_take *take, void *arg, bool *enough);
+bool mlt_tcp_read(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough);
+bool mlt_tcp_take_mail(tcp_worker *me, const mlt_wire_taker *taker, bool *enough);
 void mlt_tcp_shut(tcp_link *link); // inside its lock
 
 // tcp.c
