@@ -58,6 +58,8 @@ typedef struct mlt_above_calls {
     // or of a MLT_REQ_OTHER request. Leaves others as they are.
     void (*collective)(const struct mlt_wait *wait, const struct mlt_req *req,
                        struct mlt_ctl_wait *out);
+    // Fills in what a rank waits for that is parked for a window.
+    void (*window)(const struct mlt_wait *wait, struct mlt_ctl_wait *out);
     // What the processes (millet/csp.h) of the calling worker wait for: whole lines that begin with
     // two spaces, at most `size` bytes. Returns how many bytes; 0: there are no processes but the
     // ranks, and nothing to say that a wait record does not.

@@ -60,6 +60,15 @@ enum {
     MLT_CTL_DISTANCES = 4,
 };
 
+// What a rank waits for that is blocked for a window. peer is who could end it, if that is known.
+typedef enum mlt_ctl_window {
+    MLT_WINDOW_ANSWERS,   // operations of the rank that others have not answered
+    MLT_WINDOW_LOCK,      // that of target
+    MLT_WINDOW_LOCKS,     // others have locks that exclude it
+    MLT_WINDOW_POSTS,     // peer has not posted
+    MLT_WINDOW_COMPLETES, // others have not completed
+} mlt_ctl_window;
+
 // What a rank is blocked in: one operation, or one collective call. A rank in MPI_Waitall has a
 // record for each open operation (at most 16), all with the same `open`. If several threads of a
 // rank are blocked, each has its own, one thread after the other. A message that is there but
@@ -74,6 +83,11 @@ typedef struct mlt_ctl_wait {
             int32_t tag;     // or MLT_WAIT_ANY_TAG; FD: the descriptor, or -1
             uint32_t action; // of a schedule, which this operation is: 1 and its number; 0: none
         };
+        struct {             // kind WINDOW; label: the window's name
+            uint64_t behind; // ranks that have not done what it waits for
+            int32_t target;  // world rank whose memory it is about; -1: none in particular
+            uint32_t about;  // mlt_ctl_window
+        };
         struct {              // a collective call: kind BARRIER with a label
             uint32_t number;  // on its communicator
             uint32_t root;    // 1 and the root; 0: none, or not known
@@ -83,7 +97,7 @@ typedef struct mlt_ctl_wait {
     };
     uint32_t context; // eight a communicator, the first for the program's own messages; 0 to 7 are
                       // MPI_COMM_WORLD's, 8 to 15 MPI_COMM_SELF's (p2p/context.h)
-    uint8_t kind;     // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD, TIME, FD
+    uint8_t kind;     // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD, TIME, FD, WINDOW
     uint8_t all;      // 1: waits for all of `open` operations; 0: for one of them
     uint16_t open;    // operations open in this call (saturating), 1 for a simple call
     uint8_t ended;    // 1: the rank has ended (no operation)

@@ -21,6 +21,7 @@ typedef enum mlt_wait_kind {
     MLT_WAIT_CSP,     // a channel, an alternation, a join
     MLT_WAIT_TIME,    // time to pass: the rank sleeps
     MLT_WAIT_FD,      // a descriptor, or one of several
+    MLT_WAIT_WINDOW,  // one-sided communication: a lock, operations, other ranks' epochs
 } mlt_wait_kind;
 
 enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 }; // the values of the MPI ABI
@@ -49,7 +50,8 @@ typedef struct mlt_wait {
             int32_t fd;      // FD: the descriptor; -1: several
             bool *stop; // whoever sets it wakes the fiber, which then waits no longer; NULL: nobody
         };
-        const void *csp; // CSP: the mlt_csp_wait (csp/wait.h)
+        const void *csp;    // CSP: the mlt_csp_wait (csp/wait.h)
+        const void *window; // WINDOW: the mlt_win_waiter (win/side.h)
     };
 } mlt_wait;
 

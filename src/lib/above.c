@@ -24,6 +24,8 @@
 #include "mpi/p2p/kind.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
+#include "mpi/win/win.h"
+#include "win/packet.h"
 
 static void end_job(int32_t rank, const char *message)
 {
@@ -42,16 +44,26 @@ static void noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t val
         mlt_context_noted(worker, from, what, value);
 }
 
+static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
+                        const void *data, uint64_t bytes)
+{
+    if (mlt_win_packet_is(packet->kind))
+        mlt_win_packet(worker, from, packet, data, bytes);
+    else
+        mlt_route_packet(worker, from, packet, data, bytes);
+}
+
 const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
     .deadlock = mlt_entry_deadlock,
     .note = noted,
-    .packet = mlt_route_packet,
+    .packet = packet_came,
     .processes_ended = mlt_route_processes_ended,
     .kind_differs = mlt_mpi_kind_differs,
     .world_rank = mlt_comm_context_world_rank,
     .parts = mlt_goal_request_parts,
     .collective = mlt_coll_look,
+    .window = mlt_win_look,
     .procs = mlt_csp_procs,
     .original = mlt_globals_original,
     .join = mlt_mpi_join,

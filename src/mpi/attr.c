@@ -18,11 +18,12 @@
 #include "base/memory.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
+#include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 #include "mpi/type/dtype.h"
-#include "mpi/win.h"
+#include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
 // MPI_COMM_DUP_FN and its kin are 1, the null functions 0: neither is ever called.
@@ -158,7 +159,7 @@ static const struct {
 };
 
 // Raises MPI_ERR_KEYVAL for a number that is no key, or not one of this kind.
-static MLT_COLD int bad_key(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, int keyval)
+static MLT_COLD int bad_key_code(mlt_rank *me, mlt_attr_kind kind, int keyval)
 {
     pthread_mutex_lock(&keys.lock);
     const key *k = find_key(keyval);
@@ -166,22 +167,47 @@ static MLT_COLD int bad_key(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, in
     bool freed = k && !k->open;
     pthread_mutex_unlock(&keys.lock);
     if (other)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
-                             "attribute key %#x is for %s, but should be one for %s", keyval, other,
-                             kind_names[kind]);
+        return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
+                            "attribute key %#x is for %s, but should be one for %s", keyval, other,
+                            kind_names[kind]);
     for (size_t i = 0; i < sizeof predefined_keys / sizeof *predefined_keys; i++)
         if (predefined_keys[i].keyval == keyval)
-            return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
-                                 "the attribute key is %s, which is predefined, but should be one "
-                                 "that the program has made for %s",
-                                 predefined_keys[i].name, kind_names[kind]);
+            return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
+                                "the attribute key is %s, which is predefined, but should be one "
+                                "that the program has made for %s",
+                                predefined_keys[i].name, kind_names[kind]);
     if (keyval == MPI_KEYVAL_INVALID)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_KEYVAL,
-                             "the attribute key is MPI_KEYVAL_INVALID, but should be one for %s",
-                             kind_names[kind]);
-    return mlt_mpi_raise(
-        me, comm, me->fn, MPI_ERR_KEYVAL, "attribute key %#x %s, but should be one for %s", keyval,
+        return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
+                            "the attribute key is MPI_KEYVAL_INVALID, but should be one for %s",
+                            kind_names[kind]);
+    return mlt_mpi_code(
+        me, me->fn, MPI_ERR_KEYVAL, "attribute key %#x %s, but should be one for %s", keyval,
         freed ? "was freed" : "does not exist (was it freed, or never set?)", kind_names[kind]);
+}
+
+// Raises a code with the handler of comm (NULL: of MPI_COMM_SELF), or of a window.
+static MLT_COLD int raise_at(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                             int code)
+{
+    if (kind == MLT_ATTR_WIN)
+        return mlt_errhandler_call(me, mlt_win_errhandler(object), object, code);
+    return mlt_mpi_raise_code(me, comm, me->fn, code);
+}
+
+static MLT_COLD int bad_key(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                            int keyval)
+{
+    return raise_at(me, comm, kind, object, bad_key_code(me, kind, keyval));
+}
+
+// The code of a callback.
+static MLT_COLD int raise_theirs(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                                 int code)
+{
+    if (kind == MLT_ATTR_WIN)
+        return raise_at(me, comm, kind, object,
+                        mlt_attrs_code(me, mlt_win_errhandler(object), code));
+    return mlt_attrs_raise(me, comm, code);
 }
 
 // Makes a key; the functions are the caller's to set before its number is known to anybody.
@@ -252,7 +278,7 @@ static int free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
     }
     pthread_mutex_unlock(&keys.lock);
     if (!good)
-        return bad_key(me, NULL, kind, *keyval);
+        return mlt_mpi_raise_code(me, NULL, me->fn, bad_key_code(me, kind, *keyval));
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }
@@ -449,26 +475,30 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
 int mlt_attrs_raise(mlt_rank *me, mlt_comm *comm, int code)
 {
     MPI_Errhandler handler = comm ? comm->errhandler : mlt_mpi_of(me)->self.errhandler;
+    return mlt_mpi_raise_code(me, comm, me->fn, mlt_attrs_code(me, handler, code));
+}
+
+int mlt_attrs_code(mlt_rank *me, MPI_Errhandler handler, int code)
+{
     int class;
-    if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT)
-        return mlt_mpi_raise(
-            me, comm, me->fn, mlt_mpi_code_class(code, &class) ? class : MPI_ERR_OTHER,
-            "an attribute's copy or delete function returned the error code %d", code);
-    return mlt_mpi_raise_code(me, comm, me->fn, code);
+    if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_ABORT)
+        return code;
+    return mlt_mpi_code(me, me->fn, mlt_mpi_code_class(code, &class) ? class : MPI_ERR_OTHER,
+                        "an attribute's copy or delete function returned the error code %d", code);
 }
 
 // ---- values
 
 // attrs may be NULL: none.
-static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, const mlt_attrs *attrs,
-                     int keyval, void *value, int *flag)
+static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
+                     const mlt_attrs *attrs, int keyval, void *value, int *flag)
 {
     pthread_mutex_lock(&keys.lock);
     const key *k = find_key(keyval);
     bool good = k && k->kind == kind;
     pthread_mutex_unlock(&keys.lock);
     if (!good)
-        return bad_key(me, comm, kind, keyval);
+        return bad_key(me, comm, kind, object, keyval);
     const attr *a = attrs ? find_attr(attrs, keyval) : NULL;
     *flag = a != NULL;
     if (a)
@@ -486,7 +516,7 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
         k->refs++; // becomes the attribute's
     pthread_mutex_unlock(&keys.lock);
     if (!good)
-        return bad_key(me, comm, kind, keyval);
+        return bad_key(me, comm, kind, object, keyval);
     attr *a = find_attr(attrs, keyval);
     if (a && !a->deleting) {
         a->deleting = true;
@@ -496,7 +526,7 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
             if (a)
                 a->deleting = false;
             release_key(k);
-            return mlt_attrs_raise(me, comm, code);
+            return raise_theirs(me, comm, kind, object, code);
         }
     }
     if (!a) {
@@ -517,10 +547,10 @@ static int remove_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *
     bool good = k && k->kind == kind;
     pthread_mutex_unlock(&keys.lock);
     if (!good)
-        return bad_key(me, comm, kind, keyval);
+        return bad_key(me, comm, kind, object, keyval);
     attr *a = attrs ? find_attr(attrs, keyval) : NULL;
     int code = a ? delete_attr(me, object, attrs, a) : MPI_SUCCESS;
-    return code == MPI_SUCCESS ? MPI_SUCCESS : mlt_attrs_raise(me, comm, code);
+    return code == MPI_SUCCESS ? MPI_SUCCESS : raise_theirs(me, comm, kind, object, code);
 }
 
 // ---- of communicators
@@ -561,8 +591,8 @@ int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value,
         return MPI_SUCCESS;
     }
     if (!known)
-        return get_value(me, comm, MLT_ATTR_COMM, comm->extra ? &comm->extra->attrs : NULL, keyval,
-                         value, flag);
+        return get_value(me, comm, MLT_ATTR_COMM, NULL, comm->extra ? &comm->extra->attrs : NULL,
+                         keyval, value, flag);
     *(const void **)value = known;
     *flag = 1;
     return MPI_SUCCESS;
@@ -612,7 +642,7 @@ int mlt_mpi_Attr_delete(mlt_rank *me, mlt_comm *comm, int keyval)
 
 int mlt_mpi_Type_get_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value, int *flag)
 {
-    return get_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_attrs(me, type, false), keyval, value,
+    return get_value(me, NULL, MLT_ATTR_TYPE, NULL, mlt_dtype_attrs(me, type, false), keyval, value,
                      flag);
 }
 
@@ -632,24 +662,30 @@ int mlt_mpi_Type_delete_attr(mlt_rank *me, const mlt_type *type, int keyval)
 
 int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int *flag)
 {
-    mlt_win *w = mlt_win_of(win);
+    mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
-    return get_value(me, NULL, MLT_ATTR_WIN, &w->attrs, keyval, value, flag);
+    const void *known = mlt_win_attribute(w, keyval, flag);
+    if (*flag) {
+        *(const void **)value = known;
+        return MPI_SUCCESS;
+    }
+    return get_value(me, NULL, MLT_ATTR_WIN, w, w->notes ? &w->notes->attrs : NULL, keyval, value,
+                     flag);
 }
 
 int mlt_mpi_Win_set_attr(mlt_rank *me, MPI_Win win, int keyval, void *value)
 {
-    mlt_win *w = mlt_win_of(win);
+    mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
-    return set_value(me, NULL, MLT_ATTR_WIN, win, &w->attrs, keyval, value);
+    return set_value(me, NULL, MLT_ATTR_WIN, win, &mlt_win_notes_of(w)->attrs, keyval, value);
 }
 
 int mlt_mpi_Win_delete_attr(mlt_rank *me, MPI_Win win, int keyval)
 {
-    mlt_win *w = mlt_win_of(win);
+    mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
-    return remove_value(me, NULL, MLT_ATTR_WIN, win, &w->attrs, keyval);
+    return remove_value(me, NULL, MLT_ATTR_WIN, win, w->notes ? &w->notes->attrs : NULL, keyval);
 }

@@ -44,4 +44,7 @@ void mlt_attrs_forget(mlt_attrs *attrs);
 // Raises the code of a callback, with the handler of comm (NULL: of MPI_COMM_SELF). Returns it.
 int mlt_attrs_raise(mlt_rank *me, struct mlt_comm *comm, int code) MLT_COLD;
 
+// The code to raise for that of a callback, if the handler is that one: fatal ones print a message.
+int mlt_attrs_code(mlt_rank *me, MPI_Errhandler handler, int code) MLT_COLD;
+
 #endif

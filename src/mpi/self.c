@@ -14,6 +14,7 @@
 #include "mpi/profile.h"
 #include "mpi/topo/reorder.h"
 #include "mpi/type/dtype.h"
+#include "mpi/win/win.h"
 
 // A communicator of consecutive world ranks.
 static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t size, int32_t base)
@@ -73,6 +74,8 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     mlt_pool_init(&w->groups, sizeof(mlt_group), 16);
     w->empty = mlt_group_new_empty(&w->groups);
     mlt_pool_init(&w->comms, sizeof(mlt_comm), 4);
+    mlt_pool_init(&w->wins, sizeof(mlt_win), 4);
+    mlt_list_init(&w->making);
     w->contexts = mlt_contexts_new();
     w->world =
         mlt_comm_shared_new(NULL, mlt_map_new_linear((int32_t)worker->world_size, 0, 1), NULL);
@@ -107,6 +110,8 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_maps_fini(&w->maps);
     mlt_comm_shared_drop(w->world);
     mlt_pool_fini(&w->comms);
+    mlt_pool_fini(&w->wins);
+    mlt_win_worker_fini(worker);
     mlt_contexts_free(w->contexts);
     free(w->errors);
     free(w->profile);

@@ -17,6 +17,7 @@
 #include "mpi_fn.h" // generated: MLT_FN_Send ..., mlt_fn_table
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
+#include "win/apply.h"
 
 struct mlt_type_note; // dtype.c
 struct mlt_dtype;     // dtype.h
@@ -52,6 +53,8 @@ typedef struct mlt_mpi_worker {
     mlt_maps maps;                   // tables of groups, each once
     struct mlt_group *empty;         // what MPI_GROUP_EMPTY means
     mlt_pool comms;                  // mlt_comm
+    mlt_pool wins;                   // mlt_win, see win/win.h
+    mlt_link making;                 // windows that ranks are making (win/make.c)
     struct mlt_contexts *contexts;   // context.h
     mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
     mlt_link *meets;                 // [meet_mask + 1] open meetings without a communicator, see
@@ -70,6 +73,13 @@ typedef struct mlt_mpi_worker {
         const mlt_type *type;
         mlt_coll_op op;
     } last_op;
+    struct { // win/rma.c: the same of accumulates; named types only
+        MPI_Op handle;
+        const mlt_type *type;
+        mlt_win_deed deed;
+    } last_deed;
+    const mlt_type *last_compared;     // win/rma.c: what was swapped last
+    uint32_t looks;                    // win/sync.c: calls that ended epochs
     struct mlt_coll_book *book;        // mpi/coll/rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
     struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL

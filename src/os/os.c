@@ -175,6 +175,25 @@ void *mlt_os_map_part(int fd, uint64_t offset, size_t bytes, size_t align)
     return NULL;
 }
 
+void *mlt_os_map_peer(pid_t peer, int fd, uint64_t offset, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)peer, fd);
+    int own = open(path, O_RDWR | O_CLOEXEC);
+    if (own < 0)
+        return NULL;
+    uint64_t skip = offset & (mlt_os_page_size() - 1);
+    char *at = mlt_os_map_part(own, offset - skip, bytes + skip, 1);
+    (void)close(own);
+    return at ? at + skip : NULL;
+}
+
+void mlt_os_unmap_peer(void *at, size_t bytes)
+{
+    uint64_t skip = (uintptr_t)at & (mlt_os_page_size() - 1);
+    mlt_os_unmap((char *)at - skip, bytes + skip);
+}
+
 void mlt_os_remove(void *at, size_t bytes)
 {
     if (bytes)

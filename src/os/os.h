@@ -59,6 +59,11 @@ mlt_status mlt_os_resize(int fd, uint64_t bytes) MLT_MUST_CHECK;
 void *mlt_os_map_part(int fd, uint64_t offset, size_t bytes, size_t align);
 void mlt_os_remove(void *at, size_t bytes);
 
+// Maps a part of a memfd of another process of this user, which has it as descriptor `fd`; offset
+// and bytes need not be a page's multiple. NULL: the system refuses, or the process is gone.
+void *mlt_os_map_peer(pid_t peer, int fd, uint64_t offset, size_t bytes);
+void mlt_os_unmap_peer(void *at, size_t bytes); // at, bytes: as there
+
 typedef struct mlt_os_memory {
     uint64_t available; // bytes that could be taken now without swapping, cgroup limit included
     uint64_t total;

@@ -150,6 +150,8 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
             collective(wait, NULL, out);
         else if (wait->kind == MLT_WAIT_FD)
             out->tag = wait->fd;
+        else if (wait->kind == MLT_WAIT_WINDOW && mlt_above.window)
+            mlt_above.window(wait, out);
         return out;
     }
     out->kind = (uint8_t)wait_kind(req);

@@ -45,6 +45,7 @@ struct mlt_worker {
                         // cores, they end as soon as the others have run
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
+    void *windows;      // the win layer's: its parts of windows; NULL: none so far
     void *reach;        // the csp layer's: names of the job, packets that came before its state
 };
 

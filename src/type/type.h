@@ -55,4 +55,21 @@ void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void 
 void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type, const void *from,
                    uint64_t at, uint64_t bytes);
 
+// Blocks of `length` bytes, `count` of them, `stride` bytes apart; the first lies at `at`, counted
+// from where the elements begin.
+typedef struct mlt_type_run {
+    int64_t at, stride;
+    uint64_t length, count;
+} mlt_type_run;
+
+// Where `bytes` bytes of the packed form lie, from byte `from` of it. At most *count runs, of which
+// *count becomes the number; returns how many bytes they have: at least one, if bytes > 0.
+uint64_t mlt_type_runs(const mlt_type *type, uint64_t from, uint64_t bytes, mlt_type_run *runs,
+                       uint32_t *count);
+
+// The same if the data are elements of `basic`, which may have gaps (MPI_SHORT_INT): a block of a
+// run is an element with its gaps. from and bytes are multiples of basic->size.
+uint64_t mlt_type_element_runs(const mlt_type *type, const mlt_type *basic, uint64_t from,
+                               uint64_t bytes, mlt_type_run *runs, uint32_t *count);
+
 #endif

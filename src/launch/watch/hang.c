@@ -393,6 +393,38 @@ static void print_collective(const mlt_hang *hang, const mlt_ctl_wait *w, bool s
         fputs(", which has ended", out);
 }
 
+// " of rank 3 of window 'grid', which rank 1 holds".
+static void print_window(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, FILE *out)
+{
+    char window[sizeof w->label + 16] = "a window";
+    if (w->label[0])
+        snprintf(window, sizeof window, "window '%.*s'", (int)sizeof w->label - 1, w->label);
+    switch ((mlt_ctl_window)w->about) {
+    case MLT_WINDOW_LOCK:
+    case MLT_WINDOW_LOCKS:
+        if (w->target >= 0 && how != DISTANCE)
+            fprintf(out, " of rank %d", w->target);
+        fprintf(out, " of %s, ", window);
+        fputs(w->about == MLT_WINDOW_LOCK ? "which " : "of which ", out);
+        if (w->peer >= 0)
+            print_peer(hang, w, how, out);
+        fputs(w->peer < 0 ? "others hold" : " holds", out);
+        fputs(w->about == MLT_WINDOW_LOCK ? "" : " locks", out);
+        break;
+    case MLT_WINDOW_POSTS:
+        fputs(": ", out);
+        print_peer(hang, w, how, out);
+        fprintf(out, " has not called MPI_Win_post for it on %s", window);
+        break;
+    case MLT_WINDOW_COMPLETES:
+        fprintf(out, ": %llu rank%s not called MPI_Win_complete on %s",
+                (unsigned long long)w->behind, w->behind == 1 ? " has" : "s have", window);
+        break;
+    default:
+        fprintf(out, ": operations on %s are not answered", window);
+    }
+}
+
 static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, bool bytes,
                             FILE *out)
 {
@@ -401,7 +433,7 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
         print_collective(hang, w, bytes, out);
         return;
     }
-    if (w->action) {
+    if (w->action && w->kind != MLT_WAIT_WINDOW) {
         print_action(hang, w, how, bytes, out);
         return;
     }
@@ -423,6 +455,9 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
     case MLT_WAIT_BARRIER:
         fputs(" on ", out);
         print_communicator(w, out);
+        break;
+    case MLT_WAIT_WINDOW:
+        print_window(hang, w, how, out);
         break;
     case MLT_WAIT_TIME:
         fputs(": it sleeps", out);

@@ -566,6 +566,24 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
     return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
 }
 
+void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t number)
+{
+    static const mlt_coll_what what = {.collective = MLT_COLL_BARRIER, .element = 1, .plain = true};
+    mlt_team *team = mlt_comm_team(comm);
+    mlt_status status;
+    if (!team->at)
+        status = join_alone(me, comm, team, number, &what, NULL, NULL);
+    else {
+        uint32_t local = mlt_comm_local_of(comm, team, rank);
+        status = mlt_team_meet(team, number, local, &what, NULL, NULL, mlt_rank_fiber(me));
+        if (status == MLT_PENDING) {
+            park(me, comm, team, number);
+            status = mlt_team_met(team, number);
+        }
+    }
+    mlt_assert(status == MLT_OK); // nobody calls anything else on this communicator
+}
+
 static int run(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_req req;

@@ -95,6 +95,10 @@ int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t num
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out);
 
+// A barrier of the library's own among the ranks of a communicator of which `comm` is any rank's of
+// this worker: the n-th call of `me`, which is rank `rank` of it. May suspend.
+void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t number);
+
 // True if it may be taken.
 static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
 {
@@ -112,6 +116,9 @@ static inline mlt_team *mlt_comm_team(mlt_comm *comm)
     return MLT_LIKELY(comm->team != NULL) ? comm->team : mlt_comm_find_team(comm);
 }
 mlt_team *mlt_comm_flat(mlt_comm *comm);
+
+// The place of rank `rank` of the communicator among this worker's.
+uint32_t mlt_comm_local_of(const mlt_comm *comm, const mlt_team *team, int32_t rank);
 
 // Fills in what all teams of a communicator have in common.
 void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *facts);

@@ -103,16 +103,19 @@ mlt_team *mlt_comm_find_team(mlt_comm *comm)
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
     if (!shared->team)
         shared->team = make_level(comm);
-    mlt_team *team = comm->team = shared->team;
-    if (!shared->locals) {
-        comm->local = team->at ? (uint32_t)comm->rank - team->first : 0;
-        return team;
-    }
-    const int32_t *own =
-        bsearch(&comm->rank, shared->locals, team->present, sizeof *own, by_number);
+    comm->team = shared->team;
+    comm->local = mlt_comm_local_of(comm, shared->team, comm->rank);
+    return comm->team;
+}
+
+uint32_t mlt_comm_local_of(const mlt_comm *comm, const mlt_team *team, int32_t rank)
+{
+    const int32_t *locals = comm->shared->locals;
+    if (!locals)
+        return team->at ? (uint32_t)rank - team->first : 0;
+    const int32_t *own = bsearch(&rank, locals, team->present, sizeof *own, by_number);
     mlt_assert(own);
-    comm->local = (uint32_t)(own - shared->locals);
-    return team;
+    return (uint32_t)(own - locals);
 }
 
 // ---- a rank's own view

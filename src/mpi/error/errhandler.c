@@ -13,7 +13,7 @@
 #include "mpi/settings.h"
 #include "mpi/shelf.h"
 #include "mpi/thread.h"
-#include "mpi/win.h"
+#include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
 static mlt_shelf shelf = MLT_SHELF_INIT(mlt_errhandler);
@@ -266,30 +266,30 @@ int mlt_mpi_Win_create_errhandler(mlt_rank *me, MPI_Win_errhandler_function *fn,
 
 int mlt_mpi_Win_set_errhandler(mlt_rank *me, MPI_Win win, MPI_Errhandler errhandler)
 {
-    mlt_win *w = mlt_win_of(win);
+    mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
     int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_WIN);
     if (code == MPI_SUCCESS)
-        mlt_errhandler_replace(&w->errhandler, errhandler);
+        mlt_errhandler_replace(&mlt_win_notes_of(w)->errhandler, errhandler);
     return code;
 }
 
 int mlt_mpi_Win_get_errhandler(mlt_rank *me, MPI_Win win, MPI_Errhandler *errhandler)
 {
-    mlt_win *w = mlt_win_of(win);
+    mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
-    *errhandler = mlt_errhandler_show(w->errhandler);
+    *errhandler = mlt_errhandler_show(mlt_win_errhandler(w));
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Win_call_errhandler(mlt_rank *me, MPI_Win win, int errorcode)
 {
-    mlt_win *w = mlt_win_of(win);
+    mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
-    mlt_errhandler_call(me, w->errhandler, win, errorcode);
+    mlt_errhandler_call(me, mlt_win_errhandler(w), win, errorcode);
     return MPI_SUCCESS;
 }
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hints of windows.
+#include <string.h>
+
+#include "mpi/error/error.h"
+#include "mpi/info/info.h"
+#include "mpi/win/win.h"
+#include "mpi_bodies.h"
+
+static const char *const known[] = {
+    "no_locks",
+    "accumulate_ordering",
+    "accumulate_ops",
+    "same_size",
+    "same_disp_unit",
+    "mpi_accumulate_granularity",
+    "alloc_shared_noncontig",
+    "mpi_minimum_memory_alignment",
+};
+
+mlt_info *mlt_win_hints(const mlt_info *info)
+{
+    mlt_info *hints = NULL;
+    for (size_t i = 0; info && i < sizeof known / sizeof *known; i++) {
+        const char *value = mlt_info_get(info, known[i]);
+        if (!value)
+            continue;
+        hints = hints ? hints : mlt_info_new();
+        mlt_info_set(hints, known[i], value);
+    }
+    return hints;
+}
+
+int mlt_mpi_Win_set_info(mlt_rank *me, MPI_Win handle, MPI_Info info)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    const mlt_info *hints = mlt_info_of(info);
+    if (!hints)
+        return mlt_win_raise(me, win, MPI_ERR_INFO,
+                             "argument info is %p, but should be a valid info object",
+                             (void *)info);
+    mlt_win_notes *notes = mlt_win_notes_of(win);
+    mlt_info *later = mlt_win_hints(hints);
+    if (!notes->info)
+        notes->info = later;
+    else {
+        for (int i = 0; later && i < mlt_info_count(later); i++) {
+            const char *key = mlt_info_key(later, i);
+            mlt_info_set(notes->info, key, mlt_info_get(later, key));
+        }
+        mlt_info_free(later);
+    }
+    return MPI_SUCCESS;
+}
+
+// What a hint is that nobody has given.
+static const char *usual(const char *key)
+{
+    if (strcmp(key, "accumulate_ordering") == 0)
+        return "rar,raw,war,waw";
+    if (strcmp(key, "accumulate_ops") == 0)
+        return "same_op_no_op";
+    if (strcmp(key, "mpi_accumulate_granularity") == 0)
+        return "0";
+    return strcmp(key, "mpi_minimum_memory_alignment") == 0 ? NULL : "false";
+}
+
+// no_locks and the layout of shared memory hold as they were when the window was made.
+static bool is_fixed(const char *key)
+{
+    return strcmp(key, "no_locks") == 0 || strcmp(key, "alloc_shared_noncontig") == 0;
+}
+
+int mlt_mpi_Win_get_info(mlt_rank *me, MPI_Win handle, MPI_Info *info_used)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    mlt_info *info = mlt_info_new();
+    const mlt_info *first = mlt_win_shared_of(win)->info,
+                   *later = win->notes ? win->notes->info : NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *value = is_fixed(known[i]) ? NULL : mlt_info_get(later, known[i]);
+        if (!value)
+            value = mlt_info_get(first, known[i]);
+        if (!value)
+            value = usual(known[i]);
+        if (value)
+            mlt_info_set(info, known[i], value);
+    }
+    *info_used = mlt_info_handle(info);
+    return MPI_SUCCESS;
+}

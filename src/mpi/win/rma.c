@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Put, get, accumulate and their kin.
+//
+// The everyday call passes one test of everything that may be wrong (is_plain); only a call that
+// does not pass is looked at closely.
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/coll/coll.h"
+#include "mpi/coll/op.h"
+#include "mpi/error/error.h"
+#include "mpi/p2p/request.h"
+#include "mpi/self.h"
+#include "mpi/type/dtype.h"
+#include "mpi/win/win.h"
+#include "mpi_bodies.h"
+#include "win/op.h"
+#include "win/side.h"
+
+// What the user gave of one side.
+typedef struct given {
+    const char *name; // "origin"
+    const void *buf;
+    MPI_Count count;
+    const mlt_type *type;
+} given;
+
+// ---- checks
+
+static int no_epoch(mlt_rank *me, mlt_win *win, int target)
+{
+    return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
+                         "there is no epoch for rank %d of %s: call MPI_Win_fence, MPI_Win_start, "
+                         "MPI_Win_lock or MPI_Win_lock_all first",
+                         target, mlt_win_called(win));
+}
+
+static bool has_epoch(mlt_win *win, int target)
+{
+    uint32_t flags = win->side.flags;
+    if (flags & MLT_WINF_LOCKED_ALL)
+        return true;
+    if (flags & MLT_WINF_LOCKED)
+        return mlt_win_holds(&win->side, target);
+    if (flags & MLT_WINF_STARTED)
+        return mlt_win_started_for(&win->side, target);
+    if (flags & MLT_WINF_FENCED)
+        win->side.flags |= MLT_WINF_ACCESSED;
+    return flags & MLT_WINF_FENCED;
+}
+
+static MLT_COLD int check_target(mlt_rank *me, mlt_win *win, int target, MPI_Aint disp)
+{
+    const mlt_win_part *part = win->side.part;
+    if ((uint32_t)target >= (uint32_t)part->ranks)
+        return mlt_win_raise(me, win, MPI_ERR_RANK,
+                             "argument target_rank is %d, but should be a rank from 0 to %d of %s, "
+                             "or MPI_PROC_NULL",
+                             target, part->ranks - 1, mlt_win_called(win));
+    if (disp < 0 && part->flavor != MLT_WIN_DYNAMIC)
+        return mlt_win_raise(me, win, MPI_ERR_DISP,
+                             "argument target_disp is %lld, but should be at least 0",
+                             (long long)disp);
+    return has_epoch(win, target) ? MPI_SUCCESS : no_epoch(me, win, target);
+}
+
+static MLT_COLD int check_given(mlt_rank *me, mlt_win *win, const given *g, bool memory)
+{
+    int64_t bytes;
+    if (g->count < 0)
+        return mlt_win_raise(me, win, MPI_ERR_COUNT,
+                             "argument %s_count is %lld, but should be at least 0", g->name,
+                             (long long)g->count);
+    if (!g->type)
+        return mlt_win_raise(me, win, MPI_ERR_TYPE,
+                             "argument %s_datatype is no valid datatype handle of this rank",
+                             g->name);
+    if (!g->type->committed && g->count)
+        return mlt_win_raise(me, win, MPI_ERR_TYPE,
+                             "argument %s_datatype is a type that was not committed; call "
+                             "MPI_Type_commit first",
+                             g->name);
+    if (__builtin_mul_overflow((int64_t)g->count, (int64_t)g->type->size, &bytes))
+        return mlt_win_raise(me, win, MPI_ERR_COUNT,
+                             "argument %s_count is %lld, but should be so small that the bytes of "
+                             "all elements fit into 63 bits",
+                             g->name, (long long)g->count);
+    if (memory && bytes && (uintptr_t)g->buf <= (uintptr_t)MPI_IN_PLACE &&
+        (g->buf || g->type->code))
+        return mlt_win_raise(me, win, MPI_ERR_BUFFER,
+                             "argument %s_addr is %p, but should be the address of data, as "
+                             "%s_count is above 0",
+                             g->name, g->buf, g->name);
+    return MPI_SUCCESS;
+}
+
+static MLT_COLD int check_same(mlt_rank *me, mlt_win *win, const given *a, const given *b)
+{
+    uint64_t x = (uint64_t)a->count * a->type->size, y = (uint64_t)b->count * b->type->size;
+    if (x == y)
+        return MPI_SUCCESS;
+    return mlt_win_raise(me, win, MPI_ERR_TRUNCATE,
+                         "the %s data have %llu bytes, but the %s data have %llu", a->name,
+                         (unsigned long long)x, b->name, (unsigned long long)y);
+}
+
+static inline bool is_fine(const given *g)
+{
+    return g->type && g->type->committed && (uint64_t)g->count < UINT32_MAX &&
+           g->type->size < UINT32_MAX;
+}
+
+// Nothing of it is worth a closer look.
+static inline bool is_plain(const mlt_win *win, const given *origin, int target, MPI_Aint disp,
+                            const given *there)
+{
+    return MLT_LIKELY((uint32_t)target < (uint32_t)win->side.part->ranks && disp >= 0 &&
+                      win->side.flags & MLT_WINF_LOCKED_ALL && is_fine(origin) && is_fine(there) &&
+                      (uintptr_t)origin->buf > (uintptr_t)MPI_IN_PLACE &&
+                      (uint64_t)origin->count * origin->type->size ==
+                          (uint64_t)there->count * there->type->size);
+}
+
+static MLT_COLD int check_all(mlt_rank *me, mlt_win *win, const given *origin, int target,
+                              MPI_Aint disp, const given *there)
+{
+    int code = check_target(me, win, target, disp);
+    if (code == MPI_SUCCESS)
+        code = check_given(me, win, origin, true);
+    if (code == MPI_SUCCESS)
+        code = check_given(me, win, there, false);
+    return code == MPI_SUCCESS ? check_same(me, win, origin, there) : code;
+}
+
+static inline int check(mlt_rank *me, mlt_win *win, const given *origin, int target, MPI_Aint disp,
+                        const given *there)
+{
+    if (is_plain(win, origin, target, disp, there))
+        return MPI_SUCCESS;
+    return check_all(me, win, origin, target, disp, there);
+}
+
+// ---- doing
+
+static MLT_COLD int beyond(mlt_rank *me, mlt_win *win, const mlt_win_call *call,
+                           mlt_win_fault fault)
+{
+    uint64_t bytes = call->there.count * call->there.type->size;
+    if (fault == MLT_WIN_UNATTACHED)
+        return mlt_win_raise(me, win, MPI_ERR_RMA_RANGE,
+                             "%llu bytes at address %p of rank %d are not attached to %s",
+                             (unsigned long long)bytes, (void *)call->disp, call->target,
+                             mlt_win_called(win));
+    const mlt_win_seat *seat = mlt_win_seat_of(win->side.part, call->target);
+    return mlt_win_raise(
+        me, win, MPI_ERR_RMA_RANGE,
+        "%llu bytes at displacement %lld reach beyond the %llu bytes of rank %d of "
+        "%s, whose displacement unit is %llu",
+        (unsigned long long)bytes, (long long)call->disp, (unsigned long long)seat->size,
+        call->target, mlt_win_called(win), (unsigned long long)seat->unit);
+}
+
+static inline int run(mlt_rank *me, mlt_win *win, const mlt_win_call *call)
+{
+    mlt_win_fault fault;
+    mlt_status status = mlt_win_do(&win->side, call, &fault);
+    return MLT_LIKELY(status >= MLT_OK) ? MPI_SUCCESS : beyond(me, win, call, fault);
+}
+
+static MLT_COLD int not_passive(mlt_rank *me, mlt_win *win)
+{
+    return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
+                         "operations with a request are for epochs of MPI_Win_lock and "
+                         "MPI_Win_lock_all only");
+}
+
+// With a request.
+static int run_request(mlt_rank *me, mlt_win *win, mlt_win_call *call, MPI_Request *request)
+{
+    mlt_win_fault fault;
+    if (!(win->side.flags & (MLT_WINF_LOCKED | MLT_WINF_LOCKED_ALL)))
+        return not_passive(me, win);
+    mlt_req *req = mlt_req_new(me);
+    mlt_req_fill_other(req, me, mlt_win_shared_of(win)->comm);
+    call->req = req;
+    mlt_status status = mlt_win_do(&win->side, call, &fault);
+    if (status == MLT_PENDING) {
+        *request = mlt_req_handle(req);
+        return MPI_SUCCESS;
+    }
+    mlt_req_free(req);
+    if (status != MLT_OK)
+        return beyond(me, win, call, fault);
+    *request = mlt_req_sent_handle();
+    return MPI_SUCCESS;
+}
+
+static mlt_win_data data_of(const given *g)
+{
+    return (mlt_win_data){
+        .buf = (void *)(uintptr_t)g->buf, .count = (uint64_t)g->count, .type = g->type};
+}
+
+static MLT_COLD int null_request(mlt_rank *me, mlt_win *win)
+{
+    return mlt_win_raise(me, win, MPI_ERR_ARG,
+                         "argument request is NULL, but should be the address of the variable for "
+                         "the result");
+}
+
+#define GIVEN(side)  ((given){#side, side##_addr, side##_count, side##_datatype})
+#define GIVEN_TARGET ((given){"target", NULL, target_count, target_datatype})
+
+// ---- put and get
+
+static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
+                      MPI_Win handle, MPI_Request *request, bool asks)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (MLT_UNLIKELY(!win))
+        return mlt_bad_win(me, handle);
+    if (asks && !request)
+        return null_request(me, win);
+    if (target == MPI_PROC_NULL) {
+        if (asks)
+            *request = mlt_req_nobody_handle();
+        return MPI_SUCCESS;
+    }
+    int code = check(me, win, &origin, target, disp, &there);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    mlt_win_call call = {.deed = {.verb = MLT_WIN_PUT},
+                         .target = target,
+                         .disp = disp,
+                         .there = data_of(&there),
+                         .origin = data_of(&origin)};
+    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+}
+
+static inline int get(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
+                      MPI_Win handle, MPI_Request *request, bool asks)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (MLT_UNLIKELY(!win))
+        return mlt_bad_win(me, handle);
+    if (asks && !request)
+        return null_request(me, win);
+    if (target == MPI_PROC_NULL) {
+        if (asks)
+            *request = mlt_req_nobody_handle();
+        return MPI_SUCCESS;
+    }
+    int code = check(me, win, &origin, target, disp, &there);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    mlt_win_call call = {.deed = {.verb = MLT_WIN_GET},
+                         .target = target,
+                         .disp = disp,
+                         .there = data_of(&there),
+                         .result = data_of(&origin)};
+    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+}
+
+int mlt_mpi_Put(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
+                const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
+                MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win)
+{
+    return put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
+}
+
+int mlt_mpi_Rput(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
+                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
+                 MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
+                 MPI_Request *request)
+{
+    return put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
+}
+
+int mlt_mpi_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
+                const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
+                MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win)
+{
+    return get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
+}
+
+int mlt_mpi_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
+                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
+                 MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
+                 MPI_Request *request)
+{
+    return get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
+}
+
+// ---- accumulates
+
+// The named type that all data of a type are made of; NULL: there are several, or none.
+static const mlt_type *basic_of(const mlt_type *type)
+{
+    if (type->code)
+        return type;
+    const mlt_contents *contents = &mlt_dtype_of(type)->contents;
+    const mlt_type *basic = NULL;
+    for (int64_t i = 0; i < contents->types; i++) {
+        const mlt_type *part = contents->type[i];
+        if (part->size == 0)
+            continue;
+        const mlt_type *found = basic_of(part);
+        if (!found || (basic && found != basic))
+            return NULL;
+        basic = found;
+    }
+    return basic;
+}
+
+static MLT_COLD int find_deed(mlt_rank *me, mlt_win *win, MPI_Op op, const given *there,
+                              mlt_win_deed *deed)
+{
+    char why[160];
+    mlt_reduce_op which;
+    mlt_reduction reduction;
+    if (!mlt_op_predefined(op, &which))
+        return mlt_win_raise(me, win, MPI_ERR_OP,
+                             "argument op is %p, but should be a predefined operation", (void *)op);
+    deed->op = (uint8_t)which;
+    deed->basic = there->type->size ? basic_of(there->type) : MLT_TYPE_BYTE;
+    if (!deed->basic)
+        return mlt_win_raise(me, win, MPI_ERR_TYPE,
+                             "argument target_datatype is made of several basic types, but should "
+                             "be made of one");
+    if (which == MLT_REDUCE_REPLACE || which == MLT_REDUCE_NO_OP) {
+        deed->kernel = NULL;
+        return MPI_SUCCESS;
+    }
+    if (!mlt_reduce_find(which, deed->basic->code, &reduction, why, sizeof why))
+        return mlt_win_raise(me, win, MPI_ERR_OP, "%s", why);
+    deed->kernel = reduction.kernel;
+    return MPI_SUCCESS;
+}
+
+// Operations and types mostly are those of the last call.
+static inline int deed_of(mlt_rank *me, mlt_win *win, MPI_Op op, const given *there,
+                          mlt_win_deed *deed)
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (MLT_LIKELY(w->last_deed.handle == op && w->last_deed.type == there->type)) {
+        uint8_t verb = deed->verb;
+        *deed = w->last_deed.deed;
+        deed->verb = verb;
+        return MPI_SUCCESS;
+    }
+    int code = find_deed(me, win, op, there, deed);
+    if (code == MPI_SUCCESS && there->type->code) {
+        w->last_deed.handle = op;
+        w->last_deed.type = there->type;
+        w->last_deed.deed = *deed;
+    }
+    return code;
+}
+
+static MLT_COLD int check_origin_basic(mlt_rank *me, mlt_win *win, const given *g,
+                                       const mlt_win_deed *deed)
+{
+    const mlt_type *basic = g->type->size ? basic_of(g->type) : deed->basic;
+    if (basic == deed->basic)
+        return MPI_SUCCESS;
+    return mlt_win_raise(me, win, MPI_ERR_TYPE,
+                         "argument %s_datatype is made of another basic type than target_datatype",
+                         g->name);
+}
+
+static int accumulate(mlt_rank *me, given origin, int target, MPI_Aint disp, given there, MPI_Op op,
+                      MPI_Win handle, MPI_Request *request, bool asks)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (MLT_UNLIKELY(!win))
+        return mlt_bad_win(me, handle);
+    if (asks && !request)
+        return null_request(me, win);
+    if (target == MPI_PROC_NULL) {
+        if (asks)
+            *request = mlt_req_nobody_handle();
+        return MPI_SUCCESS;
+    }
+    if (op == MPI_NO_OP)
+        return mlt_win_raise(me, win, MPI_ERR_OP,
+                             "argument op is MPI_NO_OP, which is for MPI_Get_accumulate and "
+                             "MPI_Fetch_and_op only");
+    mlt_win_call call = {.deed = {.verb = MLT_WIN_ACCUMULATE}, .target = target, .disp = disp};
+    int code = check(me, win, &origin, target, disp, &there);
+    if (code == MPI_SUCCESS)
+        code = deed_of(me, win, op, &there, &call.deed);
+    if (code == MPI_SUCCESS && MLT_UNLIKELY(origin.type != there.type))
+        code = check_origin_basic(me, win, &origin, &call.deed);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    call.there = data_of(&there);
+    call.origin = data_of(&origin);
+    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+}
+
+int mlt_mpi_Accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
+                       const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, const mlt_type *target_datatype, MPI_Op op,
+                       MPI_Win win)
+{
+    return accumulate(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, op, win, NULL,
+                      false);
+}
+
+int mlt_mpi_Raccumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
+                        const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
+                        MPI_Count target_count, const mlt_type *target_datatype, MPI_Op op,
+                        MPI_Win win, MPI_Request *request)
+{
+    return accumulate(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, op, win, request,
+                      true);
+}
+
+static int get_accumulate(mlt_rank *me, given origin, given result, int target, MPI_Aint disp,
+                          given there, MPI_Op op, MPI_Win handle, MPI_Request *request, bool asks)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (MLT_UNLIKELY(!win))
+        return mlt_bad_win(me, handle);
+    if (asks && !request)
+        return null_request(me, win);
+    if (target == MPI_PROC_NULL) {
+        if (asks)
+            *request = mlt_req_nobody_handle();
+        return MPI_SUCCESS;
+    }
+    bool reads = op != MPI_NO_OP; // otherwise nothing of the origin counts
+    mlt_win_call call = {.deed = {.verb = MLT_WIN_FETCH}, .target = target, .disp = disp};
+    int code = check(me, win, &result, target, disp, &there);
+    if (code == MPI_SUCCESS && reads)
+        code = check(me, win, &origin, target, disp, &there);
+    if (code == MPI_SUCCESS)
+        code = deed_of(me, win, op, &there, &call.deed);
+    if (code == MPI_SUCCESS && reads && MLT_UNLIKELY(origin.type != there.type))
+        code = check_origin_basic(me, win, &origin, &call.deed);
+    if (code == MPI_SUCCESS && MLT_UNLIKELY(result.type != there.type))
+        code = check_origin_basic(me, win, &result, &call.deed);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    call.there = data_of(&there);
+    call.result = data_of(&result);
+    if (reads)
+        call.origin = data_of(&origin);
+    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+}
+
+int mlt_mpi_Get_accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
+                           const mlt_type *origin_datatype, void *result_addr,
+                           MPI_Count result_count, const mlt_type *result_datatype, int target_rank,
+                           MPI_Aint target_disp, MPI_Count target_count,
+                           const mlt_type *target_datatype, MPI_Op op, MPI_Win win)
+{
+    return get_accumulate(me, GIVEN(origin), GIVEN(result), target_rank, target_disp, GIVEN_TARGET,
+                          op, win, NULL, false);
+}
+
+int mlt_mpi_Rget_accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
+                            const mlt_type *origin_datatype, void *result_addr,
+                            MPI_Count result_count, const mlt_type *result_datatype,
+                            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                            const mlt_type *target_datatype, MPI_Op op, MPI_Win win,
+                            MPI_Request *request)
+{
+    return get_accumulate(me, GIVEN(origin), GIVEN(result), target_rank, target_disp, GIVEN_TARGET,
+                          op, win, request, true);
+}
+
+// ---- one element
+
+int mlt_mpi_Fetch_and_op(mlt_rank *me, const void *origin_addr, void *result_addr,
+                         const mlt_type *datatype, int target_rank, MPI_Aint target_disp, MPI_Op op,
+                         MPI_Win win)
+{
+    given one = {"origin", origin_addr, 1, datatype};
+    given result = {"result", result_addr, 1, datatype};
+    mlt_win *w = mlt_win_mine(me, win);
+    if (w && datatype && !datatype->code && !mlt_dtype_of(datatype)->permanent)
+        return mlt_win_raise(me, w, MPI_ERR_TYPE,
+                             "argument datatype is a derived type, but should be a predefined one");
+    return get_accumulate(me, one, result, target_rank, target_disp, one, op, win, NULL, false);
+}
+
+// Integers, logical values, bytes and kin: what is compared byte by byte.
+static bool can_be_compared(const mlt_type *type)
+{
+    char why[8];
+    mlt_reduction reduction;
+    return type->code && type->contiguous &&
+           (type->code == (uintptr_t)MPI_BYTE || type->code == (uintptr_t)MPI_C_BOOL ||
+            mlt_reduce_find(MLT_REDUCE_BAND, type->code, &reduction, why, sizeof why) ||
+            mlt_reduce_find(MLT_REDUCE_LAND, type->code, &reduction, why, sizeof why));
+}
+
+int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *compare_addr,
+                             void *result_addr, const mlt_type *datatype, int target_rank,
+                             MPI_Aint target_disp, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (MLT_UNLIKELY(!win))
+        return mlt_bad_win(me, handle);
+    if (target_rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    given one = {"origin", origin_addr, 1, datatype};
+    given result = {"result", result_addr, 1, datatype};
+    given compare = {"compare", compare_addr, 1, datatype};
+    int code = check(me, win, &one, target_rank, target_disp, &one);
+    if (code == MPI_SUCCESS)
+        code = check(me, win, &result, target_rank, target_disp, &one);
+    if (code == MPI_SUCCESS)
+        code = check(me, win, &compare, target_rank, target_disp, &one);
+    if (code != MPI_SUCCESS)
+        return code;
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (MLT_UNLIKELY(w->last_compared != datatype)) {
+        if (!can_be_compared(datatype))
+            return mlt_win_raise(me, win, MPI_ERR_TYPE,
+                                 "argument datatype is %s, but should be a predefined type of "
+                                 "integers, logical values or bytes",
+                                 datatype->name ? datatype->name : "a derived type");
+        w->last_compared = datatype;
+    }
+    mlt_win_call call = {.deed = {.verb = MLT_WIN_SWAP, .basic = datatype},
+                         .target = target_rank,
+                         .disp = target_disp,
+                         .there = data_of(&one),
+                         .origin = data_of(&one),
+                         .result = data_of(&result),
+                         .compare = compare_addr};
+    return run(me, win, &call);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Epochs: fence; post, start, complete, wait; lock, flush, unlock.
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "mpi/comm/group.h"
+#include "mpi/error/error.h"
+#include "mpi/self.h"
+#include "mpi/win/win.h"
+#include "mpi_bodies.h"
+#include "win/side.h"
+
+enum { PASSIVE = MLT_WINF_LOCKED | MLT_WINF_LOCKED_ALL };
+
+// ---- what is wrong
+
+// "MPI_Win_lock: the rank is in an epoch of MPI_Win_start already"
+static MLT_COLD int in_epoch(mlt_rank *me, mlt_win *win)
+{
+    uint32_t flags = win->side.flags;
+    const char *by = flags & MLT_WINF_STARTED      ? "MPI_Win_start; call MPI_Win_complete"
+                     : flags & MLT_WINF_LOCKED_ALL ? "MPI_Win_lock_all; call MPI_Win_unlock_all"
+                     : flags & MLT_WINF_LOCKED     ? "MPI_Win_lock; call MPI_Win_unlock"
+                     : flags & MLT_WINF_ACCESSED   ? "MPI_Win_fence; call MPI_Win_fence"
+                                                   : "MPI_Win_post; call MPI_Win_wait";
+    return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC, "the rank is in an epoch of %s of %s first", by,
+                         mlt_win_called(win));
+}
+
+static MLT_COLD int no_epoch(mlt_rank *me, mlt_win *win, const char *by)
+{
+    return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC, "the rank is in no epoch of %s of %s", by,
+                         mlt_win_called(win));
+}
+
+static int check_assert(mlt_rank *me, mlt_win *win, int given, int allowed, const char *names)
+{
+    if (MLT_LIKELY(!(given & ~allowed)))
+        return MPI_SUCCESS;
+    return mlt_win_raise(me, win, MPI_ERR_ASSERT, "argument assert is %d, but should be 0 or %s",
+                         given, names);
+}
+
+static int check_rank(mlt_rank *me, mlt_win *win, int rank)
+{
+    if (MLT_LIKELY((uint32_t)rank < (uint32_t)win->side.part->ranks))
+        return MPI_SUCCESS;
+    return mlt_win_raise(me, win, MPI_ERR_RANK,
+                         "argument rank is %d, but should be a rank from 0 to %d of %s", rank,
+                         win->side.part->ranks - 1, mlt_win_called(win));
+}
+
+static int check_locks(mlt_rank *me, mlt_win *win)
+{
+    if (MLT_LIKELY(!mlt_win_shared_of(win)->no_locks))
+        return MPI_SUCCESS;
+    return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC, "%s was made with the hint no_locks",
+                         mlt_win_called(win));
+}
+
+// A rank that only looks, again and again, must let others go on.
+static inline void look_around(mlt_rank *me)
+{
+    enum { OFTEN = 32 };
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (MLT_UNLIKELY(++w->looks % OFTEN == 0))
+        mlt_p2p_poll(me);
+}
+
+// All operations are done, and what was wrong with them is raised.
+static inline int finish(mlt_rank *me, mlt_win *win)
+{
+    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    look_around(me);
+    return mlt_win_faults(me, win);
+}
+
+// ---- fence
+
+int mlt_mpi_Win_fence(mlt_rank *me, int assert, MPI_Win handle)
+{
+    enum { BOTH = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED };
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    int code = check_assert(me, win, assert, BOTH | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                            "a sum of MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and "
+                            "MPI_MODE_NOSUCCEED");
+    if (code != MPI_SUCCESS)
+        return code;
+    if (win->side.flags & (PASSIVE | MLT_WINF_STARTED | MLT_WINF_POSTED))
+        return in_epoch(me, win);
+    if (assert & MPI_MODE_NOPRECEDE && win->side.flags & MLT_WINF_ACCESSED)
+        return mlt_win_raise(me, win, MPI_ERR_ASSERT,
+                             "argument assert has MPI_MODE_NOPRECEDE, but the rank has called "
+                             "operations on %s since the last fence",
+                             mlt_win_called(win));
+    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_barrier(me, win);
+    win->side.flags &= ~(uint32_t)(MLT_WINF_FENCED | MLT_WINF_ACCESSED);
+    if (!(assert &MPI_MODE_NOSUCCEED))
+        win->side.flags |= MLT_WINF_FENCED;
+    return mlt_win_faults(me, win);
+}
+
+// ---- locks
+
+static int begin_passive(mlt_rank *me, mlt_win *win, int assert, uint32_t not_in)
+{
+    int code = check_assert(me, win, assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK");
+    if (code == MPI_SUCCESS)
+        code = check_locks(me, win);
+    if (code == MPI_SUCCESS && win->side.flags & (not_in | MLT_WINF_STARTED | MLT_WINF_ACCESSED))
+        code = in_epoch(me, win);
+    if (code == MPI_SUCCESS)
+        win->side.flags &= ~(uint32_t)MLT_WINF_FENCED; // that fence only ended an epoch
+    return code;
+}
+
+int mlt_mpi_Win_lock(mlt_rank *me, int lock_type, int rank, int assert, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int code = check_rank(me, win, rank);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
+        return mlt_win_raise(me, win, MPI_ERR_LOCKTYPE,
+                             "argument lock_type is %d, but should be MPI_LOCK_SHARED or "
+                             "MPI_LOCK_EXCLUSIVE",
+                             lock_type);
+    code = begin_passive(me, win, assert, MLT_WINF_LOCKED_ALL);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (MLT_UNLIKELY(win->side.flags & MLT_WINF_LOCKED) && mlt_win_find_held(&win->side, rank))
+        return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
+                             "the rank has locked rank %d of %s already; call MPI_Win_unlock first",
+                             rank, mlt_win_called(win));
+    mlt_win_lock_rank(&win->side, rank,
+                      lock_type == MPI_LOCK_SHARED ? MLT_WIN_SHARED : MLT_WIN_EXCLUSIVE,
+                      !(assert &MPI_MODE_NOCHECK), mlt_mpi_call(me));
+    win->side.flags |= MLT_WINF_LOCKED;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_unlock(mlt_rank *me, int rank, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int code = check_rank(me, win, rank);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!(win->side.flags & MLT_WINF_LOCKED) || !mlt_win_holds(&win->side, rank))
+        return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
+                             "the rank has not locked rank %d of %s; call MPI_Win_lock first", rank,
+                             mlt_win_called(win));
+    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_unlock_rank(&win->side, rank);
+    if (!win->side.busy || win->side.busy->held_count == 0)
+        win->side.flags &= ~(uint32_t)MLT_WINF_LOCKED;
+    look_around(me);
+    return mlt_win_faults(me, win);
+}
+
+int mlt_mpi_Win_lock_all(mlt_rank *me, int assert, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    int code = begin_passive(me, win, assert, PASSIVE);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (assert & MPI_MODE_NOCHECK)
+        win->side.flags |= MLT_WINF_NOCHECK_ALL;
+    else
+        mlt_win_lock_every(&win->side, mlt_mpi_call(me));
+    win->side.flags |= MLT_WINF_LOCKED_ALL;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (!(win->side.flags & MLT_WINF_LOCKED_ALL))
+        return no_epoch(me, win, "MPI_Win_lock_all");
+    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    if (!(win->side.flags & MLT_WINF_NOCHECK_ALL))
+        mlt_win_unlock_every(&win->side);
+    win->side.flags &= ~(uint32_t)(MLT_WINF_LOCKED_ALL | MLT_WINF_NOCHECK_ALL);
+    look_around(me);
+    return mlt_win_faults(me, win);
+}
+
+// ---- flush
+
+static int flush_rank(mlt_rank *me, int rank, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    int code = check_rank(me, win, rank);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!(win->side.flags & MLT_WINF_LOCKED_ALL) &&
+        !(win->side.flags & MLT_WINF_LOCKED && mlt_win_holds(&win->side, rank)))
+        return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
+                             "the rank has not locked rank %d of %s; call MPI_Win_lock or "
+                             "MPI_Win_lock_all first",
+                             rank, mlt_win_called(win));
+    return finish(me, win);
+}
+
+static int flush_all(mlt_rank *me, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (!(win->side.flags & PASSIVE))
+        return no_epoch(me, win, "MPI_Win_lock or MPI_Win_lock_all");
+    return finish(me, win);
+}
+
+int mlt_mpi_Win_flush(mlt_rank *me, int rank, MPI_Win win)
+{
+    return flush_rank(me, rank, win);
+}
+
+int mlt_mpi_Win_flush_local(mlt_rank *me, int rank, MPI_Win win)
+{
+    return flush_rank(me, rank, win);
+}
+
+int mlt_mpi_Win_flush_all(mlt_rank *me, MPI_Win win)
+{
+    return flush_all(me, win);
+}
+
+int mlt_mpi_Win_flush_local_all(mlt_rank *me, MPI_Win win)
+{
+    return flush_all(me, win);
+}
+
+// ---- post, start, complete, wait
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+// The ranks of the window that a group names, sorted; the caller's. NULL: *code is raised.
+static int32_t *ranks_of(mlt_rank *me, mlt_win *win, MPI_Group handle, uint32_t *count, int *code)
+{
+    const mlt_group *group = mlt_group_of(me, handle);
+    mlt_map *all = mlt_win_shared_of(win)->group;
+    if (!group) {
+        *code =
+            mlt_win_raise(me, win, MPI_ERR_GROUP,
+                          "argument group is %p, which is no valid group handle", (void *)handle);
+        return NULL;
+    }
+    uint32_t n = *count = (uint32_t)group->map->size;
+    int32_t *ranks = mlt_take(n + 1, sizeof *ranks);
+    for (uint32_t i = 0; i < n; i++) {
+        ranks[i] = mlt_map_rank(all, mlt_map_world(group->map, (int32_t)i));
+        if (ranks[i] < 0) {
+            free(ranks);
+            *code = mlt_win_raise(me, win, MPI_ERR_GROUP, "rank %u of the group is no rank of %s",
+                                  i, mlt_win_called(win));
+            return NULL;
+        }
+    }
+    qsort(ranks, n, sizeof *ranks, by_number);
+    return ranks;
+}
+
+int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    int code = check_assert(me, win, assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                            "a sum of MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT");
+    if (code == MPI_SUCCESS && win->side.flags & (MLT_WINF_POSTED | MLT_WINF_ACCESSED))
+        code = in_epoch(me, win);
+    if (code != MPI_SUCCESS)
+        return code;
+    uint32_t count;
+    int32_t *ranks = ranks_of(me, win, group, &count, &code);
+    if (!ranks)
+        return code;
+    mlt_win_post(&win->side, ranks, count, !(assert &MPI_MODE_NOCHECK));
+    free(ranks);
+    win->side.flags = (win->side.flags & ~(uint32_t)MLT_WINF_FENCED) | MLT_WINF_POSTED;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    int code = check_assert(me, win, assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK");
+    if (code == MPI_SUCCESS && win->side.flags & (PASSIVE | MLT_WINF_STARTED | MLT_WINF_ACCESSED))
+        code = in_epoch(me, win);
+    if (code != MPI_SUCCESS)
+        return code;
+    uint32_t count;
+    int32_t *ranks = ranks_of(me, win, group, &count, &code);
+    if (!ranks)
+        return code;
+    mlt_win_start(&win->side, ranks, count, !(assert &MPI_MODE_NOCHECK), mlt_mpi_call(me));
+    win->side.flags = (win->side.flags & ~(uint32_t)MLT_WINF_FENCED) | MLT_WINF_STARTED;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_complete(mlt_rank *me, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (!(win->side.flags & MLT_WINF_STARTED))
+        return no_epoch(me, win, "MPI_Win_start");
+    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_complete(&win->side);
+    win->side.flags &= ~(uint32_t)MLT_WINF_STARTED;
+    return mlt_win_faults(me, win);
+}
+
+int mlt_mpi_Win_wait(mlt_rank *me, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (!(win->side.flags & MLT_WINF_POSTED))
+        return no_epoch(me, win, "MPI_Win_post");
+    mlt_win_wait_exposure(&win->side, mlt_mpi_call(me));
+    win->side.flags &= ~(uint32_t)MLT_WINF_POSTED;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_test(mlt_rank *me, MPI_Win handle, int *flag)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    if (!(win->side.flags & MLT_WINF_POSTED))
+        return no_epoch(me, win, "MPI_Win_post");
+    *flag = mlt_win_exposure_ends(&win->side);
+    if (*flag)
+        win->side.flags &= ~(uint32_t)MLT_WINF_POSTED;
+    else
+        mlt_p2p_poll(me);
+    return MPI_SUCCESS;
+}

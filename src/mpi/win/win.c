@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/win/win.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "boot/ctl.h"
+#include "mpi/coll/coll.h"
+#include "mpi/comm/group.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/error/error.h"
+#include "mpi_bodies.h"
+#include "win/lock.h"
+#include "win/side.h"
+
+int mlt_bad_win(mlt_rank *me, MPI_Win handle)
+{
+    return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_WIN, "win", "window", (uintptr_t)handle);
+}
+
+mlt_win_notes *mlt_win_notes_of(mlt_win *win)
+{
+    if (!win->notes) {
+        win->notes = mlt_take(1, sizeof *win->notes);
+        win->notes->errhandler = MPI_ERRORS_ARE_FATAL;
+    }
+    return win->notes;
+}
+
+int mlt_win_raise(mlt_rank *me, mlt_win *win, int class, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    int code = mlt_mpi_code(me, me->fn, class, "%s", text);
+    return mlt_errhandler_call(me, mlt_win_errhandler(win), win, code);
+}
+
+const char *mlt_win_called(const mlt_win *win)
+{
+    static _Thread_local char text[MPI_MAX_OBJECT_NAME + 16];
+    if (!win->notes || !win->notes->name)
+        return "the window";
+    snprintf(text, sizeof text, "window '%s'", win->notes->name);
+    return text;
+}
+
+void mlt_win_barrier(mlt_rank *me, mlt_win *win)
+{
+    mlt_coll_barrier_as(me, win->side.me, mlt_win_shared_of(win)->comm, win->calls++);
+}
+
+int mlt_win_faults(mlt_rank *me, mlt_win *win)
+{
+    int32_t target = -1;
+    switch (mlt_win_fault_of(&win->side, &target)) {
+    case MLT_WIN_FINE:
+        return MPI_SUCCESS;
+    case MLT_WIN_BEYOND:
+        return mlt_win_raise(me, win, MPI_ERR_RMA_RANGE,
+                             "an operation reached beyond the memory of rank %d of %s", target,
+                             mlt_win_called(win));
+    case MLT_WIN_UNATTACHED:
+        return mlt_win_raise(me, win, MPI_ERR_RMA_RANGE,
+                             "an operation reached memory of rank %d that is not attached to %s",
+                             target, mlt_win_called(win));
+    default:
+        return mlt_win_raise(me, win, MPI_ERR_OTHER,
+                             "rank %d did not understand an operation on %s", target,
+                             mlt_win_called(win));
+    }
+}
+
+// ---- hang reports
+
+static int32_t world_of(const mlt_win_part *part, int32_t rank)
+{
+    return rank < 0 ? -1 : part->world(part->group, rank);
+}
+
+void mlt_win_look(const mlt_wait *wait, mlt_ctl_wait *out)
+{
+    const mlt_win_waiter *w = wait->window;
+    const mlt_win *win = mlt_container_of(w->side, mlt_win, side);
+    mlt_win_part *part = w->side->part;
+    if (win->notes && win->notes->name)
+        snprintf(out->label, sizeof out->label, "%s", win->notes->name);
+    out->context = part->id;
+    out->target = world_of(part, w->rank);
+    out->behind = 0;
+    switch (w->kind) {
+    case MLT_WIN_WAIT_NODE:
+        out->about = MLT_WINDOW_LOCK;
+        out->peer = world_of(part, mlt_win_lock_holder(mlt_win_seat_of(part, w->rank)));
+        break;
+    case MLT_WIN_WAIT_ISLAND:
+        out->about = MLT_WINDOW_LOCKS;
+        break;
+    case MLT_WIN_WAIT_LOCKED:
+        out->about = w->rank < 0 ? MLT_WINDOW_LOCKS : MLT_WINDOW_LOCK;
+        break;
+    case MLT_WIN_WAIT_POSTS:
+        out->about = MLT_WINDOW_POSTS;
+        out->peer = out->target;
+        break;
+    case MLT_WIN_WAIT_COMPLETES:
+        out->about = MLT_WINDOW_COMPLETES;
+        out->behind = w->side->busy->exposed - w->side->busy->completes;
+        break;
+    default:
+        out->about = MLT_WINDOW_ANSWERS;
+    }
+}
+
+// ---- names
+
+int mlt_mpi_Win_set_name(mlt_rank *me, MPI_Win handle, const char *win_name)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    char *copy = strndup(win_name, MPI_MAX_OBJECT_NAME - 1);
+    if (!copy)
+        return mlt_win_raise(me, win, MPI_ERR_NO_MEM, MLT_NO_ROOM "a name");
+    mlt_win_notes *notes = mlt_win_notes_of(win);
+    free(notes->name);
+    notes->name = copy;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_get_name(mlt_rank *me, MPI_Win handle, char *win_name, int *resultlen)
+{
+    const mlt_win *win = mlt_win_mine(me, handle);
+    if (!win && handle != MPI_WIN_NULL)
+        return mlt_bad_win(me, handle);
+    const char *name = !win                             ? "MPI_WIN_NULL"
+                       : win->notes && win->notes->name ? win->notes->name
+                                                        : "";
+    *resultlen = (int)strlen(name);
+    memcpy(win_name, name, (size_t)*resultlen + 1);
+    return MPI_SUCCESS;
+}
+
+// ---- attributes
+
+static int model = MPI_WIN_UNIFIED;
+static MPI_Aint nothing;
+
+const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
+{
+    mlt_win_part *part = win->side.part;
+    mlt_win_seat *seat = mlt_win_own_seat(&win->side);
+    *flag = 1;
+    switch (keyval) {
+    case MPI_WIN_BASE: // the address itself
+        return part->flavor == MLT_WIN_DYNAMIC ? NULL : mlt_win_memory(part, win->side.me);
+    case MPI_WIN_SIZE:
+        return part->flavor == MLT_WIN_DYNAMIC ? (void *)&nothing : (void *)&seat->size;
+    case MPI_WIN_DISP_UNIT: // an int: the lower half
+        return &seat->unit;
+    case MPI_WIN_CREATE_FLAVOR:
+        return &mlt_win_shared_of(win)->flavor;
+    case MPI_WIN_MODEL:
+        return &model;
+    default:
+        *flag = 0;
+        return NULL;
+    }
+}
+
+// ---- group and memory
+
+int mlt_mpi_Win_get_group(mlt_rank *me, MPI_Win handle, MPI_Group *group)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    *group = mlt_group_new(me, mlt_map_hold(mlt_win_shared_of(win)->group), NULL);
+    return MPI_SUCCESS;
+}
+
+static bool is_in_reach(mlt_win_part *part, int32_t rank)
+{
+    return mlt_win_peer_of(part, rank)->direct;
+}
+
+// The first rank with memory that is in reach; the calling one if there is none.
+static int32_t first_with_memory(const mlt_win *win)
+{
+    mlt_win_part *part = win->side.part;
+    for (int32_t r = 0; r < part->ranks; r++)
+        if (is_in_reach(part, r) && mlt_win_seat_of(part, r)->size > 0)
+            return r;
+    return win->side.me;
+}
+
+int mlt_mpi_Win_shared_query(mlt_rank *me, MPI_Win handle, int rank, MPI_Aint *size,
+                             MPI_Aint *disp_unit, void *baseptr)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    mlt_win_part *part = win->side.part;
+    if (part->flavor == MLT_WIN_DYNAMIC)
+        return mlt_win_raise(me, win, MPI_ERR_RMA_FLAVOR,
+                             "%s stems from MPI_Win_create_dynamic, and has no memory of its own",
+                             mlt_win_called(win));
+    if (rank != MPI_PROC_NULL && (uint32_t)rank >= (uint32_t)part->ranks)
+        return mlt_win_raise(me, win, MPI_ERR_RANK,
+                             "argument rank is %d, but should be a rank from 0 to %d of %s, or "
+                             "MPI_PROC_NULL",
+                             rank, part->ranks - 1, mlt_win_called(win));
+    if (rank == MPI_PROC_NULL)
+        rank = first_with_memory(win);
+    bool near = is_in_reach(part, rank);
+    const mlt_win_seat *seat = near ? mlt_win_seat_of(part, rank) : NULL;
+    *size = near ? (MPI_Aint)seat->size : 0;
+    *disp_unit = near ? (MPI_Aint)seat->unit : 1;
+    *(void **)baseptr = near ? mlt_win_memory(part, rank) : NULL;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_sync(mlt_rank *me, MPI_Win handle)
+{
+    mlt_win *win = mlt_win_mine(me, handle);
+    if (!win)
+        return mlt_bad_win(me, handle);
+    atomic_thread_fence(memory_order_seq_cst);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "win/apply.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "win/lock.h"
+
+static bool reads(const mlt_win_deed *deed)
+{
+    return deed->verb == MLT_WIN_FETCH || deed->verb == MLT_WIN_SWAP;
+}
+
+// Elements without gaps, under the guard.
+static inline void change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in,
+                          char *out)
+{
+    if (reads(deed))
+        memcpy(out, to, bytes);
+    if (deed->verb == MLT_WIN_SWAP) {
+        if (memcmp(to, in + bytes, bytes) == 0)
+            memcpy(to, in, bytes);
+    } else if (deed->op == MLT_REDUCE_REPLACE)
+        memcpy(to, in, bytes);
+    else if (deed->op != MLT_REDUCE_NO_OP)
+        deed->kernel(to, in, bytes / deed->basic->size);
+}
+
+// One element with gaps.
+static void change_odd(const mlt_win_deed *deed, char *to, const char *in, char *out)
+{
+    _Alignas(16) char element[64];
+    mlt_assert((uint64_t)deed->basic->extent <= sizeof element);
+    if (reads(deed))
+        mlt_type_pack(deed->basic, to, 0, out, deed->basic->size);
+    if (deed->op == MLT_REDUCE_NO_OP)
+        return;
+    mlt_type_unpack(deed->basic, element, 0, in, deed->basic->size);
+    if (deed->op == MLT_REDUCE_REPLACE)
+        mlt_type_unpack(deed->basic, to, 0, in, deed->basic->size);
+    else
+        deed->kernel(to, element, 1);
+}
+
+static void accumulate(const mlt_win_deed *deed, char *memory, const mlt_type_run *runs,
+                       uint32_t count, const char *in, char *out)
+{
+    bool odd = !deed->basic->contiguous;
+    for (uint32_t r = 0; r < count; r++) {
+        uint64_t step = odd ? deed->basic->size : runs[r].length;
+        char *to = memory + runs[r].at;
+        for (uint64_t i = 0; i < runs[r].count; i++) {
+            if (odd)
+                change_odd(deed, to, in, out);
+            else
+                change(deed, to, step, in, out);
+            to += runs[r].stride;
+            in = in ? in + step : NULL;
+            out = out ? out + step : NULL;
+        }
+    }
+}
+
+static void move(bool put, char *memory, const mlt_type_run *runs, uint32_t count, const char *in,
+                 char *out)
+{
+    for (uint32_t r = 0; r < count; r++) {
+        uint64_t length = runs[r].length;
+        char *at = memory + runs[r].at;
+        for (uint64_t i = 0; i < runs[r].count; i++, at += runs[r].stride) {
+            if (put) {
+                memcpy(at, in, length);
+                in += length;
+            } else {
+                memcpy(out, at, length);
+                out += length;
+            }
+        }
+    }
+}
+
+void mlt_win_apply(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
+                   const mlt_type_run *runs, uint32_t count, const char *in, char *out)
+{
+    if (deed->verb == MLT_WIN_PUT || deed->verb == MLT_WIN_GET) {
+        move(deed->verb == MLT_WIN_PUT, memory, runs, count, in, out);
+        return;
+    }
+    mlt_win_guard(&seat->lock);
+    accumulate(deed, memory, runs, count, in, out);
+    mlt_win_unguard(&seat->lock);
+}
+
+void mlt_win_apply_plain(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory, uint64_t bytes,
+                         const char *in, char *out)
+{
+    if (deed->verb == MLT_WIN_PUT)
+        memcpy(memory, in, bytes);
+    else if (deed->verb == MLT_WIN_GET)
+        memcpy(out, memory, bytes);
+    else {
+        mlt_win_guard(&seat->lock);
+        change(deed, memory, bytes, in, out);
+        mlt_win_unguard(&seat->lock);
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The word of a lock: how many of each class have it, whether somebody waits, and a bit that guards
+// the queue.
+//
+//     0 .. 27   SHARED, ALL       56   somebody waits
+//     28 .. 55  EXCLUSIVE, ONE    57   somebody looks at the queue, or changes the word with it
+//
+// Acquire where a lock is taken pairs with release where it was given back, so a holder sees what
+// those before it wrote. A lock that is handed over in the queue goes by a packet, which orders as
+// much.
+#include "win/lock.h"
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "os/jitter.h"
+#include "os/os.h"
+#include "win/packet.h"
+
+#define BITS   28
+#define FIELD  ((UINT64_C(1) << BITS) - 1)
+#define WAITS  (UINT64_C(1) << 56)
+#define QUEUED (UINT64_C(1) << 57)
+
+enum { SPINS = 64 };
+
+static void pause_or_yield(uint32_t *spins)
+{
+    if (++*spins % SPINS == 0)
+        mlt_os_yield();
+    else
+        mlt_arch_pause();
+}
+
+void mlt_win_guard_wait(mlt_win_lock *lock)
+{
+    uint32_t spins = 0;
+    do
+        while (atomic_load_explicit(&lock->guard, memory_order_relaxed))
+            pause_or_yield(&spins);
+    while (atomic_exchange_explicit(&lock->guard, 1, memory_order_acquire));
+}
+
+static inline uint64_t count_of(uint64_t word, uint32_t class)
+{
+    return word >> (class * BITS) & FIELD;
+}
+
+static inline uint64_t one_of(uint32_t class)
+{
+    return UINT64_C(1) << (class * BITS);
+}
+
+static inline bool is_free_for(uint64_t word, uint32_t class, bool many)
+{
+    bool others = count_of(word, !class) != 0;
+    return !others && (class == MLT_WIN_SHARED || many || count_of(word, class) == 0);
+}
+
+int32_t mlt_win_lock_holder(const mlt_win_seat *seat)
+{
+    uint64_t word = atomic_load_explicit(&seat->lock.word, memory_order_relaxed);
+    return count_of(word, MLT_WIN_EXCLUSIVE)
+               ? atomic_load_explicit(&seat->lock.holder, memory_order_relaxed)
+               : -1;
+}
+
+// The word with the queue's bit, which is the caller's now.
+static uint64_t seize(mlt_win_lock *lock)
+{
+    uint32_t spins = 0;
+    for (;;) {
+        uint64_t word = atomic_fetch_or_explicit(&lock->word, QUEUED, memory_order_acquire);
+        if (!(word & QUEUED))
+            return word;
+        pause_or_yield(&spins);
+    }
+}
+
+// Nobody else changes the word while the bit is there.
+static void let_go(mlt_win_lock *lock, uint64_t word)
+{
+    atomic_store_explicit(&lock->word, word & ~QUEUED, memory_order_release);
+}
+
+static void append(mlt_win_part *part, mlt_win_lock *lock, uint32_t node, uint8_t class)
+{
+    mlt_win_seat *seat = mlt_win_seat_of(part, mlt_win_node_rank(node));
+    uint32_t which = mlt_win_node_is_proxy(node);
+    seat->next[which] = 0;
+    seat->want[which] = class;
+    if (lock->tail) {
+        mlt_win_seat *last = mlt_win_seat_of(part, mlt_win_node_rank(lock->tail));
+        last->next[mlt_win_node_is_proxy(lock->tail)] = node;
+    } else
+        lock->head = node;
+    lock->tail = node;
+}
+
+bool mlt_win_lock_take(mlt_win_part *part, const mlt_win_want *want, uint32_t node)
+{
+    mlt_win_lock *lock = want->lock;
+    uint64_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+    while (!(word & QUEUED) && (want->holds || !(word & WAITS)) &&
+           is_free_for(word, want->class, want->many))
+        if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word + one_of(want->class),
+                                                  memory_order_acquire, memory_order_relaxed))
+            return true;
+    mlt_jitter();
+    word = seize(lock);
+    bool has = (want->holds || !(word & WAITS)) && is_free_for(word, want->class, want->many);
+    if (has)
+        word += one_of(want->class);
+    else {
+        append(part, lock, node, want->class);
+        word |= WAITS;
+    }
+    let_go(lock, word);
+    return has;
+}
+
+// Takes those off the queue that may have the lock now, as a chain by `next`; the first of them.
+static uint32_t release_some(mlt_win_part *part, mlt_win_lock *lock, bool many, uint64_t *word)
+{
+    uint32_t first = lock->head, node = first, last = 0;
+    while (node) {
+        mlt_win_seat *seat = mlt_win_seat_of(part, mlt_win_node_rank(node));
+        uint32_t which = mlt_win_node_is_proxy(node), class = seat->want[which];
+        if (!is_free_for(*word, class, many))
+            break;
+        *word += one_of(class);
+        last = node;
+        node = seat->next[which];
+    }
+    lock->head = node;
+    if (!node) {
+        lock->tail = 0;
+        *word &= ~WAITS;
+    }
+    if (!last)
+        return 0;
+    mlt_win_seat_of(part, mlt_win_node_rank(last))->next[mlt_win_node_is_proxy(last)] = 0;
+    return first;
+}
+
+void mlt_win_lock_give(mlt_win_part *part, const mlt_win_want *want)
+{
+    mlt_win_lock *lock = want->lock;
+    uint64_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+    mlt_assert(count_of(word, want->class));
+    while (!(word & (QUEUED | WAITS)))
+        if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word - one_of(want->class),
+                                                  memory_order_release, memory_order_relaxed))
+            return;
+    mlt_jitter();
+    word = seize(lock) - one_of(want->class);
+    uint32_t node = release_some(part, lock, want->many, &word);
+    let_go(lock, word);
+    while (node) { // its seat is its owner's again once it is told
+        uint32_t next =
+            mlt_win_seat_of(part, mlt_win_node_rank(node))->next[mlt_win_node_is_proxy(node)];
+        mlt_win_tell_woken(part, node);
+        node = next;
+    }
+}

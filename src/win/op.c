@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "win/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "type/build.h"
+#include "win/packet.h"
+#include "win/range.h"
+#include "win/side.h"
+
+enum {
+    RUNS = 64,        // of a piece
+    PIECE = 32 << 10, // bytes of data in a piece, if packets can be so long
+    OP_PIECES = 32,   // of a rank, on the way
+    STRIP = 1024,     // bytes of data with gaps that are accumulated at a time
+};
+
+// A piece as it travels: this, runs, data. The data of GET are not there; `bytes` says how many.
+typedef struct piece_head {
+    int64_t disp;
+    uint32_t bytes;
+    uint16_t runs;
+    uint16_t code; // of the basic type
+    uint8_t verb, op;
+    uint8_t unused[6];
+} piece_head;
+_Static_assert(sizeof(piece_head) == 24, "no holes that would be sent");
+
+// Before the data of DONE.
+typedef struct done_head {
+    uint32_t fault; // mlt_win_fault
+    uint32_t bytes;
+} done_head;
+
+// An operation by packets.
+typedef struct mlt_win_op {
+    mlt_link link; // among those that have not left completely
+    mlt_win_call call;
+    mlt_type types[3]; // copies of derived ones
+    mlt_win_side *side;
+    uint64_t total, left, got; // bytes; those that have left, and whose answers came
+    uint32_t number, flying;
+} mlt_win_op;
+
+// ---- at once
+
+static bool writes_result(uint8_t verb)
+{
+    return verb == MLT_WIN_GET || verb == MLT_WIN_FETCH || verb == MLT_WIN_SWAP;
+}
+
+static bool reads_origin(const mlt_win_deed *deed)
+{
+    return deed->verb != MLT_WIN_GET &&
+           !(deed->verb == MLT_WIN_FETCH && deed->op == MLT_REDUCE_NO_OP);
+}
+
+// Elements with gaps somewhere: in strips, by runs of the target.
+static MLT_COLD void do_strips(mlt_win_seat *seat, const mlt_win_call *call, char *at)
+{
+    _Alignas(16) char in[STRIP], out[STRIP];
+    mlt_type_run runs[RUNS];
+    const mlt_win_deed *deed = &call->deed;
+    uint64_t total = call->there.count * call->there.type->size;
+    uint64_t most = STRIP / deed->basic->size * deed->basic->size;
+    for (uint64_t done = 0; done < total;) {
+        uint32_t n = RUNS;
+        uint64_t bytes = total - done < most ? total - done : most;
+        bytes = mlt_type_element_runs(call->there.type, deed->basic, done, bytes, runs, &n);
+        if (reads_origin(deed))
+            mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
+        mlt_win_apply(seat, deed, at, runs, n, in, out);
+        if (writes_result(deed->verb))
+            mlt_type_unpack(call->result.type, call->result.buf, done, out, bytes);
+        done += bytes;
+    }
+}
+
+static inline bool is_plain(const mlt_win_data *data)
+{
+    return MLT_LIKELY(!data->type || data->type->contiguous);
+}
+
+static void do_swap(mlt_win_seat *seat, const mlt_win_call *call, char *at)
+{
+    char in[64];
+    uint64_t bytes = call->deed.basic->size;
+    memcpy(in, call->origin.buf, bytes);
+    memcpy(in + bytes, call->compare, bytes);
+    mlt_win_apply_plain(seat, &call->deed, at, bytes, in, call->result.buf);
+}
+
+static void do_here(mlt_win_seat *seat, const mlt_win_call *call, char *at)
+{
+    const mlt_win_deed *deed = &call->deed;
+    uint64_t bytes = call->there.count * call->there.type->size;
+    if (deed->verb == MLT_WIN_SWAP)
+        do_swap(seat, call, at);
+    else if (is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result))
+        mlt_win_apply_plain(seat, deed, at, bytes, call->origin.buf, call->result.buf);
+    else if (deed->verb == MLT_WIN_PUT)
+        mlt_type_move(call->there.type, at, call->origin.type, call->origin.buf, 0, bytes);
+    else if (deed->verb == MLT_WIN_GET)
+        mlt_type_move(call->result.type, call->result.buf, call->there.type, at, 0, bytes);
+    else
+        do_strips(seat, call, at);
+}
+
+// ---- by packets: the origin
+
+static void keep_type(mlt_win_data *data, mlt_type *copy)
+{
+    if (!data->type || data->type->code)
+        return;
+    mlt_type_make_dup(copy, data->type);
+    data->type = copy;
+}
+
+static void drop_type(mlt_type *copy)
+{
+    if (copy->magic)
+        mlt_type_unmake(copy);
+}
+
+static uint32_t open_number(mlt_win_busy *busy, mlt_win_op *op)
+{
+    uint32_t n = 0;
+    while (n < busy->open_room && busy->open[n])
+        n++;
+    if (n == busy->open_room) {
+        busy->open_room = n ? 2 * n : 4;
+        busy->open = mlt_take_more(busy->open, busy->open_room, sizeof(mlt_win_op *));
+        memset(busy->open + n, 0, (busy->open_room - n) * sizeof(mlt_win_op *));
+    }
+    busy->open[n] = op;
+    return n;
+}
+
+// Fills in the data of a piece; how many bytes they take.
+static uint64_t fill_data(const mlt_win_op *op, uint64_t bytes, char *to)
+{
+    const mlt_win_call *call = &op->call;
+    if (!reads_origin(&call->deed))
+        return 0;
+    mlt_type_pack(call->origin.type, call->origin.buf, op->left, to, bytes);
+    if (call->deed.verb != MLT_WIN_SWAP)
+        return bytes;
+    memcpy(to + bytes, call->compare, bytes);
+    return 2 * bytes;
+}
+
+static uint64_t piece_room(const mlt_win_part *part, int32_t target)
+{
+    uint32_t to = part->peers[mlt_win_place_of(part, target)].worker;
+    uint64_t most = mlt_p2p_packet_most(part->worker, to);
+    uint64_t rest = sizeof(piece_head) + RUNS * sizeof(mlt_type_run);
+    mlt_assert(most > 2 * rest);
+    return most - rest < PIECE ? most - rest : PIECE;
+}
+
+static void send_piece(mlt_win_op *op)
+{
+    mlt_win_part *part = op->side->part;
+    const mlt_win_call *call = &op->call;
+    const mlt_type *there = call->there.type, *basic = call->deed.basic;
+    uint64_t room = piece_room(part, call->target), bytes = op->total - op->left;
+    uint32_t n = RUNS;
+    mlt_type_run runs[RUNS];
+    bytes = bytes < room ? bytes : room;
+    bytes = basic ? mlt_type_element_runs(there, basic, op->left, bytes / basic->size * basic->size,
+                                          runs, &n)
+                  : mlt_type_runs(there, op->left, bytes, runs, &n);
+    char *piece = mlt_take_more(NULL, 1, sizeof(piece_head) + n * sizeof *runs + 2 * bytes);
+    *(piece_head *)piece = (piece_head){.disp = call->disp,
+                                        .bytes = (uint32_t)bytes,
+                                        .runs = (uint16_t)n,
+                                        .code = basic ? basic->code : 0,
+                                        .verb = call->deed.verb,
+                                        .op = call->deed.op};
+    uint64_t length = sizeof(piece_head) + n * sizeof *runs;
+    memcpy(piece + sizeof(piece_head), runs, n * sizeof *runs);
+    length += fill_data(op, bytes, piece + length);
+    op->left += bytes;
+    op->flying++;
+    op->side->busy->flying++;
+    mlt_win_tell(part, MLT_WIN_PACKET_OP, op->side->me, call->target, (int32_t)op->number, piece,
+                 length);
+    free(piece);
+}
+
+// Pieces leave as long as few are on the way.
+static void pump(mlt_win_side *side)
+{
+    mlt_win_busy *busy = side->busy;
+    while (busy->flying < OP_PIECES && !mlt_list_empty(&busy->ops)) {
+        mlt_win_op *op = mlt_container_of(busy->ops.next, mlt_win_op, link);
+        if (op->left == op->total)
+            mlt_list_remove(&op->link);
+        else
+            send_piece(op);
+    }
+}
+
+static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
+{
+    mlt_win_op *op = mlt_take(1, sizeof *op);
+    mlt_win_busy *busy = mlt_win_busy_of(side);
+    op->call = *call;
+    op->side = side;
+    op->total = call->there.count * call->there.type->size;
+    keep_type(&op->call.there, &op->types[0]);
+    keep_type(&op->call.origin, &op->types[1]);
+    keep_type(&op->call.result, &op->types[2]);
+    op->number = open_number(busy, op);
+    mlt_list_push_back(&busy->ops, &op->link);
+    side->pending++;
+    pump(side);
+    return MLT_PENDING;
+}
+
+static void finish(mlt_win_op *op)
+{
+    mlt_win_side *side = op->side;
+    mlt_list_remove(&op->link);
+    side->busy->open[op->number] = NULL;
+    for (int i = 0; i < 3; i++)
+        drop_type(&op->types[i]);
+    if (op->call.req)
+        mlt_req_complete(op->call.req);
+    free(op);
+    if (--side->pending == 0)
+        mlt_win_wake_flushers(side);
+}
+
+void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void *data,
+                       uint64_t bytes)
+{
+    mlt_win_side *side = mlt_win_side_of(part, packet->dst);
+    mlt_win_busy *busy = side->busy;
+    uint32_t number = (uint32_t)packet->word;
+    mlt_win_op *op = busy && number < busy->open_room ? busy->open[number] : NULL;
+    done_head head;
+    if (!op || op->flying == 0 || packet->src != op->call.target || bytes < sizeof head)
+        return;
+    memcpy(&head, data, sizeof head);
+    if (head.bytes > op->left - op->got ||
+        (writes_result(op->call.deed.verb) && !head.fault && bytes != sizeof head + head.bytes))
+        return;
+    if (head.fault && !busy->fault) {
+        busy->fault = head.fault < MLT_WIN_NONE ? (mlt_win_fault)head.fault : MLT_WIN_NONE;
+        busy->fault_target = packet->src;
+    } else if (!head.fault && writes_result(op->call.deed.verb))
+        mlt_type_unpack(op->call.result.type, op->call.result.buf, op->got,
+                        (const char *)data + sizeof head, head.bytes);
+    op->got += head.bytes;
+    op->flying--;
+    busy->flying--;
+    pump(side);
+    if (op->got == op->total)
+        finish(op);
+}
+
+// ---- by packets: the target
+
+// A piece that was taken apart.
+typedef struct piece {
+    piece_head head;
+    mlt_win_deed deed;
+    mlt_type_run runs[RUNS];
+    const char *in;
+} piece;
+
+static bool find_kernel(piece *p)
+{
+    mlt_reduction reduction;
+    char why[8];
+    p->deed = (mlt_win_deed){.verb = p->head.verb, .op = p->head.op};
+    if (p->head.verb == MLT_WIN_PUT || p->head.verb == MLT_WIN_GET)
+        return true;
+    p->deed.basic = mlt_type_coded(p->head.code);
+    if (p->deed.basic->magic != MLT_TYPE_MAGIC || p->deed.basic->code != p->head.code ||
+        p->deed.basic->size == 0)
+        return false;
+    if (p->head.verb == MLT_WIN_SWAP)
+        return p->deed.basic->contiguous && p->deed.basic->size == p->head.bytes;
+    if (p->head.op >= MLT_REDUCE_OPS ||
+        !mlt_reduce_find((mlt_reduce_op)p->head.op, p->head.code, &reduction, why, sizeof why))
+        return false;
+    p->deed.kernel = reduction.kernel;
+    return true;
+}
+
+// The runs have as many bytes as the piece says, in whole elements.
+static bool runs_fit(const piece *p)
+{
+    const mlt_type *basic = p->deed.basic;
+    uint64_t left = p->head.bytes;
+    for (uint32_t r = 0; r < p->head.runs; r++) {
+        uint64_t length = p->runs[r].length, count = p->runs[r].count;
+        if (basic && !basic->contiguous) {
+            if (length != (uint64_t)basic->extent)
+                return false;
+            length = basic->size;
+        } else if (basic && length % basic->size)
+            return false;
+        if (length == 0 || count > left / length)
+            return false;
+        left -= length * count;
+    }
+    return left == 0;
+}
+
+// True: the bytes are a piece.
+static bool take_apart(piece *p, const void *data, uint64_t bytes)
+{
+    if (bytes < sizeof p->head)
+        return false;
+    memcpy(&p->head, data, sizeof p->head);
+    uint64_t runs = p->head.runs * sizeof *p->runs, rest = bytes - sizeof p->head;
+    if (p->head.runs > RUNS || rest < runs || p->head.verb >= MLT_WIN_VERBS ||
+        p->head.bytes > PIECE)
+        return false;
+    memcpy(p->runs, (const char *)data + sizeof p->head, runs);
+    p->in = (const char *)data + sizeof p->head + runs;
+    if (!find_kernel(p) || !runs_fit(p))
+        return false;
+    uint64_t in = reads_origin(&p->deed) ? p->head.bytes : 0;
+    return rest - runs == (p->head.verb == MLT_WIN_SWAP ? 2 * in : in);
+}
+
+// Does it, and fills in the answer: a head, and what was fetched. Returns its length.
+static uint64_t do_piece(mlt_win_part *part, int32_t target, const piece *p, done_head *answer)
+{
+    uint64_t at = 0;
+    mlt_win_seat *seat = mlt_win_seat_of(part, target);
+    answer->bytes = p->head.bytes;
+    answer->fault = mlt_win_check_runs(seat, (mlt_win_flavor)part->flavor, p->head.disp, p->runs,
+                                       p->head.runs, &at);
+    if (answer->fault != MLT_WIN_FINE)
+        return sizeof *answer;
+    char *memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
+    mlt_win_apply(seat, &p->deed, memory, p->runs, p->head.runs, p->in, (char *)(answer + 1));
+    return sizeof *answer + (writes_result(p->head.verb) ? p->head.bytes : 0);
+}
+
+void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    piece p;
+    bool good = take_apart(&p, data, bytes);
+    done_head *answer = mlt_take_more(NULL, 1, sizeof *answer + (good ? p.head.bytes : 0));
+    *answer = (done_head){.fault = MLT_WIN_NONE};
+    uint64_t length = good ? do_piece(part, packet->dst, &p, answer) : sizeof *answer;
+    mlt_win_tell(part, MLT_WIN_PACKET_DONE, packet->dst, packet->src, packet->word, answer, length);
+    free(answer);
+}
+
+// ---- both
+
+mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_fault *fault)
+{
+    mlt_win_part *part = side->part;
+    mlt_win_peer *peer = mlt_win_peer_of(part, call->target);
+    uint64_t at;
+    if (MLT_UNLIKELY(!peer->direct)) {
+        if (call->there.count * call->there.type->size == 0)
+            return MLT_OK;
+        return start(side, call);
+    }
+    mlt_win_seat *seat = &peer->seats[call->target - peer->first];
+    *fault = mlt_win_check(seat, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
+                           call->there.type, &at);
+    if (MLT_UNLIKELY(*fault != MLT_WIN_FINE))
+        return MLT_ERR_INVALID;
+    do_here(seat, call, (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at));
+    return MLT_OK;
+}

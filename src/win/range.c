@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "win/range.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "win/lock.h"
+
+typedef struct region {
+    uint64_t at, bytes;
+} region;
+
+typedef struct regions {
+    uint32_t count, room;
+    region all[]; // by address
+} regions;
+
+enum { RUNS = 16 };
+
+// The first one that begins after an address.
+static uint32_t first_after(const regions *r, uint64_t at)
+{
+    uint32_t low = 0, high = r ? r->count : 0;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (r->all[middle].at <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Regions that touch are one to those that use them.
+static bool is_attached(const regions *r, uint64_t at, uint64_t bytes)
+{
+    for (uint32_t i = first_after(r, at); bytes; i++) {
+        if (i == 0 || i > r->count || at < r->all[i - 1].at)
+            return false;
+        uint64_t from = at - r->all[i - 1].at;
+        if (from >= r->all[i - 1].bytes)
+            return false;
+        uint64_t n = r->all[i - 1].bytes - from;
+        if (n >= bytes)
+            return true;
+        at += n;
+        bytes -= n;
+    }
+    return true;
+}
+
+static regions *regions_of(const mlt_win_seat *seat)
+{
+    return (regions *)(uintptr_t)seat->size;
+}
+
+static bool runs_attached(mlt_win_seat *seat, uint64_t at, const mlt_type_run *runs, uint32_t count)
+{
+    bool fine = true;
+    mlt_win_guard(&seat->lock);
+    for (uint32_t r = 0; r < count && fine; r++)
+        for (uint64_t i = 0; i < runs[r].count && fine; i++)
+            fine = is_attached(regions_of(seat),
+                               at + (uint64_t)runs[r].at + i * (uint64_t)runs[r].stride,
+                               runs[r].length);
+    mlt_win_unguard(&seat->lock);
+    return fine;
+}
+
+static bool run_inside(const mlt_type_run *run, __int128 at, uint64_t size)
+{
+    if (run->count == 0 || run->length == 0)
+        return true;
+    __int128 first = at + run->at, last = first + (__int128)(run->count - 1) * run->stride;
+    __int128 low = first < last ? first : last, high = first < last ? last : first;
+    return low >= 0 && high + run->length <= size;
+}
+
+mlt_win_fault mlt_win_check_runs(mlt_win_seat *seat, mlt_win_flavor flavor, int64_t disp,
+                                 const mlt_type_run *runs, uint32_t count, uint64_t *at)
+{
+    __int128 begin = (__int128)disp * seat->unit;
+    *at = (uint64_t)begin;
+    if (flavor == MLT_WIN_DYNAMIC)
+        return runs_attached(seat, *at, runs, count) ? MLT_WIN_FINE : MLT_WIN_UNATTACHED;
+    for (uint32_t r = 0; r < count; r++)
+        if (!run_inside(&runs[r], begin, seat->size))
+            return MLT_WIN_BEYOND;
+    return MLT_WIN_FINE;
+}
+
+mlt_win_fault mlt_win_check_oddity(mlt_win_seat *seat, mlt_win_flavor flavor, int64_t disp,
+                                   uint64_t count, const mlt_type *type, uint64_t *at)
+{
+    uint64_t bytes = count * type->size;
+    mlt_win_fault fault = mlt_win_check_runs(seat, flavor, disp, NULL, 0, at);
+    if (bytes && flavor != MLT_WIN_DYNAMIC) { // the box around all elements
+        mlt_type_run box = {.at = type->true_lb,
+                            .stride = type->extent,
+                            .length = (uint64_t)type->true_extent,
+                            .count = count};
+        return mlt_win_check_runs(seat, flavor, disp, &box, 1, at);
+    }
+    for (uint64_t done = 0; done < bytes && fault == MLT_WIN_FINE;) {
+        mlt_type_run runs[RUNS];
+        uint32_t n = RUNS;
+        done += mlt_type_runs(type, done, bytes - done, runs, &n);
+        fault = mlt_win_check_runs(seat, flavor, disp, runs, n, at);
+    }
+    return fault;
+}
+
+// ---- attached memory
+
+static regions *grown(regions *r)
+{
+    if (r && r->count < r->room)
+        return r;
+    uint32_t room = r ? 2 * r->room : 4, count = r ? r->count : 0;
+    r = mlt_take_more(r, 1, sizeof *r + room * sizeof *r->all);
+    r->room = room;
+    r->count = count;
+    return r;
+}
+
+bool mlt_win_attach(mlt_win_seat *seat, uint64_t at, uint64_t bytes)
+{
+    mlt_win_guard(&seat->lock);
+    regions *r = grown(regions_of(seat));
+    seat->size = (uintptr_t)r;
+    uint32_t i = first_after(r, at);
+    bool fits = (i == 0 || at - r->all[i - 1].at >= r->all[i - 1].bytes) &&
+                (i == 0 || at != r->all[i - 1].at) && (i == r->count || r->all[i].at - at >= bytes);
+    if (fits) {
+        memmove(&r->all[i + 1], &r->all[i], (r->count - i) * sizeof *r->all);
+        r->all[i] = (region){at, bytes};
+        r->count++;
+    }
+    mlt_win_unguard(&seat->lock);
+    return fits;
+}
+
+bool mlt_win_detach(mlt_win_seat *seat, uint64_t at)
+{
+    mlt_win_guard(&seat->lock);
+    regions *r = regions_of(seat);
+    uint32_t i = first_after(r, at);
+    bool found = i > 0 && r->all[i - 1].at == at;
+    if (found) {
+        memmove(&r->all[i - 1], &r->all[i], (r->count - i) * sizeof *r->all);
+        r->count--;
+    }
+    mlt_win_unguard(&seat->lock);
+    return found;
+}
+
+void mlt_win_detach_all(mlt_win_seat *seat)
+{
+    free(regions_of(seat));
+    seat->size = 0;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank of a window shows to the ranks that can reach its memory: those of its process, and
+// those of its host, which map it. One line, written by its owner before the window is there; later
+// only the words of the locks change.
+//
+// A lock is held by any number of one class, or by one or many of the other:
+//
+//     a rank's own         SHARED: many; or EXCLUSIVE: one
+//     that of an island    ALL: many (MPI_Win_lock_all); or ONE: many (exclusive locks of its ranks)
+//
+// An island is what shares memory: the workers of a host, or of a process if hosts do not share. A
+// rank that locks another exclusively first takes ONE of that rank's island, so that MPI_Win_lock_all
+// asks each island once, and not each rank.
+//
+// Those that must wait queue up, in the order in which they came, by nodes in their own seats. The
+// one that unlocks takes as many off the queue as may have the lock now, counts for them, and tells
+// their workers (packet WOKEN). Nobody depends on the rank whose lock it is.
+#ifndef MLT_WIN_SEAT_H
+#define MLT_WIN_SEAT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum mlt_win_class { MLT_WIN_SHARED, MLT_WIN_EXCLUSIVE } mlt_win_class;
+enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of an island
+
+typedef struct mlt_win_lock {
+    _Atomic uint64_t word;  // lock.c
+    uint32_t head, tail;    // nodes that wait, while the word has the spin bit; 0: none
+    _Atomic int32_t holder; // a rank's own: that of its last EXCLUSIVE one, for reports
+    _Atomic uint32_t guard; // unused in an island's
+} mlt_win_lock;
+
+typedef struct mlt_win_seat {
+    _Alignas(64) uint64_t base; // in the process that holds the memory
+    uint64_t size;
+    uint64_t unit;     // bytes that displacements count
+    mlt_win_lock lock; // lock.guard: held while its elements are accumulated to
+    uint32_t next[2];  // of its two nodes
+    uint8_t want[2];   // mlt_win_class
+    uint8_t unused[6];
+} mlt_win_seat;
+_Static_assert(sizeof(mlt_win_seat) == 64, "one line for each rank and window");
+
+// A node: 1 + 2 * rank, for the rank itself; and one more for those that its worker waits for on
+// behalf of ranks that do not reach its memory.
+static inline uint32_t mlt_win_node(int32_t rank, bool proxy)
+{
+    return 1 + 2 * (uint32_t)rank + proxy;
+}
+
+static inline int32_t mlt_win_node_rank(uint32_t node)
+{
+    return (int32_t)((node - 1) / 2);
+}
+
+static inline bool mlt_win_node_is_proxy(uint32_t node)
+{
+    return (node - 1) % 2;
+}
+
+// The first line of a worker's part of a window, before its seats.
+typedef struct mlt_win_block {
+    _Alignas(64) mlt_win_lock island; // used in the block of the island's first worker
+} mlt_win_block;
+_Static_assert(sizeof(mlt_win_block) == 64, "seats follow");
+
+enum { MLT_WIN_MOST_RANKS = 1 << 28 }; // fields of a lock's word
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Synchronisation of a rank's side of a window: locks, posts, waiting for operations.
+//
+// Functions that say so suspend the calling rank; `call` is the user's function, for reports.
+#ifndef MLT_WIN_SIDE_H
+#define MLT_WIN_SIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "p2p/p2p.h"
+#include "win/op.h"
+#include "win/part.h"
+
+typedef struct mlt_win_held {
+    int32_t target;
+    uint8_t class; // mlt_win_class
+    bool taken;    // false: the rank waits for it
+    bool real;     // false: MPI_MODE_NOCHECK, nothing was locked
+    bool one;      // it has ONE of the target's island, for all exclusive locks of the rank there
+} mlt_win_held;
+
+// What a rank waits for.
+typedef enum mlt_win_wait_kind {
+    MLT_WIN_WAIT_PENDING,  // its operations
+    MLT_WIN_WAIT_NODE,     // its own node, in the queue of rank's lock
+    MLT_WIN_WAIT_ISLAND,   // its own node, in the queue of its island's lock
+    MLT_WIN_WAIT_LOCKED,   // rank's worker to take a lock for it
+    MLT_WIN_WAIT_POSTS,    // ranks of its group to post
+    MLT_WIN_WAIT_COMPLETES // ranks of its group to complete
+} mlt_win_wait_kind;
+
+typedef struct mlt_win_waiter {
+    mlt_link link;
+    mlt_fiber *fiber;
+    mlt_win_side *side;
+    mlt_win_wait_kind kind;
+    int32_t rank;
+    bool done; // NODE, LOCKED
+} mlt_win_waiter;
+
+typedef struct mlt_win_busy {
+    mlt_link waits;           // mlt_win_waiter
+    mlt_link ops;             // that have not left completely (op.c)
+    struct mlt_win_op **open; // [open_room] those that are not done, by number
+    uint32_t open_room, flying;
+    mlt_win_fault fault; // the first of an operation by packets since it was asked
+    int32_t fault_target;
+    mlt_win_held *held; // [held_count]
+    uint32_t held_count, held_room;
+    int32_t *posts; // [post_count] ranks that have posted and were not started for
+    uint32_t post_count, post_room;
+    uint32_t completes; // that have come since the post
+    uint32_t exposed;   // ranks of the group that it has posted to
+    int32_t *targets;   // [target_count] sorted ranks of the group that it has started for
+    uint32_t target_count;
+    bool node_waits; // its own node is in a queue
+} mlt_win_busy;
+
+mlt_win_busy *mlt_win_busy_of(mlt_win_side *side); // makes it
+void mlt_win_busy_tidy(mlt_win_side *side);        // frees it if there is nothing in it
+void mlt_win_busy_free(mlt_win_side *side);
+
+// All operations of the rank are done. May suspend.
+void mlt_win_flush(mlt_win_side *side, const char *call);
+
+// The fault of an operation by packets since this was asked last, and its target.
+mlt_win_fault mlt_win_fault_of(mlt_win_side *side, int32_t *target);
+
+// ---- locks
+
+// The lock of that rank that the rank has, or waits for; NULL: none.
+mlt_win_held *mlt_win_find_held(const mlt_win_side *side, int32_t target);
+static inline bool mlt_win_holds(const mlt_win_side *side, int32_t target)
+{
+    const mlt_win_held *held = mlt_win_find_held(side, target);
+    return held && held->taken;
+}
+
+// real: false for MPI_MODE_NOCHECK. May suspend.
+void mlt_win_lock_rank(mlt_win_side *side, int32_t target, mlt_win_class class, bool real,
+                       const char *call);
+void mlt_win_lock_every(mlt_win_side *side, const char *call);
+
+// Operations are done before (mlt_win_flush). Do not suspend.
+void mlt_win_unlock_rank(mlt_win_side *side, int32_t target);
+void mlt_win_unlock_every(mlt_win_side *side);
+
+// ---- post, start, complete, wait
+
+void mlt_win_post(mlt_win_side *side, const int32_t *ranks, uint32_t count, bool tell);
+// Takes over `ranks`, malloc's. wait: for their posts. May suspend.
+void mlt_win_start(mlt_win_side *side, int32_t *ranks, uint32_t count, bool wait, const char *call);
+bool mlt_win_started_for(const mlt_win_side *side, int32_t target);
+void mlt_win_complete(mlt_win_side *side);      // operations are done before
+bool mlt_win_exposure_ends(mlt_win_side *side); // true: all have completed, and it is over
+void mlt_win_wait_exposure(mlt_win_side *side, const char *call); // may suspend
+
+// LOCK, LOCKED, UNLOCK, FREED, WOKEN, POST, COMPLETE came.
+void mlt_win_sync_came(mlt_win_part *part, const mlt_packet *packet);
+
+// Wakes those of a rank's fibers that wait for its operations.
+void mlt_win_wake_flushers(mlt_win_side *side);
+
+#endif
