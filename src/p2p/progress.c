@@ -122,7 +122,7 @@ void mlt_p2p_look_at_cold(mlt_worker *w)
 }
 
 // Takes what came from other hosts, and lets go what is for them.
-static bool look_far(mlt_worker *w, bool hasty)
+static __attribute__((noinline)) bool look_far(mlt_worker *w, bool hasty)
 {
     mlt_wire *wire = w->wire;
     mlt_p2p_state *p2p = w->p2p;
@@ -144,6 +144,14 @@ static bool look_far(mlt_worker *w, bool hasty)
     return any;
 }
 
+// A step that ends early, because a ring had something.
+static void pass_by(mlt_worker *w)
+{
+    w->p2p->near = NEAR;
+    w->p2p->passed++;
+    (void)mlt_p2p_push(w);
+}
+
 bool mlt_p2p_progress(mlt_worker *w)
 {
     mlt_wire *wire = w->wire;
@@ -160,9 +168,8 @@ bool mlt_p2p_progress(mlt_worker *w)
             any = true;
             if (hasty && is_woken(w)) {
                 w->p2p->hurries++;
-                w->p2p->near = NEAR;
-                w->p2p->passed++;
-                (void)mlt_p2p_push(w);
+                if (MLT_UNLIKELY(wire->over != NULL))
+                    pass_by(w);
                 return true;
             }
         }

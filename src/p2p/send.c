@@ -37,9 +37,14 @@ uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
 }
 
 // The receiver holds more of ours than it should: ask before sending data.
+static inline bool holds_much(const mlt_worker *w, _Atomic uint64_t *backlog)
+{
+    return atomic_load_explicit(backlog, memory_order_relaxed) > w->p2p->peer_hold;
+}
+
 static bool must_ask(const mlt_worker *w, const mlt_peer *peer)
 {
-    return atomic_load_explicit(peer->backlog, memory_order_relaxed) > w->p2p->peer_hold;
+    return holds_much(w, peer->backlog);
 }
 
 static void count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes, bool eager)
@@ -98,9 +103,52 @@ static MLT_COLD void push_soon(mlt_worker *w)
     (void)mlt_p2p_push(w);
 }
 
-static inline bool send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                            int32_t dest_world, int32_t self, int32_t tag, uint32_t context,
-                            bool soon)
+// A small message with its data to another worker. False: no room.
+static inline __attribute__((always_inline)) bool
+post_small(mlt_worker *w, mlt_peer *peer, const void *buf, uint64_t bytes, uint16_t type_code,
+           int32_t dest_world, int32_t self, int32_t tag, uint32_t context, bool far)
+{
+    bool in_slot = bytes <= MLT_SLOT_PAYLOAD;
+    unsigned char *data = NULL;
+    mlt_slot *slot = far ? w->wire->over->reserve(w->wire, peer, in_slot ? (uint32_t)bytes : 0,
+                                                  in_slot ? 0 : bytes, &data)
+                         : mlt_ring_reserve(&peer->tx, in_slot ? 0 : mlt_ring_units(bytes), &data);
+    if (MLT_UNLIKELY(!slot))
+        return false;
+    if (in_slot)
+        copy_small(slot->payload, buf, bytes);
+    else
+        memcpy(data, buf, bytes);
+    fill_envelope(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
+    if (far)
+        mlt_wire_post(w->wire, peer, slot);
+    else
+        mlt_wire_post_near(w->wire, peer, slot);
+    count_message(w, peer->distance, bytes, true);
+    return true;
+}
+
+// As below, to a peer of another host. Apart, so that the way to those of this host stays short.
+static __attribute__((noinline)) bool send_far_now(mlt_worker *w, mlt_peer *peer, const void *buf,
+                                                   uint64_t bytes, uint16_t type_code,
+                                                   int32_t dest_world, int32_t self, int32_t tag,
+                                                   uint32_t context, bool soon)
+{
+    if (must_ask(w, peer) ||
+        !post_small(w, peer, buf, bytes, type_code, dest_world, self, tag, context, true))
+        return false;
+    w->unsent = true;
+    if (soon)
+        push_soon(w);
+    else
+        (void)mlt_p2p_push(w);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool send_now(mlt_rank *rank, const void *buf,
+                                                           uint64_t bytes, uint16_t type_code,
+                                                           int32_t dest_world, int32_t self,
+                                                           int32_t tag, uint32_t context, bool soon)
 {
     mlt_worker *w = rank->worker;
     mlt_rank *local = local_rank(w, dest_world);
@@ -117,32 +165,13 @@ static inline bool send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uin
         return true;
     }
     mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world));
-    if (MLT_UNLIKELY(bytes > w->p2p->eager[peer->distance] || peer->waits || must_ask(w, peer)))
+    if (MLT_UNLIKELY(bytes > w->p2p->eager[peer->distance] || peer->waits))
         return false;
-    mlt_slot *slot;
-    if (bytes <= MLT_SLOT_PAYLOAD) {
-        slot = mlt_wire_reserve(w->wire, peer, (uint32_t)bytes, 0, NULL);
-        if (MLT_UNLIKELY(!slot))
-            return false;
-        copy_small(slot->payload, buf, bytes);
-    } else {
-        unsigned char *data = NULL;
-        slot = mlt_wire_reserve(w->wire, peer, 0, bytes, &data);
-        if (MLT_UNLIKELY(!slot))
-            return false;
-        memcpy(data, buf, bytes);
-    }
-    fill_envelope(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
-    mlt_wire_post(w->wire, peer, slot);
-    count_message(w, peer->distance, bytes, true);
-    if (mlt_peer_is_far(peer)) {
-        w->unsent = true;
-        if (soon)
-            push_soon(w);
-        else
-            (void)mlt_p2p_push(w);
-    }
-    return true;
+    if (mlt_peer_is_far(peer))
+        return send_far_now(w, peer, buf, bytes, type_code, dest_world, self, tag, context, soon);
+    if (MLT_UNLIKELY(holds_much(w, &peer->tx.ring->backlog)))
+        return false;
+    return post_small(w, peer, buf, bytes, type_code, dest_world, self, tag, context, false);
 }
 
 bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,

@@ -2,6 +2,7 @@
 #include "wire/wire.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -109,6 +110,15 @@ static void meet_neighbour(mlt_wire *wire, uint32_t worker, bool same_process)
     open_rings(wire, peer, local);
 }
 
+// Each begins at a line; NULL: no memory.
+static mlt_peer *new_peers(uint32_t count)
+{
+    mlt_peer *peers = aligned_alloc(_Alignof(mlt_peer), count * sizeof *peers);
+    if (peers)
+        memset(peers, 0, count * sizeof *peers);
+    return peers;
+}
+
 // Peers of this host, all at once: the rings that they stand for cost nothing until they are used.
 static void meet_neighbours(mlt_wire *wire)
 {
@@ -124,7 +134,9 @@ static void meet_neighbours(mlt_wire *wire)
 mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker)
 {
     mlt_assert(worker < wire->job->workers);
-    mlt_peer *peer = mlt_take(1, sizeof *peer);
+    mlt_peer *peer = new_peers(1);
+    if (!peer)
+        mlt_no_room("what is to be sent to worker %u", worker);
     peer->worker = worker;
     peer->local = mlt_job_place_at(wire->job, worker)->local;
     peer->distance = MLT_OTHER_HOST;
@@ -152,7 +164,7 @@ static mlt_status open_far(mlt_wire *wire, int ctl)
 mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
 {
     mlt_wire *wire = calloc(1, sizeof *wire);
-    mlt_peer *peers = calloc(job->local_workers, sizeof *peers);
+    mlt_peer *peers = new_peers(job->local_workers);
     uint16_t *chunk_to = calloc(job->chunks + 1, sizeof *chunk_to);
     if (!wire || !peers || !chunk_to) {
         free(chunk_to);

@@ -38,24 +38,25 @@ typedef enum mlt_distance {
 // there the limit is one that hardly any program reaches.
 enum { MLT_WIRE_HOT = 64, MLT_WIRE_HOT_CROWDED = 8 };
 
+// Its first line is all that a send looks at, its second one all that a look at its ring does.
 struct mlt_peer {
-    mlt_ring_tx tx; // of this host only, as rx
-    mlt_ring_rx rx;
+    _Alignas(64) mlt_ring_tx tx; // of this host only, as rx
+    uint8_t distance;            // mlt_distance
+    bool hot;
+    bool waits;     // in the owner's list of peers with a queue
+    uint8_t shares; // those of the ring's shares that are in use, a bit each
+    uint16_t share; // the owner's: number of the last message from this peer that both copy
+    _Alignas(64) mlt_ring_rx rx;
     uint32_t worker, local; // its index in the job, and among the workers of its host
     // Bytes of ours that it holds for want of a receive, as far as it has told.
     _Atomic uint64_t *backlog;
     // Of a peer of another host, the transport's:
     struct mlt_far_peer *far;
     _Atomic uint32_t *starved; // raised by the owner while it waits for room there
-    uint8_t distance;          // mlt_distance
-    bool hot;
-    bool waits;         // in the owner's list of peers with a queue
-    mlt_link queue;     // the owner's: what could not be sent yet
-    mlt_link waiting;   // the owner's: place in that list
-    uint64_t held;      // the owner's: bytes from this peer that wait for a receive
-    uint64_t held_told; // as last published in the ring's backlog
-    uint16_t share;     // the owner's: number of the last message from this peer that both copy
-    uint8_t shares;     // those of the ring's shares that are in use, a bit each
+    mlt_link queue;            // the owner's: what could not be sent yet
+    mlt_link waiting;          // the owner's: place in that list
+    uint64_t held;             // the owner's: bytes from this peer that wait for a receive
+    uint64_t held_told;        // as last published in the ring's backlog
     void *landing; // the owner's: the receive of a long message whose data come, if it is known
     void *landing_held; // the owner's: what holds these data, if not the receive's memory
 };
@@ -70,13 +71,13 @@ struct mlt_wire {
     // made when they are first asked for. NULL on one host.
     mlt_peer **all;
     const mlt_transport *over; // to other hosts; NULL on one host
-    void *far;                 // the transport's state of this worker
-    mlt_names names;           // by which other hosts refer to this worker's requests
-    mlt_peer *hot[MLT_WIRE_HOT];
+    uint64_t sent, received;   // messages
     uint32_t hot_most, hot_count, hot_next;
-    uint32_t nap;            // own->asleep as the last doze left it
-    uint64_t sent, received; // messages
-    uint32_t chunk_next;     // where to look for a free chunk
+    uint32_t nap; // own->asleep as the last doze left it
+    mlt_peer *hot[MLT_WIRE_HOT];
+    void *far;           // the transport's state of this worker
+    mlt_names names;     // by which other hosts refer to this worker's requests
+    uint32_t chunk_next; // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
     uint16_t *chunk_to; // [chunks]: the local number of the worker that each was sent to last
 };
@@ -120,18 +121,25 @@ static inline mlt_slot *mlt_wire_reserve(mlt_wire *wire, mlt_peer *peer, uint32_
 // Tells a peer that does not attend to our ring.
 void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer) MLT_COLD;
 
+// The same as below to a peer that is known to be of this host, after mlt_ring_reserve.
+static inline void mlt_wire_post_near(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
+{
+    mlt_ring_publish(&peer->tx, slot);
+    wire->sent++;
+    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx, wire->lean)))
+        mlt_wire_notify(wire, peer);
+}
+
 // After mlt_wire_reserve and filling in: publish, count, tell. To another host it leaves with the
 // next mlt_transport.push.
 static inline void mlt_wire_post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 {
-    wire->sent++;
-    if (mlt_peer_is_far(peer)) {
-        wire->over->post(wire, peer, slot);
+    if (!mlt_peer_is_far(peer)) {
+        mlt_wire_post_near(wire, peer, slot);
         return;
     }
-    mlt_ring_publish(&peer->tx, slot);
-    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx, wire->lean)))
-        mlt_wire_notify(wire, peer);
+    wire->sent++;
+    wire->over->post(wire, peer, slot);
 }
 
 // True if some unattended ring has news; mlt_wire_gather then makes those rings hot.
