@@ -26,6 +26,11 @@ static inline void change(const mlt_win_deed *deed, char *to, uint64_t bytes, co
         deed->kernel(to, in, bytes / deed->basic->size);
 }
 
+void mlt_win_change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in, char *out)
+{
+    change(deed, to, bytes, in, out);
+}
+
 // One element with gaps.
 static void change_odd(const mlt_win_deed *deed, char *to, const char *in, char *out)
 {

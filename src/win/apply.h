@@ -33,6 +33,9 @@ typedef struct mlt_win_deed {
 void mlt_win_apply(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
                    const mlt_type_run *runs, uint32_t count, const char *in, char *out);
 
+// What an accumulate or a swap does to elements without gaps; the caller has the guard.
+void mlt_win_change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in, char *out);
+
 // The same for `bytes` bytes without gaps on any side; of accumulates whose elements have none.
 void mlt_win_apply_plain(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory, uint64_t bytes,
                          const char *in, char *out);

@@ -142,6 +142,12 @@ static uint32_t release_some(mlt_win_part *part, mlt_win_lock *lock, bool many, 
     return first;
 }
 
+bool mlt_win_lock_is_held(const mlt_win_want *want)
+{
+    uint64_t word = atomic_load_explicit(&want->lock->word, memory_order_relaxed);
+    return count_of(word, want->class) > 0;
+}
+
 void mlt_win_lock_give(mlt_win_part *part, const mlt_win_want *want)
 {
     mlt_win_lock *lock = want->lock;

@@ -25,6 +25,9 @@ typedef struct mlt_win_want {
 // in one queue at a time.
 bool mlt_win_lock_take(mlt_win_part *part, const mlt_win_want *want, uint32_t node) MLT_MUST_CHECK;
 
+// Somebody has it in that class.
+bool mlt_win_lock_is_held(const mlt_win_want *want);
+
 // Gives it back, and tells those that have it now.
 void mlt_win_lock_give(mlt_win_part *part, const mlt_win_want *want);
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "type/build.h"
+#include "win/across.h"
 #include "win/packet.h"
 #include "win/range.h"
 #include "win/side.h"
@@ -359,16 +360,38 @@ void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *d
 
 // ---- both
 
+// In another process of this host, whose memory is not mapped. MLT_PENDING: by packets.
+static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *call,
+                                     mlt_win_peer *peer, mlt_win_fault *fault)
+{
+    mlt_win_part *part = side->part;
+    uint64_t at;
+    bool plain = is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result);
+    if (peer->reach != MLT_WIN_HOST || part->flavor != MLT_WIN_CREATED || !part->across || !plain)
+        return start(side, call);
+    mlt_win_seat *seat = &peer->seats[call->target - peer->first];
+    *fault =
+        mlt_win_check(seat, MLT_WIN_CREATED, call->disp, call->there.count, call->there.type, &at);
+    if (*fault != MLT_WIN_FINE)
+        return MLT_ERR_INVALID;
+    mlt_status status = mlt_win_do_across(part, peer, seat, call, seat->base + at);
+    if (status == MLT_OK)
+        return MLT_OK;
+    *fault = MLT_WIN_BEYOND; // the window reaches beyond what the process has
+    if (status != MLT_ERR_UNSUPPORTED)
+        return MLT_ERR_INVALID;
+    part->across = false;
+    return start(side, call);
+}
+
 mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_fault *fault)
 {
     mlt_win_part *part = side->part;
     mlt_win_peer *peer = mlt_win_peer_of(part, call->target);
     uint64_t at;
-    if (MLT_UNLIKELY(!peer->direct)) {
-        if (call->there.count * call->there.type->size == 0)
-            return MLT_OK;
-        return start(side, call);
-    }
+    if (MLT_UNLIKELY(!peer->direct))
+        return call->there.count * call->there.type->size == 0 ? MLT_OK
+                                                               : do_beside(side, call, peer, fault);
     mlt_win_seat *seat = &peer->seats[call->target - peer->first];
     *fault = mlt_win_check(seat, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
                            call->there.type, &at);

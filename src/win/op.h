@@ -50,6 +50,23 @@ typedef enum mlt_win_fault {
 mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call,
                       mlt_win_fault *fault) MLT_MUST_CHECK;
 
+// The everyday case of a put or a get: where `bytes` bytes of the target's memory lie here. NULL: it
+// is not the everyday case; mlt_win_do knows all.
+static inline char *mlt_win_plain(const mlt_win_side *side, int32_t target, int64_t disp,
+                                  uint64_t bytes)
+{
+    const mlt_win_part *part = side->part;
+    const mlt_win_peer *peer = &part->peers[mlt_win_place_of(part, target)];
+    if (MLT_UNLIKELY(!peer->direct || part->flavor == MLT_WIN_DYNAMIC))
+        return NULL;
+    const mlt_win_seat *seat = &peer->seats[target - peer->first];
+    uint64_t unit = seat->unit, at = (uint64_t)disp * unit;
+    if (MLT_UNLIKELY((uint64_t)disp >> 32 || unit >> 31 || at > seat->size ||
+                     bytes > seat->size - at))
+        return NULL;
+    return (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at);
+}
+
 // Packets of operations came.
 void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *data,
                      uint64_t bytes);

@@ -47,6 +47,7 @@ mlt_win_part *mlt_win_part_new(const mlt_win_facts *f)
         .even = f->even,
         .contiguous = f->contiguous,
         .flavor = (uint8_t)f->flavor,
+        .across = f->worker->boot->job->readable,
         .world = f->world,
         .group = f->group,
         .peers = mlt_take(f->workers, sizeof *part->peers),

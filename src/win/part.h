@@ -76,6 +76,7 @@ typedef struct mlt_win_part {
     uint32_t workers, place;
     uint32_t even;   // ranks of each worker if they follow each other and are as many; else 0
     bool contiguous; // the ranks of every worker follow each other
+    bool across;     // the system lets processes read and write each other's memory (across.c)
     uint8_t flavor;  // mlt_win_flavor
     uint32_t lead;   // place of the first worker of this island
     uint32_t islands;

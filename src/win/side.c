@@ -414,9 +414,12 @@ static void unlock_came(mlt_win_part *part, const mlt_packet *packet)
     mlt_win_want want = want_rank(part, packet->dst, class, false);
     mlt_win_want island =
         want_island(part, word & MLT_WIN_WORD_ALL ? MLT_WIN_ALL : MLT_WIN_ONE, false);
-    if (!(word & MLT_WIN_WORD_ALL))
+    bool own = !(word & MLT_WIN_WORD_ALL), also = word & (MLT_WIN_WORD_ALL | MLT_WIN_WORD_ONE);
+    if ((own && !mlt_win_lock_is_held(&want)) || (also && !mlt_win_lock_is_held(&island)))
+        return; // nonsense
+    if (own)
         mlt_win_lock_give(part, &want);
-    if (word & (MLT_WIN_WORD_ALL | MLT_WIN_WORD_ONE))
+    if (also)
         mlt_win_lock_give(part, &island);
     mlt_win_tell(part, MLT_WIN_PACKET_FREED, packet->dst, packet->src, 0, NULL, 0);
 }
@@ -442,7 +445,8 @@ static void woken_came(mlt_win_part *part, const mlt_packet *packet)
         return;
     }
     claim *c = first_claim(part, packet->dst);
-    mlt_assert(c && c->waits);
+    if (!c || !c->waits)
+        return;
     c->waits = false;
     run_claims(part, packet->dst);
 }

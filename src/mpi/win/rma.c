@@ -27,7 +27,7 @@ typedef struct given {
 
 // ---- checks
 
-static int no_epoch(mlt_rank *me, mlt_win *win, int target)
+static MLT_COLD int no_epoch(mlt_rank *me, mlt_win *win, int target)
 {
     return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
                          "there is no epoch for rank %d of %s: call MPI_Win_fence, MPI_Win_start, "
@@ -35,10 +35,10 @@ static int no_epoch(mlt_rank *me, mlt_win *win, int target)
                          target, mlt_win_called(win));
 }
 
-static bool has_epoch(mlt_win *win, int target)
+static inline bool has_epoch(mlt_win *win, int target)
 {
     uint32_t flags = win->side.flags;
-    if (flags & MLT_WINF_LOCKED_ALL)
+    if (MLT_LIKELY(flags & MLT_WINF_LOCKED_ALL))
         return true;
     if (flags & MLT_WINF_LOCKED)
         return mlt_win_holds(&win->side, target);
@@ -114,11 +114,10 @@ static inline bool is_fine(const given *g)
 static inline bool is_plain(const mlt_win *win, const given *origin, int target, MPI_Aint disp,
                             const given *there)
 {
-    return MLT_LIKELY((uint32_t)target < (uint32_t)win->side.part->ranks && disp >= 0 &&
-                      win->side.flags & MLT_WINF_LOCKED_ALL && is_fine(origin) && is_fine(there) &&
-                      (uintptr_t)origin->buf > (uintptr_t)MPI_IN_PLACE &&
-                      (uint64_t)origin->count * origin->type->size ==
-                          (uint64_t)there->count * there->type->size);
+    return MLT_LIKELY(
+        (uint32_t)target < (uint32_t)win->side.part->ranks && disp >= 0 && is_fine(origin) &&
+        is_fine(there) && (uintptr_t)origin->buf > (uintptr_t)MPI_IN_PLACE &&
+        (uint64_t)origin->count * origin->type->size == (uint64_t)there->count * there->type->size);
 }
 
 static MLT_COLD int check_all(mlt_rank *me, mlt_win *win, const given *origin, int target,
@@ -136,7 +135,7 @@ static inline int check(mlt_rank *me, mlt_win *win, const given *origin, int tar
                         const given *there)
 {
     if (is_plain(win, origin, target, disp, there))
-        return MPI_SUCCESS;
+        return MLT_LIKELY(has_epoch(win, target)) ? MPI_SUCCESS : no_epoch(me, win, target);
     return check_all(me, win, origin, target, disp, there);
 }
 
@@ -213,6 +212,15 @@ static MLT_COLD int null_request(mlt_rank *me, mlt_win *win)
 
 // ---- put and get
 
+// Where the target's memory lies here, if both sides are without gaps and it is in reach.
+static inline char *plain_memory(mlt_win *win, const given *origin, int target, MPI_Aint disp,
+                                 const given *there)
+{
+    if (MLT_UNLIKELY(!origin->type->contiguous || !there->type->contiguous))
+        return NULL;
+    return mlt_win_plain(&win->side, target, disp, (uint64_t)there->count * there->type->size);
+}
+
 static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
                       MPI_Win handle, MPI_Request *request, bool asks)
 {
@@ -229,6 +237,11 @@ static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
     int code = check(me, win, &origin, target, disp, &there);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
+    char *to = plain_memory(win, &origin, target, disp, &there);
+    if (MLT_LIKELY(to != NULL) && !asks) {
+        memcpy(to, origin.buf, (uint64_t)origin.count * origin.type->size);
+        return MPI_SUCCESS;
+    }
     mlt_win_call call = {.deed = {.verb = MLT_WIN_PUT},
                          .target = target,
                          .disp = disp,
@@ -253,6 +266,11 @@ static inline int get(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
     int code = check(me, win, &origin, target, disp, &there);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
+    const char *from = plain_memory(win, &origin, target, disp, &there);
+    if (MLT_LIKELY(from != NULL) && !asks) {
+        memcpy((void *)(uintptr_t)origin.buf, from, (uint64_t)origin.count * origin.type->size);
+        return MPI_SUCCESS;
+    }
     mlt_win_call call = {.deed = {.verb = MLT_WIN_GET},
                          .target = target,
                          .disp = disp,

@@ -71,6 +71,8 @@ static inline void look_around(mlt_rank *me)
 static inline int finish(mlt_rank *me, mlt_win *win)
 {
     mlt_win_flush(&win->side, mlt_mpi_call(me));
+    // What the rank has stored into others' memory comes before what it stores next.
+    atomic_thread_fence(memory_order_acq_rel);
     look_around(me);
     return mlt_win_faults(me, win);
 }

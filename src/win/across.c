@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "win/across.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "boot/job.h"
+#include "os/os.h"
+#include "win/lock.h"
+
+enum {
+    FEW = 1 << 10,   // bytes that lie on the stack
+    STRIP = 32 << 10 // bytes that are changed at a time, so that others get the guard in between
+};
+
+static pid_t process_of(const mlt_win_part *part, const mlt_win_peer *peer)
+{
+    mlt_job *job = part->worker->boot->job;
+    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, peer->worker)->proc);
+    return (pid_t)atomic_load_explicit(&proc->pid, memory_order_relaxed);
+}
+
+static bool writes(const mlt_win_deed *deed)
+{
+    return deed->verb == MLT_WIN_SWAP || deed->op != MLT_REDUCE_NO_OP;
+}
+
+// One strip, through `copy`.
+static mlt_status change_strip(pid_t pid, mlt_win_seat *seat, const mlt_win_deed *deed, uint64_t at,
+                               uint64_t bytes, const char *in, char *out, char *copy)
+{
+    mlt_win_guard(&seat->lock);
+    mlt_status status = mlt_os_read_peer(pid, copy, at, bytes);
+    if (status == MLT_OK) {
+        mlt_win_change(deed, copy, bytes, in, out);
+        if (writes(deed))
+            status = mlt_os_write_peer(pid, at, copy, bytes);
+    }
+    mlt_win_unguard(&seat->lock);
+    return status;
+}
+
+static mlt_status change(pid_t pid, mlt_win_seat *seat, const mlt_win_call *call, uint64_t at,
+                         uint64_t bytes, char *copy, uint64_t room)
+{
+    const char *in = call->origin.buf;
+    char *out = call->result.buf;
+    mlt_status status = MLT_OK;
+    for (uint64_t done = 0; done < bytes && status == MLT_OK;) {
+        uint64_t n = bytes - done < room ? bytes - done : room;
+        status = change_strip(pid, seat, &call->deed, at + done, n, in ? in + done : NULL,
+                              out ? out + done : NULL, copy);
+        done += n;
+    }
+    return status;
+}
+
+static mlt_status swap(pid_t pid, mlt_win_seat *seat, const mlt_win_call *call, uint64_t at)
+{
+    char in[64], copy[32];
+    uint64_t bytes = call->deed.basic->size;
+    memcpy(in, call->origin.buf, bytes);
+    memcpy(in + bytes, call->compare, bytes);
+    return change_strip(pid, seat, &call->deed, at, bytes, in, call->result.buf, copy);
+}
+
+mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_seat *seat,
+                             const mlt_win_call *call, uint64_t at)
+{
+    pid_t pid = process_of(part, peer);
+    uint64_t bytes = call->there.count * call->there.type->size;
+    char few[FEW];
+    if (bytes == 0)
+        return MLT_OK;
+    if (call->deed.verb == MLT_WIN_PUT)
+        return mlt_os_write_peer(pid, at, call->origin.buf, bytes);
+    if (call->deed.verb == MLT_WIN_GET)
+        return mlt_os_read_peer(pid, call->result.buf, at, bytes);
+    if (call->deed.verb == MLT_WIN_SWAP)
+        return swap(pid, seat, call, at);
+    uint64_t element = call->deed.basic->size;
+    if (bytes <= FEW)
+        return change(pid, seat, call, at, bytes, few, FEW);
+    char *copy = mlt_take_more(NULL, STRIP, 1);
+    mlt_status status = change(pid, seat, call, at, bytes, copy, STRIP / element * element);
+    free(copy);
+    return status;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operations on memory of another process of this host that cannot be mapped: what the user gave to
+// MPI_Win_create. The kernel copies it from process to process (process_vm_readv and its kin). The
+// target's seat is mapped, with its guard, so accumulates are read, changed and written back by the
+// origin; the target takes no part.
+#ifndef MLT_WIN_ACROSS_H
+#define MLT_WIN_ACROSS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "win/op.h"
+#include "win/part.h"
+
+// No side has gaps. `at`: the address in the target's process. MLT_ERR_UNSUPPORTED: the system
+// refuses, and nothing was done. MLT_ERR_SYSTEM: not all of that memory is there.
+mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_seat *seat,
+                             const mlt_win_call *call, uint64_t at) MLT_MUST_CHECK;
+
+#endif
