@@ -84,9 +84,10 @@ typedef struct mlt_ctl_wait {
             uint32_t action; // of a schedule, which this operation is: 1 and its number; 0: none
         };
         struct {             // kind WINDOW; label: the window's name
-            uint64_t behind; // ranks that have not done what it waits for
-            int32_t target;  // world rank whose memory it is about; -1: none in particular
             uint32_t about;  // mlt_ctl_window
+            uint32_t behind; // ranks that have not done what it waits for
+            int32_t target;  // world rank whose memory it is about; -1: none in particular
+            uint32_t unused; // 0
         };
         struct {              // a collective call: kind BARRIER with a label
             uint32_t number;  // on its communicator

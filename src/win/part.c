@@ -10,7 +10,6 @@
 #include "boot/job.h"
 #include "boot/shmem.h"
 #include "os/os.h"
-#include "win/settings.h"
 
 // ---- the worker's windows
 
@@ -47,6 +46,7 @@ mlt_win_part *mlt_win_part_new(const mlt_win_facts *f)
         .even = f->even,
         .contiguous = f->contiguous,
         .flavor = (uint8_t)f->flavor,
+        .shares = f->shares,
         .across = f->worker->boot->job->readable,
         .world = f->world,
         .group = f->group,
@@ -57,19 +57,19 @@ mlt_win_part *mlt_win_part_new(const mlt_win_facts *f)
     return part;
 }
 
-static uint8_t reach_of(const mlt_worker *me, uint32_t worker)
+static uint8_t reach_of(const mlt_win_part *part, uint32_t worker)
 {
+    const mlt_worker *me = part->worker;
     mlt_job *job = me->boot->job;
     if (mlt_job_place_at(job, worker)->proc == me->boot->proc)
         return MLT_WIN_NEAR;
-    return mlt_win_conf.windows == MLT_WINDOWS_SHARED && mlt_job_is_here(job, worker) ? MLT_WIN_HOST
-                                                                                      : MLT_WIN_FAR;
+    return part->shares && mlt_job_is_here(job, worker) ? MLT_WIN_HOST : MLT_WIN_FAR;
 }
 
 void mlt_win_part_peer(mlt_win_part *part, uint32_t place, uint32_t worker, int32_t first)
 {
     part->peers[place] =
-        (mlt_win_peer){.worker = worker, .first = first, .reach = reach_of(part->worker, worker)};
+        (mlt_win_peer){.worker = worker, .first = first, .reach = reach_of(part, worker)};
 }
 
 void mlt_win_part_join(mlt_win_part *part, mlt_win_join *join)
@@ -215,8 +215,7 @@ uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place)
 {
     mlt_job *job = part->worker->boot->job;
     uint32_t worker = part->peers[place].worker;
-    return mlt_win_conf.windows == MLT_WINDOWS_SHARED ? mlt_job_host_of(job, worker)
-                                                      : mlt_job_place_at(job, worker)->proc;
+    return part->shares ? mlt_job_host_of(job, worker) : mlt_job_place_at(job, worker)->proc;
 }
 
 // The first worker of each island, in the order of places.

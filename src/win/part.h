@@ -76,6 +76,7 @@ typedef struct mlt_win_part {
     uint32_t workers, place;
     uint32_t even;   // ranks of each worker if they follow each other and are as many; else 0
     bool contiguous; // the ranks of every worker follow each other
+    bool shares;     // processes of a host map each other's blocks
     bool across;     // the system lets processes read and write each other's memory (across.c)
     uint8_t flavor;  // mlt_win_flavor
     uint32_t lead;   // place of the first worker of this island
@@ -114,6 +115,7 @@ typedef struct mlt_win_facts {
     uint32_t present; // ranks of this worker
     int32_t last;     // the highest of them
     bool contiguous;
+    bool shares;
     uint32_t even;
     int32_t (*world)(const void *group, int32_t rank);
     const void *group; // stays

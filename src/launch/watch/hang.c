@@ -417,8 +417,8 @@ static void print_window(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
         fprintf(out, " has not called MPI_Win_post for it on %s", window);
         break;
     case MLT_WINDOW_COMPLETES:
-        fprintf(out, ": %llu rank%s not called MPI_Win_complete on %s",
-                (unsigned long long)w->behind, w->behind == 1 ? " has" : "s have", window);
+        fprintf(out, ": %u rank%s not called MPI_Win_complete on %s", w->behind,
+                w->behind == 1 ? " has" : "s have", window);
         break;
     default:
         fprintf(out, ": operations on %s are not answered", window);
@@ -433,7 +433,7 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
         print_collective(hang, w, bytes, out);
         return;
     }
-    if (w->action && w->kind != MLT_WAIT_WINDOW) {
+    if (w->action) {
         print_action(hang, w, how, bytes, out);
         return;
     }

@@ -85,6 +85,7 @@ static mlt_win_part *make_part(mlt_comm *comm, const recipe *r)
         .workers = party->workers,
         .place = party->place,
         .contiguous = party->contiguous,
+        .shares = r->flavor == MPI_WIN_FLAVOR_SHARED || mlt_win_conf.windows == MLT_WINDOWS_SHARED,
         .even = even_of(party),
         .world = map_world,
         .group = mlt_comm_group(comm),
@@ -324,9 +325,7 @@ static bool all_share(mlt_comm *comm)
     uint32_t first = mlt_worker_of_rank(comm->owner->worker, party->at[0].speaker);
     for (uint32_t p = 1; p < party->workers; p++) {
         uint32_t worker = mlt_worker_of_rank(comm->owner->worker, party->at[p].speaker);
-        if (mlt_win_conf.windows == MLT_WINDOWS_SHARED
-                ? mlt_job_host_of(job, worker) != mlt_job_host_of(job, first)
-                : mlt_job_place_at(job, worker)->proc != mlt_job_place_at(job, first)->proc)
+        if (mlt_job_host_of(job, worker) != mlt_job_host_of(job, first))
             return false;
     }
     return true;

@@ -92,7 +92,6 @@ void mlt_win_look(const mlt_wait *wait, mlt_ctl_wait *out)
         snprintf(out->label, sizeof out->label, "%s", win->notes->name);
     out->context = part->id;
     out->target = world_of(part, w->rank);
-    out->behind = 0;
     switch (w->kind) {
     case MLT_WIN_WAIT_NODE:
         out->about = MLT_WINDOW_LOCK;
