@@ -329,6 +329,19 @@ static bool nap(mlt_worker *w, mlt_worker_sleep how, int64_t timeout_ns)
     return mlt_io_nap(w->sched, timeout_ns);
 }
 
+// From a block: connections are the worker's, so this thread goes inside for a moment. It still
+// counts as asleep.
+static void patrol_inside(mlt_worker *w, uint64_t *next_ns)
+{
+    uint64_t now = mlt_os_now_ns();
+    if (now < *next_ns)
+        return;
+    *next_ns = now + PATROL_NS;
+    mlt_gate_unblock(w->sched->gate);
+    w->wire->over->patrol(w->wire);
+    mlt_gate_block(w->sched->gate);
+}
+
 // Until somebody wakes the worker. With a gate, other threads may come in meanwhile. If one outside
 // of MPI may still call, the launcher must not think that this worker waits in vain: looks from
 // time to time whether all are parked.
@@ -337,16 +350,21 @@ static void block_with_gate(mlt_worker *w, mlt_worker_sleep how)
     mlt_gate *gate = w->sched->gate;
     mlt_job_worker *own = w->wire->own;
     int64_t timeout_ns = LOOK_NS;
+    uint32_t asleep = w->wire->nap;
+    bool hosts = w->wire->over != NULL;
+    uint64_t patrol_ns = hosts ? mlt_os_now_ns() + PATROL_NS : 0;
     mlt_gate_block(gate);
     mlt_jitter();
     bool rings = nap(w, how, timeout_ns);
-    while (!rings && atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap) {
+    while (!rings && atomic_load_explicit(&own->asleep, memory_order_relaxed) == asleep) {
+        if (hosts)
+            patrol_inside(w, &patrol_ns);
         if (mlt_threads_all_parked()) {
             // What threads sent and took while this one slept is not counted there yet. They have
             // counted themselves as parked since, so it can be seen here.
             mlt_wire_publish(w->wire);
             atomic_store_explicit(&own->open, 0, memory_order_release); // pairs with the look
-            timeout_ns = MLT_OS_FOREVER;
+            timeout_ns = hosts ? PATROL_NS : MLT_OS_FOREVER;
         }
         rings = nap(w, how, timeout_ns);
     }
