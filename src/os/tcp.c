@@ -58,7 +58,9 @@ bool mlt_os_tcp_tune(int fd, uint32_t gone_ms)
 
 bool mlt_os_tcp_tune_patient(int fd, uint32_t gone_ms)
 {
-    return mlt_os_tcp_tune(fd, gone_ms) && set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+    enum { UNSENT = 256 << 10 };
+    return mlt_os_tcp_tune(fd, gone_ms) && set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0) &&
+           set(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT);
 }
 
 uint32_t mlt_os_tcp_silent_ms(int fd)

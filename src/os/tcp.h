@@ -30,7 +30,8 @@ bool mlt_os_tcp_tune(int fd, uint32_t gone_ms);
 // The same for a connection whose other side may not read for long, though it lives: the system
 // would take that for silence while bytes are on their way (TCP_USER_TIMEOUT). So the caller asks
 // from time to time for how many milliseconds the other side has not confirmed anything, though it
-// was asked at least twice; 0: it is not silent.
+// was asked at least twice; 0: it is not silent. Some 256 KiB may wait in the
+// system for their turn; megabytes would leave the processor's caches before they are sent.
 bool mlt_os_tcp_tune_patient(int fd, uint32_t gone_ms);
 uint32_t mlt_os_tcp_silent_ms(int fd);
 

@@ -35,6 +35,8 @@ static void test_tune(void)
         CHECK(value_of(fd, TCP_KEEPIDLE) == cases[i].idle && value_of(fd, TCP_KEEPCNT) == 3);
         CHECK(value_of(fd, TCP_KEEPINTVL) == cases[i].each);
     }
+    CHECK(mlt_os_tcp_tune_patient(fd, 5000) && value_of(fd, TCP_USER_TIMEOUT) == 0);
+    CHECK(value_of(fd, TCP_NOTSENT_LOWAT) == 256 << 10 && value_of(fd, TCP_KEEPIDLE) == 2);
     close(fd);
     int null = mlt_os_spare();
     CHECK(!mlt_os_tcp_tune(null, 1000) && errno == ENOTSOCK && (fcntl(null, F_GETFD) & FD_CLOEXEC));
