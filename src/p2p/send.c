@@ -96,11 +96,10 @@ static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, 
 static MLT_COLD void push_soon(mlt_worker *w)
 {
     enum { BURST_NS = 10000 };
-    uint64_t now = mlt_os_now_ns();
-    if (now - w->p2p->pushed_ns < BURST_NS)
+    if (mlt_os_now_ns() - w->p2p->pushed_ns < BURST_NS)
         return;
-    w->p2p->pushed_ns = now;
     (void)mlt_p2p_push(w);
+    w->p2p->pushed_ns = mlt_os_now_ns(); // long messages take long to write
 }
 
 // A small message with its data to another worker. False: no room.
