@@ -367,7 +367,10 @@ static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *cal
     mlt_win_part *part = side->part;
     uint64_t at;
     bool plain = is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result);
-    if (peer->reach != MLT_WIN_HOST || part->flavor != MLT_WIN_CREATED || !part->across || !plain)
+    // Accumulates keep their order: none overtakes one that goes by packets.
+    bool overtakes = call->deed.verb >= MLT_WIN_ACCUMULATE && side->pending;
+    if (peer->reach != MLT_WIN_HOST || part->flavor != MLT_WIN_CREATED || !part->across || !plain ||
+        overtakes)
         return start(side, call);
     mlt_win_seat *seat = &peer->seats[call->target - peer->first];
     *fault =
