@@ -23,6 +23,7 @@ struct mlt_rank;
 struct mlt_req;
 struct mlt_route;
 struct mlt_settings_table;
+struct mlt_sight;
 struct mlt_wait;
 struct mlt_worker;
 struct mlt_worker_part;
@@ -31,6 +32,11 @@ typedef struct mlt_above_calls {
     // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
     // if unknown; `what`: the function. Says so and ends the job. NULL: the caller does.
     void (*refused)(const char *call, const char *what);
+
+    // ---- fiber, p2p, coll: a worker that is watched (mlt_worker_watch) tells what it does. rank:
+    // whose it is; NULL: the worker's. On the worker's thread, in the middle of a step: may note it,
+    // nothing else.
+    void (*saw)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_sight *sight);
 
     // ---- p2p
     // The only worker of a job without launcher finds, once, that no rank can ever go on.

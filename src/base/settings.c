@@ -116,10 +116,10 @@ mlt_status mlt_setting_parse(const mlt_setting *s, const char *text, char *why, 
     return MLT_ERR_INVALID;
 }
 
-static void variable_name(const char *name, char out[NAME_MAX_BYTES])
+void mlt_setting_variable(const mlt_setting *setting, char *out, size_t size)
 {
-    size_t n = (size_t)snprintf(out, NAME_MAX_BYTES, "%s%s", prefix, name);
-    for (size_t i = PREFIX_LENGTH; i < n && i < NAME_MAX_BYTES; i++)
+    size_t n = (size_t)snprintf(out, size, "%s%s", prefix, setting->name);
+    for (size_t i = PREFIX_LENGTH; i < n && i < size; i++)
         out[i] = (char)toupper((unsigned char)out[i]);
 }
 
@@ -144,7 +144,7 @@ mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, cha
         for (size_t i = 0; i < tables[t].count; i++) {
             const mlt_setting *s = &tables[t].settings[i];
             char name[NAME_MAX_BYTES];
-            variable_name(s->name, name);
+            mlt_setting_variable(s, name, sizeof name);
             const char *text = getenv(name);
             mlt_status status = mlt_setting_parse(s, text ? text : s->initial, why, why_size);
             if (status)

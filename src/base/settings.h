@@ -16,6 +16,14 @@ typedef enum mlt_setting_kind {
     MLT_SETTING_TEXT,   // const char *, borrowed from the environment or the default
 } mlt_setting_kind;
 
+// Whose a setting is, and until when it can be set. Of tool interfaces (mpi/tool/cvar.h).
+typedef enum mlt_setting_scope {
+    MLT_SCOPE_JOB,     // all processes of a job have the same value, from its start on
+    MLT_SCOPE_PROCESS, // a process may have its own, from its start on
+    MLT_SCOPE_WORKER,  // a worker may have its own, and take another one while it runs
+    MLT_SCOPE_LAUNCH,  // what starts the process has acted on it before the program runs
+} mlt_setting_scope;
+
 typedef struct mlt_setting {
     const char *name; // lower case; the variable is MILLET_ and its upper case
     mlt_setting_kind kind;
@@ -23,6 +31,7 @@ typedef struct mlt_setting {
     const char *choices; // MLT_SETTING_CHOICE: "a|b|c"
     const char *help;    // one line: what it does and why the default is what it is
     void *value;         // where the parsed value goes: int64_t * or const char **
+    mlt_setting_scope scope;
 } mlt_setting;
 
 typedef struct mlt_settings_table {
@@ -41,5 +50,8 @@ mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, cha
 // Parses one value as the setting's kind wants it; used for mpirun's options too.
 mlt_status mlt_setting_parse(const mlt_setting *setting, const char *text, char *why,
                              size_t why_size) MLT_MUST_CHECK;
+
+// Its environment variable: "MILLET_SPIN_US".
+void mlt_setting_variable(const mlt_setting *setting, char *out, size_t size);
 
 #endif

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sight.h"
 #include "base/table.h"
+#include "coll/alg/alg.h"
 #include "coll/alg/hosts/stage.h"
 #include "coll/ledger.h"
 #include "coll/level.h"
@@ -383,6 +386,26 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
     return fine;
 }
 
+// The place of an algorithm in mlt_coll_algs; -1: it is none of these.
+static int32_t place_of(const mlt_coll_alg *alg)
+{
+    for (int32_t i = 0; alg && mlt_coll_algs[i]; i++)
+        if (mlt_coll_algs[i] == alg)
+            return i;
+    return -1;
+}
+
+static void tell_watcher(const mlt_team *team, const mlt_plan *plan)
+{
+    mlt_sight sight = {.kind = MLT_SIGHT_PLANNED,
+                       .how = plan->key.collective,
+                       .peer = place_of(plan->choice.alg),
+                       .tag = (int32_t)team->ranks,
+                       .bytes = plan->said};
+    if (team->worker->watched && mlt_above.saw && !plan->plain)
+        mlt_above.saw(team->worker, NULL, &sight);
+}
+
 static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const mlt_coll_what *what,
                                char *why, size_t why_size)
 {
@@ -419,6 +442,7 @@ static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const ml
         return NULL;
     }
     lay_out(plan);
+    tell_watcher(team, plan);
     return plan;
 }
 

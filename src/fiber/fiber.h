@@ -105,6 +105,7 @@ struct mlt_sched {
     uint32_t limit;             // how many may be spawned
     bool list;                  // plain, if it were not for `pinned` and `swap`
     bool measures;              // as in the conf
+    bool watched;               // those that park are told of (mlt_sched_watch)
     uint64_t slack;             // of one that measures: the others that could run, at each switch
     const char *pinned;         // what runs now and must not suspend (mlt_sched_pin); NULL: nothing
     mlt_fiber *fibers;          // all spawned ones, dense by id
@@ -171,6 +172,11 @@ bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
 // `swap` exchanges what is kept for the thread but belongs to the user. NULL objects are home's. A
 // fiber that suspends and is its own successor calls it too, with the same object twice.
 void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
+
+// From now on, or no longer, mlt_above.saw hears when a fiber parks and when it goes on; its user
+// object is a mlt_rank then, and idle_arg the mlt_worker. Every switch goes the general way
+// meanwhile. The caller runs in a fiber of this worker.
+void mlt_sched_watch(mlt_sched *sched, bool watched);
 
 // Solo: gives the home fiber its user object; the caller then simply runs.
 void mlt_sched_adopt(mlt_sched *sched, void *user);

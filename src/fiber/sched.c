@@ -11,6 +11,7 @@
 #include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sight.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
 #include "fiber/gate.h"
@@ -101,7 +102,8 @@ static void note_guard(mlt_sched *sched)
 {
     sched->canary =
         has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
-    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !MLT_SANITIZED;
+    sched->list = !sched->policy->take && !sched->canary && !sched->measures && !sched->watched &&
+                  !MLT_SANITIZED;
     sched->plain = sched->list && !sched->pinned && !sched->swap;
 }
 
@@ -252,6 +254,13 @@ void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to))
 {
     sched->swap = swap;
     note_guard(sched);
+}
+
+void mlt_sched_watch(mlt_sched *sched, bool watched)
+{
+    sched->watched = watched;
+    if (!sched->solo)
+        note_guard(sched);
 }
 
 void mlt_sched_adopt(mlt_sched *sched, void *user)
@@ -632,11 +641,43 @@ void mlt_sched_refuse(const mlt_sched *sched, const char *call)
     mlt_fatal("%s must not wait, nor let others run", sched->pinned);
 }
 
+static bool is_message(mlt_wait_kind kind)
+{
+    return kind == MLT_WAIT_RECV || kind == MLT_WAIT_SEND || kind == MLT_WAIT_PROBE;
+}
+
+static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wait *wait)
+{
+    bool message = is_message(wait->kind);
+    mlt_sight sight = {.kind = MLT_SIGHT_PARKS,
+                       .how = (uint8_t)wait->kind,
+                       .context = wait->context,
+                       .peer = message ? wait->peer : -1,
+                       .tag = message ? wait->tag : -1,
+                       .bytes = message ? wait->bytes : 0};
+    mlt_above.saw(sched->idle_arg, me->user, &sight);
+    uint64_t start = mlt_os_now_ns();
+    me->wait = wait;
+    me->state = MLT_FIBER_PARKED;
+    if (sched->solo)
+        park_solo(sched, me);
+    else
+        suspend_slowly(sched, me);
+    sight.kind = MLT_SIGHT_GOES_ON;
+    sight.bytes = mlt_os_now_ns() - start;
+    mlt_above.saw(sched->idle_arg, me->user, &sight);
+}
+
 void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
 {
     mlt_fiber *me = sched->current;
-    if (MLT_UNLIKELY(!sched->plain && sched->pinned))
+    if (MLT_UNLIKELY(!sched->plain && (sched->pinned || sched->watched))) {
         mlt_sched_refuse(sched, wait->call);
+        if (mlt_above.saw && sched->watched) {
+            park_watched(sched, me, wait);
+            return;
+        }
+    }
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
     if (MLT_LIKELY(sched->plain))

@@ -63,8 +63,10 @@ static mlt_globals_mode wanted_mode(void)
     const char *text = getenv("MILLET_GLOBALS");
     char why[WHY_BYTES];
     int64_t mode = MLT_GLOBALS_SHARED;
-    const mlt_setting setting = {"globals", MLT_SETTING_CHOICE, NULL, MLT_GLOBALS_CHOICES, NULL,
-                                 &mode};
+    const mlt_setting setting = {.name = "globals",
+                                 .kind = MLT_SETTING_CHOICE,
+                                 .choices = MLT_GLOBALS_CHOICES,
+                                 .value = &mode};
     (void)!mlt_setting_parse(&setting, text ? text : MLT_GLOBALS_DEFAULT, why, sizeof why);
     return (mlt_globals_mode)mode;
 }

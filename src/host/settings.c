@@ -10,31 +10,31 @@ static const mlt_setting settings[] = {
      "whose the program's global variables are where ranks share a process. private: each rank has "
      "its own, or the job does not start; auto: each has its own where that is possible; shared: "
      "they have them in common. mpirun --globals sets it",
-     &mlt_host_settings.globals},
+     &mlt_host_settings.globals, MLT_SCOPE_LAUNCH},
     {"private_libraries", MLT_SETTING_TEXT, "", NULL,
      "libraries of which each rank has its own copy, too, though Millet usually shares them: the "
      "beginnings of their names, with commas between",
-     &mlt_host_settings.private_libraries},
+     &mlt_host_settings.private_libraries, MLT_SCOPE_LAUNCH},
     {"shared_libraries", MLT_SETTING_TEXT, "", NULL,
      "libraries of which ranks have no copy of their own: the beginnings of their names, with "
      "commas between",
-     &mlt_host_settings.shared_libraries},
+     &mlt_host_settings.shared_libraries, MLT_SCOPE_LAUNCH},
     {"label", MLT_SETTING_BOOL, "no", NULL,
      "each line of output begins with [rank], in processes that hold several ranks; mpirun -l sets "
      "it",
-     &mlt_host_settings.label},
+     &mlt_host_settings.label, MLT_SCOPE_LAUNCH},
     {"outfile", MLT_SETTING_TEXT, "", NULL,
      "standard output of each rank goes into a file of this name, in which %r is the rank, %h the "
      "host and %p the process id; mpirun -outfile-pattern sets it",
-     &mlt_host_settings.outfile},
+     &mlt_host_settings.outfile, MLT_SCOPE_LAUNCH},
     {"errfile", MLT_SETTING_TEXT, "", NULL,
      "standard error of each rank goes into a file of this name, in which %r is the rank, %h the "
      "host and %p the process id; mpirun -errfile-pattern sets it",
-     &mlt_host_settings.errfile},
+     &mlt_host_settings.errfile, MLT_SCOPE_LAUNCH},
     {"stdin", MLT_SETTING_TEXT, "0", NULL,
      "the rank that has standard input, or all, or none, in processes that hold several ranks; "
      "mpirun --stdin sets it",
-     &mlt_host_settings.input},
+     &mlt_host_settings.input, MLT_SCOPE_LAUNCH},
 };
 
 const mlt_settings_table mlt_host_settings_table = {"host", settings,

@@ -24,6 +24,7 @@
 #include "mpi/p2p/kind.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
+#include "mpi/tool/tool.h"
 #include "mpi/win/win.h"
 #include "win/packet.h"
 
@@ -55,6 +56,7 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
 
 const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
+    .saw = mlt_tool_saw,
     .deadlock = mlt_entry_deadlock,
     .note = noted,
     .packet = packet_came,

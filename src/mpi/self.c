@@ -12,6 +12,7 @@
 #include "mpi/error/errhandler.h"
 #include "mpi/handle.h"
 #include "mpi/profile.h"
+#include "mpi/tool/tool.h"
 #include "mpi/topo/reorder.h"
 #include "mpi/type/dtype.h"
 #include "mpi/win/win.h"
@@ -93,6 +94,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
         ranks[i].self.errhandler = mlt_errhandler_initial();
         mlt_list_init(&ranks[i].comms);
     }
+    mlt_tool_worker_begins(worker);
 }
 
 void mlt_mpi_worker_fini(mlt_worker *worker)
@@ -101,6 +103,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     if (!w)
         return;
     mlt_profile_send(worker); // of a program that has not called MPI_Finalize
+    mlt_tool_worker_ends(worker);
     mlt_dtype_worker_fini(w, worker->count);
     mlt_pool_fini(&w->dtypes);
     mlt_pool_fini(&w->messages);

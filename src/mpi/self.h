@@ -43,6 +43,7 @@ struct mlt_coll_rooms;  // coll.c
 struct mlt_cart_plans;  // reorder.c
 struct mlt_dist_edges;  // dist_graph.c
 struct mlt_goal_helper; // goal/offload.c
+struct mlt_tool;        // tool/tool.h
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -86,6 +87,8 @@ typedef struct mlt_mpi_worker {
     struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
     struct mlt_goal_helper *helper;    // goal/offload.c: the thread that drives; NULL: none
+    struct mlt_tool **tools; // tool/tool.h: [count], of ranks that share the process; NULL: none
+    uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

@@ -11,20 +11,20 @@ static const mlt_setting settings[] = {
     {"goal_window", MLT_SETTING_INT, "0", NULL,
      "a schedule looks at up to so many actions at a time, unless GOAL_Set says otherwise; 0: at "
      "all of them, which is fastest and takes a request for each message",
-     &mlt_mpi_settings.goal_window},
+     &mlt_mpi_settings.goal_window, MLT_SCOPE_PROCESS},
     {"goal_offload", MLT_SETTING_BOOL, "no", NULL,
      "an extra thread drives the schedules of a rank that is alone in its worker; this pays if the "
      "thread has a core for itself",
-     &mlt_mpi_settings.goal_offload},
+     &mlt_mpi_settings.goal_offload, MLT_SCOPE_PROCESS},
     {"reproducible", MLT_SETTING_BOOL, "no", NULL,
      "reductions give the same bits with every algorithm and wherever ranks run: their brackets "
      "depend on the number of ranks alone; mpirun --reproducible sets it",
-     &mlt_mpi_settings.reproducible},
+     &mlt_mpi_settings.reproducible, MLT_SCOPE_JOB},
     {"initial_errhandler", MLT_SETTING_CHOICE, "mpi_errors_are_fatal",
      "mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return",
      "the error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun "
      "-initial-errhandler sets it",
-     &mlt_mpi_settings.initial_errhandler},
+     &mlt_mpi_settings.initial_errhandler, MLT_SCOPE_PROCESS},
 };
 
 mlt_status mlt_mpi_settings_check(char *why, size_t why_size)

@@ -10,6 +10,7 @@
 #include "host/own.h"
 #include "mpi/error/error.h"
 #include "mpi/settings.h"
+#include "mpi/tool/tool.h"
 
 // mlt_rank.threads. GRANTED: but the rank is not ready yet.
 enum { THREADS_NONE, THREADS_GRANTED, THREADS_OPEN };
@@ -157,6 +158,8 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     detour.gate = mlt_thread_lock(me);
     if (detour.gate)
         me->fn = fn; // inside: no other thread's call changes it
+    if (me->worker->watched)
+        mlt_tool_called(me, fn);
     return detour;
 }
 
@@ -191,5 +194,7 @@ void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
         mlt_p2p_let_go(me->worker);
     if (me && mlt_mpi_profiling)
         mlt_mpi_count(me, fn, detour.start_ns);
+    if (me && me->worker->watched)
+        mlt_tool_call_ends(me);
     mlt_thread_unlock(detour.gate);
 }

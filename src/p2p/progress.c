@@ -476,7 +476,7 @@ void mlt_p2p_idle(void *worker)
             nobody_can_go_on(w);
         return;
     }
-    uint64_t start = w->boot->job->profile ? mlt_os_now_ns() : 0;
+    uint64_t start = w->watched || w->boot->job->profile ? mlt_os_now_ns() : 0;
     bool awake = w->p2p->spin_ns ? spin(w) : w->together && !w->sched->gate ? linger(w) : false;
     if (!awake)
         sleep_until_news(w);

@@ -6,6 +6,7 @@
 #include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sight.h"
 #include "p2p/kind.h"
 #include "p2p/p2p_int.h"
 
@@ -17,9 +18,40 @@ static MLT_COLD void kind_differs(mlt_req *req)
         mlt_above.kind_differs(req);
 }
 
+static MLT_COLD void tell(const mlt_req *req, mlt_sight_kind kind, uint8_t how)
+{
+    bool met = kind != MLT_SIGHT_POSTED;
+    mlt_sight sight = {.kind = (uint8_t)kind,
+                       .how = how,
+                       .peer = met ? req->from : req->peer,
+                       .tag = met ? req->got_tag : req->tag,
+                       .context = req->context,
+                       .bytes = met ? req->sent : req->count * req->type->size};
+    if (mlt_above.saw)
+        mlt_above.saw(req->rank->worker, req->rank, &sight);
+}
+
+// How a large message is fetched.
+static inline void tell_large(const mlt_worker *w, const mlt_req *recv, mlt_sight_large how)
+{
+    if (MLT_UNLIKELY(w->watched))
+        tell(recv, MLT_SIGHT_LARGE, (uint8_t)how);
+}
+
+static MLT_COLD void tell_held(mlt_worker *w, mlt_rank *to, const mlt_msg *msg)
+{
+    mlt_sight sight = {.kind = MLT_SIGHT_UNEXPECTED,
+                       .peer = msg->src,
+                       .tag = msg->tag,
+                       .context = msg->context,
+                       .bytes = msg->bytes};
+    if (mlt_above.saw)
+        mlt_above.saw(w, to, &sight);
+}
+
 // Notes what arrives; the bytes to move are then req->got.
-static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes,
-                          uint16_t type_code)
+static inline void accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_t tag,
+                          uint64_t bytes, uint16_t type_code)
 {
     uint64_t room = req->count * req->type->size;
     req->from = src;
@@ -30,6 +62,8 @@ static inline void accept(mlt_req *req, int32_t src, int32_t tag, uint64_t bytes
     req->got = bytes <= room ? bytes : room;
     if (MLT_UNLIKELY(type_code != req->type->code))
         kind_differs(req);
+    if (MLT_UNLIKELY(w->watched))
+        tell(req, MLT_SIGHT_RECEIVED, 0);
 }
 
 static inline void unpack(mlt_req *req, uint64_t at, const void *data, uint64_t bytes)
@@ -57,7 +91,7 @@ static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t 
 void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,
                         uint16_t type_code, int32_t src, int32_t tag)
 {
-    accept(recv, src, tag, bytes, type_code);
+    accept(recv->rank->worker, recv, src, tag, bytes, type_code);
     move(recv, buf, type, recv->got);
     mlt_req_complete(recv);
 }
@@ -119,6 +153,8 @@ typedef struct prober {
 static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
 {
     mlt_match_hold(to, msg);
+    if (MLT_UNLIKELY(w->watched))
+        tell_held(w, to, msg);
     for (mlt_link *l; (l = mlt_list_pop_front(&to->probers));)
         mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
 }
@@ -192,18 +228,23 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
             atomic_store_explicit(&send->copied, 0, memory_order_relaxed);
             recv->stage = STAGE_MOVING;
             uint64_t total = recv->got;
+            tell_large(w, recv, MLT_LARGE_BY_BOTH);
             mlt_p2p_control(w, peer, SLOT_HELP, sender, (uintptr_t)recv, plain, total);
             if (!copy_shared(send, recv, total, plain))
                 return; // the sender copies the last piece, TAKEN comes
         } else {
+            tell_large(w, recv, MLT_LARGE_BY_ONE);
             move(recv, send->buf, send->type, recv->got);
         }
     } else if (recv->got > 0 && mlt_peer_is_far(peer)) {
+        tell_large(w, recv, MLT_LARGE_BY_CONNECTION);
         ask_far(w, recv, peer, sender);
         return;
     } else if (recv->got > 0) {
         mlt_status status = plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address, late)
                                   : MLT_ERR_UNSUPPORTED;
+        bool reads = status == MLT_OK || status == MLT_PENDING;
+        tell_large(w, recv, reads ? MLT_LARGE_BY_READING : MLT_LARGE_BY_CHUNKS);
         if (status != MLT_OK) {
             if (status != MLT_PENDING)
                 mlt_p2p_ask_for_chunks(w, recv, peer, sender);
@@ -217,7 +258,7 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
 static void deliver(mlt_req *recv, mlt_msg *msg)
 {
     mlt_worker *w = recv->rank->worker;
-    accept(recv, msg->src, msg->tag, msg->bytes, msg->type);
+    accept(w, recv, msg->src, msg->tag, msg->bytes, msg->type);
     switch ((mlt_msg_kind)msg->kind) {
     case MLT_MSG_EAGER:
         unpack(recv, 0, msg->data, recv->got);
@@ -259,6 +300,8 @@ void mlt_p2p_recv(mlt_req *req)
     }
     req->stage = STAGE_POSTED;
     mlt_match_post(req->rank, req, ++req->rank->worker->p2p->order);
+    if (MLT_UNLIKELY(req->rank->worker->watched))
+        tell(req, MLT_SIGHT_POSTED, 0);
 }
 
 void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg)
@@ -324,7 +367,7 @@ eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigne
     if (slot->flags & SLOT_SYNC)
         memcpy(&names, slot->payload, sizeof names);
     if (MLT_LIKELY(recv != NULL)) {
-        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
         unpack(recv, 0, data, recv->got);
         if (slot->flags & SLOT_SYNC)
             mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);
@@ -347,7 +390,7 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     memcpy(&names, slot->payload, sizeof names);
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     if (recv) {
-        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
         fetch(w, recv, peer, names.sender, names.other, slot->flags, false);
         return;
     }
@@ -513,7 +556,7 @@ unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_f
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     peer->landing = recv;
     if (recv) {
-        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
         recv->stage = STAGE_MOVING;
         *bytes = recv->got;
         if (recv->type->contiguous)
@@ -533,7 +576,7 @@ static void long_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_msg *msg = peer->landing_held;
     peer->landing = peer->landing_held = NULL;
     if (msg && !recv && (recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag)))
-        accept(recv, slot->src, slot->tag, slot->bytes, slot->type);
+        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
     if (!recv) {
         hold(w, to, msg);
         return;

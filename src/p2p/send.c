@@ -7,6 +7,7 @@
 #include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sight.h"
 #include "os/jitter.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
@@ -55,6 +56,26 @@ static void count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes, 
         w->counts.eager++;
     else
         w->counts.rendezvous++;
+}
+
+static MLT_COLD void tell_sent(const mlt_req *req, mlt_distance distance, bool eager)
+{
+    mlt_sight sight = {.kind = MLT_SIGHT_SENT,
+                       .how = (uint8_t)distance,
+                       .eager = eager,
+                       .peer = req->peer,
+                       .tag = req->tag,
+                       .context = req->context,
+                       .bytes = req->total};
+    if (mlt_above.saw)
+        mlt_above.saw(req->rank->worker, req->rank, &sight);
+}
+
+static inline void tell_if_watched(const mlt_worker *w, const mlt_req *req, mlt_distance distance,
+                                   bool eager)
+{
+    if (MLT_UNLIKELY(w->watched))
+        tell_sent(req, distance, eager);
 }
 
 // Up to 32 bytes without a call: two overlapping moves of a power of two.
@@ -150,6 +171,8 @@ static inline __attribute__((always_inline)) bool send_now(mlt_rank *rank, const
                                                            int32_t tag, uint32_t context, bool soon)
 {
     mlt_worker *w = rank->worker;
+    if (MLT_UNLIKELY(w->watched))
+        return false; // a request tells of itself
     mlt_rank *local = local_rank(w, dest_world);
     if (local) {
         mlt_req *recv = mlt_match_take_posted(local, context, self, tag);
@@ -234,6 +257,7 @@ static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     req->remote_worker = peer->worker;
     mlt_list_push_back(&w->p2p->streams, &req->link);
     count_message(w, peer->distance, req->total, true);
+    tell_if_watched(w, req, peer->distance, true);
     return true;
 }
 
@@ -265,6 +289,7 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     req->remote_worker = peer->worker;
     mlt_wire_post(w->wire, peer, slot);
     count_message(w, peer->distance, req->total, eager);
+    tell_if_watched(w, req, peer->distance, eager);
     if (eager && !sync)
         mlt_req_complete(req);
     return true;
@@ -328,6 +353,7 @@ static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
                           req->tag, req->context);
     }
     count_message(w, MLT_SAME_WORKER, req->total, eager);
+    tell_if_watched(w, req, MLT_SAME_WORKER, eager);
     if (eager)
         mlt_req_complete(req);
 }

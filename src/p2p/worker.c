@@ -35,6 +35,34 @@ const char *mlt_worker_large_kind(const mlt_worker *w)
     return w->p2p->read_peers ? "read" : w->p2p->chose_read ? "chunks: refused" : "chunks";
 }
 
+// Large messages are read whole. One copy by the kernel is sooner there than two through the ring
+// already for 8 KiB (1.7 us and 2.4); but where workers share cores, the answer of the receiver
+// costs a switch.
+static bool is_whole(const mlt_p2p_state *state)
+{
+    return state->chose_read && !state->crowded;
+}
+
+// The largest eager message, or the nearest to it that can be sent so far.
+static void set_eager(const mlt_job *job, mlt_p2p_state *state, mlt_distance distance,
+                      uint64_t bytes)
+{
+    uint64_t most = distance == MLT_SAME_WORKER ? UINT64_MAX
+                    : distance == MLT_OTHER_HOST
+                        ? MLT_WIRE_FRAME_MOST
+                        : job->ring_data / 4; // so that a message always fits beside others
+    state->eager[distance] = bytes < most ? bytes : most;
+    if (distance == MLT_OTHER_HOST)
+        state->long_most = bytes < MLT_WIRE_FRAME_DATA_MOST ? bytes : MLT_WIRE_FRAME_DATA_MOST;
+}
+
+static void set_hold(mlt_worker *w, mlt_p2p_state *state, int64_t bytes)
+{
+    uint64_t share = (uint64_t)bytes / w->boot->job->workers; // of all hosts
+    state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
+    w->held_limit = (uint64_t)bytes + (uint64_t)w->count * HOLD_A_RANK;
+}
+
 static mlt_p2p_state *new_state(mlt_worker *w)
 {
     mlt_p2p_state *state = calloc(1, sizeof *state);
@@ -50,27 +78,63 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     mlt_pool_init(&state->messages, sizeof(mlt_msg) + SMALL_MESSAGE, 64);
     state->crowded = job->local_workers > job->cores;
     state->spin_ns = state->crowded ? 0 : (uint64_t)mlt_conf.spin_us * 1000;
-    uint64_t ring_most = job->ring_data / 4; // so that a message always fits beside others
     // Hosts may differ in what they allow, and all workers must choose alike.
     w->reads = job->launched && job->procs > 1 && job->hosts == 1 && choose_read(job->readable);
     state->read_peers = job->launched && job->local_procs > 1 && choose_read(job->readable);
     state->chose_read = state->read_peers;
-    // One copy by the kernel is sooner there than two through the ring already for 8 KiB (1.7 us
-    // and 2.4); but where workers share cores, the answer of the receiver costs a switch.
-    bool whole = state->read_peers && !state->crowded;
-    uint64_t thread = (uint64_t)mlt_conf.eager_thread,
-             process = (uint64_t)(whole ? mlt_conf.eager_read : mlt_conf.eager_process);
-    state->eager[MLT_SAME_WORKER] = (uint64_t)mlt_conf.eager_worker;
-    state->eager[MLT_SAME_PROCESS] = thread < ring_most ? thread : ring_most;
-    state->eager[MLT_SAME_HOST] = process < ring_most ? process : ring_most;
-    uint64_t host = (uint64_t)mlt_conf.eager_host;
-    state->eager[MLT_OTHER_HOST] = host < MLT_WIRE_FRAME_MOST ? host : MLT_WIRE_FRAME_MOST;
-    state->long_most = host < MLT_WIRE_FRAME_DATA_MOST ? host : MLT_WIRE_FRAME_DATA_MOST;
-    uint64_t share = (uint64_t)mlt_conf.hold / job->workers; // of all hosts
-    state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
+    int64_t host = is_whole(state) ? mlt_conf.eager_read : mlt_conf.eager_process;
+    int64_t eager[] = {[MLT_SAME_WORKER] = mlt_conf.eager_worker,
+                       [MLT_SAME_PROCESS] = mlt_conf.eager_thread,
+                       [MLT_SAME_HOST] = host,
+                       [MLT_OTHER_HOST] = mlt_conf.eager_host};
+    for (int d = 0; d < MLT_DISTANCES; d++)
+        set_eager(job, state, (mlt_distance)d, (uint64_t)eager[d]);
+    set_hold(w, state, mlt_conf.hold);
     state->started_ns = mlt_os_now_ns();
     state->bell = NO_BELL;
     return state;
+}
+
+void mlt_worker_watch(mlt_worker *w, bool watched)
+{
+    w->watched = watched;
+    mlt_sched_watch(w->sched, watched);
+}
+
+// The distance whose largest eager message that setting is now; MLT_DISTANCES: none.
+static mlt_distance eager_of(const mlt_worker *w, const void *setting)
+{
+    const void *host = is_whole(w->p2p) ? &mlt_conf.eager_read : &mlt_conf.eager_process;
+    return setting == &mlt_conf.eager_worker   ? MLT_SAME_WORKER
+           : setting == &mlt_conf.eager_thread ? MLT_SAME_PROCESS
+           : setting == host                   ? MLT_SAME_HOST
+           : setting == &mlt_conf.eager_host   ? MLT_OTHER_HOST
+                                               : MLT_DISTANCES;
+}
+
+int64_t mlt_worker_tuned(const mlt_worker *w, const void *setting)
+{
+    mlt_distance distance = eager_of(w, setting);
+    if (distance == MLT_OTHER_HOST)
+        return (int64_t)w->p2p->long_most;
+    if (distance != MLT_DISTANCES)
+        return (int64_t)w->p2p->eager[distance];
+    if (setting == &mlt_conf.spin_us)
+        return (int64_t)(w->p2p->spin_ns / 1000);
+    if (setting == &mlt_conf.hold)
+        return (int64_t)(w->held_limit - (uint64_t)w->count * HOLD_A_RANK);
+    return -1;
+}
+
+void mlt_worker_tune(mlt_worker *w, const void *setting, int64_t value)
+{
+    mlt_distance distance = eager_of(w, setting);
+    if (distance != MLT_DISTANCES)
+        set_eager(w->boot->job, w->p2p, distance, (uint64_t)value);
+    else if (setting == &mlt_conf.spin_us)
+        w->p2p->spin_ns = (uint64_t)value * 1000;
+    else if (setting == &mlt_conf.hold)
+        set_hold(w, w->p2p, value);
 }
 
 static void init_ranks(mlt_worker *w)
@@ -117,7 +181,6 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
         .world_size = boot->job->ranks,
         .ranks_a_worker = uniform_ranks(boot->job),
         .boot = boot,
-        .held_limit = (uint64_t)mlt_conf.hold + (uint64_t)place->ranks * HOLD_A_RANK,
     };
     // relaxed: only mpirun looks at it, and only to tell what an unanswering worker does.
     atomic_store_explicit(&own->thread, mlt_os_thread_id(), memory_order_relaxed);

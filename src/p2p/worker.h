@@ -29,6 +29,7 @@ struct mlt_worker {
     int32_t first_rank; // world rank of ranks[0]
     uint32_t index;     // in the job
     uint32_t world_size;
+    bool watched;            // mlt_above.saw hears what its ranks do (mlt_worker_watch)
     bool unsent;             // messages to other hosts may wait to be written (mlt_p2p_let_go)
     uint32_t ranks_a_worker; // of every worker, if all have the same number; else 0
     mlt_boot *boot;
@@ -67,6 +68,16 @@ bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 // Ends a worker whose rank has ended while threads or processes of it live: frees nothing that they
 // may still touch.
 void mlt_worker_abandon(mlt_worker *worker);
+
+// From now on, or no longer, mlt_above.saw hears what the ranks of the calling worker do, and
+// counts.wait_ns is kept.
+void mlt_worker_watch(mlt_worker *worker, bool watched);
+
+// Settings that a worker takes anew while it runs, named by where their values lie
+// (&mlt_conf.spin_us): what it works with now; -1: it is none of these, or is not in effect. set: takes
+// the value, or the nearest one that it can work with.
+int64_t mlt_worker_tuned(const mlt_worker *worker, const void *setting);
+void mlt_worker_tune(mlt_worker *worker, const void *setting, int64_t value);
 
 // One look at everything that may have come, by the thread that has the worker. True if there was
 // something. Neither runs fibers nor sleeps.

@@ -32,17 +32,10 @@ typedef struct fact {
 
 enum { FACTS = 8 };
 
-static void variable_name(const mlt_setting *setting, char out[VARIABLE_BYTES])
-{
-    int n = snprintf(out, VARIABLE_BYTES, "MILLET_%s", setting->name);
-    for (int i = 0; i < n; i++)
-        out[i] = (char)toupper((unsigned char)out[i]);
-}
-
 static const char *value_text(const mlt_setting *setting)
 {
     char variable[VARIABLE_BYTES];
-    variable_name(setting, variable);
+    mlt_setting_variable(setting, variable, sizeof variable);
     const char *text = getenv(variable);
     return text ? text : setting->initial;
 }
@@ -157,7 +150,7 @@ static void say_settings(const mlt_settings_table *tables, size_t count)
         for (size_t i = 0; i < tables[t].count; i++) {
             const mlt_setting *s = &tables[t].settings[i];
             char variable[VARIABLE_BYTES];
-            variable_name(s, variable);
+            mlt_setting_variable(s, variable, sizeof variable);
             bool changed = strcmp(value_text(s), s->initial) != 0;
             printf("  %c %-21s %-8s %s", changed ? '*' : ' ', variable,
                    *value_text(s) ? value_text(s) : "-", s->help);

@@ -8,7 +8,7 @@ static const mlt_setting settings[] = {
      "one-sided communication between processes of a host: in memory that they share, which needs "
      "no help of the target; or by messages, where processes may not map each other's memory; "
      "MPI_Win_allocate_shared maps it in any case",
-     &mlt_win_conf.windows},
+     &mlt_win_conf.windows, MLT_SCOPE_JOB},
 };
 
 const mlt_settings_table mlt_win_settings_table = {"win", settings,

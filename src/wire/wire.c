@@ -144,6 +144,8 @@ mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker)
     if (wire->over->meet(wire, peer) != MLT_OK)
         mlt_no_room("what is to be sent to worker %u", worker);
     wire->all[worker] = peer;
+    wire->met++;
+    wire->met_last = worker;
     return peer;
 }
 

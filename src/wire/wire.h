@@ -75,9 +75,10 @@ struct mlt_wire {
     uint32_t hot_most, hot_count, hot_next;
     uint32_t nap; // own->asleep as the last doze left it
     mlt_peer *hot[MLT_WIRE_HOT];
-    void *far;           // the transport's state of this worker
-    mlt_names names;     // by which other hosts refer to this worker's requests
-    uint32_t chunk_next; // where to look for a free chunk
+    void *far;              // the transport's state of this worker
+    mlt_names names;        // by which other hosts refer to this worker's requests
+    uint32_t met, met_last; // workers of other hosts that it has had to do with; the last of them
+    uint32_t chunk_next;    // where to look for a free chunk
     uint32_t chunks, chunk_bytes;
     uint16_t *chunk_to; // [chunks]: the local number of the worker that each was sent to last
 };

@@ -84,7 +84,8 @@ static const char *next_choice(reader *r, const char *choices, const char *wante
     const char *word = next_word(r);
     char why[256];
     int64_t value = 0;
-    const mlt_setting s = {r->option, MLT_SETTING_CHOICE, NULL, choices, NULL, &value};
+    const mlt_setting s = {
+        .name = r->option, .kind = MLT_SETTING_CHOICE, .choices = choices, .value = &value};
     if (mlt_setting_parse(&s, word, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be %s", r->option, word, wanted);
     if (index)
@@ -400,7 +401,7 @@ static void read_net_variables(mlt_options *o)
         check_ports(where, o->port_range);
     const char *encrypt = getenv("MILLET_ENCRYPT");
     int64_t yes = 0;
-    const mlt_setting setting = {"encrypt", MLT_SETTING_BOOL, NULL, NULL, NULL, &yes};
+    const mlt_setting setting = {.name = "encrypt", .kind = MLT_SETTING_BOOL, .value = &yes};
     if (encrypt && *encrypt && mlt_setting_parse(&setting, encrypt, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "MILLET_ENCRYPT is '%s', but should be yes or no", encrypt);
     o->encrypt = yes;
@@ -932,8 +933,8 @@ static mlt_grain initial_grain(void)
     const char *text = getenv("MILLET_GRAIN");
     char why[256];
     int64_t grain = MLT_GRAIN_PROCESS;
-    const mlt_setting setting = {"grain", MLT_SETTING_CHOICE, NULL, MLT_GRAIN_CHOICES, NULL,
-                                 &grain};
+    const mlt_setting setting = {
+        .name = "grain", .kind = MLT_SETTING_CHOICE, .choices = MLT_GRAIN_CHOICES, .value = &grain};
     if (text && *text && mlt_setting_parse(&setting, text, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE,
                  "MILLET_GRAIN is '%s', but should be auto, process, thread or fiber", text);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker that is watched tells about its ranks (mlt_above.saw). A worker that nobody watches
+// pays for a look at a flag where something of this happens, and for nothing else.
+#ifndef MLT_BASE_SIGHT_H
+#define MLT_BASE_SIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum mlt_sight_kind {
+    MLT_SIGHT_SENT,       // a message left: peer is a world rank, how an mlt_distance (wire.h)
+    MLT_SIGHT_POSTED,     // a receive found no message and waits for one
+    MLT_SIGHT_RECEIVED,   // a receive and its message met
+    MLT_SIGHT_UNEXPECTED, // a message came for which no receive waits
+    MLT_SIGHT_LARGE,      // the data of a large message are fetched: how is an mlt_sight_large
+    MLT_SIGHT_PARKS,      // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
+    MLT_SIGHT_GOES_ON,    // ... and goes on; bytes: for how many nanoseconds it waited
+    MLT_SIGHT_PLANNED,    // the worker planned a collective operation: how is an mlt_collective,
+                          // peer the place of its algorithm in mlt_coll_algs, -1 if it has none
+                          // there, tag the number of ranks
+    MLT_SIGHTS,
+} mlt_sight_kind;
+
+typedef enum mlt_sight_large {
+    MLT_LARGE_BY_ONE,        // the receiver copies, inside the process
+    MLT_LARGE_BY_BOTH,       // sender and receiver copy
+    MLT_LARGE_BY_READING,    // the receiver reads the sender's memory
+    MLT_LARGE_BY_CHUNKS,     // a pipeline of chunks
+    MLT_LARGE_BY_CONNECTION, // from another host
+} mlt_sight_large;
+
+// A field that the kind does not mention is what a message has, or 0.
+typedef struct mlt_sight {
+    uint8_t kind; // mlt_sight_kind
+    uint8_t how;
+    bool eager; // SENT: with its data
+    int32_t peer, tag;
+    uint32_t context;
+    uint64_t bytes;
+} mlt_sight;
+
+#endif

@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/tool/event.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "mpi/handle.h"
+#include "mpi/info/info.h"
+#include "mpi/shelf.h"
+#include "mpi/thread.h"
+#include "mpi/tool/source.h"
+#include "mpi_bodies.h"
+#include "os/os.h"
+
+enum { REGISTRATION_MAGIC = 0x70014e61, BUFFER = 1024, BUFFER_MOST = 1 << 20 };
+
+// ---- types
+
+// The kinds of events; the types below have this order.
+enum { UNEXPECTED, COMM_UNEXPECTED, PARKED, WOKEN, LARGE, PLANNED, HOST_MET, KINDS };
+
+#define ELEMENTS(items) MLT_TOOL_ENUM("elements", items)
+
+const mlt_tool_event mlt_tool_event_types[] = {
+    [UNEXPECTED] = {"message_unexpected", "p2p", "a message came to this rank before its receive",
+                    ELEMENTS("source|tag|bytes"), 2, true, false, MLT_SOURCE_MESSAGES,
+                    MPI_T_VERBOSITY_USER_BASIC},
+    [COMM_UNEXPECTED] = {"comm_message_unexpected", "p2p",
+                         "a message on the communicator came to this rank before its receive",
+                         ELEMENTS("source|tag|bytes"), 2, true, true, MLT_SOURCE_MESSAGES,
+                         MPI_T_VERBOSITY_USER_BASIC},
+    [PARKED] = {"rank_parked", "fiber",
+                "this rank waits: `wait` is a value of the enumeration of variable last_wait; of a "
+                "message that it waits for or sends, the other rank and the tag",
+                ELEMENTS("wait|peer|tag|bytes"), 3, true, false, MLT_SOURCE_MESSAGES,
+                MPI_T_VERBOSITY_USER_BASIC},
+    [WOKEN] = {"rank_woken", "fiber", "this rank goes on after it waited, for so many nanoseconds",
+               ELEMENTS("wait|peer|tag|nanoseconds"), 3, true, false, MLT_SOURCE_MESSAGES,
+               MPI_T_VERBOSITY_USER_BASIC},
+    [LARGE] = {"large_message", "p2p",
+               "a large message is moved to this rank: `protocol` is a value of the enumeration of "
+               "variable large_message",
+               ELEMENTS("protocol|source|tag|bytes"), 3, true, false, MLT_SOURCE_MESSAGES,
+               MPI_T_VERBOSITY_TUNER_BASIC},
+    [PLANNED] =
+        {"collective_planned", "coll",
+         "this rank's worker has planned a collective operation of a shape that it had not "
+         "met: the first two are values of the enumerations of variables last_collective and "
+         "last_algorithm",
+         ELEMENTS("collective|algorithm|ranks|bytes"), 3, true, false, MLT_SOURCE_COLLECTIVES,
+         MPI_T_VERBOSITY_TUNER_BASIC},
+    [HOST_MET] = {"host_met", "tcp",
+                  "this rank's worker has to do with a worker of another host for the first time: "
+                  "the worker, its host, and how many there were so far",
+                  ELEMENTS("worker|host|number"), 3, false, false, MLT_SOURCE_HOSTS,
+                  MPI_T_VERBOSITY_USER_DETAIL},
+};
+
+int mlt_tool_event_count(void)
+{
+    return KINDS;
+}
+
+static int element_count(const mlt_tool_event *type)
+{
+    return type->numbers + type->large;
+}
+
+static bool is_large(const mlt_tool_event *type, int element)
+{
+    return element == type->numbers;
+}
+
+static size_t place_of(const mlt_tool_event *type, int element)
+{
+    return is_large(type, element) ? offsetof(mlt_tool_data, large)
+                                   : (size_t)element * sizeof(int32_t);
+}
+
+int mlt_mpi_T_event_get_num(mlt_rank *me, int *num_events)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!num_events)
+        return MPI_T_ERR_INVALID;
+    *num_events = KINDS;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_get_index(mlt_rank *me, const char *name, int *event_index)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!name || !event_index)
+        return MPI_T_ERR_INVALID;
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(mlt_tool_event_types[i].name, name) == 0) {
+            *event_index = i;
+            return MPI_SUCCESS;
+        }
+    return MPI_T_ERR_INVALID_NAME;
+}
+
+static void put_elements(const mlt_tool_event *type, MPI_Datatype *types, MPI_Aint *places,
+                         int *count)
+{
+    if (!count)
+        return;
+    for (int i = 0; i < element_count(type) && i < *count; i++) {
+        if (types)
+            types[i] = is_large(type, i) ? MPI_UINT64_T : MPI_INT;
+        if (places)
+            places[i] = (MPI_Aint)place_of(type, i);
+    }
+    *count = element_count(type);
+}
+
+int mlt_mpi_T_event_get_info(mlt_rank *me, int event_index, char *name, int *name_len,
+                             int *verbosity, MPI_Datatype array_of_datatypes[],
+                             MPI_Aint array_of_displacements[], int *num_elements,
+                             MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len,
+                             int *bind)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (event_index < 0 || event_index >= KINDS)
+        return MPI_T_ERR_INVALID_INDEX;
+    const mlt_tool_event *type = &mlt_tool_event_types[event_index];
+    mlt_tool_text(type->name, name, name_len);
+    mlt_tool_text(type->help, desc, desc_len);
+    mlt_tool_put(verbosity, type->verbosity);
+    put_elements(type, array_of_datatypes, array_of_displacements, num_elements);
+    if (enumtype)
+        *enumtype = mlt_tool_enum_handle(&type->elements);
+    if (info)
+        *info = mlt_info_handle(mlt_info_new());
+    mlt_tool_put(bind, type->comm ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);
+    return MPI_SUCCESS;
+}
+
+// ---- registrations
+
+enum { LEVELS = 4 };
+static const MPI_T_cb_safety levels[LEVELS] = {
+    MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_THREAD_SAFE,
+    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
+
+typedef struct registration {
+    mlt_shelf_head head;
+    mlt_link link; // in its tool's events->all
+    mlt_tool *tool;
+    const mlt_tool_event *type;
+    uint32_t context; // of the communicator it is bound to
+    struct {
+        MPI_T_event_cb_function *call; // NULL: none
+        void *user_data;
+    } by[LEVELS];
+    MPI_T_event_dropped_cb_function *on_drop; // NULL: none
+    uint32_t waiting, most;                   // events
+    uint64_t dropped;
+    bool freed; // in a callback: it goes when that is over
+    MPI_T_event_free_cb_function *on_free;
+    void *free_data;
+} registration;
+
+// An event that waits for its callback.
+typedef struct instance {
+    mlt_link link;
+    registration *to;
+    const mlt_tool_event *type; // of that
+    uint64_t time_ns;
+    mlt_tool_data data;
+} instance;
+
+typedef struct mlt_tool_events {
+    mlt_link all;     // registrations
+    mlt_link waiting; // instances, the oldest first
+    mlt_pool instances;
+    uint64_t count, dropped; // instances that wait; and all that were dropped, of any registration
+    instance now;            // the handle that callbacks get is its address
+    bool calls;              // a callback runs
+    bool cleared;            // ... in which MPI_T_finalize has freed all registrations
+} mlt_tool_events;
+
+static mlt_shelf shelf = MLT_SHELF_INIT(registration);
+
+static registration *registration_of(const mlt_tool *tool, MPI_T_event_registration handle)
+{
+    registration *r = (registration *)handle;
+    bool good = mlt_handle_is_address((uintptr_t)handle) &&
+                mlt_shelf_is(&r->head, REGISTRATION_MAGIC) && r->tool == tool && !r->freed;
+    return good ? r : NULL;
+}
+
+static int level_of(MPI_T_cb_safety safety)
+{
+    for (int i = 0; i < LEVELS; i++)
+        if (levels[i] == safety)
+            return i;
+    return -1;
+}
+
+// The callback of the lowest level; -1: there is none.
+static int lowest(const registration *r)
+{
+    for (int i = 0; i < LEVELS; i++)
+        if (r->by[i].call)
+            return i;
+    return -1;
+}
+
+static mlt_tool_events *events_of(mlt_tool *tool)
+{
+    if (tool->events)
+        return tool->events;
+    mlt_tool_events *e = mlt_take(1, sizeof *e);
+    mlt_list_init(&e->all);
+    mlt_list_init(&e->waiting);
+    mlt_pool_init(&e->instances, sizeof(instance), 16);
+    return tool->events = e;
+}
+
+// The hints that the library knows; a value that is none of these is ignored, as hints are.
+static void take_hints(registration *r, const mlt_info *info)
+{
+    const char *text = info ? mlt_info_get(info, "millet_buffer") : NULL;
+    long most = text ? strtol(text, NULL, 10) : 0;
+    if (most >= 1 && most <= BUFFER_MOST)
+        r->most = (uint32_t)most;
+}
+
+static bool is_info(MPI_Info info)
+{
+    return info == MPI_INFO_NULL || mlt_info_of(info);
+}
+
+static const mlt_info *hints_in(MPI_Info info)
+{
+    return info == MPI_INFO_NULL ? NULL : mlt_info_of(info);
+}
+
+static int bind(registration *r, mlt_rank *me, const void *obj_handle)
+{
+    if (!obj_handle)
+        return MPI_T_ERR_INVALID;
+    const mlt_comm *comm =
+        me && mlt_thread_is_ready(me) ? mlt_comm_of(me, *(const MPI_Comm *)obj_handle) : NULL;
+    if (!comm)
+        return MPI_T_ERR_INVALID_HANDLE;
+    r->context = comm->context;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle, MPI_Info info,
+                                 MPI_T_event_registration *event_registration)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (event_index < 0 || event_index >= KINDS)
+        return MPI_T_ERR_INVALID_INDEX;
+    if (!event_registration || !is_info(info))
+        return MPI_T_ERR_INVALID;
+    if (tool->handles >= MLT_TOOL_HANDLES)
+        return MPI_T_ERR_OUT_OF_HANDLES;
+    registration made = {.tool = tool, .type = &mlt_tool_event_types[event_index], .most = BUFFER};
+    if (made.type->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
+        return code;
+    take_hints(&made, hints_in(info));
+    registration *r = mlt_shelf_take(&shelf);
+    made.head = r->head;
+    *r = made;
+    mlt_list_push_back(&events_of(tool)->all, &r->link);
+    tool->handles++;
+    mlt_shelf_name(&r->head, REGISTRATION_MAGIC);
+    *event_registration = (MPI_T_event_registration)r;
+    return MPI_SUCCESS;
+}
+
+static void forget(mlt_tool_events *e, instance *i)
+{
+    i->to->waiting--;
+    e->count--;
+    mlt_list_remove(&i->link);
+    mlt_pool_give(&e->instances, i);
+}
+
+static void free_registration(registration *r)
+{
+    mlt_tool_events *e = r->tool->events;
+    for (mlt_link *l = e->waiting.next, *next; l != &e->waiting; l = next) {
+        next = l->next;
+        if (mlt_container_of(l, instance, link)->to == r)
+            forget(e, mlt_container_of(l, instance, link));
+    }
+    if (lowest(r) >= 0)
+        mlt_tool_watch(r->tool, -1);
+    mlt_shelf_name(&r->head, 0);
+    mlt_list_remove(&r->link);
+    r->tool->handles--;
+    mlt_shelf_give(&shelf, r);
+}
+
+void mlt_tool_events_free(mlt_tool *tool)
+{
+    mlt_tool_events *e = tool->events;
+    if (!e)
+        return;
+    while (!mlt_list_empty(&e->all))
+        free_registration(mlt_container_of(e->all.next, registration, link));
+    e->cleared = e->calls;
+    if (e->calls)
+        return; // the callback that runs is called by something that looks at it
+    mlt_pool_fini(&e->instances);
+    free(e);
+    tool->events = NULL;
+}
+
+// Around a function of the user's, which may call anything: outside the rank's gate.
+static mlt_outside step_out(mlt_tool *tool)
+{
+    tool->events->calls = true;
+    return mlt_thread_step_out(tool->rank);
+}
+
+// False: it has called MPI_T_finalize, and no registration from before is there.
+static bool step_in(mlt_tool *tool, mlt_outside outside)
+{
+    mlt_tool_events *e = tool->events;
+    mlt_thread_step_in(tool->rank, outside);
+    bool cleared = e->cleared;
+    e->calls = e->cleared = false;
+    if (cleared && mlt_list_empty(&e->all))
+        mlt_tool_events_free(tool);
+    return !cleared;
+}
+
+// No callback of it runs any more. False: as above.
+static bool bury(mlt_tool *tool, registration *r)
+{
+    MPI_T_event_free_cb_function *call = r->on_free;
+    void *data = r->free_data;
+    MPI_T_event_registration handle = (MPI_T_event_registration)r;
+    free_registration(r);
+    if (!call)
+        return true;
+    mlt_outside outside = step_out(tool);
+    call(handle, MPI_T_CB_REQUIRE_NONE, data);
+    return step_in(tool, outside);
+}
+
+int mlt_mpi_T_event_handle_free(mlt_rank *me, MPI_T_event_registration event_registration,
+                                void *user_data, MPI_T_event_free_cb_function free_cb_function)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    registration *r = registration_of(tool, event_registration);
+    if (!r)
+        return MPI_T_ERR_INVALID_HANDLE;
+    bool nested = tool->events->calls;
+    if (!nested)
+        mlt_tool_events_deliver(tool); // what happened before
+    if (!nested && registration_of(tool, event_registration) != r)
+        return MPI_SUCCESS; // a callback has freed it
+    r->freed = true;
+    r->on_free = free_cb_function;
+    r->free_data = user_data;
+    if (!nested)
+        (void)bury(tool, r);
+    return MPI_SUCCESS;
+}
+
+// ---- hints
+
+// A new info object with the hints in use.
+static MPI_Info hints_of(const registration *r)
+{
+    char text[16];
+    mlt_info *info = mlt_info_new();
+    snprintf(text, sizeof text, "%u", r->most);
+    mlt_info_set(info, "millet_buffer", text);
+    return mlt_info_handle(info);
+}
+
+int mlt_mpi_T_event_handle_get_info(mlt_rank *me, MPI_T_event_registration event_registration,
+                                    MPI_Info *info_used)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    const registration *r = registration_of(tool, event_registration);
+    if (!r || !info_used)
+        return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+    *info_used = hints_of(r);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_handle_set_info(mlt_rank *me, MPI_T_event_registration event_registration,
+                                    MPI_Info info)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    registration *r = registration_of(tool, event_registration);
+    if (!r || !is_info(info))
+        return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+    take_hints(r, hints_in(info));
+    return MPI_SUCCESS;
+}
+
+// The registration whose callback of that level a call is about.
+static int find_callback(mlt_rank *me, MPI_T_event_registration handle, MPI_T_cb_safety safety,
+                         registration **r)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    *r = registration_of(tool, handle);
+    if (!*r)
+        return MPI_T_ERR_INVALID_HANDLE;
+    int level = level_of(safety);
+    return level >= 0 && (*r)->by[level].call ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+}
+
+// No hint is about a single callback.
+int mlt_mpi_T_event_callback_get_info(mlt_rank *me, MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, MPI_Info *info_used)
+{
+    registration *r;
+    int code = find_callback(me, event_registration, cb_safety, &r);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!info_used)
+        return MPI_T_ERR_INVALID;
+    *info_used = mlt_info_handle(mlt_info_new());
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_callback_set_info(mlt_rank *me, MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, MPI_Info info)
+{
+    registration *r;
+    int code = find_callback(me, event_registration, cb_safety, &r);
+    if (code != MPI_SUCCESS)
+        return code;
+    return is_info(info) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+}
+
+// ---- callbacks
+
+int mlt_mpi_T_event_register_callback(mlt_rank *me, MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data,
+                                      MPI_T_event_cb_function event_cb_function)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    registration *r = registration_of(tool, event_registration);
+    int level = level_of(cb_safety);
+    if (!r || level < 0 || !is_info(info))
+        return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+    bool before = lowest(r) >= 0;
+    r->by[level].call = event_cb_function;
+    r->by[level].user_data = user_data;
+    int change = (lowest(r) >= 0) - before;
+    if (change)
+        mlt_tool_watch(tool, change);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_set_dropped_handler(mlt_rank *me, MPI_T_event_registration event_registration,
+                                        MPI_T_event_dropped_cb_function dropped_cb_function)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    registration *r = registration_of(tool, event_registration);
+    if (!r)
+        return MPI_T_ERR_INVALID_HANDLE;
+    r->on_drop = dropped_cb_function;
+    return MPI_SUCCESS;
+}
+
+// ---- events happen
+
+static void happen(mlt_tool *tool, int kind, uint32_t context, const mlt_tool_data *data)
+{
+    mlt_tool_events *e = tool->events;
+    uint64_t now = 0;
+    for (mlt_link *l = e->all.next; l != &e->all; l = l->next) {
+        registration *r = mlt_container_of(l, registration, link);
+        if (r->type != &mlt_tool_event_types[kind] || (r->type->comm && r->context != context) ||
+            lowest(r) < 0 || r->freed)
+            continue;
+        if (r->waiting == r->most) {
+            r->dropped++;
+            e->dropped++;
+            continue;
+        }
+        now = now ? now : mlt_os_now_ns();
+        instance *i = mlt_pool_take(&e->instances);
+        *i = (instance){.to = r, .type = r->type, .time_ns = now, .data = *data};
+        mlt_list_push_back(&e->waiting, &i->link);
+        r->waiting++;
+        e->count++;
+    }
+}
+
+void mlt_tool_events_saw(mlt_tool *tool, const mlt_sight *sight)
+{
+    if (!tool->events)
+        return;
+    mlt_tool_data data = {.number = {sight->how, sight->peer, sight->tag}, .large = sight->bytes};
+    switch ((mlt_sight_kind)sight->kind) {
+    case MLT_SIGHT_UNEXPECTED:
+        data.number[0] = sight->peer;
+        data.number[1] = sight->tag;
+        data.number[2] = 0;
+        happen(tool, UNEXPECTED, sight->context, &data);
+        happen(tool, COMM_UNEXPECTED, sight->context, &data);
+        break;
+    case MLT_SIGHT_PARKS:
+        happen(tool, PARKED, sight->context, &data);
+        break;
+    case MLT_SIGHT_GOES_ON:
+        happen(tool, WOKEN, sight->context, &data);
+        break;
+    case MLT_SIGHT_LARGE:
+        happen(tool, LARGE, sight->context, &data);
+        break;
+    case MLT_SIGHT_PLANNED:
+        data.number[0]++; // 0: none yet
+        data.number[1]++;
+        happen(tool, PLANNED, sight->context, &data);
+        break;
+    default:
+        break;
+    }
+}
+
+void mlt_tool_events_met(mlt_tool *tool, int32_t worker, int32_t host, int32_t number)
+{
+    mlt_tool_data data = {.number = {worker, host, number}};
+    if (tool->events)
+        happen(tool, HOST_MET, 0, &data);
+}
+
+// ---- telling
+
+// Those that could not be kept, of each registration. False: as step_in.
+static bool tell_dropped(mlt_tool *tool)
+{
+    mlt_tool_events *e = tool->events;
+    e->dropped = 0;
+    for (mlt_link *l = e->all.next; l != &e->all; l = l->next) {
+        registration *r = mlt_container_of(l, registration, link);
+        int level = lowest(r);
+        MPI_Count dropped = (MPI_Count)r->dropped;
+        r->dropped = 0;
+        if (!dropped || !r->on_drop || r->freed)
+            continue;
+        mlt_outside outside = step_out(tool);
+        r->on_drop(dropped, (MPI_T_event_registration)r, r->type->source, MPI_T_CB_REQUIRE_NONE,
+                   level >= 0 ? r->by[level].user_data : NULL);
+        if (!step_in(tool, outside))
+            return false;
+    }
+    return true;
+}
+
+static bool tell_oldest(mlt_tool *tool)
+{
+    mlt_tool_events *e = tool->events;
+    instance *oldest = mlt_container_of(e->waiting.next, instance, link);
+    const registration *r = oldest->to;
+    int level = lowest(r);
+    e->now = *oldest;
+    forget(e, oldest);
+    if (level < 0 || r->freed)
+        return true;
+    mlt_outside outside = step_out(tool);
+    r->by[level].call((MPI_T_event_instance)&e->now, (MPI_T_event_registration)(uintptr_t)r,
+                      MPI_T_CB_REQUIRE_NONE, r->by[level].user_data);
+    return step_in(tool, outside);
+}
+
+// Registrations that were freed in callbacks.
+static void bury_freed(mlt_tool *tool)
+{
+    mlt_link *all = &tool->events->all, *l = all->next;
+    while (l != all) {
+        registration *r = mlt_container_of(l, registration, link);
+        l = l->next;
+        if (!r->freed)
+            continue;
+        if (!bury(tool, r))
+            return;
+        l = all->next; // its callback may have freed others
+    }
+}
+
+// What callbacks cause in turn waits for the next time.
+void mlt_tool_events_deliver(mlt_tool *tool)
+{
+    mlt_tool_events *e = tool->events;
+    if (!e || e->calls || !tool->rank || (e->count == 0 && e->dropped == 0) ||
+        tool->rank->worker->sched->pinned)
+        return;
+    uint64_t count = e->count;
+    if (e->dropped > 0 && !tell_dropped(tool))
+        return;
+    for (; count > 0 && e->count > 0; count--)
+        if (!tell_oldest(tool))
+            return;
+    bury_freed(tool);
+}
+
+// ---- what a callback asks for
+
+static const instance *instance_of(const mlt_tool *tool, MPI_T_event_instance handle)
+{
+    const mlt_tool_events *e = tool->events;
+    return e && e->calls && handle == (MPI_T_event_instance)&e->now ? &e->now : NULL;
+}
+
+int mlt_mpi_T_event_read(mlt_rank *me, MPI_T_event_instance event_instance, int element_index,
+                         void *buffer)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    const instance *i = instance_of(tool, event_instance);
+    if (!i)
+        return MPI_T_ERR_INVALID_HANDLE;
+    const mlt_tool_event *type = i->type;
+    if (element_index < 0 || element_index >= element_count(type))
+        return MPI_T_ERR_INVALID_INDEX;
+    if (!buffer)
+        return MPI_T_ERR_INVALID;
+    memcpy(buffer, (const char *)&i->data + place_of(type, element_index),
+           is_large(type, element_index) ? sizeof i->data.large : sizeof *i->data.number);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_copy(mlt_rank *me, MPI_T_event_instance event_instance, void *buffer)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    const instance *i = instance_of(tool, event_instance);
+    if (!i || !buffer)
+        return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+    const mlt_tool_event *type = i->type;
+    memcpy(buffer, &i->data, type->large ? sizeof i->data : type->numbers * sizeof *i->data.number);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_get_timestamp(mlt_rank *me, MPI_T_event_instance event_instance,
+                                  MPI_Count *event_timestamp)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    const instance *i = instance_of(tool, event_instance);
+    if (!i || !event_timestamp)
+        return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+    *event_timestamp = (MPI_Count)i->time_ns;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_event_get_source(mlt_rank *me, MPI_T_event_instance event_instance, int *source_index)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    const instance *i = instance_of(tool, event_instance);
+    if (!i || !source_index)
+        return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
+    *source_index = i->type->source;
+    return MPI_SUCCESS;
+}

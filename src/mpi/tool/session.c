@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sessions and handles of performance variables.
+//
+// A handle of a count holds what it has counted up to its last start, and where the count stood then.
+// One of a watermark looks at its level whenever the rank does something. Variables that are continuous
+// run from the allocation on.
+#include <string.h>
+
+#include "mpi/handle.h"
+#include "mpi/tool/pvar.h"
+#include "mpi_bodies.h"
+
+enum { SESSION_MAGIC = 0x70015e55, HANDLE_MAGIC = 0x7001b0a1 };
+
+typedef struct mlt_tool_session {
+    mlt_shelf_head head;
+    mlt_link link; // in tool->sessions
+    mlt_link handles;
+    mlt_tool *tool;
+} mlt_tool_session;
+
+static mlt_shelf sessions = MLT_SHELF_INIT(mlt_tool_session);
+static mlt_shelf handles = MLT_SHELF_INIT(mlt_tool_pvar_handle);
+
+static mlt_tool_session *session_of(const mlt_tool *tool, MPI_T_pvar_session handle)
+{
+    mlt_tool_session *s = (mlt_tool_session *)handle;
+    bool good = mlt_handle_is_address((uintptr_t)handle) && mlt_shelf_is(&s->head, SESSION_MAGIC) &&
+                s->tool == tool;
+    return good ? s : NULL;
+}
+
+static mlt_tool_pvar_handle *handle_of(const mlt_tool_session *session, MPI_T_pvar_handle handle)
+{
+    mlt_tool_pvar_handle *h = (mlt_tool_pvar_handle *)handle;
+    bool good = mlt_handle_is_address((uintptr_t)handle) && mlt_shelf_is(&h->head, HANDLE_MAGIC) &&
+                h->session == session;
+    return good ? h : NULL;
+}
+
+// ---- values
+
+static bool is_sum(const mlt_tool_pvar *v)
+{
+    return v->class == MPI_T_PVAR_CLASS_COUNTER || v->class == MPI_T_PVAR_CLASS_AGGREGATE ||
+           v->class == MPI_T_PVAR_CLASS_TIMER;
+}
+
+static bool is_extreme(const mlt_tool_pvar *v)
+{
+    return v->watch && (v->class == MPI_T_PVAR_CLASS_HIGHWATERMARK ||
+                        v->class == MPI_T_PVAR_CLASS_LOWWATERMARK);
+}
+
+// Takes what has been counted since the last time into the handle, which runs.
+static void settle(mlt_tool_pvar_handle *h)
+{
+    for (int i = 0; i < h->var->count; i++) {
+        uint64_t now = mlt_tool_pvar_now(h, i);
+        if (is_sum(h->var)) {
+            h->value[i] += now - h->from[i];
+            h->from[i] = now;
+        } else if (!is_extreme(h->var) ||
+                   (h->var->class == MPI_T_PVAR_CLASS_HIGHWATERMARK) == (now > h->value[i])) {
+            h->value[i] = now;
+        }
+    }
+}
+
+// The starting value: 0 of a count, the level now of anything else.
+static void reset(mlt_tool_pvar_handle *h)
+{
+    for (int i = 0; i < h->var->count; i++) {
+        h->from[i] = mlt_tool_pvar_now(h, i);
+        h->value[i] = is_sum(h->var) ? 0 : h->from[i];
+    }
+}
+
+static void copy_out(const mlt_tool_pvar_handle *h, void *buf)
+{
+    for (int i = 0; i < h->var->count; i++)
+        switch ((mlt_tool_unit)h->var->unit) {
+        case MLT_UNIT_COUNT:
+            ((unsigned long long *)buf)[i] = h->value[i];
+            break;
+        case MLT_UNIT_NANOSECONDS:
+        case MLT_UNIT_PARTS:
+            ((double *)buf)[i] = (double)h->value[i] / MLT_TOOL_PARTS;
+            break;
+        case MLT_UNIT_STATE:
+            ((int *)buf)[i] = (int)h->value[i];
+            break;
+        }
+}
+
+static void copy_in(mlt_tool_pvar_handle *h, const void *buf)
+{
+    for (int i = 0; i < h->var->count; i++) {
+        h->from[i] = mlt_tool_pvar_now(h, i);
+        if (h->var->unit == MLT_UNIT_COUNT)
+            h->value[i] = ((const unsigned long long *)buf)[i];
+        else
+            h->value[i] = (uint64_t)(((const double *)buf)[i] * MLT_TOOL_PARTS);
+    }
+}
+
+// A time that a program writes.
+static bool can_take(const mlt_tool_pvar *v, const void *buf)
+{
+    const double *times = buf;
+    return v->unit == MLT_UNIT_COUNT || (times[0] >= 0 && times[0] < 1e9);
+}
+
+// ---- running
+
+static bool hears(const mlt_tool_pvar *v)
+{
+    return is_extreme(v) || v->comm;
+}
+
+static void start(mlt_tool_pvar_handle *h)
+{
+    if (h->runs)
+        return;
+    h->runs = true;
+    mlt_tool_watch(h->tool, 1);
+    if (hears(h->var))
+        mlt_list_push_back(&h->tool->watching, &h->watching);
+    for (int i = 0; i < h->var->count; i++)
+        h->from[i] = mlt_tool_pvar_now(h, i);
+    if (!is_sum(h->var))
+        settle(h);
+}
+
+static void stop(mlt_tool_pvar_handle *h)
+{
+    if (!h->runs || !h->var->watch)
+        return;
+    settle(h);
+    h->runs = false;
+    if (hears(h->var))
+        mlt_list_remove(&h->watching);
+    mlt_tool_watch(h->tool, -1);
+}
+
+void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_sight *sight)
+{
+    for (mlt_link *l = tool->watching.next; l != &tool->watching; l = l->next) {
+        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
+        if (is_extreme(h->var))
+            settle(h);
+        else if (h->var->sight == sight->kind && h->context == sight->context)
+            h->seen += h->var->bytes ? sight->bytes : 1;
+    }
+}
+
+void mlt_tool_sessions_called(mlt_tool *tool)
+{
+    for (mlt_link *l = tool->watching.next; l != &tool->watching; l = l->next) {
+        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
+        if (h->var->sight == MLT_SIGHTS)
+            h->seen = mlt_tool_pvar_now(h, 0);
+    }
+}
+
+void mlt_tool_sessions_settle(mlt_tool *tool)
+{
+    for (mlt_link *s = tool->sessions.next; s != &tool->sessions; s = s->next) {
+        mlt_link *all = &mlt_container_of(s, mlt_tool_session, link)->handles;
+        for (mlt_link *l = all->next; l != all; l = l->next) {
+            mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, link);
+            if (h->runs)
+                settle(h);
+            memset(h->from, 0, sizeof h->from);
+        }
+    }
+}
+
+// ---- making and freeing
+
+int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!pe_session)
+        return MPI_T_ERR_INVALID;
+    if (tool->session_count >= MLT_TOOL_SESSIONS)
+        return MPI_T_ERR_OUT_OF_SESSIONS;
+    mlt_tool_session *s = mlt_shelf_take(&sessions);
+    s->tool = tool;
+    mlt_list_init(&s->handles);
+    mlt_list_push_back(&tool->sessions, &s->link);
+    tool->session_count++;
+    mlt_shelf_name(&s->head, SESSION_MAGIC);
+    *pe_session = (MPI_T_pvar_session)s;
+    return MPI_SUCCESS;
+}
+
+static void free_handle(mlt_tool_pvar_handle *h)
+{
+    stop(h);
+    mlt_shelf_name(&h->head, 0);
+    mlt_list_remove(&h->link);
+    h->tool->handles--;
+    mlt_shelf_give(&handles, h);
+}
+
+static void free_session(mlt_tool_session *s)
+{
+    while (!mlt_list_empty(&s->handles))
+        free_handle(mlt_container_of(s->handles.next, mlt_tool_pvar_handle, link));
+    mlt_shelf_name(&s->head, 0);
+    mlt_list_remove(&s->link);
+    s->tool->session_count--;
+    mlt_shelf_give(&sessions, s);
+}
+
+int mlt_mpi_T_pvar_session_free(mlt_rank *me, MPI_T_pvar_session *pe_session)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!pe_session)
+        return MPI_T_ERR_INVALID;
+    mlt_tool_session *s = session_of(tool, *pe_session);
+    if (!s)
+        return MPI_T_ERR_INVALID_SESSION;
+    free_session(s);
+    *pe_session = MPI_T_PVAR_SESSION_NULL;
+    return MPI_SUCCESS;
+}
+
+void mlt_tool_sessions_free(mlt_tool *tool)
+{
+    while (!mlt_list_empty(&tool->sessions))
+        free_session(mlt_container_of(tool->sessions.next, mlt_tool_session, link));
+}
+
+// The communicator that the variable is to be bound to.
+static int bind(mlt_tool_pvar_handle *h, mlt_rank *me, const void *obj_handle)
+{
+    if (!obj_handle)
+        return MPI_T_ERR_INVALID;
+    h->comm = me && mlt_thread_is_ready(me) ? mlt_comm_of(me, *(const MPI_Comm *)obj_handle) : NULL;
+    if (!h->comm)
+        return MPI_T_ERR_INVALID_HANDLE;
+    h->context = h->comm->context;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int pvar_index,
+                                void *obj_handle, MPI_T_pvar_handle *handle, int *count)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    mlt_tool_session *s = session_of(tool, pe_session);
+    if (!s)
+        return MPI_T_ERR_INVALID_SESSION;
+    if (!handle || !count)
+        return MPI_T_ERR_INVALID;
+    if (pvar_index < 0 || pvar_index >= mlt_tool_pvar_count())
+        return MPI_T_ERR_INVALID_INDEX;
+    if (tool->handles >= MLT_TOOL_HANDLES)
+        return MPI_T_ERR_OUT_OF_HANDLES;
+    mlt_tool_pvar_handle made = {.tool = tool, .session = s, .var = &mlt_tool_pvars[pvar_index]};
+    if (made.var->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
+        return code;
+    mlt_tool_pvar_handle *h = mlt_shelf_take(&handles);
+    made.head = h->head;
+    *h = made;
+    h->runs = !h->var->watch;
+    reset(h);
+    mlt_list_push_back(&s->handles, &h->link);
+    tool->handles++;
+    mlt_shelf_name(&h->head, HANDLE_MAGIC);
+    *handle = (MPI_T_pvar_handle)h;
+    *count = h->var->count;
+    return MPI_SUCCESS;
+}
+
+// ---- one handle, or all of a session
+
+// What a call is about: the handle, or NULL for all, where that is allowed.
+static int find(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, bool all,
+                mlt_tool_session **s, mlt_tool_pvar_handle **h)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    *s = session_of(tool, pe_session);
+    if (!*s)
+        return MPI_T_ERR_INVALID_SESSION;
+    *h = NULL;
+    if (all && handle == MPI_T_PVAR_ALL_HANDLES)
+        return MPI_SUCCESS;
+    *h = handle_of(*s, handle);
+    return *h ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
+int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
+                               MPI_T_pvar_handle *handle)
+{
+    mlt_tool_session *s;
+    mlt_tool_pvar_handle *h;
+    int code = find(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, false, &s, &h);
+    if (code != MPI_SUCCESS)
+        return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
+    free_handle(h);
+    *handle = MPI_T_PVAR_HANDLE_NULL;
+    return MPI_SUCCESS;
+}
+
+static void each(mlt_tool_session *s, void (*act)(mlt_tool_pvar_handle *h))
+{
+    for (mlt_link *l = s->handles.next; l != &s->handles; l = l->next)
+        act(mlt_container_of(l, mlt_tool_pvar_handle, link));
+}
+
+static int start_or_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                         void (*act)(mlt_tool_pvar_handle *h))
+{
+    mlt_tool_session *s;
+    mlt_tool_pvar_handle *h;
+    int code = find(me, pe_session, handle, true, &s, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!h)
+        each(s, act);
+    else if (h->var->watch)
+        act(h);
+    else
+        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_pvar_start(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+{
+    return start_or_stop(me, pe_session, handle, start);
+}
+
+int mlt_mpi_T_pvar_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+{
+    return start_or_stop(me, pe_session, handle, stop);
+}
+
+static void read_handle(mlt_tool_pvar_handle *h, void *buf)
+{
+    if (h->runs)
+        settle(h);
+    copy_out(h, buf);
+}
+
+int mlt_mpi_T_pvar_read(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                        void *buf)
+{
+    mlt_tool_session *s;
+    mlt_tool_pvar_handle *h;
+    int code = find(me, pe_session, handle, false, &s, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    read_handle(h, buf);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                         const void *buf)
+{
+    mlt_tool_session *s;
+    mlt_tool_pvar_handle *h;
+    int code = find(me, pe_session, handle, false, &s, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (h->var->read_only)
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    if (!buf || !can_take(h->var, buf))
+        return MPI_T_ERR_INVALID;
+    copy_in(h, buf);
+    return MPI_SUCCESS;
+}
+
+static void reset_unless_read_only(mlt_tool_pvar_handle *h)
+{
+    if (!h->var->read_only)
+        reset(h);
+}
+
+int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+{
+    mlt_tool_session *s;
+    mlt_tool_pvar_handle *h;
+    int code = find(me, pe_session, handle, true, &s, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!h)
+        each(s, reset_unless_read_only);
+    else if (h->var->read_only)
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    else
+        reset(h);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                             void *buf)
+{
+    mlt_tool_session *s;
+    mlt_tool_pvar_handle *h;
+    int code = find(me, pe_session, handle, false, &s, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    if (h->var->read_only)
+        return MPI_T_ERR_PVAR_NO_ATOMIC;
+    read_handle(h, buf);
+    reset(h);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The beginning and the end of MPI_T in a rank, strings, enumerations.
+#include "mpi/tool/tool.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/above.h"
+#include "base/memory.h"
+#include "base/settings.h"
+#include "host/entry.h"
+#include "host/start.h"
+#include "mpi/handle.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+#include "wire/wire.h"
+
+// Of a process that holds one rank: it may be asked for before there is a mlt_rank.
+static mlt_tool only;
+
+mlt_tool *mlt_tool_of(const mlt_rank *me)
+{
+    if (!mlt_entry_many())
+        return &only;
+    mlt_tool **tools = me ? mlt_mpi_worker_of(me)->tools : NULL;
+    return tools ? tools[me - me->worker->ranks] : NULL;
+}
+
+// A thread that is no rank's must not look at what the rank's own thread changes.
+static bool is_reachable(const mlt_rank *me, const mlt_tool *tool)
+{
+    return me || (!mlt_entry_many() && !tool->rank);
+}
+
+int mlt_tool_enter(mlt_rank *me, mlt_tool **out)
+{
+    mlt_tool *tool = mlt_tool_of(me);
+    if (!tool || tool->inits == 0)
+        return me || !mlt_entry_many() ? MPI_T_ERR_NOT_INITIALIZED : MPI_T_ERR_NOT_ACCESSIBLE;
+    if (!is_reachable(me, tool))
+        return MPI_T_ERR_NOT_ACCESSIBLE;
+    *out = tool;
+    return MPI_SUCCESS;
+}
+
+static mlt_tool *new_tool(mlt_rank *me)
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (!w->tools)
+        w->tools = mlt_take(me->worker->count, sizeof *w->tools);
+    mlt_tool *tool = mlt_take(1, sizeof *tool);
+    tool->rank = me;
+    return w->tools[me - me->worker->ranks] = tool;
+}
+
+static void make_lists(mlt_tool *tool)
+{
+    mlt_list_init(&tool->cvars);
+    mlt_list_init(&tool->sessions);
+    mlt_list_init(&tool->watching);
+}
+
+// Before the process joins its job, which does the same, control variables have their values too.
+static bool read_settings(const mlt_tool *tool)
+{
+    char why[256];
+    mlt_settings_table tables[MLT_SETTINGS_MOST];
+    return tool->rank || tool->ended ||
+           (mlt_settings_read(tables, mlt_above.settings(tables, MLT_SETTINGS_MOST), why,
+                              sizeof why) == MLT_OK &&
+            mlt_above.settings_check(why, sizeof why) == MLT_OK);
+}
+
+// Without a gate only one thread may look at the engine.
+static int granted(const mlt_tool *tool, int required)
+{
+    bool inited = tool->rank && mlt_mpi_of(tool->rank)->inited;
+    int most = inited ? mlt_mpi_of(tool->rank)->provided : MPI_THREAD_FUNNELED;
+    most = most > MPI_THREAD_FUNNELED ? most : MPI_THREAD_FUNNELED;
+    return required < most ? required : most;
+}
+
+static bool is_level(int required)
+{
+    return required == MPI_THREAD_SINGLE || required == MPI_THREAD_FUNNELED ||
+           required == MPI_THREAD_SERIALIZED || required == MPI_THREAD_MULTIPLE;
+}
+
+int mlt_mpi_T_init_thread(mlt_rank *me, int required, int *provided)
+{
+    mlt_tool *tool = mlt_tool_of(me);
+    if (!provided || !is_level(required))
+        return MPI_T_ERR_INVALID;
+    if (!tool && !me)
+        return MPI_T_ERR_CANNOT_INIT;
+    if (!tool)
+        tool = new_tool(me);
+    if (!is_reachable(me, tool) || tool->inits == UINT32_MAX ||
+        (tool->inits == 0 && !read_settings(tool)))
+        return MPI_T_ERR_CANNOT_INIT;
+    if (tool->inits++ == 0)
+        make_lists(tool);
+    *provided = granted(tool, required);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_finalize(mlt_rank *me)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (--tool->inits > 0)
+        return MPI_SUCCESS;
+    mlt_tool_events_free(tool);
+    mlt_tool_sessions_free(tool);
+    mlt_tool_cvars_free(tool);
+    return MPI_SUCCESS;
+}
+
+// ---- the worker
+
+static void watch_worker(mlt_rank *rank, int change)
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(rank);
+    bool before = w->watchers > 0;
+    w->watchers += (uint32_t)change;
+    if (before == (w->watchers > 0))
+        return;
+    mlt_worker_watch(rank->worker, !before);
+    w->met_told = rank->worker->wire ? rank->worker->wire->met : 0;
+    // Relaxed: the calling thread sees it, and whoever else goes the detour finds nothing there. It
+    // stays, as others may want it.
+    if (!before)
+        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+}
+
+void mlt_tool_watch(mlt_tool *tool, int change)
+{
+    tool->watchers += (uint32_t)change;
+    if (tool->rank)
+        watch_worker(tool->rank, change);
+}
+
+void mlt_tool_worker_begins(mlt_worker *worker)
+{
+    if (mlt_entry_many())
+        return;
+    only.rank = &worker->ranks[0];
+    only.ended = false;
+    if (only.watchers > 0)
+        watch_worker(only.rank, (int)only.watchers);
+}
+
+static void end_tool(mlt_tool *tool)
+{
+    if (tool->inits > 0)
+        mlt_tool_sessions_settle(tool);
+    tool->rank = NULL;
+    tool->ended = true;
+}
+
+void mlt_tool_worker_ends(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (!mlt_entry_many()) {
+        end_tool(&only);
+        return;
+    }
+    for (uint32_t i = 0; w->tools && i < worker->count; i++) {
+        mlt_tool *tool = w->tools[i];
+        if (!tool)
+            continue;
+        if (tool->inits > 0) {
+            mlt_tool_events_free(tool);
+            mlt_tool_sessions_free(tool);
+            mlt_tool_cvars_free(tool);
+        }
+        free(tool);
+    }
+    free(w->tools);
+}
+
+// ---- strings and enumerations
+
+void mlt_tool_text(const char *text, char *out, int *length)
+{
+    if (!length)
+        return;
+    size_t bytes = strlen(text) + 1;
+    size_t room = out && *length > 0 ? (size_t)*length : 0;
+    size_t n = bytes < room ? bytes : room;
+    if (n > 0) {
+        memcpy(out, text, n - 1);
+        out[n - 1] = '\0';
+    }
+    *length = (int)bytes;
+}
+
+static const mlt_tool_enum *enum_of(MPI_T_enum handle)
+{
+    const mlt_tool_enum *e = (const mlt_tool_enum *)(uintptr_t)handle;
+    return mlt_handle_is_address((uintptr_t)handle) && e->magic == MLT_TOOL_ENUM_MAGIC ? e : NULL;
+}
+
+int mlt_tool_enum_count(const mlt_tool_enum *e)
+{
+    int n = 1;
+    for (const char *c = e->items; *c; c++)
+        n += *c == '|';
+    return n;
+}
+
+int mlt_mpi_T_enum_get_info(mlt_rank *me, MPI_T_enum enumtype, int *num, char *name, int *name_len)
+{
+    mlt_tool *tool;
+    const mlt_tool_enum *e = enum_of(enumtype);
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!e)
+        return MPI_T_ERR_INVALID_HANDLE;
+    mlt_tool_put(num, mlt_tool_enum_count(e));
+    mlt_tool_text(e->name, name, name_len);
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_T_enum_get_item(mlt_rank *me, MPI_T_enum enumtype, int index, int *value, char *name,
+                            int *name_len)
+{
+    mlt_tool *tool;
+    const mlt_tool_enum *e = enum_of(enumtype);
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!e)
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (index < 0 || index >= mlt_tool_enum_count(e))
+        return MPI_T_ERR_INVALID_INDEX;
+    const char *at = e->items;
+    for (int i = 0; i < index; i++)
+        at = strchr(at, '|') + 1;
+    char item[64];
+    snprintf(item, sizeof item, "%.*s", (int)strcspn(at, "|"), at);
+    mlt_tool_put(value, index);
+    mlt_tool_text(item, name, name_len);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tool information interface (MPI_T): what a rank has of it, and what all its parts share.
+//
+//     cvar.c      control variables: the settings of all layers
+//     pvar.c      performance variables: what there is to read, and how
+//     session.c   sessions and handles: counting from a start to a stop
+//     event.c     event types, registrations, callbacks; source.c: the clocks behind them
+//     category.c  categories: a tree of all of these
+//     watch.c     how a rank's doings get here
+//
+// Whose it is. A rank that calls MPI_T has a mlt_tool; ranks of a process or of a worker see nothing
+// of each other's. It may call before MPI_Init, when a process that holds one rank has not joined
+// its job: then there is no mlt_rank yet (`rank` is NULL), settings can still be set as if they were
+// in the environment, and counts stand at 0. It may call after MPI_Finalize.
+//
+// Threads. Calls of a rank with a gate come through it. Without one, MPI_T_init_thread promises
+// MPI_THREAD_FUNNELED, or what MPI_Init_thread has promised. So nothing here has a lock.
+//
+// What it costs. Counts that the engine keeps anyhow are read where they are. All others are counted
+// only while some handle that runs, or some callback, wants them: the worker is watched then
+// (mlt_worker_watch), and each of its ranks goes a slower way. Ranks without a mlt_tool are passed by.
+//
+// Errors are returned as the standard's classes, and call no error handler.
+#ifndef MLT_MPI_TOOL_TOOL_H
+#define MLT_MPI_TOOL_TOOL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/pool.h"
+#include "base/sight.h"
+#include "boot/ctl.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+
+// How often each kind of collective operation was called, whatever its form.
+#define MLT_TOOL_COLLECTIVES(X)                                                                    \
+    X(barrier)                                                                                     \
+    X(bcast)                                                                                       \
+    X(gather)                                                                                      \
+    X(gatherv)                                                                                     \
+    X(scatter)                                                                                     \
+    X(scatterv)                                                                                    \
+    X(allgather)                                                                                   \
+    X(allgatherv)                                                                                  \
+    X(alltoall)                                                                                    \
+    X(alltoallv)                                                                                   \
+    X(alltoallw)                                                                                   \
+    X(reduce)                                                                                      \
+    X(allreduce)                                                                                   \
+    X(reduce_scatter_block)                                                                        \
+    X(reduce_scatter)                                                                              \
+    X(scan)                                                                                        \
+    X(exscan)                                                                                      \
+    X(neighbor_allgather)                                                                          \
+    X(neighbor_allgatherv)                                                                         \
+    X(neighbor_alltoall)                                                                           \
+    X(neighbor_alltoallv)                                                                          \
+    X(neighbor_alltoallw)
+
+#define MLT_TOOL_COLLECTIVE_ENUM(name) MLT_TOOL_CALL_##name,
+enum { MLT_TOOL_COLLECTIVES(MLT_TOOL_COLLECTIVE_ENUM) MLT_TOOL_CALLS };
+
+// What a rank did while its worker was watched. Only grows, but for the last ones.
+typedef struct mlt_tool_counts {
+    uint64_t sent[MLT_CTL_DISTANCES], sent_bytes[MLT_CTL_DISTANCES]; // as mlt_worker_counts
+    uint64_t eager, asked;
+    uint64_t received, received_bytes, unexpected;
+    uint64_t waits, wait_ns;
+    uint64_t calls[MLT_TOOL_CALLS];
+    uint64_t last_wait, last_large, last_collective, last_algorithm; // enumerations of pvar.c
+} mlt_tool_counts;
+
+enum { MLT_TOOL_HANDLES = 1 << 16, MLT_TOOL_SESSIONS = 1 << 10 }; // a tool that has more leaks them
+
+typedef struct mlt_tool {
+    uint32_t inits; // calls of MPI_T_init_thread that MPI_T_finalize has not undone
+    bool ended;     // there was a rank, and there will be none
+    mlt_rank *rank; // NULL: the process has not joined its job, or the rank has ended
+    uint32_t handles, session_count;
+    mlt_link cvars;    // handles of control variables (cvar.c)
+    mlt_link sessions; // session.c
+    mlt_link watching; // handles of performance variables that hear of every sight, by `watching`
+    uint32_t watchers; // handles that run, and callbacks, for which the worker is watched
+    mlt_tool_counts counts;
+    struct mlt_tool_events *events; // event.c; NULL: none so far
+} mlt_tool;
+
+// The body of every function but MPI_T_init_thread begins with it: the caller's state, or an error.
+int mlt_tool_enter(mlt_rank *me, mlt_tool **tool) MLT_MUST_CHECK;
+
+// The rank's state; NULL: it has not called MPI_T_init_thread.
+mlt_tool *mlt_tool_of(const mlt_rank *me);
+
+// One more or less (`change`) wants the worker watched.
+void mlt_tool_watch(mlt_tool *tool, int change);
+
+// The standard's rule for strings: at most *length bytes with the 0 into `out`, and the length with
+// the 0 of the whole into *length. Either may be NULL.
+void mlt_tool_text(const char *text, char *out, int *length);
+
+static inline void mlt_tool_put(int *out, int value)
+{
+    if (out)
+        *out = value;
+}
+
+// ---- enumerations
+
+enum { MLT_TOOL_ENUM_MAGIC = 0x7001e4a3 };
+
+// Item i has the value i. The handle is its address.
+typedef struct mlt_tool_enum {
+    uint32_t magic; // MLT_TOOL_ENUM_MAGIC
+    const char *name;
+    const char *items; // "first|second|third"
+} mlt_tool_enum;
+
+#define MLT_TOOL_ENUM(name_, items_)                                                               \
+    {                                                                                              \
+        .magic = MLT_TOOL_ENUM_MAGIC, .name = name_, .items = items_                               \
+    }
+
+static inline MPI_T_enum mlt_tool_enum_handle(const mlt_tool_enum *e)
+{
+    return (MPI_T_enum)(uintptr_t)e; // NULL: MPI_T_ENUM_NULL
+}
+
+int mlt_tool_enum_count(const mlt_tool_enum *e);
+
+// ---- to the other layers and folders
+
+// A worker begins, and ends. After the one and before the other its ranks can be looked at.
+void mlt_tool_worker_begins(mlt_worker *worker);
+void mlt_tool_worker_ends(mlt_worker *worker);
+
+// A call of a rank of a watched worker begins; and ends, inside its gate: calls the callbacks of what
+// happened.
+void mlt_tool_called(mlt_rank *me, uint16_t fn);
+void mlt_tool_call_ends(mlt_rank *me);
+
+// mlt_above.saw.
+void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight);
+
+// ---- the parts to each other
+
+// MPI_T_finalize: everything that the rank did not free.
+void mlt_tool_cvars_free(mlt_tool *tool);
+void mlt_tool_sessions_free(mlt_tool *tool);
+void mlt_tool_events_free(mlt_tool *tool);
+
+// Handles that run take what they have counted into themselves: there is nothing to read from now on.
+void mlt_tool_sessions_settle(mlt_tool *tool);
+
+// A call of the rank begins.
+void mlt_tool_sessions_called(mlt_tool *tool);
+
+// A sight of the rank, for handles that want every one, and for registrations.
+void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_sight *sight);
+void mlt_tool_events_saw(mlt_tool *tool, const mlt_sight *sight);
+// The worker has to do with its first, second, ... worker of another host.
+void mlt_tool_events_met(mlt_tool *tool, int32_t worker, int32_t host, int32_t number);
+
+// Calls the callbacks of what has happened so far. May suspend, as they may.
+void mlt_tool_events_deliver(mlt_tool *tool);
+
+#endif

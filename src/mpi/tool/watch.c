@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the doings of a watched worker's ranks become counts and events.
+#include <ctype.h>
+#include <pthread.h>
+#include <string.h>
+#include <strings.h>
+
+#include "mpi/self.h"
+#include "mpi/tool/tool.h"
+#include "wire/wire.h"
+
+// ---- calls of collective operations
+
+static uint8_t call_of[MLT_FN_COUNT]; // 1 + MLT_TOOL_CALL_...; 0: none
+
+// Whether a function is that operation in any of its forms: MPI_Bcast, MPI_Ibcast, MPI_Bcast_init,
+// and their large-count twins.
+static bool is_form(const char *function, const char *name)
+{
+    const char *at = function + strlen("MPI_");
+    size_t length = strlen(at), bytes = strlen(name);
+    if (length > 2 && strcmp(at + length - 2, "_c") == 0)
+        length -= 2;
+    if (length > 5 && strncmp(at + length - 5, "_init", 5) == 0)
+        length -= 5;
+    if (length == bytes + 1 && *at == 'I') {
+        at++;
+        length--;
+    }
+    return length == bytes && strncasecmp(at, name, bytes) == 0;
+}
+
+static void find_calls(void)
+{
+#define NAME(name) #name,
+    static const char *const names[] = {MLT_TOOL_COLLECTIVES(NAME)};
+    for (int fn = 1; fn < MLT_FN_COUNT; fn++)
+        for (int i = 0; i < MLT_TOOL_CALLS; i++)
+            if (is_form(mlt_fn_table[fn].name, names[i]))
+                call_of[fn] = (uint8_t)(1 + i);
+}
+
+void mlt_tool_called(mlt_rank *me, uint16_t fn)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    mlt_tool *tool = mlt_tool_of(me);
+    if (!tool || tool->watchers == 0 || fn >= MLT_FN_COUNT)
+        return;
+    pthread_once(&once, find_calls);
+    if (call_of[fn])
+        tool->counts.calls[call_of[fn] - 1]++;
+    mlt_tool_sessions_called(tool);
+}
+
+void mlt_tool_call_ends(mlt_rank *me)
+{
+    mlt_tool *tool = mlt_tool_of(me);
+    if (tool && tool->events)
+        mlt_tool_events_deliver(tool);
+}
+
+// ---- sights
+
+static void count(mlt_tool_counts *c, const mlt_sight *sight)
+{
+    switch ((mlt_sight_kind)sight->kind) {
+    case MLT_SIGHT_SENT:
+        c->sent[sight->how]++;
+        c->sent_bytes[sight->how] += sight->bytes;
+        c->eager += sight->eager;
+        c->asked += !sight->eager;
+        break;
+    case MLT_SIGHT_RECEIVED:
+        c->received++;
+        c->received_bytes += sight->bytes;
+        break;
+    case MLT_SIGHT_UNEXPECTED:
+        c->unexpected++;
+        break;
+    case MLT_SIGHT_LARGE:
+        c->last_large = sight->how;
+        break;
+    case MLT_SIGHT_PARKS:
+        c->waits++;
+        c->last_wait = sight->how;
+        break;
+    case MLT_SIGHT_GOES_ON:
+        c->wait_ns += sight->bytes;
+        break;
+    case MLT_SIGHT_PLANNED:
+        c->last_collective = 1u + sight->how;
+        c->last_algorithm = (uint64_t)(1 + sight->peer);
+        break;
+    case MLT_SIGHT_POSTED:
+    case MLT_SIGHTS:
+        break;
+    }
+}
+
+static void note(mlt_tool *tool, const mlt_sight *sight)
+{
+    if (!tool || tool->watchers == 0)
+        return;
+    count(&tool->counts, sight);
+    mlt_tool_sessions_saw(tool, sight);
+    mlt_tool_events_saw(tool, sight);
+}
+
+// A message to or from another host follows at once when its worker is first met.
+static void note_meeting(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    const mlt_wire *wire = worker->wire;
+    w->met_told = wire->met;
+    int32_t host = (int32_t)mlt_job_host_of(wire->job, wire->met_last);
+    for (uint32_t i = 0; i < worker->count; i++) {
+        mlt_tool *tool = mlt_tool_of(&worker->ranks[i]);
+        if (tool)
+            mlt_tool_events_met(tool, (int32_t)wire->met_last, host, (int32_t)wire->met);
+    }
+}
+
+void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+{
+    const mlt_mpi_worker *w = worker->mpi;
+    if (!w)
+        return; // it is about to end
+    if (worker->wire && worker->wire->met != w->met_told)
+        note_meeting(worker);
+    if (rank) {
+        note(mlt_tool_of(rank), sight);
+        return;
+    }
+    for (uint32_t i = 0; sight->kind == MLT_SIGHT_PLANNED && i < worker->count; i++)
+        note(mlt_tool_of(&worker->ranks[i]), sight);
+}
