@@ -38,6 +38,9 @@ CHANGED_TOO = {("Mrecv", "message"), ("Imrecv", "message"), ("Mrecv_c", "message
 KEYVALS = {"comm_keyval", "type_keyval", "win_keyval"}
 # Bodies that cannot fail, on the path of every small message.
 NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
+# Functions that threads call at the same time, outside of the rank's gate: their bodies take it where they need it. Only
+# --report sends them through the detour.
+UNGATED = {"Pready", "Pready_range", "Pready_list", "Parrived"}
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = {"blocklength", "max_integers", "max_addresses", "max_large_counts", "max_datatypes"}
 # A buffer, its count and its datatype.
@@ -574,7 +577,8 @@ def surface_body(f, twin):
                    f"    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        {f.unmake};\n    return code;\n")
         return "".join(out)
     if not narrow:
-        out.append("    if (MLT_UNLIKELY(mlt_mpi_detours()))\n"
+        detours = "mlt_mpi_profiling" if f.name in UNGATED else "mlt_mpi_detours()"
+        out.append(f"    if (MLT_UNLIKELY({detours}))\n"
                    f"        return detour_{f.name}({args});\n    return mlt_mpi_{f.body}({args});\n")
         return "".join(out)
     out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({args})\n"

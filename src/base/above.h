@@ -61,7 +61,8 @@ typedef struct mlt_above_calls {
     // Returns how many there are, 0 for other requests.
     uint32_t (*parts)(const struct mlt_req *req, struct mlt_worker_part *out, uint32_t most);
     // Fills in what a collective call waits for: that of a rank that is parked in one (req NULL),
-    // or of a MLT_REQ_OTHER request. Leaves others as they are.
+    // or of a MLT_REQ_OTHER request, which may also be a partitioned message. Leaves others as they
+    // are.
     void (*collective)(const struct mlt_wait *wait, const struct mlt_req *req,
                        struct mlt_ctl_wait *out);
     // Fills in what a rank waits for that is parked for a window.

@@ -58,6 +58,7 @@ enum {
     MLT_CTL_COMM = 64,
     MLT_CTL_PROCS_TEXT = 16 * 1024,
     MLT_CTL_DISTANCES = 4,
+    MLT_CTL_UNREADY = '!',
 };
 
 // What a rank waits for that is blocked for a window. peer is who could end it, if that is known.
@@ -105,7 +106,10 @@ typedef struct mlt_ctl_wait {
     char call[MLT_CTL_NAME - 1];
     uint16_t thread; // of a rank with several threads, from 1; 0: the rank has one
     uint16_t others; // threads of the rank that have called MPI, but are not blocked there now
-    char label[20];  // name of the action; of the collective call, without "MPI_"; "": none
+    char label[20];  // name of the action; of the collective call, without "MPI_"; of a partitioned
+                     // message the partitions that are waited for, "3-7 of 16", after
+    // MLT_CTL_UNREADY if the sender (then peer is itself) has not called MPI_Pready
+    // for them; "": none
 } mlt_ctl_wait;
 _Static_assert(sizeof(mlt_ctl_wait) == 96, "no holes that would be sent");
 

@@ -22,6 +22,7 @@
 #include "mpi/goal/goal.h"
 #include "mpi/join.h"
 #include "mpi/p2p/kind.h"
+#include "mpi/p2p/partition.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
 #include "mpi/tool/tool.h"
@@ -50,8 +51,16 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
 {
     if (mlt_win_packet_is(packet->kind))
         mlt_win_packet(worker, from, packet, data, bytes);
+    else if (mlt_part_owns_packet(packet->kind))
+        mlt_part_packet(worker, from, packet, data, bytes);
     else
         mlt_route_packet(worker, from, packet, data, bytes);
+}
+
+static void look_at(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
+{
+    mlt_coll_look(wait, req, out);
+    mlt_part_look(req, out);
 }
 
 const mlt_above_calls mlt_above = {
@@ -64,7 +73,7 @@ const mlt_above_calls mlt_above = {
     .kind_differs = mlt_mpi_kind_differs,
     .world_rank = mlt_comm_context_world_rank,
     .parts = mlt_goal_request_parts,
-    .collective = mlt_coll_look,
+    .collective = look_at,
     .window = mlt_win_look,
     .procs = mlt_csp_procs,
     .original = mlt_globals_original,

@@ -11,6 +11,7 @@
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/handle.h"
+#include "mpi/p2p/partition.h"
 #include "mpi/profile.h"
 #include "mpi/tool/tool.h"
 #include "mpi/topo/reorder.h"
@@ -122,6 +123,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_pool_fini(&w->jobs);
     mlt_coll_rooms_free(w->rooms);
     free(w->meets);
+    mlt_parts_free(w->parts);
     mlt_reorder_forget(w->plans);
     free(w->ranks);
     free(w);

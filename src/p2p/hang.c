@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "fiber/gate.h"
+#include "p2p/context.h"
 #include "p2p/p2p_int.h"
 
 enum {
@@ -49,6 +50,14 @@ static void say(const mlt_ctl_wait *wait)
         mlt_log("%s: %s: %s %llu bytes %s %s (action %u%s%s)", who, wait->call,
                 wait->kind == MLT_WAIT_RECV ? "recv" : "send", (unsigned long long)wait->bytes,
                 relation, peer, wait->action - 1, wait->label[0] ? ", " : "", wait->label);
+    else if (relation && wait->label[0])
+        mlt_log("%s: %s for %spartitions %s%s%s, %s", who, wait->call,
+                wait->label[0] == MLT_CTL_UNREADY ? "its own MPI_Pready of " : "",
+                wait->label + (wait->label[0] == MLT_CTL_UNREADY),
+                wait->label[0] == MLT_CTL_UNREADY ? ""
+                : wait->kind == MLT_WAIT_RECV     ? " from "
+                                                  : " to ",
+                wait->label[0] == MLT_CTL_UNREADY ? "" : peer, tag);
     else if (relation)
         mlt_log("%s: %s %s %s, %s (%llu bytes)", who, wait->call, relation, peer, tag,
                 (unsigned long long)wait->bytes);
@@ -229,7 +238,7 @@ static void add_held(batch *b, const mlt_rank *rank)
     const mlt_link *all = &rank->unexpected.all;
     for (const mlt_link *l = all->next; l && l != all && told < MOST_HELD; l = l->next) {
         const mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
-        if (msg->context % CONTEXTS != 0)
+        if (msg->context % CONTEXTS != 0 || msg->context > MLT_CONTEXT_COMMS_LAST)
             continue;
         mlt_ctl_wait *out = next_wait(b, rank);
         out->kind = MLT_WAIT_HELD;

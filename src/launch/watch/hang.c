@@ -328,11 +328,17 @@ static void print_envelope(const mlt_ctl_wait *w, bool with_bytes, FILE *out)
         fprintf(out, " (%llu bytes)", (unsigned long long)w->bytes);
 }
 
+// Of a partitioned message (ctl.h).
+static bool is_of_partitions(const mlt_ctl_wait *w)
+{
+    return (w->kind == MLT_WAIT_RECV || w->kind == MLT_WAIT_SEND) && !w->action && w->label[0];
+}
+
 // True if "MPI_Recv from rank 2" says it all, false if it must be "MPI_Wait for a receive from rank
 // 2".
 static bool name_tells(const mlt_ctl_wait *w)
 {
-    if (strcasestr(w->call, "sendrecv") || w->open > 1)
+    if (strcasestr(w->call, "sendrecv") || w->open > 1 || is_of_partitions(w))
         return false;
     switch (w->kind) {
     case MLT_WAIT_RECV:
@@ -364,6 +370,24 @@ static void print_action(const mlt_hang *hang, const mlt_ctl_wait *w, relation h
         fprintf(out, " (action %u%s%s)", w->action - 1, w->label[0] ? ", " : "", w->label);
     if (peer_ended(hang, w))
         fputs(how == DISTANCE ? ", which have ended" : ", which has ended", out);
+}
+
+// "partitions 3-7 of 16 from rank 2, tag 5, MPI_COMM_WORLD"; a sender that has not called MPI_Pready
+// waits for itself.
+static void print_partitions(const mlt_hang *hang, const mlt_ctl_wait *w, relation how, bool same,
+                             FILE *out)
+{
+    bool unready = w->label[0] == MLT_CTL_UNREADY;
+    fprintf(out, "%spartitions", unready ? "its own MPI_Pready of " : "");
+    if (same)
+        fprintf(out, " %s", w->label + unready);
+    if (!unready) {
+        fputs(w->kind == MLT_WAIT_RECV ? " from " : " to ", out);
+        print_peer(hang, w, how, out);
+    }
+    print_envelope(w, false, out);
+    if (!unready && peer_ended(hang, w))
+        fputs(how == DISTANCE ? " (which have ended)" : " (which has ended)", out);
 }
 
 // The call that is blocked is another one: MPI_Wait, of a nonblocking collective.
@@ -435,6 +459,10 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, relatio
     }
     if (w->action) {
         print_action(hang, w, how, bytes, out);
+        return;
+    }
+    if (is_of_partitions(w)) {
+        print_partitions(hang, w, how, bytes, out);
         return;
     }
     switch (w->kind) {

@@ -7,6 +7,7 @@
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/p2p/buffer.h"
+#include "mpi/p2p/partition.h"
 #include "mpi/p2p/request.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -86,6 +87,8 @@ static int start(mlt_rank *me, mlt_req *req)
         int code = mlt_coll_request_start(me, req);
         if (code != MPI_SUCCESS)
             return code;
+    } else if (req->flags & MLT_REQF_PART) {
+        mlt_part_request_start(req);
     } else {
         req->done = false;
         req->waiter = NULL;

@@ -18,6 +18,7 @@
 #include "mpi/goal/goal.h"
 #include "mpi/p2p/grequest.h"
 #include "mpi/p2p/kind.h"
+#include "mpi/p2p/partition.h"
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -346,6 +347,13 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
             "argument request is one of %s that is under way, which must be waited "
             "for, not freed",
             mlt_fn_name(req->fn));
+    }
+    if ((req->flags & MLT_REQF_PART) && !mlt_part_may_free(req)) {
+        *request = mlt_req_handle(req);
+        return mlt_mpi_raise(
+            me, req->owner, me->fn, MPI_ERR_REQUEST,
+            "argument request is an active one of MPI_Psend_init, of which partitions are not "
+            "ready yet; without the request MPI_Pready cannot be called for them");
     }
     req->flags &= ~(uint32_t)(MLT_REQF_PERSISTENT | MLT_REQF_ACTIVE);
     if (req->done)
