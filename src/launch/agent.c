@@ -441,8 +441,8 @@ static bool read_packet(child *c)
                              .msg_control = control,
                              .msg_controllen = sizeof control};
     ssize_t n = recvmsg(c->ctl.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n < 0 && errno == EINTR)
-        return true;
+    if (n < 0 && (errno == EINTR || errno == ECONNRESET))
+        return true; // reset: it ended with unread packets of ours; what it said comes next
     if (n < 0 && errno == EAGAIN)
         return false;
     if (n <= 0) {

@@ -7,6 +7,7 @@
 //     exit N | _exit N     end; `exit` tells mpirun first, as the library does
 //     abort N TEXT | crash SIGNAL TEXT | kill SIGNAL
 //     fatal SIGNAL         crash with a message, then die of it
+//     want PROC            asks for a connection to that process, and reads nothing of it
 //     shared TEXT | note TEXT     as a process whose ranks share globals, or with a note
 //     sleep SECONDS | say TEXT | child COMMAND | stats | queues | tell
 //     load IDLE SLACK      the numbers of workers that were idle for IDLE % of a second, and had
@@ -273,6 +274,8 @@ static int act(const char *verb, const char *a, const char *b)
         while (nanosleep(&t, &t) != 0 && errno == EINTR)
             ;
     }
+    if (strcmp(verb, "want") == 0)
+        send_text(MLT_CTL_WANT, MLT_CTL_NO_RANK, atoi(a), "");
     if (strcmp(verb, "inner") == 0)
         inner = (uint32_t)atoi(a);
     if (strcmp(verb, "load") == 0) {
