@@ -664,7 +664,8 @@ static inline void watch(mlt_instance *i)
 static void ended(mlt_run *run)
 {
     mlt_instance *i = run->user;
-    i->team->worker->together -= !i->plan->near;
+    i->team->worker->together--;
+    i->team->worker->sheltered -= i->plan->near;
     mlt_list_remove(&i->active);
     if (MLT_UNLIKELY(run->status != MLT_OK)) {
         tell_fault(i->team, run);
@@ -799,8 +800,8 @@ static inline void start(mlt_plans *plans, mlt_instance *i)
     if (MLT_LIKELY(i->place == &i->team->ordinary))
         remember(i->team, (uint32_t)i->number, i->run->received.code, false);
     mlt_list_push_back(active_of(plans, i), &i->active);
-    // One that waits for others of its host, which wait for the network, does better to sleep.
-    i->team->worker->together += !i->plan->near;
+    i->team->worker->together++;
+    i->team->worker->sheltered += i->plan->near;
     mlt_run_start(i->run, i->place, (uint32_t)i->number, i->done);
 }
 

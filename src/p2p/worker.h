@@ -41,9 +41,11 @@ struct mlt_worker {
     mlt_worker_counts counts;
     bool reads; // large messages between processes are to be read from the sender's memory: the
                 // same for all workers of the job, whether the system then lets them or not
-    uint32_t living;    // ranks that have not ended
-    uint32_t together;  // operations under way in which all workers take part: where workers share
-                        // cores, they end as soon as the others have run
+    uint32_t living; // ranks that have not ended
+    // Operations under way in which all workers take part: where workers share cores, they end as
+    // soon as the others have run. Those of them that span hosts, but in which this worker exchanges
+    // messages with its own host only: others wait for the network in its place.
+    uint32_t together, sheltered;
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
     void *windows;      // the win layer's: its parts of windows; NULL: none so far
