@@ -90,7 +90,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_goal_helper *helper;    // goal/offload.c: the thread that drives; NULL: none
     struct mlt_tool **tools; // tool/tool.h: [count], of ranks that share the process; NULL: none
     uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
-    struct mlt_parts *parts;           // partitioned requests; NULL until the first
+    struct mlt_parts *parts;     // partitioned requests; NULL until the first
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)
