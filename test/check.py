@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -42,6 +43,7 @@ SUM = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 
 
 running = set()  # commands of all stages that run now
+interrupted = threading.Event()
 
 
 class Stage:
@@ -49,8 +51,9 @@ class Stage:
 
     begun = set()
 
-    def __init__(self, name):
+    def __init__(self, name, modest=False):
         self.name, self.passed, self.failed = name, 0, 0
+        self.modest = modest  # lets others go first
         self.skipped, self.faults = [], []
         self.busy = 0.0  # seconds of processors that its commands took
         self.log = LOGS / f"{name}.log"
@@ -67,7 +70,9 @@ class Stage:
 
     def command(self, command, limit, env=None):
         """Runs a command with its output in the log. (exit status, output); status None when its time was over."""
-        command = [str(word) for word in command]
+        if interrupted.is_set():  # the thread of another stage: it ends
+            raise KeyboardInterrupt
+        command = [*(["nice", "-n", "5"] if self.modest else []), *map(str, command)]
         with open(self.log, "a") as log:
             log.write(f"\n$ {' '.join(command)}\n")
             log.flush()
@@ -136,7 +141,10 @@ def wait_for(process, limit):
     """A process's exit status, None if it does not end in time; and the seconds of processors that it and its children took."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        try:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        except ChildProcessError:  # Ctrl-C: the main thread has ended it
+            return None, 0.0
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             return process.returncode, usage.ru_utime + usage.ru_stime
@@ -202,6 +210,7 @@ class Trees:
 
 
 trees = Trees()
+lane = concurrent.futures.ThreadPoolExecutor(1)  # for the stages that run beside others
 
 
 def no_address_randomisation():
@@ -346,7 +355,7 @@ def stage_mpi(stage, quick):
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
     # Collectives as if workers were on several hosts.
     pretend = {"MILLET_PRETEND_HOSTS": "2"}
-    script(stage, *run, "--mode", "split", "--only", "^coll_", env=pretend)
+    script(stage, *run, "--mode", "split", "--only", r"^coll_(?!engine_alloc|types .* x64\])", env=pretend)  # types: of 4 ranks
     script(stage, *run, "--mode", "splitproc", "--only", "^coll_", env={**pretend, "MILLET_PRETEND_ORDER": "turn"})
 
 
@@ -482,8 +491,9 @@ def stage_cross(stage, quick):
     for tool in missing_tools("cross"):
         return stage.skip(f"there is no {tool}")
     if trees.wait(stage):
-        # What only computes, and takes long at that, gives the same everywhere. qemu knows no limits of memory (image_need).
-        stage.ctest("build-cross", CROSS_LAYERS, without=f"image_need|goal_derive|flow_(lower_tokens|lower_lower|graph_graph|place_place)$|{MODEL}")
+        # What only computes, and takes long at that, gives the same everywhere; flow_link and csp_names_names are messages of threads, which wire's
+        # and csp's other tests send here. qemu knows no limits of memory (image_need).
+        stage.ctest("build-cross", CROSS_LAYERS, without=f"image_need|goal_(derive|text_print)|flow_(lower_tokens|lower_lower|graph_graph|place_place|link)$|csp_names_names|mpi_comm_map|{MODEL}")
         script(stage, "test/images/cross", "--build", BUILD, "--cross", ROOT / "build-cross")
 
 
@@ -495,14 +505,15 @@ def stage_clang(stage, quick):
         stage.passed += 1
 
 
-# mpirun's tests mostly wait, for time-outs and for the end of what they have killed: they run beside these.
-BESIDE_LAUNCH = ("goal", "csp", "flow", "images", "hosts", "systems")
+# These mostly wait, for time-outs and for the end of what they have killed, or keep one processor busy. They run beside the others, one after the
+# other, and go first where both could run: then they wait for nothing but what they test.
+BESIDE = ("launch", "hosts", "csp", "goal", "flow", "images", "systems")
 NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "hosts", "systems")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
 
-def run_stage(name, quick):
-    stage = Stage(name)
+def run_stage(name, quick, modest=False):
+    stage = Stage(name, modest)
     terminal = sys.stdout.isatty()
     if terminal:
         print(f"{name:9} ...", end="", flush=True)
@@ -544,39 +555,34 @@ def main():
     for name, value in CACHE.items():
         os.environ.setdefault(name, value)
     start = time.monotonic()
-    stages, beside = [], None
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    stages = []
+    if "build" in names:
+        stages.append(run_stage("build", args.quick))
+    if not any(stage.failed for stage in stages):  # else nothing else can say anything
         for name in names:
-            if name == "launch":
-                beside = pool.submit(run_stage, name, args.quick)
-                continue
-            if beside and name not in BESIDE_LAUNCH:
-                stages.append(beside.result())
-                beside = None
-            stages.append(run_stage(name, args.quick))
-            if name == "build" and stages[-1].failed:
-                break  # nothing else can say anything then
-            if name == "build":
-                for later in names:
-                    if later in TREES and not missing_tools(later):
-                        trees.start(later)
-        if beside:
-            stages.append(beside.result())
+            if name in TREES and not missing_tools(name):
+                trees.start(name)
+        beside = [lane.submit(run_stage, name, args.quick) for name in BESIDE if name in names]
+        stages += [run_stage(name, args.quick, modest=bool(beside)) for name in names if name != "build" and name not in BESIDE]
+        stages += [future.result() for future in beside]
     trees.end()
     wall, busy = time.monotonic() - start, sum(s.busy for s in stages) + trees.busy
     print(f"{wall:.0f} s in all, {busy:.0f} s of processors, {trees.busy:.0f} of them for the build trees of later stages; logs in {LOGS.relative_to(ROOT)}/")
     for stage in stages:
         for why in stage.skipped:
             print(f"skipped: {stage.name}: {why}")
-    for name in names[len(stages):]:
-        print(f"skipped: {name}: the build failed")
+    for name in names:
+        if name not in [stage.name for stage in stages]:
+            print(f"skipped: {name}: the build failed")
     passed, failed = sum(s.passed for s in stages), sum(s.failed for s in stages)
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0
 
 
 def interrupt(number, frame):
+    interrupted.set()
     trees.end(wait=False)
+    lane.shutdown(wait=False, cancel_futures=True)
     for process in list(running):  # those of the stage that runs beside, too
         end_group(process)
     raise KeyboardInterrupt
