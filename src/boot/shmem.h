@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that other processes of the job on this host could map: one memfd of the process, divided
-// into blocks. MPI_Alloc_mem gives it out. Nobody maps it yet: windows and sends with one copy
-// will.
+// Memory that other processes of the job on this host can map: one memfd of the process, divided
+// into blocks. MPI_Alloc_mem gives it out, and windows lie in it (win/part.h), which are mapped.
 //
 // All functions may be called by any thread at any time; one lock guards them.
 #ifndef MLT_BOOT_SHMEM_H

@@ -77,7 +77,6 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->empty = mlt_group_new_empty(&w->groups);
     mlt_pool_init(&w->comms, sizeof(mlt_comm), 4);
     mlt_pool_init(&w->wins, sizeof(mlt_win), 4);
-    mlt_list_init(&w->making);
     w->contexts = mlt_contexts_new();
     w->world =
         mlt_comm_shared_new(NULL, mlt_map_new_linear((int32_t)worker->world_size, 0, 1), NULL);

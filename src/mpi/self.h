@@ -56,7 +56,6 @@ typedef struct mlt_mpi_worker {
     struct mlt_group *empty;         // what MPI_GROUP_EMPTY means
     mlt_pool comms;                  // mlt_comm
     mlt_pool wins;                   // mlt_win, see win/win.h
-    mlt_link making;                 // windows that ranks are making (win/make.c)
     struct mlt_contexts *contexts;   // context.h
     mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
     mlt_link *meets;                 // [meet_mask + 1] open meetings without a communicator, see

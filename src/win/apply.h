@@ -10,6 +10,7 @@
 
 #include "type/reduce.h"
 #include "type/type.h"
+#include "type/wide.h"
 #include "win/seat.h"
 
 typedef enum mlt_win_verb {
@@ -24,9 +25,18 @@ typedef enum mlt_win_verb {
 typedef struct mlt_win_deed {
     uint8_t verb;          // mlt_win_verb
     uint8_t op;            // mlt_reduce_op, of an accumulate
-    const mlt_type *basic; // of an accumulate's or a swap's elements; named
+    uint16_t pair[2];      // codes of value and index of an unnamed pair; else 0
+    const mlt_type *basic; // of an accumulate's or a swap's elements; named, or such a pair
     mlt_op_kernel *kernel; // of an accumulate
 } mlt_win_deed;
+
+// The kernel of an accumulate: the fastest there is.
+static inline mlt_op_kernel *mlt_win_kernel_of(const mlt_reduction *reduction)
+{
+    mlt_op_kernel *wide =
+        reduction->op < MLT_OPS ? mlt_op_wide(reduction->op, reduction->type) : NULL;
+    return wide ? wide : reduction->kernel;
+}
 
 // Does it to runs of memory that begins at `memory`. in: packed data of PUT and of accumulates; SWAP:
 // the new value, then the one to compare with. out: where GET, FETCH and SWAP leave packed data.

@@ -26,7 +26,8 @@ typedef struct piece_head {
     uint16_t runs;
     uint16_t code; // of the basic type
     uint8_t verb, op;
-    uint8_t unused[6];
+    uint16_t pair[2]; // instead of the code, of unnamed pairs
+    uint8_t unused[2];
 } piece_head;
 _Static_assert(sizeof(piece_head) == 24, "no holes that would be sent");
 
@@ -179,6 +180,7 @@ static void send_piece(mlt_win_op *op)
                                         .bytes = (uint32_t)bytes,
                                         .runs = (uint16_t)n,
                                         .code = basic ? basic->code : 0,
+                                        .pair = {call->deed.pair[0], call->deed.pair[1]},
                                         .verb = call->deed.verb,
                                         .op = call->deed.op};
     uint64_t length = sizeof(piece_head) + n * sizeof *runs;
@@ -271,8 +273,47 @@ typedef struct piece {
     piece_head head;
     mlt_win_deed deed;
     mlt_type_run runs[RUNS];
+    mlt_type pair; // an unnamed pair of value and index; magic 0: none
     const char *in;
 } piece;
+
+static bool is_named(const mlt_type *type, uint16_t code)
+{
+    return type->magic == MLT_TYPE_MAGIC && type->code == code && type->size > 0;
+}
+
+// An unnamed pair, laid out as a C struct; unmade by unmake_pair.
+static bool make_pair(piece *p)
+{
+    const mlt_type *types[] = {mlt_type_coded(p->head.pair[0]), mlt_type_coded(p->head.pair[1])};
+    mlt_reduction reduction;
+    char why[8];
+    if (!is_named(types[0], p->head.pair[0]) || !is_named(types[1], p->head.pair[1]) ||
+        !mlt_reduce_find_pair(MLT_REDUCE_MAXLOC, types[0]->code, types[1]->code, &reduction, why,
+                              sizeof why))
+        return false;
+    int64_t align = INT64_C(1) << types[1]->align;
+    int64_t begin = ((int64_t)types[0]->size + align - 1) / align * align;
+    return mlt_type_make_struct(&p->pair, 2, (const int64_t[]){1, 1}, (const int64_t[]){0, begin},
+                                types) == MLT_OK;
+}
+
+static bool find_pair_kernel(piece *p)
+{
+    mlt_reduction reduction;
+    char why[8];
+    if (p->head.verb == MLT_WIN_SWAP || !make_pair(p))
+        return false;
+    p->deed.basic = &p->pair;
+    if (p->head.op == MLT_REDUCE_REPLACE || p->head.op == MLT_REDUCE_NO_OP)
+        return true;
+    if (p->head.op >= MLT_REDUCE_OPS ||
+        !mlt_reduce_find_pair((mlt_reduce_op)p->head.op, p->head.pair[0], p->head.pair[1],
+                              &reduction, why, sizeof why))
+        return false;
+    p->deed.kernel = mlt_win_kernel_of(&reduction);
+    return true;
+}
 
 static bool find_kernel(piece *p)
 {
@@ -281,16 +322,17 @@ static bool find_kernel(piece *p)
     p->deed = (mlt_win_deed){.verb = p->head.verb, .op = p->head.op};
     if (p->head.verb == MLT_WIN_PUT || p->head.verb == MLT_WIN_GET)
         return true;
+    if (p->head.pair[0])
+        return find_pair_kernel(p);
     p->deed.basic = mlt_type_coded(p->head.code);
-    if (p->deed.basic->magic != MLT_TYPE_MAGIC || p->deed.basic->code != p->head.code ||
-        p->deed.basic->size == 0)
+    if (!is_named(p->deed.basic, p->head.code))
         return false;
     if (p->head.verb == MLT_WIN_SWAP)
         return p->deed.basic->contiguous && p->deed.basic->size == p->head.bytes;
     if (p->head.op >= MLT_REDUCE_OPS ||
         !mlt_reduce_find((mlt_reduce_op)p->head.op, p->head.code, &reduction, why, sizeof why))
         return false;
-    p->deed.kernel = reduction.kernel;
+    p->deed.kernel = mlt_win_kernel_of(&reduction);
     return true;
 }
 
@@ -349,12 +391,13 @@ static uint64_t do_piece(mlt_win_part *part, int32_t target, const piece *p, don
 
 void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    piece p;
+    piece p = {.in = NULL};
     bool good = take_apart(&p, data, bytes);
     done_head *answer = mlt_take_more(NULL, 1, sizeof *answer + (good ? p.head.bytes : 0));
     *answer = (done_head){.fault = MLT_WIN_NONE};
     uint64_t length = good ? do_piece(part, packet->dst, &p, answer) : sizeof *answer;
     mlt_win_tell(part, MLT_WIN_PACKET_DONE, packet->dst, packet->src, packet->word, answer, length);
+    drop_type(&p.pair);
     free(answer);
 }
 

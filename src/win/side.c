@@ -228,6 +228,7 @@ static void ask(mlt_win_side *side, int32_t target, int32_t word, const char *ca
 {
     mlt_win_waiter w;
     wait_begin(&w, side, MLT_WIN_WAIT_LOCKED, target);
+    w.all = word & MLT_WIN_WORD_ALL;
     mlt_win_tell(side->part, MLT_WIN_PACKET_LOCK, side->me, target, word, NULL, 0);
     wait_done(&w, call);
 }

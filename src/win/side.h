@@ -37,7 +37,8 @@ typedef struct mlt_win_waiter {
     mlt_win_side *side;
     mlt_win_wait_kind kind;
     int32_t rank;
-    bool done; // NODE, LOCKED
+    bool all;  // LOCKED: of rank's island
+    bool done; // NODE, ISLAND, LOCKED
 } mlt_win_waiter;
 
 typedef struct mlt_win_busy {

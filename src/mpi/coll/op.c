@@ -218,9 +218,8 @@ static void run_user(void *arg, const mlt_run_operands *o)
 
 // ---- for reductions
 
-// A predefined operation on a type, named or not. False: `why` says why not.
-static bool find_predefined(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out, char *why,
-                            size_t size)
+bool mlt_op_reduction(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out, char *why,
+                      size_t size)
 {
     if (type->code)
         return mlt_reduce_find(op, type->code, out, why, size);
@@ -255,7 +254,7 @@ static bool find(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *ty
                               mlt_reduce_op_names[which]);
         return false;
     }
-    if (!find_predefined(which, type, out, why, sizeof why)) {
+    if (!mlt_op_reduction(which, type, out, why, sizeof why)) {
         *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_OP, "%s", why);
         return false;
     }

@@ -37,6 +37,10 @@ void mlt_op_drop(mlt_user_op *op);
 // True if it is predefined, and which one.
 bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out);
 
+// A predefined operation on a type that is predefined, named or not. False: `why` says why not.
+bool mlt_op_reduction(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out, char *why,
+                      size_t size);
+
 // How a collective operation reduces elements of `type` by it. False: it cannot, and *code says so,
 // raised. Nothing is held: a caller that keeps *out longer than the call copies it with
 // mlt_coll_op_copy, and holds the object and the type.

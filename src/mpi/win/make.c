@@ -23,10 +23,8 @@
 
 // A window that ranks of a worker are making.
 typedef struct making {
-    mlt_link link;
-    const mlt_comm_shared *of; // the communicator, and which of its calls
-    uint32_t call;
-    uint32_t refs; // ranks that are in the call
+    mlt_comm_shared *of; // the communicator's
+    uint32_t refs;       // ranks that are in the call
     mlt_win_part *part;
     bool failed, numbered;
 } making;
@@ -102,20 +100,16 @@ static mlt_win_part *make_part(mlt_comm *comm, const recipe *r)
     return part;
 }
 
+// All ranks of a communicator make a window before any of them makes the next one.
 static making *find_making(mlt_comm *comm, const recipe *r)
 {
-    mlt_link *list = &mlt_mpi_worker_of(comm->owner)->making;
     mlt_comm_shared *of = mlt_comm_shared_of(comm);
-    for (mlt_link *l = list->next; l != list; l = l->next) {
-        making *m = mlt_container_of(l, making, link);
-        if (m->of == of && m->call == comm->calls)
-            return m;
+    making *m = of->window;
+    if (!m) {
+        m = of->window = mlt_take(1, sizeof *m);
+        m->of = of;
+        m->part = make_part(comm, r);
     }
-    making *m = mlt_take(1, sizeof *m);
-    m->of = of;
-    m->call = comm->calls;
-    m->part = make_part(comm, r);
-    mlt_list_push_back(list, &m->link);
     return m;
 }
 
@@ -146,7 +140,7 @@ static void finish_make(mlt_meet *meet)
 {
     making *m = meet->guests->user;
     mlt_win_shared *shared = m->part->owner;
-    mlt_list_remove(&m->link);
+    m->of->window = NULL;
     for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
         const ticket *t = mlt_meet_item_data(i);
         m->failed |= t->failed;

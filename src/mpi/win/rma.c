@@ -311,10 +311,17 @@ int mlt_mpi_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
 
 // ---- accumulates
 
-// The named type that all data of a type are made of; NULL: there are several, or none.
+static bool is_pair(const mlt_type *type)
+{
+    return !type->code && mlt_dtype_of(type)->permanent &&
+           mlt_dtype_of(type)->contents.combiner == MPI_COMBINER_VALUE_INDEX;
+}
+
+// The predefined type that all data of a type are made of, a named one or an unnamed pair of value
+// and index; NULL: there are several, or none.
 static const mlt_type *basic_of(const mlt_type *type)
 {
-    if (type->code)
+    if (type->code || is_pair(type))
         return type;
     const mlt_contents *contents = &mlt_dtype_of(type)->contents;
     const mlt_type *basic = NULL;
@@ -345,13 +352,18 @@ static MLT_COLD int find_deed(mlt_rank *me, mlt_win *win, MPI_Op op, const given
         return mlt_win_raise(me, win, MPI_ERR_TYPE,
                              "argument target_datatype is made of several basic types, but should "
                              "be made of one");
+    if (is_pair(deed->basic)) {
+        const mlt_type *const *parts = mlt_dtype_of(deed->basic)->contents.type;
+        deed->pair[0] = parts[0]->code;
+        deed->pair[1] = parts[1]->code;
+    }
     if (which == MLT_REDUCE_REPLACE || which == MLT_REDUCE_NO_OP) {
         deed->kernel = NULL;
         return MPI_SUCCESS;
     }
-    if (!mlt_reduce_find(which, deed->basic->code, &reduction, why, sizeof why))
+    if (!mlt_op_reduction(which, deed->basic, &reduction, why, sizeof why))
         return mlt_win_raise(me, win, MPI_ERR_OP, "%s", why);
-    deed->kernel = reduction.kernel;
+    deed->kernel = mlt_win_kernel_of(&reduction);
     return MPI_SUCCESS;
 }
 

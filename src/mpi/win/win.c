@@ -101,7 +101,8 @@ void mlt_win_look(const mlt_wait *wait, mlt_ctl_wait *out)
         out->about = MLT_WINDOW_LOCKS;
         break;
     case MLT_WIN_WAIT_LOCKED:
-        out->about = w->rank < 0 ? MLT_WINDOW_LOCKS : MLT_WINDOW_LOCK;
+        out->about = w->all ? MLT_WINDOW_LOCKS : MLT_WINDOW_LOCK;
+        out->target = w->all ? -1 : out->target;
         break;
     case MLT_WIN_WAIT_POSTS:
         out->about = MLT_WINDOW_POSTS;
