@@ -128,6 +128,7 @@ static uint32_t release_some(mlt_win_part *part, mlt_win_lock *lock, bool many, 
         if (!is_free_for(*word, class, many))
             break;
         *word += one_of(class);
+        seat->want[which] = MLT_WIN_GRANTED;
         last = node;
         node = seat->next[which];
     }

@@ -25,6 +25,8 @@
 typedef enum mlt_win_class { MLT_WIN_SHARED, MLT_WIN_EXCLUSIVE } mlt_win_class;
 enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of an island
 
+enum { MLT_WIN_GRANTED = 0x80 }; // in a node's `want`: it has left its queue with the lock
+
 typedef struct mlt_win_lock {
     _Atomic uint64_t word;  // lock.c
     uint32_t head, tail;    // nodes that wait, while the word has the spin bit; 0: none
@@ -38,7 +40,7 @@ typedef struct mlt_win_seat {
     uint64_t unit;     // bytes that displacements count
     mlt_win_lock lock; // lock.guard: held while its elements are accumulated to
     uint32_t next[2];  // of its two nodes
-    uint8_t want[2];   // mlt_win_class
+    uint8_t want[2];   // mlt_win_class, or MLT_WIN_GRANTED
     uint8_t unused[6];
 } mlt_win_seat;
 _Static_assert(sizeof(mlt_win_seat) == 64, "one line for each rank and window");

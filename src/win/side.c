@@ -441,7 +441,12 @@ static void own_node_woken(mlt_win_side *side)
 
 static void woken_came(mlt_win_part *part, const mlt_packet *packet)
 {
-    if (!packet->word) {
+    bool proxy = packet->word;
+    mlt_win_seat *seat = mlt_win_seat_of(part, packet->dst);
+    if (seat->want[proxy] != MLT_WIN_GRANTED)
+        return; // nonsense
+    seat->want[proxy] = 0;
+    if (!proxy) {
         own_node_woken(mlt_win_side_of(part, packet->dst));
         return;
     }
