@@ -435,14 +435,15 @@ mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_faul
     mlt_win_part *part = side->part;
     mlt_win_peer *peer = mlt_win_peer_of(part, call->target);
     uint64_t at;
+    uint64_t bytes = call->there.count * call->there.type->size;
     if (MLT_UNLIKELY(!peer->direct))
-        return call->there.count * call->there.type->size == 0 ? MLT_OK
-                                                               : do_beside(side, call, peer, fault);
+        return bytes ? do_beside(side, call, peer, fault) : MLT_OK;
     mlt_win_seat *seat = &peer->seats[call->target - peer->first];
     *fault = mlt_win_check(seat, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
                            call->there.type, &at);
     if (MLT_UNLIKELY(*fault != MLT_WIN_FINE))
         return MLT_ERR_INVALID;
-    do_here(seat, call, (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at));
+    if (MLT_LIKELY(bytes))
+        do_here(seat, call, (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at));
     return MLT_OK;
 }

@@ -154,6 +154,7 @@ static void finish_make(mlt_meet *meet)
     new->party = mlt_party_hold(meet->place.party);
     mlt_guest *g = meet->guests;
     shared->comm = mlt_comm_new(g->rank, new, 0, g->order, NULL);
+    mlt_list_remove(&shared->comm->link); // it may outlive that rank's MPI
     if (!m->failed)
         mlt_win_part_open(m->part, new->context);
 }

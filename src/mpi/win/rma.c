@@ -218,7 +218,8 @@ static inline char *plain_memory(mlt_win *win, const given *origin, int target, 
 {
     if (MLT_UNLIKELY(!origin->type->contiguous || !there->type->contiguous))
         return NULL;
-    return mlt_win_plain(&win->side, target, disp, (uint64_t)there->count * there->type->size);
+    uint64_t bytes = (uint64_t)there->count * there->type->size;
+    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes) : NULL;
 }
 
 static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
