@@ -364,7 +364,7 @@ static void byte_use(usage *u, const transfer *t, int origin, int group)
         u->mode = U_GROUP;
         u->group = (short)group;
     } else {
-        u->mode = group >= 0 ? U_GROUP : U_OWN;
+        u->mode = U_OWN; // others do not wait for what this rank did before, so they may not join
         u->group = (short)group;
         u->origin = (short)origin;
     }
