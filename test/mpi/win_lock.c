@@ -264,7 +264,7 @@ static void elsewhere(enum flavor flavor, int how)
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
-    int times = argc > 1 ? atoi(argv[1]) : 40;
+    int times = argc > 1 ? atoi(argv[1]) : 20;
     for (int flavor = 0; flavor < FLAVORS; flavor++) {
         enum flavor f = (enum flavor)flavor;
         exclusive(f, times);
