@@ -35,6 +35,10 @@ NULL_OF = {f"MPI_{kind} *": f"MPI_{kind.upper()}_NULL"
                         "File")}
 CHANGED = re.compile(r"\w+_free$|Comm_disconnect|Session_finalize|File_close|Type_commit|Wait|Test|Start|Cancel")
 CHANGED_TOO = {("Mrecv", "message"), ("Imrecv", "message"), ("Mrecv_c", "message"), ("Imrecv_c", "message")}
+# What strict.h calls the kinds of handles.
+STRICT_KINDS = {f"MPI_{kind} *": f"MLT_STRICT_{kind.upper()}"
+                for kind in ("Comm", "Request", "Datatype", "Group", "Op", "Errhandler", "Info", "Session", "Message", "Win",
+                             "File")} | {"int *": "MLT_STRICT_KEYVAL"}
 KEYVALS = {"comm_keyval", "type_keyval", "win_keyval"}
 # Bodies that cannot fail, on the path of every small message.
 NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
@@ -568,20 +572,21 @@ def surface_body(f, twin):
     if f.made:
         out = [line.replace("        return mlt_", f"        return {f.unmake}, mlt_") for line in out]
     args, narrow = arguments(f, twin)
+    way = args + (", __builtin_return_address(0)" if f.made else "")
     for p, wide in narrow:
         first = f"*{p.name}" if p.name == "position" else "0"
         out.append(f"    {wide} {p.name}_ = {first};\n")
     if f.made and not NEVER_FAIL.match(f.name):
-        out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({args})\n"
+        out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({way})\n"
                    f"                                               : mlt_mpi_{f.body}({args});\n"
                    f"    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        {f.unmake};\n    return code;\n")
         return "".join(out)
     if not narrow:
         detours = "mlt_mpi_profiling" if f.name in UNGATED else "mlt_mpi_detours()"
         out.append(f"    if (MLT_UNLIKELY({detours}))\n"
-                   f"        return detour_{f.name}({args});\n    return mlt_mpi_{f.body}({args});\n")
+                   f"        return detour_{f.name}({way});\n    return mlt_mpi_{f.body}({args});\n")
         return "".join(out)
-    out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({args})\n"
+    out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({way})\n"
                f"                                               : mlt_mpi_{f.body}({args});\n"
                "    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        return code;\n")
     out += [narrow_one(f, p, where) for p, _ in narrow]
@@ -613,14 +618,18 @@ def detour(f, twin):
         return ""
     params = ["mlt_rank *me"] + [p.declare(body_type(twin, p)) for p in f.params if not p.variadic]
     names = ["me"] + [p.name for p in f.params if not p.variadic]
+    params += ["const void *caller"] if f.made else []
+    noted = "".join(f"        mlt_strict_made(me, {f.fn}, {STRICT_KINDS[p.type]}, (uintptr_t)*{p.name}, caller);\n"
+                    for p, _ in f.made)
+    noted = f"    if (mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     return (f"static MLT_COLD int detour_{f.name}({', '.join(params)})\n{{\n"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n"
-            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n    mlt_detour_end(me, {f.fn}, way);\n"
+            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n{noted}    mlt_detour_end(me, {f.fn}, way);\n"
             "    return code;\n}\n\n")
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/self.h", "mpi/thread.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h",
                "mpi_bodies.h"]
     out = [NOTE, "#include <mpi.h>\n\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:

@@ -39,6 +39,7 @@ typedef enum mlt_ctl_type {
     MLT_CTL_NOTE,   // text: a note for the user
     MLT_CTL_WANT,   // value: a process of another host, to which a connection is wanted
     MLT_CTL_LOST,   // the connection to process `value` of another host is lost; text: why, a line
+    MLT_CTL_LEAKS,  // --strict: value: number of mlt_ctl_leak that follow
     MLT_CTL_LINK,   // from mpirun: a connection, its descriptor, and one mlt_ctl_link
 } mlt_ctl_type;
 
@@ -112,6 +113,21 @@ typedef struct mlt_ctl_wait {
     // for them; "": none
 } mlt_ctl_wait;
 _Static_assert(sizeof(mlt_ctl_wait) == 96, "no holes that would be sent");
+
+// --strict: what ranks of a worker left behind, of one kind and place.
+typedef struct mlt_ctl_leak {
+    int32_t rank;   // the first of them
+    uint32_t ranks; // how many
+    uint64_t count; // of all of them together
+    uint32_t most;  // of one of them
+    uint32_t unused;
+    char what[24];   // "communicator"; MLT_CTL_LEAK_MESSAGE: was not received, all others not freed
+    char call[40];   // the function that made it; "": not known
+    char place[168]; // its caller, as a line of a crash report; of a message: which it is
+} mlt_ctl_leak;
+_Static_assert(sizeof(mlt_ctl_leak) == 256, "no holes that would be sent");
+
+#define MLT_CTL_LEAK_MESSAGE "message"
 
 typedef struct mlt_ctl_call {
     char name[MLT_CTL_NAME];

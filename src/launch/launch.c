@@ -465,6 +465,19 @@ static bool print_report(launch *l, mlt_report *report, mlt_path_map *map)
     return whole;
 }
 
+static void print_leaks(const mlt_options *options, mlt_leaks *leaks)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = leaks->count && !options->quiet ? open_memstream(&text, &size) : NULL;
+    if (!out)
+        return;
+    mlt_leaks_print(leaks, out);
+    if (fclose(out) == 0)
+        mlt_say_raw(text, size);
+    free(text);
+}
+
 // A book whose paths count is answered, whether or not anybody asks.
 static void print_paths(const mlt_options *options, mlt_path_map *map)
 {
@@ -517,8 +530,10 @@ int mlt_launch(mlt_options *options)
         options->report ? mlt_report_new(&l.plan, l.host == MLT_FRAME_HEAD ? 0 : cores) : NULL;
     mlt_path_map map;
     mlt_path_map_init(&map);
+    mlt_leaks leaks = {NULL, 0, 0};
     mlt_watch_conf conf = {.options = options,
                            .map = &map,
+                           .leaks = &leaks,
                            .plan = &l.plan,
                            .report = report,
                            .loop = l.loop,
@@ -539,6 +554,8 @@ int mlt_launch(mlt_options *options)
         mlt_say(MLT_NO_ROOM "the report");
         code = code ? code : MLT_EXIT_SYSTEM;
     }
+    print_leaks(options, &leaks);
+    mlt_leaks_free(&leaks);
     print_paths(options, &map);
     mlt_path_map_fini(&map);
     mlt_report_free(report);

@@ -137,6 +137,14 @@ static key *find_key(int keyval)
     return k->number == number && k->refs > 0 ? k : NULL;
 }
 
+bool mlt_attr_key_lives(int keyval)
+{
+    pthread_mutex_lock(&keys.lock);
+    bool alive = find_key(keyval) != NULL;
+    pthread_mutex_unlock(&keys.lock);
+    return alive;
+}
+
 static const char *const kind_names[] = {
     [MLT_ATTR_COMM] = "communicators", [MLT_ATTR_TYPE] = "datatypes", [MLT_ATTR_WIN] = "windows"};
 

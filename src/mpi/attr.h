@@ -47,4 +47,7 @@ int mlt_attrs_raise(mlt_rank *me, struct mlt_comm *comm, int code) MLT_COLD;
 // The code to raise for that of a callback, if the handler is that one: fatal ones print a message.
 int mlt_attrs_code(mlt_rank *me, MPI_Errhandler handler, int code) MLT_COLD;
 
+// The key lives: the program has not freed it.
+bool mlt_attr_key_lives(int keyval);
+
 #endif

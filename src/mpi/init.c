@@ -14,6 +14,7 @@
 #include "mpi/p2p/buffer.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
+#include "mpi/strict.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
 
@@ -146,6 +147,8 @@ int mlt_mpi_Finalize(mlt_rank *me)
     MPI_Errhandler handler = mpi->world.errhandler; // it goes with the communicator
     if (mpi->sessions == 0)                         // else the last one's end
         mlt_goal_offload_end(me);
+    if (mlt_strict_on)
+        mlt_strict_look(me);
     close_comms(me);
     mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
@@ -156,6 +159,8 @@ int mlt_mpi_Finalize(mlt_rank *me)
         mlt_meet_workers(me);
         other = mlt_coll_look_for_lost(me, handler);
         code = code == MPI_SUCCESS ? other : code;
+        if (mlt_strict_on)
+            mlt_strict_tell(me->worker);
         mlt_profile_send(me->worker);
         mlt_coll_tell(me->worker);
     }

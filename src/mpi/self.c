@@ -13,6 +13,8 @@
 #include "mpi/handle.h"
 #include "mpi/p2p/partition.h"
 #include "mpi/profile.h"
+#include "mpi/settings.h"
+#include "mpi/strict.h"
 #include "mpi/tool/tool.h"
 #include "mpi/topo/reorder.h"
 #include "mpi/type/dtype.h"
@@ -60,7 +62,9 @@ void mlt_mpi_joined(const mlt_boot *boot)
 {
     mlt_dtype_joined();
     mlt_mpi_profiling = boot->job->profile && boot->ctl >= 0;
-    atomic_store_explicit(&mlt_mpi_detour, mlt_mpi_profiling || boot->job->hosts > 1,
+    mlt_strict_on = mlt_mpi_settings.strict;
+    atomic_store_explicit(&mlt_mpi_detour,
+                          mlt_mpi_profiling || mlt_strict_on || boot->job->hosts > 1,
                           memory_order_relaxed);
 }
 
@@ -123,6 +127,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_coll_rooms_free(w->rooms);
     free(w->meets);
     mlt_parts_free(w->parts);
+    mlt_strict_free(w->strict);
     mlt_reorder_forget(w->plans);
     free(w->ranks);
     free(w);

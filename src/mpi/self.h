@@ -45,6 +45,7 @@ struct mlt_dist_edges;  // dist_graph.c
 struct mlt_goal_helper; // goal/offload.c
 struct mlt_tool;        // tool/tool.h
 struct mlt_parts;       // p2p/partition_int.h
+struct mlt_strict;      // strict.c
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -90,6 +91,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_tool **tools; // tool/tool.h: [count], of ranks that share the process; NULL: none
     uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
     struct mlt_parts *parts;     // partitioned requests; NULL until the first
+    struct mlt_strict *strict;   // --strict: what was made; NULL until the first
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

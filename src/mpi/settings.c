@@ -20,6 +20,10 @@ static const mlt_setting settings[] = {
      "reductions give the same bits with every algorithm and wherever ranks run: their brackets "
      "depend on the number of ranks alone; mpirun --reproducible sets it",
      &mlt_mpi_settings.reproducible, MLT_SCOPE_JOB},
+    {"strict", MLT_SETTING_BOOL, "no", NULL,
+     "MPI_Finalize notes messages that were not received and handles that were not freed, and "
+     "where they were made; mpirun --strict sets it",
+     &mlt_mpi_settings.strict, MLT_SCOPE_JOB},
     {"initial_errhandler", MLT_SETTING_CHOICE, "mpi_errors_are_fatal",
      "mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return",
      "the error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun "

@@ -10,7 +10,7 @@
 
 typedef struct mlt_mpi_conf {
     int64_t goal_window, goal_offload;
-    int64_t reproducible;
+    int64_t reproducible, strict;
     int64_t initial_errhandler; // index of its choices: fatal, abort, return
 } mlt_mpi_conf;
 

@@ -536,6 +536,7 @@ static void take_globals(reader *r, const option_row *row)
 static void take_strict(reader *r, const option_row *row)
 {
     set(r, "TYPE_MISMATCH", "error");
+    set(r, "STRICT", "yes");
 }
 
 static void take_paths(reader *r, const option_row *row)
@@ -667,7 +668,8 @@ static const option_row table[] = {
     {"--reproducible", NULL, take_reproducible, 0,
      "make reductions give the same bits with every algorithm and layout"},
     {"--strict", NULL, take_strict, 0,
-     "treat data that are received as another basic type of the same size as an error, not a note"},
+     "treat data that are received as another basic type of the same size as an error, not a note; "
+     "note at MPI_Finalize what was not received or not freed, and where it was made"},
     {"--report", NULL, take_flag, AT(report),
      "print one screen at the end: time, calls, bytes, memory"},
     {"--paths", "FILE", take_paths, AT(paths),

@@ -651,6 +651,11 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
             mlt_report_queues(report, (const mlt_ctl_queue *)(void *)body,
                               head->length / sizeof(mlt_ctl_queue), head->detail);
         break;
+    case MLT_CTL_LEAKS:
+        if (w->conf.leaks)
+            mlt_leaks_add(w->conf.leaks, (const mlt_ctl_leak *)(void *)body,
+                          head->length / sizeof(mlt_ctl_leak));
+        break;
     case MLT_CTL_CHOICES:
         mlt_path_map_choices(w->conf.map, (const mlt_ctl_choice *)(void *)body,
                              head->length / sizeof(mlt_ctl_choice));

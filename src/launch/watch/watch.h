@@ -13,6 +13,7 @@
 #include "launch/hosts/frame.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
+#include "launch/watch/leaks.h"
 #include "launch/watch/map.h"
 #include "launch/watch/report.h"
 
@@ -23,6 +24,7 @@ typedef struct mlt_watch_conf {
     const mlt_plan *plan;
     mlt_report *report; // may be NULL
     mlt_path_map *map;
+    mlt_leaks *leaks; // may be NULL
     int loop, signal_fd;
     int guard_fd; // mlt_guard's
     // The ranks of a process share its globals, and why; a line. May be NULL.

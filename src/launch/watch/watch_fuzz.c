@@ -114,10 +114,12 @@ static void play(void *argument)
     int ends[PROCS][2];
     const mlt_options options = {.gdb = -1, .timeout_s = 1};
     mlt_report *report = mlt_report_new(&j->plan, 2);
+    mlt_leaks leaks = {NULL, 0, 0};
     mlt_path_map map;
     mlt_path_map_init(&map);
     const mlt_watch_conf conf = {.options = &options,
                                  .map = &map,
+                                 .leaks = &leaks,
                                  .plan = &j->plan,
                                  .report = report,
                                  .loop = j->loop,
@@ -171,9 +173,11 @@ static void play(void *argument)
     mlt_path_map_report(&map, out);
     mlt_path_map_print(&map, "./program", out);
     mlt_path_map_draw(&map, "./program", out);
+    mlt_leaks_print(&leaks, out);
     fclose(out);
     fuzz_check_lines(text, size);
     free(text);
+    mlt_leaks_free(&leaks);
     mlt_path_map_fini(&map);
     mlt_report_free(report);
 }

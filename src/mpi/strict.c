@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/strict.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/table.h"
+#include "boot/ctl.h"
+#include "host/globals.h"
+#include "mpi/attr.h"
+#include "mpi/coll/op.h"
+#include "mpi/comm/group.h"
+#include "mpi/comm/session.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/handle.h"
+#include "mpi/info/info.h"
+#include "mpi/p2p/request.h"
+#include "mpi/self.h"
+#include "mpi/win/win.h"
+#include "os/symbols.h"
+#include "p2p/context.h"
+#include "p2p/match.h"
+
+enum {
+    BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_leak),
+    MOST_PLACES = 200, // of a worker; whatever comes after that is told together
+};
+
+#define ELSEWHERE "at other places"
+
+bool mlt_strict_on;
+
+typedef struct made {
+    uintptr_t handle;
+    mlt_rank *rank;
+    const void *caller;
+    uint16_t fn;
+    uint8_t kind; // mlt_strict_kind
+} made;
+
+// A worker's.
+typedef struct mlt_strict {
+    mlt_table table; // of indices of `all`, by handle
+    made *all;
+    size_t count, room;
+    struct leak *leaks; // of all ranks so far, by kind and place
+    size_t leak_count, leak_room;
+} mlt_strict;
+
+typedef struct leak {
+    mlt_ctl_leak told;
+    uint64_t caller; // 0: messages
+    int32_t last;    // rank that was counted
+    uint32_t now;    // of its things
+} leak;
+
+static mlt_strict *strict_of(const mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (!w->strict)
+        w->strict = mlt_take(1, sizeof *w->strict);
+    return w->strict;
+}
+
+void mlt_strict_free(struct mlt_strict *strict)
+{
+    if (!strict)
+        return;
+    mlt_table_free(&strict->table);
+    free(strict->all);
+    free(strict->leaks);
+    free(strict);
+}
+
+// ---- what is made
+
+static uint32_t hash_of(uintptr_t handle, mlt_strict_kind kind)
+{
+    return mlt_hash_word(handle * MLT_STRICT_KINDS + kind);
+}
+
+// The note of that handle; the last one made counts.
+static made *note_of(mlt_strict *strict, uintptr_t handle, mlt_strict_kind kind)
+{
+    uint32_t hash = hash_of(handle, kind);
+    mlt_table_look look = mlt_table_look_for(&strict->table, hash);
+    while (mlt_table_next(&look))
+        if (strict->all[look.word].handle == handle && strict->all[look.word].kind == kind)
+            return &strict->all[look.word];
+    MLT_ARRAY_WANT(strict->all, strict->count + 1, strict->room);
+    mlt_table_add(&strict->table, hash, strict->count);
+    return &strict->all[strict->count++];
+}
+
+void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t handle,
+                     const void *caller)
+{
+    if (!me || !me->worker->mpi || (kind != MLT_STRICT_KEYVAL && !mlt_handle_is_address(handle)))
+        return; // predefined ones are nobody's
+    *note_of(strict_of(me->worker), handle, kind) =
+        (made){.handle = handle, .rank = me, .caller = caller, .fn = fn, .kind = (uint8_t)kind};
+}
+
+// ---- what still lives
+
+static bool request_lives(mlt_rank *me, const made *m)
+{
+    const mlt_req *req = mlt_req_mine(me, (MPI_Request)m->handle);
+    return req && !(req->flags & MLT_REQF_SHARED) && req->fn == m->fn;
+}
+
+static bool type_lives(const made *m)
+{
+    const mlt_type *type = mlt_type_of((MPI_Datatype)m->handle);
+    return type && !type->code && !mlt_dtype_of(type)->permanent;
+}
+
+static bool lives(mlt_rank *me, const made *m)
+{
+    const mlt_message *message;
+    switch ((mlt_strict_kind)m->kind) {
+    case MLT_STRICT_COMM:
+        return mlt_comm_of(me, (MPI_Comm)m->handle);
+    case MLT_STRICT_REQUEST:
+        return request_lives(me, m);
+    case MLT_STRICT_DATATYPE:
+        return type_lives(m);
+    case MLT_STRICT_GROUP:
+        return mlt_group_of(me, (MPI_Group)m->handle);
+    case MLT_STRICT_OP:
+        return mlt_op_object((MPI_Op)m->handle);
+    case MLT_STRICT_ERRHANDLER:
+        return mlt_errhandler_of((MPI_Errhandler)m->handle);
+    case MLT_STRICT_INFO:
+        return mlt_info_of((MPI_Info)m->handle);
+    case MLT_STRICT_SESSION:
+        return mlt_session_of((MPI_Session)m->handle);
+    case MLT_STRICT_MESSAGE:
+        message = mlt_message_of((MPI_Message)m->handle);
+        return message && message->rank == me;
+    case MLT_STRICT_WIN:
+        return mlt_win_mine(me, (MPI_Win)m->handle);
+    case MLT_STRICT_KEYVAL:
+        return mlt_attr_key_lives((int)m->handle);
+    default: // there are no files yet
+        return false;
+    }
+}
+
+// ---- words
+
+// As crash reports have it: "./program(solve+0x41)[0x0]", of which the launcher finds the line.
+static void word_place(uint64_t caller, char *text, size_t size)
+{
+    mlt_os_symbol symbol = mlt_os_symbol_of((const void *)(uintptr_t)caller);
+    if (symbol.file && symbol.name)
+        snprintf(text, size, "%s(%s+0x%llx)[0x0]", symbol.file, symbol.name,
+                 (unsigned long long)symbol.offset);
+    else
+        snprintf(text, size, "%s+0x%llx", symbol.file ? symbol.file : "unknown code",
+                 (unsigned long long)symbol.offset);
+}
+
+static bool is_same(const leak *l, const char *what, const char *call, uint64_t caller,
+                    const char *place)
+{
+    return l->caller == caller && strcmp(l->told.what, what) == 0 &&
+           strcmp(l->told.call, call) == 0 &&
+           (caller || strncmp(l->told.place, place, strlen(place)) == 0);
+}
+
+// The record of one kind and place; for messages the beginning of `place` decides.
+static leak *leak_of(mlt_strict *strict, const char *what, const char *call, uint64_t caller,
+                     const char *place)
+{
+    for (size_t i = 0; i < strict->leak_count; i++)
+        if (is_same(&strict->leaks[i], what, call, caller, place))
+            return &strict->leaks[i];
+    if (strict->leak_count >= MOST_PLACES && strcmp(place, ELSEWHERE) != 0)
+        return leak_of(strict, what, "", 0, ELSEWHERE);
+    MLT_ARRAY_WANT(strict->leaks, strict->leak_count + 1, strict->leak_room);
+    leak *l = &strict->leaks[strict->leak_count++];
+    *l = (leak){.caller = caller, .last = -1};
+    snprintf(l->told.what, sizeof l->told.what, "%s", what);
+    snprintf(l->told.call, sizeof l->told.call, "%s", call);
+    if (caller)
+        word_place(caller, l->told.place, sizeof l->told.place);
+    else
+        snprintf(l->told.place, sizeof l->told.place, "%s", place);
+    return l;
+}
+
+static void count(leak *l, const mlt_rank *rank)
+{
+    mlt_ctl_leak *told = &l->told;
+    if (l->last != rank->world) {
+        if (told->ranks == 0 || rank->world < told->rank)
+            told->rank = rank->world;
+        told->ranks++;
+        l->now = 0;
+    }
+    l->last = rank->world;
+    l->now++;
+    told->count++;
+    told->most = l->now > told->most ? l->now : told->most;
+}
+
+void mlt_strict_look(mlt_rank *me)
+{
+    static const char *const names[] = {
+        "communicator", "request", "datatype",        "group",  "operation", "error handler",
+        "info object",  "session", "matched message", "window", "file",      "attribute key"};
+    mlt_strict *strict = strict_of(me->worker);
+    for (size_t i = 0; i < strict->count; i++) {
+        const made *m = &strict->all[i];
+        if (m->rank != me || !lives(me, m))
+            continue;
+        // The call lies before what it returns to; a rank's own copy of the program is the program.
+        uint64_t caller = mlt_globals_original((uintptr_t)m->caller - 1);
+        count(leak_of(strict, names[m->kind], mlt_fn_name(m->fn), caller, ""), me);
+    }
+}
+
+// ---- messages
+
+static void look_at_message(mlt_strict *strict, mlt_rank *rank, const mlt_msg *msg)
+{
+    char key[64], comm[32];
+    if (msg->context > MLT_CONTEXT_COMMS_LAST || msg->context % MLT_CONTEXTS != 0)
+        return; // the library's own
+    if (msg->context == MLT_CONTEXT_WORLD)
+        snprintf(comm, sizeof comm, "MPI_COMM_WORLD");
+    else
+        snprintf(comm, sizeof comm, "communicator #%u", (unsigned)(msg->context / MLT_CONTEXTS));
+    snprintf(key, sizeof key, "tag %d, %s, ", (int)msg->tag, comm);
+    leak *l = leak_of(strict, MLT_CTL_LEAK_MESSAGE, "", 0, key);
+    if (l->told.ranks == 0 && strcmp(l->told.place, ELSEWHERE) != 0)
+        snprintf(l->told.place, sizeof l->told.place, "%s%llu bytes from rank %d", key,
+                 (unsigned long long)msg->bytes, (int)msg->src);
+    count(l, rank);
+}
+
+static void look_at_messages(mlt_worker *worker)
+{
+    mlt_strict *strict = strict_of(worker);
+    mlt_p2p_last_look(worker); // what was sent before the others came here
+    for (uint32_t i = 0; i < worker->count; i++) {
+        const mlt_link *all = &worker->ranks[i].unexpected.all;
+        for (const mlt_link *l = all->next; l && l != all; l = l->next)
+            look_at_message(strict, &worker->ranks[i], mlt_container_of(l, mlt_msg, all));
+    }
+}
+
+// ---- telling
+
+static void say(const mlt_ctl_leak *told)
+{
+    bool message = strcmp(told->what, MLT_CTL_LEAK_MESSAGE) == 0;
+    mlt_log("note: rank %d: %llu %s%s not %s: %s%s%s", (int)told->rank,
+            (unsigned long long)told->count, told->what, told->count == 1 ? " was" : "s were",
+            message ? "received" : "freed", told->call, told->call[0] ? " in " : "", told->place);
+}
+
+static void send_batch(int ctl, const leak *leaks, size_t n)
+{
+    mlt_ctl_leak *body = mlt_take(n, sizeof *body);
+    mlt_ctl head = {.type = MLT_CTL_LEAKS,
+                    .rank = MLT_CTL_NO_RANK,
+                    .value = (int64_t)n,
+                    .length = (uint32_t)(n * sizeof *body)};
+    for (size_t i = 0; i < n; i++)
+        body[i] = leaks[i].told;
+    (void)mlt_ctl_send(ctl, &head, body); // a launcher that is gone needs no note
+    free(body);
+}
+
+void mlt_strict_tell(mlt_worker *worker)
+{
+    look_at_messages(worker);
+    mlt_strict *strict = strict_of(worker);
+    int ctl = worker->boot->ctl;
+    for (size_t i = 0; ctl < 0 && i < strict->leak_count; i++)
+        say(&strict->leaks[i].told);
+    for (size_t at = 0, n; ctl >= 0 && at < strict->leak_count; at += n) {
+        n = strict->leak_count - at < BATCH ? strict->leak_count - at : BATCH;
+        send_batch(ctl, strict->leaks + at, n);
+    }
+    strict->leak_count = 0;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpirun --strict: what a program leaves behind. Every function that makes a handle comes by the
+// surface's detour, which notes here the function and the place that called it. MPI_Finalize looks
+// which of these handles still live, and which messages nobody has received, and tells the launcher;
+// that one adds up the ranks (launch/watch/leaks.h). Without --strict nothing here is called.
+//
+// A handle that was freed needs no word: its object is dead when it is looked at, and whatever takes
+// its memory later is noted under the same address.
+#ifndef MLT_MPI_STRICT_H
+#define MLT_MPI_STRICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "p2p/p2p.h"
+
+typedef enum mlt_strict_kind {
+    MLT_STRICT_COMM,
+    MLT_STRICT_REQUEST,
+    MLT_STRICT_DATATYPE,
+    MLT_STRICT_GROUP,
+    MLT_STRICT_OP,
+    MLT_STRICT_ERRHANDLER,
+    MLT_STRICT_INFO,
+    MLT_STRICT_SESSION,
+    MLT_STRICT_MESSAGE,
+    MLT_STRICT_WIN,
+    MLT_STRICT_FILE,
+    MLT_STRICT_KEYVAL,
+    MLT_STRICT_KINDS,
+} mlt_strict_kind;
+
+struct mlt_strict;
+
+extern bool mlt_strict_on __attribute__((visibility("hidden"))); // before any rank runs
+
+// The call `fn` has made this handle and returns to `caller`. me may be NULL: then nobody is told.
+void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t handle,
+                     const void *caller) MLT_COLD;
+
+// MPI_Finalize, before the library frees what the user did not; and after all workers have come.
+void mlt_strict_look(mlt_rank *me) MLT_COLD;
+void mlt_strict_tell(mlt_worker *worker) MLT_COLD;
+
+void mlt_strict_free(struct mlt_strict *strict); // of a worker that ends; NULL is fine
+
+#endif
