@@ -45,7 +45,10 @@ static void add(mlt_leaks *leaks, const mlt_ctl_leak *record)
         mlt_ctl_leak *known = &leaks->all[i];
         if (!is_same(known, &own))
             continue;
-        known->rank = own.rank < known->rank ? own.rank : known->rank;
+        if (own.rank < known->rank) {
+            known->rank = own.rank;
+            memcpy(known->place, own.place, sizeof known->place);
+        }
         known->most = own.most > known->most ? own.most : known->most;
         known->ranks += own.ranks;
         known->count += own.count;
