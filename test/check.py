@@ -28,10 +28,10 @@ NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit
 # objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's.
 SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
           r"comm_(dup|split|inter|disconnect)|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|moves_blocks(?! \[thread x6)|"
-          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)) ")
+          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)|tool_(counts|events)) ")
 # What runs on several hosts: each protocol between processes, each collective on 4 ranks or 8, ends and reports.
 ON_HOSTS = (r"^(env|traffic|sendrecv|send_modes|ordering|many|flood|probe|synchronous|cancel_send|persistent|bsend|self|truncate|barrier|exit_code|fatal|deadlock|kinds|"
-            r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_mix|type_send|publish|"
+            r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_mix|tool_(counts|events)|type_send|publish|"
             r"coll_(bcast|gather|scatter|allgather|alltoall|reduce|reduce_scatter|scan|barrier|nonblocking|same_bits|small)|"
             r"goal_(basic|random|deadlock|offload)|csp_(net\w*|port|mpi|io|exit)|flow_(link|random|hang|fault|differ)|"
             r"win_(random|lock|request|dynamic|errors|deadlock)|part_random) (?!.* x(1|7|64|1000)\])")
@@ -470,7 +470,7 @@ def stage_tsan(stage, quick):
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
                       "--mode", "split"], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
-        stage.runner([*run, "^(coll_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
+        stage.runner([*run, "^(coll_threads|tool_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
                       "alone"], 600)
 
 
