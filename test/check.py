@@ -23,12 +23,12 @@ ENGINE = ["base", "os", "fiber", "boot", "net", "type", "wire", "p2p"]
 SEEDS = 100
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
-NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert|large-frame)|group_share |coll_.* x(7|17|18|64)\])"
+NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert|large-frame)|group_share |moves_lists|coll_.* x(7|17|18|64)\])"
 # What TSan sees with workers as threads: programs in which threads share something, each way of sharing once or twice. What a rank does with its own
 # objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's.
-SHARED = (r"^(traffic|sendrecv|send_modes|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
-          r"comm_(dup|split|inter|disconnect)|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|moves_blocks(?! \[thread x6)|"
-          r"coll_(engine_\w+|nonblocking|persistent|change|paths|inter|neighbor|reduce)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)|tool_(counts|events)) ")
+SHARED = (r"^(traffic|sendrecv|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
+          r"comm_(dup|split|inter|disconnect)|win_(random|lock|sync)|part_basic|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|"
+          r"coll_(engine_\w+|nonblocking|persistent|change|paths)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)|tool_(counts|events)) ")
 # What runs on several hosts: each protocol between processes, each collective on 4 ranks or 8, ends and reports.
 ON_HOSTS = (r"^(env|traffic|sendrecv|send_modes|ordering|many|flood|probe|synchronous|cancel_send|persistent|bsend|self|truncate|barrier|exit_code|fatal|deadlock|kinds|"
             r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_mix|tool_(counts|events)|type_send|publish|"
@@ -351,7 +351,8 @@ def stage_mpi(stage, quick):
         script(stage, *run, "--mode", "fiber")
         return
     # As threads and as fibers of several processes: only what the sanitizers' stages leave out. They run all others in these modes.
-    script(stage, *run, "--mode", "proc", "--mode", "fiber", "--mode", "split", "--mode", "alone")
+    script(stage, *run, "--mode", "proc", "--mode", "fiber", "--mode", "alone")
+    script(stage, *run, "--mode", "split", "--only", "^(?!coll_)")  # those follow, as if on several hosts
     script(stage, *run, "--mode", "thread", "--only", f"^(?!coll_)(?!{SHARED[1:]})")
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
     # Collectives as if workers were on several hosts.
@@ -446,7 +447,7 @@ def stage_asan(stage, quick):
     """the engine's tests and some of the multi-rank tests under ASan and UBSan"""
     if trees.wait(stage):
         # Without what goes over the same code once more, with other programs and mutants of them.
-        stage.ctest("build-asan", ASAN_LAYERS, prefix=no_address_randomisation(), without=f"judge_check_brute|coll_alg_(mutate|pass)$|{MODEL}")
+        stage.ctest("build-asan", ASAN_LAYERS, prefix=no_address_randomisation(), without=f"judge_check_brute|coll_alg_(mutate|pass|check)$|p2p_match$|{MODEL}")
         # Programs may end without freeing; the engine's own tests above may not.
         script(stage, "test/run_mpi", "--build", ROOT / "build-asan", SANITIZED_FLAGS, "--patience", "3", "--mode", "splitproc",
                "-j", "3", "--only", NOT_SANITIZED, env={"ASAN_OPTIONS": "detect_leaks=0"})
@@ -455,7 +456,7 @@ def stage_asan(stage, quick):
 def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
     if trees.wait(stage):
-        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"wire_ring|p2p_match$|{MODEL}")  # one thread
+        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"wire_ring|p2p_match$|fuzz_far|{MODEL}")  # one thread
         # A race is seen when two accesses meet once, so a fourth of the ring's messages does: its shapes and seeds are all there.
         for name, *arguments in (["fiber_gate"], ["wire_ring", "4"]):
             status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test" / name, *arguments], 240)
@@ -470,7 +471,7 @@ def stage_tsan(stage, quick):
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
                       "--mode", "split"], 600)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
-        stage.runner([*run, "^(coll_threads|tool_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
+        stage.runner([*run, "^(coll_threads|tool_threads|part_threads|win_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
                       "alone"], 600)
 
 
